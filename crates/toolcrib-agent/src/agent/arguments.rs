@@ -1,0 +1,51 @@
+//! Reading the arguments of a call.
+
+use serde_json::Value;
+use toolcrib_model::{ErrorKind, JsonObject, ToolError};
+
+use crate::ToolFunction;
+
+/// How much of a model's text is repeated to it, in characters.
+const MAX_EXCERPT_CHARS: usize = 200;
+
+/// The longest schema that a hint shows, in bytes.
+const MAX_HINT_SCHEMA_BYTES: usize = 2000;
+
+/// Reads arguments as a model writes them through its API. Nothing at all stands for no arguments, and an object that
+/// was encoded twice is meant as the object.
+pub(super) fn parse(raw: &str) -> Result<JsonObject, String> {
+    if raw.trim().is_empty() {
+        return Ok(JsonObject::new());
+    }
+    match serde_json::from_str(raw) {
+        Ok(Value::Object(arguments)) => Ok(arguments),
+        Ok(Value::Null) => Ok(JsonObject::new()),
+        Ok(Value::String(inner)) => {
+            serde_json::from_str(&inner).map_err(|_| "they are a JSON text, not an object".to_owned())
+        }
+        Ok(_) => Err("they are JSON, but not an object".to_owned()),
+        Err(error) => Err(format!("they are not JSON: {error}")),
+    }
+}
+
+/// The error that a model reads whose call cannot be read.
+pub(super) fn malformed(name: &str, problem: &str, raw: &str, tools: &[ToolFunction]) -> ToolError {
+    let called =
+        if name.is_empty() { "a call without a name".to_owned() } else { format!("the call of `{name}`") };
+    let message = format!("{called} was not run: {problem}; received: {}", excerpt(raw));
+    let schema = tools.iter().find(|tool| tool.name == name).map(|tool| tool.parameters.to_string());
+    let hint = match schema.filter(|schema| schema.len() <= MAX_HINT_SCHEMA_BYTES) {
+        Some(schema) => format!("call again with the arguments as one JSON object that fits {schema}"),
+        None => {
+            "call again with the name of a tool, and the arguments as one JSON object, such as {}".to_owned()
+        }
+    };
+    ToolError::new(ErrorKind::MalformedCall, message).with_hint(hint)
+}
+
+fn excerpt(raw: &str) -> String {
+    match raw.char_indices().nth(MAX_EXCERPT_CHARS) {
+        Some((end, _)) => format!("{}… ({} bytes)", raw.get(..end).unwrap_or_default(), raw.len()),
+        None => raw.to_owned(),
+    }
+}

@@ -1,0 +1,23 @@
+//! Watching a run.
+
+use std::time::Duration;
+
+use toolcrib_model::{ToolCall, ToolResult};
+
+/// Watches a run, as a terminal does. The methods are called in the middle of asynchronous code and must not wait.
+pub trait Observer: Send {
+    /// The model says something: a piece of a message, or in text style a whole one without its calls.
+    fn on_text(&mut self, _text: &str) {}
+
+    /// The message of the model is complete; calls may follow.
+    fn on_turn_finished(&mut self) {}
+
+    /// A call is about to be run.
+    fn on_call_started(&mut self, _call: &ToolCall) {}
+
+    /// A call has its result. One that could not be read comes without having started.
+    fn on_call_finished(&mut self, _result: &ToolResult, _elapsed: Duration) {}
+}
+
+/// Does not look.
+impl Observer for () {}

@@ -1,0 +1,70 @@
+//! What came of a run.
+
+use std::time::Duration;
+
+use serde::{Serialize, Serializer};
+use serde_json::Value;
+
+use super::limits::Limit;
+use crate::{Error, Usage};
+
+/// What came of a run. Its JSON is `{"outcome": "completed|limit_reached|failed", "text", "turns", "calls":
+/// [{"name", "arguments", "ok", "ms"}], "usage": {"prompt_tokens", "completion_tokens"}}`, with `"limit"` or `"error"`
+/// beside the outcome that has one.
+#[derive(Debug, Serialize)]
+#[non_exhaustive]
+pub struct RunReport {
+    /// How it ended.
+    #[serde(flatten)]
+    pub outcome: Outcome,
+    /// The answer; of a run that did not complete, the last that the model said.
+    pub text: String,
+    /// How often the model was asked.
+    pub turns: u32,
+    /// The calls, in order.
+    pub calls: Vec<CallRecord>,
+    /// What all turns cost together.
+    pub usage: Usage,
+}
+
+/// How a run ended.
+#[derive(Debug, Serialize)]
+#[serde(tag = "outcome", rename_all = "snake_case")]
+pub enum Outcome {
+    /// The model answered.
+    Completed,
+    /// The model would have gone on.
+    LimitReached {
+        /// What ended it.
+        limit: Limit,
+    },
+    /// There was no way to go on.
+    Failed {
+        /// Why.
+        #[serde(serialize_with = "message")]
+        error: Error,
+    },
+}
+
+/// One call of a run.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct CallRecord {
+    /// The tool, as `namespace::name`; as the model wrote it, when there is none.
+    pub name: String,
+    /// The arguments; the text itself, where it is not the JSON of an object.
+    pub arguments: Value,
+    /// Whether it succeeded.
+    pub ok: bool,
+    /// How long it took.
+    #[serde(rename = "ms", serialize_with = "milliseconds")]
+    pub elapsed: Duration,
+}
+
+fn message<S: Serializer>(error: &Error, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(error)
+}
+
+fn milliseconds<S: Serializer>(elapsed: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_u64(u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX))
+}

@@ -1,0 +1,40 @@
+//! A result as the model reads it.
+
+use serde_json::{Value, json};
+use toolcrib_model::{ToolError, ToolResult};
+
+use super::guard::NOTE_AFTER_REPEATS;
+
+/// A result as the model reads it: a text as it is, anything else as compact JSON, an error as
+/// `{"error": {"kind", "message", "hint", "retryable"}}`; of all, the first `max_bytes`.
+pub(super) fn result_text(result: &ToolResult, max_bytes: usize) -> String {
+    let text = match (&result.error, &result.result) {
+        (Some(error), _) => error_text(error),
+        (None, Value::String(text)) => text.clone(),
+        (None, value) => value.to_string(),
+    };
+    cut(text, max_bytes)
+}
+
+/// The note that is added when the model repeats itself.
+pub(super) fn repeat_note() -> String {
+    format!(
+        "\n\n[This is the same call as the {} before it, and its result will not change. \
+         Use what you have, call something else, or answer.]",
+        NOTE_AFTER_REPEATS - 1
+    )
+}
+
+fn error_text(error: &ToolError) -> String {
+    json!({ "error": error }).to_string()
+}
+
+fn cut(text: String, max_bytes: usize) -> String {
+    let total = text.len();
+    if total <= max_bytes {
+        return text;
+    }
+    let end = text.floor_char_boundary(max_bytes);
+    let kept = text.get(..end).unwrap_or_default();
+    format!("{kept}\n\n[Cut: the first {end} of {total} bytes. Ask for less, or for a part.]")
+}

@@ -1,0 +1,64 @@
+//! What an agent is.
+
+use toolcrib_prompt::{CallStyle, Plan, WireNames};
+
+use super::limits::RunLimits;
+use crate::ToolFunction;
+
+/// What an agent is.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct AgentSettings {
+    /// Its id.
+    pub name: String,
+    /// The model's name at its provider.
+    pub model: String,
+    /// The rendered system prompt.
+    pub system_prompt: String,
+    /// The tools that the model is offered.
+    pub tools: Vec<ToolFunction>,
+    /// The names of all tools that it may use, offered or not.
+    pub wire_names: WireNames,
+    /// How the model calls tools.
+    pub style: CallStyle,
+    /// How far a run may go.
+    pub limits: RunLimits,
+}
+
+impl AgentSettings {
+    /// An agent that is offered the tools of a plan, with the default limits.
+    pub fn new(
+        name: impl Into<String>,
+        model: impl Into<String>,
+        plan: &Plan,
+        wire_names: WireNames,
+    ) -> Self {
+        Self {
+            name: name.into(),
+            model: model.into(),
+            system_prompt: String::new(),
+            tools: plan.offered.iter().map(ToolFunction::from).collect(),
+            wire_names,
+            style: CallStyle::Native,
+            limits: RunLimits::default(),
+        }
+    }
+
+    /// Sets the system prompt, rendered for the style.
+    pub fn with_system_prompt(mut self, system_prompt: impl Into<String>) -> Self {
+        self.system_prompt = system_prompt.into();
+        self
+    }
+
+    /// Sets how the model calls tools.
+    pub fn with_style(mut self, style: CallStyle) -> Self {
+        self.style = style;
+        self
+    }
+
+    /// Sets how far a run may go.
+    pub fn with_limits(mut self, limits: RunLimits) -> Self {
+        self.limits = limits;
+        self
+    }
+}

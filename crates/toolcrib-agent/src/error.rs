@@ -1,0 +1,184 @@
+//! Why there is no reply of a model, or no end of a run.
+
+use std::io;
+use std::time::Duration;
+
+/// Why there is no reply of a model, or no end of a run.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// No provider has this name.
+    #[error("unknown provider `{name}`; {}", match nearest {
+        Some(nearest) => format!("did you mean `{nearest}`?"),
+        None => format!("known are: {}", known.join(", ")),
+    })]
+    UnknownProvider {
+        /// The name as it was given.
+        name: String,
+        /// The known name that is nearest, if any is near.
+        nearest: Option<&'static str>,
+        /// All known names.
+        known: Vec<&'static str>,
+    },
+    /// The provider's own server wants a key.
+    #[error(
+        "no API key for `{provider}`; set the environment variable {variable}, or `base_url` for another server"
+    )]
+    MissingKey {
+        /// The provider.
+        provider: &'static str,
+        /// The environment variable that is read.
+        variable: &'static str,
+    },
+    /// The key cannot be sent in a header.
+    #[error(
+        "the API key for `{provider}` has characters that no key has, such as a line break; copy it again"
+    )]
+    InvalidKey {
+        /// The provider.
+        provider: &'static str,
+    },
+    /// The provider has no server, as `recorded`.
+    #[error("`{provider}` has no server of its own; {advice}")]
+    NoServer {
+        /// The provider.
+        provider: &'static str,
+        /// What to write instead.
+        advice: &'static str,
+    },
+    /// The address of the server is not one.
+    #[error("`base_url` is `{url}`: {reason}; write it as `https://host/v1`")]
+    InvalidBaseUrl {
+        /// The address as it was given.
+        url: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The HTTP client does not go to the server's address.
+    #[error("the model at {url} may not be asked: {source}")]
+    Forbidden {
+        /// The address of the request.
+        url: String,
+        /// Why not.
+        source: toolcrib_io::Error,
+    },
+
+    /// There was no connection to the server.
+    #[error(
+        "cannot reach the model at {url}: {reason}; check that the server runs and that `base_url` is right"
+    )]
+    Unreachable {
+        /// The address of the request.
+        url: String,
+        /// The chain of causes.
+        reason: String,
+    },
+    /// The server fell silent.
+    #[error("the model at {url} sent nothing for {waited:?}; try again, or raise the timeout")]
+    TimedOut {
+        /// The address of the request.
+        url: String,
+        /// How long it was waited for.
+        waited: Duration,
+    },
+    /// The server refused the request, or failed at it.
+    #[error("the model at {url} answered {status}: {message}{}", hint.as_ref().map_or(String::new(), |hint| format!("; {hint}")))]
+    Refused {
+        /// The address of the request.
+        url: String,
+        /// The HTTP status; 200 for an error that came in the middle of an answer.
+        status: u16,
+        /// What the server says.
+        message: String,
+        /// What to do.
+        hint: Option<String>,
+        /// How long the server wants to be left alone.
+        retry_after: Option<Duration>,
+    },
+    /// The answer broke off.
+    #[error("the answer of the model at {url} broke off: {reason}; try again")]
+    Interrupted {
+        /// The address of the request.
+        url: String,
+        /// How.
+        reason: String,
+    },
+    /// The answer is not in the form of the Chat Completions API.
+    #[error("the model at {url} sent something that is no chat completion: {reason}; check `base_url`")]
+    NotAReply {
+        /// The address of the request.
+        url: String,
+        /// What was found.
+        reason: String,
+    },
+    /// The answer is longer than is read of one.
+    #[error("the answer of the model at {url} has more than {limit} {unit}, the most that is read of one")]
+    TooLarge {
+        /// The address of the request.
+        url: String,
+        /// How many there may be.
+        limit: usize,
+        /// Of what.
+        unit: &'static str,
+    },
+
+    /// The file with recorded turns cannot be read.
+    #[error("{}", source.at(file))]
+    Recording {
+        /// The name of the file.
+        file: String,
+        /// What is wrong, and where.
+        source: toolcrib_document::Error,
+    },
+    /// The model was asked once more than the recording has turns.
+    #[error("{file}: the recording has {turns} turns and the model was asked for one more; record it again")]
+    RecordingEnded {
+        /// The name of the file.
+        file: String,
+        /// How many turns it has.
+        turns: usize,
+    },
+    /// The conversation is not the one that was recorded.
+    #[error(
+        "{file}: turn {turn} of the recording expects {missing:?} in what came since the last turn, which was: {found}; \
+         the tools answer otherwise than when it was recorded"
+    )]
+    Unexpected {
+        /// The name of the file.
+        file: String,
+        /// Which turn, from 1.
+        turn: usize,
+        /// The text that is not there.
+        missing: String,
+        /// The beginning of what is.
+        found: String,
+    },
+    /// The recording cannot be written.
+    #[error("cannot write the recording: {source}")]
+    RecordFailed {
+        /// What the system said.
+        source: io::Error,
+    },
+
+    /// The model said nothing, and nothing again when it was told so.
+    #[error("the model answered with neither text nor a call, twice{}; try another model or a shorter prompt",
+        finish_reason.as_ref().map_or(String::new(), |reason| format!(" (finish reason `{reason}`)")))]
+    EmptyReply {
+        /// What the server gives as the reason for the end.
+        finish_reason: Option<String>,
+    },
+    /// The caller gave the run up.
+    #[error("the run was cancelled")]
+    Cancelled,
+}
+
+impl Error {
+    /// Whether the model's server is the trouble, and the same request may succeed later or elsewhere.
+    pub fn is_unavailable(&self) -> bool {
+        match self {
+            Self::Unreachable { .. } | Self::TimedOut { .. } | Self::Interrupted { .. } => true,
+            Self::Refused { status, .. } => *status == 429 || *status >= 500,
+            _ => false,
+        }
+    }
+}

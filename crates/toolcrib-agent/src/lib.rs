@@ -1,0 +1,75 @@
+//! The agent loop, and the models that it talks to.
+//!
+//! - An [`Agent`] answers a prompt: it asks a [`ChatModel`], runs what the model calls through a
+//!   [`ToolCaller`](toolcrib_port::ToolCaller), feeds back what came of it, and ends in every case, within its
+//!   [`RunLimits`], with a [`RunReport`]. An [`Observer`] watches.
+//! - [`OpenAiModel`] is a model behind the Chat Completions API of any [`Provider`].
+//! - [`RecordedModel`] plays turns from a file, and [`Recorder`] writes such a file.
+//!
+//! ```
+//! use async_trait::async_trait;
+//! use serde_json::json;
+//! use toolcrib_agent::{Agent, AgentSettings, Conversation, RecordedModel};
+//! use toolcrib_model::{QualifiedName, Tool, ToolCall, ToolResult};
+//! use toolcrib_port::{CallContext, ToolCaller};
+//! use toolcrib_prompt::{CallStyle, InjectionSettings, Plan, WireNames};
+//!
+//! /// Runs every tool by greeting.
+//! struct Greeter;
+//!
+//! #[async_trait]
+//! impl ToolCaller for Greeter {
+//!     async fn call(&self, call: ToolCall, _context: &CallContext) -> ToolResult {
+//!         ToolResult::ok(call.call_id, call.name, json!(format!("Hello, {}!", call.arguments["name"])))
+//!     }
+//! }
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let tools = [Tool::new(QualifiedName::new("hello", "greet")?)];
+//! let names = WireNames::new(&tools, "context_builder", &[]);
+//! let plan = Plan::new(&tools, &InjectionSettings::default(), &names)?;
+//! let agent = Agent::new(AgentSettings::new("assistant", "recorded", &plan, names));
+//!
+//! let recording = br#"
+//! turns:
+//!   - calls: [{name: hello__greet, arguments: {name: Ada}}]
+//!   - expect: ['Hello, "Ada"!']
+//!     text: I greeted her.
+//! "#;
+//! let model = RecordedModel::new("greet.yaml", recording, CallStyle::Native)?;
+//! let (mut conversation, context) = (Conversation::new(), CallContext::new("session"));
+//! let report = agent.run("Greet Ada.", &mut conversation, &model, &Greeter, &context, &mut ()).await;
+//! assert_eq!(report.text, "I greeted her.");
+//! assert_eq!(report.calls[0].name, "hello::greet");
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! It finds no tools, decides no policy and runs nothing itself; it knows its tools as names and schemas. It reads and
+//! writes no files: recordings come in as bytes and go out to a writer.
+
+mod agent;
+
+mod chat;
+
+mod openai;
+mod provider;
+
+mod recorded;
+
+mod error;
+
+pub use agent::{
+    Agent, AgentSettings, CallRecord, Conversation, DEFAULT_MAX_CALLS, DEFAULT_MAX_DURATION,
+    DEFAULT_MAX_RESULT_BYTES, DEFAULT_MAX_TURNS, Limit, NOTE_AFTER_REPEATS, Observer, Outcome, REPEAT_WINDOW,
+    RunLimits, RunReport, STOP_AFTER_REPEATS,
+};
+pub use chat::{ChatModel, ChatReply, ChatRequest, Message, RequestedCall, TextSink, ToolFunction, Usage};
+pub use error::Error;
+pub use openai::{
+    DEFAULT_ATTEMPTS, DEFAULT_IDLE_TIMEOUT, DEFAULT_REPLY_TIMEOUT, DEFAULT_RETRY_DELAY, MAX_RETRY_DELAY,
+    OpenAiModel, OpenAiSettings,
+};
+pub use provider::Provider;
+pub use recorded::{MAX_RECORDING_BYTES, MAX_TURNS, RecordedModel, Recorder};

@@ -1,0 +1,229 @@
+//! Models behind the Chat Completions API, at any server that speaks it.
+//!
+//! `async-openai` brings the request on its way and takes the events of the stream apart. What is sent is a
+//! [body](request::Body) of our own, so that its bytes do not change with the library; what comes back is read as JSON
+//! and put together [leniently](reply::Assembler), since servers differ.
+
+mod refusal;
+mod reply;
+mod request;
+mod settings;
+mod transport;
+
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use async_openai::Client;
+use async_openai::config::OpenAIConfig;
+use async_openai::error::OpenAIError;
+use async_trait::async_trait;
+use futures::StreamExt as _;
+use http::HeaderValue;
+use serde_json::Value;
+use toolcrib_io::http::HttpClient;
+use toolcrib_model::Secret;
+use url::Url;
+
+use self::refusal::{clean, refusal_within};
+use self::reply::{Assembler, Fault};
+use self::request::Body;
+use self::transport::{Outcome, Transport};
+use crate::{ChatModel, ChatReply, ChatRequest, Error, Provider, TextSink};
+
+pub use self::settings::{
+    DEFAULT_ATTEMPTS, DEFAULT_IDLE_TIMEOUT, DEFAULT_REPLY_TIMEOUT, DEFAULT_RETRY_DELAY, MAX_RETRY_DELAY,
+    OpenAiSettings,
+};
+
+/// The path that the API has below its base.
+const COMPLETIONS_PATH: &str = "/chat/completions";
+
+/// A model behind the Chat Completions API.
+#[derive(Debug)]
+pub struct OpenAiModel {
+    endpoint: Arc<Endpoint>,
+    config: OpenAIConfig,
+    attempts: u32,
+    retry_delay: Duration,
+}
+
+/// What is known of the server.
+#[derive(Debug)]
+struct Endpoint {
+    provider: Provider,
+    /// The address of the request, as it may be shown.
+    url: String,
+    client: reqwest::Client,
+    authorization: Option<HeaderValue>,
+    api_key: Option<Secret>,
+    stream: bool,
+    idle_timeout: Duration,
+    reply_timeout: Duration,
+}
+
+impl OpenAiModel {
+    /// A model at the server of the settings. The client's policy decides which addresses it may have. Nothing is
+    /// sent yet.
+    pub fn new(settings: OpenAiSettings, http: &HttpClient) -> Result<Self, Error> {
+        let provider = settings.provider;
+        let base = match (&settings.base_url, provider.base_url()) {
+            (Some(base), _) => base.trim_end_matches('/').to_owned(),
+            (None, Some(base)) => base.to_owned(),
+            (None, None) => {
+                let advice = "give `base_url`, or play a recording";
+                return Err(Error::NoServer { provider: provider.as_str(), advice });
+            }
+        };
+        if let (None, None, Some(variable)) = (&settings.base_url, &settings.api_key, provider.key_variable())
+        {
+            return Err(Error::MissingKey { provider: provider.as_str(), variable });
+        }
+        let invalid =
+            |error: url::ParseError| Error::InvalidBaseUrl { url: base.clone(), reason: error.to_string() };
+        let url = Url::parse(&format!("{base}{COMPLETIONS_PATH}")).map_err(invalid)?;
+        let shown = shown(&url);
+        http.check_url(&url).map_err(|source| Error::Forbidden { url: shown.clone(), source })?;
+        // Keys come with the line end of the file or the command that they were read from.
+        let api_key = settings.api_key.map(|key| Secret::new(key.expose().trim()));
+        let authorization = api_key.as_ref().map(|key| authorization(provider, key)).transpose()?;
+        Ok(Self {
+            // All that the library would read from the environment is set.
+            config: OpenAIConfig::new()
+                .with_api_base(base)
+                .with_api_key("")
+                .with_org_id("")
+                .with_project_id(""),
+            attempts: settings.attempts.max(1),
+            retry_delay: settings.retry_delay,
+            endpoint: Arc::new(Endpoint {
+                provider,
+                url: shown,
+                client: http.reqwest_client().clone(),
+                authorization,
+                api_key,
+                stream: settings.stream,
+                idle_timeout: settings.idle_timeout,
+                reply_timeout: settings.reply_timeout,
+            }),
+        })
+    }
+
+    async fn attempt(&self, body: &Body<'_>, on_text: &mut TextSink<'_>) -> Result<ChatReply, Error> {
+        let outcome = Arc::new(Outcome::default());
+        let transport = Transport { endpoint: Arc::clone(&self.endpoint), outcome: Arc::clone(&outcome) };
+        let client =
+            Client::build(self.endpoint.client.clone(), self.config.clone()).with_http_service(transport);
+        let mut assembler = Assembler::default();
+        if !self.endpoint.stream {
+            let reply: Value = client.chat().create_byot(body).await.map_err(|error| self.explain(error))?;
+            assembler.push(&reply, on_text).map_err(|fault| self.fault(fault))?;
+            return assembler.finish(true).map_err(|fault| self.fault(fault));
+        }
+        let mut stream =
+            client.chat().create_stream_byot::<_, Value>(body).await.map_err(|error| self.explain(error))?;
+        let mut failure = None;
+        while let Some(event) = stream.next().await {
+            match event {
+                Ok(piece) => assembler.push(&piece, on_text).map_err(|fault| self.fault(fault))?,
+                Err(error) => {
+                    failure = Some(error);
+                    break;
+                }
+            }
+        }
+        drop(stream);
+        if let Some(error) = failure {
+            return Err(outcome.take_error().unwrap_or_else(|| self.explain(error)));
+        }
+        assembler.finish(outcome.is_marked.load(Ordering::Relaxed)).map_err(|fault| self.fault(fault))
+    }
+
+    /// The pause before another attempt, if there is to be one.
+    fn pause(&self, attempt: u32, error: &Error) -> Option<Duration> {
+        if attempt >= self.attempts || !error.is_unavailable() || matches!(error, Error::TimedOut { .. }) {
+            return None;
+        }
+        let wanted = match error {
+            Error::Refused { retry_after, .. } => *retry_after,
+            _ => None,
+        };
+        match wanted {
+            Some(wanted) => (wanted <= MAX_RETRY_DELAY).then_some(wanted),
+            None => Some(self.retry_delay.saturating_mul(1 << (attempt - 1).min(8)).min(MAX_RETRY_DELAY)),
+        }
+    }
+
+    fn explain(&self, error: OpenAIError) -> Error {
+        let error = match error {
+            OpenAIError::Boxed(error) => match error.downcast::<Error>() {
+                Ok(error) => return *error,
+                Err(other) => other.to_string(),
+            },
+            OpenAIError::JSONDeserialize(error, text) => format!("{error} in: {text}"),
+            other => other.to_string(),
+        };
+        self.fault(Fault::NotAReply(error))
+    }
+
+    fn fault(&self, fault: Fault) -> Error {
+        let url = self.endpoint.url.clone();
+        match fault {
+            Fault::Error(error) => refusal_within(&self.endpoint, &error),
+            Fault::NotAReply(reason) => Error::NotAReply { url, reason: clean(&self.endpoint, &reason) },
+            Fault::Interrupted(reason) => Error::Interrupted { url, reason: reason.to_owned() },
+            Fault::TooLarge { limit, unit } => Error::TooLarge { url, limit, unit },
+        }
+    }
+}
+
+#[async_trait]
+impl ChatModel for OpenAiModel {
+    async fn complete(
+        &self,
+        request: &ChatRequest<'_>,
+        on_text: &mut TextSink<'_>,
+    ) -> Result<ChatReply, Error> {
+        let body = Body::new(request, self.endpoint.stream, self.endpoint.provider.wants_stream_options());
+        let mut attempt = 1;
+        loop {
+            let mut has_spoken = false;
+            let mut notice = |text: &str| {
+                has_spoken = true;
+                on_text(text);
+            };
+            let error = match self.attempt(&body, &mut notice).await {
+                Ok(reply) => return Ok(reply),
+                Err(error) => error,
+            };
+            // What was shown cannot be taken back.
+            let Some(pause) = self.pause(attempt, &error).filter(|_| !has_spoken) else {
+                return Err(error);
+            };
+            tracing::warn!(%error, attempt, ?pause, "asking the model again");
+            tokio::time::sleep(pause).await;
+            attempt += 1;
+        }
+    }
+}
+
+fn authorization(provider: Provider, key: &Secret) -> Result<HeaderValue, Error> {
+    let mut value = HeaderValue::from_str(&format!("Bearer {}", key.expose()))
+        .map_err(|_| Error::InvalidKey { provider: provider.as_str() })?;
+    value.set_sensitive(true);
+    Ok(value)
+}
+
+/// The URL as errors may show it.
+fn shown(url: &Url) -> String {
+    let mut url = url.clone();
+    url.set_query(None);
+    url.set_fragment(None);
+    // These fail on URLs without a host, which are refused anyway.
+    let _ = url.set_username("");
+    let _ = url.set_password(None);
+    url.into()
+}

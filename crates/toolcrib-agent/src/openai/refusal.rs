@@ -1,0 +1,85 @@
+//! What a server says when it does not answer.
+
+use std::time::Duration;
+
+use http::header::RETRY_AFTER;
+use http::{HeaderMap, StatusCode};
+use serde_json::Value;
+
+use super::Endpoint;
+use crate::Error;
+
+/// How much of a server's message is shown, in characters.
+const MAX_MESSAGE_CHARS: usize = 500;
+
+/// The error of an answer with a status of failure.
+pub(super) fn refusal(endpoint: &Endpoint, status: StatusCode, headers: &HeaderMap, body: &[u8]) -> Error {
+    let text = String::from_utf8_lossy(body);
+    let message = serde_json::from_slice::<Value>(body)
+        .ok()
+        .and_then(|body| message_of(&body).map(ToOwned::to_owned))
+        .unwrap_or_else(|| text.into_owned());
+    let message = if message.trim().is_empty() { "(no message)".to_owned() } else { message };
+    Error::Refused {
+        url: endpoint.url.clone(),
+        status: status.as_u16(),
+        message: clean(endpoint, &message),
+        hint: hint(endpoint, status),
+        retry_after: headers
+            .get(RETRY_AFTER)
+            .and_then(|value| value.to_str().ok()?.trim().parse().ok())
+            .map(Duration::from_secs),
+    }
+}
+
+/// The error of an answer that holds one under a status of success, as streams do that fail on their way.
+pub(super) fn refusal_within(endpoint: &Endpoint, error: &Value) -> Error {
+    let status = error.get("code").and_then(Value::as_u64).and_then(|code| u16::try_from(code).ok());
+    let message = message_of(error).map_or_else(|| error.to_string(), ToOwned::to_owned);
+    Error::Refused {
+        url: endpoint.url.clone(),
+        status: status.unwrap_or(StatusCode::OK.as_u16()),
+        message: clean(endpoint, &message),
+        hint: None,
+        retry_after: None,
+    }
+}
+
+/// The message in the forms that servers give their errors.
+fn message_of(body: &Value) -> Option<&str> {
+    match body {
+        Value::String(text) => Some(text),
+        Value::Object(object) => {
+            ["error", "message", "detail"].iter().find_map(|key| message_of(object.get(*key)?))
+        }
+        _ => None,
+    }
+}
+
+/// The message as it may be shown: in one line, bounded, and without the key, which some servers repeat.
+pub(super) fn clean(endpoint: &Endpoint, message: &str) -> String {
+    let message = match &endpoint.api_key {
+        Some(key) if !key.expose().is_empty() => message.replace(key.expose(), "[secret]"),
+        _ => message.to_owned(),
+    };
+    let message =
+        message.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty());
+    let message = message.collect::<Vec<_>>().join(" ");
+    match message.char_indices().nth(MAX_MESSAGE_CHARS) {
+        Some((end, _)) => format!("{}…", message.get(..end).unwrap_or_default()),
+        None => message,
+    }
+}
+
+fn hint(endpoint: &Endpoint, status: StatusCode) -> Option<String> {
+    let hint = match (status.as_u16(), endpoint.provider.key_variable()) {
+        (401 | 403, Some(variable)) => format!("check the key in {variable}"),
+        (401 | 403, None) => "the server wants a key; set `api_key`".to_owned(),
+        (404, _) => "check the model's name and `base_url`".to_owned(),
+        (413, _) => "the conversation is too long for this server".to_owned(),
+        (429, _) => "too many requests, or no quota left; wait, or check the account".to_owned(),
+        (500.., _) => "the server has trouble; try again later".to_owned(),
+        _ => return None,
+    };
+    Some(hint)
+}

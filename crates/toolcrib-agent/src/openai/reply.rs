@@ -1,0 +1,156 @@
+//! From the pieces of an answer to a reply. Servers differ; what can be understood is.
+
+use serde_json::Value;
+
+use crate::{ChatReply, RequestedCall, TextSink, Usage};
+
+/// The longest reply that is put together: text, names and arguments, in bytes. Some forty times what models write.
+pub(super) const MAX_REPLY_BYTES: usize = 4 * 1024 * 1024;
+
+/// The most calls of one reply.
+pub(super) const MAX_REPLY_CALLS: usize = 128;
+
+/// Why the pieces are not a reply.
+#[derive(Debug)]
+pub(super) enum Fault {
+    /// The server sent an error instead.
+    Error(Value),
+    /// It is in no form that is known.
+    NotAReply(String),
+    /// It ended in the middle.
+    Interrupted(&'static str),
+    /// There is too much of it.
+    TooLarge { limit: usize, unit: &'static str },
+}
+
+/// A reply that comes in pieces. A reply that comes as a whole is one piece.
+#[derive(Debug, Default)]
+pub(super) struct Assembler {
+    reply: ChatReply,
+    /// For each call the index by which later pieces refer to it.
+    indexes: Vec<Option<u64>>,
+    bytes: usize,
+    has_choice: bool,
+}
+
+impl Assembler {
+    /// Takes the next piece in.
+    pub(super) fn push(&mut self, piece: &Value, on_text: &mut TextSink<'_>) -> Result<(), Fault> {
+        let Value::Object(object) = piece else {
+            return Err(Fault::NotAReply("it is not a JSON object".to_owned()));
+        };
+        if let Some(error) = object.get("error").filter(|error| !error.is_null()) {
+            return Err(Fault::Error(error.clone()));
+        }
+        if let Some(usage) = object.get("usage").filter(|usage| usage.is_object()) {
+            let tokens = |key: &str| usage.get(key).and_then(Value::as_u64).unwrap_or(0);
+            self.reply.usage = Usage {
+                prompt_tokens: tokens("prompt_tokens"),
+                completion_tokens: tokens("completion_tokens"),
+            };
+        }
+        let choices = object.get("choices").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+        for choice in
+            choices.iter().filter(|choice| choice.get("index").and_then(Value::as_u64).unwrap_or(0) == 0)
+        {
+            self.has_choice = true;
+            if let Some(message) = choice.get("message").filter(|message| message.is_object()) {
+                self.message(message, true, on_text)?;
+            } else if let Some(delta) = choice.get("delta") {
+                self.message(delta, false, on_text)?;
+            }
+            if let Some(reason) = choice.get("finish_reason").and_then(Value::as_str) {
+                self.reply.finish_reason = Some(reason.to_owned());
+            }
+        }
+        Ok(())
+    }
+
+    /// The reply, after the last piece. `is_marked` is whether the server said that it was the last.
+    pub(super) fn finish(self, is_marked: bool) -> Result<ChatReply, Fault> {
+        if self.reply.finish_reason.is_none() && !is_marked {
+            return Err(Fault::Interrupted("the stream ended before the reply did"));
+        }
+        if !self.has_choice {
+            return Err(Fault::NotAReply("it has no `choices`".to_owned()));
+        }
+        Ok(self.reply)
+    }
+
+    fn message(&mut self, message: &Value, is_whole: bool, on_text: &mut TextSink<'_>) -> Result<(), Fault> {
+        for key in ["content", "refusal"] {
+            if let Some(text) = message.get(key).and_then(text_of).filter(|text| !text.is_empty()) {
+                self.count(text.len())?;
+                self.reply.content.push_str(&text);
+                on_text(&text);
+            }
+        }
+        let calls = message.get("tool_calls").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+        calls.iter().try_for_each(|call| self.call(call, is_whole))
+    }
+
+    fn call(&mut self, piece: &Value, is_whole: bool) -> Result<(), Fault> {
+        let text = |value: Option<&Value>| value.and_then(Value::as_str).unwrap_or_default().to_owned();
+        let function = piece.get("function");
+        let id = text(piece.get("id"));
+        let name = text(function.and_then(|function| function.get("name")));
+        let arguments = match function.and_then(|function| function.get("arguments")) {
+            Some(Value::String(arguments)) => arguments.clone(),
+            None | Some(Value::Null) => String::new(),
+            // Some servers send the arguments themselves.
+            Some(arguments) => arguments.to_string(),
+        };
+        self.count(id.len() + name.len() + arguments.len())?;
+
+        let index = piece.get("index").and_then(Value::as_u64);
+        let position = if is_whole { None } else { self.continued(index, &id, &name) };
+        let Some(call) = position.and_then(|position| self.reply.tool_calls.get_mut(position)) else {
+            if self.reply.tool_calls.len() == MAX_REPLY_CALLS {
+                return Err(Fault::TooLarge { limit: MAX_REPLY_CALLS, unit: "calls" });
+            }
+            self.reply.tool_calls.push(RequestedCall { id, name, arguments });
+            self.indexes.push(index);
+            return Ok(());
+        };
+        if call.id.is_empty() {
+            call.id = id;
+        }
+        // A name comes in pieces, or whole with each piece.
+        if call.name != name {
+            call.name.push_str(&name);
+        }
+        call.arguments.push_str(&arguments);
+        Ok(())
+    }
+
+    /// The position of the call that a piece continues. Some servers give all calls one index and tell them apart by
+    /// id; others give none at all.
+    fn continued(&self, index: Option<u64>, id: &str, name: &str) -> Option<usize> {
+        let position = match index {
+            Some(_) => self.indexes.iter().rposition(|known| *known == index)?,
+            None if id.is_empty() && !name.is_empty() => return None,
+            None => self.reply.tool_calls.len().checked_sub(1)?,
+        };
+        let known = self.reply.tool_calls.get(position)?;
+        (id.is_empty() || known.id.is_empty() || known.id == id).then_some(position)
+    }
+
+    fn count(&mut self, bytes: usize) -> Result<(), Fault> {
+        self.bytes = self.bytes.saturating_add(bytes);
+        if self.bytes > MAX_REPLY_BYTES {
+            return Err(Fault::TooLarge { limit: MAX_REPLY_BYTES, unit: "bytes" });
+        }
+        Ok(())
+    }
+}
+
+/// The text of a content: a string, or a list of parts of which some are text.
+fn text_of(content: &Value) -> Option<String> {
+    match content {
+        Value::String(text) => Some(text.clone()),
+        Value::Array(parts) => {
+            Some(parts.iter().filter_map(|part| part.get("text").and_then(Value::as_str)).collect())
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,91 @@
+//! How an OpenAI-compatible server is asked.
+
+use std::time::Duration;
+
+use toolcrib_model::Secret;
+
+use crate::Provider;
+
+/// How long a stream may be silent by default. Models that reason before they write need a minute and more.
+pub const DEFAULT_IDLE_TIMEOUT: Duration = Duration::from_mins(2);
+
+/// How long a reply may take by default that is not streamed, and so silent until it is complete.
+pub const DEFAULT_REPLY_TIMEOUT: Duration = Duration::from_mins(10);
+
+/// How often a request is sent at most by default.
+pub const DEFAULT_ATTEMPTS: u32 = 4;
+
+/// The pause before the second attempt by default; each later one is twice as long.
+pub const DEFAULT_RETRY_DELAY: Duration = Duration::from_millis(500);
+
+/// The longest pause before another attempt. A server that wants to be left alone for longer has refused.
+pub const MAX_RETRY_DELAY: Duration = Duration::from_secs(30);
+
+/// How an OpenAI-compatible server is asked.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct OpenAiSettings {
+    /// Whose server, or whose kind of server.
+    pub provider: Provider,
+    /// Where the API is, instead of at the provider's own address: `https://host/v1`.
+    pub base_url: Option<String>,
+    /// The key. The provider's own server may need one; another one is asked without.
+    pub api_key: Option<Secret>,
+    /// Whether the reply comes piece by piece; `true` by default.
+    pub stream: bool,
+    /// How long a stream may be silent, from one piece to the next; [`DEFAULT_IDLE_TIMEOUT`] by default.
+    pub idle_timeout: Duration,
+    /// How long a reply may take that is not streamed; [`DEFAULT_REPLY_TIMEOUT`] by default.
+    pub reply_timeout: Duration,
+    /// How often a request is sent at most; [`DEFAULT_ATTEMPTS`] by default.
+    pub attempts: u32,
+    /// The pause before the second attempt; [`DEFAULT_RETRY_DELAY`] by default.
+    pub retry_delay: Duration,
+}
+
+impl OpenAiSettings {
+    /// The provider's own server, without a key.
+    pub fn new(provider: Provider) -> Self {
+        Self {
+            provider,
+            base_url: None,
+            api_key: None,
+            stream: true,
+            idle_timeout: DEFAULT_IDLE_TIMEOUT,
+            reply_timeout: DEFAULT_REPLY_TIMEOUT,
+            attempts: DEFAULT_ATTEMPTS,
+            retry_delay: DEFAULT_RETRY_DELAY,
+        }
+    }
+
+    /// Another server.
+    pub fn with_base_url(mut self, base_url: impl Into<String>) -> Self {
+        self.base_url = Some(base_url.into());
+        self
+    }
+
+    /// Sets the key.
+    pub fn with_api_key(mut self, api_key: Secret) -> Self {
+        self.api_key = Some(api_key);
+        self
+    }
+
+    /// Says whether the reply comes piece by piece.
+    pub fn with_stream(mut self, stream: bool) -> Self {
+        self.stream = stream;
+        self
+    }
+
+    /// Sets how long a stream may be silent.
+    pub fn with_idle_timeout(mut self, idle_timeout: Duration) -> Self {
+        self.idle_timeout = idle_timeout;
+        self
+    }
+
+    /// Sets how often a request is sent at most, and the pause before the second time.
+    pub fn with_retries(mut self, attempts: u32, delay: Duration) -> Self {
+        self.attempts = attempts;
+        self.retry_delay = delay;
+        self
+    }
+}

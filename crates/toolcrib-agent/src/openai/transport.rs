@@ -1,0 +1,226 @@
+//! How a request goes out and its answer comes in: one attempt, within bounds, with errors of our own.
+//!
+//! It is the service below `async-openai`, in place of the one that retries by itself and reads without end.
+
+use std::error::Error as _;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use async_openai::error::OpenAIError;
+use async_openai::middleware::HttpRequestFactory;
+use bytes::{Bytes, BytesMut};
+use futures::{Stream, StreamExt as _, stream};
+use http::header::{AUTHORIZATION, CONTENT_TYPE};
+use tower_service::Service;
+
+use super::Endpoint;
+use super::refusal::refusal;
+use crate::Error;
+
+/// The longest answer that is read, in bytes as they come from the server: each word of a streamed reply comes with
+/// some hundred bytes of packing.
+pub(super) const MAX_ANSWER_BYTES: usize = 64 * 1024 * 1024;
+
+/// How much of an error's body is read, in bytes.
+const MAX_ERROR_BYTES: usize = 64 * 1024;
+
+/// What marks the end of a stream, and how much of its tail is kept to see it: line ends may follow.
+const END_MARK: &[u8] = b"[DONE]";
+const TAIL_BYTES: usize = 32;
+
+/// What became of a stream. Below `async-openai`, errors are texts; here they keep their type.
+#[derive(Debug, Default)]
+pub(super) struct Outcome {
+    /// Whether the server said that the stream is over.
+    pub(super) is_marked: AtomicBool,
+    /// What went wrong.
+    error: Mutex<Option<Error>>,
+}
+
+impl Outcome {
+    fn fail(&self, error: Error) {
+        *self.error.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+    }
+
+    /// What went wrong, for the first who asks.
+    pub(super) fn take_error(&self) -> Option<Error> {
+        self.error.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
+/// The service for one request.
+#[derive(Clone)]
+pub(super) struct Transport {
+    pub(super) endpoint: Arc<Endpoint>,
+    pub(super) outcome: Arc<Outcome>,
+}
+
+impl Service<HttpRequestFactory> for Transport {
+    type Response = reqwest::Response;
+    type Error = OpenAIError;
+    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, OpenAIError>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), OpenAIError>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, factory: HttpRequestFactory) -> Self::Future {
+        let transport = self.clone();
+        Box::pin(async move {
+            let request = factory.build().await?;
+            transport.send(request).await.map_err(|error| OpenAIError::Boxed(Box::new(error)))
+        })
+    }
+}
+
+impl Transport {
+    async fn send(self, mut request: reqwest::Request) -> Result<reqwest::Response, Error> {
+        let endpoint = Arc::clone(&self.endpoint);
+        // The library always writes one, even without a key.
+        request.headers_mut().remove(AUTHORIZATION);
+        if let Some(authorization) = &endpoint.authorization {
+            request.headers_mut().insert(AUTHORIZATION, authorization.clone());
+        }
+        let wait = if endpoint.stream { endpoint.idle_timeout } else { endpoint.reply_timeout };
+        within(wait, &endpoint.url, async {
+            let response =
+                endpoint.client.execute(request).await.map_err(|error| unreachable(&endpoint.url, error))?;
+            let status = response.status();
+            let headers = response.headers().clone();
+            if !status.is_success() {
+                let body = read(response, MAX_ERROR_BYTES, &endpoint.url)
+                    .await
+                    .map_or_else(|_| Bytes::new(), |body| body.0);
+                return Err(refusal(&endpoint, status, &headers, &body));
+            }
+            let is_json = headers
+                .get(CONTENT_TYPE)
+                .is_some_and(|value| value.as_bytes().starts_with(b"application/json"));
+            let body = if !endpoint.stream {
+                reqwest::Body::from(self.read_whole(response).await?)
+            } else if is_json {
+                // The server does not stream: its whole answer is made the only event.
+                reqwest::Body::from(only_event(&self.read_whole(response).await?, &self.outcome))
+            } else {
+                reqwest::Body::wrap_stream(watched(response, Arc::clone(&endpoint), self.outcome))
+            };
+            let mut response = http::Response::new(body);
+            *response.status_mut() = status;
+            Ok(response.into())
+        })
+        .await
+    }
+
+    async fn read_whole(&self, response: reqwest::Response) -> Result<Bytes, Error> {
+        match read(response, MAX_ANSWER_BYTES, &self.endpoint.url).await? {
+            (body, false) => Ok(body),
+            (_, true) => Err(too_large(&self.endpoint.url)),
+        }
+    }
+}
+
+/// The body as it comes, until it is too long, falls silent or breaks off.
+fn watched(
+    response: reqwest::Response,
+    endpoint: Arc<Endpoint>,
+    outcome: Arc<Outcome>,
+) -> impl Stream<Item = Result<Bytes, &'static str>> + Send + 'static {
+    let state = Some((response.bytes_stream().boxed(), 0_usize, Vec::new()));
+    stream::unfold(state, move |state| {
+        let (endpoint, outcome) = (Arc::clone(&endpoint), Arc::clone(&outcome));
+        async move {
+            let (mut body, mut received, mut tail) = state?;
+            let url = &endpoint.url;
+            let error = match within(endpoint.idle_timeout, url, async { Ok(body.next().await) }).await {
+                Ok(None) => return None,
+                Ok(Some(Ok(bytes))) => {
+                    received = received.saturating_add(bytes.len());
+                    if received <= MAX_ANSWER_BYTES {
+                        keep_tail(&mut tail, &bytes);
+                        if tail.trim_ascii_end().ends_with(END_MARK) {
+                            outcome.is_marked.store(true, Ordering::Relaxed);
+                        }
+                        return Some((Ok(bytes), Some((body, received, tail))));
+                    }
+                    too_large(url)
+                }
+                Ok(Some(Err(error))) => interrupted(url, error),
+                Err(error) => error,
+            };
+            outcome.fail(error);
+            Some((Err("see the outcome"), None))
+        }
+    })
+}
+
+fn keep_tail(tail: &mut Vec<u8>, bytes: &[u8]) {
+    tail.extend_from_slice(bytes.get(bytes.len().saturating_sub(TAIL_BYTES)..).unwrap_or_default());
+    tail.drain(..tail.len().saturating_sub(TAIL_BYTES));
+}
+
+/// A JSON document as the one event of a stream. Line ends in it are white space and nothing else.
+fn only_event(json: &[u8], outcome: &Outcome) -> Vec<u8> {
+    outcome.is_marked.store(true, Ordering::Relaxed);
+    let mut event = b"data: ".to_vec();
+    event.extend(json.iter().map(|byte| if matches!(byte, b'\n' | b'\r') { b' ' } else { *byte }));
+    event.extend_from_slice(b"\n\n");
+    event
+}
+
+/// Reads up to `limit` bytes, and says whether there are more.
+async fn read(mut response: reqwest::Response, limit: usize, url: &str) -> Result<(Bytes, bool), Error> {
+    let mut body = BytesMut::new();
+    while let Some(chunk) = response.chunk().await.map_err(|error| interrupted(url, error))? {
+        let room = limit - body.len();
+        body.extend_from_slice(chunk.get(..chunk.len().min(room)).unwrap_or_default());
+        if chunk.len() > room {
+            return Ok((body.freeze(), true));
+        }
+    }
+    Ok((body.freeze(), false))
+}
+
+async fn within<T>(
+    time: Duration,
+    url: &str,
+    work: impl Future<Output = Result<T, Error>>,
+) -> Result<T, Error> {
+    match tokio::time::timeout(time, work).await {
+        Ok(result) => result,
+        Err(_) => Err(Error::TimedOut { url: url.to_owned(), waited: time }),
+    }
+}
+
+fn unreachable(url: &str, error: reqwest::Error) -> Error {
+    if error.is_connect() {
+        Error::Unreachable { url: url.to_owned(), reason: causes(&error.without_url()) }
+    } else {
+        interrupted(url, error)
+    }
+}
+
+fn interrupted(url: &str, error: reqwest::Error) -> Error {
+    Error::Interrupted { url: url.to_owned(), reason: causes(&error.without_url()) }
+}
+
+fn too_large(url: &str) -> Error {
+    Error::TooLarge { url: url.to_owned(), limit: MAX_ANSWER_BYTES, unit: "bytes" }
+}
+
+/// The messages of the error and of its causes, each once.
+fn causes(error: &reqwest::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(current) = cause {
+        let message = current.to_string();
+        if !text.contains(&message) {
+            text.push_str(": ");
+            text.push_str(&message);
+        }
+        cause = current.source();
+    }
+    text
+}

@@ -1,0 +1,141 @@
+//! Who runs the model.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Deserializer, de};
+use toolcrib_document::nearest;
+use toolcrib_prompt::CallStyle;
+
+use crate::Error;
+
+/// Who runs the model: where its server is, which variable holds the key, and how its models call tools.
+///
+/// ```
+/// use toolcrib_agent::Provider;
+/// use toolcrib_prompt::CallStyle;
+/// let provider: Provider = "ollama".parse()?;
+/// assert_eq!(provider.base_url(), Some("http://localhost:11434/v1"));
+/// assert_eq!(provider.call_style(), CallStyle::Text);
+/// # Ok::<(), toolcrib_agent::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Provider {
+    /// `OpenAI`, and any server that behaves as theirs does.
+    OpenAi,
+    /// `DeepSeek`.
+    DeepSeek,
+    /// Groq.
+    Groq,
+    /// Mistral.
+    Mistral,
+    /// Together.
+    Together,
+    /// Ollama, on this machine unless told otherwise.
+    Ollama,
+    /// LM Studio, on this machine unless told otherwise.
+    LmStudio,
+    /// vLLM, on this machine unless told otherwise.
+    Vllm,
+    /// No server: turns from a file.
+    Recorded,
+}
+
+impl Provider {
+    /// All of them.
+    pub const ALL: [Self; 9] = [
+        Self::OpenAi,
+        Self::DeepSeek,
+        Self::Groq,
+        Self::Mistral,
+        Self::Together,
+        Self::Ollama,
+        Self::LmStudio,
+        Self::Vllm,
+        Self::Recorded,
+    ];
+
+    /// The name in an app file.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::OpenAi => "openai",
+            Self::DeepSeek => "deepseek",
+            Self::Groq => "groq",
+            Self::Mistral => "mistral",
+            Self::Together => "together",
+            Self::Ollama => "ollama",
+            Self::LmStudio => "lm_studio",
+            Self::Vllm => "vllm",
+            Self::Recorded => "recorded",
+        }
+    }
+
+    /// Where its Chat Completions API is, without `/chat/completions`.
+    pub fn base_url(self) -> Option<&'static str> {
+        match self {
+            Self::OpenAi => Some("https://api.openai.com/v1"),
+            Self::DeepSeek => Some("https://api.deepseek.com/v1"),
+            Self::Groq => Some("https://api.groq.com/openai/v1"),
+            Self::Mistral => Some("https://api.mistral.ai/v1"),
+            Self::Together => Some("https://api.together.xyz/v1"),
+            Self::Ollama => Some("http://localhost:11434/v1"),
+            Self::LmStudio => Some("http://localhost:1234/v1"),
+            Self::Vllm => Some("http://localhost:8000/v1"),
+            Self::Recorded => None,
+        }
+    }
+
+    /// The environment variable that holds the key, where one is needed.
+    pub fn key_variable(self) -> Option<&'static str> {
+        match self {
+            Self::OpenAi => Some("OPENAI_API_KEY"),
+            Self::DeepSeek => Some("DEEPSEEK_API_KEY"),
+            Self::Groq => Some("GROQ_API_KEY"),
+            Self::Mistral => Some("MISTRAL_API_KEY"),
+            Self::Together => Some("TOGETHER_API_KEY"),
+            Self::Ollama | Self::LmStudio | Self::Vllm | Self::Recorded => None,
+        }
+    }
+
+    /// How its models call tools unless the app file says otherwise. Servers that run any model are asked for text,
+    /// since many of those models know no other way.
+    pub fn call_style(self) -> CallStyle {
+        match self {
+            Self::Ollama | Self::LmStudio | Self::Vllm => CallStyle::Text,
+            _ => CallStyle::Native,
+        }
+    }
+
+    /// Whether a stream says what it cost only when it is asked to; other servers refuse the option or need none.
+    pub(crate) fn wants_stream_options(self) -> bool {
+        !matches!(self, Self::Mistral)
+    }
+}
+
+impl fmt::Display for Provider {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl FromStr for Provider {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self, Error> {
+        Self::ALL.into_iter().find(|provider| provider.as_str() == name).ok_or_else(|| {
+            let known: Vec<_> = Self::ALL.into_iter().map(Self::as_str).collect();
+            Error::UnknownProvider {
+                name: name.to_owned(),
+                nearest: nearest(name, known.iter().copied()),
+                known,
+            }
+        })
+    }
+}
+
+impl<'de> Deserialize<'de> for Provider {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(de::Error::custom)
+    }
+}

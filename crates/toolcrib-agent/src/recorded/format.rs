@@ -1,0 +1,71 @@
+//! The file with recorded turns.
+
+use serde::{Deserialize, Deserializer, de};
+use serde_json::Value;
+use toolcrib_document::{Format, Limits, parse};
+
+use crate::Error;
+
+/// The longest file that is read, in bytes.
+pub const MAX_RECORDING_BYTES: usize = 4 * 1024 * 1024;
+
+/// The most turns of a recording.
+pub const MAX_TURNS: usize = 10_000;
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Recording {
+    turns: Vec<Turn>,
+}
+
+/// One message of the assistant.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Turn {
+    #[serde(default)]
+    pub(super) text: String,
+    #[serde(default)]
+    pub(super) calls: Vec<RecordedCall>,
+    #[serde(default)]
+    pub(super) expect: Vec<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RecordedCall {
+    pub(super) name: String,
+    /// As the model sends them: JSON, or what was recorded of a failure to write it.
+    #[serde(default = "no_arguments", deserialize_with = "raw_arguments")]
+    pub(super) arguments: String,
+}
+
+fn no_arguments() -> String {
+    "{}".to_owned()
+}
+
+fn raw_arguments<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    match Value::deserialize(deserializer)? {
+        Value::String(raw) => Ok(raw),
+        Value::Object(arguments) => Ok(Value::Object(arguments).to_string()),
+        Value::Null => Ok(no_arguments()),
+        _ => Err(de::Error::custom("`arguments` must be a mapping, or a text that is sent as it is")),
+    }
+}
+
+/// Reads a file. `file` is its name, for errors.
+pub(super) fn read(file: &str, bytes: &[u8]) -> Result<Vec<Turn>, Error> {
+    let error = |source| Error::Recording { file: file.to_owned(), source };
+    let limits = Limits { max_bytes: MAX_RECORDING_BYTES, ..Limits::default() };
+    let document = parse(bytes, Format::Yaml, &limits).map_err(error)?;
+    let turns = document.deserialize::<Recording>().map_err(error)?.turns;
+    if turns.is_empty() {
+        return Err(error(
+            document.error_at("/turns", "the recording has no turns; write at least one with a `text`"),
+        ));
+    }
+    if turns.len() > MAX_TURNS {
+        let message = format!("the recording has {} turns, more than {MAX_TURNS}", turns.len());
+        return Err(error(document.error_at("/turns", message)));
+    }
+    Ok(turns)
+}

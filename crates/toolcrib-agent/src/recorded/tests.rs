@@ -1,0 +1,134 @@
+//! Reading, playing and writing recordings.
+
+use proptest::prelude::*;
+use serde_json::json;
+use toolcrib_prompt::CallStyle;
+
+use super::*;
+use crate::{ChatModel, ChatReply, ChatRequest, Error, Message, RequestedCall, TextSink};
+
+fn request(messages: &[Message]) -> ChatRequest<'_> {
+    ChatRequest { model: "recorded", system: "", tools: &[], messages }
+}
+
+async fn ask(model: &dyn ChatModel, messages: &[Message]) -> Result<ChatReply, Error> {
+    model.complete(&request(messages), &mut |_| ()).await
+}
+
+fn error_of(file: &str) -> String {
+    RecordedModel::new("r.yaml", file.as_bytes(), CallStyle::Native).unwrap_err().to_string()
+}
+
+#[test]
+fn a_broken_recording_says_where() {
+    assert_eq!(error_of("turns:\n  - txt: hello\n"), "r.yaml:2:5: unknown key `txt`, did you mean `text`?");
+    assert!(error_of("turns: []\n").starts_with("r.yaml:1:1: the recording has no turns"));
+    assert!(error_of("turns:\n").starts_with("r.yaml:1:1: "), "{}", error_of("turns:\n"));
+    let error = error_of("turns:\n  - calls:\n    - {name: a, arguments: [1]}\n");
+    assert!(error.starts_with("r.yaml:3:17: ") && error.contains("must be a mapping"), "{error}");
+}
+
+#[tokio::test]
+async fn a_recording_that_runs_out_says_so() {
+    let model = RecordedModel::new("r.yaml", b"turns: [{text: hello}]", CallStyle::Native).unwrap();
+    assert_eq!(ask(&model, &[]).await.unwrap().content, "hello");
+    let error = ask(&model, &[]).await.unwrap_err().to_string();
+    assert!(
+        error.starts_with("r.yaml: the recording has 1 turns and the model was asked for one more"),
+        "{error}"
+    );
+}
+
+#[tokio::test]
+async fn a_result_from_before_the_last_turn_does_not_meet_an_expectation() {
+    let file = b"turns: [{expect: [cobalt], text: a}, {expect: [cobalt], text: b}]";
+    let model = RecordedModel::new("r.yaml", file, CallStyle::Native).unwrap();
+    let mut messages = vec![
+        Message::User { content: "paint?".to_owned() },
+        Message::Tool { call_id: "1".to_owned(), content: "cobalt blue".to_owned() },
+    ];
+    assert_eq!(ask(&model, &messages).await.unwrap().content, "a");
+    messages.push(Message::Assistant { content: "a".to_owned(), tool_calls: Vec::new() });
+    messages.push(Message::User { content: "umber?".to_owned() });
+    let error = ask(&model, &messages).await.unwrap_err();
+    assert!(
+        matches!(&error, Error::Unexpected { turn: 2, missing, found, .. } if missing == "cobalt" && found == "umber?")
+    );
+}
+
+/// Says one thing.
+struct Says(ChatReply);
+
+#[async_trait::async_trait]
+impl ChatModel for Says {
+    async fn complete(
+        &self,
+        _request: &ChatRequest<'_>,
+        _on_text: &mut TextSink<'_>,
+    ) -> Result<ChatReply, Error> {
+        Ok(self.0.clone())
+    }
+}
+
+async fn recorded(reply: &ChatReply, style: CallStyle) -> Vec<u8> {
+    let recorder = Recorder::new(Says(reply.clone()), style, Vec::new());
+    for _ in 0..2 {
+        assert_eq!(ask(&recorder, &[]).await.unwrap(), *reply);
+    }
+    recorder.into_writer()
+}
+
+#[tokio::test]
+async fn a_recording_in_text_style_plays_in_native_style() {
+    let content =
+        "I look.\n<tool_call>{\"name\": \"notes.search\", \"arguments\": {\"query\": \"x\"}}</tool_call>";
+    let reply = ChatReply { content: content.to_owned(), ..ChatReply::default() };
+    let file = recorded(&reply, CallStyle::Text).await;
+
+    let model = RecordedModel::new("r.yaml", &file, CallStyle::Native).unwrap();
+    let native = ask(&model, &[]).await.unwrap();
+    assert_eq!((native.content.as_str(), native.tool_calls[0].name.as_str()), ("I look.", "notes.search"));
+    assert_eq!(native.tool_calls[0].arguments, r#"{"query":"x"}"#);
+
+    let model = RecordedModel::new("r.yaml", &file, CallStyle::Text).unwrap();
+    let text = ask(&model, &[]).await.unwrap();
+    assert_eq!(toolcrib_prompt::parse_text_calls(&text.content).calls[0].name, "notes.search");
+}
+
+#[tokio::test]
+async fn a_recording_that_cannot_be_written_ends_the_run() {
+    struct Full;
+    impl std::io::Write for Full {
+        fn write(&mut self, _bytes: &[u8]) -> std::io::Result<usize> {
+            Err(std::io::ErrorKind::StorageFull.into())
+        }
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+    let recorder = Recorder::new(Says(ChatReply::default()), CallStyle::Native, Full);
+    assert!(matches!(ask(&recorder, &[]).await, Err(Error::RecordFailed { .. })));
+}
+
+proptest! {
+    #[test]
+    fn what_is_recorded_plays_the_same(
+        content in any::<String>(), name in "[a-z.]{1,20}", key in any::<String>(), value in any::<String>(),
+        raw in any::<String>(),
+    ) {
+        let call = |arguments: String| RequestedCall { id: String::new(), name: name.clone(), arguments };
+        let mut object = toolcrib_model::JsonObject::new();
+        object.insert(key, json!([value, 1.5, null]));
+        let tool_calls = vec![call(serde_json::Value::Object(object).to_string()), call(raw)];
+        let reply = ChatReply { content, tool_calls, ..ChatReply::default() };
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        runtime.block_on(async {
+            let file = recorded(&reply, CallStyle::Native).await;
+            let model = RecordedModel::new("r.yaml", &file, CallStyle::Native).unwrap();
+            for _ in 0..2 {
+                let played = ask(&model, &[]).await.unwrap();
+                assert_eq!((&played.content, &played.tool_calls), (&reply.content, &reply.tool_calls));
+            }
+        });
+    }
+}

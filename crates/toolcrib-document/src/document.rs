@@ -1,0 +1,137 @@
+//! A text that has been read.
+
+use std::path::Path;
+
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::{Error, Limits, Position, json, locate, nearest, yaml};
+
+/// How a text is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Format {
+    /// One JSON value.
+    Json,
+    /// One JSON value on each line; read as an array of them.
+    JsonLines,
+    /// One YAML 1.2 document.
+    Yaml,
+}
+
+impl Format {
+    /// The format that the ending of a file name says, if it says one.
+    pub fn of_path(path: &Path) -> Option<Self> {
+        let ending = path.extension()?.to_str()?.to_ascii_lowercase();
+        match ending.as_str() {
+            "json" => Some(Self::Json),
+            "jsonl" | "ndjson" => Some(Self::JsonLines),
+            "yaml" | "yml" => Some(Self::Yaml),
+            _ => None,
+        }
+    }
+
+    /// The format by the ending of the name, else by the first character: `{` and `[` open JSON.
+    pub fn detect(path: &Path, bytes: &[u8]) -> Self {
+        Self::of_path(path).unwrap_or_else(|| match bytes.trim_ascii_start().first() {
+            Some(b'{' | b'[') => Self::Json,
+            _ => Self::Yaml,
+        })
+    }
+}
+
+/// A text that has been read: its value, and the text itself so that places can be named.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Document {
+    /// The value.
+    pub value: Value,
+    text: String,
+    format: Format,
+}
+
+/// Reads a text.
+pub fn parse(bytes: &[u8], format: Format, limits: &Limits) -> Result<Document, Error> {
+    if bytes.len() > limits.max_bytes {
+        return Err(Error::TooLarge { bytes: bytes.len(), max: limits.max_bytes });
+    }
+    let text = decode(bytes)?;
+    let value = match format {
+        Format::Json => json::read(text)?,
+        Format::JsonLines => json::read_lines(text)?,
+        Format::Yaml => yaml::read(text, limits)?,
+    };
+    Ok(Document { value, text: text.to_owned(), format })
+}
+
+fn decode(bytes: &[u8]) -> Result<&str, Error> {
+    let error = |problem: &str| Error::Encoding { problem: problem.into() };
+    match bytes {
+        [0xEF, 0xBB, 0xBF, ..] => Err(error("the text starts with a byte order mark")),
+        [0xFE, 0xFF, ..] | [0xFF, 0xFE, ..] | [0, _, ..] | [_, 0, ..] => Err(error("the text looks like UTF-16")),
+        _ => std::str::from_utf8(bytes).map_err(|utf8| error(&format!("byte {} is not UTF-8", utf8.valid_up_to()))),
+    }
+}
+
+impl Document {
+    /// The place of a value, named by its JSON pointer; of its key where it stands under one.
+    pub fn position_of(&self, pointer: &str) -> Option<Position> {
+        locate::locate(&self.text, self.format, pointer)
+    }
+
+    /// Reads the whole as a type. An error names the place, the path, and the nearest known key.
+    pub fn deserialize<T: DeserializeOwned>(&self) -> Result<T, Error> {
+        self.deserialize_at("")
+    }
+
+    /// Reads the value at a JSON pointer as a type; an absent value is read as null.
+    pub fn deserialize_at<T: DeserializeOwned>(&self, pointer: &str) -> Result<T, Error> {
+        self.deserialize_value(self.value.pointer(pointer).unwrap_or(&Value::Null), pointer)
+    }
+
+    /// Reads a value as a type that was made of the one at the pointer, as by filling in variables, and reports errors
+    /// at the place of the original.
+    pub fn deserialize_value<T: DeserializeOwned>(&self, value: &Value, pointer: &str) -> Result<T, Error> {
+        serde_path_to_error::deserialize(value).map_err(|error| {
+            let mut place = pointer.to_owned();
+            let mut path = pointer.trim_start_matches('/').replace('/', ".");
+            for segment in error.path() {
+                let (key, text) = match segment {
+                    serde_path_to_error::Segment::Seq { index } => (index.to_string(), format!("[{index}]")),
+                    serde_path_to_error::Segment::Map { key } => (key.clone(), format!(".{key}")),
+                    serde_path_to_error::Segment::Enum { .. } | serde_path_to_error::Segment::Unknown => continue,
+                };
+                place.push('/');
+                place.push_str(&key.replace('~', "~0").replace('/', "~1"));
+                path.push_str(&text);
+            }
+            self.shape_error(&place, path.trim_start_matches('.'), &error.inner().to_string())
+        })
+    }
+
+    /// An error at the place of a value, with a message of the caller's own.
+    pub fn error_at(&self, pointer: &str, message: impl Into<String>) -> Error {
+        let path = pointer.trim_start_matches('/').replace('/', ".");
+        Error::Shape { position: self.position_of(pointer), path, message: message.into() }
+    }
+
+    fn shape_error(&self, pointer: &str, path: &str, serde_message: &str) -> Error {
+        let message = explain_unknown(serde_message).unwrap_or_else(|| match path {
+            "" => serde_message.to_owned(),
+            _ => format!("`{path}`: {serde_message}"),
+        });
+        Error::Shape { position: self.position_of(pointer), path: path.into(), message }
+    }
+}
+
+/// Turns serde's ``unknown field `x`, expected one of `a`, `b` `` into a sentence with the nearest name.
+fn explain_unknown(message: &str) -> Option<String> {
+    let (what, rest) = [("key", "unknown field `"), ("value", "unknown variant `")]
+        .into_iter()
+        .find_map(|(what, prefix)| Some((what, message.strip_prefix(prefix)?)))?;
+    let (unknown, rest) = rest.split_once('`')?;
+    let known: Vec<&str> = rest.split('`').skip(1).step_by(2).collect();
+    Some(match nearest(unknown, known.iter().copied()) {
+        Some(nearest) => format!("unknown {what} `{unknown}`, did you mean `{nearest}`?"),
+        None if known.is_empty() => format!("unknown {what} `{unknown}`; none is expected here"),
+        None => format!("unknown {what} `{unknown}`; expected one of: {}", known.join(", ")),
+    })
+}

@@ -1,0 +1,139 @@
+//! What can be wrong with a text, and where.
+
+use std::fmt;
+
+use crate::{MAX_ALIAS_NODES, MAX_DEPTH};
+
+/// A place in a text, counted from 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Position {
+    /// The line.
+    pub line: usize,
+    /// The character in the line.
+    pub column: usize,
+}
+
+impl fmt::Display for Position {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.line, self.column)
+    }
+}
+
+/// What is wrong with a text. The message names no place; [`Error::at`] puts file, line and column before it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// More bytes than allowed.
+    #[error("the text has {bytes} bytes, more than the allowed {max}")]
+    TooLarge {
+        /// How many there are.
+        bytes: usize,
+        /// How many may be.
+        max: usize,
+    },
+    /// Not plain UTF-8.
+    #[error("{problem}; save the file as UTF-8 without a byte order mark")]
+    Encoding {
+        /// What was found.
+        problem: String,
+    },
+    /// Not well-formed.
+    #[error("{message}")]
+    Syntax {
+        /// Where.
+        position: Position,
+        /// What the parser says.
+        message: String,
+    },
+    /// Nested deeper than [`MAX_DEPTH`].
+    #[error("values are nested deeper than {MAX_DEPTH} levels")]
+    TooDeep {
+        /// Where the bound was passed.
+        position: Position,
+    },
+    /// Aliases repeat more than [`MAX_ALIAS_NODES`] values.
+    #[error("aliases repeat more than {MAX_ALIAS_NODES} values")]
+    TooManyAliases {
+        /// The alias that passed the bound.
+        position: Position,
+    },
+    /// A key stands twice in one mapping.
+    #[error("the key `{key}` stands twice")]
+    DuplicateKey {
+        /// The second one.
+        position: Position,
+        /// The key.
+        key: String,
+    },
+    /// A key is not a text.
+    #[error("the key `{key}` is not a text; put it in quotes")]
+    NonStringKey {
+        /// The key.
+        position: Position,
+        /// As it was written, or what it is.
+        key: String,
+    },
+    /// A tag other than those of the core schema.
+    #[error("the tag `{tag}` is not supported; write the plain value")]
+    Tag {
+        /// Where.
+        position: Position,
+        /// The tag.
+        tag: String,
+    },
+    /// A value that JSON cannot hold.
+    #[error("`{text}` cannot be written as JSON; put it in quotes if it is a text")]
+    Unrepresentable {
+        /// Where.
+        position: Position,
+        /// The value as it was written.
+        text: String,
+    },
+    /// More than one YAML document in one text.
+    #[error("the text holds more than one document; keep one")]
+    SeveralDocuments {
+        /// Where the second one starts.
+        position: Position,
+    },
+    /// Well-formed, but not what was expected here.
+    #[error("{message}")]
+    Shape {
+        /// Where, when it could be found.
+        position: Option<Position>,
+        /// The path of keys, as `tools.registry[0].path`; empty for the whole.
+        path: String,
+        /// What was expected.
+        message: String,
+    },
+}
+
+impl Error {
+    /// Where it is wrong, when that is one place.
+    pub fn position(&self) -> Option<Position> {
+        match self {
+            Self::TooLarge { .. } | Self::Encoding { .. } => None,
+            Self::Syntax { position, .. }
+            | Self::TooDeep { position }
+            | Self::TooManyAliases { position }
+            | Self::DuplicateKey { position, .. }
+            | Self::NonStringKey { position, .. }
+            | Self::Tag { position, .. }
+            | Self::Unrepresentable { position, .. }
+            | Self::SeveralDocuments { position } => Some(*position),
+            Self::Shape { position, .. } => *position,
+        }
+    }
+
+    /// Whether a bound was passed, rather than the text being wrong.
+    pub fn is_limit(&self) -> bool {
+        matches!(self, Self::TooLarge { .. } | Self::TooDeep { .. } | Self::TooManyAliases { .. })
+    }
+
+    /// `file:line:column: message`.
+    pub fn at(&self, file: impl fmt::Display) -> String {
+        match self.position() {
+            Some(position) => format!("{file}:{position}: {self}"),
+            None => format!("{file}: {self}"),
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! JSON text, with duplicate keys refused.
+
+use std::fmt;
+
+use serde::de::{self, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde_json::{Map, Number, Value};
+
+use crate::{Error, Position};
+
+/// How the duplicate-key error is told from others after it has passed through `serde_json`.
+const DUPLICATE: &str = "duplicate key ";
+
+pub(crate) fn read(text: &str) -> Result<Value, Error> {
+    read_from_line(text, 1)
+}
+
+pub(crate) fn read_lines(text: &str) -> Result<Value, Error> {
+    let lines = text.lines().zip(1..).filter(|(line, _)| !line.trim().is_empty());
+    lines.map(|(line, number)| read_from_line(line, number)).collect::<Result<Vec<_>, _>>().map(Value::Array)
+}
+
+fn read_from_line(text: &str, first_line: usize) -> Result<Value, Error> {
+    let mut deserializer = serde_json::Deserializer::from_str(text);
+    let value = Strict.deserialize(&mut deserializer).and_then(|value| deserializer.end().map(|()| value));
+    value.map_err(|error| {
+        let position = Position { line: first_line + error.line().saturating_sub(1), column: error.column().max(1) };
+        let message = error.to_string();
+        // serde_json puts the place behind its message; ours stands before it.
+        let message = message.split(" at line ").next().unwrap_or(&message);
+        match message.strip_prefix(DUPLICATE) {
+            Some(key) => Error::DuplicateKey { position, key: key.into() },
+            None if message.starts_with("recursion limit") => Error::TooDeep { position },
+            None => Error::Syntax { position, message: format!("not valid JSON: {message}") },
+        }
+    })
+}
+
+/// Reads any JSON value; a key that stands twice is an error, since two readers may take different ones.
+struct Strict;
+
+impl<'de> DeserializeSeed<'de> for Strict {
+    type Value = Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Strict {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON value")
+    }
+
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
+        Ok(Value::Bool(value))
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
+        Ok(Value::Number(value.into()))
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
+        Ok(Value::Number(value.into()))
+    }
+
+    fn visit_f64<E: de::Error>(self, value: f64) -> Result<Value, E> {
+        Number::from_f64(value).map(Value::Number).ok_or_else(|| E::custom("number out of range"))
+    }
+
+    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
+        Ok(Value::String(value.to_owned()))
+    }
+
+    fn visit_string<E>(self, value: String) -> Result<Value, E> {
+        Ok(Value::String(value))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut access: A) -> Result<Value, A::Error> {
+        let mut items = Vec::new();
+        while let Some(item) = access.next_element_seed(Strict)? {
+            items.push(item);
+        }
+        Ok(Value::Array(items))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<Value, A::Error> {
+        let mut map = Map::new();
+        while let Some(key) = access.next_key::<String>()? {
+            if map.contains_key(&key) {
+                return Err(de::Error::custom(format!("{DUPLICATE}{key}")));
+            }
+            let value = access.next_value_seed(Strict)?;
+            map.insert(key, value);
+        }
+        Ok(Value::Object(map))
+    }
+}

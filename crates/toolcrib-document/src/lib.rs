@@ -1,0 +1,43 @@
+//! JSON and YAML text, read within bounds into [`serde_json::Value`], with the place of every value.
+//!
+//! Everything that people write for Toolcrib (app files, tool files, OpenAPI documents, recordings) comes in through
+//! [`parse`], so that the same bounds hold for all of it: [`Limits`] on bytes, depth and alias expansion, no duplicate
+//! keys, no tags, UTF-8 only. YAML is read by the 1.2 core schema (`yes` and `on` are texts), with `<<` merge keys.
+//!
+//! ```
+//! use serde::Deserialize;
+//! use toolcrib_document::{Format, Limits, parse};
+//!
+//! #[derive(Deserialize)]
+//! #[serde(deny_unknown_fields)]
+//! struct Settings {
+//!     #[serde(rename = "limit")]
+//!     _limit: u32,
+//! }
+//!
+//! let document = parse(b"# settings\nlimmit: 5\n", Format::Yaml, &Limits::default())?;
+//! let error = document.deserialize::<Settings>().err().map(|error| error.at("app.yaml"));
+//! assert_eq!(error.as_deref(), Some("app.yaml:2:1: unknown key `limmit`, did you mean `limit`?"));
+//! # Ok::<(), toolcrib_document::Error>(())
+//! ```
+//!
+//! It reads no files: the caller brings the bytes.
+
+mod document;
+mod error;
+mod limits;
+
+mod json;
+mod locate;
+mod scalar;
+mod yaml;
+
+mod nearest;
+
+#[cfg(test)]
+mod tests;
+
+pub use document::{Document, Format, parse};
+pub use error::{Error, Position};
+pub use limits::{Limits, MAX_ALIAS_NODES, MAX_BYTES, MAX_DEPTH};
+pub use nearest::nearest;

@@ -1,0 +1,34 @@
+//! How much a text may ask for.
+
+/// The most bytes of one text: 16 MiB, which is several times the largest public OpenAPI document.
+pub const MAX_BYTES: usize = 16 * 1024 * 1024;
+
+/// The deepest nesting of values; deeper ones are found in attacks only, and every reader of a value recurses.
+pub const MAX_DEPTH: usize = 128;
+
+/// The most values that YAML aliases may add by repetition.
+pub const MAX_ALIAS_NODES: usize = 100_000;
+
+/// How much a text may ask for. The default is what fits files that people write.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// The most bytes; [`MAX_BYTES`] by default.
+    pub max_bytes: usize,
+    /// Whether a YAML key may be a number, a boolean or null, and is then read as it is written. Off by default;
+    /// OpenAPI documents need it for their status codes.
+    pub scalar_keys: bool,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { max_bytes: MAX_BYTES, scalar_keys: false }
+    }
+}
+
+impl Limits {
+    /// Lets YAML keys be numbers, booleans and null.
+    pub fn with_scalar_keys(mut self) -> Self {
+        self.scalar_keys = true;
+        self
+    }
+}

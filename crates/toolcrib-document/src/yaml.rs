@@ -1,0 +1,247 @@
+//! YAML text, built from the parser's events so that every bound is ours.
+
+use std::collections::HashMap;
+
+use saphyr_parser::{Event, Parser, ScalarStyle, ScanError, Span, Tag};
+use serde_json::{Map, Value};
+
+use crate::{Error, Limits, MAX_ALIAS_NODES, MAX_DEPTH, Position, scalar};
+
+/// The key that copies the entries of other mappings into this one.
+const MERGE_KEY: &str = "<<";
+
+pub(crate) fn read(text: &str, limits: &Limits) -> Result<Value, Error> {
+    let mut builder = Builder { limits, open: Vec::new(), anchors: HashMap::new(), alias_nodes: 0, root: None };
+    for event in Parser::new_from_str(text) {
+        let (event, span) = event.map_err(|error| scan_error(&error))?;
+        builder.take(event, start(span))?;
+    }
+    Ok(builder.root.unwrap_or(Value::Null))
+}
+
+fn scan_error(error: &ScanError) -> Error {
+    let position = position(error.marker().line(), error.marker().col());
+    // The parser has a bound of its own on flow nesting.
+    match error.info() {
+        "recursion limit exceeded" => Error::TooDeep { position },
+        info => Error::Syntax { position, message: format!("not valid YAML: {info}") },
+    }
+}
+
+pub(crate) fn start(span: Span) -> Position {
+    position(span.start.line(), span.start.col())
+}
+
+/// The parser counts lines from 1 and columns from 0.
+fn position(line: usize, column: usize) -> Position {
+    Position { line, column: column + 1 }
+}
+
+/// A mapping or sequence whose end has not come yet.
+struct Open {
+    content: Content,
+    anchor: usize,
+}
+
+enum Content {
+    Sequence(Vec<Value>),
+    Mapping { map: Map<String, Value>, merges: Vec<Value>, key: Option<Key> },
+}
+
+enum Key {
+    Text(String),
+    Merge,
+}
+
+struct Builder<'a> {
+    limits: &'a Limits,
+    open: Vec<Open>,
+    anchors: HashMap<usize, Value>,
+    alias_nodes: usize,
+    root: Option<Value>,
+}
+
+impl Builder<'_> {
+    fn take(&mut self, event: Event<'_>, position: Position) -> Result<(), Error> {
+        match event {
+            Event::DocumentStart(_) if self.root.is_some() => Err(Error::SeveralDocuments { position }),
+            Event::Scalar(text, style, anchor, tag) => {
+                if self.key_expected() {
+                    let key = self.key(&text, style, tag.as_deref(), position)?;
+                    self.set_key(key, position)
+                } else {
+                    let value = value(&text, style, tag.as_deref(), position)?;
+                    self.put(value, anchor);
+                    Ok(())
+                }
+            }
+            Event::SequenceStart(anchor, tag) => {
+                check_tag(tag.as_deref(), "seq", position)?;
+                self.push(Content::Sequence(Vec::new()), anchor, position)
+            }
+            Event::MappingStart(anchor, tag) => {
+                check_tag(tag.as_deref(), "map", position)?;
+                let content = Content::Mapping { map: Map::new(), merges: Vec::new(), key: None };
+                self.push(content, anchor, position)
+            }
+            Event::SequenceEnd | Event::MappingEnd => {
+                if let Some(open) = self.open.pop() {
+                    self.put(finish(open.content), open.anchor);
+                }
+                Ok(())
+            }
+            Event::Alias(anchor) => self.alias(anchor, position),
+            Event::Nothing
+            | Event::StreamStart
+            | Event::StreamEnd
+            | Event::DocumentStart(_)
+            | Event::DocumentEnd => Ok(()),
+        }
+    }
+
+    fn key_expected(&self) -> bool {
+        matches!(self.open.last(), Some(Open { content: Content::Mapping { key: None, .. }, .. }))
+    }
+
+    fn push(&mut self, content: Content, anchor: usize, position: Position) -> Result<(), Error> {
+        if self.key_expected() {
+            return Err(Error::NonStringKey { position, key: "a mapping or sequence".into() });
+        }
+        if self.open.len() >= MAX_DEPTH {
+            return Err(Error::TooDeep { position });
+        }
+        self.open.push(Open { content, anchor });
+        Ok(())
+    }
+
+    fn key(&self, text: &str, style: ScalarStyle, tag: Option<&Tag>, position: Position) -> Result<Key, Error> {
+        if style == ScalarStyle::Plain && text == MERGE_KEY {
+            return Ok(Key::Merge);
+        }
+        let is_text = style != ScalarStyle::Plain || matches!(value(text, style, tag, position), Ok(Value::String(_)));
+        if is_text || self.limits.scalar_keys {
+            Ok(Key::Text(text.to_owned()))
+        } else {
+            Err(Error::NonStringKey { position, key: text.to_owned() })
+        }
+    }
+
+    fn set_key(&mut self, new: Key, position: Position) -> Result<(), Error> {
+        if let Some(Open { content: Content::Mapping { map, key, .. }, .. }) = self.open.last_mut() {
+            if let Key::Text(text) = &new
+                && map.contains_key(text)
+            {
+                return Err(Error::DuplicateKey { position, key: text.clone() });
+            }
+            *key = Some(new);
+        }
+        Ok(())
+    }
+
+    fn alias(&mut self, anchor: usize, position: Position) -> Result<(), Error> {
+        let Some(value) = self.anchors.get(&anchor) else {
+            let message = "not valid YAML: an alias stands inside the value that it names".into();
+            return Err(Error::Syntax { position, message });
+        };
+        if self.key_expected() {
+            return match value.as_str() {
+                Some(text) => self.set_key(Key::Text(text.to_owned()), position),
+                None => Err(Error::NonStringKey { position, key: "an alias".into() }),
+            };
+        }
+        self.alias_nodes = self.alias_nodes.saturating_add(count(value));
+        if self.alias_nodes > MAX_ALIAS_NODES {
+            return Err(Error::TooManyAliases { position });
+        }
+        if self.open.len() + depth(value) > MAX_DEPTH {
+            return Err(Error::TooDeep { position });
+        }
+        let value = value.clone();
+        self.put(value, 0);
+        Ok(())
+    }
+
+    fn put(&mut self, value: Value, anchor: usize) {
+        if anchor != 0 {
+            self.anchors.insert(anchor, value.clone());
+        }
+        match self.open.last_mut().map(|open| &mut open.content) {
+            None => self.root = Some(value),
+            Some(Content::Sequence(items)) => items.push(value),
+            Some(Content::Mapping { map, merges, key }) => match key.take() {
+                Some(Key::Text(key)) => {
+                    map.insert(key, value);
+                }
+                Some(Key::Merge) => merges.push(value),
+                None => {}
+            },
+        }
+    }
+}
+
+/// Closes a mapping or sequence. What stands in a mapping itself wins over what is merged into it.
+fn finish(content: Content) -> Value {
+    match content {
+        Content::Sequence(items) => Value::Array(items),
+        Content::Mapping { mut map, merges, .. } => {
+            let flat = merges.into_iter().flat_map(|merge| match merge {
+                Value::Array(items) => items,
+                other => vec![other],
+            });
+            for merge in flat {
+                if let Value::Object(other) = merge {
+                    for (key, value) in other {
+                        map.entry(key).or_insert(value);
+                    }
+                }
+            }
+            Value::Object(map)
+        }
+    }
+}
+
+fn value(text: &str, style: ScalarStyle, tag: Option<&Tag>, position: Position) -> Result<Value, Error> {
+    let unrepresentable = || Error::Unrepresentable { position, text: text.to_owned() };
+    match tag {
+        None if style == ScalarStyle::Plain => scalar::resolve(text).ok_or_else(unrepresentable),
+        None => Ok(Value::String(text.to_owned())),
+        Some(tag) if tag.is_yaml_core_schema() => match tag.suffix.as_str() {
+            "str" => Ok(Value::String(text.to_owned())),
+            "int" | "float" | "bool" | "null" => match scalar::resolve(text) {
+                Some(Value::String(_)) | None => Err(unrepresentable()),
+                Some(value) => Ok(value),
+            },
+            _ => Err(unsupported(tag, position)),
+        },
+        // `!` alone says that the scalar is a text.
+        Some(tag) if tag.handle.is_empty() && tag.suffix == "!" => Ok(Value::String(text.to_owned())),
+        Some(tag) => Err(unsupported(tag, position)),
+    }
+}
+
+fn check_tag(tag: Option<&Tag>, allowed: &str, position: Position) -> Result<(), Error> {
+    match tag {
+        Some(tag) if !(tag.is_yaml_core_schema() && tag.suffix == allowed) => Err(unsupported(tag, position)),
+        _ => Ok(()),
+    }
+}
+
+fn unsupported(tag: &Tag, position: Position) -> Error {
+    Error::Tag { position, tag: format!("{}{}", tag.handle, tag.suffix) }
+}
+
+fn count(value: &Value) -> usize {
+    match value {
+        Value::Array(items) => 1 + items.iter().map(count).sum::<usize>(),
+        Value::Object(map) => 1 + map.values().map(count).sum::<usize>(),
+        _ => 1,
+    }
+}
+
+fn depth(value: &Value) -> usize {
+    match value {
+        Value::Array(items) => 1 + items.iter().map(depth).max().unwrap_or(0),
+        Value::Object(map) => 1 + map.values().map(depth).max().unwrap_or(0),
+        _ => 0,
+    }
+}

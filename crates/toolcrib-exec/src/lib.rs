@@ -1,0 +1,1 @@
+//! The one entrance to execution: resolve, gate, validate, route, invoke, bound.

@@ -1,0 +1,195 @@
+//! What can go wrong at one of the doors.
+
+use std::io;
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::http::AddressClass;
+
+/// What can go wrong with a child process, an HTTP request or a file.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// This platform lacks what the operation needs.
+    #[error("{operation} is not supported on this platform; use Linux, macOS or another Unix")]
+    Unsupported {
+        /// What was asked for.
+        operation: &'static str,
+    },
+
+    /// A command that no system could start, whatever is installed on it.
+    #[error("cannot start `{program}`: {reason}")]
+    InvalidCommand {
+        /// The first word of the command; empty if there is none.
+        program: String,
+        /// What is wrong with it, and how to write it.
+        reason: String,
+    },
+    /// The program does not exist.
+    #[error("program `{program}` not found in {searched}; install it, or give its full path")]
+    ProgramNotFound {
+        /// The program as the command names it.
+        program: String,
+        /// Where it was looked for: a path, or `PATH` and its value.
+        searched: String,
+    },
+    /// The program exists but may not be run.
+    #[error(
+        "program `{program}` is not executable: {path}; make it executable, or run it with its interpreter"
+    )]
+    ProgramNotExecutable {
+        /// The program as the command names it.
+        program: String,
+        /// The file that was found.
+        path: PathBuf,
+    },
+    /// The directory to start in does not exist or is no directory.
+    #[error("cannot start `{program}` in {directory}: there is no such directory")]
+    WorkingDirectoryMissing {
+        /// The program as the command names it.
+        program: String,
+        /// The directory.
+        directory: PathBuf,
+    },
+    /// The system refused to start the program.
+    #[error("cannot start `{program}`: {source}; check that the interpreter in its first line exists")]
+    SpawnFailed {
+        /// The program as the command names it.
+        program: String,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The helper that ends our children when we are killed did not start, and so nothing else is started.
+    #[error("cannot start `{program}`: its watchdog did not start: {source}; check that `/bin/sh` works")]
+    WatchdogFailed {
+        /// The program as the command names it.
+        program: String,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A pipe to a running child failed, or could not be set up.
+    #[error("lost the pipes of `{program}`: {source}")]
+    PipeFailed {
+        /// The program as the command names it, or the name of the child.
+        program: String,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The child is gone, and something else in this process took its exit status.
+    #[error("`{program}` ended with an unknown status: its exit was collected by other code of this process")]
+    StatusLost {
+        /// The program as the command names it.
+        program: String,
+    },
+    /// The child was killed, and the system does not let go of it.
+    #[error(
+        "`{program}` was killed but has not ended after {waited:?}; the system holds it, perhaps in a file system"
+    )]
+    Unkillable {
+        /// The program as the command names it.
+        program: String,
+        /// How long it was waited for.
+        waited: Duration,
+    },
+
+    /// The HTTP client could not be built.
+    #[error("cannot build the HTTP client: {reason}")]
+    ClientFailed {
+        /// What is wrong.
+        reason: String,
+    },
+    /// The URL is not one that this client requests.
+    #[error("cannot request {url}: {reason}")]
+    InvalidUrl {
+        /// The URL, without user, password, query and fragment.
+        url: String,
+        /// What is wrong with it, and how to write it.
+        reason: &'static str,
+    },
+    /// The address is one that the policy does not let requests go to.
+    #[error(
+        "refused to connect to `{host}`: {address} is {class}; private addresses must be allowed by the configuration"
+    )]
+    AddressRefused {
+        /// The host as the URL names it.
+        host: String,
+        /// The address that the name stands for.
+        address: IpAddr,
+        /// What kind of address it is.
+        class: AddressClass,
+    },
+    /// The machine has no root certificates, so no HTTPS server can be trusted.
+    #[error(
+        "cannot request {url}: no root certificates on this machine; install `ca-certificates` or set SSL_CERT_FILE"
+    )]
+    RootCertificatesMissing {
+        /// The URL, without user, password, query and fragment.
+        url: String,
+    },
+    /// There was no connection to the server: name unknown, host down, or TLS refused.
+    #[error("cannot connect to {url}: {reason}")]
+    ConnectFailed {
+        /// The URL, without user, password, query and fragment.
+        url: String,
+        /// The chain of causes.
+        reason: String,
+    },
+    /// The request, or the answer to it, broke off.
+    #[error("request to {url} failed: {reason}")]
+    RequestFailed {
+        /// The URL, without user, password, query and fragment.
+        url: String,
+        /// The chain of causes.
+        reason: String,
+    },
+    /// The server had not answered in full when the time was up.
+    #[error("no full answer from {url} within {timeout:?}; try again, or raise the timeout")]
+    RequestTimedOut {
+        /// The URL, without user, password, query and fragment.
+        url: String,
+        /// The time that it had.
+        timeout: Duration,
+    },
+
+    /// The path leads out of the root.
+    #[error("`{path}` is outside of the root: {reason}; give a path relative to the root")]
+    OutsideRoot {
+        /// The path as it was given.
+        path: String,
+        /// How it leads out.
+        reason: &'static str,
+    },
+    /// Nothing is there.
+    #[error("`{path}` does not exist; list its directory to see what does")]
+    NotFound {
+        /// The path as it was given.
+        path: String,
+    },
+    /// There is something, but not of the right kind.
+    #[error("`{path}` is not a {expected}")]
+    WrongKind {
+        /// The path as it was given.
+        path: String,
+        /// What it had to be.
+        expected: &'static str,
+    },
+    /// The file is larger than the caller takes.
+    #[error("`{path}` is larger than {limit} bytes, the most that is read of such a file")]
+    TooLarge {
+        /// The path as it was given.
+        path: String,
+        /// The limit, in bytes.
+        limit: u64,
+    },
+    /// The system refused.
+    #[error("cannot {operation} `{path}`: {source}")]
+    FileFailed {
+        /// What was to be done, as in "cannot … `path`".
+        operation: &'static str,
+        /// The path as it was given.
+        path: String,
+        /// What the system said.
+        source: io::Error,
+    },
+}

@@ -1,0 +1,24 @@
+//! Files below a root directory, opened relative to its handle.
+//!
+//! A [`Root`] is a handle, not a prefix: the system walks each path from it and stops where a step, or a symlink met
+//! on the way, leads out. Moving the directory or swapping a symlink between two operations changes nothing about
+//! that. A hard link to a file outside cannot be told from a file of the root.
+//!
+//! All of it blocks: in async code, call it on a blocking thread.
+
+mod path;
+mod root;
+
+mod listing;
+mod walk;
+
+mod bounded;
+
+#[cfg(unix)]
+#[cfg(test)]
+mod tests;
+
+pub use bounded::read_bounded;
+pub use listing::{Entry, Kind, Listing, MAX_LIST_ENTRIES};
+pub use root::{Metadata, Root, Slice};
+pub use walk::{DEFAULT_WALK_DEPTH, DEFAULT_WALK_ENTRIES, MAX_WALK_DEPTH, Walk, WalkEntry, WalkLimits};

@@ -1,0 +1,99 @@
+//! Everything below a directory.
+
+use std::path::{Path, PathBuf};
+
+use cap_std::fs::Dir;
+
+use super::listing::{Kind, entries};
+use super::path::explain;
+use super::root::Root;
+use crate::Error;
+
+/// How many entries a walk returns by default.
+pub const DEFAULT_WALK_ENTRIES: usize = 20_000;
+
+/// How deep a walk goes by default: the entries of the directory itself are at depth 1.
+pub const DEFAULT_WALK_DEPTH: usize = 32;
+
+/// How deep a walk goes at most. Each level holds a directory open.
+pub const MAX_WALK_DEPTH: usize = 64;
+
+/// How far a walk goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WalkLimits {
+    /// How many entries it returns; [`DEFAULT_WALK_ENTRIES`] by default.
+    pub entries: usize,
+    /// How deep it goes, at most [`MAX_WALK_DEPTH`]; [`DEFAULT_WALK_DEPTH`] by default.
+    pub depth: usize,
+}
+
+impl Default for WalkLimits {
+    fn default() -> Self {
+        Self { entries: DEFAULT_WALK_ENTRIES, depth: DEFAULT_WALK_DEPTH }
+    }
+}
+
+/// An entry that a walk came by.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WalkEntry {
+    /// Its path relative to the root.
+    pub path: PathBuf,
+    /// What it is. A symlink is not followed.
+    pub kind: Kind,
+    /// Its size in bytes, as the file system gives it.
+    pub bytes: u64,
+}
+
+/// What a walk came by.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Walk {
+    /// The entries: a directory before what is in it, siblings by name.
+    pub entries: Vec<WalkEntry>,
+    /// Whether a limit left something out.
+    pub truncated: bool,
+    /// Directories that could not be read, relative to the root.
+    pub unreadable: Vec<PathBuf>,
+}
+
+impl Root {
+    /// Walks everything below a directory. Symlinks are reported and not followed.
+    pub fn walk(&self, path: impl AsRef<Path>, limits: WalkLimits) -> Result<Walk, Error> {
+        let path = path.as_ref();
+        let dir = self.open_dir(path)?;
+        let below = self.below(path)?;
+        let prefix = below.strip_prefix(".").unwrap_or(&below);
+        let limits = WalkLimits { depth: limits.depth.min(MAX_WALK_DEPTH), ..limits };
+        let mut walk = Walk::default();
+        descend(&dir, prefix, 1, limits, &mut walk).map_err(|source| explain("walk", path, source))?;
+        Ok(walk)
+    }
+}
+
+fn descend(
+    dir: &Dir,
+    prefix: &Path,
+    depth: usize,
+    limits: WalkLimits,
+    walk: &mut Walk,
+) -> std::io::Result<()> {
+    let listing = entries(dir)?;
+    walk.truncated |= listing.truncated;
+    for entry in listing.entries {
+        if depth > limits.depth || walk.entries.len() >= limits.entries {
+            walk.truncated = true;
+            return Ok(());
+        }
+        let path = prefix.join(&entry.name);
+        walk.entries.push(WalkEntry { path: path.clone(), kind: entry.kind, bytes: entry.bytes });
+        if entry.kind != Kind::Directory {
+            continue;
+        }
+        // Opened from its parent's handle: if a symlink has taken its place by now, it leads no further than there.
+        let descended =
+            dir.open_dir(&entry.name).and_then(|below| descend(&below, &path, depth + 1, limits, walk));
+        if descended.is_err() {
+            walk.unreadable.push(path);
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,185 @@
+//! The client.
+
+use std::error::Error as _;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::time::Instant;
+
+use bytes::{Bytes, BytesMut};
+use reqwest::redirect;
+use url::{Host, Url};
+
+use super::message::{Request, Response};
+use super::policy::{CONNECT_TIMEOUT, HttpPolicy, MAX_IDLE_CONNECTIONS_PER_HOST};
+use super::resolver::{GuardedResolver, Refused, admit};
+use super::tls;
+use crate::Error;
+
+/// What servers are told of us.
+const USER_AGENT: &str = concat!("toolcrib/", env!("CARGO_PKG_VERSION"));
+
+/// An HTTP client under an [`HttpPolicy`]. Clones share their connections.
+#[derive(Clone, Debug)]
+pub struct HttpClient {
+    policy: HttpPolicy,
+    has_roots: bool,
+    inner: reqwest::Client,
+}
+
+impl HttpClient {
+    /// A client that does what the policy allows.
+    pub fn new(policy: HttpPolicy) -> Result<Self, Error> {
+        let tls = tls::configure()?;
+        let inner = reqwest::Client::builder()
+            .tls_backend_preconfigured(tls.config)
+            .dns_resolver(Arc::new(GuardedResolver { allow_private: policy.allow_private }))
+            .redirect(same_origin(policy.max_redirects))
+            .no_proxy()
+            .referer(false)
+            .connect_timeout(CONNECT_TIMEOUT)
+            .pool_max_idle_per_host(MAX_IDLE_CONNECTIONS_PER_HOST)
+            .user_agent(USER_AGENT)
+            .build()
+            .map_err(|error| Error::ClientFailed { reason: causes(&error) })?;
+        Ok(Self { policy, has_roots: tls.has_roots, inner })
+    }
+
+    /// The policy that it was made with.
+    pub fn policy(&self) -> &HttpPolicy {
+        &self.policy
+    }
+
+    /// The client inside, for libraries that want one of their own and keep streams open for long. It resolves names
+    /// and treats redirects as this one does, but has no timeout beyond that of connecting, no limit on bodies, and
+    /// **no check of hosts that are addresses**: [`check_url`](Self::check_url) comes first.
+    pub fn reqwest_client(&self) -> &reqwest::Client {
+        &self.inner
+    }
+
+    /// Refuses a URL that is not `http` or `https`, one whose host is an address that the policy forbids, and `https`
+    /// on a machine without root certificates. Names are checked when they are resolved.
+    pub fn check_url(&self, url: &Url) -> Result<(), Error> {
+        if !matches!(url.scheme(), "http" | "https") {
+            let reason = "only http and https are supported; write the URL with one of them";
+            return Err(Error::InvalidUrl { url: shown(url), reason });
+        }
+        let address = match url.host() {
+            None => {
+                return Err(Error::InvalidUrl { url: shown(url), reason: "it has no host; add one" });
+            }
+            Some(Host::Domain(_)) => None,
+            Some(Host::Ipv4(address)) => Some(IpAddr::V4(address)),
+            Some(Host::Ipv6(address)) => Some(IpAddr::V6(address)),
+        };
+        if let Some(address) = address
+            && !self.policy.allow_private
+        {
+            admit(url.host_str().unwrap_or_default(), &[SocketAddr::new(address, 0)])
+                .map_err(|refused| refusal(&refused))?;
+        }
+        if url.scheme() == "https" && !self.has_roots {
+            return Err(Error::RootCertificatesMissing { url: shown(url) });
+        }
+        Ok(())
+    }
+
+    /// Sends the request and reads the answer, up to the limits of the policy. A status of failure is an answer, and
+    /// so is a redirect that is not followed.
+    pub async fn send(&self, request: Request) -> Result<Response, Error> {
+        self.check_url(&request.url)?;
+        let url = shown(&request.url);
+        let timeout = self.policy.timeout;
+        match tokio::time::timeout(timeout, self.exchange(request)).await {
+            Ok(Ok(response)) => Ok(response),
+            Ok(Err(error)) => Err(explain(error, url)),
+            Err(_) => Err(Error::RequestTimedOut { url, timeout }),
+        }
+    }
+
+    async fn exchange(&self, request: Request) -> reqwest::Result<Response> {
+        let began = Instant::now();
+        let Request { method, url, headers, body } = request;
+        let mut prepared = self.inner.request(method, url).headers(headers);
+        if let Some(body) = body {
+            prepared = prepared.body(body);
+        }
+        let mut response = prepared.send().await?;
+        let (body, truncated) = read(&mut response, self.policy.max_response_bytes).await?;
+        Ok(Response {
+            status: response.status(),
+            headers: std::mem::take(response.headers_mut()),
+            body,
+            truncated,
+            elapsed: began.elapsed(),
+        })
+    }
+}
+
+/// Reads up to `limit` bytes of the body; the rest is not even received.
+async fn read(response: &mut reqwest::Response, limit: usize) -> reqwest::Result<(Bytes, bool)> {
+    let mut body = BytesMut::new();
+    while let Some(chunk) = response.chunk().await? {
+        let room = limit - body.len();
+        body.extend_from_slice(chunk.get(..chunk.len().min(room)).unwrap_or_default());
+        if chunk.len() > room {
+            return Ok((body.freeze(), true));
+        }
+    }
+    Ok((body.freeze(), false))
+}
+
+/// Follows redirects that stay where the request was sent, whose credentials it may carry.
+fn same_origin(limit: usize) -> redirect::Policy {
+    redirect::Policy::custom(move |attempt| {
+        let stays = attempt.previous().last().is_some_and(|last| last.origin() == attempt.url().origin());
+        if stays && attempt.previous().len() <= limit { attempt.follow() } else { attempt.stop() }
+    })
+}
+
+/// The URL as errors and logs may show it: the rest often holds keys.
+fn shown(url: &Url) -> String {
+    let mut url = url.clone();
+    url.set_query(None);
+    url.set_fragment(None);
+    // These fail on URLs without a host, which have neither.
+    let _ = url.set_username("");
+    let _ = url.set_password(None);
+    url.into()
+}
+
+fn refusal(refused: &Refused) -> Error {
+    Error::AddressRefused { host: refused.host.clone(), address: refused.address, class: refused.class }
+}
+
+/// Finds out what the error of the library is about.
+fn explain(error: reqwest::Error, url: String) -> Error {
+    let error = error.without_url();
+    let mut cause = error.source();
+    while let Some(current) = cause {
+        if let Some(refused) = current.downcast_ref::<Refused>() {
+            return refusal(refused);
+        }
+        cause = current.source();
+    }
+    let reason = causes(&error);
+    if error.is_connect() {
+        Error::ConnectFailed { url, reason }
+    } else {
+        Error::RequestFailed { url, reason }
+    }
+}
+
+/// The messages of the error and of its causes, each once.
+fn causes(error: &reqwest::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(current) = cause {
+        let message = current.to_string();
+        if !text.contains(&message) {
+            text.push_str(": ");
+            text.push_str(&message);
+        }
+        cause = current.source();
+    }
+    text
+}

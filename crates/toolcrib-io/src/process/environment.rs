@@ -1,0 +1,62 @@
+//! What of our own environment a child may see.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+
+/// The variables that a child inherits. All others, and with them whatever keys and tokens stand there, are left out
+/// unless the command names them.
+///
+/// They say who and where the user is, how to write text, which certificates to trust and where programs keep their
+/// files. The usual proxy variables, `HTTPS_PROXY` and so on, are inherited too unless their value holds an `@`, and
+/// with it perhaps a password.
+pub const INHERITED_ENVIRONMENT: &[&str] = &[
+    "CURL_CA_BUNDLE",
+    "HOME",
+    "LANG",
+    "LANGUAGE",
+    "LC_ALL",
+    "LC_CTYPE",
+    "LOGNAME",
+    "NODE_EXTRA_CA_CERTS",
+    "PATH",
+    "REQUESTS_CA_BUNDLE",
+    "SHELL",
+    "SSL_CERT_DIR",
+    "SSL_CERT_FILE",
+    "TERM",
+    "TMPDIR",
+    "TZ",
+    "USER",
+    "XDG_CACHE_HOME",
+    "XDG_CONFIG_HOME",
+    "XDG_DATA_HOME",
+];
+
+/// Inherited as well, unless the value holds an `@`: a proxy URL may carry a user and a password.
+pub(super) const PROXY_ENVIRONMENT: &[&str] = &[
+    "ALL_PROXY",
+    "HTTPS_PROXY",
+    "HTTP_PROXY",
+    "NO_PROXY",
+    "all_proxy",
+    "https_proxy",
+    "http_proxy",
+    "no_proxy",
+];
+
+/// The environment of a child: what it inherits of the variables that `ours` looks up, and over it what `given` says.
+pub(super) fn environment(
+    ours: impl Fn(&str) -> Option<OsString>,
+    given: &BTreeMap<String, String>,
+) -> BTreeMap<String, OsString> {
+    let plain = INHERITED_ENVIRONMENT.iter().filter_map(|name| Some((*name, ours(name)?)));
+    let proxies = PROXY_ENVIRONMENT
+        .iter()
+        .filter_map(|name| Some((*name, ours(name)?)))
+        .filter(|(_, value)| !value.as_encoded_bytes().contains(&b'@'));
+    plain
+        .chain(proxies)
+        .map(|(name, value)| (name.to_owned(), value))
+        .chain(given.iter().map(|(name, value)| (name.clone(), OsString::from(value))))
+        .collect()
+}

@@ -1,0 +1,88 @@
+//! A child's process group: signalled as long as its id is ours, killed and let go when the child ends.
+
+use std::io;
+use std::process::{Child, ExitStatus};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
+use tokio::sync::watch;
+
+use super::exit::Exit;
+use super::watchdog;
+
+/// The stack of the thread that waits for a child, in bytes. It calls little more than `waitid`.
+const REAPER_STACK_BYTES: usize = 128 * 1024;
+
+/// A process group that a child of ours leads. Dropping it kills the group.
+#[derive(Debug)]
+pub(super) struct Group {
+    leader: Pid,
+    /// Whether the leader still holds the id of the group, dead or alive. Signals are sent under this lock only: once
+    /// the leader is reaped, the id may belong to strangers.
+    held: Arc<Mutex<bool>>,
+    pub(super) exit: Exit,
+}
+
+impl Group {
+    /// Takes over a child that leads its own group and is known to the watchdog. On an error the group is gone.
+    pub(super) fn adopt(program: &str, leader: Pid, child: Child) -> io::Result<Self> {
+        let held = Arc::new(Mutex::new(true));
+        let (sender, status) = watch::channel(None);
+        let exit = Exit { program: program.to_owned(), status };
+        let group = Self { leader, held: Arc::clone(&held), exit };
+        let reaper = move || reap(leader, child, &held, &sender);
+        // A thread, not a task: children are reaped even where the runtime has stopped. If it does not start, the
+        // group is killed by its drop, and the leader stays a zombie until we end.
+        std::thread::Builder::new()
+            .name("toolcrib-reaper".into())
+            .stack_size(REAPER_STACK_BYTES)
+            .spawn(reaper)?;
+        Ok(group)
+    }
+
+    /// The process id of the leader, which is the id of the group.
+    pub(super) fn id(&self) -> u32 {
+        self.leader.as_raw_pid().unsigned_abs()
+    }
+
+    /// Asks every process of the group to end.
+    pub(super) fn terminate(&self) {
+        self.signal(Signal::TERM);
+    }
+
+    /// Ends every process of the group.
+    pub(super) fn kill(&self) {
+        self.signal(Signal::KILL);
+    }
+
+    fn signal(&self, signal: Signal) {
+        let held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        if *held {
+            // It fails only when nobody is left to be signalled, which is what the signal is for.
+            let _ = kill_process_group(self.leader, signal);
+        }
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+/// Waits until the leader has died, ends whatever it leaves behind in its group, and only then lets go of the id.
+fn reap(leader: Pid, mut child: Child, held: &Mutex<bool>, status: &watch::Sender<Option<ExitStatus>>) {
+    // NOWAIT leaves the dead leader in place, so that the group keeps its id until it is killed.
+    let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+    while waitid(WaitId::Pid(leader), options).is_err_and(|error| error == Errno::INTR) {}
+    let mut held = held.lock().unwrap_or_else(PoisonError::into_inner);
+    let _ = kill_process_group(leader, Signal::KILL);
+    watchdog::unregister(leader);
+    let collected = child.wait();
+    *held = false;
+    // Without a status the sender is dropped, and those who wait learn that it is lost.
+    if let Ok(collected) = collected {
+        status.send_replace(Some(collected));
+    }
+}

@@ -1,0 +1,65 @@
+//! A reader that fails on a line without end, before anybody keeps it in memory.
+
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use tokio::io::{AsyncRead, ReadBuf};
+
+/// The longest line that a child may write, in bytes: room for a large result in one message, and a bound on what a
+/// broken server makes us keep.
+pub const MAX_LINE_BYTES: usize = 16 * 1024 * 1024;
+
+/// Passes bytes on until a line is longer than its limit; from then on every read is an error.
+#[derive(Debug)]
+pub struct LineLimited<R> {
+    inner: R,
+    limit: usize,
+    /// How much of the current line has passed.
+    passed: usize,
+    failed: bool,
+}
+
+impl<R> LineLimited<R> {
+    /// Limits the lines of `inner` to `limit` bytes each, the line break not counted.
+    pub fn new(inner: R, limit: usize) -> Self {
+        Self { inner, limit, passed: 0, failed: false }
+    }
+
+    /// Counts what was read. The first part goes on with the line that had begun.
+    fn count(&mut self, read: &[u8]) {
+        let mut parts = read.split(|byte| *byte == b'\n');
+        self.passed += parts.next().map_or(0, <[u8]>::len);
+        self.failed |= self.passed > self.limit;
+        for part in parts {
+            self.passed = part.len();
+            self.failed |= self.passed > self.limit;
+        }
+    }
+
+    fn error(&self) -> io::Error {
+        let message = format!("a line is longer than {} bytes; the reader gave it up", self.limit);
+        io::Error::new(io::ErrorKind::InvalidData, message)
+    }
+}
+
+impl<R: AsyncRead + Unpin> AsyncRead for LineLimited<R> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        if self.failed {
+            return Poll::Ready(Err(self.error()));
+        }
+        let before = buffer.filled().len();
+        ready!(Pin::new(&mut self.inner).poll_read(context, buffer))?;
+        self.count(buffer.filled().get(before..).unwrap_or_default());
+        if self.failed {
+            // An error must not come with bytes.
+            buffer.set_filled(before);
+            return Poll::Ready(Err(self.error()));
+        }
+        Poll::Ready(Ok(()))
+    }
+}

@@ -1,0 +1,45 @@
+//! Child processes: started without a shell, bounded, and gone when we are.
+//!
+//! A child gets a process group of its own. The group is killed when the child ends, when its handle is dropped, and
+//! when this process ends in any way: a *watchdog*, one small `/bin/sh` that is started with the first child, reads
+//! the groups that live from a pipe, and kills them when the pipe breaks. Two things escape: a descendant that leaves
+//! the group on purpose (`setsid`), and a child whose start is cut in two by a `SIGKILL` to this process, in the
+//! moment between its creation and its registration, below a millisecond; its standard input ends then.
+
+mod command;
+mod environment;
+
+mod capture;
+mod child;
+mod exit;
+
+mod lines;
+mod stderr;
+mod stdin;
+
+#[cfg(unix)]
+mod group;
+#[cfg(unix)]
+mod start;
+#[cfg(unix)]
+mod watchdog;
+
+#[cfg(not(unix))]
+mod unsupported;
+#[cfg(not(unix))]
+use unsupported as start;
+
+#[cfg(unix)]
+#[cfg(test)]
+mod tests;
+
+pub use capture::{DRAIN_GRACE, MAX_STDERR_BYTES, MAX_STDOUT_BYTES, Output, RunLimits, run};
+pub use child::{Child, KILL_PATIENCE, spawn};
+pub use command::{Command, DEFAULT_SEARCH_PATH};
+pub use environment::INHERITED_ENVIRONMENT;
+pub use lines::{LineLimited, MAX_LINE_BYTES};
+pub use stderr::{STDERR_LINE_BYTES, STDERR_TAIL_LINES, StderrTail};
+pub use stdin::StdinWriter;
+
+/// The standard output of a [`Child`]: bytes, of lines no longer than [`MAX_LINE_BYTES`].
+pub type StdoutReader = LineLimited<tokio::process::ChildStdout>;

@@ -1,0 +1,128 @@
+//! Finding the program, and starting it in a group that the watchdog knows.
+
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{self, ChildStderr, ChildStdin, ChildStdout, Stdio};
+
+use rustix::process::Pid;
+
+use super::command::{Command, DEFAULT_SEARCH_PATH};
+use super::environment::environment;
+use super::watchdog;
+use crate::Error;
+
+pub(super) use super::group::Group;
+
+/// A child that runs, and our ends of its pipes.
+pub(super) struct Started {
+    pub(super) group: Group,
+    /// There is none if the child was to read nothing.
+    pub(super) stdin: Option<ChildStdin>,
+    pub(super) stdout: ChildStdout,
+    pub(super) stderr: ChildStderr,
+}
+
+/// Starts the command; `feed` says whether its standard input is a pipe or empty.
+pub(super) fn start(command: &Command, feed: bool) -> Result<Started, Error> {
+    command.check()?;
+    let name = command.program();
+    let program = || name.to_owned();
+    if let Some(directory) = &command.cwd
+        && !directory.is_dir()
+    {
+        return Err(Error::WorkingDirectoryMissing { program: program(), directory: directory.clone() });
+    }
+    let variables = environment(|name| std::env::var_os(name), &command.env);
+    let path = find(command, variables.get("PATH").map(OsString::as_os_str))?;
+    watchdog::ensure().map_err(|source| Error::WatchdogFailed { program: program(), source })?;
+
+    let mut prepared = process::Command::new(path);
+    prepared
+        .arg0(name)
+        .args(command.argv.iter().skip(1))
+        .env_clear()
+        .envs(variables)
+        .stdin(if feed { Stdio::piped() } else { Stdio::null() })
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .process_group(0);
+    if let Some(directory) = &command.cwd {
+        prepared.current_dir(directory);
+    }
+    let mut child = prepared.spawn().map_err(|source| Error::SpawnFailed { program: program(), source })?;
+
+    let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+    let leader = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+    let (Some(leader), (stdin, Some(stdout), Some(stderr))) = (leader, pipes) else {
+        abandon(&mut child);
+        return Err(Error::PipeFailed { program: program(), source: io::ErrorKind::BrokenPipe.into() });
+    };
+    if let Err(source) = watchdog::register(leader) {
+        abandon(&mut child);
+        return Err(Error::WatchdogFailed { program: program(), source });
+    }
+    let group = Group::adopt(name, leader, child)
+        .map_err(|source| Error::SpawnFailed { program: program(), source })?;
+    Ok(Started { group, stdin, stdout, stderr })
+}
+
+/// Ends a child that cannot be kept. It has hardly begun, so that waiting for it takes no time.
+fn abandon(child: &mut process::Child) {
+    let _ = child.kill();
+    let _ = child.wait();
+}
+
+/// The file of the program. The system's own search reports neither where it looked nor what it skipped.
+fn find(command: &Command, search_path: Option<&OsStr>) -> Result<PathBuf, Error> {
+    let program = command.program();
+    let mut forbidden = None;
+    let searched = if program.contains('/') {
+        let path = match &command.cwd {
+            Some(directory) => std::path::absolute(directory.join(program)),
+            None => std::path::absolute(program),
+        };
+        let path = path.map_err(|source| Error::SpawnFailed { program: program.to_owned(), source })?;
+        match kind(&path) {
+            Candidate::Executable => return Ok(path),
+            Candidate::Forbidden => forbidden = Some(path.clone()),
+            Candidate::Missing => {}
+        }
+        path.display().to_string()
+    } else {
+        let search_path = search_path.unwrap_or(OsStr::new(DEFAULT_SEARCH_PATH));
+        // Relative entries would make the program depend on the directory that we happen to be in.
+        for directory in std::env::split_paths(search_path).filter(|directory| directory.is_absolute()) {
+            let path = directory.join(program);
+            match kind(&path) {
+                Candidate::Executable => return Ok(path),
+                Candidate::Forbidden => forbidden = forbidden.or(Some(path)),
+                Candidate::Missing => {}
+            }
+        }
+        format!("PATH ({})", search_path.display())
+    };
+    let program = program.to_owned();
+    Err(match forbidden {
+        Some(path) => Error::ProgramNotExecutable { program, path },
+        None => Error::ProgramNotFound { program, searched },
+    })
+}
+
+enum Candidate {
+    Executable,
+    Forbidden,
+    Missing,
+}
+
+fn kind(path: &Path) -> Candidate {
+    match path.metadata() {
+        Ok(metadata) if metadata.is_file() && metadata.permissions().mode() & 0o111 != 0 => {
+            Candidate::Executable
+        }
+        Ok(metadata) if metadata.is_file() => Candidate::Forbidden,
+        _ => Candidate::Missing,
+    }
+}

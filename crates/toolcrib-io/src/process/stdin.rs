@@ -1,0 +1,83 @@
+//! The standard input of a child, which its owner can close while somebody else writes to it.
+
+use std::io;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+
+use tokio::io::AsyncWrite;
+use tokio::process::ChildStdin;
+
+#[derive(Debug)]
+struct Shared {
+    pipe: Option<ChildStdin>,
+    /// Who waits for room in the pipe, to be told when it is closed.
+    waiting: Option<Waker>,
+}
+
+/// Closes the pipe, whoever holds the writer.
+#[derive(Clone, Debug)]
+pub(super) struct StdinCloser(Arc<Mutex<Shared>>);
+
+impl StdinCloser {
+    fn lock(&self) -> MutexGuard<'_, Shared> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Closes the pipe: the child reads its end, the writer an error.
+    pub(super) fn close(&self) {
+        let (pipe, waiting) = {
+            let mut shared = self.lock();
+            (shared.pipe.take(), shared.waiting.take())
+        };
+        drop(pipe);
+        if let Some(waker) = waiting {
+            waker.wake();
+        }
+    }
+}
+
+/// Writes to the standard input of a child. Shutting it down or dropping it ends the child's input; so does closing
+/// the [`Child`](super::Child), after which writing fails with `BrokenPipe`.
+#[derive(Debug)]
+pub struct StdinWriter(StdinCloser);
+
+impl StdinWriter {
+    pub(super) fn new(pipe: ChildStdin) -> (Self, StdinCloser) {
+        let closer = StdinCloser(Arc::new(Mutex::new(Shared { pipe: Some(pipe), waiting: None })));
+        (Self(closer.clone()), closer)
+    }
+
+    fn poll<T>(
+        &self,
+        context: &mut Context<'_>,
+        act: impl FnOnce(Pin<&mut ChildStdin>, &mut Context<'_>) -> Poll<io::Result<T>>,
+    ) -> Poll<io::Result<T>> {
+        let mut shared = self.0.lock();
+        let Some(pipe) = &mut shared.pipe else { return Poll::Ready(Err(io::ErrorKind::BrokenPipe.into())) };
+        let polled = act(Pin::new(pipe), context);
+        shared.waiting = polled.is_pending().then(|| context.waker().clone());
+        polled
+    }
+}
+
+impl AsyncWrite for StdinWriter {
+    fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        self.poll(context, |pipe, context| pipe.poll_write(context, bytes))
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.poll(context, ChildStdin::poll_flush)
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, _context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.0.close();
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl Drop for StdinWriter {
+    fn drop(&mut self) {
+        self.0.close();
+    }
+}

@@ -1,0 +1,36 @@
+//! Stands in for `start` where there are no process groups: nothing can be started.
+
+use std::process::{ChildStderr, ChildStdin, ChildStdout};
+
+use super::command::Command;
+use super::exit::Exit;
+use crate::Error;
+
+/// A process group; there are none on this platform.
+#[derive(Debug)]
+pub(super) struct Group {
+    pub(super) exit: Exit,
+}
+
+impl Group {
+    pub(super) fn id(&self) -> u32 {
+        0
+    }
+
+    pub(super) fn terminate(&self) {}
+
+    pub(super) fn kill(&self) {}
+}
+
+/// A child that runs; there are none on this platform.
+pub(super) struct Started {
+    pub(super) group: Group,
+    pub(super) stdin: Option<ChildStdin>,
+    pub(super) stdout: ChildStdout,
+    pub(super) stderr: ChildStderr,
+}
+
+/// Refuses.
+pub(super) fn start(_command: &Command, _feed: bool) -> Result<Started, Error> {
+    Err(Error::Unsupported { operation: "starting a child process" })
+}

@@ -1,0 +1,1 @@
+//! Tools from YAML and JSON files, run by commands or canned results.

@@ -1,0 +1,59 @@
+//! Tools from MCP servers: the loader that lists them and the engine that calls them, over one connection.
+//!
+//! - An [`McpSource`] says which server it is, a child process or a URL, and which namespace its tools have.
+//! - An [`McpConnection`] is made at the first load or call, kept, and made anew when the server has died. A server
+//!   that fails to start is left alone for a while, longer each time.
+//! - An [`McpLoader`] turns `tools/list` into tools. What is broken is a reject, and so is a server that is not there.
+//! - An [`McpEngine`] turns a call into `tools/call`. A call is never sent twice: when the server dies in the middle of
+//!   it, the error is `outcome_unknown`. When a call is given up, the server is told.
+//!
+//! ```
+//! use toolcrib_loader_mcp::{McpConnection, McpEngine, McpLoader, McpSource};
+//! use toolcrib_port::{ToolEngine, ToolLoader};
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() {
+//! let connection = McpConnection::new(McpSource::stdio("notes", ["no-such-server", "--stdio"]));
+//! let loader = McpLoader::new(connection.clone());
+//! let engine = McpEngine::new(connection);
+//!
+//! let loaded = loader.load().await;
+//! assert!(loaded.tools.is_empty());
+//! assert!(loaded.rejected[0].reason.starts_with("MCP server `no-such-server --stdio` does not start"));
+//! engine.close().await;
+//! # }
+//! ```
+//!
+//! It speaks the protocol up to revision 2025-11-25, the newest with an `initialize` handshake. Sampling, roots and
+//! elicitation are refused. It checks no arguments and enforces no deadline: that is the executor's work.
+
+mod source;
+
+mod connection;
+mod session;
+
+mod http;
+mod stdio;
+
+mod handler;
+
+mod loader;
+mod tool;
+
+mod engine;
+mod result;
+
+mod error;
+mod text;
+
+#[cfg(test)]
+mod tests;
+
+pub use connection::{FIRST_BACKOFF, MAX_BACKOFF, McpConnection};
+pub use engine::McpEngine;
+pub use error::Error;
+pub use loader::{MAX_PAGES, MAX_TOOLS, McpLoader};
+pub use result::MAX_ERROR_CHARS;
+pub use source::{DEFAULT_STARTUP_TIMEOUT, McpSource, McpTransport};
+pub use stdio::CLOSE_GRACE;
+pub use text::{MAX_DESCRIPTION_CHARS, MAX_TITLE_CHARS};

@@ -1,0 +1,76 @@
+//! From a server's answer to a result that a model can read.
+
+use rmcp::model::{CallToolResult, ContentBlock, ErrorCode, ErrorData};
+use serde_json::{Value, json};
+use toolcrib_model::{ErrorKind, ToolError};
+
+use crate::text::clean;
+
+/// The most characters of an error that a server reports. The rest of a stack trace helps no model.
+pub const MAX_ERROR_CHARS: usize = 4_096;
+
+/// Error code of the protocol: the user has to open a URL first.
+const URL_ELICITATION_REQUIRED: ErrorCode = ErrorCode(-32042);
+
+/// What a call returned: the structured value where there is one, the joined text where all is text, and the list of
+/// content blocks as the protocol has them (`{"type", "mimeType", "data", …}`) otherwise.
+pub(crate) fn convert(result: CallToolResult) -> Result<Value, ToolError> {
+    if result.is_error == Some(true) {
+        return Err(failure(&result));
+    }
+    let text = joined_text(&result.content);
+    Ok(match (result.structured_content, text) {
+        (Some(structured), Some(_)) => structured,
+        (Some(structured), None) => {
+            json!({"structuredContent": structured, "content": blocks(result.content)})
+        }
+        (None, Some(_)) if result.content.is_empty() => Value::Null,
+        (None, Some(text)) => Value::String(text),
+        (None, None) => blocks(result.content),
+    })
+}
+
+fn failure(result: &CallToolResult) -> ToolError {
+    let texts: Vec<_> =
+        result.content.iter().filter_map(|block| Some(block.as_text()?.text.as_str())).collect();
+    let message = match (&result.structured_content, texts.is_empty()) {
+        (Some(structured), true) => structured.to_string(),
+        (None, true) => "the tool reported a failure and gave no reason".to_owned(),
+        (_, false) => texts.join("\n"),
+    };
+    ToolError::new(ErrorKind::ToolFailed, clean(&message, MAX_ERROR_CHARS))
+}
+
+/// The text of all blocks, a line break between them; `None` when one of them is something else.
+fn joined_text(content: &[ContentBlock]) -> Option<String> {
+    let texts: Option<Vec<_>> = content.iter().map(|block| Some(block.as_text()?.text.as_str())).collect();
+    Some(texts?.join("\n"))
+}
+
+fn blocks(content: Vec<ContentBlock>) -> Value {
+    content.into_iter().map(|block| serde_json::to_value(block).unwrap_or(Value::Null)).collect()
+}
+
+/// What a JSON-RPC error means for the caller of the tool.
+pub(crate) fn rpc_error(tool: &str, error: &ErrorData) -> ToolError {
+    let message = clean(&error.message, MAX_ERROR_CHARS);
+    let lower = message.to_lowercase();
+    let names_tool = lower.contains(&tool.to_lowercase()) || lower.contains("tool");
+    let unknown =
+        ["not found", "unknown", "no such", "does not exist"].iter().any(|words| lower.contains(words));
+    match error.code {
+        ErrorCode::METHOD_NOT_FOUND => gone(&message),
+        ErrorCode::INVALID_PARAMS if unknown && names_tool => gone(&message),
+        ErrorCode::INVALID_PARAMS => ToolError::new(ErrorKind::InvalidArgs, message)
+            .with_hint("the server checks more than the schema says; repair the arguments and call again"),
+        URL_ELICITATION_REQUIRED => ToolError::new(ErrorKind::InputRequired, message),
+        ErrorCode(code) => {
+            ToolError::new(ErrorKind::ToolFailed, format!("the server reports error {code}: {message}"))
+        }
+    }
+}
+
+fn gone(message: &str) -> ToolError {
+    ToolError::new(ErrorKind::ToolChanged, format!("the server no longer has this tool: {message}"))
+        .with_hint("list the tools again and choose among those")
+}

@@ -1,0 +1,115 @@
+//! Servers that are child processes of ours.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::ExitStatus;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use futures::FutureExt as _;
+use futures::future::{BoxFuture, Shared};
+use rmcp::transport::DynamicTransportError;
+use rmcp::transport::async_rw::AsyncRwTransport;
+use tokio::time::timeout;
+use toolcrib_io::process::{Child, Command, MAX_LINE_BYTES, StderrTail, spawn};
+use toolcrib_model::Secret;
+
+use crate::McpSource;
+use crate::error::{Error, chain};
+use crate::session::{Fault, LAST_WORDS, Session};
+
+/// How long a server may take to end by itself when its input is closed, and again when it is told to.
+pub const CLOSE_GRACE: Duration = Duration::from_secs(2);
+
+/// How many of the last lines on standard error an error quotes.
+const QUOTED_LINES: usize = 10;
+
+/// Starts the server and shakes hands.
+pub(crate) async fn open(
+    source: &McpSource,
+    argv: &[String],
+    env: &BTreeMap<String, Secret>,
+    cwd: Option<&Path>,
+) -> Result<Session, Error> {
+    if argv.first().is_none_or(String::is_empty) {
+        return Err(Error::EmptyCommand { namespace: source.namespace.clone() });
+    }
+    let mut command = Command::new(argv);
+    command.cwd = cwd.map(Path::to_owned);
+    command.env = env.iter().map(|(name, value)| (name.clone(), value.expose().to_owned())).collect();
+
+    let target = source.target();
+    let spawned = |reason| Error::Spawn { target: target.clone(), reason };
+    let mut child =
+        spawn(&command, format!("mcp {}", source.namespace)).map_err(|error| spawned(chain(&error)))?;
+    let (Some(stdin), Some(stdout)) = (child.take_stdin(), child.take_stdout()) else {
+        return Err(spawned("its pipes are taken".into()));
+    };
+    // The reader below fails on a longer line, which ends the session; rmcp by itself would drop the line and leave
+    // the caller waiting.
+    let transport = AsyncRwTransport::new_client(stdout, stdin).with_max_line_length(MAX_LINE_BYTES + 2);
+    let process = Process::new(child);
+    Session::open(target, transport, Some(process), Box::new(classify), source.startup_timeout).await
+}
+
+/// What a failed write means: its last byte, the line break, was not taken, so the server cannot have read the request.
+fn classify(error: &DynamicTransportError) -> Fault {
+    Fault::NotSent(chain(error.error.as_ref()))
+}
+
+/// The process behind a session.
+pub(crate) struct Process {
+    child: Mutex<Option<Child>>,
+    exited: Shared<BoxFuture<'static, String>>,
+    stderr: StderrTail,
+}
+
+impl Process {
+    fn new(child: Child) -> Self {
+        let exited = child.exited();
+        let stderr = child.stderr_tail();
+        let exited =
+            async move { exited.await.map_or_else(|_| "ended with an unknown status".into(), describe) };
+        Self { child: Mutex::new(Some(child)), exited: exited.boxed().shared(), stderr }
+    }
+
+    /// Waits for the end of the process and says how it ended, as `exited with status 1`.
+    pub(crate) async fn exited(&self) -> String {
+        self.exited.clone().await
+    }
+
+    /// Whether it has ended.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.exited.clone().now_or_never().is_some()
+    }
+
+    /// What it wrote last on standard error, as the end of a sentence; empty when it wrote nothing.
+    pub(crate) async fn last_words(&self) -> String {
+        let lines = match timeout(LAST_WORDS, self.stderr.last_lines()).await {
+            Ok(lines) => lines,
+            Err(_) => self.stderr.lines(),
+        };
+        let quoted = lines.get(lines.len().saturating_sub(QUOTED_LINES)..).unwrap_or_default();
+        if quoted.is_empty() {
+            return String::new();
+        }
+        format!("; its last lines on standard error:\n  {}", quoted.join("\n  "))
+    }
+
+    /// Ends the process and its group in order.
+    pub(crate) async fn close(&self) {
+        let child = self.child.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(child) = child
+            && let Err(error) = child.close(CLOSE_GRACE).await
+        {
+            tracing::warn!(%error, "MCP server did not end");
+        }
+    }
+}
+
+fn describe(status: ExitStatus) -> String {
+    match status.code() {
+        Some(code) => format!("exited with status {code}"),
+        None => format!("was ended by {status}"),
+    }
+}

@@ -1,0 +1,192 @@
+//! A server over Streamable HTTP, in this process.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorData, ListToolsResult,
+    PaginatedRequestParams, ServerCapabilities, ServerConfig, Tool as WireTool,
+};
+use rmcp::service::RequestContext;
+use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
+use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
+use rmcp::{RoleServer, ServerHandler};
+use serde_json::json;
+use tokio::net::TcpListener;
+use tokio::sync::Notify;
+use tokio::task::JoinHandle;
+use toolcrib_model::{ErrorKind, Secret};
+use toolcrib_port::{RejectKind, ToolEngine, ToolLoader};
+
+use super::{PATIENCE, authorized, context};
+use crate::{McpConnection, McpEngine, McpLoader, McpSource, McpTransport};
+
+#[derive(Clone, Default)]
+struct Server {
+    seen: Arc<Seen>,
+}
+
+#[derive(Default)]
+struct Seen {
+    calls: AtomicUsize,
+    waiting: Notify,
+    cancelled: Notify,
+}
+
+impl ServerHandler for Server {
+    fn get_info(&self) -> ServerConfig {
+        ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
+    }
+
+    async fn list_tools(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        let tools = ["get_header", "hang"].map(|name| WireTool::new(name, "A tool.", serde_json::Map::new()));
+        Ok(ListToolsResult::with_all_items(tools.into()))
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        self.seen.calls.fetch_add(1, Ordering::SeqCst);
+        if request.name == "hang" {
+            self.seen.waiting.notify_one();
+            context.ct.cancelled().await;
+            self.seen.cancelled.notify_one();
+        }
+        let parts = context.extensions.get::<http::request::Parts>().unwrap();
+        let value = parts.headers.get("x-key").map(|value| value.to_str().unwrap().to_owned());
+        let mut result = CallToolResult::success(vec![ContentBlock::text("see the structure")]);
+        result.structured_content = Some(json!({"header": value}));
+        Ok(result.into())
+    }
+}
+
+struct Running {
+    url: String,
+    seen: Arc<Seen>,
+    sessions: Arc<LocalSessionManager>,
+    task: JoinHandle<()>,
+}
+
+async fn start() -> Running {
+    let server = Server::default();
+    let seen = Arc::clone(&server.seen);
+    let mut sessions = LocalSessionManager::default();
+    // How soon the client takes up a broken stream again.
+    sessions.session_config.sse_retry = Some(Duration::from_millis(20));
+    let sessions = Arc::new(sessions);
+    let config = StreamableHttpServerConfig::default();
+    let service = StreamableHttpService::new(move || Ok(server.clone()), Arc::clone(&sessions), config);
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/mcp?key=hidden", listener.local_addr().unwrap());
+    let router = axum::Router::new().nest_service("/mcp", service);
+    let task = tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
+    Running { url, seen, sessions, task }
+}
+
+fn connect(url: &str) -> (McpLoader, McpEngine) {
+    let headers = vec![("x-key".to_owned(), Secret::new("open sesame"))];
+    let transport = McpTransport::Http { url: url.into(), headers, allow_private: true };
+    let connection = McpConnection::new(McpSource::new("test", transport));
+    (McpLoader::new(connection.clone()), McpEngine::new(connection))
+}
+
+#[tokio::test]
+async fn tools_load_and_answer_and_every_request_has_the_headers() {
+    let server = start().await;
+    let (loader, engine) = connect(&server.url);
+    let found = loader.load().await;
+    assert_eq!(found.rejected, []);
+    assert_eq!(found.tools.iter().map(|tool| tool.name.name()).collect::<Vec<_>>(), ["get_header", "hang"]);
+    let result = engine.invoke(authorized("get_header", json!({})), &context()).await;
+    assert_eq!(result.result, json!({"header": "open sesame"}), "{:?}", result.error);
+    engine.close().await;
+    assert!(server.sessions.sessions.read().await.is_empty(), "the session is deleted");
+}
+
+#[tokio::test]
+async fn the_server_is_told_when_a_call_is_dropped() {
+    let server = start().await;
+    let (_, engine) = connect(&server.url);
+    let context = context();
+    tokio::select! {
+        result = engine.invoke(authorized("hang", json!({})), &context) => panic!("{result:?}"),
+        () = server.seen.waiting.notified() => {}
+    }
+    tokio::time::timeout(PATIENCE, server.seen.cancelled.notified()).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_call_refused_for_its_forgotten_session_runs_once_in_a_new_one() {
+    let server = start().await;
+    let (loader, engine) = connect(&server.url);
+    assert_eq!(loader.load().await.tools.len(), 2);
+    server.sessions.sessions.write().await.clear();
+    let result = engine.invoke(authorized("get_header", json!({})), &context()).await;
+    assert_eq!(result.result, json!({"header": "open sesame"}), "{:?}", result.error);
+    assert_eq!(server.seen.calls.load(Ordering::SeqCst), 1);
+    server.sessions.sessions.write().await.clear();
+    assert_eq!(loader.load().await.tools.len(), 2);
+}
+
+#[tokio::test]
+async fn a_server_that_dies_during_a_call_leaves_the_outcome_unknown() {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+    let server = runtime.spawn(start()).await.unwrap();
+    let (_, engine) = connect(&server.url);
+    let context = context();
+    let death = async {
+        server.seen.waiting.notified().await;
+        runtime.shutdown_background();
+    };
+    let (result, ()) = tokio::join!(engine.invoke(authorized("hang", json!({})), &context), death);
+    let error = result.error.unwrap();
+    assert_eq!(error.kind, ErrorKind::OutcomeUnknown, "{error}");
+    let error = engine.invoke(authorized("hang", json!({})), &context).await.error.unwrap();
+    assert_eq!(error.kind, ErrorKind::Unavailable, "{error}");
+    assert_eq!(server.seen.calls.load(Ordering::SeqCst), 1);
+}
+
+#[tokio::test]
+async fn a_private_address_is_refused_unless_it_is_allowed() {
+    let server = start().await;
+    let connection = McpConnection::new(McpSource::http("test", &*server.url));
+    let rejected = McpLoader::new(connection).load().await.rejected.remove(0);
+    assert_eq!(rejected.kind, RejectKind::Unavailable);
+    assert!(rejected.reason.contains("127.0.0.1"), "{}", rejected.reason);
+    assert!(!rejected.reason.contains("hidden"), "{}", rejected.reason);
+}
+
+#[tokio::test]
+async fn a_server_that_is_down_is_unavailable_and_its_key_is_not_shown() {
+    let server = start().await;
+    server.task.abort();
+    let _ = server.task.await;
+    let (loader, engine) = connect(&server.url);
+    let rejected = loader.load().await.rejected.remove(0);
+    assert_eq!(rejected.kind, RejectKind::Unavailable);
+    assert!(rejected.reason.to_lowercase().contains("refused"), "{}", rejected.reason);
+    assert!(!rejected.reason.contains("hidden"), "{}", rejected.reason);
+    let error = engine.invoke(authorized("get_header", json!({})), &context()).await.error.unwrap();
+    assert_eq!(error.kind, ErrorKind::Unavailable);
+    assert!(error.retryable);
+}
+
+#[tokio::test]
+async fn a_page_that_is_no_mcp_server_is_a_reject_that_says_what_came() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/", listener.local_addr().unwrap());
+    let router = axum::Router::new()
+        .route("/", axum::routing::post(async || (http::StatusCode::NOT_FOUND, "nothing here")));
+    tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
+    let (loader, _) = connect(&url);
+    let reason = loader.load().await.rejected.remove(0).reason;
+    assert!(reason.contains("404"), "{reason}");
+    assert!(reason.contains("nothing here"), "{reason}");
+}

@@ -1,0 +1,49 @@
+//! Tests against real servers: shell scripts over stdio, an rmcp server over HTTP, a published server of others.
+
+mod convert;
+mod http;
+mod peers;
+mod server;
+mod stdio;
+
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use toolcrib_model::{JsonObject, QualifiedName, Tool};
+use toolcrib_policy::{Authorized, Call, Capabilities, Policy, Verdict};
+use toolcrib_port::CallContext;
+
+/// How long a test waits for what must happen. Only a failing test waits so long.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A call of this tool that the policy let through.
+fn authorized(tool: &str, arguments: Value) -> Authorized<Call> {
+    let capabilities: Capabilities = serde_json::from_value(json!({"default_policy": "grant"})).unwrap();
+    let policy = Policy::new(&capabilities, []).unwrap();
+    let tool = Tool::new(QualifiedName::new("test", tool).unwrap());
+    let mut call = Call::new(Arc::new(tool), "mcp test".into(), 1);
+    call.arguments = serde_json::from_value::<JsonObject>(arguments).unwrap();
+    match policy.authorize(call, "session") {
+        Verdict::Granted(call) => call,
+        other => panic!("not granted: {other:?}"),
+    }
+}
+
+fn context() -> CallContext {
+    CallContext::new("session")
+}
+
+/// Asks again and again until there is an answer.
+async fn eventually<T, F: Future<Output = Option<T>>>(mut probe: impl FnMut() -> F) -> T {
+    let found = async {
+        loop {
+            if let Some(found) = probe().await {
+                return found;
+            }
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, found).await.expect("it happens in the end")
+}

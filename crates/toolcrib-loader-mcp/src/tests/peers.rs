@@ -1,0 +1,28 @@
+//! Servers that others publish, where the harness has installed them.
+
+use std::path::PathBuf;
+
+use serde_json::json;
+use toolcrib_port::{ToolEngine, ToolLoader};
+
+use super::{authorized, context};
+use crate::{McpConnection, McpEngine, McpLoader, McpSource};
+
+/// `TOOLCRIB_PEERS` names the directory that `cargo xtask test` installs the peers into. Without it there are none, as
+/// on a machine without npm.
+#[tokio::test]
+async fn server_everything_loads_and_answers_over_stdio() {
+    let Some(peers) = std::env::var_os("TOOLCRIB_PEERS").map(PathBuf::from) else { return };
+    let script = peers.join("node_modules/@modelcontextprotocol/server-everything/dist/index.js");
+    let connection =
+        McpConnection::new(McpSource::stdio("test", ["node", script.to_str().unwrap(), "stdio"]));
+    let loader = McpLoader::new(connection.clone());
+    let engine = McpEngine::new(connection);
+
+    let found = loader.load().await;
+    assert_eq!(found.rejected, []);
+    assert_eq!(found.tools.len(), 13, "{:?}", found.tools);
+    let echo = engine.invoke(authorized("echo", json!({"message": "hello"})), &context()).await;
+    assert_eq!(echo.result, "Echo: hello", "{:?}", echo.error);
+    engine.close().await;
+}

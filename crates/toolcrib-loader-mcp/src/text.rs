@@ -1,0 +1,72 @@
+//! Making a server's words safe to show.
+
+/// The most characters of a tool's description that a model sees. The longest in common servers have about 3,000.
+pub const MAX_DESCRIPTION_CHARS: usize = 4_096;
+
+/// The most characters of a tool's title.
+pub const MAX_TITLE_CHARS: usize = 256;
+
+const ESCAPE: char = '\u{1b}';
+const BELL: char = '\u{7}';
+const CONTROL_SEQUENCE: char = '\u{9b}';
+
+/// Takes out what shows nothing, moves the cursor, turns the direction of text or hides letters in tag characters, and
+/// cuts the rest at `max_chars`. Line breaks and tabs stay.
+pub(crate) fn clean(text: &str, max_chars: usize) -> String {
+    let visible = without_escapes(text);
+    let mut chars = visible.trim().chars();
+    let mut cleaned: String = chars.by_ref().take(max_chars).collect();
+    if chars.next().is_some() {
+        cleaned.push('…');
+    }
+    cleaned
+}
+
+fn without_escapes(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        match c {
+            ESCAPE => match chars.next() {
+                Some('[') => skip_control_sequence(&mut chars),
+                // Operating system commands, device control and the other string sequences.
+                Some(']' | 'P' | 'X' | '^' | '_') => skip_string_sequence(&mut chars),
+                _ => {}
+            },
+            CONTROL_SEQUENCE => skip_control_sequence(&mut chars),
+            '\n' | '\t' => out.push(c),
+            _ if is_invisible(c) => {}
+            _ => out.push(c),
+        }
+    }
+    out
+}
+
+/// Up to the final byte of the sequence, as ECMA-48 has it.
+fn skip_control_sequence(chars: &mut std::iter::Peekable<std::str::Chars<'_>>) {
+    while chars.next_if(|c| matches!(c, ' '..='?')).is_some() {}
+    chars.next_if(|c| matches!(c, '@'..='~'));
+}
+
+/// Up to the bell or the string terminator; to the end of the line when neither comes.
+fn skip_string_sequence(chars: &mut std::iter::Peekable<std::str::Chars<'_>>) {
+    while let Some(c) = chars.next_if(|c| *c != '\n') {
+        match c {
+            BELL => return,
+            ESCAPE => {
+                chars.next_if(|c| *c == '\\');
+                return;
+            }
+            _ => {}
+        }
+    }
+}
+
+fn is_invisible(c: char) -> bool {
+    c.is_control()
+        || matches!(u32::from(c),
+            0x00AD | 0x034F | 0x061C | 0x115F | 0x1160 | 0x17B4 | 0x17B5
+            | 0x180B..=0x180F | 0x200B..=0x200F | 0x2028..=0x202E | 0x2060..=0x206F
+            | 0x3164 | 0xFE00..=0xFE0F | 0xFEFF | 0xFFA0 | 0xFFF0..=0xFFFB
+            | 0x1D173..=0x1D17A | 0xE0000..=0xE0FFF)
+}

@@ -1,0 +1,102 @@
+//! From a tool as a server lists it to a tool of ours.
+
+use rmcp::model::{Tool as WireTool, ToolAnnotations};
+use serde_json::Value;
+use toolcrib_model::{NameError, QualifiedName, Risk, Tool};
+
+use crate::McpSource;
+use crate::text::{MAX_DESCRIPTION_CHARS, MAX_TITLE_CHARS, clean};
+
+/// Words in a name that say that something may be lost for good.
+const DESTRUCTIVE_WORDS: &[&str] =
+    &["delete", "destroy", "drop", "erase", "kill", "purge", "remove", "truncate", "uninstall", "wipe"];
+
+/// Words in a name that say that something changes. They keep a `get_or_create` from passing for a reader.
+const CHANGING_WORDS: &[&str] = &[
+    "add", "append", "apply", "approve", "assign", "cancel", "close", "commit", "copy", "create", "disable",
+    "edit", "enable", "execute", "insert", "install", "merge", "modify", "move", "patch", "pay", "post",
+    "publish", "push", "put", "rename", "replace", "reset", "run", "save", "send", "set", "start", "stop",
+    "submit", "toggle", "transfer", "trigger", "update", "upload", "write",
+];
+
+/// Words in a name that say that something is looked at.
+const READING_WORDS: &[&str] = &[
+    "check", "count", "describe", "echo", "fetch", "find", "get", "info", "inspect", "list", "lookup", "ls",
+    "query", "read", "search", "show", "stat", "status", "view",
+];
+
+/// The tool as the runtime knows it. The schemas stay as the server wrote them, so that fingerprints agree.
+pub(crate) fn convert(source: &McpSource, wire: WireTool) -> Result<Tool, NameError> {
+    let name = QualifiedName::new(&*source.namespace, wire.name)?;
+    let risk = risk(name.name(), wire.annotations.as_ref(), source.trusted);
+    let mut tool = Tool::new(name)
+        .with_description(clean(wire.description.as_deref().unwrap_or_default(), MAX_DESCRIPTION_CHARS))
+        .with_parameters(Value::Object(wire.input_schema.as_ref().clone()))
+        .with_risk(risk);
+    if let Some(schema) = wire.output_schema {
+        tool = tool.with_output_parameters(Value::Object(schema.as_ref().clone()));
+    }
+    let annotated = wire.annotations.as_ref().and_then(|annotations| annotations.title.clone());
+    if let Some(title) = wire.title.or(annotated) {
+        tool = tool.with_metadata("title", clean(&title, MAX_TITLE_CHARS));
+    }
+    if let Some(annotations) = wire.annotations {
+        if source.trusted && annotations.is_idempotent() {
+            tool = tool.with_metadata("idempotent", true);
+        }
+        tool = tool.with_metadata("annotations", hints(&annotations));
+    }
+    Ok(tool)
+}
+
+/// The hints alone: the title stands in the metadata already, and cleaned.
+fn hints(annotations: &ToolAnnotations) -> Value {
+    let hints = [
+        ("readOnlyHint", annotations.read_only_hint),
+        ("destructiveHint", annotations.destructive_hint),
+        ("idempotentHint", annotations.idempotent_hint),
+        ("openWorldHint", annotations.open_world_hint),
+    ];
+    hints.into_iter().filter_map(|(key, hint)| Some((key.to_owned(), Value::Bool(hint?)))).collect()
+}
+
+/// How much harm the tool can do. A hint of danger is believed from anyone, a hint of harmlessness only from a trusted
+/// server.
+fn risk(name: &str, annotations: Option<&ToolAnnotations>, trusted: bool) -> Risk {
+    let hint = |read: fn(&ToolAnnotations) -> Option<bool>| annotations.and_then(read) == Some(true);
+    if trusted && hint(|annotations| annotations.read_only_hint) {
+        Risk::Low
+    } else if hint(|annotations| annotations.destructive_hint) {
+        Risk::High
+    } else {
+        risk_of_name(name)
+    }
+}
+
+fn risk_of_name(name: &str) -> Risk {
+    let words = words(name);
+    let any = |list: &[&str]| words.iter().any(|word| list.contains(&word.as_str()));
+    if any(DESTRUCTIVE_WORDS) {
+        Risk::High
+    } else if any(READING_WORDS) && !any(CHANGING_WORDS) {
+        Risk::Low
+    } else {
+        Risk::Medium
+    }
+}
+
+/// The words of `snake_case`, `kebab-case`, `dotted.case` and `camelCase`, in lower case.
+fn words(name: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut after_lower_case = false;
+    for c in name.chars() {
+        if !c.is_alphanumeric() || (c.is_uppercase() && after_lower_case) {
+            words.push(String::new());
+        }
+        after_lower_case = c.is_lowercase();
+        if let Some(word) = words.last_mut().filter(|_| c.is_alphanumeric()) {
+            word.extend(c.to_lowercase());
+        }
+    }
+    words
+}

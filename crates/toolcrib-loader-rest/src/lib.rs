@@ -1,0 +1,67 @@
+//! Every operation of an OpenAPI document as a tool, called over HTTP.
+//!
+//! A [`RestSource`] says where the document is and how its calls are sent. [`RestSource::open`] makes the two halves
+//! of it: a [`RestLoader`], which turns the document into tools, and a [`RestEngine`], which sends their calls.
+//!
+//! - **Nothing is lost.** Each operation becomes one tool, or a reject that says why it cannot. References inside of
+//!   the document are resolved everywhere; schemas are bundled with what they refer to in `$defs`, so recursive ones
+//!   stay recursive and finite. A reference that leaves the document is not followed.
+//! - **Arguments are flat.** Path, query, header and cookie parameters and, where that loses nothing, the properties
+//!   of the body stand side by side. A name that is used in two places becomes `id` and `id__query`.
+//! - **A value never leaves its slot.** `../../etc/passwd?x=1#f` in a path parameter is one path segment of the
+//!   server that was meant, and what cannot be sent safely is refused as an invalid argument.
+//!
+//! ```
+//! use toolcrib_loader_rest::RestSource;
+//! use toolcrib_port::ToolLoader;
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let directory = std::env::temp_dir().join(format!("toolcrib-loader-rest-{}", std::process::id()));
+//! # std::fs::create_dir_all(&directory)?;
+//! # let path = directory.join("pets.yaml");
+//! std::fs::write(&path, "
+//! openapi: 3.0.3
+//! servers: [{url: https://pets.example/v1}]
+//! paths:
+//!   /pets/{petId}:
+//!     get:
+//!       operationId: getPet
+//!       parameters: [{name: petId, in: path, required: true, schema: {type: integer}}]
+//!       responses: {200: {description: A pet.}}
+//! ")?;
+//! let (loader, _engine) = RestSource::new(&path.to_string_lossy(), "pets").open()?;
+//! let loaded = loader.load().await;
+//! assert_eq!(loaded.tools[0].name.dotted(), "pets.getPet");
+//! assert_eq!(loaded.tools[0].parameters["properties"]["petId"]["type"], "integer");
+//! # std::fs::remove_dir_all(&directory)?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! It reads OpenAPI 3.0 and 3.1 documents of one file. It checks no argument against its schema, because the executor
+//! has done that before, and it retries nothing.
+
+mod source;
+
+mod loader;
+mod spec;
+
+mod media;
+mod operation;
+mod schema;
+mod unique;
+
+mod engine;
+mod request;
+mod response;
+
+mod error;
+
+#[cfg(test)]
+mod tests;
+
+pub use engine::RestEngine;
+pub use error::Error;
+pub use loader::RestLoader;
+pub use source::{RestSource, SpecLocation};

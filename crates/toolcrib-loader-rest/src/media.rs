@@ -1,0 +1,92 @@
+//! Media types: which of them a request is sent in, and which are JSON or text.
+
+use serde_json::Value;
+use toolcrib_model::JsonObject;
+
+/// The media type of JSON.
+pub(crate) const JSON: &str = "application/json";
+
+/// Any media type; as that of a request, JSON is meant.
+pub(crate) const ANY: &str = "*/*";
+
+/// What is done with a body of a media type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum MediaKind {
+    // In the order of preference for a request.
+    Json,
+    Form,
+    Multipart,
+    Text,
+    Binary,
+}
+
+impl MediaKind {
+    pub(crate) fn of(media_type: &str) -> Self {
+        let essence = essence(media_type);
+        let (kind, subtype) = essence.split_once('/').unwrap_or((&essence, ""));
+        match essence.as_str() {
+            ANY | "application/*" => Self::Json,
+            "application/x-www-form-urlencoded" => Self::Form,
+            "multipart/form-data" => Self::Multipart,
+            _ if subtype == "json" || subtype.ends_with("+json") => Self::Json,
+            _ if kind == "text" || is_text_subtype(subtype) => Self::Text,
+            _ => Self::Binary,
+        }
+    }
+}
+
+fn is_text_subtype(subtype: &str) -> bool {
+    matches!(
+        subtype,
+        "xml"
+            | "yaml"
+            | "x-yaml"
+            | "javascript"
+            | "graphql"
+            | "x-ndjson"
+            | "ndjson"
+            | "jsonl"
+            | "sql"
+            | "toml"
+    ) || subtype.ends_with("+xml")
+        || subtype.ends_with("+yaml")
+}
+
+/// Type and subtype in lower case, without parameters.
+pub(crate) fn essence(media_type: &str) -> String {
+    media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
+}
+
+/// A media type to send, in place of a range such as `image/*`.
+pub(crate) fn concrete(media_type: &str) -> &str {
+    match (media_type.contains('*'), MediaKind::of(media_type)) {
+        (false, _) => media_type,
+        (true, MediaKind::Json) => JSON,
+        (true, MediaKind::Text) => "text/plain",
+        (true, _) => "application/octet-stream",
+    }
+}
+
+/// The entry of a request's `content` that calls are sent in: JSON first, and of several kinds of it the plain one,
+/// then a merge patch, whose body looks like what it changes, and a patch as a list of operations last.
+pub(crate) fn preferred_request(content: &JsonObject) -> Option<(&str, &Value)> {
+    let rank = |media_type: &str| match essence(media_type).as_str() {
+        JSON => 0,
+        "application/merge-patch+json" => 1,
+        "application/json-patch+json" => 3,
+        _ => 2,
+    };
+    content
+        .iter()
+        .map(|(media_type, value)| (media_type.as_str(), value))
+        .min_by_key(|(media_type, _)| (MediaKind::of(media_type), rank(media_type)))
+}
+
+/// The entry of a response's `content` that is JSON, the plain one first.
+pub(crate) fn preferred_response(content: &JsonObject) -> Option<(&str, &Value)> {
+    content
+        .iter()
+        .map(|(media_type, value)| (media_type.as_str(), value))
+        .filter(|(media_type, _)| MediaKind::of(media_type) == MediaKind::Json)
+        .min_by_key(|(media_type, _)| (essence(media_type) != JSON, media_type.contains(';')))
+}

@@ -1,0 +1,156 @@
+//! One flat list of arguments for everything that an operation takes.
+
+use std::collections::{BTreeSet, HashSet};
+
+use serde_json::{Value, json};
+use toolcrib_model::JsonObject;
+
+use super::body::{BodyDraft, Encoding};
+use super::parameter::{Parameter, annotate};
+
+/// The name of the argument that is the whole body.
+const BODY: &str = "body";
+
+/// A parameter, and the argument that its value comes from.
+#[derive(Clone, Debug)]
+pub(crate) struct BoundParameter {
+    pub(crate) argument: String,
+    pub(crate) parameter: Parameter,
+}
+
+/// A body, and the arguments that it is made of.
+#[derive(Clone, Debug)]
+pub(crate) struct BoundBody {
+    pub(crate) media_type: String,
+    pub(crate) encoding: Encoding,
+    pub(crate) required: bool,
+    pub(crate) shape: Shape,
+}
+
+/// How a body is made of arguments.
+#[derive(Clone, Debug)]
+pub(crate) enum Shape {
+    /// One argument for each of these properties, under the same name.
+    Fields(Vec<String>),
+    /// One argument is the body.
+    Whole(String),
+}
+
+/// What an operation takes.
+#[derive(Clone, Debug)]
+pub(crate) struct Arguments {
+    pub(crate) parameters: Vec<BoundParameter>,
+    pub(crate) body: Option<BoundBody>,
+    /// JSON Schema of the arguments, without `$defs`.
+    pub(crate) schema: JsonObject,
+}
+
+/// Names the arguments.
+///
+/// A parameter has its own name; where two places use the same, path comes before query, header and cookie, and the
+/// others are called `id__query`. The properties of a body are arguments of their own when that loses nothing and no
+/// parameter has one of their names.
+pub(crate) fn bind(mut parameters: Vec<Parameter>, body: Option<BodyDraft>) -> Arguments {
+    parameters.sort_by_key(|parameter| parameter.place);
+    let mut list = List::default();
+    let shared: HashSet<String> = {
+        let mut seen = HashSet::new();
+        parameters
+            .iter()
+            .map(|parameter| &parameter.name)
+            .filter(|name| !seen.insert(*name))
+            .cloned()
+            .collect()
+    };
+    let mut bound = Vec::new();
+    for mut parameter in parameters {
+        let place = parameter.place.as_str();
+        let mut schema = parameter.schema.take();
+        let argument = list.free_name(&parameter.name, place);
+        if shared.contains(&parameter.name) || argument != parameter.name {
+            explain(&mut schema, &format!("The {place} parameter `{}`.", parameter.name));
+        }
+        list.add(argument.clone(), schema, parameter.required);
+        bound.push(BoundParameter { argument, parameter });
+    }
+    let body = body.map(|draft| list.add_body(draft));
+    Arguments { parameters: bound, body, schema: list.schema() }
+}
+
+#[derive(Default)]
+struct List {
+    properties: JsonObject,
+    required: Vec<String>,
+}
+
+impl List {
+    fn free_name(&self, name: &str, place: &str) -> String {
+        let mut candidate = name.to_owned();
+        let mut count = 1;
+        while self.properties.contains_key(&candidate) {
+            candidate =
+                if count == 1 { format!("{name}__{place}") } else { format!("{name}__{place}_{count}") };
+            count += 1;
+        }
+        candidate
+    }
+
+    fn add(&mut self, argument: String, schema: Value, required: bool) {
+        if required {
+            self.required.push(argument.clone());
+        }
+        self.properties.insert(argument, schema);
+    }
+
+    fn add_body(&mut self, mut draft: BodyDraft) -> BoundBody {
+        let fields = draft
+            .flat_properties()
+            .filter(|properties| properties.keys().all(|name| !self.properties.contains_key(name)))
+            .cloned();
+        let shape = if let Some(fields) = fields {
+            // A required property without a schema cannot be listed, but has to be sent all the same.
+            let required: BTreeSet<String> = draft.required_properties().map(str::to_owned).collect();
+            let mut names: Vec<String> = fields.keys().cloned().collect();
+            for (name, schema) in fields {
+                let required = required.contains(&name);
+                self.add(name, schema, required);
+            }
+            for name in required {
+                if !self.properties.contains_key(&name) {
+                    self.add(name.clone(), json!({}), true);
+                    names.push(name);
+                }
+            }
+            Shape::Fields(names)
+        } else {
+            let argument = self.free_name(BODY, BODY);
+            if argument != BODY {
+                explain(&mut draft.schema, "The body of the request.");
+            }
+            self.add(argument.clone(), draft.schema.take(), draft.required);
+            Shape::Whole(argument)
+        };
+        BoundBody { media_type: draft.media_type, encoding: draft.encoding, required: draft.required, shape }
+    }
+
+    fn schema(self) -> JsonObject {
+        let mut schema = JsonObject::new();
+        schema.insert("type".into(), "object".into());
+        schema.insert("properties".into(), self.properties.into());
+        if !self.required.is_empty() {
+            schema.insert("required".into(), self.required.into());
+        }
+        // What is not listed has no place in the request.
+        schema.insert("additionalProperties".into(), false.into());
+        schema
+    }
+}
+
+/// Puts a sentence behind the description.
+fn explain(schema: &mut Value, sentence: &str) {
+    let text = match schema.get("description").and_then(Value::as_str) {
+        Some(description) if !description.is_empty() => format!("{description} ({sentence})"),
+        _ => sentence.to_owned(),
+    };
+    annotate(schema, "description", text.into());
+}

@@ -1,0 +1,70 @@
+//! A path with places for parameters.
+
+use std::collections::BTreeSet;
+
+use crate::Error;
+use crate::request::encode::encode_literal;
+
+/// `/pets/{petId}.{format}`, taken apart.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct PathTemplate {
+    pub(crate) segments: Vec<Vec<Piece>>,
+    /// A query that stands in the path itself; OpenAPI has no place for it, but documents do it.
+    pub(crate) fixed_query: Option<String>,
+}
+
+/// A part of a path segment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Piece {
+    /// Text, ready to be sent.
+    Literal(String),
+    /// The place of the parameter with this name.
+    Parameter(String),
+}
+
+impl PathTemplate {
+    pub(crate) fn parse(path: &str) -> Result<Self, Error> {
+        // Some documents tell operations on one path apart by a fragment, which is never sent.
+        let path = path.split_once('#').map_or(path, |(path, _)| path);
+        let (path, query) = match path.split_once('?') {
+            Some((path, query)) => (path, Some(encode_literal(query)).filter(|query| !query.is_empty())),
+            None => (path, None),
+        };
+        let path = path.strip_prefix('/').unwrap_or(path);
+        let segments = path.split('/').map(pieces).collect::<Result<_, _>>()?;
+        Ok(Self { segments, fixed_query: query })
+    }
+
+    /// The names of all places.
+    pub(crate) fn parameters(&self) -> BTreeSet<&str> {
+        self.segments
+            .iter()
+            .flatten()
+            .filter_map(|piece| match piece {
+                Piece::Parameter(name) => Some(name.as_str()),
+                Piece::Literal(_) => None,
+            })
+            .collect()
+    }
+}
+
+fn pieces(segment: &str) -> Result<Vec<Piece>, Error> {
+    let mut pieces = Vec::new();
+    let mut rest = segment;
+    while let Some((before, after)) = rest.split_once('{') {
+        let Some((name, behind)) = after.split_once('}') else {
+            return Err(Error::malformed(format!(
+                "the path segment `{segment}` has a `{{` without its `}}`"
+            )));
+        };
+        if !before.is_empty() {
+            pieces.push(Piece::Literal(encode_literal(before)));
+        }
+        pieces.push(Piece::Parameter(name.to_owned()));
+        rest = behind;
+    }
+    if !rest.is_empty() {
+        pieces.push(Piece::Literal(encode_literal(rest)));
+    }
+    Ok(pieces)
+}

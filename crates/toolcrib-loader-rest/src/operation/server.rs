@@ -1,0 +1,77 @@
+//! Where the calls of an operation go.
+
+use serde_json::Value;
+use url::Url;
+
+use crate::Error;
+
+/// Where to send calls, as far as the source itself says it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Base<'a> {
+    /// The setting, which goes before everything that a document says.
+    pub(crate) configured: Option<&'a Url>,
+    /// Where the document came from, which its relative servers are relative to.
+    pub(crate) document: Option<&'a Url>,
+}
+
+impl Base<'_> {
+    /// The server of an operation: the setting, else the first of the innermost list of `servers`.
+    pub(crate) fn server(&self, levels: [Option<&Value>; 3]) -> Result<Url, Error> {
+        if let Some(url) = self.configured {
+            return Ok(url.clone());
+        }
+        let server = levels.into_iter().flatten().find_map(|servers| servers.as_array()?.first());
+        let text = match server {
+            Some(server) => fill_in(server)?,
+            None => "/".to_owned(),
+        };
+        let url = match (Url::parse(&text), self.document) {
+            (Ok(url), _) => url,
+            (Err(url::ParseError::RelativeUrlWithoutBase), Some(document)) => {
+                document.join(&text).map_err(|error| no_server(&text, &error.to_string()))?
+            }
+            (Err(url::ParseError::RelativeUrlWithoutBase), None) => {
+                return Err(no_server(&text, "is relative, and the document came from a file"));
+            }
+            (Err(error), _) => return Err(no_server(&text, &error.to_string())),
+        };
+        check(&url).map_err(|problem| no_server(&text, problem))?;
+        Ok(url)
+    }
+}
+
+/// Refuses a URL that calls cannot be sent to.
+pub(crate) fn check(url: &Url) -> Result<(), &'static str> {
+    if !matches!(url.scheme(), "http" | "https") {
+        Err("is neither http nor https")
+    } else if !url.username().is_empty() || url.password().is_some() {
+        Err("holds a user or password, which belong into `headers`")
+    } else {
+        Ok(())
+    }
+}
+
+fn no_server(text: &str, problem: &str) -> Error {
+    Error::NoServer { problem: format!("the server `{text}` of the document {problem}") }
+}
+
+/// The URL of a server, its variables replaced by their defaults.
+fn fill_in(server: &Value) -> Result<String, Error> {
+    let text = server.get("url").and_then(Value::as_str).unwrap_or("/");
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('{') {
+        let (name, behind) =
+            after.split_once('}').ok_or_else(|| no_server(text, "has a `{` without its `}`"))?;
+        let default = server.get("variables").and_then(|variables| variables.get(name)?.get("default"));
+        out.push_str(before);
+        match default {
+            Some(Value::String(value)) => out.push_str(value),
+            Some(value @ (Value::Number(_) | Value::Bool(_))) => out.push_str(&value.to_string()),
+            _ => return Err(no_server(text, &format!("has no default for its variable `{name}`"))),
+        }
+        rest = behind;
+    }
+    out.push_str(rest);
+    Ok(out)
+}

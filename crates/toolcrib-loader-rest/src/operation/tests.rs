@@ -1,0 +1,278 @@
+//! What the reading of operations promises.
+
+#![expect(clippy::needless_pass_by_value, reason = "the values are literals of the tests")]
+
+use serde_json::{Value, json};
+use toolcrib_model::Tool;
+use toolcrib_port::{Loaded, RejectKind};
+use url::Url;
+
+use super::{Base, Reading, Setting, read_document};
+use crate::Error;
+
+fn read_from(document: &Value, base: Base<'_>) -> Result<Reading, Error> {
+    read_document(document, &Setting { source: "test", namespace: "api", base, own_headers: &[] })
+}
+
+fn read(paths: Value) -> Loaded {
+    let document = json!({"openapi": "3.0.3", "paths": paths, "components": {
+        "parameters": {"Id": {"name": "id", "in": "path", "required": true, "schema": {"type": "integer"}}},
+        "requestBodies": {"Pet": {"required": true, "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Pet"}}}}},
+        "responses": {"Pet": {"content": {"application/json": {"schema": {"$ref": "#/components/schemas/Pet"}}}}},
+        "pathItems": {"Pets": {"get": {"operationId": "referred"}, "post": {"operationId": "hidden"}}},
+        "schemas": {"Pet": {"type": "object", "required": ["name"], "properties": {
+            "name": {"type": "string"}, "mother": {"$ref": "#/components/schemas/Pet"},
+        }}},
+    }});
+    read_from(&document, Base::default()).unwrap().loaded
+}
+
+fn names(loaded: &Loaded) -> Vec<&str> {
+    loaded.tools.iter().map(|tool| tool.name.name()).collect()
+}
+
+/// The argument schema of a `POST` to a path with one parameter.
+fn parameters_of(operation: Value) -> Value {
+    let loaded = read(json!({"/pets/{id}": {"post": operation}}));
+    assert_eq!(loaded.rejected, []);
+    loaded.tools[0].parameters.clone()
+}
+
+fn json_body(required: bool, schema: Value) -> Value {
+    json!({"requestBody": {"required": required, "content": {"application/json": {"schema": schema}}}})
+}
+
+#[test]
+fn every_method_is_a_tool_with_its_risk() {
+    let operation = json!({"responses": {}});
+    let item: Value = ["get", "put", "post", "delete", "patch", "head", "options", "trace"]
+        .into_iter()
+        .map(|method| (method.to_owned(), operation.clone()))
+        .collect::<serde_json::Map<_, _>>()
+        .into();
+    let loaded = read(json!({"/pets/{petId}": item, "x-note": "not a path"}));
+    let risks: Vec<_> = loaded.tools.iter().map(|tool| (tool.name.name(), tool.risk().as_str())).collect();
+    let expected = [
+        ("get_pets_petid", "low"),
+        ("put_pets_petid", "medium"),
+        ("post_pets_petid", "medium"),
+        ("delete_pets_petid", "high"),
+        ("patch_pets_petid", "medium"),
+        ("head_pets_petid", "low"),
+        ("options_pets_petid", "medium"),
+        ("trace_pets_petid", "medium"),
+    ];
+    assert_eq!(risks, expected);
+}
+
+#[test]
+fn what_is_known_of_an_operation_stands_in_its_metadata() {
+    let loaded = read(json!({"/pets": {"delete": {
+        "operationId": "clear", "summary": "Clear.", "description": "Removes all.", "tags": ["pets"], "deprecated": true,
+    }}}));
+    let tool: &Tool = &loaded.tools[0];
+    assert_eq!(tool.name.dotted(), "api.clear");
+    assert_eq!(tool.description, "Clear.\n\nRemoves all.");
+    let expected = json!({
+        "risk": "high", "source": "test", "method": "DELETE", "path": "/pets", "idempotent": true, "tags": ["pets"],
+        "deprecated": true,
+    });
+    assert_eq!(Value::from(tool.metadata.clone()), expected);
+}
+
+#[test]
+fn names_are_unique_and_do_not_depend_on_the_order_of_the_document() {
+    let a = json!({"get": {"operationId": "list"}});
+    let b = json!({"get": {"operationId": "list"}});
+    let loaded = read(json!({"/b": b.clone(), "/a": a.clone()}));
+    assert_eq!(names(&loaded), ["list_get_b", "list"]);
+    assert_eq!(loaded.tools[0].metadata["renamed_from"], "list");
+    assert_eq!(names(&read(json!({"/a": a, "/b": b}))), ["list", "list_get_b"]);
+    assert_eq!(
+        names(&read(json!({"/a-b": {"get": {}}, "/a_b": {"get": {}}, "/": {"get": {}}}))),
+        ["get_a_b", "get_a_b_2", "get_root"]
+    );
+}
+
+#[test]
+fn an_operation_id_is_changed_only_where_a_name_must_be() {
+    let long = "x".repeat(300);
+    let loaded = read(json!({
+        "/a": {"get": {"operationId": "Pets.list all/2"}},
+        "/b": {"get": {"operationId": "pets::get"}},
+        "/c": {"get": {"operationId": long}},
+        "/d": {"get": {"operationId": long}},
+        "/e": {"get": {"operationId": " "}},
+    }));
+    assert_eq!(loaded.rejected, []);
+    let names = names(&loaded);
+    assert_eq!((names[0], names[1], names[4]), ("Pets.list all/2", "pets_get", "get_e"));
+    assert_eq!((names[2].len(), names[3].len()), (256, 256));
+    assert!(names[3].ends_with("x_get_d"));
+}
+
+#[test]
+fn references_are_followed_everywhere() {
+    let loaded = read(json!({
+        "/pets/{id}": {
+            "parameters": [{"$ref": "#/components/parameters/Id"}],
+            "put": {"requestBody": {"$ref": "#/components/requestBodies/Pet"}, "responses": {"200": {"$ref": "#/components/responses/Pet"}}},
+        },
+        "/pets": {"$ref": "#/components/pathItems/Pets", "post": {"operationId": "own"}},
+    }));
+    assert_eq!(loaded.rejected, []);
+    assert_eq!(names(&loaded), ["put_pets_id", "own", "referred"]);
+    let pet = json!({"type": "object", "required": ["name"], "properties": {
+        "name": {"type": "string"}, "mother": {"$ref": "#/$defs/Pet"},
+    }});
+    let expected = json!({
+        "type": "object",
+        "properties": {"id": {"type": "integer"}, "name": {"type": "string"}, "mother": {"$ref": "#/$defs/Pet"}},
+        "required": ["id", "name"],
+        "additionalProperties": false,
+        "$defs": {"Pet": pet},
+    });
+    assert_eq!(loaded.tools[0].parameters, expected);
+    assert_eq!(loaded.tools[0].output_parameters["$defs"]["Pet"], pet);
+    assert_eq!(loaded.tools[0].output_parameters["properties"], pet["properties"]);
+}
+
+#[test]
+fn a_reference_out_of_the_document_rejects_its_operation_only() {
+    let loaded = read(json!({
+        "/a": {"post": {"operationId": "a", "requestBody": {"$ref": "bodies.yaml#/Pet"}}},
+        "/b": {"post": {"operationId": "b", "parameters": [{"$ref": "#/components/parameters/None"}]}},
+        "/c": {"$ref": "https://evil.example/c.yaml"},
+        "/d": {"get": {"operationId": "d", "responses": {"200": {"$ref": "#/components/responses/None"}}}},
+    }));
+    assert_eq!(names(&loaded), ["d"]);
+    assert_eq!(loaded.tools[0].output_parameters, json!({}));
+    assert!(loaded.tools[0].metadata["notes"][0].as_str().unwrap().contains("#/components/responses/None"));
+    let mut kinds: Vec<_> =
+        loaded.rejected.iter().map(|reject| (reject.name.as_deref().unwrap(), reject.kind)).collect();
+    kinds.sort_by_key(|(name, _)| *name);
+    let expected =
+        [("/c", RejectKind::ExternalRef), ("a", RejectKind::ExternalRef), ("b", RejectKind::InvalidSchema)];
+    assert_eq!(kinds, expected);
+}
+
+#[test]
+fn a_name_in_two_places_becomes_two_documented_arguments() {
+    let schema = parameters_of(json!({"parameters": [
+        {"name": "id", "in": "query", "schema": {"type": "string"}, "description": "Filter"},
+        {"name": "id", "in": "path", "required": true, "schema": {"type": "integer"}},
+        {"name": "id", "in": "cookie", "schema": {}},
+    ]}));
+    let properties = schema["properties"].as_object().unwrap();
+    assert_eq!(properties.keys().collect::<Vec<_>>(), ["id", "id__query", "id__cookie"]);
+    assert_eq!(properties["id"]["description"], "The path parameter `id`.");
+    assert_eq!(properties["id__query"]["description"], "Filter (The query parameter `id`.)");
+    assert_eq!(schema["required"], json!(["id"]));
+}
+
+#[test]
+fn a_body_is_flattened_only_when_nothing_is_lost() {
+    let plain = json!({"type": "object", "properties": {"name": {"type": "string"}}});
+    let keys = |operation| {
+        parameters_of(operation)["properties"].as_object().unwrap().keys().cloned().collect::<Vec<_>>()
+    };
+    assert_eq!(keys(json_body(true, plain.clone())), ["id", "name"]);
+    assert_eq!(keys(json_body(false, plain)), ["id", "name"]);
+    for (why, required, schema) in [
+        ("collides with a parameter", true, json!({"properties": {"id": {}}})),
+        (
+            "takes other properties",
+            true,
+            json!({"properties": {"a": {}}, "additionalProperties": {"type": "string"}}),
+        ),
+        ("is composed", true, json!({"properties": {"a": {}}, "oneOf": [{}]})),
+        ("can be null", true, json!({"type": "object", "nullable": true, "properties": {"a": {}}})),
+        ("is all or nothing", false, json!({"properties": {"a": {}}, "required": ["a"]})),
+        ("is not an object", true, json!({"type": "array", "items": {}})),
+        ("has no properties", true, json!({"type": "object"})),
+        ("is bounded as a whole", true, json!({"properties": {"a": {}}, "minProperties": 1})),
+    ] {
+        assert_eq!(keys(json_body(required, schema)), ["id", "body"], "a body that {why}");
+    }
+}
+
+#[test]
+fn path_parameters_are_exactly_the_places_of_the_path() {
+    let loaded = read(
+        json!({"/a/{x}": {"get": {"parameters": [{"name": "y", "in": "path", "required": true, "schema": {}}]}}}),
+    );
+    let tool = &loaded.tools[0];
+    assert_eq!(tool.parameter_names().collect::<Vec<_>>(), ["x"]);
+    assert_eq!(tool.metadata["notes"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn of_several_media_types_json_is_sent() {
+    let schema = json!({"type": "object", "properties": {"a": {}}});
+    let content = json!({
+        "application/xml": {"schema": schema}, "application/json-patch+json": {"schema": schema},
+        "application/merge-patch+json": {"schema": schema}, "application/strategic-merge-patch+json": {"schema": schema},
+    });
+    let document =
+        json!({"openapi": "3.0.0", "paths": {"/": {"patch": {"requestBody": {"content": content}}}}});
+    let reading = read_from(&document, Base::default()).unwrap();
+    assert_eq!(
+        reading.operations["patch_root"].body.as_ref().unwrap().media_type,
+        "application/merge-patch+json"
+    );
+}
+
+#[test]
+fn a_version_that_is_not_read_is_named() {
+    for (document, expected) in [
+        (
+            json!({"swagger": "2.0"}),
+            "Swagger 2.0 is not read yet; convert the document to OpenAPI 3.0 or 3.1",
+        ),
+        (
+            json!({"openapi": "3.2.0"}),
+            "OpenAPI 3.2.0 is not read yet; convert the document to OpenAPI 3.0 or 3.1",
+        ),
+        (
+            json!({"openapi": "3.01"}),
+            "OpenAPI 3.01 is not read yet; convert the document to OpenAPI 3.0 or 3.1",
+        ),
+        (json!({"name": "x"}), "there is no `openapi` version at the top; is this an OpenAPI document?"),
+        (json!([]), "there is no `openapi` version at the top; is this an OpenAPI document?"),
+    ] {
+        assert_eq!(read_from(&document, Base::default()).unwrap_err().to_string(), expected);
+    }
+    assert!(
+        read_from(&json!({"openapi": 3.1, "webhooks": {}}), Base::default()).unwrap().loaded.tools.is_empty()
+    );
+}
+
+#[test]
+fn the_server_is_the_setting_or_the_innermost_of_the_document() {
+    let server = |root: Value, operation: Value, base: Base<'_>| {
+        let document =
+            json!({"openapi": "3.0.0", "servers": root, "paths": {"/": {"get": {"servers": operation}}}});
+        read_from(&document, base).unwrap().operations["get_root"].server.clone()
+    };
+    let text = |root, operation, base: Base<'_>| server(root, operation, base).unwrap().to_string();
+    let document = Url::parse("https://docs.example/specs/api.yaml").unwrap();
+    let from_web = Base { document: Some(&document), ..Base::default() };
+    let root = json!([{"url": "{scheme}://{host}/v{n}", "variables": {
+        "scheme": {"default": "https"}, "host": {"default": "api.example"}, "n": {"default": 2},
+    }}]);
+    assert_eq!(text(root.clone(), json!([]), Base::default()), "https://api.example/v2");
+    assert_eq!(
+        text(root.clone(), json!([{"url": "https://other.example"}]), Base::default()),
+        "https://other.example/"
+    );
+    assert_eq!(text(json!([{"url": "../v1"}]), json!(null), from_web), "https://docs.example/v1");
+    assert_eq!(text(json!(null), json!(null), from_web), "https://docs.example/");
+    let configured = Base { configured: Some(&document), document: None };
+    assert_eq!(text(root, json!([{"url": "https://other.example"}]), configured), document.as_str());
+    for broken in
+        ["/api", "ftp://x.example", "https://user:pw@x.example", "https://{x}.example", "https://{x"]
+    {
+        let error = server(json!([{"url": broken}]), json!(null), Base::default()).unwrap_err();
+        assert!(error.to_string().ends_with("; set `base_url` for this source"), "{error}");
+    }
+}

@@ -1,0 +1,126 @@
+//! Where a document is, and how its calls are to be sent.
+
+use std::convert::Infallible;
+use std::fmt;
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::time::Duration;
+
+use toolcrib_io::http::{DEFAULT_MAX_RESPONSE_BYTES, DEFAULT_TIMEOUT};
+use toolcrib_model::Secret;
+use url::Url;
+
+/// Where an OpenAPI document is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SpecLocation {
+    /// In a file.
+    File(PathBuf),
+    /// On a server, fetched by the guarded client at each load.
+    Url(Url),
+}
+
+impl FromStr for SpecLocation {
+    type Err = Infallible;
+
+    /// A URL when it starts with `http://` or `https://`, else a path.
+    fn from_str(text: &str) -> Result<Self, Infallible> {
+        Ok(match Url::parse(text) {
+            Ok(url) if matches!(url.scheme(), "http" | "https") => Self::Url(url),
+            _ => Self::File(text.into()),
+        })
+    }
+}
+
+impl fmt::Display for SpecLocation {
+    /// The path, or the URL without credentials and query.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File(path) => write!(f, "{}", path.display()),
+            Self::Url(url) => write!(f, "{}{}", url.origin().ascii_serialization(), url.path()),
+        }
+    }
+}
+
+/// One OpenAPI document as a source of tools: `{type: rest, spec: …, namespace: …}` of an app file.
+///
+/// ```
+/// use toolcrib_loader_rest::RestSource;
+///
+/// let source = RestSource::new("specs/petstore.yaml", "petstore").with_base_url("https://petstore.example/api/v3");
+/// assert_eq!(source.name, "rest specs/petstore.yaml");
+/// ```
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct RestSource {
+    /// The name of the source in a registry; `rest ` and the location by default.
+    pub name: String,
+    /// The document.
+    pub spec: SpecLocation,
+    /// The namespace of its tools.
+    pub namespace: String,
+    /// Where calls go, in place of the servers that the document names. A path in it comes before the paths of the
+    /// operations.
+    pub base_url: Option<String>,
+    /// Whether the document and its servers may be on loopback and private addresses. Off by default.
+    pub allow_private: bool,
+    /// How long a request and its answer may take; [`DEFAULT_TIMEOUT`] by default.
+    pub timeout: Duration,
+    /// How much of an answer is read, in bytes; [`DEFAULT_MAX_RESPONSE_BYTES`] by default.
+    pub max_response_bytes: usize,
+    /// Headers of every call, such as `Authorization`. They need a `base_url`, because that is the only origin they
+    /// are sent to: a document must not choose who receives a credential. Arguments cannot change them.
+    pub headers: Vec<(String, Secret)>,
+}
+
+impl RestSource {
+    /// The document at a path or URL, whose tools come into this namespace.
+    pub fn new(spec: &str, namespace: impl Into<String>) -> Self {
+        let Ok(spec) = spec.parse::<SpecLocation>();
+        Self {
+            name: format!("rest {spec}"),
+            spec,
+            namespace: namespace.into(),
+            base_url: None,
+            allow_private: false,
+            timeout: DEFAULT_TIMEOUT,
+            max_response_bytes: DEFAULT_MAX_RESPONSE_BYTES,
+            headers: Vec::new(),
+        }
+    }
+
+    /// Sets the name, where the same document is loaded twice.
+    pub fn with_name(mut self, name: impl Into<String>) -> Self {
+        self.name = name.into();
+        self
+    }
+
+    /// Sets where calls go.
+    pub fn with_base_url(mut self, base_url: impl Into<String>) -> Self {
+        self.base_url = Some(base_url.into());
+        self
+    }
+
+    /// Lets the document and its servers be on loopback and private addresses.
+    pub fn with_private_allowed(mut self) -> Self {
+        self.allow_private = true;
+        self
+    }
+
+    /// Sets how long a request may take.
+    pub fn with_timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = timeout;
+        self
+    }
+
+    /// Sets how much of an answer is read.
+    pub fn with_max_response_bytes(mut self, bytes: usize) -> Self {
+        self.max_response_bytes = bytes;
+        self
+    }
+
+    /// Adds a header to every call.
+    pub fn with_header(mut self, name: impl Into<String>, value: Secret) -> Self {
+        self.headers.push((name.into(), value));
+        self
+    }
+}

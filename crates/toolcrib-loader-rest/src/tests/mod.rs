@@ -1,0 +1,55 @@
+//! What loader and engine promise together: on real files, against a real server.
+
+mod calls;
+mod corpus;
+mod loading;
+mod server;
+
+use std::sync::Arc;
+
+use serde_json::Value;
+use toolcrib_model::{Tool, ToolResult};
+use toolcrib_policy::{Call, Capabilities, Effect, Policy, Verdict};
+use toolcrib_port::{CallContext, Loaded, ToolEngine, ToolLoader};
+
+use crate::{RestEngine, RestSource};
+
+/// A source that was loaded, and its engine.
+struct Fixture {
+    loaded: Loaded,
+    engine: RestEngine,
+}
+
+impl Fixture {
+    async fn open(source: RestSource) -> Self {
+        let (source, engine) = source.open().unwrap();
+        Self { loaded: source.load().await, engine }
+    }
+
+    fn tool(&self, name: &str) -> &Tool {
+        let names = || self.loaded.tools.iter().map(|tool| tool.name.name()).collect::<Vec<_>>();
+        let tool = self.loaded.tools.iter().find(|tool| tool.name.name() == name);
+        tool.unwrap_or_else(|| panic!("no {name} in {:?}, {:?}", names(), self.loaded.rejected))
+    }
+
+    /// Calls a tool through the policy, as the executor does.
+    async fn call(&self, name: &str, arguments: Value) -> ToolResult {
+        invoke(&self.engine, self.tool(name).clone(), arguments).await
+    }
+}
+
+async fn invoke(engine: &RestEngine, tool: Tool, arguments: Value) -> ToolResult {
+    // High risk is granted by name only.
+    let capabilities: Capabilities = serde_json::from_value(serde_json::json!({
+        "grant": [{"module": tool.name.namespace(), "actions": [tool.name.name()]}],
+    }))
+    .unwrap();
+    let capabilities = Capabilities { default_policy: Effect::Grant, ..capabilities };
+    let policy = Policy::new(&capabilities, []).unwrap();
+    let mut call = Call::new(Arc::new(tool), "test".into(), 1);
+    call.arguments = arguments.as_object().unwrap().clone();
+    match policy.authorize(call, "session") {
+        Verdict::Granted(call) => engine.invoke(call, &CallContext::new("session")).await,
+        other => panic!("not granted: {other:?}"),
+    }
+}

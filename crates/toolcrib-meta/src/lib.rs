@@ -1,0 +1,1 @@
+//! The discovery meta-tools, as an engine.

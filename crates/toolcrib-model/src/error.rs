@@ -1,0 +1,131 @@
+//! The one table of the ways in which a call can fail.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// What a call failed of. The text of a kind is part of the wire format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// No visible tool has this name.
+    UnknownTool,
+    /// The name fits several tools.
+    AmbiguousTool,
+    /// The call itself cannot be read, as when its arguments are not JSON.
+    MalformedCall,
+    /// The arguments do not fit the tool's schema.
+    InvalidArgs,
+    /// Policy forbids the call.
+    Denied,
+    /// Policy wants approval, and there is nobody to ask.
+    ApprovalRequired,
+    /// Somebody was asked, and said no or nothing.
+    ApprovalDenied,
+    /// The tool ran and reported a failure.
+    ToolFailed,
+    /// The call did not end by its deadline.
+    Timeout,
+    /// The caller gave the call up.
+    Cancelled,
+    /// The tool's source cannot be reached.
+    Unavailable,
+    /// Too many calls are waiting.
+    Overloaded,
+    /// The tool is not the one it was when the call was made.
+    ToolChanged,
+    /// The call was sent, and what came of it is not known.
+    OutcomeUnknown,
+    /// The tool wants an answer from the user before it goes on.
+    InputRequired,
+    /// A bound of the run or the runtime was reached.
+    LimitReached,
+    /// A handle or id names nothing that this caller owns.
+    NotFound,
+    /// A fault of Toolcrib or of an engine.
+    Internal,
+}
+
+impl ErrorKind {
+    /// The text of the kind, as it stands in `error.kind`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::UnknownTool => "unknown_tool",
+            Self::AmbiguousTool => "ambiguous_tool",
+            Self::MalformedCall => "malformed_call",
+            Self::InvalidArgs => "invalid_args",
+            Self::Denied => "denied",
+            Self::ApprovalRequired => "approval_required",
+            Self::ApprovalDenied => "approval_denied",
+            Self::ToolFailed => "tool_failed",
+            Self::Timeout => "timeout",
+            Self::Cancelled => "cancelled",
+            Self::Unavailable => "unavailable",
+            Self::Overloaded => "overloaded",
+            Self::ToolChanged => "tool_changed",
+            Self::OutcomeUnknown => "outcome_unknown",
+            Self::InputRequired => "input_required",
+            Self::LimitReached => "limit_reached",
+            Self::NotFound => "not_found",
+            Self::Internal => "internal",
+        }
+    }
+
+    /// Whether the same call may well succeed later, with nothing changed.
+    pub fn is_retryable(self) -> bool {
+        matches!(self, Self::Timeout | Self::Unavailable | Self::Overloaded)
+    }
+}
+
+impl fmt::Display for ErrorKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// Why a call has no result. A model reads it: the message says what happened and where, the hint what to do next.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToolError {
+    /// Which row of the table of failures.
+    pub kind: ErrorKind,
+    /// What happened, and where.
+    pub message: String,
+    /// What to do next.
+    #[serde(default)]
+    pub hint: Option<String>,
+    /// Whether the same call may succeed later.
+    #[serde(default)]
+    pub retryable: bool,
+}
+
+impl ToolError {
+    /// An error of this kind; `retryable` is the kind's own.
+    pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into(), hint: None, retryable: kind.is_retryable() }
+    }
+
+    /// Adds what to do next.
+    pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// Says whether the same call may succeed later, against the kind's default.
+    pub fn with_retryable(mut self, retryable: bool) -> Self {
+        self.retryable = retryable;
+        self
+    }
+}
+
+impl fmt::Display for ToolError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.kind, self.message)?;
+        match &self.hint {
+            Some(hint) => write!(f, " ({hint})"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl std::error::Error for ToolError {}

@@ -1,0 +1,45 @@
+//! The words that every other crate of Toolcrib speaks: what a tool is, how it is named, what a call and a
+//! result look like, how an error reads.
+//!
+//! ```
+//! use serde_json::json;
+//! use toolcrib_model::{QualifiedName, Tool};
+//!
+//! let tool = Tool::new(QualifiedName::new("weather_api", "get_weather")?)
+//!     .with_description("Current weather of a place.")
+//!     .with_parameters(json!({"type": "object", "properties": {"location": {"type": "string"}}}));
+//! assert_eq!(tool.name.to_string(), "weather_api::get_weather");
+//! assert_eq!(tool.name.dotted(), "weather_api.get_weather");
+//! assert_eq!(tool.fingerprint().to_string().len(), 64);
+//! # Ok::<(), toolcrib_model::NameError>(())
+//! ```
+//!
+//! Nothing here does I/O, is async, or reads a clock.
+
+mod name;
+mod tool;
+
+mod call;
+mod error;
+mod result;
+
+mod canonical;
+mod fingerprint;
+mod risk;
+mod secret;
+
+#[cfg(test)]
+mod tests;
+
+pub use call::ToolCall;
+pub use canonical::canonical_json;
+pub use error::{ErrorKind, ToolError};
+pub use fingerprint::{Fingerprint, ParseFingerprintError};
+pub use name::{MAX_NAME_CHARS, NAMESPACE_SEPARATOR, NameError, QualifiedName};
+pub use result::ToolResult;
+pub use risk::Risk;
+pub use secret::Secret;
+pub use tool::{Tool, ToolFormError};
+
+/// A JSON object, keys in the order in which they were written.
+pub type JsonObject = serde_json::Map<String, serde_json::Value>;

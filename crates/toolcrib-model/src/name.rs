@@ -1,0 +1,150 @@
+//! The one full name of a tool, and what may not be in it.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+/// What stands between namespace and name in data: `weather_api::get_weather`.
+pub const NAMESPACE_SEPARATOR: &str = "::";
+
+/// The most characters a namespace or a name may have.
+pub const MAX_NAME_CHARS: usize = 256;
+
+/// The full name of a tool: the namespace that its source gave it, and its name in there.
+///
+/// Written `namespace::name` in data ([`Display`](fmt::Display), serde) and `namespace.name` where a person or a
+/// model reads it ([`dotted`](Self::dotted)).
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct QualifiedName {
+    namespace: String,
+    name: String,
+}
+
+/// Why a text is not a name.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum NameError {
+    /// Nothing was there.
+    #[error("the {part} is empty")]
+    Empty {
+        /// `namespace` or `name`.
+        part: &'static str,
+    },
+    /// More than [`MAX_NAME_CHARS`] characters.
+    #[error("the {part} has {chars} characters, more than {MAX_NAME_CHARS}")]
+    TooLong {
+        /// `namespace` or `name`.
+        part: &'static str,
+        /// How many there were.
+        chars: usize,
+    },
+    /// The separator stands inside a part.
+    #[error("the {part} {text:?} contains `::`, which separates namespace and name")]
+    Separator {
+        /// `namespace` or `name`.
+        part: &'static str,
+        /// The part as it was given.
+        text: String,
+    },
+    /// A control, invisible or direction-changing character, which makes two names look alike.
+    #[error("the {part} {text:?} contains the invisible character U+{code:04X}")]
+    Invisible {
+        /// `namespace` or `name`.
+        part: &'static str,
+        /// The part as it was given.
+        text: String,
+        /// The code point.
+        code: u32,
+    },
+    /// A qualified name was wanted, and there is no separator.
+    #[error("`{text}` is not a qualified name; write `namespace::name`")]
+    NotQualified {
+        /// The text as it was given.
+        text: String,
+    },
+}
+
+impl QualifiedName {
+    /// Makes a name of its two parts.
+    pub fn new(namespace: impl Into<String>, name: impl Into<String>) -> Result<Self, NameError> {
+        let (namespace, name) = (namespace.into(), name.into());
+        check("namespace", &namespace)?;
+        check("name", &name)?;
+        Ok(Self { namespace, name })
+    }
+
+    /// The part before the separator.
+    pub fn namespace(&self) -> &str {
+        &self.namespace
+    }
+
+    /// The part behind the separator.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// `namespace.name`, as people and models read it.
+    pub fn dotted(&self) -> String {
+        format!("{}.{}", self.namespace, self.name)
+    }
+}
+
+fn check(part: &'static str, text: &str) -> Result<(), NameError> {
+    if text.trim().is_empty() {
+        return Err(NameError::Empty { part });
+    }
+    let chars = text.chars().count();
+    if chars > MAX_NAME_CHARS {
+        return Err(NameError::TooLong { part, chars });
+    }
+    if text.contains(NAMESPACE_SEPARATOR) {
+        return Err(NameError::Separator { part, text: text.into() });
+    }
+    match text.chars().find(|c| is_invisible(*c)) {
+        Some(c) => Err(NameError::Invisible { part, text: text.into(), code: c.into() }),
+        None => Ok(()),
+    }
+}
+
+/// Control characters, and the format characters of Unicode that show nothing or turn the direction of text.
+fn is_invisible(c: char) -> bool {
+    c.is_control()
+        || matches!(u32::from(c),
+            0x00AD | 0x034F | 0x061C | 0x115F | 0x1160 | 0x17B4 | 0x17B5
+            | 0x180B..=0x180F | 0x200B..=0x200F | 0x2028..=0x202E | 0x2060..=0x206F
+            | 0x3164 | 0xFE00..=0xFE0F | 0xFEFF | 0xFFA0 | 0xFFF0..=0xFFFB
+            | 0x1D173..=0x1D17A | 0xE0000..=0xE0FFF)
+}
+
+impl fmt::Display for QualifiedName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{NAMESPACE_SEPARATOR}{}", self.namespace, self.name)
+    }
+}
+
+impl FromStr for QualifiedName {
+    type Err = NameError;
+
+    fn from_str(text: &str) -> Result<Self, NameError> {
+        match text.split_once(NAMESPACE_SEPARATOR) {
+            Some((namespace, name)) => Self::new(namespace, name),
+            None => Err(NameError::NotQualified { text: text.into() }),
+        }
+    }
+}
+
+impl TryFrom<String> for QualifiedName {
+    type Error = NameError;
+
+    fn try_from(text: String) -> Result<Self, NameError> {
+        text.parse()
+    }
+}
+
+impl From<QualifiedName> for String {
+    fn from(name: QualifiedName) -> Self {
+        name.to_string()
+    }
+}

@@ -1,0 +1,63 @@
+//! What came of a call.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::{ErrorKind, JsonObject, ToolError};
+
+/// What came of a call: a result or an error, never both.
+///
+/// Read more leniently than written: `error` may be a plain text, as older logs have it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ToolResult {
+    /// The id of the call; results without one are matched by position.
+    #[serde(default)]
+    pub call_id: Option<String>,
+    /// The qualified name of the tool, or the name as it was called when no tool has it.
+    pub name: String,
+    /// What the tool returned.
+    #[serde(default)]
+    pub result: Value,
+    /// Why there is no result.
+    #[serde(default, deserialize_with = "lenient_error")]
+    pub error: Option<ToolError>,
+    /// What an operator may want to know and a model need not: timings, repairs, warnings.
+    #[serde(default)]
+    pub metadata: JsonObject,
+}
+
+impl ToolResult {
+    /// A result of the call.
+    pub fn ok(call_id: Option<String>, name: impl Into<String>, result: Value) -> Self {
+        Self { call_id, name: name.into(), result, error: None, metadata: JsonObject::new() }
+    }
+
+    /// A failure of the call.
+    pub fn failed(call_id: Option<String>, name: impl Into<String>, error: ToolError) -> Self {
+        Self { call_id, name: name.into(), result: Value::Null, error: Some(error), metadata: JsonObject::new() }
+    }
+
+    /// Whether the call succeeded.
+    pub fn is_ok(&self) -> bool {
+        self.error.is_none()
+    }
+
+    /// Adds one entry to the metadata.
+    pub fn with_metadata(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
+        self.metadata.insert(key.into(), value.into());
+        self
+    }
+}
+
+fn lenient_error<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<ToolError>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Form {
+        Full(ToolError),
+        Text(String),
+    }
+    Ok(Option::<Form>::deserialize(deserializer)?.map(|form| match form {
+        Form::Full(error) => error,
+        Form::Text(message) => ToolError::new(ErrorKind::ToolFailed, message),
+    }))
+}

@@ -1,0 +1,92 @@
+//! What the data model promises.
+
+use serde_json::{Value, json};
+
+use crate::{ErrorKind, Fingerprint, NameError, QualifiedName, Secret, Tool, ToolCall, ToolResult, canonical_json};
+
+#[test]
+fn canonical_json_is_what_python_writes() {
+    for (given, expected) in [
+        (json!({"b": 1, "a": 2}), r#"{"a":2,"b":1}"#),
+        (json!({"t": "\u{e9}\u{1F600}\u{7f}\u{2028}\n"}), r#"{"t":"\u00e9\ud83d\ude00\u007f\u2028\n"}"#),
+        (json!([1.0, -0.0, 1e16, 1e22, 1e-7, 0.1, 1.5e300, 0.0001]), "[1.0,-0.0,1e+16,1e+22,1e-07,0.1,1.5e+300,0.0001]"),
+        (json!({"\u{ffff}": 1, "\u{1F600}": 2, "Z": 3}), r#"{"Z":3,"\uffff":1,"\ud83d\ude00":2}"#),
+    ] {
+        // Python leaves U+007F as it is; the raw strings above cannot hold it.
+        assert_eq!(canonical_json(&given), expected.replace("\\u007f", "\u{7f}"));
+    }
+}
+
+#[test]
+fn fingerprint_reads_back_what_it_writes() {
+    let fingerprint = Fingerprint::of(&json!({}));
+    assert_eq!(fingerprint.to_string(), "44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a");
+    assert_eq!(fingerprint.to_string().parse(), Ok(fingerprint));
+    assert!("44".parse::<Fingerprint>().is_err());
+}
+
+#[test]
+fn a_name_has_two_visible_parts() {
+    assert!(matches!("read".parse::<QualifiedName>(), Err(NameError::NotQualified { .. })));
+    assert!(matches!(QualifiedName::new("", "read"), Err(NameError::Empty { part: "namespace" })));
+    assert!(matches!(QualifiedName::new("a", "b::c"), Err(NameError::Separator { part: "name", .. })));
+    assert!(matches!(QualifiedName::new("a", "re\u{200b}ad"), Err(NameError::Invisible { code: 0x200b, .. })));
+    assert!(matches!(QualifiedName::new("a", "x".repeat(257)), Err(NameError::TooLong { chars: 257, .. })));
+}
+
+#[test]
+fn tool_round_trips_and_keeps_the_order_of_properties() {
+    let given = json!({
+        "name": "get", "namespace": "api", "description": "d",
+        "parameters": {"type": "object", "properties": {"z": {}, "a": {}}},
+        "output_parameters": {}, "metadata": {"risk": "high"}
+    });
+    let tool: Tool = serde_json::from_value(given.clone()).unwrap();
+    assert_eq!(tool.risk().as_str(), "high");
+    assert_eq!(tool.parameter_names().collect::<Vec<_>>(), ["z", "a"]);
+    assert_eq!(serde_json::to_string(&tool).unwrap(), given.to_string());
+}
+
+#[test]
+fn tool_reads_a_qualified_name() {
+    let tool: Tool = serde_json::from_value(json!({"name": "api::get"})).unwrap();
+    assert_eq!(tool.name.to_string(), "api::get");
+    assert!(serde_json::from_value::<Tool>(json!({"name": "get"})).is_err());
+    assert!(serde_json::from_value::<Tool>(json!({"name": "a::b", "parameters": 5})).is_err());
+}
+
+#[test]
+fn call_reads_leniently_and_writes_strictly() {
+    let strict = json!({"name": "a::b", "arguments": {"x": 1}, "call_id": "7"});
+    for given in [
+        strict.clone(),
+        json!({"name": "b", "namespace": "a", "arguments": "{\"x\": 1}", "id": "7"}),
+    ] {
+        let call: ToolCall = serde_json::from_value(given).unwrap();
+        assert_eq!(serde_json::to_value(&call).unwrap(), strict);
+    }
+    assert!(serde_json::from_value::<ToolCall>(json!({"name": "a::b", "arguments": [1]})).is_err());
+}
+
+#[test]
+fn result_reads_a_plain_text_error() {
+    let result: ToolResult = serde_json::from_value(json!({"name": "a::b", "error": "boom"})).unwrap();
+    assert_eq!(result.error.unwrap().kind, ErrorKind::ToolFailed);
+    let result: ToolResult = serde_json::from_value(json!({"name": "a::b", "result": 5})).unwrap();
+    assert_eq!(result.result, Value::from(5));
+    assert!(result.is_ok());
+}
+
+#[test]
+fn every_error_kind_is_written_as_it_says() {
+    for kind in [ErrorKind::UnknownTool, ErrorKind::InvalidArgs, ErrorKind::OutcomeUnknown, ErrorKind::Internal] {
+        assert_eq!(serde_json::to_value(kind).unwrap(), kind.as_str());
+    }
+}
+
+#[test]
+fn a_secret_does_not_print() {
+    let secret = Secret::new("hunter2");
+    assert_eq!(format!("{secret} {secret:?}"), "[secret] [secret]");
+    assert_eq!(secret.expose(), "hunter2");
+}

@@ -1,0 +1,208 @@
+//! What a tool is.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::{Fingerprint, JsonObject, NAMESPACE_SEPARATOR, NameError, QualifiedName, Risk};
+
+/// The definition of a tool, from whatever source.
+///
+/// Written as `{"name", "namespace", "description", "parameters", "output_parameters", "metadata"}`. What the runtime
+/// knows of a tool beyond its schemas (risk, tags, aliases, …) stands in `metadata` under the name of the method that
+/// reads it, so that it survives every store and wire.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "ToolForm", into = "ToolForm")]
+pub struct Tool {
+    /// The full name.
+    pub name: QualifiedName,
+    /// What it does, for the model.
+    pub description: String,
+    /// JSON Schema of the arguments.
+    pub parameters: Value,
+    /// JSON Schema of the result; `{}` when it is not known.
+    pub output_parameters: Value,
+    /// Everything else.
+    pub metadata: JsonObject,
+}
+
+/// Why data is not a tool.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ToolFormError {
+    /// The name cannot be one.
+    #[error(transparent)]
+    Name(#[from] NameError),
+    /// A schema is neither an object nor a boolean.
+    #[error("`{field}` must be a JSON Schema, an object")]
+    Schema {
+        /// `parameters` or `output_parameters`.
+        field: &'static str,
+    },
+}
+
+impl Tool {
+    /// A tool that takes no arguments and says nothing of itself.
+    pub fn new(name: QualifiedName) -> Self {
+        Self {
+            name,
+            description: String::new(),
+            parameters: json!({"type": "object", "properties": {}}),
+            output_parameters: json!({}),
+            metadata: JsonObject::new(),
+        }
+    }
+
+    /// Sets the description.
+    pub fn with_description(mut self, description: impl Into<String>) -> Self {
+        self.description = description.into();
+        self
+    }
+
+    /// Sets the schema of the arguments.
+    pub fn with_parameters(mut self, parameters: Value) -> Self {
+        self.parameters = parameters;
+        self
+    }
+
+    /// Sets the schema of the result.
+    pub fn with_output_parameters(mut self, output_parameters: Value) -> Self {
+        self.output_parameters = output_parameters;
+        self
+    }
+
+    /// Adds one entry to the metadata.
+    pub fn with_metadata(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
+        self.metadata.insert(key.into(), value.into());
+        self
+    }
+
+    /// Sets the risk.
+    pub fn with_risk(self, risk: Risk) -> Self {
+        self.with_metadata("risk", risk.as_str())
+    }
+
+    /// The digest of the argument schema, which tells overloads apart.
+    pub fn fingerprint(&self) -> Fingerprint {
+        Fingerprint::of(&self.parameters)
+    }
+
+    /// How much harm a call can do; medium when the tool does not say.
+    pub fn risk(&self) -> Risk {
+        self.metadata.get("risk").and_then(Value::as_str).and_then(Risk::parse).unwrap_or_default()
+    }
+
+    /// A name for people.
+    pub fn title(&self) -> Option<&str> {
+        self.metadata.get("title").and_then(Value::as_str)
+    }
+
+    /// Words that sort the tool under a subject.
+    pub fn tags(&self) -> impl Iterator<Item = &str> {
+        self.texts("tags")
+    }
+
+    /// Other names, in any language, under which the tool should be found.
+    pub fn aliases(&self) -> impl Iterator<Item = &str> {
+        self.texts("aliases")
+    }
+
+    /// What a call changes outside of itself.
+    pub fn side_effects(&self) -> impl Iterator<Item = &str> {
+        self.texts("side_effects")
+    }
+
+    /// Example arguments.
+    pub fn examples(&self) -> &[Value] {
+        self.metadata.get("examples").and_then(Value::as_array).map_or(&[], Vec::as_slice)
+    }
+
+    /// Whether each call wants approval unless the tool is granted by name.
+    pub fn confirmation_required(&self) -> bool {
+        self.flag("confirmation_required", false)
+    }
+
+    /// Whether a second identical call does no more than the first.
+    pub fn is_idempotent(&self) -> bool {
+        self.flag("idempotent", false)
+    }
+
+    /// Whether the tool belongs to the running of an agent itself, and is always shown to the model.
+    pub fn is_operational(&self) -> bool {
+        self.flag("operational", false)
+    }
+
+    /// Whether people can pick the tool from a list.
+    pub fn is_user_selectable(&self) -> bool {
+        self.flag("user_selectable", true)
+    }
+
+    /// The names of the arguments, in order.
+    pub fn parameter_names(&self) -> impl Iterator<Item = &str> {
+        self.parameters.get("properties").and_then(Value::as_object).into_iter().flat_map(|map| map.keys().map(String::as_str))
+    }
+
+    fn flag(&self, key: &str, default: bool) -> bool {
+        self.metadata.get(key).and_then(Value::as_bool).unwrap_or(default)
+    }
+
+    fn texts(&self, key: &str) -> impl Iterator<Item = &str> {
+        self.metadata.get(key).and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str)
+    }
+}
+
+/// The serialized form of a [`Tool`].
+#[derive(Clone, Serialize, Deserialize)]
+struct ToolForm {
+    name: String,
+    #[serde(default)]
+    namespace: String,
+    #[serde(default)]
+    description: String,
+    #[serde(default)]
+    parameters: Value,
+    #[serde(default)]
+    output_parameters: Value,
+    #[serde(default)]
+    metadata: JsonObject,
+}
+
+impl TryFrom<ToolForm> for Tool {
+    type Error = ToolFormError;
+
+    fn try_from(form: ToolForm) -> Result<Self, ToolFormError> {
+        let name = match form.name.split_once(NAMESPACE_SEPARATOR) {
+            Some((namespace, name)) if form.namespace.is_empty() || form.namespace == namespace => {
+                QualifiedName::new(namespace, name)?
+            }
+            _ => QualifiedName::new(form.namespace, form.name)?,
+        };
+        Ok(Self {
+            name,
+            description: form.description,
+            parameters: schema("parameters", form.parameters)?,
+            output_parameters: schema("output_parameters", form.output_parameters)?,
+            metadata: form.metadata,
+        })
+    }
+}
+
+fn schema(field: &'static str, value: Value) -> Result<Value, ToolFormError> {
+    match value {
+        Value::Null => Ok(json!({})),
+        Value::Object(_) | Value::Bool(_) => Ok(value),
+        _ => Err(ToolFormError::Schema { field }),
+    }
+}
+
+impl From<Tool> for ToolForm {
+    fn from(tool: Tool) -> Self {
+        Self {
+            name: tool.name.name().into(),
+            namespace: tool.name.namespace().into(),
+            description: tool.description,
+            parameters: tool.parameters,
+            output_parameters: tool.output_parameters,
+            metadata: tool.metadata,
+        }
+    }
+}

@@ -1,0 +1,19 @@
+//! From an authorized call to its result.
+
+use async_trait::async_trait;
+use toolcrib_model::ToolResult;
+use toolcrib_policy::{Authorized, Call};
+
+use crate::CallContext;
+
+/// Runs the calls of a source.
+#[async_trait]
+pub trait ToolEngine: Send + Sync {
+    /// Runs one call. What a tool does wrong is a [`ToolResult`] with an error; a panic is caught by the executor and
+    /// reported as a fault. The executor drops the future when the deadline passes or the caller gives up, so a call
+    /// must hold nothing that outlives its future.
+    async fn invoke(&self, call: Authorized<Call>, context: &CallContext) -> ToolResult;
+
+    /// Ends what the engine has running: connections, child processes. Called once, at shutdown.
+    async fn close(&self) {}
+}

@@ -1,0 +1,34 @@
+//! The traits that the parts of Toolcrib meet at. It holds no implementation.
+//!
+//! - A [`ToolLoader`] turns a source into tools and [`Reject`]s.
+//! - A [`ToolEngine`] runs the calls of a source. It takes [`Authorized`](toolcrib_policy::Authorized) calls only.
+//! - A [`CallContext`] carries what the runtime knows of a call and its arguments cannot say.
+//! - A [`ToolCaller`] is the one entrance to execution, as seen by whatever wants to run a tool.
+//! - An [`Approver`] puts a question to a person.
+//!
+//! ```
+//! use async_trait::async_trait;
+//! use toolcrib_model::ToolResult;
+//! use toolcrib_policy::{Authorized, Call};
+//! use toolcrib_port::{CallContext, ToolEngine};
+//!
+//! /// Answers each call with its own arguments.
+//! struct Echo;
+//!
+//! #[async_trait]
+//! impl ToolEngine for Echo {
+//!     async fn invoke(&self, call: Authorized<Call>, _context: &CallContext) -> ToolResult {
+//!         call.ok(call.arguments.clone())
+//!     }
+//! }
+//! ```
+
+mod approver;
+mod context;
+mod engine;
+mod loader;
+
+pub use approver::{Answer, Approver};
+pub use context::{CallContext, ToolCaller};
+pub use engine::ToolEngine;
+pub use loader::{Loaded, Reject, RejectKind, ToolLoader};

@@ -1,0 +1,93 @@
+//! From a source to tools.
+
+use std::fmt;
+
+use async_trait::async_trait;
+use serde::Serialize;
+use toolcrib_model::Tool;
+
+/// One source of tools: a file, a server, a document, a module.
+#[async_trait]
+pub trait ToolLoader: Send + Sync {
+    /// The name of the source, unique in a registry, as people read it: `file tools.yaml`, `mcp notes`.
+    fn source(&self) -> &str;
+
+    /// Reads the source as it is now. A broken tool or an absent server is a [`Reject`]; what else there is loads.
+    /// Connections stay open from one call to the next.
+    async fn load(&self) -> Loaded;
+}
+
+/// What came of one source.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Loaded {
+    /// The tools that can be used.
+    pub tools: Vec<Tool>,
+    /// What cannot, and why.
+    pub rejected: Vec<Reject>,
+}
+
+/// A tool, or a whole source, that did not load.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Reject {
+    /// The source.
+    pub source: String,
+    /// The tool, as far as it has a name; `None` when the source as a whole failed.
+    pub name: Option<String>,
+    /// What sort of failure it is.
+    pub kind: RejectKind,
+    /// What happened, where, and what to do.
+    pub reason: String,
+}
+
+/// Why something did not load.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum RejectKind {
+    /// The file is not there or cannot be read.
+    Unreadable,
+    /// The text is not what its format says.
+    Syntax,
+    /// A bound on bytes, depth or count was passed.
+    TooLarge,
+    /// The text is well-formed but not a tool, or not of a known shape.
+    InvalidTool,
+    /// The argument schema does not compile.
+    InvalidSchema,
+    /// A schema refers to something outside of itself, which is never fetched.
+    ExternalRef,
+    /// The same name with the same schema is there already.
+    Duplicate,
+    /// The server or host cannot be reached, or broke off.
+    Unavailable,
+    /// Something that this loader does not do.
+    Unsupported,
+}
+
+impl Reject {
+    /// A tool of this source that did not load.
+    pub fn tool(source: impl Into<String>, name: impl Into<String>, kind: RejectKind, reason: impl Into<String>) -> Self {
+        Self { source: source.into(), name: Some(name.into()), kind, reason: reason.into() }
+    }
+
+    /// A source that did not load at all.
+    pub fn source(source: impl Into<String>, kind: RejectKind, reason: impl Into<String>) -> Self {
+        Self { source: source.into(), name: None, kind, reason: reason.into() }
+    }
+}
+
+impl fmt::Display for Reject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.name {
+            Some(name) => write!(f, "{}: {name}: {}", self.source, self.reason),
+            None => write!(f, "{}: {}", self.source, self.reason),
+        }
+    }
+}
+
+impl Loaded {
+    /// Only a reject of the source as a whole.
+    pub fn failed(source: impl Into<String>, kind: RejectKind, reason: impl Into<String>) -> Self {
+        Self { tools: Vec::new(), rejected: vec![Reject::source(source, kind, reason)] }
+    }
+}

@@ -1,0 +1,140 @@
+//! Text from tools, made safe to stand in a prompt.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
+/// Words that make `<word` a marker of calls, results or turns to one model or another. Compared in lower case,
+/// without a prefix such as `ns:`.
+const MARKER_WORDS: [&str; 20] = [
+    "tool_call",
+    "tool_calls",
+    "tool_result",
+    "tool_results",
+    "tool_response",
+    "tool_use",
+    "function",
+    "function_call",
+    "function_calls",
+    "function_result",
+    "function_results",
+    "invoke",
+    "start_of_turn",
+    "end_of_turn",
+    "sys",
+    "think",
+    "s",
+    "bos",
+    "eos",
+    "im_start",
+];
+
+/// Markers in square brackets, as the Llama 2 and Mistral families write them.
+const BRACKET_MARKERS: [&str; 5] =
+    ["[INST]", "[/INST]", "[TOOL_CALLS]", "[TOOL_RESULTS]", "[AVAILABLE_TOOLS]"];
+
+/// No marker word is longer, its prefix included; what follows is not looked at.
+const MAX_MARKER_CHARS: usize = 32;
+
+/// Whether a character shows nothing, or turns the direction of text: control characters but for line feed and tab,
+/// bidirectional controls, tag characters and other invisible ones. The joiners that emoji and some scripts need
+/// are not among them.
+fn is_hidden(c: char) -> bool {
+    (c.is_control() && !matches!(c, '\n' | '\t'))
+        || matches!(u32::from(c),
+            0x00AD | 0x034F | 0x061C | 0x115F | 0x1160 | 0x17B4 | 0x17B5
+            | 0x180B..=0x180F | 0x200B | 0x200E | 0x200F | 0x2028..=0x202E | 0x2060..=0x206F
+            | 0x3164 | 0xFE00..=0xFE0D | 0xFEFF | 0xFFA0 | 0xFFF0..=0xFFFB
+            | 0x1D173..=0x1D17A | 0xE0000..=0xE0FFF)
+}
+
+/// The zero-width joiners and the two presentation selectors in common use.
+fn is_joiner(c: char) -> bool {
+    matches!(c, '\u{200C}' | '\u{200D}' | '\u{FE0E}' | '\u{FE0F}')
+}
+
+/// Makes data safe to stand in a conversation with a model that reads calls as text: hidden characters are removed,
+/// and the `<` or `[` of whatever looks like a marker of calls, results or turns is written as an entity.
+///
+/// ```
+/// use toolcrib_prompt::defuse;
+/// assert_eq!(defuse("a < b, <b>c</b>"), "a < b, <b>c</b>");
+/// assert_eq!(defuse("<tool_call>{}</tool_call>"), "&lt;tool_call>{}&lt;/tool_call>");
+/// ```
+pub fn defuse(text: &str) -> String {
+    // Hidden characters go first: without them, letters may join to a marker.
+    let shown: String = text.chars().filter(|c| !is_hidden(*c)).collect();
+    let mut out = String::with_capacity(shown.len());
+    for (at, c) in shown.char_indices() {
+        match c {
+            '<' if opens_marker(&shown, at) => out.push_str("&lt;"),
+            '[' if opens_marker(&shown, at) => out.push_str("&#91;"),
+            _ => out.push(c),
+        }
+    }
+    out
+}
+
+/// The same for a JSON text, which stays one with the same value: hidden characters and the openings of markers
+/// become `\u` escapes. Both stand only inside of strings there.
+pub(crate) fn defuse_json(json: &str) -> String {
+    let mut out = String::with_capacity(json.len());
+    for (at, c) in json.char_indices() {
+        if is_hidden(c) || (matches!(c, '<' | '[') && opens_marker(json, at)) {
+            for unit in c.encode_utf16(&mut [0; 2]) {
+                // Writing to a string cannot fail.
+                let _ = write!(out, "\\u{unit:04x}");
+            }
+        } else {
+            out.push(c);
+        }
+    }
+    out
+}
+
+/// Whether a marker starts at this byte, where there is a `<` or a `[`.
+fn opens_marker(text: &str, at: usize) -> bool {
+    let rest = text.get(at..).unwrap_or_default();
+    if rest.starts_with('[') {
+        return BRACKET_MARKERS.iter().any(|marker| rest.starts_with(marker));
+    }
+    let mut inner = rest
+        .chars()
+        .skip(1)
+        .filter(|c| !is_joiner(*c))
+        .skip_while(|c| c.is_whitespace())
+        .skip_while(|c| *c == '/')
+        .skip_while(|c| c.is_whitespace())
+        .peekable();
+    if inner.peek().is_some_and(|c| matches!(c, '|' | '｜')) {
+        return true;
+    }
+    let word: String = inner
+        .take_while(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | ':'))
+        .take(MAX_MARKER_CHARS)
+        .flat_map(char::to_lowercase)
+        .collect();
+    let word = word.rsplit(':').next().unwrap_or_default();
+    MARKER_WORDS.contains(&word)
+}
+
+/// A text of several lines, defused and cut.
+pub(crate) fn clean(text: &str, max_chars: usize) -> String {
+    cut(defuse(text).trim(), max_chars).into_owned()
+}
+
+/// A text as one line, so that it cannot pass for a part of the prompt, defused and cut.
+pub(crate) fn one_line(text: &str, max_chars: usize) -> String {
+    let words: Vec<_> = text.split_whitespace().collect();
+    clean(&words.join(" "), max_chars)
+}
+
+/// The first characters of a text, and a note when there are more.
+pub(crate) fn cut(text: &str, max_chars: usize) -> Cow<'_, str> {
+    match text.char_indices().nth(max_chars) {
+        Some((end, _)) => {
+            let (kept, rest) = text.split_at(end);
+            Cow::Owned(format!("{kept}… [{} characters cut]", rest.chars().count()))
+        }
+        None => Cow::Borrowed(text),
+    }
+}

@@ -1,0 +1,178 @@
+//! One tool as a model is offered it.
+
+use serde::Serialize;
+use serde_json::{Value, json};
+use toolcrib_model::{JsonObject, QualifiedName, Tool};
+
+use crate::clean::clean;
+use crate::estimate_tokens;
+
+/// The most characters of a description that are sent, of a tool or inside of its schema. `OpenAI` refuses longer
+/// ones of functions.
+pub const MAX_DESCRIPTION_CHARS: usize = 1000;
+
+/// The largest schema that is sent, in bytes of JSON: no single tool takes more than about 8,000 tokens. A larger one
+/// is sent without its descriptions, and if that does not help, not at all.
+pub const MAX_PARAMETERS_BYTES: usize = 32 * 1024;
+
+/// The metadata that marks a tool of the runtime as one by which others are found and run.
+const DISCOVERY_KEY: &str = "discovery";
+
+/// The metadata that says at which step of the workflow such a tool serves.
+const STEP_KEY: &str = "discovery_step";
+
+/// Why a tool is offered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum Role {
+    /// It does the work.
+    Tool,
+    /// Other tools are found and run by it: a tool of the runtime with `discovery: true` in its metadata.
+    Discovery,
+    /// It belongs to the running of the agent, and is always offered.
+    Operational,
+}
+
+/// The steps by which a hidden tool is come by, in order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    Discover,
+    Inspect,
+    Execute,
+}
+
+/// One tool as a model is offered it.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct OfferedTool {
+    /// The name by which the model calls it.
+    pub wire_name: String,
+    /// The tool.
+    pub name: QualifiedName,
+    /// What it does: at most [`MAX_DESCRIPTION_CHARS`] and a note, without hidden characters and call markers.
+    pub description: String,
+    /// The schema of the arguments, an object schema of at most [`MAX_PARAMETERS_BYTES`].
+    pub parameters: Value,
+    /// Why it is offered.
+    pub role: Role,
+    pub(crate) step: Option<Step>,
+}
+
+impl OfferedTool {
+    pub(crate) fn new(tool: &Tool, wire_name: &str, role: Role) -> Self {
+        Self {
+            wire_name: wire_name.to_owned(),
+            name: tool.name.clone(),
+            description: clean(&tool.description, MAX_DESCRIPTION_CHARS),
+            parameters: offered_parameters(&tool.parameters),
+            role,
+            step: Step::of(tool).filter(|_| role == Role::Discovery),
+        }
+    }
+
+    /// The tool in the form of the Chat Completions API: `{"type": "function", "function": {…}}`.
+    pub fn function(&self) -> Value {
+        json!({
+            "type": "function",
+            "function": {
+                "name": self.wire_name,
+                "description": self.description,
+                "parameters": self.parameters,
+            },
+        })
+    }
+
+    /// The estimated tokens of that form.
+    pub fn tokens(&self) -> u32 {
+        estimate_tokens(&self.function().to_string())
+    }
+}
+
+impl Role {
+    pub(crate) fn of(tool: &Tool, is_runtime: bool) -> Self {
+        let is_discovery = tool.metadata.get(DISCOVERY_KEY).and_then(Value::as_bool).unwrap_or(false);
+        if is_runtime && is_discovery {
+            Self::Discovery
+        } else if tool.is_operational() {
+            Self::Operational
+        } else {
+            Self::Tool
+        }
+    }
+}
+
+impl Step {
+    pub(crate) const ALL: [Self; 3] = [Self::Discover, Self::Inspect, Self::Execute];
+
+    fn of(tool: &Tool) -> Option<Self> {
+        match tool.metadata.get(STEP_KEY)?.as_str()? {
+            "discover" => Some(Self::Discover),
+            "inspect" => Some(Self::Inspect),
+            "execute" => Some(Self::Execute),
+            _ => None,
+        }
+    }
+}
+
+/// The schema as it is sent: an object schema, as APIs want it and arguments always are; its descriptions cleaned;
+/// within the bound.
+fn offered_parameters(schema: &Value) -> Value {
+    let full = object_schema(annotated(schema, &|text| Some(clean(text, MAX_DESCRIPTION_CHARS))));
+    let bytes = size(&full);
+    if bytes <= MAX_PARAMETERS_BYTES {
+        return full;
+    }
+    let bare = object_schema(annotated(schema, &|_| None));
+    if size(&bare) <= MAX_PARAMETERS_BYTES {
+        return bare;
+    }
+    json!({
+        "type": "object",
+        "description": format!(
+            "The schema of the arguments is too large to show ({bytes} bytes). \
+             Call with the arguments that seem right: the error says which are expected."
+        ),
+        "properties": {},
+    })
+}
+
+fn size(schema: &Value) -> usize {
+    schema.to_string().len()
+}
+
+fn object_schema(schema: Value) -> Value {
+    let Value::Object(mut schema) = schema else {
+        return json!({"type": "object", "properties": {}});
+    };
+    schema.insert("type".to_owned(), "object".into());
+    schema.entry("properties").or_insert_with(|| JsonObject::new().into());
+    schema.into()
+}
+
+/// The schema with each annotation that people read changed, or left out where `change` gives nothing. Names and
+/// values stay as they are, for a call has to repeat them exactly.
+fn annotated(schema: &Value, change: &dyn Fn(&str) -> Option<String>) -> Value {
+    match schema {
+        Value::Object(map) => map
+            .iter()
+            .filter_map(|(key, value)| {
+                let value = match (key.as_str(), value) {
+                    ("description" | "title" | "$comment", Value::String(text)) => change(text)?.into(),
+                    ("const" | "enum" | "default" | "example" | "examples" | "required", _) => value.clone(),
+                    (
+                        "properties" | "patternProperties" | "$defs" | "definitions" | "dependentSchemas",
+                        Value::Object(schemas),
+                    ) => schemas
+                        .iter()
+                        .map(|(name, schema)| (name.clone(), annotated(schema, change)))
+                        .collect(),
+                    _ => annotated(value, change),
+                };
+                Some((key.clone(), value))
+            })
+            .collect(),
+        Value::Array(items) => items.iter().map(|item| annotated(item, change)).collect(),
+        _ => schema.clone(),
+    }
+}

@@ -1,0 +1,1 @@
+//! The store of tools: immutable snapshots, overloads, refresh.

@@ -1,0 +1,1 @@
+//! From app.yaml to a running app.

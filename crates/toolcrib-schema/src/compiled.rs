@@ -1,0 +1,100 @@
+//! A schema, ready to check values.
+
+use jsonschema::{PatternOptions, Validator};
+use serde_json::Value;
+
+use crate::{Error, MAX_VIOLATIONS, Violation, Violations, arguments, example};
+
+/// The deepest nesting of a schema.
+pub const MAX_SCHEMA_DEPTH: usize = 128;
+
+/// The most values in a schema: objects, lists and scalars. The largest public ones have some 20,000.
+pub const MAX_SCHEMA_NODES: usize = 100_000;
+
+/// The most bytes a compiled pattern may take.
+const MAX_PATTERN_BYTES: usize = 1 << 20;
+
+/// A schema, ready to check values.
+#[derive(Debug)]
+pub struct CompiledSchema {
+    schema: Value,
+    validator: Validator,
+}
+
+impl CompiledSchema {
+    /// Compiles a schema of the draft that `$schema` names, 2020-12 when it names none.
+    pub fn compile(schema: &Value) -> Result<Self, Error> {
+        check_size(schema)?;
+        let validator = jsonschema::options()
+            .offline()
+            .with_pattern_options(
+                PatternOptions::regex().size_limit(MAX_PATTERN_BYTES).dfa_size_limit(MAX_PATTERN_BYTES),
+            )
+            .build(schema)
+            .map_err(|error| refusal(&error))?;
+        Ok(Self { schema: schema.clone(), validator })
+    }
+
+    /// The schema as it was given.
+    pub fn schema(&self) -> &Value {
+        &self.schema
+    }
+
+    /// Whether JSON Schema accepts the value. Faster than [`validate`](Self::validate), and without its rule on
+    /// unknown arguments.
+    pub fn accepts(&self, value: &Value) -> bool {
+        self.validator.is_valid(value)
+    }
+
+    /// Checks the arguments of a call.
+    ///
+    /// Beyond JSON Schema, an argument that the schema does not list is refused, unless the schema says
+    /// `additionalProperties` or composes several parts: models misspell optional arguments, and a tool that ignores
+    /// them silently does something else than was asked.
+    pub fn validate(&self, value: &Value) -> Result<(), Violations> {
+        let mut violations: Vec<Violation> = self
+            .validator
+            .iter_errors(value)
+            .take(MAX_VIOLATIONS)
+            .flat_map(|error| Violation::from_error(&error, &self.schema))
+            .collect();
+        violations.extend(arguments::unknown(&self.schema, value));
+        violations.truncate(MAX_VIOLATIONS);
+        if violations.is_empty() { Ok(()) } else { Err(Violations(violations)) }
+    }
+
+    /// The smallest value that the schema accepts, as far as one can be made up; it has been checked.
+    pub fn minimal_example(&self) -> Option<Value> {
+        example::minimal(&self.schema).filter(|example| self.accepts(example))
+    }
+}
+
+fn refusal(error: &jsonschema::ValidationError<'_>) -> Error {
+    if let jsonschema::error::ValidationErrorKind::Referencing(inner) = error.kind()
+        && let jsonschema::ReferencingError::Unretrievable { uri, .. } = inner
+    {
+        return Error::ExternalRef { reference: uri.clone() };
+    }
+    Error::Invalid { path: error.instance_path().to_string(), message: error.to_string() }
+}
+
+fn check_size(schema: &Value) -> Result<(), Error> {
+    // A list of what is left to look at, so that the check itself needs no stack.
+    let mut left = vec![(schema, 0)];
+    let mut nodes = 0;
+    while let Some((value, depth)) = left.pop() {
+        nodes += 1;
+        if nodes > MAX_SCHEMA_NODES {
+            return Err(Error::TooLarge);
+        }
+        if depth > MAX_SCHEMA_DEPTH {
+            return Err(Error::TooDeep);
+        }
+        match value {
+            Value::Array(items) => left.extend(items.iter().map(|item| (item, depth + 1))),
+            Value::Object(map) => left.extend(map.values().map(|item| (item, depth + 1))),
+            _ => {}
+        }
+    }
+    Ok(())
+}

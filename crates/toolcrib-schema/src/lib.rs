@@ -1,0 +1,35 @@
+//! JSON Schema for the arguments of tools: compiled within bounds, checked, and explained to whoever got it wrong.
+//!
+//! A [`CompiledSchema`] never fetches anything: a `$ref` that leaves the schema is an error of its own, and nothing on
+//! disk or in the network is touched on a schema's behalf. Patterns run on a linear-time engine.
+//!
+//! ```
+//! use serde_json::json;
+//! use toolcrib_schema::CompiledSchema;
+//!
+//! let schema = CompiledSchema::compile(&json!({
+//!     "type": "object",
+//!     "properties": {"city": {"type": "string"}, "days": {"type": "integer"}},
+//!     "required": ["city"],
+//! }))?;
+//! assert!(schema.validate(&json!({"city": "Oslo"})).is_ok());
+//!
+//! let violations = schema.validate(&json!({"citty": "Oslo"})).unwrap_err();
+//! assert_eq!(violations.to_string(), "`city` is missing; unknown argument `citty`, did you mean `city`?");
+//! assert_eq!(schema.minimal_example(), Some(json!({"city": "text"})));
+//! # Ok::<(), toolcrib_schema::Error>(())
+//! ```
+
+mod compiled;
+mod error;
+
+mod arguments;
+mod example;
+mod violation;
+
+#[cfg(test)]
+mod tests;
+
+pub use compiled::{CompiledSchema, MAX_SCHEMA_DEPTH, MAX_SCHEMA_NODES};
+pub use error::Error;
+pub use violation::{MAX_VIOLATIONS, Violation, Violations};

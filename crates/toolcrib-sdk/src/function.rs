@@ -1,0 +1,146 @@
+//! One function with what a model is told about it.
+
+use std::future::Future;
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
+use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use toolcrib_model::{ErrorKind, JsonObject, NameError, QualifiedName, Risk, Tool, ToolError, ToolResult};
+use toolcrib_policy::Call;
+use toolcrib_port::CallContext;
+
+/// What runs: the arguments and the call they came in, to its result.
+pub(crate) type Handler = Arc<dyn Fn(Call, CallContext) -> BoxFuture<'static, ToolResult> + Send + Sync>;
+
+/// A tool made of a Rust function.
+#[derive(Clone)]
+pub struct FunctionTool {
+    name: String,
+    description: String,
+    parameters: Value,
+    output_parameters: Value,
+    metadata: JsonObject,
+    pub(crate) handler: Handler,
+}
+
+impl FunctionTool {
+    /// A tool of this bare name. `A` is the type of the arguments; its schema is what a model sees. The function's
+    /// value is the result; a failure that the model can do something about is a [`ToolError`].
+    pub fn new<A, T, F, R>(name: impl Into<String>, description: impl Into<String>, function: F) -> Self
+    where
+        A: DeserializeOwned + JsonSchema + Send + 'static,
+        T: Serialize,
+        F: Fn(A, CallContext) -> R + Send + Sync + 'static,
+        R: Future<Output = Result<T, ToolError>> + Send + 'static,
+    {
+        let function = Arc::new(function);
+        let handler: Handler = Arc::new(move |call, context| {
+            let function = Arc::clone(&function);
+            Box::pin(async move {
+                let arguments = match serde_json::from_value(Value::Object(call.arguments.clone())) {
+                    Ok(arguments) => arguments,
+                    Err(error) => return call.error(ErrorKind::InvalidArgs, error.to_string()),
+                };
+                match function(arguments, context).await {
+                    Ok(value) => match serde_json::to_value(value) {
+                        Ok(value) => call.ok(value),
+                        Err(error) => call.error(ErrorKind::Internal, format!("the result is not JSON: {error}")),
+                    },
+                    Err(error) => call.failed(error),
+                }
+            })
+        });
+        Self::from_handler(name, description, schema_of::<A>(), handler)
+    }
+
+    /// A tool whose function makes the whole [`ToolResult`], as one that passes on the result of another call.
+    pub fn forwarding<A, F, R>(name: impl Into<String>, description: impl Into<String>, function: F) -> Self
+    where
+        A: JsonSchema,
+        F: Fn(Call, CallContext) -> R + Send + Sync + 'static,
+        R: Future<Output = ToolResult> + Send + 'static,
+    {
+        let handler: Handler = Arc::new(move |call, context| Box::pin(function(call, context)));
+        Self::from_handler(name, description, schema_of::<A>(), handler)
+    }
+
+    fn from_handler(
+        name: impl Into<String>,
+        description: impl Into<String>,
+        parameters: Value,
+        handler: Handler,
+    ) -> Self {
+        Self {
+            name: name.into(),
+            description: description.into(),
+            parameters,
+            output_parameters: json!({}),
+            metadata: JsonObject::new(),
+            handler,
+        }
+    }
+
+    /// Sets how much harm a call can do; medium otherwise.
+    pub fn with_risk(self, risk: Risk) -> Self {
+        self.with_metadata("risk", risk.as_str())
+    }
+
+    /// Sets other names under which the tool should be found.
+    pub fn with_aliases<const N: usize>(self, aliases: [&str; N]) -> Self {
+        self.with_metadata("aliases", aliases.map(Value::from).to_vec())
+    }
+
+    /// Sets what a call changes outside of itself.
+    pub fn with_side_effects<const N: usize>(self, side_effects: [&str; N]) -> Self {
+        self.with_metadata("side_effects", side_effects.map(Value::from).to_vec())
+    }
+
+    /// Sets the schema of the result, from its type.
+    pub fn with_output<T: JsonSchema>(mut self) -> Self {
+        self.output_parameters = schema_of::<T>();
+        self
+    }
+
+    /// Sets one entry of the tool's metadata.
+    pub fn with_metadata(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
+        self.metadata.insert(key.into(), value.into());
+        self
+    }
+
+    /// The bare name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The definition under a module's name.
+    pub(crate) fn definition(&self, module: &str) -> Result<Tool, NameError> {
+        Ok(Tool {
+            name: QualifiedName::new(module, &self.name)?,
+            description: self.description.clone(),
+            parameters: self.parameters.clone(),
+            output_parameters: self.output_parameters.clone(),
+            metadata: self.metadata.clone(),
+        })
+    }
+}
+
+/// The schema of a type, in the form that providers of models take: nothing by reference, no title.
+fn schema_of<T: JsonSchema>() -> Value {
+    let settings = SchemaSettings::draft2020_12().with(|settings| {
+        settings.meta_schema = None;
+        settings.inline_subschemas = true;
+    });
+    let mut schema = settings.into_generator().into_root_schema_for::<T>().to_value();
+    if let Some(map) = schema.as_object_mut() {
+        map.shift_remove("title");
+        map.shift_remove("description");
+        if map.get("type") == Some(&json!("object")) && !map.contains_key("properties") {
+            map.insert("properties".into(), json!({}));
+        }
+    }
+    schema
+}

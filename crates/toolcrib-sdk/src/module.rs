@@ -1,0 +1,79 @@
+//! A namespace of functions.
+
+use async_trait::async_trait;
+use toolcrib_model::{ErrorKind, ToolResult};
+use toolcrib_policy::{Authorized, Call};
+use toolcrib_port::{CallContext, Loaded, Reject, RejectKind, ToolEngine, ToolLoader};
+
+use crate::FunctionTool;
+
+/// A namespace of tools that are Rust functions.
+#[derive(Clone)]
+pub struct Module {
+    id: String,
+    source: String,
+    description: String,
+    tools: Vec<FunctionTool>,
+}
+
+impl Module {
+    /// An empty module. The id is the namespace of its tools.
+    pub fn new(id: impl Into<String>, description: impl Into<String>) -> Self {
+        let id = id.into();
+        Self { source: format!("module {id}"), id, description: description.into(), tools: Vec::new() }
+    }
+
+    /// Adds a tool.
+    pub fn with_tool(mut self, tool: FunctionTool) -> Self {
+        self.tools.push(tool);
+        self
+    }
+
+    /// The namespace of its tools.
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// What the module is for.
+    pub fn description(&self) -> &str {
+        &self.description
+    }
+
+    /// The bare names of its tools.
+    pub fn actions(&self) -> impl Iterator<Item = &str> {
+        self.tools.iter().map(FunctionTool::name)
+    }
+}
+
+#[async_trait]
+impl ToolLoader for Module {
+    fn source(&self) -> &str {
+        &self.source
+    }
+
+    async fn load(&self) -> Loaded {
+        let mut loaded = Loaded::default();
+        for function in &self.tools {
+            match function.definition(&self.id) {
+                Ok(tool) => loaded.tools.push(tool),
+                Err(error) => loaded.rejected.push(Reject::tool(
+                    &self.source,
+                    function.name(),
+                    RejectKind::InvalidTool,
+                    error.to_string(),
+                )),
+            }
+        }
+        loaded
+    }
+}
+
+#[async_trait]
+impl ToolEngine for Module {
+    async fn invoke(&self, call: Authorized<Call>, context: &CallContext) -> ToolResult {
+        match self.tools.iter().find(|function| function.name() == call.tool.name.name()) {
+            Some(function) => (function.handler)(call.into_inner(), context.clone()).await,
+            None => call.error(ErrorKind::ToolChanged, format!("`{}` is no longer there", call.tool.name.dotted())),
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! What a module promises.
+
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+use toolcrib_model::{ErrorKind, Risk, Tool, ToolError, ToolResult};
+use toolcrib_policy::{Call, Capabilities, Effect, Policy, Verdict};
+use toolcrib_port::{CallContext, ToolEngine, ToolLoader};
+
+use crate::{FunctionTool, Module};
+
+#[derive(Deserialize, JsonSchema)]
+struct Divide {
+    /// What is divided.
+    dividend: i64,
+    /// By what; 2 when absent.
+    divisor: Option<i64>,
+}
+
+fn module() -> Module {
+    let divide = |divide: Divide, _: CallContext| async move {
+        dividend_over(divide.dividend, divide.divisor.unwrap_or(2))
+    };
+    Module::new("math", "Arithmetic.")
+        .with_tool(FunctionTool::new("divide", "Divides.", divide).with_risk(Risk::Low).with_aliases(["diviser"]))
+}
+
+fn dividend_over(dividend: i64, divisor: i64) -> Result<i64, ToolError> {
+    dividend.checked_div(divisor).ok_or_else(|| ToolError::new(ErrorKind::ToolFailed, "division by zero"))
+}
+
+async fn call(arguments: serde_json::Value) -> ToolResult {
+    let module = module();
+    let tool: Tool = module.load().await.tools.remove(0);
+    let mut call = Call::new(Arc::new(tool), module.source().into(), 1);
+    call.arguments = arguments.as_object().unwrap().clone();
+    let policy =
+        Policy::new(&Capabilities { default_policy: Effect::Grant, ..Capabilities::default() }, []).unwrap();
+    let Verdict::Granted(call) = policy.authorize(call, "test") else { panic!("not granted") };
+    module.invoke(call, &CallContext::new("test")).await
+}
+
+#[tokio::test]
+async fn the_type_of_the_arguments_is_the_schema() {
+    let tool = module().load().await.tools.remove(0);
+    assert_eq!(tool.name.to_string(), "math::divide");
+    assert_eq!(tool.risk(), Risk::Low);
+    assert_eq!(tool.aliases().collect::<Vec<_>>(), ["diviser"]);
+    assert_eq!(
+        tool.parameters,
+        json!({
+            "type": "object",
+            "properties": {
+                "dividend": {"type": "integer", "format": "int64", "description": "What is divided."},
+                "divisor": {"type": ["integer", "null"], "format": "int64", "description": "By what; 2 when absent."},
+            },
+            "required": ["dividend"],
+        })
+    );
+}
+
+#[tokio::test]
+async fn a_value_is_a_result_and_a_failure_an_error() {
+    assert_eq!(call(json!({"dividend": 8})).await.result, json!(4));
+    let failed = call(json!({"dividend": 8, "divisor": 0})).await;
+    assert_eq!(failed.error.map(|error| error.message).as_deref(), Some("division by zero"));
+    let wrong = call(json!({"dividend": "x"})).await;
+    assert_eq!(wrong.error.map(|error| error.kind), Some(ErrorKind::InvalidArgs));
+}

@@ -1,0 +1,153 @@
+//! What a tool says of itself, sorted into fields and bounded: the text that every arm of the search works on.
+
+use std::collections::HashSet;
+
+use serde::Serialize;
+use serde_json::Value;
+use toolcrib_model::Tool;
+
+use crate::text::truncated;
+
+/// The most bytes of one piece of text (a description, an alias) that are indexed. Real descriptions stay below
+/// 2 KB; the rest of a long one adds noise.
+pub const MAX_PIECE_BYTES: usize = 4 * 1024;
+/// The most bytes of one field of a tool, all overloads together.
+pub const MAX_FIELD_BYTES: usize = 32 * 1024;
+/// The most properties of one schema that are looked at, nested ones and branches included.
+pub const MAX_PROPERTIES: usize = 256;
+/// The most enum values of one property.
+pub const MAX_ENUM_VALUES: usize = 64;
+/// How deep properties are followed: those of the schema, and those of its properties.
+pub const MAX_DEPTH: usize = 2;
+
+/// Where in a tool a text stands. Matches weigh differently by field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Field {
+    /// The name of the tool.
+    Name,
+    /// The namespace.
+    Category,
+    /// The description.
+    Description,
+    /// Title, tags and aliases.
+    Keywords,
+    /// Names, descriptions and enum values of the parameters.
+    Parameters,
+    /// Names and descriptions of what comes out, and side effects.
+    Results,
+}
+
+impl Field {
+    /// Every field, in the order of their numbers.
+    pub(crate) const ALL: [Self; 6] =
+        [Self::Name, Self::Category, Self::Description, Self::Keywords, Self::Parameters, Self::Results];
+
+    /// The name in the index; the same that serde writes.
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Name => "name",
+            Self::Category => "category",
+            Self::Description => "description",
+            Self::Keywords => "keywords",
+            Self::Parameters => "parameters",
+            Self::Results => "results",
+        }
+    }
+}
+
+/// The text of one field for every field. Pieces stand on lines of their own, so that no phrase runs across two.
+#[derive(Debug, Default)]
+pub(crate) struct ToolText {
+    fields: [FieldText; Field::ALL.len()],
+}
+
+#[derive(Debug, Default)]
+struct FieldText {
+    text: String,
+    seen: HashSet<String>,
+}
+
+impl ToolText {
+    /// Adds the text of a tool, or of one more overload of it. What is there already is not repeated.
+    pub(crate) fn add(&mut self, tool: &Tool) {
+        self.push(Field::Name, tool.name.name());
+        self.push(Field::Category, tool.name.namespace());
+        self.push(Field::Description, &tool.description);
+        for text in tool.title().into_iter().chain(tool.tags()).chain(tool.aliases()) {
+            self.push(Field::Keywords, text);
+        }
+        self.schema(Field::Parameters, &tool.parameters);
+        self.schema(Field::Results, &tool.output_parameters);
+        for text in tool.side_effects() {
+            self.push(Field::Results, text);
+        }
+    }
+
+    /// The text of a field, one piece a line.
+    pub(crate) fn get(&self, field: Field) -> &str {
+        self.fields.get(field as usize).map_or("", |field| &field.text)
+    }
+
+    fn push(&mut self, field: Field, piece: &str) {
+        let piece = truncated(piece.trim(), MAX_PIECE_BYTES);
+        let Some(field) = self.fields.get_mut(field as usize) else { return };
+        let room = MAX_FIELD_BYTES.saturating_sub(field.text.len());
+        let piece = truncated(piece, room);
+        if !piece.is_empty() && field.seen.insert(piece.to_owned()) {
+            field.text.push_str(piece);
+            field.text.push('\n');
+        }
+    }
+
+    fn schema(&mut self, field: Field, root: &Value) {
+        let mut left = MAX_PROPERTIES;
+        self.properties(field, root, root, MAX_DEPTH, &mut left);
+    }
+
+    /// Adds the properties of `schema`: its own, those of its items and those of its branches.
+    fn properties(&mut self, field: Field, root: &Value, schema: &Value, depth: usize, left: &mut usize) {
+        let schema = resolved(root, schema);
+        let own = schema.get("properties").and_then(Value::as_object).into_iter().flatten();
+        for (name, property) in own {
+            if *left == 0 {
+                return;
+            }
+            *left -= 1;
+            self.push(field, name);
+            self.property(field, resolved(root, property));
+            if depth > 1 {
+                self.properties(field, root, property, depth - 1, left);
+            }
+        }
+        let branches = ["anyOf", "oneOf", "allOf"].into_iter().filter_map(|key| schema.get(key)?.as_array()).flatten();
+        for inner in branches.chain(schema.get("items")) {
+            if *left == 0 {
+                return;
+            }
+            // A branch may refer to itself: each step costs one, so that the walk ends.
+            *left -= 1;
+            self.properties(field, root, inner, depth, left);
+        }
+    }
+
+    fn property(&mut self, field: Field, property: &Value) {
+        for key in ["title", "description"] {
+            if let Some(text) = property.get(key).and_then(Value::as_str) {
+                self.push(field, text);
+            }
+        }
+        let items = property.get("items").unwrap_or(&Value::Null);
+        for values in [property, items].into_iter().filter_map(|schema| schema.get("enum")?.as_array()) {
+            for value in values.iter().filter_map(Value::as_str).take(MAX_ENUM_VALUES) {
+                self.push(field, value);
+            }
+        }
+    }
+}
+
+/// Follows one reference inside the same document.
+fn resolved<'a>(root: &'a Value, schema: &'a Value) -> &'a Value {
+    let reference = schema.get("$ref").and_then(Value::as_str).and_then(|text| text.strip_prefix('#'));
+    reference.and_then(|pointer| root.pointer(pointer)).unwrap_or(schema)
+}

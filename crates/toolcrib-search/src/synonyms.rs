@@ -1,0 +1,97 @@
+//! Words that mean the same to somebody who looks for a tool: data, English and French.
+
+use std::collections::HashMap;
+
+use crate::text::{Analyzer, words};
+
+/// One group a line; every member stands for every other. Verbs first, then things.
+///
+/// Kept to words that are used for the same act on the same thing: `get` is not here, since nearly every tool gets
+/// something, nor are words with a second common meaning (`book`, `order`, `charge`).
+const GROUPS: &[&str] = &[
+    "delete remove destroy erase drop supprimer supprime effacer enlever retirer detruire",
+    "create add make new insert creer cree ajouter ajoute nouveau nouvelle",
+    "update edit modify change alter modifier modifie changer",
+    "find search lookup locate query discover chercher cherche rechercher recherche trouver trouve",
+    "list enumerate browse lister liste",
+    "show display view afficher affiche montrer montre voir",
+    "get fetch retrieve obtain recuperer recupere obtenir",
+    "read open lire lis ouvrir ouvre",
+    "write save store ecrire ecris enregistrer sauvegarder",
+    "send transmit envoyer envoie",
+    "copy duplicate clone copier dupliquer",
+    "move rename deplacer renommer",
+    "compute calculate calculer calcule calcul calculator",
+    "translate translation traduire traduction",
+    "convert conversion transform convertir",
+    "download telecharger",
+    "run execute launch executer lancer",
+    "stop cancel abort annuler arreter",
+    "summarize summary resume resumer",
+    "buy purchase acheter achat",
+    "file document fichier",
+    "folder directory dossier repertoire",
+    "picture image photo",
+    "movie film",
+    "mail email message courriel courrier",
+    "car vehicle automobile voiture",
+    "weather forecast meteo",
+    "price cost prix cout tarif",
+    "user account utilisateur compte",
+    "customer client",
+    "job career employment vacancy emploi",
+    "shop store shopping boutique magasin",
+    "trip travel voyage vacation",
+    "flight airline vol avion",
+    "hotel accommodation lodging",
+    "recipe cooking dish meal recette",
+    "restaurant dining",
+    "news headline article actualite",
+    "stock share equity",
+    "song music track musique chanson",
+    "video clip",
+    "game jeu",
+    "lyrics paroles",
+    "word mot",
+    "date day jour",
+    "city town ville",
+    "country pays",
+    "house home property estate maison",
+    "doctor physician medical medecin",
+    "lawyer legal law avocat",
+    "child kid enfant",
+    "university college school ecole universite",
+];
+
+/// Which terms stand for a term.
+pub(crate) struct Synonyms {
+    groups: Vec<Vec<String>>,
+    by_term: HashMap<String, Vec<usize>>,
+}
+
+impl Synonyms {
+    /// The groups above, as terms.
+    pub(crate) fn builtin(analyzer: Analyzer) -> Self {
+        let mut groups = Vec::with_capacity(GROUPS.len());
+        let mut by_term: HashMap<String, Vec<usize>> = HashMap::new();
+        for line in GROUPS {
+            let mut group: Vec<String> = words(line).iter().map(|word| analyzer.stem(&word.text)).collect();
+            group.sort_unstable();
+            group.dedup();
+            for term in &group {
+                by_term.entry(term.clone()).or_default().push(groups.len());
+            }
+            groups.push(group);
+        }
+        Self { groups, by_term }
+    }
+
+    /// The other terms of the groups that `term` is in, in order, without repetition.
+    pub(crate) fn of(&self, term: &str) -> Vec<&str> {
+        let groups = self.by_term.get(term).into_iter().flatten().filter_map(|group| self.groups.get(*group));
+        let mut terms: Vec<&str> = groups.flatten().map(String::as_str).filter(|other| *other != term).collect();
+        terms.sort_unstable();
+        terms.dedup();
+        terms
+    }
+}

@@ -1,0 +1,2 @@
+//! What the index promises.
+mod experiment;

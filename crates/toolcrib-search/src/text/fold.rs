@@ -1,0 +1,47 @@
+//! Folding a word: lower case, no accents, one form for characters that mean the same.
+
+use icu_normalizer::properties::CanonicalCombiningClassMapBorrowed;
+use icu_normalizer::{ComposingNormalizerBorrowed, DecomposingNormalizerBorrowed};
+
+/// Folds one word, so that `Été`, `ÉTÉ` and `ete` are the same.
+///
+/// Compatibility forms (full-width letters, ligatures) become plain ones. Marks that belong to the letters of their
+/// script (Devanagari virama, Thai tones, kana voicing) stay.
+pub(crate) fn fold(word: &str) -> String {
+    if word.is_ascii() {
+        return word.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect();
+    }
+    let mut plain = String::with_capacity(word.len());
+    for c in DecomposingNormalizerBorrowed::new_nfkd().normalize_iter(word.chars()).flat_map(char::to_lowercase) {
+        match c {
+            'ß' => plain.push_str("ss"),
+            'æ' => plain.push_str("ae"),
+            'œ' => plain.push_str("oe"),
+            'ø' => plain.push('o'),
+            'ł' => plain.push('l'),
+            'đ' | 'ð' => plain.push('d'),
+            'þ' => plain.push_str("th"),
+            'ı' => plain.push('i'),
+            _ if is_accent(c) => {}
+            _ if c.is_alphanumeric() || is_mark(c) => plain.push(c),
+            _ => {}
+        }
+    }
+    ComposingNormalizerBorrowed::new_nfc().normalize(&plain).into_owned()
+}
+
+/// Whether the character modifies the one before it, and so never begins or ends a word.
+pub(crate) fn is_mark(c: char) -> bool {
+    !c.is_ascii() && combining_class(c) != 0
+}
+
+/// Marks that can be left off without making another letter of it: the accents of Latin, Greek and Cyrillic
+/// (classes from 200 on) and the vowel points of Hebrew and Arabic (10 to 36). Classes as in Unicode's
+/// `DerivedCombiningClass.txt`.
+fn is_accent(c: char) -> bool {
+    matches!(combining_class(c), 10..=36 | 200..)
+}
+
+fn combining_class(c: char) -> u8 {
+    CanonicalCombiningClassMapBorrowed::new().get_u8(c)
+}

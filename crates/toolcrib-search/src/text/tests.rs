@@ -1,0 +1,1 @@
+//! What the terms of a text are.

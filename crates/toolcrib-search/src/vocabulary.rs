@@ -1,0 +1,86 @@
+//! The words of all tool names, for queries that write one of them in part or with a slip.
+
+use std::collections::BTreeMap;
+
+/// The fewest characters of a query word that is completed to longer name words.
+const MIN_PREFIX_CHARS: usize = 3;
+/// The fewest characters of a query word that may differ from a name word by one edit; in shorter ones an edit
+/// makes another word.
+const MIN_FUZZY_CHARS: usize = 5;
+/// The most name words that one query word stands for.
+const MAX_EXPANSIONS: usize = 8;
+/// The most name words that are compared with one query word.
+const MAX_COMPARED: usize = 4096;
+
+/// The folded words of all names, with the term that each is indexed as.
+pub(crate) struct Vocabulary {
+    /// Sorted by word.
+    forward: Vec<(String, String)>,
+    /// The words reversed, sorted, with their place in `forward`.
+    backward: Vec<(String, usize)>,
+}
+
+impl Vocabulary {
+    /// Takes each word with its term.
+    pub(crate) fn new(words: BTreeMap<String, String>) -> Self {
+        let forward: Vec<(String, String)> = words.into_iter().collect();
+        let mut backward: Vec<(String, usize)> =
+            forward.iter().enumerate().map(|(place, (word, _))| (word.chars().rev().collect(), place)).collect();
+        backward.sort_unstable();
+        Self { forward, backward }
+    }
+
+    /// Terms of name words that begin with `word`, shortest first.
+    pub(crate) fn completions(&self, word: &str) -> Vec<&str> {
+        if word.chars().count() < MIN_PREFIX_CHARS {
+            return Vec::new();
+        }
+        let mut found: Vec<&(String, String)> = range(&self.forward, word).iter().take(MAX_COMPARED).collect();
+        found.sort_unstable_by_key(|(word, _)| (word.len(), word.as_str()));
+        terms(found)
+    }
+
+    /// Terms of name words at one edit (a character more, less or other, or two swapped) from `word`.
+    pub(crate) fn corrections(&self, word: &str) -> Vec<&str> {
+        let length = word.chars().count();
+        if length < MIN_FUZZY_CHARS {
+            return Vec::new();
+        }
+        // One edit leaves the first half or the last half as it is, so only words that share one are compared. Halves
+        // are short enough that a swap in the very middle touches one of them only.
+        let half = (length - 1) / 2;
+        let head: String = word.chars().take(half).collect();
+        let tail: String = word.chars().rev().take(half).collect();
+        let by_head = range(&self.forward, &head).iter().take(MAX_COMPARED);
+        let by_tail = range(&self.backward, &tail).iter().take(MAX_COMPARED);
+        let mut found: Vec<&(String, String)> = by_head
+            .chain(by_tail.filter_map(|(_, place)| self.forward.get(*place)))
+            .filter(|(other, _)| other.chars().count().abs_diff(length) <= 1)
+            .filter(|(other, _)| strsim::osa_distance(word, other) == 1)
+            .collect();
+        found.sort_unstable();
+        found.dedup();
+        terms(found)
+    }
+}
+
+/// The entries that begin with `prefix`.
+fn range<'a, T>(sorted: &'a [(String, T)], prefix: &str) -> &'a [(String, T)] {
+    let from = sorted.partition_point(|(word, _)| word.as_str() < prefix);
+    let rest = sorted.get(from..).unwrap_or_default();
+    let length = rest.partition_point(|(word, _)| word.starts_with(prefix));
+    rest.get(..length).unwrap_or_default()
+}
+
+fn terms(found: Vec<&(String, String)>) -> Vec<&str> {
+    let mut terms: Vec<&str> = Vec::new();
+    for (_, term) in found {
+        if terms.len() == MAX_EXPANSIONS {
+            break;
+        }
+        if !terms.contains(&term.as_str()) {
+            terms.push(term);
+        }
+    }
+    terms
+}

@@ -1,0 +1,1 @@
+//! Peers for tests: a scripted model server, hostile servers, real child processes.

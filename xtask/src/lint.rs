@@ -1,0 +1,45 @@
+//! `cargo xtask lint`: everything that can be said about the code without running it.
+
+use anyhow::{Result, bail};
+
+use crate::process::{cargo, run as run_command};
+use crate::workspace::Workspace;
+use crate::{deny, tidy};
+
+/// Runs every check, also after one has failed, so that one run shows all there is to mend.
+pub(crate) fn run(workspace: &Workspace) -> Result<()> {
+    let checks = [
+        ("fmt", format as fn(&Workspace) -> Result<()>),
+        ("clippy", clippy),
+        ("tidy", tidy::run),
+        ("doc", doc),
+        ("deny", deny::run),
+    ];
+    let mut failed = Vec::new();
+    for (name, check) in checks {
+        if let Err(error) = check(workspace) {
+            eprintln!("lint: {name}: {error:#}");
+            failed.push(name);
+        }
+    }
+    if !failed.is_empty() {
+        bail!("lint failed in {}", failed.join(", "));
+    }
+    Ok(())
+}
+
+fn format(workspace: &Workspace) -> Result<()> {
+    run_command(cargo(&workspace.root).args(["fmt", "--all", "--check"]))
+}
+
+fn clippy(workspace: &Workspace) -> Result<()> {
+    let mut command = cargo(&workspace.root);
+    command.args(["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"]);
+    run_command(&mut command)
+}
+
+fn doc(workspace: &Workspace) -> Result<()> {
+    let mut command = cargo(&workspace.root);
+    command.args(["doc", "--workspace", "--no-deps", "--locked"]).env("RUSTDOCFLAGS", "-D warnings");
+    run_command(&mut command)
+}

@@ -1,0 +1,74 @@
+//! The chores of the project: `cargo xtask tidy`, `cargo xtask lint` and `cargo xtask test`.
+//!
+//! Nothing here ships. The tasks are plain Rust, so that they run wherever the project builds; `.ci/run`
+//! calls the same ones as a developer does.
+
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command-line program owns its terminal")]
+
+mod workspace;
+
+mod lint;
+mod test;
+mod tidy;
+
+mod deny;
+mod peers;
+mod process;
+
+use std::process::ExitCode;
+
+use anyhow::{Result, ensure};
+
+use crate::workspace::Workspace;
+
+const HELP: &str = "\
+cargo xtask TASK
+
+Tasks:
+  tidy           check the rules that no compiler knows: the arrows between crates, the owners of
+                 third-party crates, the form of source files and manifests
+  lint           rustfmt, clippy with warnings denied, tidy, the docs build, cargo-deny where installed
+  test [ARGS…]   all tests: install the outside peers, build the binary, run cargo-nextest (where
+                 installed, else cargo test) with ARGS, then the doctests
+  help           this text
+
+CI=true makes an error of everything that lint and test would otherwise only report as left out,
+except for cargo-deny, which lint then builds, and the advisories, which need their database.";
+
+/// What bad usage exits with, as in the project's own command line.
+const BAD_USAGE: u8 = 2;
+
+fn main() -> ExitCode {
+    let mut arguments = std::env::args().skip(1);
+    let task = arguments.next();
+    let rest: Vec<String> = arguments.collect();
+    let outcome = match task.as_deref() {
+        Some("tidy") => without_arguments("tidy", &rest, tidy::run),
+        Some("lint") => without_arguments("lint", &rest, lint::run),
+        Some("test") => Workspace::read().and_then(|workspace| test::run(&workspace, &rest)),
+        Some("help" | "--help" | "-h") => {
+            println!("{HELP}");
+            Ok(())
+        }
+        other => {
+            if let Some(task) = other {
+                eprintln!("xtask: there is no task {task:?}\n");
+            }
+            eprintln!("{HELP}");
+            return ExitCode::from(BAD_USAGE);
+        }
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("xtask: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Runs a task that takes no arguments.
+fn without_arguments(task: &str, rest: &[String], run: fn(&Workspace) -> Result<()>) -> Result<()> {
+    ensure!(rest.is_empty(), "{task} takes no arguments, but was given {}", rest.join(" "));
+    run(&Workspace::read()?)
+}

@@ -1,0 +1,69 @@
+//! What can be said about an installation without a package manager: it is whole, or it is not there.
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Result, bail};
+
+use super::{Peer, STAMP, Source, reason, settle};
+
+const CLOCK: Peer = Peer { name: "clock", package: "clock==2", source: Source::PyPi { module: "clock" } };
+
+fn write_server(folder: &Path) -> Result<()> {
+    Ok(fs::write(folder.join("server.py"), "new")?)
+}
+
+#[test]
+fn a_missing_peer_is_installed_and_leaves_no_partial_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    settle(folder.path(), &CLOCK, write_server).unwrap();
+    assert_eq!(fs::read_to_string(folder.path().join("clock/server.py")).unwrap(), "new");
+    let entries: Vec<_> =
+        fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(entries, ["clock"]);
+}
+
+#[test]
+fn an_installed_peer_is_left_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    settle(folder.path(), &CLOCK, write_server).unwrap();
+    settle(folder.path(), &CLOCK, |_| bail!("installed twice")).unwrap();
+}
+
+#[test]
+fn another_version_is_replaced() {
+    let folder = tempfile::tempdir().unwrap();
+    let home = folder.path().join("clock");
+    fs::create_dir(&home).unwrap();
+    fs::write(home.join(STAMP), "clock==1").unwrap();
+    fs::write(home.join("old.py"), "old").unwrap();
+    settle(folder.path(), &CLOCK, write_server).unwrap();
+    assert!(home.join("server.py").exists());
+    assert!(!home.join("old.py").exists());
+}
+
+#[test]
+fn a_half_install_is_redone() {
+    let folder = tempfile::tempdir().unwrap();
+    let half = |partial: &Path| {
+        fs::write(partial.join("half.py"), "half")?;
+        bail!("the network is gone")
+    };
+    settle(folder.path(), &CLOCK, half).unwrap_err();
+    assert!(!folder.path().join("clock").exists());
+
+    settle(folder.path(), &CLOCK, write_server).unwrap();
+    assert!(folder.path().join("clock/server.py").exists());
+    assert!(!folder.path().join("clock/half.py").exists());
+}
+
+#[test]
+fn the_reason_of_a_failure_is_its_first_error() {
+    let npm =
+        "npm error code ECONNREFUSED\nnpm error syscall connect\nnpm error A complete log is elsewhere\n";
+    assert_eq!(reason(npm), "npm error code ECONNREFUSED");
+    let pip = "WARNING: Retrying\nERROR: Could not find a version\nERROR: No matching distribution\n";
+    assert_eq!(reason(pip), "ERROR: Could not find a version");
+    assert_eq!(reason("one thing\nNo module named pip\n\n"), "No module named pip");
+    assert_eq!(reason(""), "no reason given");
+}

@@ -1,0 +1,62 @@
+//! `cargo xtask test`: gets ready what the tests talk to, then runs all of them.
+
+use std::env::consts::EXE_SUFFIX;
+use std::ffi::OsString;
+use std::path::Path;
+
+use anyhow::{Result, bail};
+
+use crate::peers;
+use crate::process::{answers, cargo, in_ci, run as run_command};
+use crate::workspace::Workspace;
+
+/// The labelled data sets, seen from the root of the repository.
+const SHARED: &str = "../shared";
+
+/// The environment variables that tests read, with their values.
+type Environment = Vec<(&'static str, OsString)>;
+
+/// Runs the tests; `arguments` go to the test runner, not to the doctests.
+pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
+    let root = &workspace.root;
+    let environment = prepare(workspace)?;
+    run_command(cargo(root).args(["build", "--bin", "toolcrib", "--locked"]))?;
+
+    let mut tests = cargo(root);
+    if answers(cargo(root).args(["nextest", "--version"])) {
+        tests.args(["nextest", "run", "--workspace", "--locked"]);
+    } else {
+        tests.args(["test", "--workspace", "--locked", "--lib", "--bins", "--tests"]);
+    }
+    run_command(tests.args(arguments).envs(environment.iter().cloned()))?;
+    run_command(cargo(root).args(["test", "--workspace", "--locked", "--doc"]).envs(environment))
+}
+
+/// Installs the peers, looks for the shared data, and says in one line what is left out for the lack of it.
+fn prepare(workspace: &Workspace) -> Result<Environment> {
+    let folder = workspace.target.join("peers");
+    let mut left_out = peers::install_all(&folder)?;
+    let binary = workspace.target.join("debug").join(format!("toolcrib{EXE_SUFFIX}"));
+    let mut environment: Environment =
+        vec![("TOOLCRIB_PEERS", folder.into()), ("TOOLCRIB_BIN", binary.into())];
+
+    match shared(&workspace.root) {
+        Some(path) => environment.push(("TOOLCRIB_SHARED", path)),
+        None => left_out.push(format!("the shared data sets ({SHARED} is not there)")),
+    }
+
+    if !left_out.is_empty() {
+        let line = format!("tests left out: {}", left_out.join("; "));
+        if in_ci() {
+            bail!("{line}, and CI=true leaves nothing out");
+        }
+        println!("test: {line}");
+    }
+    Ok(environment)
+}
+
+/// The absolute path of the shared data sets, where they are.
+fn shared(root: &Path) -> Option<OsString> {
+    let path = root.join(SHARED).canonicalize().ok()?;
+    path.is_dir().then(|| path.into())
+}

@@ -1,0 +1,138 @@
+//! The house: which crate lives on which floor, who owns which third-party crate, how long a file may be.
+//!
+//! Arrows point down: a crate may use the crates of strictly lower floors, none of its own. Where a row says
+//! `only`, it may use no others of the workspace; where it says `never`, no dependency of that name,
+//! third-party or not. A new crate gets a row here, and a reader learns from it where it belongs.
+
+/// Where the workspace keeps the crates that have a floor.
+pub(super) const CRATES_FOLDER: &str = "crates/";
+
+/// The folders whose Rust files are checked.
+pub(super) const SOURCE_FOLDERS: &[&str] = &["crates", "xtask", "tests", "examples"];
+
+/// The longest that a source file may be. Well before that, look for the second concept inside.
+pub(super) const MAX_LINES: usize = 800;
+
+/// Folders whose source files together stay below a number of lines.
+pub(super) const SMALL_FOLDERS: &[(&str, usize)] = &[("crates/toolcrib-port/", 400)];
+
+/// The crate that is for tests only: nothing that ships may use it.
+pub(super) const TESTKIT: &str = "toolcrib-testkit";
+
+/// The package of the integration tests, which may use [`TESTKIT`] in its library too.
+pub(super) const TESTS_FOLDER: &str = "tests";
+
+/// The crates that bring the whole house together: tests of the crates below them do without.
+pub(super) const TOPS: &[&str] = &["toolcrib-runtime", "toolcrib-cli"];
+
+/// A crate's row in the table.
+#[derive(Clone, Copy)]
+pub(super) struct Room {
+    pub(super) name: &'static str,
+    pub(super) floor: u8,
+    /// When there, the only crates of the workspace that this one may use.
+    pub(super) only: Option<&'static [&'static str]>,
+    /// Packages that it may not use, although their floor or owner would allow it.
+    pub(super) never: &'static [&'static str],
+}
+
+impl Room {
+    pub(super) const fn new(name: &'static str, floor: u8) -> Self {
+        Self { name, floor, only: None, never: &[] }
+    }
+
+    pub(super) const fn only(mut self, crates: &'static [&'static str]) -> Self {
+        self.only = Some(crates);
+        self
+    }
+
+    pub(super) const fn never(mut self, packages: &'static [&'static str]) -> Self {
+        self.never = packages;
+        self
+    }
+}
+
+/// The floors, from the ground up.
+pub(super) const ROOMS: &[Room] = &[
+    Room::new("toolcrib-model", 0).never(&["async-trait", "futures", "tokio"]),
+    Room::new("toolcrib-document", 1),
+    Room::new("toolcrib-io", 1),
+    Room::new("toolcrib-policy", 1).only(&["toolcrib-model"]).never(&["async-trait", "tokio"]),
+    Room::new("toolcrib-schema", 1).only(&["toolcrib-model"]).never(&["tokio"]),
+    Room::new("toolcrib-port", 2).only(&["toolcrib-model", "toolcrib-policy"]),
+    Room::new("toolcrib-registry", 3),
+    Room::new("toolcrib-sdk", 3).only(&["toolcrib-model", "toolcrib-policy", "toolcrib-port"]),
+    Room::new("toolcrib-exec", 4)
+        .only(&["toolcrib-model", "toolcrib-policy", "toolcrib-port", "toolcrib-registry", "toolcrib-schema"])
+        .never(&["sqlx"]),
+    Room::new("toolcrib-prompt", 4).never(&["tokio"]),
+    Room::new("toolcrib-search", 4),
+    Room::new("toolcrib-agent", 5)
+        .only(&["toolcrib-document", "toolcrib-io", "toolcrib-model", "toolcrib-port", "toolcrib-prompt"])
+        .never(&["tantivy"]),
+    Room::new("toolcrib-meta", 5).only(&[
+        "toolcrib-model",
+        "toolcrib-policy",
+        "toolcrib-port",
+        "toolcrib-prompt",
+        "toolcrib-registry",
+        "toolcrib-schema",
+        "toolcrib-sdk",
+        "toolcrib-search",
+    ]),
+    Room::new("toolcrib-tasks", 5),
+    Room::new("toolcrib-loader-file", 6),
+    Room::new("toolcrib-loader-mcp", 6),
+    Room::new("toolcrib-loader-rest", 6),
+    Room::new("toolcrib-modules", 6),
+    Room::new("toolcrib-runtime", 7),
+    Room::new("toolcrib-server", 8),
+    Room::new("toolcrib-cli", 9),
+];
+
+/// A third-party crate, or a feature of it, and the crates that may use it.
+#[derive(Clone, Copy)]
+pub(super) struct Owner {
+    pub(super) package: &'static str,
+    /// When there, the package is free for all, and only this feature is owned.
+    pub(super) feature: Option<&'static str>,
+    pub(super) crates: &'static [&'static str],
+}
+
+impl Owner {
+    pub(super) const fn of(package: &'static str, crates: &'static [&'static str]) -> Self {
+        Self { package, feature: None, crates }
+    }
+
+    pub(super) const fn of_feature(
+        package: &'static str,
+        feature: &'static str,
+        crates: &'static [&'static str],
+    ) -> Self {
+        Self { package, feature: Some(feature), crates }
+    }
+}
+
+/// The owners. Dev-dependencies, the testkit and the integration tests are free to use what they need.
+pub(super) const OWNERS: &[Owner] = &[
+    // Libraries have an error type of their own.
+    Owner::of("anyhow", &["toolcrib-cli", "xtask"]),
+    Owner::of("async-openai", &["toolcrib-agent"]),
+    Owner::of("cap-std", &["toolcrib-io"]),
+    Owner::of("fastembed", &["toolcrib-search"]),
+    Owner::of("hnsw_rs", &["toolcrib-search"]),
+    Owner::of("jsonschema", &["toolcrib-schema"]),
+    Owner::of("process-wrap", &["toolcrib-io"]),
+    // The client of async-openai is handed a client that `toolcrib-io` has built.
+    Owner::of("reqwest", &["toolcrib-agent", "toolcrib-io"]),
+    Owner::of("rmcp", &["toolcrib-loader-mcp", "toolcrib-server"]),
+    Owner::of("rustix", &["toolcrib-io"]),
+    Owner::of("saphyr-parser", &["toolcrib-document"]),
+    // YAML is read by `toolcrib-document`, within bounds.
+    Owner::of("serde_yaml", &[]),
+    Owner::of("sqlx", &["toolcrib-modules", "toolcrib-tasks"]),
+    Owner::of("tantivy", &["toolcrib-search"]),
+    Owner::of_feature("tokio", "process", &["toolcrib-io", "xtask"]),
+    // It contains `process`.
+    Owner::of_feature("tokio", "full", &[]),
+];

@@ -1,0 +1,82 @@
+//! `cargo xtask tidy`: the rules of the house that no compiler knows.
+//!
+//! The tables are in [`house`]; each check is a pure function from what was read to the violations in it.
+
+mod house;
+
+mod arrows;
+mod manifests;
+mod owners;
+mod sources;
+
+mod violation;
+
+#[cfg(test)]
+mod tests;
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, Result, ensure};
+
+use crate::workspace::Workspace;
+
+/// A file with its text, the path relative to the root of the workspace and with `/` between the parts.
+struct TextFile {
+    path: String,
+    text: String,
+}
+
+/// Checks the tree as it stands, prints every violation, and fails when there is one.
+pub(crate) fn run(workspace: &Workspace) -> Result<()> {
+    let packages = &workspace.packages;
+    let mut violations = arrows::check(packages, house::ROOMS);
+    violations.extend(owners::check(packages, house::OWNERS));
+
+    for package in packages {
+        let manifest = read(&workspace.root, format!("{}/Cargo.toml", package.folder))?;
+        violations.extend(manifests::check(&manifest));
+    }
+
+    let mut files = Vec::new();
+    for folder in house::SOURCE_FOLDERS {
+        collect(&workspace.root, folder, &mut files)?;
+    }
+    files.sort_by(|one, other| one.path.cmp(&other.path));
+    violations.extend(files.iter().flat_map(sources::check));
+    violations.extend(sources::check_small_folders(&files, house::SMALL_FOLDERS));
+
+    for violation in &violations {
+        println!("{violation}");
+    }
+    ensure!(violations.is_empty(), "{} violations of the rules", violations.len());
+    println!("tidy: {} crates and {} source files keep the rules", packages.len(), files.len());
+    Ok(())
+}
+
+/// Reads every Rust file under a folder, where that exists. Symbolic links and build output are not followed.
+fn collect(root: &Path, folder: &str, files: &mut Vec<TextFile>) -> Result<()> {
+    let absolute = root.join(folder);
+    if !absolute.is_dir() {
+        return Ok(());
+    }
+    let unreadable = || format!("could not read the folder {folder}");
+    for entry in fs::read_dir(&absolute).with_context(unreadable)? {
+        let entry = entry.with_context(unreadable)?;
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        let path = format!("{folder}/{name}");
+        let kind = entry.file_type().with_context(unreadable)?;
+        if kind.is_dir() && name != "target" && !name.starts_with('.') {
+            collect(root, &path, files)?;
+        } else if kind.is_file() && entry.path().extension().is_some_and(|extension| extension == "rs") {
+            files.push(read(root, path)?);
+        }
+    }
+    Ok(())
+}
+
+fn read(root: &Path, path: String) -> Result<TextFile> {
+    let text = fs::read_to_string(root.join(&path)).with_context(|| format!("could not read {path}"))?;
+    Ok(TextFile { path, text })
+}

@@ -1,0 +1,81 @@
+//! The form of source files: short enough, introduced, finished.
+
+use super::TextFile;
+use super::house::MAX_LINES;
+use super::violation::Violation;
+
+/// What nobody leaves behind, with the reason. Written in halves, so that this file does not report itself.
+const MARKS: &[(&str, &str)] = &[
+    (concat!("#[ig", "nore"), "a test that does not run proves nothing"),
+    (concat!("to", "do!("), "finish it, or leave it out"),
+    (concat!("unimple", "mented!("), "finish it, or leave it out"),
+    (concat!("FIX", "ME"), "mend it, or open an issue"),
+    (concat!("XX", "X"), "mend it, or open an issue"),
+];
+
+/// The modules whose `sleep` no test calls.
+const CLOCKS: &[&str] = &["thread", "time"];
+
+/// Checks one Rust file.
+pub(super) fn check(file: &TextFile) -> Vec<Violation> {
+    let mut violations = Vec::new();
+    let length = file.text.lines().count();
+    if length > MAX_LINES {
+        let message = format!("{length} lines, at most {MAX_LINES}: look for the second concept inside");
+        violations.push(Violation::of(&file.path, message));
+    }
+    if !file.text.starts_with("//!") {
+        violations.push(Violation::at(&file.path, 1, "has to open with `//!`: say what the module is for"));
+    }
+    let (is_library, is_test) = (file.path.ends_with("/lib.rs"), is_test(&file.path));
+    for (index, line) in file.text.lines().enumerate() {
+        let mut report = |message: String| violations.push(Violation::at(&file.path, index + 1, message));
+        for (mark, reason) in MARKS.iter().filter(|(mark, _)| line.contains(mark)) {
+            report(format!("`{mark}`: {reason}"));
+        }
+        if is_test && sleeps(line) {
+            report("a test may not sleep: use a paused clock, or wait for the event".to_owned());
+        }
+        if is_library && is_function(line) {
+            report("lib.rs is a table of contents: move the function into a module".to_owned());
+        }
+    }
+    violations
+}
+
+/// Checks that the files of some folders together stay below a number of lines.
+pub(super) fn check_small_folders(files: &[TextFile], folders: &[(&str, usize)]) -> Vec<Violation> {
+    let total = |folder: &str| -> usize {
+        let inside = files.iter().filter(|file| file.path.starts_with(folder));
+        inside.map(|file| file.text.lines().count()).sum()
+    };
+    folders
+        .iter()
+        .map(|(folder, limit)| (folder, limit, total(folder)))
+        .filter(|(_, limit, total)| total >= limit)
+        .map(|(folder, limit, total)| {
+            Violation::of(folder, format!("{total} lines in all, has to stay below {limit}"))
+        })
+        .collect()
+}
+
+/// Whether a file holds nothing but tests: `tests.rs`, anything in a folder `tests`, the integration tests.
+fn is_test(path: &str) -> bool {
+    path.ends_with("/tests.rs") || path.split('/').rev().skip(1).any(|folder| folder == "tests")
+}
+
+/// Whether a line calls or imports one of the sleeps.
+fn sleeps(line: &str) -> bool {
+    CLOCKS.iter().any(|clock| {
+        let imports = || line.contains(&format!("{clock}::{{")) && line.contains("sleep");
+        line.contains(&format!("{clock}::sleep")) || imports()
+    })
+}
+
+/// Whether a line begins a function, whatever its visibility and qualifiers.
+fn is_function(line: &str) -> bool {
+    let qualifies = |word: &&str| {
+        word.starts_with("pub") || ["async", "const", "unsafe", "extern", "crate)"].contains(word)
+    };
+    line.split_whitespace().find(|word| !qualifies(word)) == Some("fn")
+}
