@@ -32,6 +32,7 @@ mod locate;
 mod scalar;
 mod yaml;
 
+mod expand;
 mod nearest;
 
 #[cfg(test)]
@@ -39,5 +40,6 @@ mod tests;
 
 pub use document::{Document, Format, parse};
 pub use error::{Error, Position};
+pub use expand::{UnsetVariable, expand, expand_path};
 pub use limits::{Limits, MAX_ALIAS_NODES, MAX_BYTES, MAX_DEPTH};
 pub use nearest::nearest;

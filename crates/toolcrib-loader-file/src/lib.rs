@@ -1,1 +1,42 @@
-//! Tools from YAML and JSON files, run by commands or canned results.
+//! Tools from YAML and JSON files, and the two engines that run them.
+//!
+//! [`FileLoader`] reads a file in any of the shapes that people have lying about:
+//!
+//! 1. a mapping of namespaces to lists of tools;
+//! 2. a list of tools;
+//! 3. a mapping of tool names to tools;
+//!
+//! and `{namespace: …, tools: […]}`. A tool is `{name, description, parameters, output_parameters, metadata}`; the forms
+//! of OpenAI (`{"type": "function", "function": …}`), Anthropic (`input_schema`) and MCP (`inputSchema`) are recognised.
+//! The namespace of a tool is its own, else the loader's, else the file's, else `default`.
+//!
+//! [`CommandEngine`] runs a program for each call, [`MockEngine`] answers with canned results.
+//!
+//! ```
+//! use toolcrib_loader_file::FileLoader;
+//! use toolcrib_port::ToolLoader;
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() {
+//! let loaded = FileLoader::new("absent.yaml").with_namespace("weather").load().await;
+//! assert!(loaded.tools.is_empty());
+//! assert!(loaded.rejected[0].reason.contains("absent.yaml"));
+//! # }
+//! ```
+//!
+//! A broken tool is rejected with its place; the others load.
+
+mod loader;
+mod shape;
+
+mod command;
+mod mock;
+mod template;
+
+#[cfg(test)]
+mod tests;
+
+pub use command::{CommandEngine, CommandOutput, CommandSettings};
+pub use loader::{DEFAULT_NAMESPACE, FileLoader};
+pub use mock::{MockEngine, MockSettings};
+pub use template::TemplateError;

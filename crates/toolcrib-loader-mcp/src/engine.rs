@@ -23,14 +23,11 @@ impl McpEngine {
     }
 
     async fn call(&self, call: &Call) -> Result<Value, ToolError> {
-        match self.connection.request(|| request(call)).await {
-            Ok(answer) => read(answer),
-            Err(Fault::Rpc(error)) => Err(result::rpc_error(call.tool.name.name(), &error)),
-            Err(fault) => Err(self.failure(fault)),
-        }
+        let answer = self.connection.request(|| request(call)).await;
+        answer.map_err(|fault| self.failure(call, fault)).and_then(read)
     }
 
-    fn failure(&self, fault: Fault) -> ToolError {
+    fn failure(&self, call: &Call, fault: Fault) -> ToolError {
         let target = self.connection.source().target();
         match fault {
             Fault::NoServer(error) => unavailable(error.to_string()),
@@ -46,7 +43,7 @@ impl McpEngine {
                 ),
             )
             .with_hint("find out whether the call took effect before you repeat it"),
-            Fault::Rpc(error) => ToolError::new(ErrorKind::ToolFailed, error.message),
+            Fault::Rpc(error) => result::rpc_error(call.tool.name.name(), &error),
         }
     }
 }

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::text::{MAX_ERROR_CHARS, clean};
+
 /// Why there is no connection to a server.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -83,6 +85,7 @@ pub enum Error {
 }
 
 /// The error and what it came of, each once: transports wrap the one line that says something in several that do not.
+/// Cleaned and cut, since it may quote what a server sent.
 pub(crate) fn chain(error: &(dyn std::error::Error + 'static)) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
@@ -93,5 +96,5 @@ pub(crate) fn chain(error: &(dyn std::error::Error + 'static)) -> String {
         }
         source = error.source();
     }
-    text
+    clean(&text, MAX_ERROR_CHARS)
 }

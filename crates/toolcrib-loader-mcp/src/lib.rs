@@ -4,8 +4,8 @@
 //! - An [`McpConnection`] is made at the first load or call, kept, and made anew when the server has died. A server
 //!   that fails to start is left alone for a while, longer each time.
 //! - An [`McpLoader`] turns `tools/list` into tools. What is broken is a reject, and so is a server that is not there.
-//! - An [`McpEngine`] turns a call into `tools/call`. A call is never sent twice: when the server dies in the middle of
-//!   it, the error is `outcome_unknown`. When a call is given up, the server is told.
+//! - An [`McpEngine`] turns a call into `tools/call`. A call that the server may have seen is never sent again: when the
+//!   server dies in the middle of it, the error is `outcome_unknown`. When a call is given up, the server is told.
 //!
 //! ```
 //! use toolcrib_loader_mcp::{McpConnection, McpEngine, McpLoader, McpSource};
@@ -53,7 +53,6 @@ pub use connection::{FIRST_BACKOFF, MAX_BACKOFF, McpConnection};
 pub use engine::McpEngine;
 pub use error::Error;
 pub use loader::{MAX_PAGES, MAX_TOOLS, McpLoader};
-pub use result::MAX_ERROR_CHARS;
 pub use source::{DEFAULT_STARTUP_TIMEOUT, McpSource, McpTransport};
 pub use stdio::CLOSE_GRACE;
-pub use text::{MAX_DESCRIPTION_CHARS, MAX_TITLE_CHARS};
+pub use text::{MAX_DESCRIPTION_CHARS, MAX_ERROR_CHARS, MAX_TITLE_CHARS};

@@ -8,7 +8,7 @@ use toolcrib_port::{Loaded, Reject, RejectKind, ToolLoader};
 
 use crate::McpConnection;
 use crate::session::Fault;
-use crate::text::clean;
+use crate::text::{MAX_ERROR_CHARS, clean};
 use crate::tool;
 
 /// The most pages of tools that are fetched from one server.
@@ -129,7 +129,8 @@ fn list_fault(target: &str, fault: Fault) -> String {
     match fault {
         Fault::NoServer(error) => error.to_string(),
         Fault::Rpc(error) => {
-            format!("MCP server `{target}` answers `tools/list` with an error: {}", error.message)
+            let message = clean(&error.message, MAX_ERROR_CHARS);
+            format!("MCP server `{target}` answers `tools/list` with an error: {message}")
         }
         Fault::NotSent(reason) => format!("MCP server `{target}` cannot be reached: {reason}"),
         Fault::TurnedAway { reason, .. } => {

@@ -4,10 +4,7 @@ use rmcp::model::{CallToolResult, ContentBlock, ErrorCode, ErrorData};
 use serde_json::{Value, json};
 use toolcrib_model::{ErrorKind, ToolError};
 
-use crate::text::clean;
-
-/// The most characters of an error that a server reports. The rest of a stack trace helps no model.
-pub const MAX_ERROR_CHARS: usize = 4_096;
+use crate::text::{MAX_ERROR_CHARS, clean};
 
 /// Error code of the protocol: the user has to open a URL first.
 const URL_ELICITATION_REQUIRED: ErrorCode = ErrorCode(-32042);

@@ -6,6 +6,9 @@ pub const MAX_DESCRIPTION_CHARS: usize = 4_096;
 /// The most characters of a tool's title.
 pub const MAX_TITLE_CHARS: usize = 256;
 
+/// The most characters of an error that a server reports. The rest of a stack trace helps no model.
+pub const MAX_ERROR_CHARS: usize = 4_096;
+
 const ESCAPE: char = '\u{1b}';
 const BELL: char = '\u{7}';
 const CONTROL_SEQUENCE: char = '\u{9b}';

@@ -1,1 +1,37 @@
-//! The store of tools: immutable snapshots, overloads, refresh.
+//! The store of tools.
+//!
+//! A [`ToolRegistry`] runs its loaders and holds what they found as a [`Snapshot`] that never changes: a
+//! [`refresh`](ToolRegistry::refresh) builds a new one beside it and swaps it in. Readers take the snapshot that is
+//! current, never wait, and never see half of a refresh.
+//!
+//! A snapshot looks tools up by every spelling of their names ([`Snapshot::find`]), knows which overload a call means
+//! ([`Overloads::choose`]), and keeps what did not load with the reason.
+//!
+//! ```
+//! use toolcrib_model::{QualifiedName, Tool};
+//! use toolcrib_registry::ToolRegistry;
+//!
+//! let registry = ToolRegistry::from_tools("inline", [Tool::new(QualifiedName::new("files", "read")?)])?;
+//! let snapshot = registry.snapshot();
+//! for spelling in ["files::read", "files.read", "files__read", "read"] {
+//!     assert!(snapshot.find(spelling, |_| true).is_ok());
+//! }
+//! assert_eq!(snapshot.namespaces().collect::<Vec<_>>(), ["files"]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! It knows no source: files, servers and documents are loaders, brought by others.
+
+mod registry;
+mod snapshot;
+
+mod find;
+mod overloads;
+
+#[cfg(test)]
+mod tests;
+
+pub use find::{FindError, MAX_SUGGESTIONS};
+pub use overloads::{OverloadError, Overloads};
+pub use registry::{DuplicateTool, LOAD_TIMEOUT, ToolRegistry};
+pub use snapshot::{Entry, Snapshot};

@@ -120,7 +120,8 @@ impl ToolText {
                 self.properties(field, root, property, depth - 1, left);
             }
         }
-        let branches = ["anyOf", "oneOf", "allOf"].into_iter().filter_map(|key| schema.get(key)?.as_array()).flatten();
+        let branches =
+            ["anyOf", "oneOf", "allOf"].into_iter().filter_map(|key| schema.get(key)?.as_array()).flatten();
         for inner in branches.chain(schema.get("items")) {
             if *left == 0 {
                 return;

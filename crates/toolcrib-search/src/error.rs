@@ -11,7 +11,9 @@ pub enum Error {
         limit: usize,
     },
     /// The texts of the tools need more memory than the index writer may take.
-    #[error("the texts of {tools} tools need more than {limit} bytes while they are indexed; load fewer sources")]
+    #[error(
+        "the texts of {tools} tools need more than {limit} bytes while they are indexed; load fewer sources"
+    )]
     TooMuchText {
         /// How many tools had been indexed.
         tools: usize,

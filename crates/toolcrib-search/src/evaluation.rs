@@ -59,7 +59,10 @@ fn served_ranks<T: Eq + Hash>(k: usize, ranked: &[T], needed: &[Vec<T>]) -> Vec<
     let mut served: HashSet<usize> = HashSet::new();
     let mut ranks = Vec::new();
     for (rank, tool) in (1..=k).zip(ranked) {
-        let group = needed.iter().enumerate().find(|(group, members)| !served.contains(group) && members.contains(tool));
+        let group = needed
+            .iter()
+            .enumerate()
+            .find(|(group, members)| !served.contains(group) && members.contains(tool));
         if let Some((group, _)) = group {
             served.insert(group);
             ranks.push(rank);

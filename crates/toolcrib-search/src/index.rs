@@ -59,14 +59,16 @@ impl SearchIndex {
             }
         }
         let names: Vec<QualifiedName> = overloads.into_keys().cloned().collect();
+        let synonyms = Synonyms::builtin(analyzer);
         let exact = Names::new(&names, |word, same_name| {
-            uses.get(&analyzer.stem(word)).is_none_or(|count| *count <= same_name)
+            let term = analyzer.stem(word);
+            !synonyms.knows(&term) && uses.get(&term).is_none_or(|count| *count <= same_name)
         });
         Ok(Self {
             exact,
             keyword: writer.finish()?,
             vocabulary: Vocabulary::new(vocabulary),
-            synonyms: Synonyms::builtin(analyzer),
+            synonyms,
             analyzer,
             names,
         })
@@ -104,40 +106,20 @@ impl SearchIndex {
         let terms = query.terms(self.analyzer, &self.synonyms, &self.vocabulary, &self.keyword)?;
         let mut candidates = self.keyword.search(&terms)?;
         let limit = options.bounded_limit();
-        let mentions = self.exact.mentions(&self.names, query.text, &query.words, |name| options.allows(name));
-        let mut ranked = self.named(mentions, candidates.as_slice());
+        let mentions =
+            self.exact.mentions(&self.names, query.text, &query.words, |name| options.allows(name));
+        let mut ranked = named_first(mentions, candidates.as_slice());
         ranked.truncate(limit);
         let named: HashSet<u32> = ranked.iter().map(|candidate| candidate.document).collect();
         while ranked.len() < limit {
             let Some(candidate) = candidates.pop() else { break };
-            let is_visible = self.names.get(candidate.document as usize).is_some_and(|name| options.allows(name));
+            let is_visible =
+                self.names.get(candidate.document as usize).is_some_and(|name| options.allows(name));
             if is_visible && !named.contains(&candidate.document) {
                 ranked.push(candidate);
             }
         }
         Ok(self.explained(&ranked, named.len(), &terms))
-    }
-
-    /// What the keyword arm knows of the named tools, in order of mention; at one place, the better fit first.
-    fn named(&self, mut mentions: Vec<Mention>, candidates: &[Candidate]) -> Vec<Candidate> {
-        if mentions.is_empty() {
-            return Vec::new();
-        }
-        let wanted: HashSet<u32> = mentions.iter().map(|mention| mention.document).collect();
-        let known: HashMap<u32, Candidate> = candidates
-            .iter()
-            .filter(|candidate| wanted.contains(&candidate.document))
-            .map(|candidate| (candidate.document, *candidate))
-            .collect();
-        let of = |document: u32| {
-            known.get(&document).copied().unwrap_or(Candidate { document, score: 0.0, terms: 0, fields: 0 })
-        };
-        mentions.sort_by(|a, b| {
-            (a.span.0, !a.literal, !a.full)
-                .cmp(&(b.span.0, !b.literal, !b.full))
-                .then_with(|| of(b.document).cmp(&of(a.document)))
-        });
-        mentions.into_iter().map(|mention| of(mention.document)).collect()
     }
 
     fn explained(&self, ranked: &[Candidate], named: usize, terms: &[QueryTerm]) -> Vec<Hit> {
@@ -157,7 +139,8 @@ impl SearchIndex {
                     candidate.score
                 };
                 let terms = terms.iter().enumerate().filter(|(bit, _)| candidate.terms >> bit & 1 == 1);
-                let fields = Field::ALL.into_iter().filter(|field| candidate.fields >> (*field as u8) & 1 == 1);
+                let fields =
+                    Field::ALL.into_iter().filter(|field| candidate.fields >> (*field as u8) & 1 == 1);
                 let explain = Explain {
                     exact,
                     keyword: candidate.score,
@@ -170,6 +153,28 @@ impl SearchIndex {
         hits.reverse();
         hits
     }
+}
+
+/// What the keyword arm knows of the named tools, in order of mention; at one place, the better fit first.
+fn named_first(mut mentions: Vec<Mention>, candidates: &[Candidate]) -> Vec<Candidate> {
+    if mentions.is_empty() {
+        return Vec::new();
+    }
+    let wanted: HashSet<u32> = mentions.iter().map(|mention| mention.document).collect();
+    let known: HashMap<u32, Candidate> = candidates
+        .iter()
+        .filter(|candidate| wanted.contains(&candidate.document))
+        .map(|candidate| (candidate.document, *candidate))
+        .collect();
+    let of = |document: u32| {
+        known.get(&document).copied().unwrap_or(Candidate { document, score: 0.0, terms: 0, fields: 0 })
+    };
+    mentions.sort_by(|a, b| {
+        (a.span.0, !a.literal, !a.full)
+            .cmp(&(b.span.0, !b.literal, !b.full))
+            .then_with(|| of(b.document).cmp(&of(a.document)))
+    });
+    mentions.into_iter().map(|mention| of(mention.document)).collect()
 }
 
 /// The words of a name run together, for comparing spellings.

@@ -11,7 +11,10 @@ use std::sync::Arc;
 use tantivy::directory::RamDirectory;
 use tantivy::schema::{Field as IndexField, IndexRecordOption, Schema, TextFieldIndexing, TextOptions};
 use tantivy::tokenizer::{PreTokenizedString, Token};
-use tantivy::{Index, IndexSettings, InvertedIndexReader, SingleSegmentIndexWriter, TantivyDocument, Term};
+use tantivy::{
+    Index, IndexReader, IndexSettings, InvertedIndexReader, ReloadPolicy, SingleSegmentIndexWriter,
+    TantivyDocument, Term,
+};
 
 use crate::text::Analyzer;
 use crate::{Error, Field};
@@ -25,11 +28,16 @@ const WRITER_BUDGET_BYTES: usize = 16 * 1024 * 1024;
 
 const FIELDS: usize = Field::ALL.len();
 
-/// How fast a term saturates (BM25's `k1`).
-const SATURATION: f32 = 1.2;
+/// How fast a term saturates (BM25's `k1`), chosen like the weights.
+const SATURATION: f32 = 2.0;
 
-/// How much a field counts, and how much its length counts against it (BM25's `b`), in the order of the fields.
-const WEIGHTS: [(f32, f32); FIELDS] = [(2.0, 0.5), (1.0, 0.5), (1.5, 0.5), (1.5, 0.5), (0.5, 0.5), (0.3, 0.5)];
+/// How much a field counts beside the description, in the order of the fields. Round values from the middle of the
+/// range in which the mean over the labelled sets hardly moves; keywords and results, which those sets do not have,
+/// are set by analogy with description and parameters.
+const WEIGHTS: [f32; FIELDS] = [2.0, 1.0, 1.0, 1.0, 0.5, 0.3];
+
+/// How much the length of a field counts against it (BM25's `b`).
+const LENGTH_PENALTY: f32 = 0.5;
 
 /// One thing that a query asks for.
 #[derive(Clone, Debug, PartialEq)]
@@ -45,7 +53,7 @@ pub(crate) const MAX_QUERY_TERMS: usize = u64::BITS as usize;
 
 /// Builds a [`KeywordIndex`].
 pub(crate) struct Writer {
-    writer: SingleSegmentIndexWriter,
+    inner: SingleSegmentIndexWriter,
     fields: [IndexField; FIELDS],
     lengths: Vec<[f32; FIELDS]>,
 }
@@ -53,15 +61,17 @@ pub(crate) struct Writer {
 impl Writer {
     pub(crate) fn new() -> Result<Self, Error> {
         let mut schema = Schema::builder();
-        let indexing = TextFieldIndexing::default().set_index_option(IndexRecordOption::WithFreqs).set_fieldnorms(false);
+        let indexing =
+            TextFieldIndexing::default().set_index_option(IndexRecordOption::WithFreqs).set_fieldnorms(false);
         let options = TextOptions::default().set_indexing_options(indexing);
         let fields = Field::ALL.map(|field| schema.add_text_field(field.as_str(), options.clone()));
-        let settings = IndexSettings { docstore_compress_dedicated_thread: false, ..IndexSettings::default() };
-        let writer = Index::builder()
+        let settings =
+            IndexSettings { docstore_compress_dedicated_thread: false, ..IndexSettings::default() };
+        let inner = Index::builder()
             .schema(schema.build())
             .settings(settings)
             .single_segment_index_writer(RamDirectory::create(), WRITER_BUDGET_BYTES)?;
-        Ok(Self { writer, fields, lengths: Vec::new() })
+        Ok(Self { inner, fields, lengths: Vec::new() })
     }
 
     /// Adds the next document: the terms of each field.
@@ -69,38 +79,44 @@ impl Writer {
         if self.lengths.len() >= MAX_TOOLS {
             return Err(Error::TooManyTools { limit: MAX_TOOLS });
         }
-        if self.writer.mem_usage() > MAX_WRITER_BYTES {
+        if self.inner.mem_usage() > MAX_WRITER_BYTES {
             return Err(Error::TooMuchText { tools: self.lengths.len(), limit: MAX_WRITER_BYTES });
         }
         let mut document = TantivyDocument::default();
         let mut lengths = [0.0; FIELDS];
         for ((field, terms), length) in self.fields.iter().zip(terms).zip(&mut lengths) {
             *length = as_f32(terms.len());
-            let tokens = terms.into_iter().map(|text| Token { text, position: 0, ..Token::default() }).collect();
+            let tokens =
+                terms.into_iter().map(|text| Token { text, position: 0, ..Token::default() }).collect();
             document.add_pre_tokenized_text(*field, PreTokenizedString { text: String::new(), tokens });
         }
-        self.writer.add_document(document)?;
+        self.inner.add_document(document)?;
         self.lengths.push(lengths);
         Ok(())
     }
 
     /// Closes the index.
     pub(crate) fn finish(self) -> Result<KeywordIndex, Error> {
-        let searcher = self.writer.finalize()?.reader()?.searcher();
+        let reader: IndexReader =
+            self.inner.finalize()?.reader_builder().reload_policy(ReloadPolicy::Manual).try_into()?;
+        let searcher = reader.searcher();
         let mut fields = Vec::new();
         for segment in searcher.segment_readers() {
             for (number, field) in self.fields.iter().enumerate() {
-                fields.push(IndexedField { number, field: *field, postings: segment.inverted_index(*field)? });
+                fields.push(IndexedField {
+                    number,
+                    field: *field,
+                    postings: segment.inverted_index(*field)?,
+                });
             }
         }
         let mut norms = self.lengths;
-        for (number, (weight, b)) in WEIGHTS.into_iter().enumerate() {
-            let weight = crate::tune(&format!("W{number}"), weight);
-            let b = crate::tune(&format!("B{number}"), b);
+        for (number, weight) in WEIGHTS.into_iter().enumerate() {
             let total: f32 = norms.iter().filter_map(|row| row.get(number)).sum();
             let average = total / as_f32(norms.len()).max(1.0);
             for norm in norms.iter_mut().filter_map(|row| row.get_mut(number)) {
-                *norm = weight / (1.0 - b + b * *norm / average.max(f32::MIN_POSITIVE));
+                let length = *norm / average.max(f32::MIN_POSITIVE);
+                *norm = weight / (1.0 - LENGTH_PENALTY + LENGTH_PENALTY * length);
             }
         }
         Ok(KeywordIndex { fields, norms })
@@ -176,8 +192,7 @@ impl KeywordIndex {
                 if row.terms == 0 {
                     matched.push(document);
                 }
-                let k1 = crate::tune("K1", SATURATION);
-                row.score += idf * row.frequency * (k1 + 1.0) / (row.frequency + k1);
+                row.score += idf * row.frequency * (SATURATION + 1.0) / (row.frequency + SATURATION);
                 row.frequency = 0.0;
                 row.terms |= 1 << bit;
             }
@@ -190,14 +205,23 @@ impl KeywordIndex {
     }
 
     /// Adds what the fields of each tool have of a term.
-    fn add_frequencies(&self, term: &str, share: f32, rows: &mut [Row], touched: &mut Vec<u32>) -> Result<(), Error> {
+    fn add_frequencies(
+        &self,
+        term: &str,
+        share: f32,
+        rows: &mut [Row],
+        touched: &mut Vec<u32>,
+    ) -> Result<(), Error> {
         for IndexedField { number, field, postings } in &self.fields {
             let term = Term::from_field_text(*field, term);
-            let Some(mut block) = postings.read_block_postings(&term, IndexRecordOption::WithFreqs)? else { continue };
+            let Some(mut block) = postings.read_block_postings(&term, IndexRecordOption::WithFreqs)? else {
+                continue;
+            };
             while !block.docs().is_empty() {
                 for (document, frequency) in block.docs().iter().zip(block.freqs()) {
                     let at = *document as usize;
-                    let norm = self.norms.get(at).and_then(|row| row.get(*number)).copied().unwrap_or_default();
+                    let norm =
+                        self.norms.get(at).and_then(|row| row.get(*number)).copied().unwrap_or_default();
                     let Some(row) = rows.get_mut(at) else { continue };
                     if row.frequency == 0.0 {
                         touched.push(*document);
@@ -232,7 +256,10 @@ pub(crate) fn term_texts(analyzer: Analyzer, text: &str) -> Vec<String> {
     analyzer.terms(text).into_iter().map(|term| term.text).collect()
 }
 
-#[expect(clippy::cast_precision_loss, reason = "counts of terms and tools, far below 2^24, or not worth the digits")]
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "counts of terms and tools, far below 2^24, or not worth the digits"
+)]
 fn as_f32(count: usize) -> f32 {
     count as f32
 }

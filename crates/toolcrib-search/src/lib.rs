@@ -1,4 +1,44 @@
 //! Finds the right tool among thousands.
+//!
+//! A [`SearchIndex`] is built once from all tools of a generation and then only read. [`SearchIndex::search`] takes the
+//! words of a person or a model and gives an [`Outcome`]: [`Hit`]s with the reason of each, or a [`Reason`] why there
+//! are none, with the nearest names.
+//!
+//! ```
+//! use toolcrib_model::{QualifiedName, Tool};
+//! use toolcrib_search::{SearchIndex, SearchOptions};
+//!
+//! let tools = [
+//!     Tool::new(QualifiedName::new("files", "remove")?).with_description("Takes a file out of a folder."),
+//!     Tool::new(QualifiedName::new("weather_api", "get_weather")?).with_description("Current conditions of a place."),
+//! ];
+//! let index = SearchIndex::build(&tools)?;
+//!
+//! let outcome = index.search("Please delete this file", &SearchOptions::default());
+//! assert_eq!(outcome.hits[0].name, tools[0].name);
+//!
+//! let outcome = index.search("what does get_weather tell of a file?", &SearchOptions::default());
+//! assert_eq!(outcome.hits[0].name, tools[1].name);
+//! assert!(outcome.hits[0].explain.exact);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # How a query is answered
+//!
+//! 1. Text becomes terms, for tools and queries alike: cut at punctuation and inside `camelCase` and `snake_case`,
+//!    folded, without stop words and words of asking, stemmed as English, Chinese and its kind by characters and pairs.
+//! 2. Tools that the query names, in any spelling, come first, in order of mention.
+//! 3. Behind them stand those that the keyword arm finds: BM25F over six [`Field`]s on posting lists of tantivy, with
+//!    synonyms, and with completed or corrected words of names where no tool knows the word.
+//! 4. Ties are broken by name, so the same tools and query always give the same answer.
+//!
+//! What [`SearchOptions::filter`] refuses appears nowhere, neither among the hits nor among the nearest names. Every
+//! text, number and list that tools or queries bring in is bounded by a constant of this crate.
+//!
+//! [`evaluation`] has the measures by which rankings are judged.
+//!
+//! Nothing here executes a tool, decides who may see it, or reads a disk.
+
 mod index;
 mod outcome;
 
@@ -27,10 +67,3 @@ pub use outcome::{
     DEFAULT_LIMIT, Explain, Hit, MAX_LIMIT, MAX_NEAREST, MIN_LIMIT, Outcome, Reason, SearchOptions,
 };
 pub use query::MAX_QUERY_BYTES;
-
-pub(crate) fn tune(name: &str, default: f32) -> f32 {
-    static MAP: std::sync::LazyLock<std::collections::HashMap<String, f32>> = std::sync::LazyLock::new(|| {
-        std::env::vars().filter_map(|(k, v)| Some((k.strip_prefix("T_")?.to_owned(), v.parse().ok()?))).collect()
-    });
-    MAP.get(name).copied().unwrap_or(default)
-}

@@ -1,30 +1,30 @@
 //! The exact-name guarantee: which tools a query names.
 //!
-//! A spelling is compared without case, accents and separators, so `ns::get_user`, `ns.get_user`, `ns__get_user`,
-//! `getUser` and `get user` all lead to the same key. A query names a tool when it contains
+//! Spellings are compared without case, accents and separators, so `ns::get_user`, `ns.getUser` and `ns__get_user` lead
+//! to the same key. A query names a tool when it contains
 //!
-//! - its full name, or
-//! - its bare name, when that has several parts (`get_user`) or is written in several words (`air quality` for
-//!   `airquality`); not when all of them are stop words, as in `how_to`; or
-//! - its bare name of one word, when it is clear that the name is meant and not the word: the query holds nothing
-//!   else but words of asking ("please search"); or it stands in quotes or backticks or before `()`; or behind "use",
-//!   "call" and the like, or before "tool", "function" and the like; or no other tool's text has the word.
+//! - its full name, in any such spelling; or
+//! - its bare name, when that has several parts and is written as one (`get_user`, `getUser`, `get-user`); or
+//! - its bare name otherwise (`read`, `get user`), when it is clear that the name is meant and not the words: the query
+//!   holds nothing else but words of asking ("please search"); or it stands in backticks or before `()`; or behind
+//!   "use", "call" and the like, or before "tool" or "function"; or it is one word that no other tool's text has, and
+//!   none of the usual words for what tools do (those with [synonyms](crate::synonyms)).
 //!
-//! A name inside a longer name of the same query is not meant: `files.read` does not name `database.read`.
+//! Names made of stop words only (`all`, `how_to`) count when they are the whole query, in full, or in backticks; names
+//! with other punctuation inside, when they are written letter for letter. A name inside a longer name of the same
+//! query is not meant: `files.read` does not name `database.read`.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use toolcrib_model::QualifiedName;
 
 use crate::text::{Gap, Word, is_stop, words};
 
-/// The most words of a query that one name may take.
-const MAX_NAME_WORDS: usize = 32;
-
 /// Words behind which a single word is the name of a tool.
-const CUES_BEFORE: &[&str] = &["use", "using", "call", "calling", "invoke", "execute", "via", "utilise", "utilize", "utiliser"];
+const CUES_BEFORE: &[&str] =
+    &["use", "using", "call", "calling", "invoke", "execute", "via", "utilise", "utilize", "utiliser"];
 /// Words before which a single word is the name of a tool.
-const CUES_BEHIND: &[&str] = &["tool", "function", "plugin", "api", "action", "command", "outil"];
+const CUES_BEHIND: &[&str] = &["tool", "function", "plugin", "outil", "fonction"];
 
 /// The keys of all names, sorted, so that a query is matched like in a trie.
 #[derive(Default)]
@@ -41,8 +41,12 @@ struct Key {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Kind {
     Full,
-    Compound,
-    OneWord { distinctive: bool },
+    Bare {
+        /// Whether it has several words.
+        compound: bool,
+        /// Whether it can be nothing but a name, written as one word.
+        distinctive: bool,
+    },
 }
 
 /// A tool that a query names.
@@ -59,8 +63,8 @@ pub(crate) struct Mention {
 }
 
 impl Names {
-    /// Takes the names in the order of their numbers. `is_distinctive` says of a folded word whether no more
-    /// than so many tools use it.
+    /// Takes the names in the order of their numbers. `is_distinctive` says of a folded word whether at most so
+    /// many tools use it, and whether it can be nothing but a name.
     pub(crate) fn new(names: &[QualifiedName], is_distinctive: impl Fn(&str, usize) -> bool) -> Self {
         let mut bearers: HashMap<&str, usize> = HashMap::new();
         for name in names {
@@ -74,10 +78,9 @@ impl Names {
             if bare.is_empty() {
                 continue;
             }
-            let kind = match parts.as_slice() {
-                [only] => Kind::OneWord { distinctive: is_distinctive(&only.text, bearers.get(name.name()).copied().unwrap_or(1)) },
-                _ => Kind::Compound,
-            };
+            let same_name = bearers.get(name.name()).copied().unwrap_or(1);
+            let kind =
+                Kind::Bare { compound: parts.len() > 1, distinctive: is_distinctive(&bare, same_name) };
             keys.push(Key { text: format!("{namespace}{bare}"), document, kind: Kind::Full });
             keys.push(Key { text: bare, document, kind });
         }
@@ -97,8 +100,9 @@ impl Names {
         for from in 0..words.len() {
             self.mentions_at(from, words, &mut |mention, kind| {
                 let Some(name) = names.get(mention.document as usize) else { return };
-                if is_meant(kind, mention.span, words, text) && is_visible(name) {
-                    found.push(Mention { literal: is_literal(name, mention.span, words, text), ..mention });
+                let literal = is_literal(name, mention.span, words, text);
+                if is_meant(kind, literal, mention.span, words, text) && is_visible(name) {
+                    found.push(Mention { literal, ..mention });
                 }
             });
         }
@@ -108,7 +112,7 @@ impl Names {
             !spans.iter().any(|&(start, end)| start <= from && to <= end && end - start > to - from)
         });
         found.sort_by_key(|mention| (mention.span.0, !mention.literal, !mention.full, mention.document));
-        let mut seen = std::collections::HashSet::new();
+        let mut seen = HashSet::new();
         found.retain(|mention| seen.insert(mention.document));
         found
     }
@@ -117,10 +121,7 @@ impl Names {
     fn mentions_at(&self, from: usize, words: &[Word], found: &mut impl FnMut(Mention, Kind)) {
         let mut range = self.keys.as_slice();
         let mut written = String::new();
-        for (to, word) in words.iter().enumerate().skip(from).take(MAX_NAME_WORDS) {
-            if to > from && word.gap == Gap::Break {
-                break;
-            }
+        for (to, word) in words.iter().enumerate().skip(from) {
             written.push_str(&word.text);
             let skip = range.partition_point(|key| key.text.as_str() < written.as_str());
             let rest = range.get(skip..).unwrap_or_default();
@@ -134,7 +135,10 @@ impl Names {
             }
             for key in range.iter().take_while(|key| key.text == written) {
                 let span = (from, to + 1);
-                found(Mention { document: key.document, span, literal: false, full: key.kind == Kind::Full }, key.kind);
+                found(
+                    Mention { document: key.document, span, literal: false, full: key.kind == Kind::Full },
+                    key.kind,
+                );
             }
         }
     }
@@ -142,7 +146,9 @@ impl Names {
 
 /// Whether the word and the one before it are parts of one written word.
 fn is_inside_word(words: &[Word], at: usize) -> bool {
-    let Some((previous, word)) = at.checked_sub(1).and_then(|before| Some((words.get(before)?, words.get(at)?))) else {
+    let Some((previous, word)) =
+        at.checked_sub(1).and_then(|before| Some((words.get(before)?, words.get(at)?)))
+    else {
         return false;
     };
     match word.gap {
@@ -152,57 +158,63 @@ fn is_inside_word(words: &[Word], at: usize) -> bool {
     }
 }
 
-fn is_meant(kind: Kind, (from, to): (usize, usize), words: &[Word], text: &str) -> bool {
+/// The rules above.
+fn is_meant(kind: Kind, literal: bool, span: (usize, usize), words: &[Word], text: &str) -> bool {
+    let (from, to) = span;
     let inside = words.get(from..to).unwrap_or_default();
-    let outside = || words.iter().take(from).chain(words.iter().skip(to));
+    let mut outside = words.iter().take(from).chain(words.iter().skip(to));
+    let gaps = || inside.iter().skip(1).map(|word| word.gap);
+    if gaps().any(|gap| gap == Gap::Break) && !literal {
+        return false;
+    }
     let only_stop_words = inside.iter().all(is_stop);
-    let is_whole = if only_stop_words { outside().next().is_none() } else { outside().all(is_stop) };
-    if is_whole {
+    let is_whole = if only_stop_words { outside.next().is_none() } else { outside.all(is_stop) };
+    if is_whole || is_code(text, words, span) {
         return true;
     }
-    let spaced = words.get(from + 1..to).unwrap_or_default().iter().any(|w| w.gap == Gap::Spaced);
-    if crate::tune("NOEXACT", 0.0) > 0.0 { return false; }
-    if spaced && (kind != Kind::Full || crate::tune("SPACEDFULL", 1.0) == 0.0) && crate::tune("SPACED", 1.0) == 0.0 { return false; }
-    if spaced && crate::tune("SPACED", 1.0) > 1.0 && inside.len() < crate::tune("SPACED", 1.0) as usize { return false; }
-    match kind {
-        Kind::Full => true,
-        Kind::Compound => !only_stop_words,
-        Kind::OneWord { .. } if inside.len() > 1 => !only_stop_words,
-        Kind::OneWord { distinctive } => {
-            let Some(word) = inside.first() else { return false };
-            if is_quoted(text, word) {
-                return true;
-            }
-            let is_linked = |at: usize| words.get(at).is_some_and(|word| word.gap == Gap::Linked);
-            if only_stop_words || is_linked(from) || is_linked(to) {
-                return false;
-            }
-            let before = from.checked_sub(1).and_then(|at| words.get(at)).filter(|_| word.gap == Gap::Spaced);
-            let behind = words.get(to).filter(|word| word.gap == Gap::Spaced);
-            distinctive && !word.text.chars().all(char::is_numeric)
-                || before.is_some_and(|word| CUES_BEFORE.contains(&word.text.as_str()))
-                || behind.is_some_and(|word| CUES_BEHIND.contains(&word.text.as_str()))
-        }
-    }
-}
-
-fn is_quoted(text: &str, word: &Word) -> bool {
-    let before = text.get(..word.start).and_then(|text| text.chars().next_back());
-    let behind = text.get(word.end..).unwrap_or_default();
-    let closing = match before {
-        Some(quote @ ('"' | '\'' | '`')) => Some(quote),
-        Some('“') => Some('”'),
-        Some('‘') => Some('’'),
-        Some('«') => Some('»'),
-        Some('「') => Some('」'),
-        _ => None,
+    let is_spaced = gaps().any(|gap| gap == Gap::Spaced);
+    let Kind::Bare { compound, distinctive } = kind else {
+        return !is_spaced || literal || !inside.iter().any(is_stop);
     };
-    closing.is_some_and(|quote| behind.starts_with(quote)) || behind.starts_with("()")
+    if only_stop_words {
+        return false;
+    }
+    if compound && inside.len() > 1 && !is_spaced {
+        return true;
+    }
+    let gap_at = |at: usize| words.get(at).map(|word| word.gap);
+    if gap_at(from) == Some(Gap::Linked) || gap_at(to) == Some(Gap::Linked) {
+        return false;
+    }
+    let is_number = inside.iter().all(|word| word.text.chars().all(char::is_numeric));
+    let before =
+        from.checked_sub(1).and_then(|at| words.get(at)).filter(|_| gap_at(from) == Some(Gap::Spaced));
+    let behind = words.get(to).filter(|word| word.gap == Gap::Spaced);
+    (distinctive && !is_number && !is_spaced)
+        || before.is_some_and(|word| CUES_BEFORE.contains(&word.text.as_str()))
+        || behind.is_some_and(|word| CUES_BEHIND.contains(&word.text.as_str()))
 }
 
-fn is_literal(name: &QualifiedName, (from, to): (usize, usize), words: &[Word], text: &str) -> bool {
-    let (Some(first), Some(last)) = (words.get(from), to.checked_sub(1).and_then(|at| words.get(at))) else { return false };
-    let written = text.get(first.start..last.end).unwrap_or_default();
-    let rest = written.strip_prefix(name.namespace()).and_then(|rest| rest.strip_suffix(name.name()));
-    written == name.name() || rest.is_some_and(|separator| matches!(separator, "::" | "." | "__" | "/" | ":"))
+/// Whether the words stand in backticks or before `()`.
+fn is_code(text: &str, words: &[Word], (from, to): (usize, usize)) -> bool {
+    let Some((start, end)) = bytes_of(words, (from, to)) else { return false };
+    let (before, behind) = (text.get(..start).unwrap_or_default(), text.get(end..).unwrap_or_default());
+    (before.ends_with('`') && behind.starts_with('`')) || behind.starts_with("()")
+}
+
+fn bytes_of(words: &[Word], (from, to): (usize, usize)) -> Option<(usize, usize)> {
+    Some((words.get(from)?.start, words.get(to.checked_sub(1)?)?.end))
+}
+
+/// Whether the words are the name as it is written, but for punctuation at its ends.
+fn is_literal(name: &QualifiedName, span: (usize, usize), words: &[Word], text: &str) -> bool {
+    let written = bytes_of(words, span).and_then(|(start, end)| text.get(start..end)).unwrap_or_default();
+    let is_edge = |c: char| !c.is_alphanumeric();
+    if written == name.name().trim_matches(is_edge) {
+        return true;
+    }
+    let behind_namespace = written.strip_prefix(name.namespace().trim_start_matches(is_edge));
+    let separator =
+        behind_namespace.and_then(|rest| rest.strip_suffix(name.name().trim_end_matches(is_edge)));
+    separator.is_some_and(|separator| matches!(separator, "::" | "." | "__" | "/" | ":"))
 }

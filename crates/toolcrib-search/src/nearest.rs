@@ -2,9 +2,9 @@
 
 use toolcrib_model::QualifiedName;
 
+use crate::MAX_NEAREST;
 use crate::index::compact;
 use crate::text::Word;
-use crate::MAX_NEAREST;
 
 /// The most characters of a query that are compared with names, and of a name.
 const MAX_COMPARED_CHARS: usize = 64;
@@ -27,5 +27,11 @@ pub(crate) fn nearest(
         .filter(|(likeness, _)| *likeness > 0.0)
         .collect();
     ranked.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(b.1)));
-    ranked.into_iter().map(|(_, name)| name).filter(|name| is_visible(name)).take(MAX_NEAREST).cloned().collect()
+    ranked
+        .into_iter()
+        .map(|(_, name)| name)
+        .filter(|name| is_visible(name))
+        .take(MAX_NEAREST)
+        .cloned()
+        .collect()
 }

@@ -31,7 +31,10 @@ impl Default for SearchOptions<'_> {
 
 impl std::fmt::Debug for SearchOptions<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("SearchOptions").field("limit", &self.limit).field("filter", &self.filter.is_some()).finish()
+        f.debug_struct("SearchOptions")
+            .field("limit", &self.limit)
+            .field("filter", &self.filter.is_some())
+            .finish()
     }
 }
 

@@ -1,10 +1,10 @@
 //! From the text of a query to what is looked up.
 
+use crate::Error;
 use crate::keyword::{KeywordIndex, MAX_QUERY_TERMS, QueryTerm};
 use crate::synonyms::Synonyms;
 use crate::text::{Analyzer, Word, truncated, words};
 use crate::vocabulary::Vocabulary;
-use crate::Error;
 
 /// The most bytes of a query that are read. Requests that people write stay below 2 KB.
 pub const MAX_QUERY_BYTES: usize = 4 * 1024;
@@ -41,7 +41,8 @@ impl<'a> Query<'a> {
             if terms.len() == MAX_QUERY_TERMS {
                 break;
             }
-            let is_new = terms.iter().all(|known| known.variants.first().is_none_or(|(text, _)| *text != term.text));
+            let is_new =
+                terms.iter().all(|known| known.variants.first().is_none_or(|(text, _)| *text != term.text));
             if !is_new {
                 continue;
             }
@@ -55,10 +56,10 @@ impl<'a> Query<'a> {
             };
             // A word that no tool knows may be a part of a name or a slip; one that is known means what it says.
             if !index.contains(&term.text)? {
-                push(vocabulary.completions(&term.word), crate::tune("PREFIX", PREFIX_SHARE));
-                push(vocabulary.corrections(&term.word), crate::tune("FUZZY", FUZZY_SHARE));
+                push(vocabulary.completions(&term.word), PREFIX_SHARE);
+                push(vocabulary.corrections(&term.word), FUZZY_SHARE);
             }
-            push(synonyms.of(&term.text), crate::tune("SYNONYM", SYNONYM_SHARE));
+            push(synonyms.of(&term.text), SYNONYM_SHARE);
             terms.push(QueryTerm { word: term.word, variants });
         }
         Ok(terms)

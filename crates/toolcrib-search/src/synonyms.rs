@@ -86,10 +86,16 @@ impl Synonyms {
         Self { groups, by_term }
     }
 
+    /// Whether the term is in a group.
+    pub(crate) fn knows(&self, term: &str) -> bool {
+        self.by_term.contains_key(term)
+    }
+
     /// The other terms of the groups that `term` is in, in order, without repetition.
     pub(crate) fn of(&self, term: &str) -> Vec<&str> {
         let groups = self.by_term.get(term).into_iter().flatten().filter_map(|group| self.groups.get(*group));
-        let mut terms: Vec<&str> = groups.flatten().map(String::as_str).filter(|other| *other != term).collect();
+        let mut terms: Vec<&str> =
+            groups.flatten().map(String::as_str).filter(|other| *other != term).collect();
         terms.sort_unstable();
         terms.dedup();
         terms

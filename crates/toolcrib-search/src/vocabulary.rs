@@ -24,8 +24,11 @@ impl Vocabulary {
     /// Takes each word with its term.
     pub(crate) fn new(words: BTreeMap<String, String>) -> Self {
         let forward: Vec<(String, String)> = words.into_iter().collect();
-        let mut backward: Vec<(String, usize)> =
-            forward.iter().enumerate().map(|(place, (word, _))| (word.chars().rev().collect(), place)).collect();
+        let mut backward: Vec<(String, usize)> = forward
+            .iter()
+            .enumerate()
+            .map(|(place, (word, _))| (word.chars().rev().collect(), place))
+            .collect();
         backward.sort_unstable();
         Self { forward, backward }
     }
@@ -35,7 +38,8 @@ impl Vocabulary {
         if word.chars().count() < MIN_PREFIX_CHARS {
             return Vec::new();
         }
-        let mut found: Vec<&(String, String)> = range(&self.forward, word).iter().take(MAX_COMPARED).collect();
+        let mut found: Vec<&(String, String)> =
+            range(&self.forward, word).iter().take(MAX_COMPARED).collect();
         found.sort_unstable_by_key(|(word, _)| (word.len(), word.as_str()));
         terms(found)
     }

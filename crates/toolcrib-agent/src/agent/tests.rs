@@ -1,6 +1,6 @@
 //! The loop, with models that say what they are told to.
 
-use std::collections::HashMap;
+use std::collections::HashSet;
 use std::sync::Mutex;
 use std::time::Duration;
 
@@ -447,13 +447,13 @@ proptest! {
         };
         prop_assert!(report.turns <= 8);
         let mut open = Vec::new();
-        let mut seen = HashMap::new();
+        let mut seen = HashSet::new();
         for message in conversation.messages() {
             match message {
                 Message::Assistant { tool_calls, .. } => {
                     prop_assert!(open.is_empty(), "{open:?} has no result");
                     for call in tool_calls {
-                        prop_assert!(seen.insert(call.id.clone(), ()).is_none(), "{} is there twice", call.id);
+                        prop_assert!(seen.insert(call.id.clone()), "{} is there twice", call.id);
                         prop_assert!(serde_json::from_str::<toolcrib_model::JsonObject>(&call.arguments).is_ok());
                         open.push(call.id.clone());
                     }

@@ -183,7 +183,7 @@ async fn a_page_that_is_no_mcp_server_is_a_reject_that_says_what_came() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());
     let router = axum::Router::new()
-        .route("/", axum::routing::post(async || (http::StatusCode::NOT_FOUND, "nothing here")));
+        .route("/", axum::routing::post(async || (http::StatusCode::NOT_FOUND, "nothing \u{1b}[31mhere")));
     tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
     let (loader, _) = connect(&url);
     let reason = loader.load().await.rejected.remove(0).reason;

@@ -12,7 +12,9 @@ pub(crate) fn fold(word: &str) -> String {
         return word.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect();
     }
     let mut plain = String::with_capacity(word.len());
-    for c in DecomposingNormalizerBorrowed::new_nfkd().normalize_iter(word.chars()).flat_map(char::to_lowercase) {
+    for c in
+        DecomposingNormalizerBorrowed::new_nfkd().normalize_iter(word.chars()).flat_map(char::to_lowercase)
+    {
         match c {
             'ß' => plain.push_str("ss"),
             'æ' => plain.push_str("ae"),
@@ -32,7 +34,8 @@ pub(crate) fn fold(word: &str) -> String {
 
 /// Whether the character modifies the one before it, and so never begins or ends a word.
 pub(crate) fn is_mark(c: char) -> bool {
-    !c.is_ascii() && combining_class(c) != 0
+    // The voicing marks of half-width kana only become marks when they are folded.
+    !c.is_ascii() && (combining_class(c) != 0 || matches!(c, '\u{FF9E}' | '\u{FF9F}'))
 }
 
 /// Marks that can be left off without making another letter of it: the accents of Latin, Greek and Cyrillic

@@ -57,18 +57,17 @@ impl Analyzer {
                 compound.clear();
             }
             if word.unspaced {
-                if let Some(pair) = previous.filter(|p| p.unspaced && word.gap == Gap::Fused) {
-                    if !(is_stop_character(&pair.text) && is_stop_character(&word.text)) {
-                        let text = format!("{}{}", pair.text, word.text);
-                        terms.push(Term { word: text.clone(), text });
-                    }
+                let pair = previous.filter(|previous| previous.unspaced && word.gap == Gap::Fused);
+                if let Some(first) = pair.filter(|first| !(is_stop(first) && is_stop(word))) {
+                    let text = format!("{}{}", first.text, word.text);
+                    terms.push(Term { word: text.clone(), text });
                 }
-                if !is_stop_character(&word.text) {
+                if !is_stop(word) {
                     terms.push(Term { text: word.text.clone(), word: word.text.clone() });
                 }
             } else {
                 compound.push(word);
-                if !is_stop_word(&word.text) {
+                if !is_stop(word) {
                     terms.push(Term { text: self.stem(&word.text), word: word.text.clone() });
                 }
             }

@@ -32,8 +32,9 @@ const FRENCH: &str = "afin ai aide aider aidez alors au aucun aussi aux avec ave
 const CHARACTERS: &str = "的了吗呢吧啊呀嘛么之其请請帮幫我你您他她它们們想要需把被给給和与與或是在这這那哪个個一些什怎为為以可就也都还還\
     はがをにのへとでもかよねですますてください";
 
-static WORDS: LazyLock<HashSet<&str>> =
-    LazyLock::new(|| [ENGLISH, ENGLISH_REQUESTS, FRENCH].into_iter().flat_map(str::split_whitespace).collect());
+static WORDS: LazyLock<HashSet<&str>> = LazyLock::new(|| {
+    [ENGLISH, ENGLISH_REQUESTS, FRENCH].into_iter().flat_map(str::split_whitespace).collect()
+});
 
 static STOP_CHARACTERS: LazyLock<HashSet<char>> =
     LazyLock::new(|| CHARACTERS.chars().filter(|c| !c.is_whitespace()).collect());

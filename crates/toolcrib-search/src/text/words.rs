@@ -3,7 +3,7 @@
 
 use super::fold::{fold, is_mark};
 
-/// The most characters of a word. What is longer is an encoded blob, not a word.
+/// How many characters of a word count. What is longer is an encoded blob, not a word.
 const MAX_WORD_CHARS: usize = 64;
 
 /// What stands between a word and the one before it.
@@ -66,10 +66,8 @@ pub(crate) fn words(text: &str) -> Vec<Word> {
             chars.next();
         }
         let raw = text.get(start..end).unwrap_or_default();
-        if raw.chars().nth(MAX_WORD_CHARS).is_some() {
-            continue;
-        }
-        let folded = fold(without_elision(raw));
+        let bounded = raw.char_indices().nth(MAX_WORD_CHARS).and_then(|(at, _)| raw.get(..at)).unwrap_or(raw);
+        let folded = fold(without_elision(bounded));
         if folded.is_empty() {
             continue;
         }
@@ -114,12 +112,14 @@ fn class(c: char) -> Option<Class> {
 /// Whether the character of class `next` at byte `at` belongs to the word that ends before it.
 fn joins(previous: Class, next: Class, text: &str, at: usize) -> bool {
     match (previous, next) {
-        (Class::Lower, Class::Lower) | (Class::Digit, Class::Digit) | (Class::Upper, Class::Lower) => true,
+        (Class::Lower | Class::Upper, Class::Lower) | (Class::Digit, Class::Digit) => true,
         // `HTTPServer` is `HTTP` and `Server`; `userIDs` ends in the word `IDs`.
         (Class::Upper, Class::Upper) => {
             let mut rest = text.get(at..).unwrap_or_default().chars().skip(1);
             match rest.next().map(|c| (c, class(c))) {
-                Some((c, Some(Class::Lower))) => c == 's' && rest.next().is_none_or(|c| class(c) != Some(Class::Lower)),
+                Some((c, Some(Class::Lower))) => {
+                    c == 's' && rest.next().is_none_or(|c| class(c) != Some(Class::Lower))
+                }
                 _ => true,
             }
         }
@@ -152,7 +152,7 @@ fn is_unspaced(c: char) -> bool {
         0x0E01..=0x0E3A | 0x0E40..=0x0E4E | 0x0E81..=0x0EDF | 0x1000..=0x103F | 0x1780..=0x17D3
         // kana, bopomofo, ideographs
         | 0x3005..=0x3007 | 0x3041..=0x312F | 0x31A0..=0x31BF | 0x31F0..=0x31FF
-        | 0x3400..=0x4DBF | 0x4E00..=0x9FFF | 0xF900..=0xFAFF | 0xFF66..=0xFF9F | 0x20000..=0x323AF
+        | 0x3400..=0x4DBF | 0x4E00..=0x9FFF | 0xF900..=0xFAFF | 0xFF66..=0xFF9D | 0x20000..=0x323AF
         // Hangul
         | 0x1100..=0x11FF | 0x3131..=0x318E | 0xAC00..=0xD7A3)
         && c.is_alphanumeric()

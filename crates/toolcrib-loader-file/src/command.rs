@@ -1,0 +1,135 @@
+//! A program for each call.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use async_trait::async_trait;
+use serde::Deserialize;
+use serde_json::Value;
+use toolcrib_io::process::{Command, Output, RunLimits, run};
+use toolcrib_model::{ErrorKind, ToolError, ToolResult};
+use toolcrib_policy::{Authorized, Call};
+use toolcrib_port::{CallContext, ToolEngine};
+
+use crate::TemplateError;
+use crate::template::{Word, fill};
+
+/// The most characters of a failed program's error output that a model is shown.
+const MAX_STDERR_CHARS: usize = 2000;
+
+/// `tools.engines.<name>` of `type: command`.
+///
+/// Each word of `argv` may hold places: `{city}` is the argument of that name, `{@tool}` the bare name of the tool,
+/// `{@arguments}` all arguments as one JSON text. A word whose argument is absent falls away. There is no shell: a
+/// value is always one word, or a part of one. A text that starts with `-` is refused where the program could read it
+/// as an option; put `--` before it when the program knows that.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CommandSettings {
+    /// The command line of every tool that `tools` does not name.
+    #[serde(default)]
+    pub argv: Vec<String>,
+    /// The command lines of single tools, by bare name.
+    #[serde(default)]
+    pub tools: BTreeMap<String, Vec<String>>,
+    /// What the program prints; text by default.
+    #[serde(default)]
+    pub output: CommandOutput,
+    /// Where it runs; the folder of the app file by default.
+    #[serde(default)]
+    pub cwd: Option<PathBuf>,
+    /// Variables beside the few that are handed on.
+    #[serde(default)]
+    pub env: BTreeMap<String, String>,
+}
+
+/// What a program prints.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CommandOutput {
+    /// Text, which is the result without its last line break.
+    #[default]
+    Text,
+    /// One JSON value, which is the result.
+    Json,
+}
+
+/// Runs a program for each call.
+#[derive(Debug)]
+pub struct CommandEngine {
+    default: Vec<Word>,
+    tools: BTreeMap<String, Vec<Word>>,
+    settings: CommandSettings,
+}
+
+impl CommandEngine {
+    /// Reads the templates.
+    pub fn new(settings: CommandSettings) -> Result<Self, TemplateError> {
+        let words = |argv: &[String]| argv.iter().map(|word| Word::parse(word)).collect::<Result<Vec<_>, _>>();
+        let tools = settings
+            .tools
+            .iter()
+            .map(|(tool, argv)| Ok((tool.clone(), words(argv)?)))
+            .collect::<Result<_, TemplateError>>()?;
+        Ok(Self { default: words(&settings.argv)?, tools, settings })
+    }
+
+    async fn run(&self, call: &Call) -> Result<Value, ToolError> {
+        let tool = call.tool.name.name();
+        let words = self.tools.get(tool).unwrap_or(&self.default);
+        if words.is_empty() {
+            let message = format!("the engine has no command for `{tool}`");
+            return Err(ToolError::new(ErrorKind::Unavailable, message)
+                .with_hint("set `argv`, or `tools.<name>`, of the engine in the app file")
+                .with_retryable(false));
+        }
+        let argv = fill(words, tool, &call.arguments)
+            .map_err(|error| ToolError::new(ErrorKind::InvalidArgs, error.to_string()))?;
+        let program = argv.first().cloned().unwrap_or_default();
+        let mut command = Command::new(argv);
+        if let Some(cwd) = &self.settings.cwd {
+            command = command.with_cwd(cwd);
+        }
+        for (name, value) in &self.settings.env {
+            command = command.with_env(name, value);
+        }
+        let output = run(&command, None, &RunLimits::default())
+            .await
+            .map_err(|error| ToolError::new(ErrorKind::Unavailable, error.to_string()).with_retryable(false))?;
+        self.read(&program, &output)
+    }
+
+    fn read(&self, program: &str, output: &Output) -> Result<Value, ToolError> {
+        let failed = |message| Err(ToolError::new(ErrorKind::ToolFailed, message));
+        if !output.status.success() {
+            let errors = String::from_utf8_lossy(&output.stderr);
+            let errors = errors.trim();
+            let shown: String = errors.chars().take(MAX_STDERR_CHARS).collect();
+            return failed(format!("`{program}` ended with {}: {shown}", output.status));
+        }
+        let text = String::from_utf8_lossy(&output.stdout);
+        let text = text.strip_suffix('\n').unwrap_or(&text);
+        match self.settings.output {
+            CommandOutput::Text if output.stdout_truncated => {
+                Ok(format!("{text}\n[cut: the program printed more than is kept]").into())
+            }
+            CommandOutput::Text => Ok(text.into()),
+            CommandOutput::Json if output.stdout_truncated => {
+                failed(format!("`{program}` printed more JSON than is kept; make it print less"))
+            }
+            CommandOutput::Json => serde_json::from_str(text).or_else(|error| {
+                failed(format!("`{program}` should print JSON (`output: json`), and did not: {error}"))
+            }),
+        }
+    }
+}
+
+#[async_trait]
+impl ToolEngine for CommandEngine {
+    async fn invoke(&self, call: Authorized<Call>, _context: &CallContext) -> ToolResult {
+        match self.run(&call).await {
+            Ok(value) => call.ok(value),
+            Err(error) => call.failed(error),
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! From the value of a file to its tools.
+
+use serde_json::{Map, Value};
+use toolcrib_document::{Document, Error};
+use toolcrib_model::{JsonObject, NAMESPACE_SEPARATOR, QualifiedName, Tool};
+
+use crate::DEFAULT_NAMESPACE;
+
+/// Keys by which a mapping is known as a tool.
+const TOOL_KEYS: [&str; 7] =
+    ["name", "description", "parameters", "input_schema", "inputSchema", "function", "output_parameters"];
+
+/// Metadata that only the runtime's own tools may carry, since it changes how a tool is shown and run.
+const RESERVED_METADATA: [&str; 3] = ["operational", "discovery", "forwards"];
+
+/// Why one tool of a file cannot be used.
+pub(crate) struct Problem {
+    pub(crate) name: Option<String>,
+    pub(crate) message: String,
+}
+
+/// A tool, or why it is none, with the JSON pointer of its place.
+type Found = (Result<Tool, Problem>, String);
+
+/// The namespaces that apply to a tool, the strongest first.
+#[derive(Clone, Copy)]
+struct Namespaces<'a> {
+    argument: Option<&'a str>,
+    file: Option<&'a str>,
+}
+
+/// Every tool of the document, by whichever shape it has.
+pub(crate) fn tools(document: &Document, argument: Option<&str>) -> Result<Vec<Found>, Error> {
+    let namespaces = Namespaces { argument, file: None };
+    let map = match &document.value {
+        Value::Array(items) => return Ok(list(items, "", namespaces)),
+        Value::Object(map) => map,
+        Value::Null => return Err(document.error_at("", "the file is empty; it should hold a list of tools")),
+        _ => return Err(document.error_at("", "the file should hold a list of tools, or a mapping")),
+    };
+    if let Some(Value::Array(items)) = map.get("tools") {
+        let file = map.get("namespace").and_then(Value::as_str);
+        return Ok(list(items, "/tools", Namespaces { file, ..namespaces }));
+    }
+    if is_tool(map) {
+        return Ok(vec![(tool(&document.value, None, namespaces), String::new())]);
+    }
+    let file = map.get("namespace").and_then(Value::as_str);
+    let mut found = Vec::new();
+    for (key, value) in map {
+        let pointer = format!("/{}", key.replace('~', "~0").replace('/', "~1"));
+        match value {
+            Value::Array(items) => found.extend(list(items, &pointer, Namespaces { file: Some(key), ..namespaces })),
+            Value::Object(_) => found.push((tool(value, Some(key), Namespaces { file, ..namespaces }), pointer)),
+            Value::String(_) if key == "namespace" => {}
+            _ => {
+                let message = format!("`{key}` should hold a list of tools, or one tool");
+                return Err(document.error_at(&pointer, message));
+            }
+        }
+    }
+    Ok(found)
+}
+
+fn is_tool(map: &Map<String, Value>) -> bool {
+    map.get("name").is_some_and(Value::is_string)
+        || map.get("type").and_then(Value::as_str) == Some("function")
+            && map.keys().any(|key| TOOL_KEYS.contains(&key.as_str()))
+}
+
+fn list(items: &[Value], pointer: &str, namespaces: Namespaces<'_>) -> Vec<Found> {
+    let tools = items.iter().enumerate();
+    tools.map(|(position, item)| (tool(item, None, namespaces), format!("{pointer}/{position}"))).collect()
+}
+
+fn tool(value: &Value, key: Option<&str>, namespaces: Namespaces<'_>) -> Result<Tool, Problem> {
+    let nameless = |message: &str| Problem { name: None, message: message.into() };
+    let Value::Object(outer) = value else { return Err(nameless("a tool should be a mapping")) };
+    // OpenAI wraps the tool; what stands beside the wrapped part (namespace, metadata) still counts.
+    let mut map = outer.clone();
+    if let Some(Value::Object(function)) = map.shift_remove("function") {
+        map.shift_remove("type");
+        map.extend(function);
+    }
+    let name = match map.shift_remove("name") {
+        Some(Value::String(name)) => name,
+        None => key.map(str::to_owned).ok_or_else(|| nameless("the tool has no `name`"))?,
+        Some(_) => return Err(nameless("the `name` of a tool should be a text")),
+    };
+    let problem = |message: String| Problem { name: Some(name.clone()), message };
+    let own_namespace = match map.shift_remove("namespace") {
+        None | Some(Value::Null) => None,
+        Some(Value::String(namespace)) => Some(namespace),
+        Some(_) => return Err(problem(format!("the `namespace` of `{name}` should be a text"))),
+    };
+    let (own_namespace, bare) = match name.split_once(NAMESPACE_SEPARATOR) {
+        Some((namespace, bare)) if own_namespace.as_deref().is_none_or(|own| own == namespace) => {
+            (Some(namespace.to_owned()), bare)
+        }
+        _ => (own_namespace, name.as_str()),
+    };
+    let namespace = own_namespace.as_deref().or(namespaces.argument).or(namespaces.file).unwrap_or(DEFAULT_NAMESPACE);
+    let name = QualifiedName::new(namespace, bare).map_err(|error| problem(error.to_string()))?;
+
+    let description = match map.shift_remove("description") {
+        None | Some(Value::Null) => String::new(),
+        Some(Value::String(text)) => text,
+        Some(_) => return Err(problem(format!("the `description` of `{bare}` should be a text"))),
+    };
+    let parameters = schema(&mut map, ["parameters", "input_schema", "inputSchema"]).map_err(problem)?;
+    let output = schema(&mut map, ["output_parameters", "output_schema", "outputSchema"]).map_err(problem)?;
+    Ok(Tool {
+        name,
+        description,
+        parameters,
+        output_parameters: output,
+        metadata: metadata(map).map_err(problem)?,
+    })
+}
+
+/// The first of these keys that is there; `{}` when none is.
+fn schema(map: &mut JsonObject, keys: [&str; 3]) -> Result<Value, String> {
+    match keys.into_iter().find_map(|key| Some((key, map.shift_remove(key)?))) {
+        None | Some((_, Value::Null)) => Ok(Value::Object(Map::new())),
+        Some((_, schema @ (Value::Object(_) | Value::Bool(_)))) => Ok(schema),
+        Some((key, _)) => Err(format!("`{key}` should be a JSON Schema, which is a mapping")),
+    }
+}
+
+/// What is left of a tool is metadata too: `risk`, `tags`, `aliases` and the like may stand beside the name.
+fn metadata(mut rest: JsonObject) -> Result<JsonObject, String> {
+    let mut metadata = match rest.shift_remove("metadata") {
+        None | Some(Value::Null) => JsonObject::new(),
+        Some(Value::Object(map)) => map,
+        Some(_) => return Err("`metadata` should be a mapping".into()),
+    };
+    metadata.extend(rest);
+    metadata.retain(|key, _| !RESERVED_METADATA.contains(&key.as_str()));
+    if let Some(risk) = metadata.get("risk")
+        && risk.as_str().and_then(toolcrib_model::Risk::parse).is_none()
+    {
+        return Err(format!("`risk` should be low, medium or high, not {risk}"));
+    }
+    Ok(metadata)
+}

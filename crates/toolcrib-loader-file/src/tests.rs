@@ -1,0 +1,201 @@
+//! What tool files and their engines promise.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use toolcrib_model::{ErrorKind, QualifiedName, Tool, ToolError, ToolResult};
+use toolcrib_policy::{Call, Capabilities, Effect, Policy, Verdict};
+use toolcrib_port::{CallContext, Loaded, RejectKind, ToolEngine, ToolLoader};
+
+use crate::{CommandEngine, FileLoader, MockEngine, TemplateError};
+
+async fn load_as(file: &str, text: &str, namespace: Option<&str>) -> Loaded {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join(file);
+    std::fs::write(&path, text).unwrap();
+    let mut loader = FileLoader::new(&path);
+    if let Some(namespace) = namespace {
+        loader = loader.with_namespace(namespace);
+    }
+    loader.load().await
+}
+
+async fn load(text: &str) -> Loaded {
+    load_as("tools.yaml", text, None).await
+}
+
+fn names(loaded: &Loaded) -> Vec<String> {
+    assert!(loaded.rejected.is_empty(), "{:?}", loaded.rejected);
+    loaded.tools.iter().map(|tool| tool.name.to_string()).collect()
+}
+
+#[tokio::test]
+async fn every_shape_is_read() {
+    for (text, expected) in [
+        ("weather: [{name: get}, {name: set}]\nhr: [{name: get}]", vec!["weather::get", "weather::set", "hr::get"]),
+        ("[{name: get}, {name: set, namespace: x}]", vec!["default::get", "x::set"]),
+        ("get: {name: get}\nset: {description: named by its key}", vec!["default::get", "default::set"]),
+        ("namespace: w\ntools: [{name: get}]", vec!["w::get"]),
+        ("namespace: w\nget: {description: d}", vec!["w::get"]),
+        ("{name: get, description: a single tool}", vec!["default::get"]),
+        ("[{type: function, function: {name: get, parameters: {type: object}}}]", vec!["default::get"]),
+        ("[{name: a::get}]", vec!["a::get"]),
+    ] {
+        assert_eq!(names(&load(text).await), expected, "{text}");
+    }
+}
+
+#[tokio::test]
+async fn the_namespace_of_the_tool_beats_the_argument_beats_the_file() {
+    let text = "weather: [{name: a}, {name: b, namespace: own}]";
+    assert_eq!(names(&load_as("t.yaml", text, Some("argument")).await), ["argument::a", "own::b"]);
+}
+
+#[tokio::test]
+async fn schemas_are_found_under_each_of_their_names() {
+    for key in ["parameters", "input_schema", "inputSchema"] {
+        let text = format!("[{{\"name\": \"get\", \"{key}\": {{\"type\": \"object\"}}}}]");
+        assert_eq!(load_as("t.json", &text, None).await.tools[0].parameters, json!({"type": "object"}));
+    }
+    assert_eq!(load("[{name: get}]").await.tools[0].parameters, json!({}));
+}
+
+#[tokio::test]
+async fn what_stands_beside_the_name_is_metadata_but_not_what_is_the_runtimes() {
+    let loaded = load("[{name: get, risk: high, tags: [a], operational: true, metadata: {forwards: true, x: 1}}]").await;
+    assert_eq!(Value::from(loaded.tools[0].metadata.clone()), json!({"x": 1, "risk": "high", "tags": ["a"]}));
+}
+
+#[tokio::test]
+async fn json_lines_are_a_list() {
+    let text = "{\"name\": \"a\"}\n{\"name\": \"b\"}\n";
+    assert_eq!(names(&load_as("t.jsonl", text, None).await), ["default::a", "default::b"]);
+}
+
+#[tokio::test]
+async fn a_broken_tool_is_rejected_at_its_place_and_its_siblings_load() {
+    let loaded = load("- {name: one}\n- {description: nameless}\n- {name: three, parameters: 5}\n- {name: four}\n").await;
+    assert_eq!(loaded.tools.len(), 2);
+    let reasons: Vec<_> =
+        loaded.rejected.iter().map(|reject| reject.reason.split("tools.yaml:").nth(1).unwrap()).collect();
+    assert_eq!(
+        reasons,
+        ["2:3: the tool has no `name`", "3:3: `parameters` should be a JSON Schema, which is a mapping"]
+    );
+    assert_eq!(loaded.rejected[1].name.as_deref(), Some("three"));
+}
+
+#[tokio::test]
+async fn a_file_that_is_no_tool_file_says_so_with_its_place() {
+    for (text, kind, message) in [
+        ("a: [1, 2", RejectKind::Syntax, "not valid YAML"),
+        ("", RejectKind::InvalidTool, "the file is empty"),
+        ("just text", RejectKind::InvalidTool, "should hold a list of tools"),
+        ("a: 5", RejectKind::InvalidTool, "`a` should hold a list of tools, or one tool"),
+    ] {
+        let reject = load(text).await.rejected.remove(0);
+        assert_eq!(reject.kind, kind, "{text}");
+        assert!(reject.reason.contains(message), "{}", reject.reason);
+    }
+    let absent = FileLoader::new("no/such/file.yaml").load().await.rejected.remove(0);
+    assert_eq!(absent.kind, RejectKind::Unreadable);
+}
+
+fn command(settings: Value) -> CommandEngine {
+    CommandEngine::new(serde_json::from_value(settings).unwrap()).unwrap()
+}
+
+async fn invoke(engine: &dyn ToolEngine, arguments: Value) -> ToolResult {
+    let tool = Tool::new(QualifiedName::new("w", "get").unwrap());
+    let mut call = Call::new(Arc::new(tool), "file".into(), 1);
+    call.arguments = arguments.as_object().unwrap().clone();
+    let policy =
+        Policy::new(&Capabilities { default_policy: Effect::Grant, ..Capabilities::default() }, []).unwrap();
+    let Verdict::Granted(call) = policy.authorize(call, "s") else { panic!("not granted") };
+    engine.invoke(call, &CallContext::new("s")).await
+}
+
+async fn failure(engine: &dyn ToolEngine, arguments: Value) -> ToolError {
+    invoke(engine, arguments).await.error.unwrap()
+}
+
+#[tokio::test]
+async fn a_command_gets_its_arguments_as_words_and_never_through_a_shell() {
+    let engine = command(json!({"argv": ["printf", "%s|", "{@tool}", "{a}", "--n={n}", "{absent}", "{@arguments}"]}));
+    let result = invoke(&engine, json!({"a": "$(id); `id` 'x'", "n": 5})).await;
+    assert_eq!(result.result, "get|$(id); `id` 'x'|--n=5|{\"a\":\"$(id); `id` 'x'\",\"n\":5}|");
+}
+
+#[tokio::test]
+async fn a_value_cannot_become_an_option() {
+    let engine = command(json!({"argv": ["echo", "{a}"]}));
+    let error = failure(&engine, json!({"a": "-n"})).await;
+    assert_eq!(error.kind, ErrorKind::InvalidArgs);
+    assert_eq!(error.message, "`a` starts with `-`, which the command could read as an option");
+    assert_eq!(invoke(&engine, json!({"a": -5})).await.result, "-5");
+    let guarded = command(json!({"argv": ["printf", "--", "%s", "{a}"]}));
+    assert_eq!(invoke(&guarded, json!({"a": "-n"})).await.result, "-n");
+    assert!(failure(&engine, json!({"a": "x\u{0}y"})).await.message.contains("NUL"));
+}
+
+#[tokio::test]
+async fn json_output_is_a_value_and_a_failure_shows_the_error_output() {
+    let engine = command(json!({"argv": ["echo", "{text}"], "output": "json"}));
+    assert_eq!(invoke(&engine, json!({"text": "{\"a\": [1]}"})).await.result, json!({"a": [1]}));
+    assert!(failure(&engine, json!({"text": "oops"})).await.message.contains("should print JSON"));
+
+    let engine = command(json!({"argv": ["sh", "-c", "echo broken >&2; exit 3"]}));
+    let error = failure(&engine, json!({})).await;
+    assert_eq!(error.message, "`sh` ended with exit status: 3: broken");
+    let engine = command(json!({"argv": ["no-such-program-here"]}));
+    assert!(failure(&engine, json!({})).await.message.contains("no-such-program-here"));
+}
+
+#[tokio::test]
+async fn single_tools_have_commands_of_their_own() {
+    let engine = command(json!({"tools": {"get": ["echo", "own"]}}));
+    assert_eq!(invoke(&engine, json!({})).await.result, "own");
+    let engine = command(json!({"tools": {"other": ["echo"]}}));
+    assert_eq!(failure(&engine, json!({})).await.message, "the engine has no command for `get`");
+}
+
+#[test]
+fn an_unclosed_place_is_refused_when_the_app_starts() {
+    let error = CommandEngine::new(serde_json::from_value(json!({"argv": ["a", "{b"]})).unwrap()).unwrap_err();
+    assert_eq!(error, TemplateError::Unclosed { word: "{b".into() });
+}
+
+#[tokio::test]
+async fn a_mock_answers_what_it_was_told_and_nothing_else() {
+    let engine = |settings| MockEngine::new(serde_json::from_value(settings).unwrap());
+    assert_eq!(invoke(&engine(json!({"results": {"get": {"t": 21}}})), json!({})).await.result, json!({"t": 21}));
+    assert_eq!(invoke(&engine(json!({"default": "x"})), json!({})).await.result, "x");
+    let error = failure(&engine(json!({"results": {"other": 1}})), json!({})).await;
+    assert_eq!(error.message, "the mock engine has no result for `get`");
+}
+
+/// The ten files were loaded by the original system, which wrote down names and digests.
+#[tokio::test]
+async fn files_of_the_original_system_load_with_the_same_names_and_fingerprints() {
+    let Some(shared) = std::env::var_os("TOOLCRIB_SHARED") else { return };
+    let folder = Path::new(&shared).join("data/compat");
+    let expected: Value = serde_json::from_slice(&std::fs::read(folder.join("fms_test_data.json")).unwrap()).unwrap();
+    let mut count = 0;
+    for file in expected.as_array().unwrap() {
+        let path = Path::new(file["file"].as_str().unwrap());
+        let loaded = FileLoader::new(folder.join("fms_files").join(path.file_name().unwrap())).load().await;
+        assert!(loaded.rejected.is_empty(), "{path:?}: {:?}", loaded.rejected);
+        let found: Vec<_> = loaded
+            .tools
+            .iter()
+            .map(|tool| json!({"qualified_name": tool.name, "fingerprint": tool.fingerprint()}))
+            .collect();
+        let wanted: Vec<_> = file["tools"].as_array().unwrap().iter()
+            .map(|tool| json!({"qualified_name": tool["qualified_name"], "fingerprint": tool["fingerprint"]}))
+            .collect();
+        assert_eq!(found, wanted, "{path:?}");
+        count += found.len();
+    }
+    assert_eq!(count, 25);
+}

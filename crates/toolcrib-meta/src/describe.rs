@@ -1,0 +1,70 @@
+//! One tool, told in full.
+
+use serde::Serialize;
+use serde_json::{Value, json};
+use toolcrib_model::{JsonObject, Risk};
+use toolcrib_policy::{Effect, Policy};
+use toolcrib_registry::{Entry, Overloads};
+
+/// One tool, told in full.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ToolCard {
+    /// `namespace.name`.
+    pub name: String,
+    /// What it does.
+    pub description: String,
+    /// Its arguments and results; several when the name has overloads.
+    pub forms: Vec<ToolForm>,
+    /// Tags, aliases and whatever else the source says.
+    pub metadata: JsonObject,
+}
+
+/// One overload of a tool.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ToolForm {
+    /// JSON Schema of the arguments.
+    pub parameters: Value,
+    /// JSON Schema of the result, when it is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub output_parameters: Option<Value>,
+    /// How much harm a call can do.
+    pub risk: Risk,
+    /// What happens to a call: it runs, or somebody is asked first.
+    pub policy: Effect,
+    /// A call that is valid as it stands, ready to be filled in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub example_call: Option<Value>,
+}
+
+impl ToolCard {
+    /// The card of overloads that the caller may see; `None` when there are none.
+    pub(crate) fn new(overloads: &Overloads<'_>, policy: &Policy) -> Option<Self> {
+        let tool = &overloads.first()?.tool;
+        Some(Self {
+            name: tool.name.dotted(),
+            description: tool.description.clone(),
+            forms: overloads.iter().map(|entry| ToolForm::new(entry, policy)).collect(),
+            metadata: tool.metadata.clone(),
+        })
+    }
+}
+
+impl ToolForm {
+    fn new(entry: &Entry, policy: &Policy) -> Self {
+        let tool = &entry.tool;
+        let is_known = tool.output_parameters.as_object().is_none_or(|map| !map.is_empty());
+        Self {
+            parameters: tool.parameters.clone(),
+            output_parameters: is_known.then(|| tool.output_parameters.clone()),
+            risk: tool.risk(),
+            policy: policy.decide(tool).effect,
+            example_call: example_arguments(entry).map(|params| json!({"name": tool.name.dotted(), "params": params})),
+        }
+    }
+}
+
+/// The tool's own example, else the smallest arguments that its schema takes.
+pub(crate) fn example_arguments(entry: &Entry) -> Option<Value> {
+    let own = entry.tool.examples().iter().find(|example| entry.schema.accepts(example)).cloned();
+    own.or_else(|| entry.schema.minimal_example())
+}

@@ -1,0 +1,224 @@
+//! What there is, for one caller.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde::Serialize;
+use serde_json::{Value, json};
+use toolcrib_model::{ErrorKind, QualifiedName, Risk, ToolError};
+use toolcrib_policy::{Policy, RUNTIME_NAMESPACE};
+use toolcrib_registry::{Entry, FindError, Overloads, Snapshot, ToolRegistry};
+use toolcrib_search::{Explain, Outcome, SearchOptions};
+
+use crate::ToolCard;
+use crate::describe::example_arguments;
+use crate::index::CurrentIndex;
+
+/// The most tools on one page.
+pub const MAX_PAGE_SIZE: usize = 50;
+
+/// The most characters of a description in a list; `get_tool` has all of it.
+const MAX_LISTED_DESCRIPTION: usize = 240;
+
+/// The engine that the results come from.
+const ENGINE: &str = "keyword";
+
+/// What there is, for one caller.
+pub struct Discovery {
+    index: CurrentIndex,
+    policy: Arc<Policy>,
+    descriptions: BTreeMap<String, String>,
+}
+
+/// What a search found.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Found {
+    /// The query as it was given.
+    pub query: String,
+    /// `ok` or `no_match`.
+    pub outcome: &'static str,
+    /// Why nothing was found.
+    pub reason: Option<&'static str>,
+    /// Whether part of the search could not be used.
+    pub degraded: bool,
+    /// How it was searched.
+    pub engine: &'static str,
+    /// The tools, best first.
+    pub results: Vec<FoundTool>,
+    /// The nearest names when nothing was found.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub nearest: Vec<String>,
+}
+
+/// One tool that was found.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct FoundTool {
+    /// `namespace.name`.
+    pub name: String,
+    /// `namespace::name`.
+    pub qualified_name: QualifiedName,
+    /// How well it fits; comparable within one search.
+    pub score: f32,
+    /// What it does, shortened.
+    pub description: String,
+    /// How much harm a call can do.
+    pub risk: Risk,
+    /// A call that is valid as it stands, ready to be filled in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub example_call: Option<Value>,
+    /// Why it was found.
+    pub explain: Explain,
+}
+
+/// One namespace.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Category {
+    /// Its name.
+    pub category: String,
+    /// What it is for, when that is known.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub description: String,
+    /// How many tools it has.
+    pub tools: usize,
+}
+
+/// One page of a category.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Page {
+    /// The category.
+    pub category: String,
+    /// Which page this is, from 1.
+    pub page: usize,
+    /// How many there are.
+    pub pages: usize,
+    /// How many tools the category has.
+    pub total: usize,
+    /// The tools on this page, by name: `{name, description, risk}`.
+    pub tools: Vec<Value>,
+}
+
+impl Discovery {
+    /// What this registry holds, as far as the policy lets it be seen.
+    pub fn new(registry: &Arc<ToolRegistry>, policy: Arc<Policy>) -> Self {
+        Self { index: CurrentIndex::new(registry), policy, descriptions: BTreeMap::new() }
+    }
+
+    /// Sets what namespaces are for.
+    pub fn with_descriptions(mut self, descriptions: BTreeMap<String, String>) -> Self {
+        self.descriptions = descriptions;
+        self
+    }
+
+    /// The tools that fit a query, best first.
+    pub fn search(&self, query: &str, limit: usize) -> Result<Found, ToolError> {
+        let indexed = self.index.get()?;
+        let filter = |name: &QualifiedName| self.visible(&indexed.snapshot, name).is_some();
+        let outcome = indexed.search.search(query, &SearchOptions { limit, filter: Some(&filter) });
+        let Outcome { hits, no_match, nearest } = outcome;
+        let results = hits.into_iter().filter_map(|hit| {
+            let entry = self.visible(&indexed.snapshot, &hit.name)?.first()?;
+            Some(FoundTool {
+                name: hit.name.dotted(),
+                qualified_name: hit.name,
+                score: hit.score,
+                description: listed(&entry.tool.description),
+                risk: entry.tool.risk(),
+                example_call: example_arguments(entry)
+                    .map(|params| json!({"name": entry.tool.name.dotted(), "params": params})),
+                explain: hit.explain,
+            })
+        });
+        Ok(Found {
+            query: query.to_owned(),
+            outcome: if no_match.is_some() { "no_match" } else { "ok" },
+            reason: no_match.map(toolcrib_search::Reason::as_str),
+            degraded: false,
+            engine: ENGINE,
+            results: results.collect(),
+            nearest: nearest.iter().map(QualifiedName::dotted).collect(),
+        })
+    }
+
+    /// One tool in full, by any spelling of its name.
+    pub fn describe(&self, name: &str) -> Result<ToolCard, ToolError> {
+        let snapshot = self.index.snapshot()?;
+        let unknown = |message: String| ToolError::new(ErrorKind::UnknownTool, message);
+        match snapshot.find(name, |entry| self.policy.is_visible(&entry.tool)) {
+            Ok(overloads) => ToolCard::new(&overloads, &self.policy)
+                .ok_or_else(|| unknown(format!("there is no tool `{name}`"))),
+            Err(FindError::Unknown { spelling, suggestions }) => {
+                let error = unknown(format!("there is no tool `{spelling}`"));
+                if suggestions.is_empty() {
+                    return Err(error.with_hint("search for it, or browse a category"));
+                }
+                let names: Vec<_> = suggestions.iter().map(|name| format!("`{}`", name.dotted())).collect();
+                Err(error.with_hint(format!("did you mean {}?", names.join(" or "))))
+            }
+            Err(FindError::Ambiguous { spelling, candidates }) => {
+                let names: Vec<_> = candidates.iter().map(|name| format!("`{}`", name.dotted())).collect();
+                let message = format!("`{spelling}` may be any of several tools");
+                Err(ToolError::new(ErrorKind::AmbiguousTool, message)
+                    .with_hint(format!("use the full name: {}", names.join(", "))))
+            }
+            Err(error) => Err(ToolError::new(ErrorKind::Denied, error.to_string())),
+        }
+    }
+
+    /// Every namespace with a tool that may be seen, by name.
+    pub fn categories(&self) -> Result<Vec<Category>, ToolError> {
+        let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+        for name in self.names(&*self.index.snapshot()?) {
+            *counts.entry(name.namespace().to_owned()).or_default() += 1;
+        }
+        let category = |(category, tools)| {
+            let description = self.descriptions.get(&category).cloned().unwrap_or_default();
+            Category { category, description, tools }
+        };
+        Ok(counts.into_iter().map(category).collect())
+    }
+
+    /// One page of a category; pages count from 1.
+    pub fn browse(&self, category: &str, page: usize, page_size: usize) -> Result<Page, ToolError> {
+        let snapshot = self.index.snapshot()?;
+        let names: Vec<_> = self.names(&snapshot).filter(|name| name.namespace() == category).collect();
+        if names.is_empty() {
+            let known: Vec<_> = self.categories()?.into_iter().map(|category| category.category).collect();
+            let message = format!("there is no category `{category}`");
+            let hint = format!("there is: {}", known.join(", "));
+            return Err(ToolError::new(ErrorKind::NotFound, message).with_hint(hint));
+        }
+        let page_size = page_size.clamp(1, MAX_PAGE_SIZE);
+        let page = page.max(1);
+        let row = |name: &QualifiedName| {
+            let entry = self.visible(&snapshot, name)?.first()?;
+            let description = listed(&entry.tool.description);
+            Some(json!({"name": name.dotted(), "description": description, "risk": entry.tool.risk()}))
+        };
+        let shown = names.iter().skip((page - 1).saturating_mul(page_size)).take(page_size);
+        Ok(Page {
+            category: category.to_owned(),
+            page,
+            pages: names.len().div_ceil(page_size),
+            total: names.len(),
+            tools: shown.filter_map(|name| row(name)).collect(),
+        })
+    }
+
+    fn visible<'a>(&self, snapshot: &'a Snapshot, name: &QualifiedName) -> Option<Overloads<'a>> {
+        snapshot.get(name)?.visible(|entry: &Entry| self.policy.is_visible(&entry.tool))
+    }
+
+    /// The names that may be seen, without the runtime's own.
+    fn names<'a>(&'a self, snapshot: &'a Snapshot) -> impl Iterator<Item = &'a QualifiedName> {
+        snapshot
+            .tool_names()
+            .filter(|name| name.namespace() != RUNTIME_NAMESPACE && self.visible(snapshot, name).is_some())
+    }
+}
+
+fn listed(description: &str) -> String {
+    match description.char_indices().nth(MAX_LISTED_DESCRIPTION) {
+        Some((end, _)) => format!("{}…", description.get(..end).unwrap_or_default()),
+        None => description.to_owned(),
+    }
+}

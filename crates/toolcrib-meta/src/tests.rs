@@ -1,0 +1,156 @@
+//! What discovery promises.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use serde_json::{Value, json};
+use toolcrib_model::{ErrorKind, QualifiedName, Tool, ToolCall, ToolResult};
+use toolcrib_policy::{Authorized, Call, Policy};
+use toolcrib_port::{CallContext, Loaded, ToolEngine, ToolLoader};
+use toolcrib_registry::ToolRegistry;
+
+use crate::{Discovery, module};
+
+struct Files;
+
+#[async_trait]
+impl ToolLoader for Files {
+    fn source(&self) -> &'static str {
+        "files"
+    }
+
+    async fn load(&self) -> Loaded {
+        let schema = json!({"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]});
+        let tool = |namespace: &str, name: &str, description: &str| {
+            Tool::new(QualifiedName::new(namespace, name).unwrap())
+                .with_description(description)
+                .with_parameters(schema.clone())
+        };
+        let tools = vec![
+            tool("files", "read", "Reads a text file."),
+            tool("files", "remove", "Removes a file."),
+            tool("vault", "read_secret", "Reads a secret file."),
+            tool("weather", "forecast", "The weather of the coming days."),
+        ];
+        Loaded { tools, rejected: vec![] }
+    }
+}
+
+#[async_trait]
+impl ToolEngine for Files {
+    async fn invoke(&self, call: Authorized<Call>, _context: &CallContext) -> ToolResult {
+        call.ok(call.arguments.clone())
+    }
+}
+
+struct Fixture {
+    discovery: Arc<Discovery>,
+    executor: Arc<toolcrib_exec::Executor>,
+}
+
+async fn fixture() -> Fixture {
+    let capabilities = json!({"default_policy": "grant", "deny": [{"module": "vault"}]});
+    let policy = Arc::new(Policy::new(&serde_json::from_value(capabilities).unwrap(), []).unwrap());
+    let registry = Arc::new(ToolRegistry::new());
+    let discovery = Arc::new(Discovery::new(&registry, policy.clone()));
+    let meta = Arc::new(module(discovery.clone()));
+    registry.add_loader(meta.clone());
+    registry.add_loader(Arc::new(Files));
+    registry.refresh().await;
+    let executor = toolcrib_exec::Executor::new(registry, policy, Arc::new(toolcrib_exec::DenyAll))
+        .with_engine("files", Arc::new(Files))
+        .with_engine(meta.source().to_owned(), meta);
+    Fixture { discovery, executor: Arc::new(executor) }
+}
+
+impl Fixture {
+    async fn call(&self, name: &str, arguments: Value) -> ToolResult {
+        let call = ToolCall::new(name, arguments.as_object().unwrap().clone()).with_call_id("c");
+        self.executor.call(call, &CallContext::new("s")).await
+    }
+}
+
+#[tokio::test]
+async fn a_model_finds_inspects_and_runs_a_tool() {
+    let fixture = fixture().await;
+    let found = fixture.call("search_tools", json!({"query": "read a text file", "max_results": 1})).await;
+    insta::assert_json_snapshot!(found.result);
+    let card = fixture.call("get_tool", json!({"name": "files.read"})).await;
+    insta::assert_json_snapshot!(card.result);
+    let ran = fixture.call("execute_tool", json!({"name": "files.read", "params": {"path": "a"}})).await;
+    assert_eq!((ran.name.as_str(), &ran.result), ("files::read", &json!({"path": "a"})));
+    assert_eq!(ran.call_id.as_deref(), Some("c"));
+    assert_eq!(ran.metadata["rule"], "tools.capabilities.default_policy");
+}
+
+#[tokio::test]
+async fn the_call_inside_is_gated_and_validated_like_any_other() {
+    let fixture = fixture().await;
+    for (name, params, kind) in [
+        ("vault.read_secret", json!({"path": "a"}), ErrorKind::Denied),
+        ("files.read", json!({"paht": "a"}), ErrorKind::InvalidArgs),
+        ("files.raed", json!({}), ErrorKind::UnknownTool),
+    ] {
+        let mut arguments = json!({"name": name, "params": params});
+        for _ in 0..3 {
+            let result = fixture.call("execute_tool", arguments.clone()).await;
+            assert_eq!(result.error.map(|error| error.kind), Some(kind), "{arguments}");
+            arguments = json!({"name": "context_builder.execute_tool", "params": arguments});
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_denied_tool_is_invisible_everywhere() {
+    let fixture = fixture().await;
+    for (name, arguments) in [
+        ("search_tools", json!({"query": "vault.read_secret"})),
+        ("search_tools", json!({"query": "read secret", "max_results": 20})),
+        ("get_tool", json!({"name": "read_secrets"})),
+        ("list_categories", json!({})),
+        ("browse_category", json!({"category": "nothing"})),
+        ("execute_tool", json!({"name": "read_secre"})),
+    ] {
+        let result = fixture.call(name, arguments.clone()).await;
+        let text = serde_json::to_string(&result).unwrap();
+        let echoed = arguments.to_string();
+        for word in ["vault", "read_secret"] {
+            let allowed = echoed.matches(word).count().min(1);
+            assert!(text.matches(word).count() <= allowed, "{name} {arguments}: {text}");
+        }
+    }
+    assert_eq!(fixture.discovery.describe("vault.read_secret").unwrap_err().kind, ErrorKind::Denied);
+}
+
+#[tokio::test]
+async fn categories_are_counted_and_browsed_by_page() {
+    let fixture = fixture().await;
+    let categories = fixture.discovery.categories().unwrap();
+    let counts: Vec<_> = categories.iter().map(|category| (category.category.as_str(), category.tools)).collect();
+    assert_eq!(counts, [("files", 2), ("weather", 1)]);
+    let page = fixture.discovery.browse("files", 2, 1).unwrap();
+    assert_eq!((page.page, page.pages, page.total), (2, 2, 2));
+    assert_eq!(page.tools[0]["name"], "files.remove");
+    assert!(fixture.discovery.browse("files", usize::MAX, 1).unwrap().tools.is_empty());
+    let error = fixture.discovery.browse("file", 1, 1).unwrap_err();
+    assert_eq!(error.hint.as_deref(), Some("there is: files, weather"));
+}
+
+#[tokio::test]
+async fn nothing_similar_is_an_answer_with_a_reason() {
+    let result = fixture().await.call("search_tools", json!({"query": "zzxqy"})).await;
+    assert!(result.is_ok());
+    assert_eq!(result.result["outcome"], "no_match");
+    assert_eq!(result.result["reason"], "nothing_similar");
+}
+
+#[tokio::test]
+async fn a_refresh_renews_the_index() {
+    let policy = Arc::new(Policy::new(&serde_json::from_value(json!({})).unwrap(), []).unwrap());
+    let registry = Arc::new(ToolRegistry::new());
+    let discovery = Discovery::new(&registry, policy);
+    assert_eq!(discovery.search("forecast", 5).unwrap().outcome, "no_match");
+    registry.add_loader(Arc::new(Files));
+    registry.refresh().await;
+    assert_eq!(discovery.search("forecast", 5).unwrap().results[0].name, "weather.forecast");
+}

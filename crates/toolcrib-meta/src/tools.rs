@@ -1,0 +1,168 @@
+//! The five meta-tools.
+
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use toolcrib_model::{ErrorKind, JsonObject, Risk, ToolCall, ToolError, ToolResult};
+use toolcrib_policy::{Call, RUNTIME_NAMESPACE};
+use toolcrib_sdk::{CallContext, FunctionTool, Module};
+
+use crate::Discovery;
+
+/// How many tools a search shows when the model does not say.
+const DEFAULT_RESULTS: u8 = 5;
+
+/// How many tools a page has when the model does not say.
+const DEFAULT_PAGE_SIZE: u8 = 20;
+
+#[derive(Deserialize, JsonSchema)]
+struct SearchTools {
+    /// What the tool should do, in a few words, or its name.
+    query: String,
+    /// How many tools to show.
+    #[serde(default = "default_results")]
+    #[schemars(range(min = 1, max = 20))]
+    max_results: u8,
+}
+
+fn default_results() -> u8 {
+    DEFAULT_RESULTS
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct GetTool {
+    /// The name of the tool, as `category.tool`.
+    name: String,
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct ExecuteTool {
+    /// The name of the tool, as `category.tool`.
+    name: String,
+    /// The arguments of the tool, by its own schema.
+    #[serde(default)]
+    params: JsonObject,
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct ListCategories {}
+
+#[derive(Deserialize, JsonSchema)]
+struct BrowseCategory {
+    /// The category, as `list_categories` names it.
+    category: String,
+    /// Which page, from 1.
+    #[serde(default = "first_page")]
+    #[schemars(range(min = 1))]
+    page: u32,
+    /// How many tools on a page.
+    #[serde(default = "default_page_size")]
+    #[schemars(range(min = 1, max = 50))]
+    page_size: u8,
+}
+
+fn first_page() -> u32 {
+    1
+}
+
+fn default_page_size() -> u8 {
+    DEFAULT_PAGE_SIZE
+}
+
+/// The five meta-tools over what this discovery may show.
+pub fn module(discovery: Arc<Discovery>) -> Module {
+    let search = Arc::clone(&discovery);
+    let get = Arc::clone(&discovery);
+    let list = Arc::clone(&discovery);
+    let browse = discovery;
+    Module::new(RUNTIME_NAMESPACE, "Finds and runs tools.")
+        .with_tool(meta("search_tools", "discover", "Keyword search over all visible tools", {
+            move |arguments: SearchTools, _: CallContext| {
+                let found = search.search(&arguments.query, arguments.max_results.into());
+                async move { found.map(|found| for_model(&found)) }
+            }
+        }))
+        .with_tool(meta("get_tool", "inspect", "Full schema, metadata, and examples for one tool", {
+            move |arguments: GetTool, _: CallContext| {
+                let card = get.describe(&arguments.name);
+                async move { card }
+            }
+        }))
+        .with_tool(
+            discovery_tool(
+                FunctionTool::forwarding::<ExecuteTool, _, _>(
+                    "execute_tool",
+                    "Execute a tool with parameters",
+                    execute,
+                ),
+                "execute",
+            )
+            .with_metadata("forwards", true),
+        )
+        .with_tool(meta("list_categories", "discover", "List all available tool domains", {
+            move |_: ListCategories, _: CallContext| {
+                let categories = list.categories();
+                async move { categories }
+            }
+        }))
+        .with_tool(meta("browse_category", "discover", "Browse all tools in a specific domain", {
+            move |arguments: BrowseCategory, _: CallContext| {
+                let page = usize::try_from(arguments.page).unwrap_or(usize::MAX);
+                let page = browse.browse(&arguments.category, page, arguments.page_size.into());
+                async move { page }
+            }
+        }))
+}
+
+fn meta<A, T, F, R>(name: &str, step: &str, description: &str, function: F) -> FunctionTool
+where
+    A: serde::de::DeserializeOwned + JsonSchema + Send + 'static,
+    T: Serialize,
+    F: Fn(A, CallContext) -> R + Send + Sync + 'static,
+    R: Future<Output = Result<T, ToolError>> + Send + 'static,
+{
+    discovery_tool(FunctionTool::new(name, description, function), step)
+}
+
+fn discovery_tool(tool: FunctionTool, step: &str) -> FunctionTool {
+    tool.with_risk(Risk::Low).with_metadata("discovery", true).with_metadata("discovery_step", step)
+}
+
+/// What a model needs of a search: no scores, which it would read too much into.
+fn for_model(found: &crate::Found) -> Value {
+    if found.outcome == "no_match" {
+        return json!({
+            "outcome": found.outcome,
+            "reason": found.reason,
+            "nearest": found.nearest,
+            "hint": "no tool fits; try other words once, or answer without a tool",
+        });
+    }
+    let rows: Vec<_> = found
+        .results
+        .iter()
+        .map(|tool| {
+            json!({
+                "name": tool.name,
+                "description": tool.description,
+                "risk": tool.risk,
+                "example_call": tool.example_call,
+            })
+        })
+        .collect();
+    json!({"outcome": found.outcome, "results": rows})
+}
+
+/// Gives the call inside to the entrance. The result is that of the call inside, and so is its name.
+async fn execute(call: Call, context: CallContext) -> ToolResult {
+    let arguments: ExecuteTool = match serde_json::from_value(Value::Object(call.arguments.clone())) {
+        Ok(arguments) => arguments,
+        Err(error) => return call.error(ErrorKind::InvalidArgs, error.to_string()),
+    };
+    let Some(caller) = context.caller.clone() else {
+        return call.error(ErrorKind::Internal, "there is no entrance to call tools through");
+    };
+    caller.call(ToolCall::new(arguments.name, arguments.params), &context).await
+}

@@ -1,0 +1,48 @@
+//! The table of the built-in modules.
+
+use std::path::PathBuf;
+use std::sync::LazyLock;
+
+use toolcrib_io::files::Root;
+use toolcrib_sdk::Module;
+
+use crate::{Error, filesystem, hello};
+
+/// What a module may need of the app that it is part of.
+#[derive(Clone, Debug)]
+pub struct ModuleContext {
+    /// The directory that the app works in.
+    pub workspace: PathBuf,
+}
+
+/// An id and how its module is made.
+type BuiltIn = (&'static str, fn(&ModuleContext) -> Result<Module, Error>);
+
+const BUILT_IN: &[BuiltIn] = &[
+    (hello::ID, |_| Ok(hello::module())),
+    (filesystem::ID, |context| Ok(filesystem::module(workspace(filesystem::ID, context)?))),
+];
+
+static NAMES: LazyLock<Vec<&'static str>> = LazyLock::new(|| BUILT_IN.iter().map(|(id, _)| *id).collect());
+
+/// The ids of the built-in modules.
+pub fn names() -> &'static [&'static str] {
+    &NAMES
+}
+
+/// Makes the module with this id.
+pub fn build(id: &str, context: &ModuleContext) -> Result<Module, Error> {
+    match BUILT_IN.iter().find(|(known, _)| *known == id) {
+        Some((_, constructor)) => constructor(context),
+        None => Err(Error::UnknownModule { id: id.into() }),
+    }
+}
+
+/// The workspace, opened for the module.
+fn workspace(module: &'static str, context: &ModuleContext) -> Result<Root, Error> {
+    let workspace = context.workspace.clone();
+    Root::open(&workspace).map_err(|error| match error {
+        toolcrib_io::Error::NotFound { .. } => Error::WorkspaceMissing { module, workspace },
+        source => Error::WorkspaceUnusable { module, workspace, source },
+    })
+}

@@ -1,0 +1,57 @@
+//! What a failed file operation means to a model.
+
+use std::io::ErrorKind as IoKind;
+use std::path::Path;
+
+use toolcrib_io::Error;
+use toolcrib_io::files::{Kind, Root};
+use toolcrib_model::{ErrorKind, ToolError};
+
+/// How many directories above a missing path are looked at for one that exists.
+const MAX_ANCESTORS: usize = 32;
+
+/// The error that a model reads, with what it can do about it.
+pub(super) fn failure(root: &Root, error: Error) -> ToolError {
+    match error {
+        Error::NotFound { path } => {
+            let hint = match nearest_directory(root, &path) {
+                Some(directory) => format!("`filesystem.ls` with the path `{directory}` lists what is there"),
+                None => "`filesystem.ls` lists what is there".into(),
+            };
+            failed(format!("`{path}` does not exist")).with_hint(hint)
+        }
+        Error::OutsideRoot { path, reason } => {
+            failed(format!("`{path}` is outside of the workspace: {reason}")).with_hint("give a path relative to the workspace")
+        }
+        Error::WrongKind { path, expected: "file" } => {
+            failed(format!("`{path}` is not a file")).with_hint("`filesystem.ls` lists a directory")
+        }
+        Error::WrongKind { path, expected } => failed(format!("`{path}` is not a {expected}"))
+            .with_hint("`filesystem.ls` with the path of the directory above it tells what it is"),
+        Error::FileFailed { ref source, .. } if source.kind() == IoKind::PermissionDenied => {
+            failed(error.to_string()).with_hint("its permissions do not allow that: use another path, or ask the user to change them")
+        }
+        Error::FileFailed { ref path, ref source, .. } if source.kind() == IoKind::AlreadyExists => {
+            failed(format!("there is already something else at `{path}`")).with_hint("use another path")
+        }
+        error => failed(error.to_string()),
+    }
+}
+
+/// The tool did not do it.
+pub(super) fn failed(message: impl Into<String>) -> ToolError {
+    ToolError::new(ErrorKind::ToolFailed, message)
+}
+
+/// The arguments ask for something that cannot be.
+pub(super) fn invalid(message: impl Into<String>) -> ToolError {
+    ToolError::new(ErrorKind::InvalidArgs, message)
+}
+
+fn nearest_directory(root: &Root, path: &str) -> Option<String> {
+    let mut above = Path::new(path).ancestors().skip(1).take(MAX_ANCESTORS);
+    let is_directory =
+        |path: &&Path| root.metadata(path).is_ok_and(|metadata| metadata.kind == Kind::Directory);
+    let nearest = above.find(is_directory)?.display().to_string();
+    (!nearest.is_empty()).then_some(nearest)
+}

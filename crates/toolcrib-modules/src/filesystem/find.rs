@@ -1,0 +1,58 @@
+//! `filesystem.find`.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use toolcrib_io::files::{Kind, Root};
+use toolcrib_model::ToolError;
+
+use super::blocking::Stop;
+use super::everywhere;
+use super::glob::{Glob, MAX_PATTERN_BYTES};
+use super::room::Room;
+use super::walk::Walk;
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Find {
+    /// A glob. Without a `/` it fits names at every depth, as `*.md`; with one it fits paths relative to `path`, as
+    /// `docs/**/*.md`.
+    #[schemars(length(min = 1, max = MAX_PATTERN_BYTES))]
+    pattern: String,
+    /// The directory to look in, relative to the workspace; the workspace itself by default.
+    #[serde(default = "everywhere")]
+    path: String,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Paths {
+    /// What was found, relative to the workspace, in the order of names. The path of a directory ends with `/`.
+    paths: Vec<String>,
+    /// What was left out.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    notes: Vec<String>,
+}
+
+pub(super) fn find(root: &Root, find: Find, stop: &Stop) -> Result<Paths, ToolError> {
+    let glob = Glob::new("pattern", &find.pattern)?;
+    let mut walk = Walk::new(root, &find.path, stop)?;
+    let (mut paths, mut room, mut is_full) = (Vec::new(), Room::new(), false);
+    while let Some(found) = walk.next()? {
+        if !glob.fits(&found.below) {
+            continue;
+        }
+        let mut path = found.path;
+        if found.kind == Kind::Directory {
+            path.push('/');
+        }
+        if !room.take(path.len()) {
+            is_full = true;
+            break;
+        }
+        paths.push(path);
+    }
+    let mut notes = walk.notes();
+    if is_full {
+        notes.push(format!("only the first {} are shown: make `pattern` or `path` narrower", paths.len()));
+    }
+    Ok(Paths { paths, notes })
+}

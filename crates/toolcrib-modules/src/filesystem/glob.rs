@@ -1,0 +1,64 @@
+//! Patterns that a model writes, compiled within bounds.
+
+use globset::GlobBuilder;
+use regex::bytes::{Regex, RegexBuilder};
+use toolcrib_model::ToolError;
+
+use super::failure::invalid;
+
+/// The longest pattern, in bytes. An error about one repeats it.
+pub const MAX_PATTERN_BYTES: usize = 1000;
+
+/// The most memory of a compiled pattern, in bytes. It bounds what matching costs for each byte of text.
+const MAX_COMPILED_BYTES: usize = 2 * 1024 * 1024;
+
+/// Compiles a regular expression to look for in text.
+pub(super) fn compile_regex(pattern: &str, ignore_case: bool) -> Result<Regex, ToolError> {
+    check_length("pattern", pattern)?;
+    let compiled = RegexBuilder::new(pattern).case_insensitive(ignore_case).size_limit(MAX_COMPILED_BYTES).build();
+    compiled.map_err(|error| {
+        invalid(format!("`pattern` is not a regular expression: {error}"))
+            .with_hint("the syntax is that of Rust's regex, without look-around and back-references; `\\` before a special character takes it literally")
+    })
+}
+
+/// A glob that is matched against paths below the directory where the search starts.
+pub(super) struct Glob {
+    matcher: Regex,
+    /// A glob without `/` is about the name alone, at every depth.
+    names_only: bool,
+}
+
+impl Glob {
+    /// Compiles the glob in the argument of this name.
+    pub(super) fn new(argument: &str, glob: &str) -> Result<Self, ToolError> {
+        check_length(argument, glob)?;
+        let wrong = |reason: &dyn std::fmt::Display| {
+            invalid(format!("`{argument}` is not a glob: {reason}"))
+                .with_hint("as in `*.md`, `docs/**/*.md`, `{a,b}.txt`, `[0-9]*.log`")
+        };
+        let relative = glob.strip_prefix("./").unwrap_or(glob);
+        let parsed = GlobBuilder::new(relative).literal_separator(true).build().map_err(|error| wrong(error.kind()))?;
+        // Its own matcher panics where the compiled form gets too large.
+        let matcher = RegexBuilder::new(parsed.regex())
+            .dot_matches_new_line(true)
+            .size_limit(MAX_COMPILED_BYTES)
+            .build()
+            .map_err(|error| wrong(&error))?;
+        Ok(Self { matcher, names_only: !relative.contains('/') })
+    }
+
+    /// Whether it fits a path, which is relative to where the search starts.
+    pub(super) fn fits(&self, path: &str) -> bool {
+        let subject = if self.names_only { path.rsplit('/').next().unwrap_or(path) } else { path };
+        self.matcher.is_match(subject.as_bytes())
+    }
+}
+
+fn check_length(argument: &str, pattern: &str) -> Result<(), ToolError> {
+    if pattern.len() > MAX_PATTERN_BYTES {
+        let message = format!("`{argument}` has {} bytes, at most {MAX_PATTERN_BYTES} are taken", pattern.len());
+        return Err(invalid(message).with_hint("look for a shorter piece of it"));
+    }
+    Ok(())
+}

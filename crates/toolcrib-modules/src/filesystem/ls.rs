@@ -1,0 +1,85 @@
+//! `filesystem.ls`.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use toolcrib_io::files::{self, Root};
+use toolcrib_model::ToolError;
+
+use super::blocking::Stop;
+use super::everywhere;
+use super::failure::failure;
+use super::room::Room;
+
+/// How many entries one call of `ls` shows.
+pub const MAX_ENTRIES: usize = 1000;
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Ls {
+    /// The directory, relative to the workspace; the workspace itself by default.
+    #[serde(default = "everywhere")]
+    path: String,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Entries {
+    /// The entries, by name.
+    entries: Vec<Entry>,
+    /// What was left out.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    notes: Vec<String>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Entry {
+    name: String,
+    kind: Kind,
+    /// The size of a file, in bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bytes: Option<u64>,
+}
+
+#[derive(Clone, Copy, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum Kind {
+    File,
+    Directory,
+    Symlink,
+    Other,
+}
+
+impl From<files::Kind> for Kind {
+    fn from(kind: files::Kind) -> Self {
+        match kind {
+            files::Kind::File => Self::File,
+            files::Kind::Directory => Self::Directory,
+            files::Kind::Symlink => Self::Symlink,
+            files::Kind::Other => Self::Other,
+        }
+    }
+}
+
+pub(super) fn ls(root: &Root, ls: Ls, _stop: &Stop) -> Result<Entries, ToolError> {
+    let listing = root.list(&ls.path).map_err(|error| failure(root, error))?;
+    let (all, mut room) = (listing.entries.len(), Room::new());
+    let entries: Vec<Entry> = listing
+        .entries
+        .into_iter()
+        .take(MAX_ENTRIES)
+        .take_while(|entry| room.take(entry.name.len()))
+        .map(|entry| Entry {
+            bytes: (entry.kind == files::Kind::File).then_some(entry.bytes),
+            name: entry.name,
+            kind: entry.kind.into(),
+        })
+        .collect();
+    let mut notes = Vec::new();
+    if entries.len() < all || listing.truncated {
+        let or_more = if listing.truncated { " or more" } else { "" };
+        notes.push(format!(
+            "{} of {all}{or_more} entries are shown: `filesystem.find` finds the others by name",
+            entries.len()
+        ));
+    }
+    Ok(Entries { entries, notes })
+}

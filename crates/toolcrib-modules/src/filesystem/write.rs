@@ -1,0 +1,85 @@
+//! `filesystem.write` and `filesystem.mkdir`.
+
+use std::path::Path;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use toolcrib_io::files::Root;
+use toolcrib_io::Error;
+use toolcrib_model::ToolError;
+
+use super::blocking::Stop;
+use super::failure::{failed, failure, invalid};
+use super::walk::relative;
+
+/// The largest file that one call writes, in bytes.
+pub const MAX_WRITE_BYTES: usize = 4 * 1024 * 1024;
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Write {
+    /// The file, relative to the workspace.
+    path: String,
+    /// All that is to be in the file.
+    content: String,
+    /// Whether to create the directories above it that are missing.
+    #[serde(default)]
+    create_parents: bool,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Written {
+    /// The file, relative to the workspace.
+    path: String,
+    /// How many bytes it has now.
+    bytes: usize,
+    /// Whether there was no such file before.
+    created: bool,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Mkdir {
+    /// The directory, relative to the workspace.
+    path: String,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Made {
+    /// The directory, relative to the workspace.
+    path: String,
+    /// Whether there was no such directory before.
+    created: bool,
+}
+
+pub(super) fn write(root: &Root, write: Write, _stop: &Stop) -> Result<Written, ToolError> {
+    let Write { path, content, create_parents } = write;
+    if content.len() > MAX_WRITE_BYTES {
+        let message = format!("`content` has {} bytes, at most {MAX_WRITE_BYTES} are written", content.len());
+        return Err(invalid(message).with_hint("write several smaller files"));
+    }
+    let failure = |error| failure(root, error);
+    let created = !root.exists(&path).map_err(failure)?;
+    let directory = Path::new(&path).parent().filter(|directory| !directory.as_os_str().is_empty());
+    if let Some(directory) = directory
+        && create_parents
+    {
+        root.create_dir_all(directory).map_err(failure)?;
+    }
+    match (root.write(&path, content.as_bytes()), directory) {
+        (Ok(()), _) => Ok(Written { path: relative(root, &path), bytes: content.len(), created }),
+        (Err(Error::NotFound { .. }), Some(directory)) if root.exists(directory).is_ok_and(|exists| !exists) => {
+            let message = format!("cannot write `{path}`: the directory `{}` does not exist", directory.display());
+            Err(failed(message).with_hint("set `create_parents` to true to create it"))
+        }
+        (Err(error), _) => Err(failure(error)),
+    }
+}
+
+pub(super) fn mkdir(root: &Root, mkdir: Mkdir, _stop: &Stop) -> Result<Made, ToolError> {
+    let path = mkdir.path;
+    let failure = |error| failure(root, error);
+    let created = !root.exists(&path).map_err(failure)?;
+    root.create_dir_all(&path).map_err(failure)?;
+    Ok(Made { path: relative(root, &path), created })
+}

@@ -1,0 +1,129 @@
+//! From any spelling of a name to the tool.
+
+use std::collections::BTreeSet;
+
+use toolcrib_model::{NAMESPACE_SEPARATOR, QualifiedName};
+
+use crate::{Entry, Overloads, Snapshot};
+
+/// The most names that are offered in place of one that is not there.
+pub const MAX_SUGGESTIONS: usize = 3;
+
+/// How alike two names must be, from 0 to 1, before one is offered for the other.
+const MIN_LIKENESS: f64 = 0.55;
+
+/// The longest text that is compared with names; a longer one is no name.
+const MAX_SPELLING_BYTES: usize = 1024;
+
+/// A name that does not say which tool is meant. Only tools that the caller may see are named in it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum FindError {
+    /// No tool has the name.
+    #[error("there is no tool `{spelling}`")]
+    Unknown {
+        /// The name as it was given, cut to a sane length.
+        spelling: String,
+        /// The nearest names, best first.
+        suggestions: Vec<QualifiedName>,
+    },
+    /// Several tools have it.
+    #[error("`{spelling}` may be any of several tools")]
+    Ambiguous {
+        /// The name as it was given.
+        spelling: String,
+        /// What it may mean, sorted.
+        candidates: Vec<QualifiedName>,
+    },
+    /// The tool is there, and the caller may not use it. Nothing else is said about it.
+    #[error("the tool `{spelling}` may not be used here")]
+    Hidden {
+        /// The name as it was given.
+        spelling: String,
+    },
+}
+
+impl Snapshot {
+    /// The tool of this name, in any spelling: `ns::name`, `ns.name`, `ns__name`, or the bare name where only one tool
+    /// has it. A qualified spelling wins over the others.
+    pub fn find(&self, spelling: &str, visible: impl Fn(&Entry) -> bool) -> Result<Overloads<'_>, FindError> {
+        let spelling = spelling.trim();
+        let names = self.names_of(spelling);
+        let found: Vec<_> =
+            names.iter().filter_map(|name| Some((name, self.get(name)?.visible(&visible)?))).collect();
+        match found.len() {
+            1 => Ok(found.into_iter().map(|(_, overloads)| overloads).collect::<Vec<_>>().remove(0)),
+            0 if names.is_empty() => {
+                Err(FindError::Unknown { spelling: cut(spelling), suggestions: self.suggest(spelling, visible) })
+            }
+            0 => Err(FindError::Hidden { spelling: cut(spelling) }),
+            _ => {
+                let candidates = found.into_iter().map(|(name, _)| name.clone()).collect();
+                Err(FindError::Ambiguous { spelling: cut(spelling), candidates })
+            }
+        }
+    }
+
+    /// Every existing name that can be spelled so.
+    fn names_of(&self, spelling: &str) -> BTreeSet<QualifiedName> {
+        if spelling.len() > MAX_SPELLING_BYTES {
+            return BTreeSet::new();
+        }
+        for separator in [NAMESPACE_SEPARATOR, ".", "__"] {
+            let names: BTreeSet<_> = spelling
+                .match_indices(separator)
+                .filter_map(|(at, _)| {
+                    let (namespace, rest) = spelling.split_at_checked(at)?;
+                    QualifiedName::new(namespace, rest.get(separator.len()..)?).ok()
+                })
+                .filter(|name| self.get(name).is_some())
+                .collect();
+            if !names.is_empty() {
+                return names;
+            }
+        }
+        self.get_by_name(spelling).iter().cloned().collect()
+    }
+
+    /// The nearest names that the caller may see: by edit distance, by words in common, by ending.
+    pub fn suggest(&self, spelling: &str, visible: impl Fn(&Entry) -> bool) -> Vec<QualifiedName> {
+        if spelling.len() > MAX_SPELLING_BYTES {
+            return Vec::new();
+        }
+        let given = plain(spelling);
+        let mut near: Vec<(f64, &QualifiedName)> = self
+            .tool_names()
+            .map(|name| (likeness(&given, name), name))
+            .filter(|(likeness, name)| {
+                *likeness >= MIN_LIKENESS && self.get(name).is_some_and(|tools| tools.visible(&visible).is_some())
+            })
+            .collect();
+        near.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(b.1)));
+        near.into_iter().take(MAX_SUGGESTIONS).map(|(_, name)| name.clone()).collect()
+    }
+}
+
+fn cut(spelling: &str) -> String {
+    spelling.chars().filter(|c| !c.is_control()).take(120).collect()
+}
+
+/// Lower case, with every separator as a space.
+fn plain(text: &str) -> String {
+    let spaced: String = text.chars().map(|c| if c.is_alphanumeric() { c } else { ' ' }).collect();
+    spaced.to_lowercase().split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn likeness(given: &str, name: &QualifiedName) -> f64 {
+    let bare = plain(name.name());
+    let full = plain(&name.dotted());
+    let edits = strsim::normalized_damerau_levenshtein(given, &bare)
+        .max(strsim::normalized_damerau_levenshtein(given, &full));
+    let given_words: BTreeSet<_> = given.split(' ').collect();
+    let bare_words: BTreeSet<_> = bare.split(' ').collect();
+    let common = given_words.intersection(&bare_words).count();
+    // Counts of words are small.
+    #[expect(clippy::cast_precision_loss, reason = "a name has at most a few hundred words")]
+    let words = common as f64 / given_words.len().min(bare_words.len()).max(1) as f64 * 0.8;
+    let ending = if given.ends_with(&bare) || bare.ends_with(given) { 0.75 } else { 0.0 };
+    edits.max(words).max(ending)
+}

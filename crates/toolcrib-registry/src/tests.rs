@@ -1,0 +1,155 @@
+//! What the registry promises.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use async_trait::async_trait;
+use serde_json::{Value, json};
+use toolcrib_model::{QualifiedName, Tool};
+use toolcrib_port::{Loaded, RejectKind, ToolLoader};
+
+use crate::{Entry, FindError, Snapshot, ToolRegistry};
+
+fn tool(namespace: &str, name: &str) -> Tool {
+    Tool::new(QualifiedName::new(namespace, name).unwrap())
+}
+
+fn with_properties(namespace: &str, name: &str, properties: Value) -> Tool {
+    let required: Vec<_> = properties.as_object().unwrap().keys().cloned().collect();
+    tool(namespace, name).with_parameters(json!({"type": "object", "properties": properties, "required": required}))
+}
+
+fn snapshot(tools: Vec<Tool>) -> Arc<Snapshot> {
+    ToolRegistry::from_tools("test", tools).unwrap().snapshot()
+}
+
+fn all(_: &Entry) -> bool {
+    true
+}
+
+#[test]
+fn a_twin_is_refused_and_both_origins_are_named() {
+    let twins = |name: &str| Loaded { tools: vec![tool("a", name)], rejected: vec![] };
+    let snapshot = Snapshot::build(1, vec![("one.yaml".into(), twins("b")), ("two.yaml".into(), twins("b"))]);
+    assert_eq!(snapshot.iter().len(), 1);
+    let reject = &snapshot.rejected()[0];
+    assert_eq!(reject.kind, RejectKind::Duplicate);
+    assert_eq!(
+        reject.reason,
+        "duplicate tool: a::b with identical input schema registered twice, by one.yaml and by two.yaml; \
+         remove one, or give one of the sources a namespace of its own"
+    );
+    assert!(ToolRegistry::from_tools("test", [tool("a", "b"), tool("a", "b")]).is_err());
+}
+
+#[test]
+fn a_broken_schema_rejects_its_tool_and_no_other() {
+    let broken = tool("a", "broken").with_parameters(json!({"type": "strng"}));
+    let external = tool("a", "external").with_parameters(json!({"$ref": "https://example.com/x.json"}));
+    let loaded = Loaded { tools: vec![tool("a", "one"), broken, external, tool("a", "two")], rejected: vec![] };
+    let snapshot = Snapshot::build(1, vec![("s".into(), loaded)]);
+    assert_eq!(snapshot.tool_names().map(QualifiedName::name).collect::<Vec<_>>(), ["one", "two"]);
+    let kinds: Vec<_> = snapshot.rejected().iter().map(|reject| reject.kind).collect();
+    assert_eq!(kinds, [RejectKind::InvalidSchema, RejectKind::ExternalRef]);
+}
+
+#[test]
+fn every_spelling_finds_the_tool() {
+    let snapshot = snapshot(vec![tool("math.basic", "add_up"), tool("files", "read"), tool("notes", "read")]);
+    let find = |spelling: &str| {
+        snapshot.find(spelling, all).map(|overloads| overloads.first().unwrap().tool.name.to_string())
+    };
+    for spelling in ["math.basic::add_up", "math.basic.add_up", "math.basic__add_up", "add_up", " add_up "] {
+        assert_eq!(find(spelling).unwrap(), "math.basic::add_up", "{spelling}");
+    }
+    let FindError::Ambiguous { candidates, .. } = find("read").unwrap_err() else { panic!() };
+    assert_eq!(candidates.iter().map(QualifiedName::dotted).collect::<Vec<_>>(), ["files.read", "notes.read"]);
+}
+
+#[test]
+fn an_unknown_name_suggests_the_nearest_that_may_be_seen() {
+    let snapshot = snapshot(vec![tool("files", "read_file"), tool("files", "write_file"), tool("secret", "read_file2")]);
+    let visible = |entry: &Entry| entry.tool.name.namespace() != "secret";
+    let FindError::Unknown { suggestions, .. } = snapshot.find("files.raed_file", visible).unwrap_err() else {
+        panic!()
+    };
+    assert_eq!(suggestions.first().map(QualifiedName::dotted).as_deref(), Some("files.read_file"));
+    assert!(suggestions.iter().all(|name| name.namespace() != "secret"), "{suggestions:?}");
+    assert!(matches!(snapshot.find("secret.read_file2", visible), Err(FindError::Hidden { .. })));
+    assert!(matches!(
+        snapshot.find("zzzzzz", visible),
+        Err(FindError::Unknown { suggestions, .. }) if suggestions.is_empty()
+    ));
+}
+
+#[test]
+fn a_hidden_namesake_does_not_make_a_name_ambiguous() {
+    let snapshot = snapshot(vec![tool("files", "read"), tool("notes", "read")]);
+    let found = snapshot.find("read", |entry| entry.tool.name.namespace() == "notes").unwrap();
+    assert_eq!(found.first().unwrap().tool.name.to_string(), "notes::read");
+}
+
+#[test]
+fn an_overload_is_chosen_by_schema_then_by_names_then_by_order() {
+    let snapshot = snapshot(vec![
+        with_properties("a", "get", json!({"id": {"type": "integer"}})),
+        with_properties("a", "get", json!({"id": {"type": "string"}, "version": {"type": "integer"}})),
+        with_properties("a", "get", json!({"name": {"type": "string"}})),
+    ]);
+    let overloads = snapshot.find("a.get", all).unwrap();
+    let chosen = |arguments: Value| {
+        let entry = overloads.choose(arguments.as_object().unwrap()).unwrap();
+        overloads.iter().position(|other| Arc::ptr_eq(other, entry)).unwrap()
+    };
+    assert_eq!(chosen(json!({"id": 1})), 0);
+    assert_eq!(chosen(json!({"id": "x", "version": 1})), 1);
+    assert_eq!(chosen(json!({"name": "x"})), 2);
+    assert_eq!(chosen(json!({"version": "wrong", "id": 1.5})), 1, "no schema fits: the most names in common");
+    assert_eq!(chosen(json!({})), 0, "nothing tells them apart: the first");
+}
+
+struct Fragile {
+    broken: AtomicBool,
+}
+
+#[async_trait]
+impl ToolLoader for Fragile {
+    fn source(&self) -> &'static str {
+        "fragile"
+    }
+
+    async fn load(&self) -> Loaded {
+        assert!(!self.broken.load(Ordering::SeqCst), "the loader breaks");
+        Loaded { tools: vec![tool("fragile", "one")], rejected: vec![] }
+    }
+}
+
+struct Silent;
+
+#[async_trait]
+impl ToolLoader for Silent {
+    fn source(&self) -> &'static str {
+        "silent"
+    }
+
+    async fn load(&self) -> Loaded {
+        std::future::pending().await
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_source_that_panics_or_hangs_hides_no_other() {
+    let fragile = Arc::new(Fragile { broken: AtomicBool::new(true) });
+    let loaders: [Arc<dyn ToolLoader>; 3] =
+        [fragile.clone(), Arc::new(Silent), Arc::new(Fragile { broken: AtomicBool::new(false) })];
+    let registry = ToolRegistry::from_loaders(loaders).await;
+    let snapshot = registry.snapshot();
+    assert_eq!(snapshot.iter().len(), 1);
+    let sources: Vec<_> = snapshot.rejected().iter().map(|reject| reject.source.as_str()).collect();
+    assert_eq!(sources, ["fragile", "silent"]);
+
+    let before = registry.snapshot();
+    fragile.broken.store(false, Ordering::SeqCst);
+    registry.refresh().await;
+    assert_eq!(before.generation() + 1, registry.snapshot().generation());
+}

@@ -1,0 +1,153 @@
+//! What is found, in what order, and what is said of it.
+
+use serde_json::json;
+
+use super::{found, index, name, search, tool, workshop};
+use crate::{Field, Reason, SearchOptions};
+
+#[test]
+fn every_text_of_a_tool_is_searched() {
+    let everything = tool("kitchen_garden::quince", "apricot")
+        .with_metadata("title", "banana")
+        .with_metadata("tags", json!(["cherry"]))
+        .with_metadata("aliases", json!(["датель"]))
+        .with_metadata("side_effects", json!(["elderberry"]))
+        .with_parameters(json!({"type": "object", "properties": {
+            "fig_size": {"description": "grape", "enum": ["hazelnut", "ilama"]},
+            "jujube": {"type": "object", "properties": {"kiwi": {"description": "lemon",
+                "properties": {"toodeep": {"type": "string"}}}}},
+            "rows": {"type": "array", "items": {"properties": {"mango": {}}}},
+            "choice": {"anyOf": [{"properties": {"nectarine": {}}}]},
+            "linked": {"$ref": "#/$defs/olive"},
+        }, "$defs": {"olive": {"description": "papaya", "properties": {"raisin": {}}}}}))
+        .with_output_parameters(json!({"properties": {"strawberry": {"description": "tangerine"}}}));
+    let index = index(&[everything, tool("a::b", "c"), tool("d::e", "f")]);
+    for (word, field) in [
+        ("quince", Field::Name),
+        ("garden", Field::Category),
+        ("apricot", Field::Description),
+        ("banana", Field::Keywords),
+        ("cherry", Field::Keywords),
+        ("датель", Field::Keywords),
+        ("elderberry", Field::Results),
+        ("fig", Field::Parameters),
+        ("figsize", Field::Parameters),
+        ("grapes", Field::Parameters),
+        ("ilama", Field::Parameters),
+        ("kiwi", Field::Parameters),
+        ("lemon", Field::Parameters),
+        ("mango", Field::Parameters),
+        ("nectarine", Field::Parameters),
+        ("papaya", Field::Parameters),
+        ("raisin", Field::Parameters),
+        ("strawberry", Field::Results),
+        ("tangerine", Field::Results),
+    ] {
+        let outcome = index.search(word, &SearchOptions::default());
+        assert_eq!(found(&outcome), ["kitchen_garden::quince"], "{word}");
+        assert_eq!(outcome.hits[0].explain.fields, [field], "{word}");
+    }
+    assert!(search(&index, "toodeep").is_empty());
+}
+
+#[test]
+fn a_part_or_a_slip_of_a_name_word_is_understood() {
+    let index = workshop();
+    for query in ["zepp", "zeppelins", "zepelin", "zeppelni", "zappelin"] {
+        assert_eq!(search(&index, query), ["zeppelin::zeppelin"], "{query}");
+    }
+    assert!(search(&index, "zx").is_empty());
+    assert!(search(&index, "zipfelin").is_empty());
+}
+
+#[test]
+fn synonyms_are_found_and_weigh_less_than_the_word() {
+    assert_eq!(search(&workshop(), "erase"), ["files::remove_file"]);
+    assert_eq!(search(&workshop(), "supprimer"), ["files::remove_file"]);
+    let index = index(&[
+        tool("a::x", "remove a thing"),
+        tool("b::y", "delete a thing"),
+        tool("c::z", "erase a thing"),
+    ]);
+    assert_eq!(search(&index, "delete the item"), ["b::y", "a::x", "c::z"]);
+}
+
+#[test]
+fn queries_in_other_languages_find_aliases() {
+    assert_eq!(search(&workshop(), "je veux lire un fichier")[0], "files::read");
+    assert_eq!(search(&workshop(), "请帮我读取一个文件")[0], "files::read");
+}
+
+#[test]
+fn ties_are_broken_by_name_and_the_order_of_tools_does_not_matter() {
+    let mut tools: Vec<_> = ["n::d", "n::a", "m::z", "n::c"].map(|name| tool(name, "paints a wall")).into();
+    let expected = ["m::z", "n::a", "n::c", "n::d"];
+    assert_eq!(search(&index(&tools), "paint walls"), expected);
+    tools.reverse();
+    assert_eq!(search(&index(&tools), "paint walls"), expected);
+}
+
+#[test]
+fn overloads_are_one_entry_with_the_text_of_all() {
+    let other = tool("mail::send", "Sends a parcel.").with_parameters(json!({"properties": {"weight": {}}}));
+    let index = index(&[tool("mail::send", "Sends a letter."), other]);
+    assert_eq!(index.len(), 1);
+    assert_eq!(search(&index, "letter"), ["mail::send"]);
+    assert_eq!(search(&index, "weight of a parcel"), ["mail::send"]);
+}
+
+#[test]
+fn what_is_hidden_appears_nowhere() {
+    let index = workshop();
+    let options = SearchOptions { limit: 20, filter: Some(&|name| name.namespace() != "files") };
+    for query in ["files.read", "read a file", "files raed", "filess", "remove_file", "qqqqfiles"] {
+        let outcome = index.search(query, &options);
+        let hidden = outcome
+            .hits
+            .iter()
+            .map(|hit| &hit.name)
+            .chain(&outcome.nearest)
+            .any(|n| n.namespace() == "files");
+        assert!(!hidden, "{query}: {outcome:?}");
+    }
+    let nothing = SearchOptions { limit: 20, filter: Some(&|_| false) };
+    let outcome = index.search("files.read", &nothing);
+    assert_eq!(
+        (outcome.hits.len(), outcome.no_match, outcome.nearest.len()),
+        (0, Some(Reason::NothingSimilar), 0)
+    );
+}
+
+#[test]
+fn nothing_found_has_a_reason_and_the_nearest_names() {
+    let index = workshop();
+    for query in ["", "  \n", "?!…"] {
+        let outcome = index.search(query, &SearchOptions::default());
+        assert_eq!((outcome.no_match, outcome.nearest.len()), (Some(Reason::EmptyQuery), 0), "{query:?}");
+    }
+    let outcome = index.search("wethr", &SearchOptions::default());
+    assert_eq!(outcome.no_match, Some(Reason::NothingSimilar));
+    assert_eq!(outcome.nearest[0], name("weather_api::getWeather"));
+    assert!(outcome.nearest.len() <= 3);
+    assert_eq!(
+        index.search("please help me", &SearchOptions::default()).no_match,
+        Some(Reason::NothingSimilar)
+    );
+}
+
+#[test]
+fn an_outcome_says_why() {
+    let outcome = workshop().search("Warnings of heavy storms", &SearchOptions::default());
+    let mut value = serde_json::to_value(&outcome).unwrap();
+    let hit = value["hits"][0].as_object_mut().unwrap();
+    let score = hit.remove("score").unwrap();
+    assert_eq!(hit["explain"]["keyword"].take(), score);
+    assert_eq!(
+        value,
+        json!({
+            "hits": [{"name": "weather_api::getWeatherAlerts", "explain":
+                {"exact": false, "keyword": null, "terms": ["warnings", "storms"], "fields": ["description"]}}],
+            "no_match": null, "nearest": [],
+        })
+    );
+}
