@@ -1,3 +1,51 @@
-//! The toolcrib command.
+//! The `toolcrib` command.
+//!
+//! Each command is a file under `commands`; `arguments` says what may be written, `exit` what the exit codes mean. With
+//! `--json` a command prints one JSON document on standard output and nothing else there; everything for people goes
+//! to standard error when it is not the result itself.
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "printing is what a command line is for")]
 
-fn main() {}
+mod arguments;
+mod exit;
+
+mod commands;
+
+mod approver;
+mod interrupt;
+mod observer;
+mod output;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+use tracing_subscriber::EnvFilter;
+
+use crate::arguments::Arguments;
+use crate::exit::Exit;
+
+/// The variable that sets what is logged, as `toolcrib=debug`.
+const LOG_VARIABLE: &str = "TOOLCRIB_LOG";
+
+fn main() -> ExitCode {
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => {
+            // A reader that hung up wants no usage either.
+            let _ = error.print();
+            return if error.use_stderr() { Exit::BadInput } else { Exit::Ok }.into();
+        }
+    };
+    let filter = EnvFilter::try_from_env(LOG_VARIABLE).unwrap_or_else(|_| EnvFilter::new("off"));
+    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
+    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            eprintln!("error: cannot start: {error}");
+            return Exit::Failed.into();
+        }
+    };
+    let code = runtime.block_on(commands::run(arguments));
+    // Threads that wait for standard input cannot be ended; the process does not wait for them.
+    runtime.shutdown_background();
+    code
+}

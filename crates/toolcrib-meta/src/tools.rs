@@ -155,7 +155,8 @@ fn for_model(found: &crate::Found) -> Value {
     json!({"outcome": found.outcome, "results": rows})
 }
 
-/// Gives the call inside to the entrance. The result is that of the call inside, and so is its name.
+/// Gives the call inside to the entrance. The result is that of the call inside, and so is its name; its metadata says
+/// under `forwarded` what it was called with, since the caller knows the outer arguments only.
 async fn execute(call: Call, context: CallContext) -> ToolResult {
     let arguments: ExecuteTool = match serde_json::from_value(Value::Object(call.arguments.clone())) {
         Ok(arguments) => arguments,
@@ -164,5 +165,9 @@ async fn execute(call: Call, context: CallContext) -> ToolResult {
     let Some(caller) = context.caller.clone() else {
         return call.error(ErrorKind::Internal, "there is no entrance to call tools through");
     };
-    caller.call(ToolCall::new(arguments.name, arguments.params), &context).await
+    let inner = ToolCall::new(arguments.name, arguments.params.clone());
+    let mut result = caller.call(inner, &context).await;
+    // Of calls inside calls, the innermost is the one that ran.
+    result.metadata.entry("forwarded").or_insert_with(|| json!({"arguments": arguments.params}));
+    result
 }

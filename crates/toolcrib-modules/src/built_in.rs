@@ -20,7 +20,7 @@ type BuiltIn = (&'static str, fn(&ModuleContext) -> Result<Module, Error>);
 
 const BUILT_IN: &[BuiltIn] = &[
     (hello::ID, |_| Ok(hello::module())),
-    (filesystem::ID, |context| Ok(filesystem::module(workspace(filesystem::ID, context)?))),
+    (filesystem::ID, |context| Ok(filesystem::module(&workspace(filesystem::ID, context)?))),
 ];
 
 static NAMES: LazyLock<Vec<&'static str>> = LazyLock::new(|| BUILT_IN.iter().map(|(id, _)| *id).collect());

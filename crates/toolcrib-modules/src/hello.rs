@@ -42,25 +42,37 @@ struct Status {
 pub fn module() -> Module {
     Module::new(ID, "Greets people; a first module to try calls with.")
         .with_tool(
-            FunctionTool::new("say_hello", "Greets one person by name.", |say: SayHello, _: CallContext| async move {
-                Ok(greeting(&say.name))
-            })
+            FunctionTool::new(
+                "say_hello",
+                "Greets one person by name.",
+                |say: SayHello, _: CallContext| async move { Ok(greeting(&say.name)) },
+            )
             .with_risk(Risk::Low)
             .with_output::<String>()
             .with_aliases(["greet", "greeting", "bonjour", "dire bonjour", "saluer"]),
         )
         .with_tool(
-            FunctionTool::new("greet_many", "Greets several people at once.", |greet: GreetMany, _: CallContext| async move {
-                greet_many(&greet.names)
-            })
+            FunctionTool::new(
+                "greet_many",
+                "Greets several people at once.",
+                |greet: GreetMany, _: CallContext| async move { greet_many(&greet.names) },
+            )
             .with_risk(Risk::Low)
             .with_output::<Vec<String>>()
-            .with_aliases(["greet everyone", "saluer plusieurs personnes", "dire bonjour à tous"]),
+            .with_aliases([
+                "greet everyone",
+                "saluer plusieurs personnes",
+                "dire bonjour à tous",
+            ]),
         )
         .with_tool(
-            FunctionTool::new("status", "Says whether the module works.", |_: NoArguments, _: CallContext| async move {
-                Ok::<_, ToolError>(Status { status: "ok", version: env!("CARGO_PKG_VERSION") })
-            })
+            FunctionTool::new(
+                "status",
+                "Says whether the module works.",
+                |_: NoArguments, _: CallContext| async move {
+                    Ok::<_, ToolError>(Status { status: "ok", version: env!("CARGO_PKG_VERSION") })
+                },
+            )
             .with_risk(Risk::Low)
             .with_output::<Status>()
             .with_aliases(["health", "état", "statut", "vérifier l'état"]),
@@ -73,7 +85,8 @@ fn greeting(name: &str) -> String {
 
 fn greet_many(names: &[String]) -> Result<Vec<String>, ToolError> {
     if names.len() > MAX_NAMES {
-        let message = format!("`names` has {} entries, at most {MAX_NAMES} are greeted in one call", names.len());
+        let message =
+            format!("`names` has {} entries, at most {MAX_NAMES} are greeted in one call", names.len());
         return Err(ToolError::new(ErrorKind::InvalidArgs, message).with_hint("make several calls"));
     }
     Ok(names.iter().map(|name| greeting(name)).collect())

@@ -1,1 +1,50 @@
-//! From app.yaml to a running app.
+//! From `app.yaml` to a running app.
+//!
+//! An [`App`] is an app file that has been read and checked: nothing is loaded or started yet. [`Runtime::start`] wires
+//! it up: sources into a registry, rules into a policy, engines into the one entrance. An [`AgentSetup`] is what one of
+//! its agents is shown. [`Runtime::close`] ends everything that it started.
+//!
+//! ```
+//! use std::sync::Arc;
+//! use toolcrib_exec::DenyAll;
+//! use toolcrib_model::ToolCall;
+//! use toolcrib_port::CallContext;
+//! use toolcrib_runtime::{App, Runtime};
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let text = "modules: {hello: {}}\ntools: {capabilities: {default_policy: grant}}\n";
+//! let app = App::from_text("app.yaml", text)?;
+//! let runtime = Runtime::start(app, Arc::new(DenyAll)).await?;
+//! let result = runtime.executor().call(ToolCall::new("hello.status", Default::default()), &CallContext::new("s")).await;
+//! assert!(result.is_ok());
+//! runtime.close().await;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! It is wiring: what is decided, is decided by the crates below.
+
+mod app;
+mod settings;
+
+mod check;
+mod sources;
+mod variables;
+
+mod agents;
+mod runtime;
+
+mod error;
+
+#[cfg(test)]
+mod tests;
+
+pub use agents::{AgentSetup, ChosenModel};
+pub use app::App;
+pub use error::Error;
+pub use runtime::Runtime;
+pub use settings::{
+    AgentConfig, AppConfig, AppSection, BrainConfig, ExecutionSection, ModuleConfig, RuntimeSection, ToolsSection,
+};
+pub use sources::{LOADERS, Source, SourceRequest};

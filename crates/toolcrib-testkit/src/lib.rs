@@ -1,1 +1,40 @@
-//! Peers for tests: a scripted model server, hostile servers, real child processes.
+//! Peers for tests: what Toolcrib talks to, on real sockets and in real processes.
+//!
+//! [`ModelServer`] speaks the wire format of `OpenAI` Chat Completions. It answers with the [`Turn`]s of a script,
+//! streamed or whole as each request asks, records each [`ModelRequest`] byte for byte, and refuses what the real API
+//! refuses. [`PetStore`] is a small HTTP service with an `OpenAPI` document that fits it. [`processes_of`] and
+//! [`descendants`] list processes, so that a test can assert that none is left, and [`wait_until`] looks for what
+//! nobody announces.
+//!
+//! ```
+//! use serde_json::json;
+//! use toolcrib_testkit::{ModelServer, Turn};
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> anyhow::Result<()> {
+//! let call = Turn::call("hello__say_hello", &json!({"name": "Ada"}));
+//! let server = ModelServer::start([call, Turn::text("Ada was greeted.")]).await?;
+//! assert!(server.base_url().ends_with("/v1"));
+//! assert!(server.requests().is_empty(), "nobody has asked yet");
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! It is for tests only: nothing that ships depends on it. Processes are looked at through `/proc`, which is there on
+//! Linux.
+
+mod host;
+
+mod model;
+mod petstore;
+
+mod process;
+mod wait;
+
+#[cfg(test)]
+mod tests;
+
+pub use model::{ModelRequest, ModelServer, Turn};
+pub use petstore::PetStore;
+pub use process::{Process, descendants, processes_of};
+pub use wait::wait_until;

@@ -260,9 +260,11 @@ impl<'a> RunState<'a> {
     fn record(&mut self, call: &Pending, result: &ToolResult, elapsed: Duration) {
         self.calls.push(CallRecord {
             name: result.name.clone(),
-            arguments: match &call.arguments {
-                Ok(arguments) => Value::Object(arguments.clone()),
-                Err(_) => Value::String(call.raw.clone()),
+            // A tool that forwards a call says what the tool inside was called with.
+            arguments: match (result.metadata.get("forwarded"), &call.arguments) {
+                (Some(forwarded), Ok(_)) => forwarded.get("arguments").cloned().unwrap_or_default(),
+                (None, Ok(arguments)) => Value::Object(arguments.clone()),
+                (_, Err(_)) => Value::String(call.raw.clone()),
             },
             ok: result.is_ok(),
             elapsed,

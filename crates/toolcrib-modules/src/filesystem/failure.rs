@@ -21,16 +21,18 @@ pub(super) fn failure(root: &Root, error: Error) -> ToolError {
             failed(format!("`{path}` does not exist")).with_hint(hint)
         }
         Error::OutsideRoot { path, reason } => {
-            failed(format!("`{path}` is outside of the workspace: {reason}")).with_hint("give a path relative to the workspace")
+            failed(format!("`{path}` is outside of the workspace: {reason}"))
+                .with_hint("give a path relative to the workspace")
         }
         Error::WrongKind { path, expected: "file" } => {
             failed(format!("`{path}` is not a file")).with_hint("`filesystem.ls` lists a directory")
         }
         Error::WrongKind { path, expected } => failed(format!("`{path}` is not a {expected}"))
             .with_hint("`filesystem.ls` with the path of the directory above it tells what it is"),
-        Error::FileFailed { ref source, .. } if source.kind() == IoKind::PermissionDenied => {
-            failed(error.to_string()).with_hint("its permissions do not allow that: use another path, or ask the user to change them")
-        }
+        Error::FileFailed { ref source, .. } if source.kind() == IoKind::PermissionDenied => failed(
+            error.to_string(),
+        )
+        .with_hint("its permissions do not allow that: use another path, or ask the user to change them"),
         Error::FileFailed { ref path, ref source, .. } if source.kind() == IoKind::AlreadyExists => {
             failed(format!("there is already something else at `{path}`")).with_hint("use another path")
         }

@@ -32,10 +32,10 @@ pub(super) struct Paths {
     notes: Vec<String>,
 }
 
-pub(super) fn find(root: &Root, find: Find, stop: &Stop) -> Result<Paths, ToolError> {
+pub(super) fn find(root: &Root, find: &Find, stop: &Stop) -> Result<Paths, ToolError> {
     let glob = Glob::new("pattern", &find.pattern)?;
     let mut walk = Walk::new(root, &find.path, stop)?;
-    let (mut paths, mut room, mut is_full) = (Vec::new(), Room::new(), false);
+    let (mut paths, mut left, mut is_full) = (Vec::new(), Room::new(), false);
     while let Some(found) = walk.next()? {
         if !glob.fits(&found.below) {
             continue;
@@ -44,7 +44,7 @@ pub(super) fn find(root: &Root, find: Find, stop: &Stop) -> Result<Paths, ToolEr
         if found.kind == Kind::Directory {
             path.push('/');
         }
-        if !room.take(path.len()) {
+        if !left.take(path.len()) {
             is_full = true;
             break;
         }

@@ -15,7 +15,8 @@ const MAX_COMPILED_BYTES: usize = 2 * 1024 * 1024;
 /// Compiles a regular expression to look for in text.
 pub(super) fn compile_regex(pattern: &str, ignore_case: bool) -> Result<Regex, ToolError> {
     check_length("pattern", pattern)?;
-    let compiled = RegexBuilder::new(pattern).case_insensitive(ignore_case).size_limit(MAX_COMPILED_BYTES).build();
+    let compiled =
+        RegexBuilder::new(pattern).case_insensitive(ignore_case).size_limit(MAX_COMPILED_BYTES).build();
     compiled.map_err(|error| {
         invalid(format!("`pattern` is not a regular expression: {error}"))
             .with_hint("the syntax is that of Rust's regex, without look-around and back-references; `\\` before a special character takes it literally")
@@ -38,7 +39,10 @@ impl Glob {
                 .with_hint("as in `*.md`, `docs/**/*.md`, `{a,b}.txt`, `[0-9]*.log`")
         };
         let relative = glob.strip_prefix("./").unwrap_or(glob);
-        let parsed = GlobBuilder::new(relative).literal_separator(true).build().map_err(|error| wrong(error.kind()))?;
+        let parsed = GlobBuilder::new(relative)
+            .literal_separator(true)
+            .build()
+            .map_err(|error| wrong(error.kind()))?;
         // Its own matcher panics where the compiled form gets too large.
         let matcher = RegexBuilder::new(parsed.regex())
             .dot_matches_new_line(true)
@@ -57,7 +61,8 @@ impl Glob {
 
 fn check_length(argument: &str, pattern: &str) -> Result<(), ToolError> {
     if pattern.len() > MAX_PATTERN_BYTES {
-        let message = format!("`{argument}` has {} bytes, at most {MAX_PATTERN_BYTES} are taken", pattern.len());
+        let message =
+            format!("`{argument}` has {} bytes, at most {MAX_PATTERN_BYTES} are taken", pattern.len());
         return Err(invalid(message).with_hint("look for a shorter piece of it"));
     }
     Ok(())

@@ -59,14 +59,14 @@ impl From<files::Kind> for Kind {
     }
 }
 
-pub(super) fn ls(root: &Root, ls: Ls, _stop: &Stop) -> Result<Entries, ToolError> {
+pub(super) fn ls(root: &Root, ls: &Ls, _stop: &Stop) -> Result<Entries, ToolError> {
     let listing = root.list(&ls.path).map_err(|error| failure(root, error))?;
-    let (all, mut room) = (listing.entries.len(), Room::new());
+    let (all, mut left) = (listing.entries.len(), Room::new());
     let entries: Vec<Entry> = listing
         .entries
         .into_iter()
         .take(MAX_ENTRIES)
-        .take_while(|entry| room.take(entry.name.len()))
+        .take_while(|entry| left.take(entry.name.len()))
         .map(|entry| Entry {
             bytes: (entry.kind == files::Kind::File).then_some(entry.bytes),
             name: entry.name,

@@ -41,10 +41,10 @@ pub use write::MAX_WRITE_BYTES;
 pub const ID: &str = "filesystem";
 
 /// The module `filesystem` over a directory: `read`, `ls`, `find`, `grep`, `write`, `mkdir`.
-pub fn module(root: Root) -> Module {
+pub fn module(root: &Root) -> Module {
     Module::new(ID, "Reads, lists, finds, searches and writes the files of the workspace.")
         .with_tool(
-            tool(&root, "read", "Reads a text file, or some lines of it.", read::read)
+            tool(root, "read", "Reads a text file, or some lines of it.", read::read)
                 .with_output::<String>()
                 .with_risk(Risk::Low)
                 .with_aliases([
@@ -59,7 +59,7 @@ pub fn module(root: Root) -> Module {
                 ]),
         )
         .with_tool(
-            tool(&root, "ls", "Lists the entries of a directory with their kind and size.", ls::ls)
+            tool(root, "ls", "Lists the entries of a directory with their kind and size.", ls::ls)
                 .with_output::<ls::Entries>()
                 .with_risk(Risk::Low)
                 .with_aliases([
@@ -72,7 +72,7 @@ pub fn module(root: Root) -> Module {
                 ]),
         )
         .with_tool(
-            tool(&root, "find", "Finds files and directories by name, below a directory.", find::find)
+            tool(root, "find", "Finds files and directories by name, below a directory.", find::find)
                 .with_output::<find::Paths>()
                 .with_risk(Risk::Low)
                 .with_aliases([
@@ -85,7 +85,7 @@ pub fn module(root: Root) -> Module {
                 ]),
         )
         .with_tool(
-            tool(&root, "grep", "Searches the text of files for a regular expression.", grep::grep)
+            tool(root, "grep", "Searches the text of files for a regular expression.", grep::grep)
                 .with_output::<grep::Matches>()
                 .with_risk(Risk::Low)
                 .with_aliases([
@@ -98,10 +98,13 @@ pub fn module(root: Root) -> Module {
                 ]),
         )
         .with_tool(
-            tool(&root, "write", "Writes a text file: makes it, or replaces all that is in it.", write::write)
+            tool(root, "write", "Writes a text file: makes it, or replaces all that is in it.", write::write)
                 .with_output::<write::Written>()
                 .with_risk(Risk::Medium)
-                .with_side_effects(["creates the file or replaces its content", "creates missing directories when asked to"])
+                .with_side_effects([
+                    "creates the file or replaces its content",
+                    "creates missing directories when asked to",
+                ])
                 .with_metadata("idempotent", true)
                 .with_aliases([
                     "write file",
@@ -113,7 +116,7 @@ pub fn module(root: Root) -> Module {
                 ]),
         )
         .with_tool(
-            tool(&root, "mkdir", "Creates a directory, and those above it that are missing.", write::mkdir)
+            tool(root, "mkdir", "Creates a directory, and those above it that are missing.", write::mkdir)
                 .with_output::<write::Made>()
                 .with_risk(Risk::Medium)
                 .with_side_effects(["creates directories"])
@@ -134,7 +137,7 @@ fn tool<A, T>(
     root: &Root,
     name: &str,
     description: &str,
-    work: fn(&Root, A, &Stop) -> Result<T, ToolError>,
+    work: fn(&Root, &A, &Stop) -> Result<T, ToolError>,
 ) -> FunctionTool
 where
     A: DeserializeOwned + JsonSchema + Send + 'static,
@@ -143,7 +146,7 @@ where
     let root = root.clone();
     FunctionTool::new(name, description, move |arguments: A, context: CallContext| {
         let root = root.clone();
-        async move { blocking(&context, move |stop| work(&root, arguments, stop)).await }
+        async move { blocking(&context, move |stop| work(&root, &arguments, stop)).await }
     })
 }
 

@@ -45,7 +45,7 @@ fn default_lines() -> NonZeroU64 {
     NonZeroU64::MIN.saturating_add(DEFAULT_LINES - 1)
 }
 
-pub(super) fn read(root: &Root, read: Read, stop: &Stop) -> Result<String, ToolError> {
+pub(super) fn read(root: &Root, read: &Read, stop: &Stop) -> Result<String, ToolError> {
     let path = &read.path;
     let mut window = Window::new(read.offset.get(), read.limit.get());
     let mut scanned = 0;
@@ -53,7 +53,8 @@ pub(super) fn read(root: &Root, read: Read, stop: &Stop) -> Result<String, ToolE
         stop.check()?;
         let slice = root.read(path, scanned, CHUNK_BYTES).map_err(|error| failure(root, error))?;
         if scanned == 0 && is_binary(&slice.bytes) {
-            let message = format!("`{path}` is a binary file of {} bytes: it has a NUL byte in it", slice.file_bytes);
+            let message =
+                format!("`{path}` is a binary file of {} bytes: it has a NUL byte in it", slice.file_bytes);
             return Err(failed(message).with_hint("`filesystem.read` reads text only"));
         }
         window.feed(&slice.bytes);
@@ -101,7 +102,7 @@ fn with_notes(bytes: Vec<u8>, end: Option<End>, first: u64) -> String {
         if !text.ends_with('\n') {
             text.push('\n');
         }
-        text.push_str(&format!("[{}]", notes.join("; ")));
+        text.extend(["[", &notes.join("; "), "]"]);
     }
     text
 }

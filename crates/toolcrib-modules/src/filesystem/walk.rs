@@ -91,7 +91,8 @@ impl<'a> Walk<'a> {
         match self.root.list(&directory.path) {
             Ok(listing) => {
                 self.truncated |= listing.truncated;
-                self.levels.push(Level { below: directory.below.clone(), entries: listing.entries.into_iter() });
+                self.levels
+                    .push(Level { below: directory.below.clone(), entries: listing.entries.into_iter() });
             }
             Err(_) => self.unreadable += 1,
         }
@@ -101,10 +102,13 @@ impl<'a> Walk<'a> {
     pub(super) fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
         if self.truncated {
-            notes.push("there are more entries than one call looks at: start at a directory further down".into());
+            notes.push(
+                "there are more entries than one call looks at: start at a directory further down".into(),
+            );
         }
         if self.unreadable > 0 {
-            notes.push(format!("{} skipped: not readable", were(self.unreadable, "directory", "directories")));
+            notes
+                .push(format!("{} skipped: not readable", were(self.unreadable, "directory", "directories")));
         }
         notes
     }

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use toolcrib_io::files::Root;
 use toolcrib_io::Error;
+use toolcrib_io::files::Root;
 use toolcrib_model::ToolError;
 
 use super::blocking::Stop;
@@ -52,34 +52,37 @@ pub(super) struct Made {
     created: bool,
 }
 
-pub(super) fn write(root: &Root, write: Write, _stop: &Stop) -> Result<Written, ToolError> {
+pub(super) fn write(root: &Root, write: &Write, _stop: &Stop) -> Result<Written, ToolError> {
     let Write { path, content, create_parents } = write;
     if content.len() > MAX_WRITE_BYTES {
         let message = format!("`content` has {} bytes, at most {MAX_WRITE_BYTES} are written", content.len());
         return Err(invalid(message).with_hint("write several smaller files"));
     }
     let failure = |error| failure(root, error);
-    let created = !root.exists(&path).map_err(failure)?;
-    let directory = Path::new(&path).parent().filter(|directory| !directory.as_os_str().is_empty());
+    let created = !root.exists(path).map_err(failure)?;
+    let directory = Path::new(path).parent().filter(|directory| !directory.as_os_str().is_empty());
     if let Some(directory) = directory
-        && create_parents
+        && *create_parents
     {
         root.create_dir_all(directory).map_err(failure)?;
     }
-    match (root.write(&path, content.as_bytes()), directory) {
-        (Ok(()), _) => Ok(Written { path: relative(root, &path), bytes: content.len(), created }),
-        (Err(Error::NotFound { .. }), Some(directory)) if root.exists(directory).is_ok_and(|exists| !exists) => {
-            let message = format!("cannot write `{path}`: the directory `{}` does not exist", directory.display());
+    match (root.write(path, content.as_bytes()), directory) {
+        (Ok(()), _) => Ok(Written { path: relative(root, path), bytes: content.len(), created }),
+        (Err(Error::NotFound { .. }), Some(directory))
+            if root.exists(directory).is_ok_and(|exists| !exists) =>
+        {
+            let message =
+                format!("cannot write `{path}`: the directory `{}` does not exist", directory.display());
             Err(failed(message).with_hint("set `create_parents` to true to create it"))
         }
         (Err(error), _) => Err(failure(error)),
     }
 }
 
-pub(super) fn mkdir(root: &Root, mkdir: Mkdir, _stop: &Stop) -> Result<Made, ToolError> {
-    let path = mkdir.path;
+pub(super) fn mkdir(root: &Root, mkdir: &Mkdir, _stop: &Stop) -> Result<Made, ToolError> {
+    let path = &mkdir.path;
     let failure = |error| failure(root, error);
-    let created = !root.exists(&path).map_err(failure)?;
-    root.create_dir_all(&path).map_err(failure)?;
-    Ok(Made { path: relative(root, &path), created })
+    let created = !root.exists(path).map_err(failure)?;
+    root.create_dir_all(path).map_err(failure)?;
+    Ok(Made { path: relative(root, path), created })
 }

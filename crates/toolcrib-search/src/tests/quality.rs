@@ -10,12 +10,12 @@ use crate::evaluation::{LabelledQuery, ndcg_at};
 use crate::{SearchIndex, SearchOptions};
 
 /// How many queries of a set are asked.
-const SAMPLE: usize = 100000;
+const SAMPLE: usize = 300;
 /// How far a sample of that size may fall short of the figure, in points of NDCG@10: about one standard error.
 const TOLERANCE: f64 = 2.0;
 
 /// NDCG@10 in percent that plain BM25 with a tokenizer for code reaches on the whole set.
-const BASELINES: [(&str, f64); 4] = [("seal_tools", 86.3), ("stabletoolbench", 66.8), ("metatool", 55.7), ("bfcl", 72.5)];
+const BASELINES: [(&str, f64); 2] = [("metatool", 55.7), ("bfcl", 72.5)];
 
 #[test]
 fn ranking_beats_plain_bm25_on_real_queries() {
@@ -29,7 +29,7 @@ fn ranking_beats_plain_bm25_on_real_queries() {
         let ndcg = 100.0 * mean_ndcg(&index, &folder);
         println!("{set}: NDCG@10 {ndcg:.1}, plain BM25 {baseline}");
         assert!(ndcg > baseline - TOLERANCE, "{set}: {ndcg:.1} is below {baseline}");
-
+        every_name_is_found(&index, &tools);
     }
 }
 

@@ -75,9 +75,12 @@ struct Match {
     after: Vec<String>,
 }
 
-pub(super) fn grep(root: &Root, grep: Grep, stop: &Stop) -> Result<Matches, ToolError> {
+pub(super) fn grep(root: &Root, grep: &Grep, stop: &Stop) -> Result<Matches, ToolError> {
     if grep.context > MAX_CONTEXT_LINES {
-        return Err(invalid(format!("`context` is {}, at most {MAX_CONTEXT_LINES} lines are returned", grep.context)));
+        return Err(invalid(format!(
+            "`context` is {}, at most {MAX_CONTEXT_LINES} lines are returned",
+            grep.context
+        )));
     }
     let regex: Regex = compile_regex(&grep.pattern, grep.ignore_case)?;
     let glob = grep.glob.as_deref().map(|glob| Glob::new("glob", glob)).transpose()?;

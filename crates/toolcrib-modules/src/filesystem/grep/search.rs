@@ -110,7 +110,8 @@ impl<'a> Search<'a> {
     /// Adds a match, unless there is no room for it.
     fn take(&mut self, found: Match) -> bool {
         let context: usize = found.before.iter().chain(&found.after).map(String::len).sum();
-        let fits = self.matches.len() < MAX_MATCHES && self.room.take(found.path.len() + found.text.len() + context);
+        let fits =
+            self.matches.len() < MAX_MATCHES && self.room.take(found.path.len() + found.text.len() + context);
         if fits {
             self.matches.push(found);
         } else {
@@ -122,10 +123,15 @@ impl<'a> Search<'a> {
     /// What was left out, in sentences.
     pub(super) fn notes(&self) -> Vec<String> {
         let counted = [
-            (self.binary, "file", "files", "skipped: binary"),
-            (self.unreadable, "file", "files", "skipped: not readable"),
-            (self.cut_files, "large file", "large files", "searched in the first 8 MiB only"),
-            (self.cut_lines, "long line", "long lines", "searched in the first 64 KiB only"),
+            (self.binary, "file", "files", "skipped: binary".to_owned()),
+            (self.unreadable, "file", "files", "skipped: not readable".to_owned()),
+            (
+                self.cut_files,
+                "file",
+                "files",
+                format!("searched in the first {MAX_GREP_FILE_BYTES} bytes only"),
+            ),
+            (self.cut_lines, "line", "lines", format!("searched in the first {MAX_LINE_BYTES} bytes only")),
         ];
         let counted = counted
             .into_iter()

@@ -1,0 +1,177 @@
+//! What may be written on the command line.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+
+/// Loads, finds, gates and runs tools for LLM agents.
+#[derive(Debug, Parser)]
+#[command(name = "toolcrib", version, about, max_term_width = 110)]
+pub(crate) struct Arguments {
+    /// Print one JSON document on standard output, and nothing else there.
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Write a commented starter `app.yaml` that runs as it is.
+    #[command(after_help = "Example:\n  toolcrib init my-app")]
+    Init(Init),
+    /// Check an app file without loading anything remote.
+    #[command(after_help = "Example:\n  toolcrib validate app.yaml --connect")]
+    Validate(Validate),
+    /// Load one source without an app: its tools, and what was rejected.
+    #[command(after_help = "Examples:\n  toolcrib load --file tools.yaml --namespace weather\n  \
+                            toolcrib load --openapi petstore.yaml\n  \
+                            toolcrib load --mcp \"npx -y @modelcontextprotocol/server-everything\"")]
+    Load(Load),
+    /// List the tools with namespace, risk, policy and source.
+    #[command(after_help = "Example:\n  toolcrib tools app.yaml")]
+    Tools(App),
+    /// One tool: description, schema, an example call, policy.
+    #[command(after_help = "Example:\n  toolcrib show app.yaml filesystem.read")]
+    Show(Show),
+    /// What an agent's `search_tools` would find.
+    #[command(after_help = "Example:\n  toolcrib search app.yaml \"read a text file\" --explain")]
+    Search(Search),
+    /// One call through the whole gate.
+    #[command(after_help = "Examples:\n  toolcrib call app.yaml hello.say_hello '{\"name\": \"Ada\"}'\n  \
+                            toolcrib call app.yaml filesystem.read @arguments.json")]
+    Call(Call),
+    /// The agent loop: one prompt, or a conversation on a terminal.
+    #[command(after_help = "Examples:\n  toolcrib run app.yaml \"What is in my notes?\"\n  \
+                            toolcrib run app.yaml --record turns.yaml")]
+    Run(Run),
+    /// The injection decision: mode, tokens of each part, wire names, the system prompt itself.
+    #[command(after_help = "Example:\n  toolcrib plan app.yaml --json")]
+    Plan(Plan),
+    /// Serve the app as an MCP server.
+    #[command(after_help = "Example:\n  toolcrib serve app.yaml --stdio")]
+    Serve(Serve),
+    /// What is available here, and what to do about what is not.
+    #[command(after_help = "Example:\n  toolcrib doctor app.yaml")]
+    Doctor(Doctor),
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct App {
+    /// The app file.
+    pub(crate) app: PathBuf,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Init {
+    /// The folder to write to; made when it is not there.
+    #[arg(default_value = ".")]
+    pub(crate) folder: PathBuf,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Validate {
+    /// The app file.
+    pub(crate) app: PathBuf,
+    /// Also load every source, and fail when one is unavailable.
+    #[arg(long)]
+    pub(crate) connect: bool,
+}
+
+#[derive(Args, Debug)]
+#[group(required = true, multiple = false, args = ["file", "openapi", "mcp"])]
+pub(crate) struct Load {
+    /// A tool file.
+    #[arg(long)]
+    pub(crate) file: Option<PathBuf>,
+    /// An OpenAPI document: a path or a URL.
+    #[arg(long, value_name = "FILE|URL")]
+    pub(crate) openapi: Option<String>,
+    /// An MCP server: a command line or a URL.
+    #[arg(long, value_name = "COMMAND|URL")]
+    pub(crate) mcp: Option<String>,
+    /// The namespace of the tools.
+    #[arg(long)]
+    pub(crate) namespace: Option<String>,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Show {
+    /// The app file.
+    pub(crate) app: PathBuf,
+    /// The tool, in any spelling: `ns.name`, `ns::name`, or the bare name where it is the only one.
+    pub(crate) name: String,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Search {
+    /// The app file.
+    pub(crate) app: PathBuf,
+    /// What the tool should do, or its name.
+    pub(crate) query: String,
+    /// How many tools to show.
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u8).range(1..=20))]
+    pub(crate) limit: u8,
+    /// Also show why each was found.
+    #[arg(long)]
+    pub(crate) explain: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Call {
+    /// The app file.
+    pub(crate) app: PathBuf,
+    /// The tool, in any spelling.
+    pub(crate) name: String,
+    /// The arguments: a JSON object, `@FILE`, or `-` for standard input.
+    #[arg(default_value = "{}", value_name = "JSON|@FILE|-")]
+    pub(crate) arguments: String,
+    /// Approve what the policy would ask about.
+    #[arg(long)]
+    pub(crate) yes: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Run {
+    /// The app file.
+    pub(crate) app: PathBuf,
+    /// The prompt; else the app's own, else a conversation on a terminal, else standard input.
+    pub(crate) prompt: Option<String>,
+    /// Which agent; the first otherwise.
+    #[arg(long)]
+    pub(crate) agent: Option<String>,
+    /// Write the model's turns to a file, for `--replay`.
+    #[arg(long, value_name = "FILE", conflicts_with = "replay")]
+    pub(crate) record: Option<PathBuf>,
+    /// Play the model's turns from a file; the tools really run.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) replay: Option<PathBuf>,
+    /// Approve what the policy would ask about.
+    #[arg(long)]
+    pub(crate) yes: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Plan {
+    /// The app file.
+    pub(crate) app: PathBuf,
+    /// Which agent; the first otherwise.
+    #[arg(long)]
+    pub(crate) agent: Option<String>,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Serve {
+    /// The app file.
+    pub(crate) app: PathBuf,
+    /// On standard input and output; the default, and the only way in this version.
+    #[arg(long)]
+    pub(crate) stdio: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Doctor {
+    /// An app file, whose agents and sources are looked at too.
+    pub(crate) app: Option<PathBuf>,
+}

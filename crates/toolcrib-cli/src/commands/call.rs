@@ -1,0 +1,76 @@
+//! `toolcrib call`.
+
+use std::io::Read;
+use std::path::Path;
+
+use serde_json::Value;
+use toolcrib_document::{Format, Limits, parse};
+use toolcrib_io::files::read_bounded;
+use toolcrib_model::{JsonObject, ToolCall};
+use toolcrib_port::CallContext;
+
+use super::start;
+use crate::approver::approver;
+use crate::arguments::Call;
+use crate::exit::{Exit, Failure};
+use crate::interrupt::cancel_on_interrupt;
+use crate::output;
+
+/// The session of a single call.
+const SESSION: &str = "call";
+
+/// The most bytes of arguments.
+const MAX_ARGUMENTS_BYTES: u64 = 16 * 1024 * 1024;
+
+pub(crate) async fn run(arguments: &Call, json: bool) -> Result<Exit, Failure> {
+    let call = ToolCall::new(arguments.name.as_str(), read(&arguments.arguments)?);
+    let runtime = start(&arguments.app, approver(arguments.yes)).await?;
+    let context = CallContext::new(SESSION).with_cancel(cancel_on_interrupt());
+    let result = runtime.executor().call(call, &context).await;
+    let rejected = runtime.snapshot().rejected().to_vec();
+    runtime.close().await;
+    if json {
+        output::json(&result);
+    }
+    match &result.error {
+        None => {
+            if !json {
+                match &result.result {
+                    Value::String(text) => output::text(text),
+                    other => output::json(other),
+                }
+            }
+            Ok(Exit::Ok)
+        }
+        Some(error) => {
+            // A tool may be missing because its source is.
+            output::rejects(&rejected);
+            eprintln!("error: {}: {}", error.kind, error.message);
+            if let Some(hint) = &error.hint {
+                eprintln!("hint: {hint}");
+            }
+            Ok(Exit::of(error.kind))
+        }
+    }
+}
+
+/// The arguments: JSON text, `@FILE`, or `-` for standard input.
+fn read(given: &str) -> Result<JsonObject, Failure> {
+    let (name, bytes) = if given == "-" {
+        let mut bytes = Vec::new();
+        let read = std::io::stdin().lock().take(MAX_ARGUMENTS_BYTES + 1).read_to_end(&mut bytes);
+        read.map_err(|error| Failure::bad_input(format!("standard input: {error}")))?;
+        ("standard input".to_owned(), bytes)
+    } else if let Some(path) = given.strip_prefix('@') {
+        let bytes = read_bounded(Path::new(path), MAX_ARGUMENTS_BYTES);
+        (path.to_owned(), bytes.map_err(|error| Failure::bad_input(error.to_string()))?)
+    } else {
+        ("arguments".to_owned(), given.as_bytes().to_vec())
+    };
+    let document = parse(&bytes, Format::Json, &Limits::default())
+        .map_err(|error| Failure::bad_input(format!("{}; write a JSON object, as '{{\"name\": \"Ada\"}}'", error.at(&name))))?;
+    match document.value {
+        Value::Object(arguments) => Ok(arguments),
+        other => Err(Failure::bad_input(format!("{name}: the arguments must be a JSON object, not {other}"))),
+    }
+}

@@ -1,0 +1,44 @@
+//! `toolcrib init`.
+
+use std::fs;
+use std::io::ErrorKind;
+
+use serde_json::json;
+
+use crate::arguments::Init;
+use crate::exit::{Exit, Failure};
+use crate::output;
+
+/// What is written, each beside the others.
+const FILES: [(&str, &str); 3] = [
+    ("app.yaml", include_str!("../../starter/app.yaml")),
+    ("turns.yaml", include_str!("../../starter/turns.yaml")),
+    ("work/welcome.txt", include_str!("../../starter/work/welcome.txt")),
+];
+
+pub(crate) fn run(arguments: &Init, json: bool) -> Result<Exit, Failure> {
+    let folder = &arguments.folder;
+    // Nothing is written when one of the files is there, so that no half of a starter stands in somebody's project.
+    if let Some((file, _)) = FILES.iter().find(|(file, _)| folder.join(file).exists()) {
+        let path = folder.join(file);
+        return Err(Failure::bad_input(format!("{} is there already; nothing was written", path.display())));
+    }
+    for (file, text) in FILES {
+        let path = folder.join(file);
+        let written = path.parent().map_or(Ok(()), fs::create_dir_all).and_then(|()| fs::write(&path, text));
+        written.map_err(|error| {
+            let hint = if error.kind() == ErrorKind::PermissionDenied { "; choose a folder that you may write to" } else { "" };
+            Failure::bad_input(format!("cannot write {}: {error}{hint}", path.display()))
+        })?;
+    }
+    let app = folder.join("app.yaml");
+    if json {
+        output::json(&json!({"app": app, "files": FILES.map(|(file, _)| folder.join(file))}));
+    } else {
+        for (file, _) in FILES {
+            output::text(&format!("wrote {}", folder.join(file).display()));
+        }
+        eprintln!("next: toolcrib run {}", app.display());
+    }
+    Ok(Exit::Ok)
+}

@@ -1,0 +1,39 @@
+//! `toolcrib load`.
+
+use toolcrib_policy::{Capabilities, Policy};
+use toolcrib_registry::ToolRegistry;
+use toolcrib_runtime::SourceRequest;
+
+use super::exit_of_rejects;
+use crate::arguments::Load;
+use crate::exit::{Exit, Failure};
+use crate::output;
+
+pub(crate) async fn run(arguments: Load, json: bool) -> Result<Exit, Failure> {
+    let request = match (arguments.file, arguments.openapi, arguments.mcp) {
+        (Some(path), _, _) => SourceRequest::File(path),
+        (_, Some(spec), _) => SourceRequest::OpenApi(spec),
+        (_, _, Some(url)) if url.starts_with("http://") || url.starts_with("https://") => SourceRequest::McpUrl(url),
+        (_, _, Some(line)) => SourceRequest::McpCommand(words(&line)?),
+        _ => return Err(Failure::bad_input("name a source: --file, --openapi or --mcp")),
+    };
+    let source = request.open(arguments.namespace.as_deref())?;
+    let registry = ToolRegistry::from_loaders([source.loader]).await;
+    if let Some(engine) = source.engine {
+        engine.close().await;
+    }
+    let snapshot = registry.snapshot();
+    // There is no app, so this is the policy of one that says nothing.
+    let policy = Policy::new(&Capabilities::default(), []).map_err(|error| Failure::bad_input(error.to_string()))?;
+    if json {
+        output::json(&output::snapshot(&snapshot, &policy, |_| true));
+    } else {
+        output::snapshot_lines(&snapshot, &policy, |_| true);
+    }
+    Ok(exit_of_rejects(snapshot.rejected()))
+}
+
+fn words(line: &str) -> Result<Vec<String>, Failure> {
+    let words = shell_words::split(line).map_err(|error| Failure::bad_input(format!("--mcp `{line}`: {error}")))?;
+    if words.is_empty() { Err(Failure::bad_input("--mcp needs a command line or a URL")) } else { Ok(words) }
+}

@@ -1,0 +1,78 @@
+//! One file for each command.
+
+mod call;
+mod doctor;
+mod init;
+mod load;
+mod plan;
+mod run;
+mod search;
+mod serve;
+mod show;
+mod tools;
+mod validate;
+
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use toolcrib_exec::DenyAll;
+use toolcrib_port::Approver;
+use toolcrib_runtime::{App, Runtime};
+
+use crate::arguments::{Arguments, Command};
+use crate::exit::{Exit, Failure};
+use crate::output;
+
+/// Runs one command to its exit code.
+pub(crate) async fn run(arguments: Arguments) -> ExitCode {
+    let json = arguments.json;
+    let outcome = match arguments.command {
+        Command::Init(arguments) => init::run(&arguments, json),
+        Command::Validate(arguments) => validate::run(&arguments, json).await,
+        Command::Load(arguments) => load::run(arguments, json).await,
+        Command::Tools(arguments) => tools::run(&arguments, json).await,
+        Command::Show(arguments) => show::run(&arguments, json).await,
+        Command::Search(arguments) => search::run(&arguments, json).await,
+        Command::Call(arguments) => call::run(&arguments, json).await,
+        Command::Run(arguments) => run::run(arguments, json).await,
+        Command::Plan(arguments) => plan::run(&arguments, json).await,
+        Command::Serve(arguments) => serve::run(&arguments).await,
+        Command::Doctor(arguments) => doctor::run(&arguments, json).await,
+    };
+    let exit = outcome.unwrap_or_else(|failure| {
+        if json {
+            output::json(&failure.json());
+        }
+        eprintln!("error: {}", failure.message);
+        failure.exit
+    });
+    exit.into()
+}
+
+/// Opens and starts an app.
+async fn start(path: &Path, approver: Arc<dyn Approver>) -> Result<Runtime, Failure> {
+    let app = App::open(path)?;
+    for warning in app.warnings() {
+        eprintln!("warning: {}: {warning}", app.file);
+    }
+    Ok(Runtime::start(app, approver).await?)
+}
+
+/// Starts an app to look at it only.
+async fn look(path: &Path) -> Result<Runtime, Failure> {
+    start(path, Arc::new(DenyAll)).await
+}
+
+/// The exit of a command that loaded sources: a source that is down wins over one that is wrong.
+fn exit_of_rejects(rejected: &[toolcrib_port::Reject]) -> Exit {
+    use toolcrib_port::RejectKind;
+    let whole_sources = || rejected.iter().filter(|reject| reject.name.is_none());
+    if whole_sources().any(|reject| reject.kind == RejectKind::Unavailable) {
+        Exit::Unavailable
+    } else if whole_sources().next().is_some() {
+        Exit::BadInput
+    } else {
+        Exit::Ok
+    }
+}

@@ -1,0 +1,34 @@
+//! `toolcrib plan`.
+
+use super::look;
+use crate::arguments::Plan;
+use crate::exit::{Exit, Failure};
+use crate::output;
+
+pub(crate) async fn run(arguments: &Plan, json: bool) -> Result<Exit, Failure> {
+    let runtime = look(&arguments.app).await?;
+    let setup = runtime.agent(arguments.agent.as_deref());
+    let rejected = runtime.snapshot().rejected().to_vec();
+    runtime.close().await;
+    let setup = setup?;
+    let plan = &setup.plan;
+    if json {
+        output::json(&plan.to_json(&setup.system_prompt));
+        return Ok(Exit::Ok);
+    }
+    output::text(&format!("mode: {} ({} tools in {} domains)", plan.mode, plan.tool_count, plan.domains.len()));
+    output::text(&format!("budget: {} of {} tokens", plan.budget_tokens, plan.context_window));
+    output::text(&format!(
+        "tokens: direct {}, compact {}, chosen {}",
+        plan.tokens.direct, plan.tokens.compact, plan.tokens.chosen
+    ));
+    let rows: Vec<[String; 3]> = plan
+        .offered
+        .iter()
+        .map(|tool| [tool.wire_name.clone(), tool.name.dotted(), tool.tokens().to_string()])
+        .collect();
+    output::table(&["wire name", "tool", "tokens"], &rows);
+    output::text(&format!("\nsystem prompt:\n{}", setup.system_prompt));
+    output::rejects(&rejected);
+    Ok(Exit::Ok)
+}

@@ -1,0 +1,23 @@
+//! `toolcrib tools`.
+
+use toolcrib_policy::RUNTIME_NAMESPACE;
+use toolcrib_registry::Entry;
+
+use super::look;
+use crate::arguments::App;
+use crate::exit::{Exit, Failure};
+use crate::output;
+
+pub(crate) async fn run(arguments: &App, json: bool) -> Result<Exit, Failure> {
+    let runtime = look(&arguments.app).await?;
+    let (snapshot, policy) = (runtime.snapshot(), runtime.executor().policy().clone());
+    // The runtime's own tools are the same in every app.
+    let shown = |entry: &Entry| entry.tool.name.namespace() != RUNTIME_NAMESPACE;
+    if json {
+        output::json(&output::snapshot(&snapshot, &policy, shown));
+    } else {
+        output::snapshot_lines(&snapshot, &policy, shown);
+    }
+    runtime.close().await;
+    Ok(Exit::Ok)
+}

@@ -1,0 +1,63 @@
+//! `toolcrib validate`.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use toolcrib_exec::DenyAll;
+use toolcrib_runtime::{App, Error, Runtime};
+
+use super::exit_of_rejects;
+use crate::arguments::Validate;
+use crate::exit::{Exit, Failure};
+use crate::output;
+
+pub(crate) async fn run(arguments: &Validate, json: bool) -> Result<Exit, Failure> {
+    let app = match App::open(&arguments.app) {
+        Ok(app) => app,
+        Err(error @ Error::App { .. }) => return Ok(wrong(&error, json)),
+        Err(error) => return Err(error.into()),
+    };
+    let (file, warnings) = (app.file.clone(), app.warnings());
+    let (agents, sources) = (app.config.agents.len(), app.config.tools.registry.len());
+    let mut rejected = Vec::new();
+    if arguments.connect {
+        let runtime = Runtime::start(app, Arc::new(DenyAll)).await?;
+        rejected = runtime.snapshot().rejected().to_vec();
+        runtime.close().await;
+    }
+    let exit = exit_of_rejects(&rejected);
+    let exit = if exit == Exit::Ok && !rejected.is_empty() { Exit::BadInput } else { exit };
+    if json {
+        output::json(&json!({"ok": exit == Exit::Ok, "errors": [], "warnings": warnings, "rejected": rejected}));
+        return Ok(exit);
+    }
+    for warning in &warnings {
+        eprintln!("warning: {file}: {warning}");
+    }
+    output::rejects(&rejected);
+    if exit == Exit::Ok {
+        output::text(&format!("{file}: ok ({agents} agents, {sources} sources)"));
+    }
+    Ok(exit)
+}
+
+fn wrong(error: &Error, json: bool) -> Exit {
+    if json && let Error::App { file, errors } = error {
+        let rows: Vec<Value> = errors
+            .iter()
+            .map(|error| {
+                let position = error.position();
+                json!({
+                    "file": file,
+                    "line": position.map(|position| position.line),
+                    "column": position.map(|position| position.column),
+                    "message": error.to_string(),
+                })
+            })
+            .collect();
+        output::json(&json!({"ok": false, "errors": rows, "warnings": [], "rejected": []}));
+    } else {
+        eprintln!("{error}");
+    }
+    Exit::BadInput
+}

@@ -1,0 +1,96 @@
+//! What the exit codes mean, and the failures that end a command.
+
+use std::process::ExitCode;
+
+use serde_json::{Value, json};
+use toolcrib_model::{ErrorKind, ToolError};
+use toolcrib_runtime::Error as RuntimeError;
+
+/// How a command ended. The numbers are part of the contract of the command line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Exit {
+    /// It worked.
+    Ok = 0,
+    /// The tool or the run failed.
+    Failed = 1,
+    /// The command line or a file is wrong.
+    BadInput = 2,
+    /// Policy, or a person, forbids it.
+    Denied = 3,
+    /// It needs approval, and there is nobody to ask.
+    ApprovalRequired = 4,
+    /// A source is unavailable.
+    Unavailable = 5,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit as u8)
+    }
+}
+
+impl Exit {
+    /// The exit of a call that failed so.
+    pub(crate) fn of(kind: ErrorKind) -> Self {
+        match kind {
+            ErrorKind::UnknownTool | ErrorKind::AmbiguousTool | ErrorKind::MalformedCall | ErrorKind::InvalidArgs => {
+                Self::BadInput
+            }
+            ErrorKind::Denied | ErrorKind::ApprovalDenied => Self::Denied,
+            ErrorKind::ApprovalRequired => Self::ApprovalRequired,
+            ErrorKind::Unavailable => Self::Unavailable,
+            _ => Self::Failed,
+        }
+    }
+}
+
+/// Why a command could not do its work.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    pub(crate) exit: Exit,
+    pub(crate) message: String,
+    error: Value,
+}
+
+impl Failure {
+    pub(crate) fn new(exit: Exit, message: impl Into<String>) -> Self {
+        let message = message.into();
+        let kind = match exit {
+            Exit::BadInput => "bad_input",
+            Exit::Unavailable => "unavailable",
+            _ => "failed",
+        };
+        let error = json!({"kind": kind, "message": message, "hint": null, "retryable": exit == Exit::Unavailable});
+        Self { exit, message, error }
+    }
+
+    pub(crate) fn bad_input(message: impl Into<String>) -> Self {
+        Self::new(Exit::BadInput, message)
+    }
+
+    /// What `--json` prints.
+    pub(crate) fn json(&self) -> Value {
+        json!({"error": self.error})
+    }
+}
+
+impl From<RuntimeError> for Failure {
+    fn from(error: RuntimeError) -> Self {
+        let exit = match &error {
+            RuntimeError::Model { source } if source.is_unavailable() => Exit::Unavailable,
+            _ => Exit::BadInput,
+        };
+        Self::new(exit, error.to_string())
+    }
+}
+
+impl From<ToolError> for Failure {
+    fn from(error: ToolError) -> Self {
+        let hint = error.hint.as_ref().map(|hint| format!("\nhint: {hint}")).unwrap_or_default();
+        Self {
+            exit: Exit::of(error.kind),
+            message: format!("{}{hint}", error.message),
+            error: serde_json::to_value(&error).unwrap_or_default(),
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! A run, as a person watches it.
+
+use std::io::Write;
+use std::time::Duration;
+
+use serde_json::Value;
+use toolcrib_agent::Observer;
+use toolcrib_model::{ToolCall, ToolResult};
+
+use crate::output::is_colourful;
+
+/// The most characters of a call's arguments, or of its outcome, on one line.
+const MAX_SHOWN_CHARS: usize = 100;
+
+/// Writes the answer to standard output as it comes, and a line for each call to standard error.
+pub(crate) struct Watcher {
+    colour: bool,
+    is_mid_line: bool,
+}
+
+impl Watcher {
+    pub(crate) fn new() -> Self {
+        Self { colour: is_colourful(), is_mid_line: false }
+    }
+
+    fn end_line(&mut self) {
+        if self.is_mid_line {
+            println!();
+            self.is_mid_line = false;
+        }
+    }
+
+    fn mark(&self, ok: bool) -> &'static str {
+        match (ok, self.colour) {
+            (true, true) => "\u{1b}[32mok\u{1b}[0m",
+            (false, true) => "\u{1b}[31mfailed\u{1b}[0m",
+            (true, false) => "ok",
+            (false, false) => "failed",
+        }
+    }
+}
+
+impl Observer for Watcher {
+    fn on_text(&mut self, text: &str) {
+        print!("{text}");
+        let _ = std::io::stdout().flush();
+        self.is_mid_line = !text.ends_with('\n');
+    }
+
+    fn on_turn_finished(&mut self) {
+        self.end_line();
+    }
+
+    fn on_call_started(&mut self, call: &ToolCall) {
+        self.end_line();
+        let name = call.name.replacen("::", ".", 1);
+        eprintln!("-> {name} {}", shortened(&Value::Object(call.arguments.clone()).to_string()));
+    }
+
+    fn on_call_finished(&mut self, result: &ToolResult, elapsed: Duration) {
+        let outcome = match &result.error {
+            None => shortened(&match &result.result {
+                Value::String(text) => Value::String(text.trim().to_owned()).to_string(),
+                other => other.to_string(),
+            }),
+            Some(error) => shortened(&error.to_string()),
+        };
+        eprintln!("   {} in {} ms: {outcome}", self.mark(result.is_ok()), elapsed.as_millis());
+    }
+}
+
+/// One line without control characters.
+fn shortened(text: &str) -> String {
+    let mut plain = text.chars().map(|c| if c.is_control() { ' ' } else { c });
+    let shown: String = plain.by_ref().take(MAX_SHOWN_CHARS).collect();
+    if plain.next().is_some() { format!("{shown}…") } else { shown }
+}

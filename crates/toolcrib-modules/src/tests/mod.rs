@@ -1,0 +1,36 @@
+//! What the table of modules and `hello` promise, and how tests make a call.
+
+mod built_in;
+mod hello;
+
+use std::sync::Arc;
+
+use serde_json::Value;
+use toolcrib_model::{Tool, ToolResult};
+use toolcrib_policy::{Authorized, Call, Capabilities, Effect, Policy, Verdict};
+use toolcrib_port::{CallContext, ToolEngine, ToolLoader};
+use toolcrib_sdk::Module;
+
+/// The tool of this bare name.
+pub(crate) async fn tool(module: &Module, name: &str) -> Tool {
+    let loaded = module.load().await;
+    assert_eq!(loaded.rejected, []);
+    loaded.tools.into_iter().find(|tool| tool.name.name() == name).unwrap()
+}
+
+/// A call that policy has let through.
+pub(crate) async fn authorized(module: &Module, name: &str, arguments: &Value) -> Authorized<Call> {
+    let mut call = Call::new(Arc::new(tool(module, name).await), module.source().into(), 1);
+    call.arguments = arguments.as_object().unwrap().clone();
+    let capabilities = Capabilities { default_policy: Effect::Grant, ..Capabilities::default() };
+    let Verdict::Granted(call) = Policy::new(&capabilities, []).unwrap().authorize(call, "test") else {
+        panic!("not granted")
+    };
+    call
+}
+
+/// Calls a tool.
+pub(crate) async fn call(module: &Module, name: &str, arguments: Value) -> ToolResult {
+    let call = authorized(module, name, &arguments).await;
+    module.invoke(call, &CallContext::new("test")).await
+}

@@ -1,0 +1,163 @@
+//! What one agent of an app is shown, and the model that it thinks with.
+
+use std::sync::Arc;
+
+use toolcrib_agent::{
+    AgentSettings, ChatModel, MAX_RECORDING_BYTES, OpenAiModel, OpenAiSettings, Provider, RecordedModel, RunLimits,
+};
+use toolcrib_io::files::read_bounded;
+use toolcrib_io::http::{HttpClient, HttpPolicy};
+use toolcrib_model::Secret;
+use toolcrib_policy::RUNTIME_NAMESPACE;
+use toolcrib_prompt::{CallStyle, InjectionSettings, Plan, SystemPrompt, WireNames};
+
+use crate::{AgentConfig, Error, Runtime, variables};
+
+/// The agent of an app that has none, such as one that is only served.
+const DEFAULT_AGENT: &str = "assistant";
+
+/// What one agent is shown.
+pub struct AgentSetup {
+    /// Its id.
+    pub id: String,
+    /// Which tools it is offered.
+    pub plan: Plan,
+    /// The names of all tools that it may use.
+    pub wire_names: WireNames,
+    /// How it calls tools.
+    pub style: CallStyle,
+    /// Its system prompt.
+    pub system_prompt: String,
+    /// What the loop needs.
+    pub settings: AgentSettings,
+    config: Option<(usize, AgentConfig)>,
+}
+
+/// The model that an agent thinks with.
+pub struct ChosenModel {
+    /// The model.
+    pub model: Arc<dyn ChatModel>,
+    /// Why it is a recording, when that was not asked for.
+    pub notice: Option<String>,
+}
+
+impl Runtime {
+    /// What an agent is shown with the tools as they are now; the first agent when none is named.
+    pub fn agent(&self, id: Option<&str>) -> Result<AgentSetup, Error> {
+        let agents = &self.app().config.agents;
+        let config = match id {
+            None => agents.iter().enumerate().next(),
+            Some(id) => Some(agents.iter().enumerate().find(|(_, agent)| agent.id == id).ok_or_else(|| {
+                let known = agents.iter().map(|agent| agent.id.clone()).collect();
+                Error::UnknownAgent { id: id.to_owned(), known }
+            })?),
+        };
+        let agent = config.map(|(_, agent)| agent);
+        let snapshot = self.snapshot();
+        let policy = self.executor().policy();
+        let tools = || snapshot.iter().map(|entry| entry.tool.as_ref());
+        let visible = || tools().filter(|tool| policy.is_visible(tool));
+        let reserved: Vec<&str> = tools()
+            .filter(|tool| tool.name.namespace() == RUNTIME_NAMESPACE)
+            .map(|tool| tool.name.name())
+            .collect();
+        let wire_names = WireNames::new(visible(), RUNTIME_NAMESPACE, &reserved);
+        let start = |error: toolcrib_prompt::Error| Error::Start { what: "the plan".into(), message: error.to_string() };
+        let plan = Plan::new(visible(), &self.injection(agent), &wire_names).map_err(start)?;
+        let style = agent.map_or(CallStyle::Native, call_style);
+        let (id, role) = agent.map_or((DEFAULT_AGENT, DEFAULT_AGENT), |agent| (&agent.id, &agent.role));
+        let system_prompt = SystemPrompt::new(&plan, style)
+            .with_agent(id, role)
+            .with_user_prompt(agent.map_or("", |agent| &agent.system_prompt))
+            .render();
+        let model = agent.map_or("", |agent| &agent.brain.model);
+        let settings = AgentSettings::new(id, model, &plan, wire_names.clone())
+            .with_system_prompt(system_prompt.clone())
+            .with_style(style)
+            .with_limits(self.run_limits());
+        let config = config.map(|(position, agent)| (position, agent.clone()));
+        Ok(AgentSetup { id: id.to_owned(), plan, wire_names, style, system_prompt, settings, config })
+    }
+
+    fn injection(&self, agent: Option<&AgentConfig>) -> InjectionSettings {
+        let runtime = &self.app().config.runtime;
+        let default = InjectionSettings::default();
+        InjectionSettings {
+            mode: runtime.tool_injection,
+            context_window: agent.and_then(|agent| agent.brain.context_window).unwrap_or(default.context_window),
+            tool_budget: runtime.tool_budget.unwrap_or(default.tool_budget),
+            tokens_per_tool: runtime.tokens_per_tool.unwrap_or(default.tokens_per_tool),
+        }
+    }
+
+    fn run_limits(&self) -> RunLimits {
+        let runtime = &self.app().config.runtime;
+        let mut limits = RunLimits::default();
+        limits.max_turns = runtime.max_turns.unwrap_or(limits.max_turns);
+        limits.max_calls = runtime.max_calls.unwrap_or(limits.max_calls);
+        limits
+    }
+
+    /// The model that an agent thinks with. Where its provider wants a key and none is set, the agent's recording.
+    pub fn model(&self, agent: &AgentSetup) -> Result<ChosenModel, Error> {
+        let Some((position, config)) = &agent.config else {
+            return Err(Error::UnknownAgent { id: agent.id.clone(), known: Vec::new() });
+        };
+        let brain = &config.brain;
+        let place = format!("/agents/{position}/brain");
+        let filled = |key: &str, text: &Option<String>| {
+            let text = text.as_deref().map(|text| variables::text_at(self.app(), text, &format!("{place}/{key}"), false));
+            text.transpose().map(|text| text.filter(|text| !text.is_empty()))
+        };
+        let key_variable = brain.provider.key_variable();
+        let own_key = key_variable.and_then(|name| std::env::var(name).ok()).filter(|key| !key.is_empty());
+        let recording = brain.recording.as_deref();
+        let notice = match (brain.provider, recording, key_variable) {
+            (Provider::Recorded, None, _) => {
+                return Err(self.app().error_at(&place, "`provider: recorded` needs a `recording`, a file of turns"));
+            }
+            (Provider::Recorded, ..) => Some(None),
+            (_, Some(path), Some(variable)) if own_key.is_none() && brain.api_key.is_none() => {
+                Some(Some(format!("{variable} is not set: the model's turns are played from {path}")))
+            }
+            _ => None,
+        };
+        if let (Some(notice), Some(path)) = (notice, recording) {
+            let path = variables::text_at(self.app(), path, &format!("{place}/recording"), true)?;
+            let model = recorded(&self.app().folder.join(path), agent.style)?;
+            return Ok(ChosenModel { model, notice });
+        }
+        let mut settings = OpenAiSettings::new(brain.provider).with_stream(brain.stream.unwrap_or(true));
+        if let Some(base_url) = filled("base_url", &brain.base_url)? {
+            settings = settings.with_base_url(base_url);
+        }
+        if let Some(key) = filled("api_key", &brain.api_key)?.or(own_key) {
+            settings = settings.with_api_key(Secret::new(key));
+        }
+        // The operator wrote the address of the model's server, so any address is allowed.
+        let http = HttpClient::new(HttpPolicy { allow_private: true, ..HttpPolicy::default() })
+            .map_err(|error| Error::Start { what: "the HTTP client".into(), message: error.to_string() })?;
+        Ok(ChosenModel { model: Arc::new(OpenAiModel::new(settings, &http)?), notice: None })
+    }
+}
+
+impl AgentSetup {
+    /// A model that plays the turns of a file.
+    pub fn replay(&self, path: &std::path::Path) -> Result<ChosenModel, Error> {
+        Ok(ChosenModel { model: recorded(path, self.style)?, notice: None })
+    }
+}
+
+fn recorded(path: &std::path::Path, style: CallStyle) -> Result<Arc<dyn ChatModel>, Error> {
+    let bytes = read_bounded(path, MAX_RECORDING_BYTES as u64)
+        .map_err(|source| Error::Recording { path: path.to_owned(), source })?;
+    Ok(Arc::new(RecordedModel::new(path.display().to_string(), &bytes, style)?))
+}
+
+fn call_style(agent: &AgentConfig) -> CallStyle {
+    match agent.brain.native_tool_use {
+        Some(true) => CallStyle::Native,
+        Some(false) => CallStyle::Text,
+        None => agent.brain.provider.call_style(),
+    }
+}

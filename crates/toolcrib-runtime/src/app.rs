@@ -1,0 +1,81 @@
+//! An app file that has been read and checked.
+
+use std::path::{Path, PathBuf};
+
+use toolcrib_document::{Document, Format, Limits, parse};
+use toolcrib_io::files::read_bounded;
+
+use crate::{AppConfig, Error, check, variables};
+
+/// The most bytes of an app file.
+const MAX_APP_BYTES: u64 = 1024 * 1024;
+
+/// An app file that has been read and checked. Nothing of it is loaded or started yet.
+#[derive(Clone, Debug)]
+pub struct App {
+    /// What it says.
+    pub config: AppConfig,
+    /// The file, as it was named.
+    pub file: String,
+    /// The folder that its paths are relative to.
+    pub folder: PathBuf,
+    pub(crate) document: Document,
+}
+
+impl App {
+    /// Reads and checks an app file.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
+        let path = path.as_ref();
+        let bytes = read_bounded(path, MAX_APP_BYTES).map_err(|source| Error::Unreadable { source })?;
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        Self::read(path.display().to_string(), folder.to_owned(), Format::detect(path, &bytes), &bytes)
+    }
+
+    /// Checks an app given as YAML text. The name stands in errors; paths are relative to the current folder.
+    pub fn from_text(file: impl Into<String>, text: &str) -> Result<Self, Error> {
+        Self::read(file.into(), PathBuf::from("."), Format::Yaml, text.as_bytes())
+    }
+
+    fn read(file: String, folder: PathBuf, format: Format, bytes: &[u8]) -> Result<Self, Error> {
+        let wrong = |error| Error::App { file: file.clone(), errors: vec![error] };
+        let document = parse(bytes, format, &Limits::default()).map_err(wrong)?;
+        let config: AppConfig = match &document.value {
+            // An empty file is an app without anything.
+            serde_json::Value::Null => AppConfig::default(),
+            _ => document.deserialize().map_err(wrong)?,
+        };
+        let app = Self { config, file, folder, document };
+        let errors = check::check(&app);
+        if errors.is_empty() { Ok(app) } else { Err(Error::App { file: app.file, errors }) }
+    }
+
+    /// The name of the app.
+    pub fn id(&self) -> &str {
+        self.config.app.id.as_deref().unwrap_or(&self.file)
+    }
+
+    /// What the file asks for and this version does not do.
+    pub fn warnings(&self) -> Vec<String> {
+        let execution = &self.config.execution;
+        let wanted = [("watchers", execution.watchers), ("scheduler", execution.scheduler)];
+        let wanted = wanted.into_iter().filter(|(_, is_wanted)| *is_wanted);
+        wanted.map(|(name, _)| format!("`execution.{name}` is set, and this version has none; it is left out")).collect()
+    }
+
+    /// A path of the app file, relative to its folder.
+    pub(crate) fn path(&self, path: &str) -> PathBuf {
+        self.folder.join(path)
+    }
+
+    /// The folder that file tools work in.
+    pub(crate) fn workspace(&self) -> Result<PathBuf, toolcrib_document::Error> {
+        match self.config.app.workspace.as_deref() {
+            None => Ok(self.folder.clone()),
+            Some(text) => variables::expanded(self, text, "/app/workspace", true).map(|path| self.path(&path)),
+        }
+    }
+
+    pub(crate) fn error_at(&self, pointer: &str, message: impl Into<String>) -> Error {
+        Error::App { file: self.file.clone(), errors: vec![self.document.error_at(pointer, message)] }
+    }
+}

@@ -1,0 +1,60 @@
+//! What can be wrong with an app.
+
+use std::path::PathBuf;
+
+/// What can be wrong with an app, before a single tool runs.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The app file cannot be read.
+    #[error("{source}; `toolcrib init` writes a starter app")]
+    Unreadable {
+        /// Why.
+        #[source]
+        source: toolcrib_io::Error,
+    },
+    /// The app file is wrong; each line of the message is `file:line:column: message`.
+    #[error("{}", lines(file, errors))]
+    App {
+        /// The file.
+        file: String,
+        /// What is wrong, in the order of the checks; at least one.
+        errors: Vec<toolcrib_document::Error>,
+    },
+    /// A part cannot be started.
+    #[error("{what}: {message}")]
+    Start {
+        /// The part.
+        what: String,
+        /// Why.
+        message: String,
+    },
+    /// There is no such agent.
+    #[error("there is no agent `{id}`; there is: {}", known.join(", "))]
+    UnknownAgent {
+        /// The id as it was given.
+        id: String,
+        /// The agents of the app.
+        known: Vec<String>,
+    },
+    /// The model cannot be used.
+    #[error(transparent)]
+    Model {
+        /// Why.
+        #[from]
+        source: toolcrib_agent::Error,
+    },
+    /// A recording cannot be read.
+    #[error("the recording {}: {source}", path.display())]
+    Recording {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: toolcrib_io::Error,
+    },
+}
+
+fn lines(file: &str, errors: &[toolcrib_document::Error]) -> String {
+    errors.iter().map(|error| error.at(file)).collect::<Vec<_>>().join("\n")
+}

@@ -1,0 +1,89 @@
+//! The wiring of an app.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use toolcrib_exec::Executor;
+use toolcrib_meta::Discovery;
+use toolcrib_modules::{ModuleContext, build};
+use toolcrib_policy::{Constraints, Policy};
+use toolcrib_port::{Approver, ToolEngine, ToolLoader};
+use toolcrib_registry::{Snapshot, ToolRegistry};
+use toolcrib_sdk::Module;
+
+use crate::{App, Error, sources};
+
+/// An app that runs.
+pub struct Runtime {
+    app: App,
+    executor: Arc<Executor>,
+    discovery: Arc<Discovery>,
+}
+
+impl Runtime {
+    /// Loads the sources of an app. A source that cannot be reached is a reject of the snapshot, not an error. Who
+    /// answers when policy wants approval, is the approver.
+    pub async fn start(app: App, approver: Arc<dyn Approver>) -> Result<Self, Error> {
+        let constraints: Vec<(&str, &Constraints)> =
+            app.config.modules.iter().map(|(id, module)| (id.as_str(), &module.constraints)).collect();
+        let policy = Policy::new(&app.config.tools.capabilities, constraints)
+            .map_err(|error| app.error_at("/tools/capabilities", error.to_string()))?;
+        let policy = Arc::new(policy);
+        let registry = Arc::new(ToolRegistry::new());
+        let executor = Executor::new(Arc::clone(&registry), Arc::clone(&policy), approver);
+
+        let modules = modules(&app)?;
+        let descriptions: BTreeMap<String, String> =
+            modules.iter().map(|module| (module.id().to_owned(), module.description().to_owned())).collect();
+        let discovery = Arc::new(Discovery::new(&registry, policy).with_descriptions(descriptions));
+        let meta = toolcrib_meta::module(Arc::clone(&discovery));
+        for module in std::iter::once(meta).chain(modules) {
+            let module = Arc::new(module);
+            add(&executor, module.clone(), Some(module));
+        }
+        for source in sources::sources(&app)? {
+            add(&executor, source.loader, source.engine);
+        }
+        registry.refresh().await;
+        Ok(Self { app, executor: Arc::new(executor), discovery })
+    }
+
+    /// The app as it was read.
+    pub fn app(&self) -> &App {
+        &self.app
+    }
+
+    /// The one entrance to execution.
+    pub fn executor(&self) -> &Arc<Executor> {
+        &self.executor
+    }
+
+    /// What there is to be found.
+    pub fn discovery(&self) -> &Discovery {
+        &self.discovery
+    }
+
+    /// The tools as they are now.
+    pub fn snapshot(&self) -> Arc<Snapshot> {
+        self.executor.registry().snapshot()
+    }
+
+    /// Ends everything that was started: connections and child processes.
+    pub async fn close(&self) {
+        self.executor.close().await;
+    }
+}
+
+fn add(executor: &Executor, loader: Arc<dyn ToolLoader>, engine: Option<Arc<dyn ToolEngine>>) {
+    if let Some(engine) = engine {
+        executor.add_engine(loader.source(), engine);
+    }
+    executor.registry().add_loader(loader);
+}
+
+fn modules(app: &App) -> Result<Vec<Module>, Error> {
+    let workspace = app.workspace().map_err(|error| Error::App { file: app.file.clone(), errors: vec![error] })?;
+    let context = ModuleContext { workspace };
+    let ids = app.config.modules.keys();
+    ids.map(|id| build(id, &context).map_err(|error| app.error_at(&format!("/modules/{id}"), error.to_string()))).collect()
+}

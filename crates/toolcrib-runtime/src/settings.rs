@@ -1,0 +1,138 @@
+//! The shape of `app.yaml`.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde_json::Value;
+use toolcrib_agent::Provider;
+use toolcrib_policy::{Capabilities, Constraints};
+use toolcrib_prompt::InjectionMode;
+
+/// A whole app file.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct AppConfig {
+    /// What the app is.
+    pub app: AppSection,
+    /// Its agents; the first is the one that runs when none is named.
+    pub agents: Vec<AgentConfig>,
+    /// The Rust modules, by id.
+    pub modules: BTreeMap<String, ModuleConfig>,
+    /// Sources, engines and rules.
+    pub tools: ToolsSection,
+    /// Which execution primitives are on.
+    pub execution: ExecutionSection,
+    /// How agents run.
+    pub runtime: RuntimeSection,
+}
+
+/// `app`.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct AppSection {
+    /// A name for the app; the file's name when absent.
+    pub id: Option<String>,
+    /// What the app is for.
+    pub description: Option<String>,
+    /// The folder that file tools work in, relative to the app file; the app file's own folder when absent.
+    pub workspace: Option<String>,
+    /// What `toolcrib run` asks when it is given no prompt.
+    pub prompt: Option<String>,
+}
+
+/// One entry of `agents`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AgentConfig {
+    /// Its name.
+    pub id: String,
+    /// `assistant` or `coordinator`.
+    #[serde(default = "assistant")]
+    pub role: String,
+    /// The model that it thinks with.
+    pub brain: BrainConfig,
+    /// What it is and how it behaves; the last part of its system prompt.
+    #[serde(default)]
+    pub system_prompt: String,
+    /// The skills that it may use.
+    #[serde(default)]
+    pub capabilities: Vec<String>,
+}
+
+fn assistant() -> String {
+    "assistant".into()
+}
+
+/// `agents[].brain`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BrainConfig {
+    /// Who runs the model.
+    pub provider: Provider,
+    /// The model's name there.
+    #[serde(default)]
+    pub model: String,
+    /// Where its server is; the provider's own address when absent or empty.
+    pub base_url: Option<String>,
+    /// The key, as `${NAME}`; the provider's own variable when absent.
+    pub api_key: Option<String>,
+    /// Tokens that the model takes in; 131,072 when absent.
+    pub context_window: Option<u32>,
+    /// Whether the model calls tools through its API rather than as text; the provider's way when absent.
+    pub native_tool_use: Option<bool>,
+    /// Whether answers come as a stream; they do when absent.
+    pub stream: Option<bool>,
+    /// A file of recorded turns, relative to the app file: what `provider: recorded` plays, and what any other
+    /// provider plays while its key is not set.
+    pub recording: Option<String>,
+}
+
+/// One entry of `modules`.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ModuleConfig {
+    /// Settings of the module's own.
+    pub config: Value,
+    /// Actions that run once at start.
+    pub setup: Vec<Value>,
+    /// Which of its actions exist for agents.
+    pub constraints: Constraints,
+}
+
+/// `tools`.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ToolsSection {
+    /// The sources, each `{type: …}` with the settings of that loader.
+    pub registry: Vec<Value>,
+    /// The engines that file sources name, each `{type: …}` with the settings of that engine.
+    pub engines: BTreeMap<String, Value>,
+    /// The rules of the gate.
+    pub capabilities: Capabilities,
+}
+
+/// `execution`.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ExecutionSection {
+    /// Whether agents may watch.
+    pub watchers: bool,
+    /// Whether agents may schedule.
+    pub scheduler: bool,
+}
+
+/// `runtime`.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct RuntimeSection {
+    /// How tools are put before the model; `auto` when absent.
+    pub tool_injection: InjectionMode,
+    /// The share of the context window that tools may take; 0.2 when absent.
+    pub tool_budget: Option<f64>,
+    /// What a tool is taken to cost, in tokens; 200 when absent.
+    pub tokens_per_tool: Option<u32>,
+    /// The most turns of a run; 50 when absent.
+    pub max_turns: Option<u32>,
+    /// The most calls of a run; 200 when absent.
+    pub max_calls: Option<u32>,
+}

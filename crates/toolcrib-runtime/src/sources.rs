@@ -1,0 +1,265 @@
+//! From an entry of `tools.registry` to a loader and its engine.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde_json::Value;
+use toolcrib_loader_file::{CommandEngine, CommandSettings, FileLoader, MockEngine, MockSettings};
+use toolcrib_loader_mcp::{McpConnection, McpEngine, McpLoader, McpSource, McpTransport};
+use toolcrib_loader_rest::RestSource;
+use toolcrib_model::Secret;
+use toolcrib_port::{ToolEngine, ToolLoader};
+use url::{Host, Url};
+
+use crate::{App, Error, variables};
+
+/// The loaders that `tools.registry` may name.
+pub const LOADERS: [&str; 3] = ["file", "mcp", "rest"];
+
+/// The engines that `tools.engines` may hold.
+pub(crate) const ENGINES: [&str; 2] = ["command", "mock"];
+
+/// A loader with the engine that runs its tools; a tool file may have none.
+#[derive(Clone)]
+pub struct Source {
+    /// Where the tools come from.
+    pub loader: Arc<dyn ToolLoader>,
+    /// What runs them.
+    pub engine: Option<Arc<dyn ToolEngine>>,
+}
+
+/// One source by itself, as `toolcrib load` takes it.
+#[derive(Clone, Debug)]
+pub enum SourceRequest {
+    /// A tool file.
+    File(PathBuf),
+    /// An OpenAPI document: a path or a URL.
+    OpenApi(String),
+    /// An MCP server: a command line.
+    McpCommand(Vec<String>),
+    /// An MCP server: a URL.
+    McpUrl(String),
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FileEntry {
+    path: String,
+    namespace: Option<String>,
+    engine: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct McpEntry {
+    namespace: String,
+    command: Option<Vec<String>>,
+    url: Option<String>,
+    #[serde(default)]
+    env: BTreeMap<String, Secret>,
+    cwd: Option<String>,
+    #[serde(default)]
+    headers: BTreeMap<String, Secret>,
+    allow_private: Option<bool>,
+    #[serde(default)]
+    trusted: bool,
+    startup_timeout_seconds: Option<u64>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RestEntry {
+    namespace: String,
+    spec: String,
+    base_url: Option<String>,
+    #[serde(default)]
+    headers: BTreeMap<String, Secret>,
+    allow_private: Option<bool>,
+    timeout_seconds: Option<u64>,
+}
+
+/// All sources of an app, in its order.
+pub(crate) fn sources(app: &App) -> Result<Vec<Source>, Error> {
+    let engines = engines(app)?;
+    let entries = app.config.tools.registry.iter().enumerate();
+    let mut sources: Vec<Source> = Vec::new();
+    for (position, entry) in entries {
+        let place = format!("/tools/registry/{position}");
+        let source = source(app, entry, &place, &engines)?;
+        let name = source.loader.source();
+        if sources.iter().any(|other| other.loader.source() == name) {
+            return Err(app.error_at(&place, format!("`{name}` is there twice; give each a namespace of its own")));
+        }
+        sources.push(source);
+    }
+    Ok(sources)
+}
+
+type Engines = BTreeMap<String, Arc<dyn ToolEngine>>;
+
+fn engines(app: &App) -> Result<Engines, Error> {
+    let mut engines = Engines::new();
+    for (name, entry) in &app.config.tools.engines {
+        let place = format!("/tools/engines/{name}");
+        let (kind, settings) = settings(app, entry, &place)?;
+        let engine: Arc<dyn ToolEngine> = if kind == "mock" {
+            Arc::new(MockEngine::new(typed::<MockSettings>(app, &settings, &place)?))
+        } else {
+            let mut settings: CommandSettings = typed(app, &settings, &place)?;
+            let cwd = settings.cwd.take().map_or_else(|| app.folder.clone(), |cwd| app.folder.join(cwd));
+            settings.cwd = Some(cwd);
+            Arc::new(CommandEngine::new(settings).map_err(|error| app.error_at(&place, error.to_string()))?)
+        };
+        engines.insert(name.clone(), engine);
+    }
+    Ok(engines)
+}
+
+fn source(app: &App, entry: &Value, place: &str, engines: &Engines) -> Result<Source, Error> {
+    let (kind, settings) = settings(app, entry, place)?;
+    match kind {
+        "mcp" => mcp(app, typed(app, &settings, place)?, place),
+        "rest" => rest(app, typed(app, &settings, place)?, place),
+        _ => {
+            let entry: FileEntry = typed(app, &settings, place)?;
+            let mut loader = FileLoader::new(app.path(&entry.path));
+            if let Some(namespace) = entry.namespace {
+                loader = loader.with_source(format!("file {} as {namespace}", entry.path)).with_namespace(namespace);
+            }
+            let engine = entry.engine.and_then(|name| engines.get(&name).cloned());
+            Ok(Source { loader: Arc::new(loader), engine })
+        }
+    }
+}
+
+/// The type of an entry, and its settings with variables filled in and without the type.
+fn settings<'a>(app: &App, entry: &'a Value, place: &str) -> Result<(&'a str, Value), Error> {
+    let kind = entry.get("type").and_then(Value::as_str).unwrap_or_default();
+    let mut settings = variables::filled(app, entry, place)?;
+    if let Some(map) = settings.as_object_mut() {
+        map.shift_remove("type");
+    }
+    Ok((kind, settings))
+}
+
+fn typed<T: serde::de::DeserializeOwned>(app: &App, settings: &Value, place: &str) -> Result<T, Error> {
+    app.document
+        .deserialize_value(settings, place)
+        .map_err(|error| Error::App { file: app.file.clone(), errors: vec![error] })
+}
+
+fn mcp(app: &App, entry: McpEntry, place: &str) -> Result<Source, Error> {
+    let transport = match (entry.command, entry.url) {
+        (Some(command), None) if !command.is_empty() => McpTransport::Stdio {
+            command,
+            env: entry.env,
+            cwd: Some(entry.cwd.map_or_else(|| app.folder.clone(), |cwd| app.path(&cwd))),
+        },
+        (None, Some(url)) => {
+            let allow_private = entry.allow_private.unwrap_or_else(|| names_this_machine(&url));
+            McpTransport::Http { url, headers: entry.headers.into_iter().collect(), allow_private }
+        }
+        _ => return Err(app.error_at(place, "an MCP server needs either a `command`, a list of words, or a `url`")),
+    };
+    let mut source = McpSource::new(entry.namespace, transport);
+    if entry.trusted {
+        source = source.trusted();
+    }
+    if let Some(seconds) = entry.startup_timeout_seconds {
+        source = source.with_startup_timeout(Duration::from_secs(seconds));
+    }
+    Ok(mcp_source(source))
+}
+
+fn mcp_source(source: McpSource) -> Source {
+    let connection = McpConnection::new(source);
+    Source {
+        loader: Arc::new(McpLoader::new(connection.clone())),
+        engine: Some(Arc::new(McpEngine::new(connection))),
+    }
+}
+
+fn rest(app: &App, entry: RestEntry, place: &str) -> Result<Source, Error> {
+    let spec = located(&app.folder, &entry.spec);
+    let operator_url = entry.base_url.as_deref().or_else(|| is_url(&entry.spec).then_some(entry.spec.as_str()));
+    let allow_private = entry.allow_private.unwrap_or_else(|| operator_url.is_some_and(names_this_machine));
+    let mut source = RestSource::new(&spec, entry.namespace.clone())
+        .with_name(format!("rest {} as {}", entry.spec, entry.namespace));
+    if let Some(base_url) = entry.base_url {
+        source = source.with_base_url(base_url);
+    }
+    if allow_private {
+        source = source.with_private_allowed();
+    }
+    if let Some(seconds) = entry.timeout_seconds {
+        source = source.with_timeout(Duration::from_secs(seconds));
+    }
+    for (name, value) in entry.headers {
+        source = source.with_header(name, value);
+    }
+    rest_source(source).map_err(|message| app.error_at(place, message))
+}
+
+fn rest_source(source: RestSource) -> Result<Source, String> {
+    let (loader, engine) = source.open().map_err(|error| error.to_string())?;
+    Ok(Source { loader: Arc::new(loader), engine: Some(Arc::new(engine)) })
+}
+
+impl SourceRequest {
+    /// The loader and engine of this one source, under a namespace or the default one of its kind.
+    pub fn open(self, namespace: Option<&str>) -> Result<Source, Error> {
+        match self {
+            Self::File(path) => {
+                let mut loader = FileLoader::new(path);
+                if let Some(namespace) = namespace {
+                    loader = loader.with_namespace(namespace);
+                }
+                Ok(Source { loader: Arc::new(loader), engine: None })
+            }
+            Self::OpenApi(spec) => {
+                let mut source = RestSource::new(&spec, namespace.map_or_else(|| namespace_of(&spec), str::to_owned));
+                if names_this_machine(&spec) {
+                    source = source.with_private_allowed();
+                }
+                rest_source(source).map_err(|message| Error::Start { what: spec, message })
+            }
+            Self::McpCommand(command) => {
+                Ok(mcp_source(McpSource::stdio(namespace.unwrap_or("mcp"), command)))
+            }
+            Self::McpUrl(url) => {
+                let allow_private = names_this_machine(&url);
+                let transport = McpTransport::Http { url, headers: Vec::new(), allow_private };
+                Ok(mcp_source(McpSource::new(namespace.unwrap_or("mcp"), transport)))
+            }
+        }
+    }
+}
+
+/// The end of a path or URL, as a namespace.
+fn namespace_of(spec: &str) -> String {
+    let stem = Path::new(spec).file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+    let plain: String = stem.chars().map(|c| if c.is_alphanumeric() { c } else { '_' }).collect();
+    if plain.is_empty() { "api".into() } else { plain }
+}
+
+fn is_url(spec: &str) -> bool {
+    spec.starts_with("http://") || spec.starts_with("https://")
+}
+
+fn located(folder: &Path, spec: &str) -> String {
+    if is_url(spec) { spec.to_owned() } else { folder.join(spec).display().to_string() }
+}
+
+/// Whether an operator wrote a URL that plainly names this machine or a private address, which is leave to go there.
+/// A name that merely resolves to one is not.
+fn names_this_machine(url: &str) -> bool {
+    let Ok(url) = Url::parse(url) else { return false };
+    match url.host() {
+        Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
+        Some(Host::Ipv4(_) | Host::Ipv6(_)) => true,
+        None => false,
+    }
+}

@@ -1,0 +1,53 @@
+//! Environment variables in the values of an app file.
+
+use serde_json::Value;
+use toolcrib_document::{expand, expand_path};
+
+use crate::{App, Error};
+
+/// Keys whose texts are paths, where `$NAME` and `~` count too.
+const PATH_KEYS: [&str; 3] = ["path", "spec", "cwd"];
+
+/// Stands for the path of the running program, so that an app can start another one beside itself.
+const OWN_PROGRAM: &str = "TOOLCRIB";
+
+fn lookup(name: &str) -> Option<String> {
+    let own = || Some(std::env::current_exe().ok()?.to_str()?.to_owned()).filter(|_| name == OWN_PROGRAM);
+    std::env::var(name).ok().or_else(own)
+}
+
+/// The value at a pointer with its variables filled in.
+pub(crate) fn filled(app: &App, value: &Value, pointer: &str) -> Result<Value, Error> {
+    Ok(match value {
+        Value::String(text) => {
+            let key = pointer.rsplit('/').next().unwrap_or_default();
+            text_at(app, text, pointer, PATH_KEYS.contains(&key))?.into()
+        }
+        Value::Array(items) => {
+            let items = items.iter().enumerate();
+            items
+                .map(|(position, item)| filled(app, item, &format!("{pointer}/{position}")))
+                .collect::<Result<Vec<_>, _>>()?
+                .into()
+        }
+        Value::Object(map) => {
+            let entries = map.iter().map(|(key, item)| {
+                let place = format!("{pointer}/{}", key.replace('~', "~0").replace('/', "~1"));
+                Ok((key.clone(), filled(app, item, &place)?))
+            });
+            Value::Object(entries.collect::<Result<_, Error>>()?)
+        }
+        other => other.clone(),
+    })
+}
+
+/// One text with its variables filled in.
+pub(crate) fn text_at(app: &App, text: &str, pointer: &str, is_path: bool) -> Result<String, Error> {
+    expanded(app, text, pointer, is_path).map_err(|error| Error::App { file: app.file.clone(), errors: vec![error] })
+}
+
+/// One text with its variables filled in; an unset one is an error at its place.
+pub(crate) fn expanded(app: &App, text: &str, pointer: &str, is_path: bool) -> Result<String, toolcrib_document::Error> {
+    let filled = if is_path { expand_path(text, &lookup) } else { expand(text, &lookup) };
+    filled.map_err(|unset| app.document.error_at(pointer, unset.to_string()))
+}

@@ -1,0 +1,78 @@
+//! What serving promises: a client of MCP lists and calls the tools of an app.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines, split};
+use toolcrib_exec::DenyAll;
+use toolcrib_runtime::{App, Runtime};
+
+const APP: &str = "
+app: {id: greeter, description: Greets people.}
+modules: {hello: {constraints: {blocked_actions: [greet_many]}}}
+tools: {capabilities: {default_policy: grant, approve: [{module: hello, actions: [status]}]}}
+";
+
+/// A client that speaks the protocol line by line.
+struct Client {
+    lines: Lines<BufReader<tokio::io::ReadHalf<DuplexStream>>>,
+    writer: tokio::io::WriteHalf<DuplexStream>,
+}
+
+impl Client {
+    async fn send(&mut self, message: Value) {
+        self.writer.write_all(format!("{message}\n").as_bytes()).await.unwrap();
+    }
+
+    async fn request(&mut self, method: &str, params: Value) -> Value {
+        self.send(json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})).await;
+        serde_json::from_str(&self.lines.next_line().await.unwrap().unwrap()).unwrap()
+    }
+}
+
+async fn connect() -> (Client, tokio::task::JoinHandle<Result<(), crate::Error>>) {
+    let app = App::from_text("app.yaml", APP).unwrap();
+    let runtime = Arc::new(Runtime::start(app, Arc::new(DenyAll)).await.unwrap());
+    let (ours, theirs) = tokio::io::duplex(64 * 1024);
+    let (reader, writer) = split(theirs);
+    let server = tokio::spawn(crate::serve(runtime, reader, writer));
+    let (reader, writer) = split(ours);
+    let mut client = Client { lines: BufReader::new(reader).lines(), writer };
+    let hello = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
+    let answer = client.request("initialize", hello).await;
+    assert_eq!(answer["result"]["instructions"], "Greets people.");
+    client.send(json!({"jsonrpc": "2.0", "method": "notifications/initialized"})).await;
+    (client, server)
+}
+
+#[tokio::test]
+async fn a_client_lists_the_tools_that_policy_lets_it_see() {
+    let (mut client, _server) = connect().await;
+    let answer = client.request("tools/list", json!({})).await;
+    let tools = answer["result"]["tools"].as_array().unwrap();
+    let names: Vec<_> = tools.iter().map(|tool| tool["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["hello__say_hello", "hello__status"]);
+    assert_eq!(tools[0]["annotations"]["readOnlyHint"], true);
+}
+
+#[tokio::test]
+async fn a_call_goes_through_the_gate_and_its_failure_is_a_result() {
+    let (mut client, server) = connect().await;
+    let call = |name: &str, arguments: Value| json!({"name": name, "arguments": arguments});
+    let answer = client.request("tools/call", call("hello__say_hello", json!({"name": "Ada"}))).await;
+    assert_eq!(answer["result"]["isError"], false);
+    assert!(answer["result"]["content"][0]["text"].as_str().unwrap().contains("Ada"), "{answer}");
+    for (name, arguments, kind) in [
+        ("hello__say_hello", json!({"nmae": "Ada"}), "invalid_args"),
+        ("hello__greet_many", json!({"names": ["Ada"]}), "denied"),
+        ("hello.status", json!({}), "approval_required"),
+        ("nothing", json!({}), "unknown_tool"),
+    ] {
+        let answer = client.request("tools/call", call(name, arguments)).await;
+        assert_eq!(answer["result"]["isError"], true, "{name}");
+        let error: Value = serde_json::from_str(answer["result"]["content"][0]["text"].as_str().unwrap()).unwrap();
+        assert_eq!(error["kind"], kind, "{name}");
+    }
+    drop(client);
+    assert!(server.await.unwrap().is_ok(), "hanging up is a normal end");
+}

@@ -1,0 +1,37 @@
+//! An HTTP service on a free port of this machine, until it is dropped.
+
+use std::net::SocketAddr;
+
+use anyhow::{Context as _, Result};
+use axum::Router;
+use tokio::net::TcpListener;
+use tokio::task::JoinHandle;
+
+/// A service that runs.
+#[derive(Debug)]
+pub(crate) struct Host {
+    address: SocketAddr,
+    task: JoinHandle<()>,
+}
+
+impl Host {
+    /// Serves on a port that the system chooses.
+    pub(crate) async fn start(router: Router) -> Result<Self> {
+        let listener = TcpListener::bind("127.0.0.1:0").await.context("no port of this machine is free")?;
+        let address = listener.local_addr()?;
+        // It ends when it is aborted; what a single connection fails of, its client reports.
+        let task = tokio::spawn(async move { drop(axum::serve(listener, router).await) });
+        Ok(Self { address, task })
+    }
+
+    /// `http://127.0.0.1:port`.
+    pub(crate) fn origin(&self) -> String {
+        format!("http://{}", self.address)
+    }
+}
+
+impl Drop for Host {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}

@@ -1,0 +1,148 @@
+//! A turn as it goes over the wire, whole or in pieces.
+
+use std::convert::Infallible;
+
+use axum::Json;
+use axum::body::Body;
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse as _, Response};
+use bytes::Bytes;
+use futures::stream;
+use serde_json::{Value, json};
+
+use super::turn::Turn;
+
+/// How many characters of text or arguments come in one event.
+const CHARS_PER_EVENT: usize = 7;
+
+/// How many bytes of the stream come in one frame. Frames respect neither events nor characters, as on a network.
+const BYTES_PER_FRAME: usize = 61;
+
+/// What each turn is said to have cost, in tokens.
+const PROMPT_TOKENS: u64 = 100;
+const COMPLETION_TOKENS: u64 = 10;
+
+/// The answer to a request for turn `number`, from 1.
+pub(super) fn answer(turn: &Turn, number: usize, request: &Value) -> Response {
+    let model = request.get("model").cloned().unwrap_or_default();
+    if request.get("stream") == Some(&Value::Bool(true)) {
+        let wants_usage = request.pointer("/stream_options/include_usage") == Some(&Value::Bool(true));
+        return streamed(turn, number, &model, wants_usage);
+    }
+    let mut message = json!({"role": "assistant", "content": turn.text});
+    if !turn.calls.is_empty() {
+        let calls: Value = calls(turn, number).collect();
+        if let Some(message) = message.as_object_mut() {
+            message.insert("tool_calls".to_owned(), calls);
+        }
+    }
+    let choice = json!({"index": 0, "message": message, "finish_reason": finish_reason(turn)});
+    Json(json!({
+        "id": format!("chatcmpl-{number}"),
+        "object": "chat.completion",
+        "created": 0,
+        "model": model,
+        "choices": [choice],
+        "usage": usage(),
+    }))
+    .into_response()
+}
+
+/// An error in the form of the API.
+pub(super) fn refused(status: u16, message: &str) -> Response {
+    let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let body = json!({"error": {"message": message, "type": "invalid_request_error"}});
+    // Nobody has to wait for a test.
+    (status, [(header::RETRY_AFTER, "0")], Json(body)).into_response()
+}
+
+fn streamed(turn: &Turn, number: usize, model: &Value, wants_usage: bool) -> Response {
+    let event = |choices: Value, usage: Value| {
+        let chunk = json!({
+            "id": format!("chatcmpl-{number}"),
+            "object": "chat.completion.chunk",
+            "created": 0,
+            "model": model,
+            "choices": choices,
+            "usage": usage,
+        });
+        format!("data: {chunk}\n\n")
+    };
+    let part = |delta: Value, finish: Value| {
+        event(json!([{"index": 0, "delta": delta, "finish_reason": finish}]), Value::Null)
+    };
+    let deltas = deltas(turn, number).into_iter().map(|delta| part(delta, Value::Null));
+    if turn.is_cut {
+        // The role, and the first piece of the content.
+        let kept: String = deltas.take(2).collect();
+        return event_stream(frames(&kept).map(Ok).chain([Err("cut off")]));
+    }
+    let mut text: String = deltas.collect();
+    text.push_str(&part(json!({}), finish_reason(turn).into()));
+    if wants_usage {
+        text.push_str(&event(json!([]), usage()));
+    }
+    text.push_str("data: [DONE]\n\n");
+    event_stream(frames(&text).map(Ok::<_, Infallible>))
+}
+
+fn event_stream<I, E>(frames: I) -> Response
+where
+    I: Iterator<Item = Result<Bytes, E>>,
+    E: Into<Box<dyn std::error::Error + Send + Sync>> + Send + 'static,
+{
+    let frames: Vec<_> = frames.collect();
+    ([(header::CONTENT_TYPE, "text/event-stream")], Body::from_stream(stream::iter(frames))).into_response()
+}
+
+fn frames(text: &str) -> impl Iterator<Item = Bytes> {
+    text.as_bytes().chunks(BYTES_PER_FRAME).map(Bytes::copy_from_slice)
+}
+
+/// The changes that make up the message: its role, its text piece by piece, then call after call.
+fn deltas(turn: &Turn, number: usize) -> Vec<Value> {
+    let mut deltas = vec![json!({"role": "assistant", "content": ""})];
+    deltas.extend(pieces(&turn.text).map(|piece| json!({"content": piece})));
+    for (index, (call, written)) in calls(turn, number).zip(&turn.calls).enumerate() {
+        let begin = json!({
+            "index": index,
+            "id": call["id"],
+            "type": "function",
+            "function": {"name": written.name, "arguments": ""},
+        });
+        deltas.push(json!({"tool_calls": [begin]}));
+        deltas.extend(
+            pieces(&written.arguments)
+                .map(|piece| json!({"tool_calls": [{"index": index, "function": {"arguments": piece}}]})),
+        );
+    }
+    deltas
+}
+
+fn pieces(text: &str) -> impl Iterator<Item = String> {
+    let chars: Vec<char> = text.chars().collect();
+    let pieces: Vec<String> = chars.chunks(CHARS_PER_EVENT).map(|piece| piece.iter().collect()).collect();
+    pieces.into_iter()
+}
+
+fn calls(turn: &Turn, number: usize) -> impl Iterator<Item = Value> {
+    turn.calls.iter().enumerate().map(move |(index, call)| {
+        json!({
+            "id": format!("call_{number}_{}", index + 1),
+            "type": "function",
+            "function": {"name": call.name, "arguments": call.arguments},
+        })
+    })
+}
+
+fn finish_reason(turn: &Turn) -> &'static str {
+    if turn.calls.is_empty() { "stop" } else { "tool_calls" }
+}
+
+fn usage() -> Value {
+    json!({
+        "prompt_tokens": PROMPT_TOKENS,
+        "completion_tokens": COMPLETION_TOKENS,
+        "total_tokens": PROMPT_TOKENS + COMPLETION_TOKENS,
+    })
+}

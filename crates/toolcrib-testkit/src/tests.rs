@@ -1,0 +1,181 @@
+//! What the peers promise, seen by a client and by the system.
+
+use std::process::Stdio;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::io::AsyncReadExt as _;
+use tokio::process::Command;
+use toolcrib_io::http::{HttpClient, HttpPolicy};
+
+use crate::{ModelServer, PetStore, Turn, descendants, processes_of, wait_until};
+
+const PATIENCE: Duration = Duration::from_secs(20);
+
+fn client() -> HttpClient {
+    HttpClient::new(HttpPolicy { allow_private: true, ..HttpPolicy::default() }).unwrap()
+}
+
+fn request(stream: bool) -> Value {
+    json!({
+        "model": "m",
+        "stream": stream,
+        "stream_options": {"include_usage": true},
+        "messages": [{"role": "user", "content": "hello"}],
+    })
+}
+
+/// The status and the body of an answer, or how far the body came before it broke off.
+async fn ask(server: &ModelServer, request: &Value) -> (u16, Result<String, String>) {
+    let url = format!("{}/chat/completions", server.base_url());
+    let sent = client().reqwest_client().post(url).bearer_auth("test").json(request).send().await.unwrap();
+    let status = sent.status().as_u16();
+    let (mut answer, mut body) = (sent, Vec::new());
+    loop {
+        match answer.chunk().await {
+            Ok(Some(chunk)) => body.extend_from_slice(&chunk),
+            Ok(None) => return (status, Ok(String::from_utf8(body).unwrap())),
+            Err(_) => return (status, Err(String::from_utf8(body).unwrap())),
+        }
+    }
+}
+
+fn events(stream: &str) -> Vec<Value> {
+    let events = stream.split("\n\n").filter_map(|event| event.strip_prefix("data: "));
+    events.filter_map(|data| serde_json::from_str(data).ok()).collect()
+}
+
+#[tokio::test]
+async fn a_stream_holds_the_turn_in_pieces_and_what_it_cost() {
+    let turn = Turn::call("a__b", &json!({"word": "voilà, in more than one piece"})).saying("I call a tool.");
+    let server = ModelServer::start([turn]).await.unwrap();
+    let (status, body) = ask(&server, &request(true)).await;
+    let body = body.unwrap();
+    assert_eq!(status, 200);
+    assert!(body.ends_with("data: [DONE]\n\n"), "{body}");
+
+    let events = events(&body);
+    let texts = events.iter().filter_map(|event| event.pointer("/choices/0/delta/content")?.as_str());
+    assert_eq!(texts.collect::<String>(), "I call a tool.");
+    let pieces: Vec<_> = events
+        .iter()
+        .filter_map(|event| event.pointer("/choices/0/delta/tool_calls/0/function/arguments")?.as_str())
+        .collect();
+    assert!(pieces.len() > 3, "{pieces:?}");
+    assert_eq!(pieces.concat(), r#"{"word":"voilà, in more than one piece"}"#);
+    assert_eq!(events.last().unwrap()["usage"]["total_tokens"], 110);
+}
+
+#[tokio::test]
+async fn a_request_that_does_not_stream_gets_the_turn_in_one_piece() {
+    let server = ModelServer::start([Turn::call("a", &json!({})).and_call("b", &json!({}))]).await.unwrap();
+    let (_, body) = ask(&server, &request(false)).await;
+    let answer: Value = serde_json::from_str(&body.unwrap()).unwrap();
+    let calls = &answer["choices"][0]["message"]["tool_calls"];
+    assert_eq!((&calls[0]["id"], &calls[1]["id"]), (&json!("call_1_1"), &json!("call_1_2")));
+    assert_eq!(calls[1]["function"]["name"], "b");
+}
+
+#[tokio::test]
+async fn faults_come_before_the_answer_and_in_the_middle_of_it() {
+    let server =
+        ModelServer::start([Turn::text("late").refused_first(429), Turn::text("half a sentence").cut_off()])
+            .await
+            .unwrap();
+    assert_eq!(ask(&server, &request(true)).await.0, 429);
+    assert_eq!(ask(&server, &request(true)).await.0, 200);
+    let half = ask(&server, &request(true)).await.1.unwrap_err();
+    assert!(half.contains(r#""content":"half a ""#) && !half.contains("sentence"), "{half}");
+    let (status, over) = ask(&server, &request(true)).await;
+    assert_eq!(status, 400);
+    assert!(over.unwrap().contains("the script has no turn 3"));
+    assert_eq!(server.requests().len(), 4);
+}
+
+#[tokio::test]
+async fn what_the_real_api_refuses_is_refused_and_recorded() {
+    let server = ModelServer::endless(|_| Turn::text("yes")).await.unwrap();
+    let call = |id: &str| json!({"id": id, "type": "function", "function": {"name": "a", "arguments": "{}"}});
+    let result = |id: &str| json!({"role": "tool", "tool_call_id": id, "content": ""});
+    let assistant = json!({"role": "assistant", "content": "", "tool_calls": [call("1"), call("2")]});
+    for (messages, problem) in [
+        (json!([]), "at least one"),
+        (json!([assistant, result("1")]), "\\\"2\\\" has no result"),
+        (json!([assistant, result("1"), result("2"), result("2")]), "answers no call"),
+        (json!([result("1")]), "answers no call"),
+    ] {
+        let (status, body) = ask(&server, &json!({"model": "m", "messages": messages})).await;
+        assert_eq!(status, 400);
+        assert!(body.clone().unwrap().contains(problem), "{body:?}");
+    }
+    let tool = |name: &str| json!({"type": "function", "function": {"name": name, "parameters": {"type": "object"}}});
+    for tools in
+        [json!([]), json!([tool("a.b")]), json!([tool("a"), tool("a")]), json!([{"function": {"name": "a"}}])]
+    {
+        let mut request = request(false);
+        request["tools"] = tools;
+        assert_eq!(ask(&server, &request).await.0, 400, "{request}");
+    }
+    let complete = json!({"model": "m", "messages": [assistant, result("2"), result("1")]});
+    assert_eq!(ask(&server, &complete).await.0, 200);
+    assert_eq!(server.requests().last().unwrap().json().unwrap(), complete);
+
+    let url = format!("{}/chat/completions", server.base_url());
+    let keyless = client().reqwest_client().post(url).json(&complete).send().await.unwrap();
+    assert_eq!(keyless.status().as_u16(), 401);
+}
+
+#[tokio::test]
+async fn the_pet_store_does_what_its_document_says() {
+    let store = PetStore::start().await.unwrap();
+    let http = client();
+    let http = http.reqwest_client();
+    let document: Value = http.get(store.document_url()).send().await.unwrap().json().await.unwrap();
+    assert_eq!(document["paths"], store.document()["paths"]);
+
+    let pets = format!("{}/pets", store.base_url());
+    let added = http.post(&pets).json(&json!({"name": "Bo"})).send().await.unwrap();
+    assert_eq!(
+        (added.status().as_u16(), added.json().await.ok()),
+        (201, Some(json!({"name": "Bo", "id": 3})))
+    );
+    let some: Vec<Value> = http.get(format!("{pets}?limit=2")).send().await.unwrap().json().await.unwrap();
+    assert_eq!(some.len(), 2);
+    assert_eq!(http.get(format!("{pets}/9")).send().await.unwrap().status().as_u16(), 404);
+    assert_eq!(store.asked(), ["POST /pets", "GET /pets", "GET /pets/9"]);
+}
+
+#[tokio::test]
+async fn a_grandchild_is_found_as_a_descendant_and_by_its_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    assert_eq!(processes_of(folder.path()).unwrap(), []);
+    let mut child = Command::new("sh")
+        .args(["-c", "cd /; sleep 300 & echo; wait"])
+        .env_clear()
+        .env("PATH", std::env::var_os("PATH").unwrap())
+        .env("MARK", folder.path().canonicalize().unwrap())
+        .stdout(Stdio::piped())
+        .kill_on_drop(true)
+        .spawn()
+        .unwrap();
+    let id = child.id().unwrap();
+    child.stdout.as_mut().unwrap().read_u8().await.unwrap();
+    let sleeping = || Ok(descendants(id)?.into_iter().find(|process| process.command == "sleep 300"));
+    let grandchild = wait_until("the sleep of the shell", PATIENCE, sleeping).await.unwrap();
+    assert!(descendants(std::process::id()).unwrap().contains(&grandchild));
+
+    child.kill().await.unwrap();
+    assert!(grandchild.is_alive(), "it has outlived its parent");
+    let orphans: Vec<u32> = processes_of(folder.path()).unwrap().iter().map(|process| process.id).collect();
+    assert_eq!(orphans, [grandchild.id]);
+    let end = Command::new("kill").arg(grandchild.id.to_string()).status().await.unwrap();
+    assert!(end.success());
+    let gone = || Ok((!grandchild.is_alive()).then_some(()));
+    wait_until("the end of the sleep", PATIENCE, gone).await.unwrap();
+}
+
+#[tokio::test]
+async fn waiting_in_vain_ends_with_what_was_waited_for() {
+    let error = wait_until("a sign", Duration::from_millis(1), || Ok(None::<()>)).await.unwrap_err();
+    assert_eq!(error.to_string(), "waited 0.001 s in vain: a sign");
+}
