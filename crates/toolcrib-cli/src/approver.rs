@@ -58,10 +58,10 @@ fn describe(question: &Question) -> String {
     let mut text = format!("\n{} wants to run (risk {}; {})", question.tool, question.risk, question.rule);
     for (name, value) in &question.arguments {
         // JSON keeps control characters of a value from reaching the terminal.
-        text.push_str(&format!("\n  {name}: {value}"));
+        text.extend(["\n  ", name, ": ", &value.to_string()]);
     }
     if !question.side_effects.is_empty() {
-        text.push_str(&format!("\n  side effects: {}", question.side_effects.join(", ")));
+        text.extend(["\n  side effects: ", &question.side_effects.join(", ")]);
     }
     text
 }

@@ -33,9 +33,10 @@ impl Exit {
     /// The exit of a call that failed so.
     pub(crate) fn of(kind: ErrorKind) -> Self {
         match kind {
-            ErrorKind::UnknownTool | ErrorKind::AmbiguousTool | ErrorKind::MalformedCall | ErrorKind::InvalidArgs => {
-                Self::BadInput
-            }
+            ErrorKind::UnknownTool
+            | ErrorKind::AmbiguousTool
+            | ErrorKind::MalformedCall
+            | ErrorKind::InvalidArgs => Self::BadInput,
             ErrorKind::Denied | ErrorKind::ApprovalDenied => Self::Denied,
             ErrorKind::ApprovalRequired => Self::ApprovalRequired,
             ErrorKind::Unavailable => Self::Unavailable,
@@ -60,7 +61,8 @@ impl Failure {
             Exit::Unavailable => "unavailable",
             _ => "failed",
         };
-        let error = json!({"kind": kind, "message": message, "hint": null, "retryable": exit == Exit::Unavailable});
+        let error =
+            json!({"kind": kind, "message": message, "hint": null, "retryable": exit == Exit::Unavailable});
         Self { exit, message, error }
     }
 

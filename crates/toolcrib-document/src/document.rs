@@ -66,8 +66,11 @@ fn decode(bytes: &[u8]) -> Result<&str, Error> {
     let error = |problem: &str| Error::Encoding { problem: problem.into() };
     match bytes {
         [0xEF, 0xBB, 0xBF, ..] => Err(error("the text starts with a byte order mark")),
-        [0xFE, 0xFF, ..] | [0xFF, 0xFE, ..] | [0, _, ..] | [_, 0, ..] => Err(error("the text looks like UTF-16")),
-        _ => std::str::from_utf8(bytes).map_err(|utf8| error(&format!("byte {} is not UTF-8", utf8.valid_up_to()))),
+        [0xFE, 0xFF, ..] | [0xFF, 0xFE, ..] | [0, _, ..] | [_, 0, ..] => {
+            Err(error("the text looks like UTF-16"))
+        }
+        _ => std::str::from_utf8(bytes)
+            .map_err(|utf8| error(&format!("byte {} is not UTF-8", utf8.valid_up_to()))),
     }
 }
 
@@ -97,7 +100,9 @@ impl Document {
                 let (key, text) = match segment {
                     serde_path_to_error::Segment::Seq { index } => (index.to_string(), format!("[{index}]")),
                     serde_path_to_error::Segment::Map { key } => (key.clone(), format!(".{key}")),
-                    serde_path_to_error::Segment::Enum { .. } | serde_path_to_error::Segment::Unknown => continue,
+                    serde_path_to_error::Segment::Enum { .. } | serde_path_to_error::Segment::Unknown => {
+                        continue;
+                    }
                 };
                 place.push('/');
                 place.push_str(&key.replace('~', "~0").replace('/', "~1"));

@@ -77,7 +77,7 @@ pub fn expand_path(text: &str, lookup: &dyn Fn(&str) -> Option<String>) -> Resul
             braced.push_str(from.get(..taken).unwrap_or("$"));
             rest = from.get(taken..).unwrap_or_default();
         } else {
-            braced.push_str(&format!("${{{name}}}"));
+            braced.extend(["${", name, "}"]);
             rest = after.get(name.len()..).unwrap_or_default();
         }
     }

@@ -23,7 +23,8 @@ fn read_from_line(text: &str, first_line: usize) -> Result<Value, Error> {
     let mut deserializer = serde_json::Deserializer::from_str(text);
     let value = Strict.deserialize(&mut deserializer).and_then(|value| deserializer.end().map(|()| value));
     value.map_err(|error| {
-        let position = Position { line: first_line + error.line().saturating_sub(1), column: error.column().max(1) };
+        let position =
+            Position { line: first_line + error.line().saturating_sub(1), column: error.column().max(1) };
         let message = error.to_string();
         // serde_json puts the place behind its message; ours stands before it.
         let message = message.split(" at line ").next().unwrap_or(&message);

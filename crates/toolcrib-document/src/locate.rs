@@ -13,7 +13,8 @@ pub(crate) fn locate(text: &str, format: Format, pointer: &str) -> Option<Positi
     match (format, wanted.split_first()) {
         (Format::JsonLines, Some((line, rest))) => {
             let index: usize = line.parse().ok()?;
-            let (text, line) = text.lines().zip(1..).filter(|(line, _)| !line.trim().is_empty()).nth(index)?;
+            let (text, line) =
+                text.lines().zip(1..).filter(|(line, _)| !line.trim().is_empty()).nth(index)?;
             let found = walk(text, rest)?;
             Some(Position { line, ..found })
         }

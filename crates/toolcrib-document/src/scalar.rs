@@ -50,5 +50,8 @@ fn is_float(text: &str) -> bool {
     };
     let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
     let digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
-    digits(whole) && digits(fraction) && !(whole.is_empty() && fraction.is_empty()) && exponent.is_none_or(is_integer)
+    digits(whole)
+        && digits(fraction)
+        && !(whole.is_empty() && fraction.is_empty())
+        && exponent.is_none_or(is_integer)
 }

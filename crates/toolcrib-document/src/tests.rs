@@ -84,13 +84,19 @@ fn a_duplicate_key_is_an_error_at_its_place() {
     let expected = Error::DuplicateKey { position: Position { line: 2, column: 1 }, key: "a".into() };
     assert_eq!(yaml("a: 1\na: 2\n"), Err(expected));
     let error = parse(b"{\"a\": 1,\n \"a\": 2}", Format::Json, &Limits::default()).unwrap_err();
-    assert!(matches!(&error, Error::DuplicateKey { key, position } if key == "a" && position.line == 2), "{error:?}");
+    assert!(
+        matches!(&error, Error::DuplicateKey { key, position } if key == "a" && position.line == 2),
+        "{error:?}"
+    );
 }
 
 #[test]
 fn other_encodings_are_named() {
     for bytes in [&b"\xEF\xBB\xBFa: 1"[..], b"\xFF\xFEa\0", b"a\0:\0", b"a: \xFF"] {
-        assert!(matches!(parse(bytes, Format::Yaml, &Limits::default()), Err(Error::Encoding { .. })), "{bytes:?}");
+        assert!(
+            matches!(parse(bytes, Format::Yaml, &Limits::default()), Err(Error::Encoding { .. })),
+            "{bytes:?}"
+        );
     }
 }
 

@@ -11,7 +11,8 @@ use crate::{Error, Limits, MAX_ALIAS_NODES, MAX_DEPTH, Position, scalar};
 const MERGE_KEY: &str = "<<";
 
 pub(crate) fn read(text: &str, limits: &Limits) -> Result<Value, Error> {
-    let mut builder = Builder { limits, open: Vec::new(), anchors: HashMap::new(), alias_nodes: 0, root: None };
+    let mut builder =
+        Builder { limits, open: Vec::new(), anchors: HashMap::new(), alias_nodes: 0, root: None };
     for event in Parser::new_from_str(text) {
         let (event, span) = event.map_err(|error| scan_error(&error))?;
         builder.take(event, start(span))?;
@@ -114,11 +115,18 @@ impl Builder<'_> {
         Ok(())
     }
 
-    fn key(&self, text: &str, style: ScalarStyle, tag: Option<&Tag>, position: Position) -> Result<Key, Error> {
+    fn key(
+        &self,
+        text: &str,
+        style: ScalarStyle,
+        tag: Option<&Tag>,
+        position: Position,
+    ) -> Result<Key, Error> {
         if style == ScalarStyle::Plain && text == MERGE_KEY {
             return Ok(Key::Merge);
         }
-        let is_text = style != ScalarStyle::Plain || matches!(value(text, style, tag, position), Ok(Value::String(_)));
+        let is_text =
+            style != ScalarStyle::Plain || matches!(value(text, style, tag, position), Ok(Value::String(_)));
         if is_text || self.limits.scalar_keys {
             Ok(Key::Text(text.to_owned()))
         } else {

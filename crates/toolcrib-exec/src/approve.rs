@@ -28,7 +28,8 @@ pub(crate) async fn ask(
     let question = pending.question();
     let tool = &question.tool;
     let denied = |message: String| {
-        ToolError::new(ErrorKind::ApprovalDenied, message).with_hint("do not repeat the call; find another way, or ask")
+        ToolError::new(ErrorKind::ApprovalDenied, message)
+            .with_hint("do not repeat the call; find another way, or ask")
     };
     let answer = tokio::select! {
         () = context.cancel.cancelled() => {
@@ -49,6 +50,8 @@ pub(crate) async fn ask(
             let hint = "grant it under `tools.capabilities`, or run where somebody can answer";
             Err(ToolError::new(ErrorKind::ApprovalRequired, message).with_hint(hint))
         }
-        Err(_) => Err(denied(format!("nobody answered within {} s whether `{tool}` may run", patience.as_secs()))),
+        Err(_) => {
+            Err(denied(format!("nobody answered within {} s whether `{tool}` may run", patience.as_secs())))
+        }
     }
 }

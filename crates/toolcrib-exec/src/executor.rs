@@ -82,7 +82,11 @@ impl Executor {
     }
 
     /// An error comes with the name under which it is reported: the tool's once it is known, before that the caller's.
-    async fn run(self: &Arc<Self>, call: ToolCall, context: &CallContext) -> Result<ToolResult, (String, ToolError)> {
+    async fn run(
+        self: &Arc<Self>,
+        call: ToolCall,
+        context: &CallContext,
+    ) -> Result<ToolResult, (String, ToolError)> {
         if context.depth >= MAX_DEPTH {
             let message = format!("calls are nested deeper than {MAX_DEPTH} levels");
             return Err((call.name, ToolError::new(ErrorKind::LimitReached, message)));
@@ -135,11 +139,15 @@ impl Executor {
         call: Authorized<Call>,
         context: &CallContext,
     ) -> Result<ToolResult, ToolError> {
-        let engine = self.engines.read().unwrap_or_else(PoisonError::into_inner).get(call.source.as_ref()).cloned();
+        let engine =
+            self.engines.read().unwrap_or_else(PoisonError::into_inner).get(call.source.as_ref()).cloned();
         let Some(engine) = engine else {
             let message = format!("`{}` has no engine to run it", call.tool.name.dotted());
-            let hint = format!("its source is {}; set `engine:` there to one of `tools.engines`", call.source);
-            return Err(ToolError::new(ErrorKind::Unavailable, message).with_hint(hint).with_retryable(false));
+            let hint =
+                format!("its source is {}; set `engine:` there to one of `tools.engines`", call.source);
+            return Err(ToolError::new(ErrorKind::Unavailable, message)
+                .with_hint(hint)
+                .with_retryable(false));
         };
         let mut inner = context.clone();
         inner.depth += 1;
@@ -161,12 +169,11 @@ struct Entrance(Weak<Executor>);
 #[async_trait]
 impl ToolCaller for Entrance {
     async fn call(&self, call: ToolCall, context: &CallContext) -> ToolResult {
-        match self.0.upgrade() {
-            Some(executor) => executor.call(call, context).await,
-            None => {
-                let error = ToolError::new(ErrorKind::Cancelled, "the runtime is shutting down");
-                ToolResult::failed(call.call_id, call.name, error)
-            }
+        if let Some(executor) = self.0.upgrade() {
+            executor.call(call, context).await
+        } else {
+            let error = ToolError::new(ErrorKind::Cancelled, "the runtime is shutting down");
+            ToolResult::failed(call.call_id, call.name, error)
         }
     }
 }

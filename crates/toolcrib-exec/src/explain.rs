@@ -9,11 +9,11 @@ pub(crate) fn find_error(error: &FindError) -> ToolError {
     let message = error.to_string();
     match error {
         FindError::Unknown { suggestions, .. } if suggestions.is_empty() => {
-            ToolError::new(ErrorKind::UnknownTool, message).with_hint("search for a tool, or list what there is")
+            ToolError::new(ErrorKind::UnknownTool, message)
+                .with_hint("search for a tool, or list what there is")
         }
-        FindError::Unknown { suggestions, .. } => {
-            ToolError::new(ErrorKind::UnknownTool, message).with_hint(format!("did you mean {}?", list(suggestions)))
-        }
+        FindError::Unknown { suggestions, .. } => ToolError::new(ErrorKind::UnknownTool, message)
+            .with_hint(format!("did you mean {}?", list(suggestions))),
         FindError::Ambiguous { candidates, .. } => ToolError::new(ErrorKind::AmbiguousTool, message)
             .with_hint(format!("use the full name: {}", list(candidates))),
         _ => ToolError::new(ErrorKind::Denied, message).with_hint("find another way, or ask the user"),

@@ -7,13 +7,13 @@ use toolcrib_model::Tool;
 use toolcrib_policy::RUNTIME_NAMESPACE;
 
 /// How long a call may take when its tool says nothing.
-pub const DEFAULT_DEADLINE: Duration = Duration::from_secs(60);
+pub const DEFAULT_DEADLINE: Duration = Duration::from_mins(1);
 
 /// The longest deadline a tool may ask for.
-pub const MAX_DEADLINE: Duration = Duration::from_secs(600);
+pub const MAX_DEADLINE: Duration = Duration::from_mins(10);
 
 /// How long a person may take to answer.
-pub const MAX_APPROVAL_WAIT: Duration = Duration::from_secs(300);
+pub const MAX_APPROVAL_WAIT: Duration = Duration::from_mins(5);
 
 /// How deep tools may call tools.
 pub const MAX_DEPTH: u8 = 8;

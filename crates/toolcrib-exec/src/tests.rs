@@ -169,7 +169,10 @@ async fn a_panic_a_hang_and_a_cancel_each_give_one_result() {
     let cancel = CancellationToken::new();
     let context = CallContext::new("s").with_cancel(cancel.clone());
     let executor = Arc::clone(&fixture.executor);
-    let running = tokio::spawn(async move { executor.call(ToolCall::new("t.hang", Default::default()), &context).await });
+    let running =
+        tokio::spawn(
+            async move { executor.call(ToolCall::new("t.hang", Default::default()), &context).await },
+        );
     while fixture.calls() < 3 {
         tokio::task::yield_now().await;
     }
@@ -195,10 +198,15 @@ async fn a_large_result_is_cut_and_says_so() {
 
 #[tokio::test]
 async fn a_source_without_an_engine_says_what_to_set() {
-    let registry = ToolRegistry::from_tools("file x", [Tool::new(QualifiedName::new("t", "a").unwrap())]).unwrap();
-    let policy = Policy::new(&serde_json::from_value(json!({"default_policy": "grant"})).unwrap(), []).unwrap();
+    let registry =
+        ToolRegistry::from_tools("file x", [Tool::new(QualifiedName::new("t", "a").unwrap())]).unwrap();
+    let policy =
+        Policy::new(&serde_json::from_value(json!({"default_policy": "grant"})).unwrap(), []).unwrap();
     let executor = Arc::new(Executor::new(Arc::new(registry), Arc::new(policy), Arc::new(DenyAll)));
     let result = executor.call(ToolCall::new("t.a", Default::default()), &CallContext::new("s")).await;
     let error = result.error.unwrap();
-    assert_eq!(error.hint.as_deref(), Some("its source is file x; set `engine:` there to one of `tools.engines`"));
+    assert_eq!(
+        error.hint.as_deref(),
+        Some("its source is file x; set `engine:` there to one of `tools.engines`")
+    );
 }

@@ -65,7 +65,8 @@ pub struct CommandEngine {
 impl CommandEngine {
     /// Reads the templates.
     pub fn new(settings: CommandSettings) -> Result<Self, TemplateError> {
-        let words = |argv: &[String]| argv.iter().map(|word| Word::parse(word)).collect::<Result<Vec<_>, _>>();
+        let words =
+            |argv: &[String]| argv.iter().map(|word| Word::parse(word)).collect::<Result<Vec<_>, _>>();
         let tools = settings
             .tools
             .iter()
@@ -93,9 +94,9 @@ impl CommandEngine {
         for (name, value) in &self.settings.env {
             command = command.with_env(name, value);
         }
-        let output = run(&command, None, &RunLimits::default())
-            .await
-            .map_err(|error| ToolError::new(ErrorKind::Unavailable, error.to_string()).with_retryable(false))?;
+        let output = run(&command, None, &RunLimits::default()).await.map_err(|error| {
+            ToolError::new(ErrorKind::Unavailable, error.to_string()).with_retryable(false)
+        })?;
         self.read(&program, &output)
     }
 

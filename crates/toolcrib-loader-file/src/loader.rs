@@ -47,7 +47,9 @@ impl FileLoader {
         let mut loaded = Loaded::default();
         let found = match shape::tools(&document, self.namespace.as_deref()) {
             Ok(found) => found,
-            Err(error) => return Loaded::failed(&self.source, RejectKind::InvalidTool, error.at(self.path.display())),
+            Err(error) => {
+                return Loaded::failed(&self.source, RejectKind::InvalidTool, error.at(self.path.display()));
+            }
         };
         for (tool, pointer) in found {
             match tool {
@@ -90,7 +92,9 @@ impl ToolLoader for FileLoader {
         let loader = self.clone();
         match tokio::task::spawn_blocking(move || loader.read()).await {
             Ok(loaded) => loaded,
-            Err(error) => Loaded::failed(&self.source, RejectKind::Unreadable, format!("reading broke off: {error}")),
+            Err(error) => {
+                Loaded::failed(&self.source, RejectKind::Unreadable, format!("reading broke off: {error}"))
+            }
         }
     }
 }

@@ -38,14 +38,13 @@ impl MockEngine {
 impl ToolEngine for MockEngine {
     async fn invoke(&self, call: Authorized<Call>, _context: &CallContext) -> ToolResult {
         let tool = call.tool.name.name();
-        match self.settings.results.get(tool).or(self.settings.default.as_ref()) {
-            Some(result) => call.ok(result.clone()),
-            None => {
-                let known: Vec<_> = self.settings.results.keys().map(String::as_str).collect();
-                let message = format!("the mock engine has no result for `{tool}`");
-                let hint = format!("add it under `results`, or set `default`; there is: {}", known.join(", "));
-                call.failed(ToolError::new(ErrorKind::ToolFailed, message).with_hint(hint))
-            }
+        if let Some(result) = self.settings.results.get(tool).or(self.settings.default.as_ref()) {
+            call.ok(result.clone())
+        } else {
+            let known: Vec<_> = self.settings.results.keys().map(String::as_str).collect();
+            let message = format!("the mock engine has no result for `{tool}`");
+            let hint = format!("add it under `results`, or set `default`; there is: {}", known.join(", "));
+            call.failed(ToolError::new(ErrorKind::ToolFailed, message).with_hint(hint))
         }
     }
 }

@@ -50,8 +50,12 @@ pub(crate) fn tools(document: &Document, argument: Option<&str>) -> Result<Vec<F
     for (key, value) in map {
         let pointer = format!("/{}", key.replace('~', "~0").replace('/', "~1"));
         match value {
-            Value::Array(items) => found.extend(list(items, &pointer, Namespaces { file: Some(key), ..namespaces })),
-            Value::Object(_) => found.push((tool(value, Some(key), Namespaces { file, ..namespaces }), pointer)),
+            Value::Array(items) => {
+                found.extend(list(items, &pointer, Namespaces { file: Some(key), ..namespaces }));
+            }
+            Value::Object(_) => {
+                found.push((tool(value, Some(key), Namespaces { file, ..namespaces }), pointer));
+            }
             Value::String(_) if key == "namespace" => {}
             _ => {
                 let message = format!("`{key}` should hold a list of tools, or one tool");
@@ -99,7 +103,8 @@ fn tool(value: &Value, key: Option<&str>, namespaces: Namespaces<'_>) -> Result<
         }
         _ => (own_namespace, name.as_str()),
     };
-    let namespace = own_namespace.as_deref().or(namespaces.argument).or(namespaces.file).unwrap_or(DEFAULT_NAMESPACE);
+    let namespace =
+        own_namespace.as_deref().or(namespaces.argument).or(namespaces.file).unwrap_or(DEFAULT_NAMESPACE);
     let name = QualifiedName::new(namespace, bare).map_err(|error| problem(error.to_string()))?;
 
     let description = match map.shift_remove("description") {

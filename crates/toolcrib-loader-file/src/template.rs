@@ -50,7 +50,8 @@ impl Word {
         let mut parts = Vec::new();
         let mut rest = word;
         while let Some((text, from)) = rest.split_once('{') {
-            let (name, after) = from.split_once('}').ok_or_else(|| TemplateError::Unclosed { word: word.into() })?;
+            let (name, after) =
+                from.split_once('}').ok_or_else(|| TemplateError::Unclosed { word: word.into() })?;
             if !text.is_empty() {
                 parts.push(Part::Text(text.into()));
             }
@@ -65,7 +66,12 @@ impl Word {
 
     /// The word with its places filled in; `None` when an argument that it needs is absent, so that the whole word
     /// falls away.
-    fn fill(&self, tool: &str, arguments: &JsonObject, is_option_safe: bool) -> Result<Option<String>, TemplateError> {
+    fn fill(
+        &self,
+        tool: &str,
+        arguments: &JsonObject,
+        is_option_safe: bool,
+    ) -> Result<Option<String>, TemplateError> {
         let mut filled = String::new();
         for (position, part) in self.parts.iter().enumerate() {
             let name = match part {

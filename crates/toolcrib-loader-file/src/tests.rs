@@ -33,7 +33,10 @@ fn names(loaded: &Loaded) -> Vec<String> {
 #[tokio::test]
 async fn every_shape_is_read() {
     for (text, expected) in [
-        ("weather: [{name: get}, {name: set}]\nhr: [{name: get}]", vec!["weather::get", "weather::set", "hr::get"]),
+        (
+            "weather: [{name: get}, {name: set}]\nhr: [{name: get}]",
+            vec!["weather::get", "weather::set", "hr::get"],
+        ),
         ("[{name: get}, {name: set, namespace: x}]", vec!["default::get", "x::set"]),
         ("get: {name: get}\nset: {description: named by its key}", vec!["default::get", "default::set"]),
         ("namespace: w\ntools: [{name: get}]", vec!["w::get"]),
@@ -63,7 +66,9 @@ async fn schemas_are_found_under_each_of_their_names() {
 
 #[tokio::test]
 async fn what_stands_beside_the_name_is_metadata_but_not_what_is_the_runtimes() {
-    let loaded = load("[{name: get, risk: high, tags: [a], operational: true, metadata: {forwards: true, x: 1}}]").await;
+    let loaded =
+        load("[{name: get, risk: high, tags: [a], operational: true, metadata: {forwards: true, x: 1}}]")
+            .await;
     assert_eq!(Value::from(loaded.tools[0].metadata.clone()), json!({"x": 1, "risk": "high", "tags": ["a"]}));
 }
 
@@ -75,7 +80,9 @@ async fn json_lines_are_a_list() {
 
 #[tokio::test]
 async fn a_broken_tool_is_rejected_at_its_place_and_its_siblings_load() {
-    let loaded = load("- {name: one}\n- {description: nameless}\n- {name: three, parameters: 5}\n- {name: four}\n").await;
+    let loaded =
+        load("- {name: one}\n- {description: nameless}\n- {name: three, parameters: 5}\n- {name: four}\n")
+            .await;
     assert_eq!(loaded.tools.len(), 2);
     let reasons: Vec<_> =
         loaded.rejected.iter().map(|reject| reject.reason.split("tools.yaml:").nth(1).unwrap()).collect();
@@ -122,7 +129,8 @@ async fn failure(engine: &dyn ToolEngine, arguments: Value) -> ToolError {
 
 #[tokio::test]
 async fn a_command_gets_its_arguments_as_words_and_never_through_a_shell() {
-    let engine = command(json!({"argv": ["printf", "%s|", "{@tool}", "{a}", "--n={n}", "{absent}", "{@arguments}"]}));
+    let engine =
+        command(json!({"argv": ["printf", "%s|", "{@tool}", "{a}", "--n={n}", "{absent}", "{@arguments}"]}));
     let result = invoke(&engine, json!({"a": "$(id); `id` 'x'", "n": 5})).await;
     assert_eq!(result.result, "get|$(id); `id` 'x'|--n=5|{\"a\":\"$(id); `id` 'x'\",\"n\":5}|");
 }
@@ -162,14 +170,18 @@ async fn single_tools_have_commands_of_their_own() {
 
 #[test]
 fn an_unclosed_place_is_refused_when_the_app_starts() {
-    let error = CommandEngine::new(serde_json::from_value(json!({"argv": ["a", "{b"]})).unwrap()).unwrap_err();
+    let error =
+        CommandEngine::new(serde_json::from_value(json!({"argv": ["a", "{b"]})).unwrap()).unwrap_err();
     assert_eq!(error, TemplateError::Unclosed { word: "{b".into() });
 }
 
 #[tokio::test]
 async fn a_mock_answers_what_it_was_told_and_nothing_else() {
     let engine = |settings| MockEngine::new(serde_json::from_value(settings).unwrap());
-    assert_eq!(invoke(&engine(json!({"results": {"get": {"t": 21}}})), json!({})).await.result, json!({"t": 21}));
+    assert_eq!(
+        invoke(&engine(json!({"results": {"get": {"t": 21}}})), json!({})).await.result,
+        json!({"t": 21})
+    );
     assert_eq!(invoke(&engine(json!({"default": "x"})), json!({})).await.result, "x");
     let error = failure(&engine(json!({"results": {"other": 1}})), json!({})).await;
     assert_eq!(error.message, "the mock engine has no result for `get`");
@@ -180,7 +192,8 @@ async fn a_mock_answers_what_it_was_told_and_nothing_else() {
 async fn files_of_the_original_system_load_with_the_same_names_and_fingerprints() {
     let Some(shared) = std::env::var_os("TOOLCRIB_SHARED") else { return };
     let folder = Path::new(&shared).join("data/compat");
-    let expected: Value = serde_json::from_slice(&std::fs::read(folder.join("fms_test_data.json")).unwrap()).unwrap();
+    let expected: Value =
+        serde_json::from_slice(&std::fs::read(folder.join("fms_test_data.json")).unwrap()).unwrap();
     let mut count = 0;
     for file in expected.as_array().unwrap() {
         let path = Path::new(file["file"].as_str().unwrap());
@@ -191,7 +204,10 @@ async fn files_of_the_original_system_load_with_the_same_names_and_fingerprints(
             .iter()
             .map(|tool| json!({"qualified_name": tool.name, "fingerprint": tool.fingerprint()}))
             .collect();
-        let wanted: Vec<_> = file["tools"].as_array().unwrap().iter()
+        let wanted: Vec<_> = file["tools"]
+            .as_array()
+            .unwrap()
+            .iter()
             .map(|tool| json!({"qualified_name": tool["qualified_name"], "fingerprint": tool["fingerprint"]}))
             .collect();
         assert_eq!(found, wanted, "{path:?}");

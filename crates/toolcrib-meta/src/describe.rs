@@ -58,7 +58,8 @@ impl ToolForm {
             output_parameters: is_known.then(|| tool.output_parameters.clone()),
             risk: tool.risk(),
             policy: policy.decide(tool).effect,
-            example_call: example_arguments(entry).map(|params| json!({"name": tool.name.dotted(), "params": params})),
+            example_call: example_arguments(entry)
+                .map(|params| json!({"name": tool.name.dotted(), "params": params})),
         }
     }
 }

@@ -20,7 +20,8 @@ impl ToolLoader for Files {
     }
 
     async fn load(&self) -> Loaded {
-        let schema = json!({"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]});
+        let schema =
+            json!({"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]});
         let tool = |namespace: &str, name: &str, description: &str| {
             Tool::new(QualifiedName::new(namespace, name).unwrap())
                 .with_description(description)
@@ -126,7 +127,8 @@ async fn a_denied_tool_is_invisible_everywhere() {
 async fn categories_are_counted_and_browsed_by_page() {
     let fixture = fixture().await;
     let categories = fixture.discovery.categories().unwrap();
-    let counts: Vec<_> = categories.iter().map(|category| (category.category.as_str(), category.tools)).collect();
+    let counts: Vec<_> =
+        categories.iter().map(|category| (category.category.as_str(), category.tools)).collect();
     assert_eq!(counts, [("files", 2), ("weather", 1)]);
     let page = fixture.discovery.browse("files", 2, 1).unwrap();
     assert_eq!((page.page, page.pages, page.total), (2, 2, 2));

@@ -64,8 +64,9 @@ impl<'de> Deserialize<'de> for ToolCall {
         let arguments = match call.arguments {
             Value::Null => JsonObject::new(),
             Value::Object(arguments) => arguments,
-            Value::String(text) => serde_json::from_str(&text)
-                .map_err(|error| de::Error::custom(format!("`arguments` is a text that is not a JSON object: {error}")))?,
+            Value::String(text) => serde_json::from_str(&text).map_err(|error| {
+                de::Error::custom(format!("`arguments` is a text that is not a JSON object: {error}"))
+            })?,
             other => return Err(de::Error::custom(format!("`arguments` must be an object, not {other}"))),
         };
         Ok(Self { name, arguments, call_id: call.call_id })

@@ -34,7 +34,13 @@ impl ToolResult {
 
     /// A failure of the call.
     pub fn failed(call_id: Option<String>, name: impl Into<String>, error: ToolError) -> Self {
-        Self { call_id, name: name.into(), result: Value::Null, error: Some(error), metadata: JsonObject::new() }
+        Self {
+            call_id,
+            name: name.into(),
+            result: Value::Null,
+            error: Some(error),
+            metadata: JsonObject::new(),
+        }
     }
 
     /// Whether the call succeeded.

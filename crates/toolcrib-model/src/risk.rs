@@ -29,7 +29,9 @@ impl Risk {
 
     /// Reads `low`, `medium` or `high`, in any case.
     pub fn parse(text: &str) -> Option<Self> {
-        [Self::Low, Self::Medium, Self::High].into_iter().find(|risk| text.eq_ignore_ascii_case(risk.as_str()))
+        [Self::Low, Self::Medium, Self::High]
+            .into_iter()
+            .find(|risk| text.eq_ignore_ascii_case(risk.as_str()))
     }
 }
 

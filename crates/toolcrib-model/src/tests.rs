@@ -2,14 +2,19 @@
 
 use serde_json::{Value, json};
 
-use crate::{ErrorKind, Fingerprint, NameError, QualifiedName, Secret, Tool, ToolCall, ToolResult, canonical_json};
+use crate::{
+    ErrorKind, Fingerprint, NameError, QualifiedName, Secret, Tool, ToolCall, ToolResult, canonical_json,
+};
 
 #[test]
 fn canonical_json_is_what_python_writes() {
     for (given, expected) in [
         (json!({"b": 1, "a": 2}), r#"{"a":2,"b":1}"#),
         (json!({"t": "\u{e9}\u{1F600}\u{7f}\u{2028}\n"}), r#"{"t":"\u00e9\ud83d\ude00\u007f\u2028\n"}"#),
-        (json!([1.0, -0.0, 1e16, 1e22, 1e-7, 0.1, 1.5e300, 0.0001]), "[1.0,-0.0,1e+16,1e+22,1e-07,0.1,1.5e+300,0.0001]"),
+        (
+            json!([1.0, -0.0, 1e16, 1e22, 1e-7, 0.1, 1.5e300, 0.0001]),
+            "[1.0,-0.0,1e+16,1e+22,1e-07,0.1,1.5e+300,0.0001]",
+        ),
         (json!({"\u{ffff}": 1, "\u{1F600}": 2, "Z": 3}), r#"{"Z":3,"\uffff":1,"\ud83d\ude00":2}"#),
     ] {
         // Python leaves U+007F as it is; the raw strings above cannot hold it.
@@ -30,7 +35,10 @@ fn a_name_has_two_visible_parts() {
     assert!(matches!("read".parse::<QualifiedName>(), Err(NameError::NotQualified { .. })));
     assert!(matches!(QualifiedName::new("", "read"), Err(NameError::Empty { part: "namespace" })));
     assert!(matches!(QualifiedName::new("a", "b::c"), Err(NameError::Separator { part: "name", .. })));
-    assert!(matches!(QualifiedName::new("a", "re\u{200b}ad"), Err(NameError::Invisible { code: 0x200b, .. })));
+    assert!(matches!(
+        QualifiedName::new("a", "re\u{200b}ad"),
+        Err(NameError::Invisible { code: 0x200b, .. })
+    ));
     assert!(matches!(QualifiedName::new("a", "x".repeat(257)), Err(NameError::TooLong { chars: 257, .. })));
 }
 
@@ -58,10 +66,9 @@ fn tool_reads_a_qualified_name() {
 #[test]
 fn call_reads_leniently_and_writes_strictly() {
     let strict = json!({"name": "a::b", "arguments": {"x": 1}, "call_id": "7"});
-    for given in [
-        strict.clone(),
-        json!({"name": "b", "namespace": "a", "arguments": "{\"x\": 1}", "id": "7"}),
-    ] {
+    for given in
+        [strict.clone(), json!({"name": "b", "namespace": "a", "arguments": "{\"x\": 1}", "id": "7"})]
+    {
         let call: ToolCall = serde_json::from_value(given).unwrap();
         assert_eq!(serde_json::to_value(&call).unwrap(), strict);
     }
@@ -79,7 +86,9 @@ fn result_reads_a_plain_text_error() {
 
 #[test]
 fn every_error_kind_is_written_as_it_says() {
-    for kind in [ErrorKind::UnknownTool, ErrorKind::InvalidArgs, ErrorKind::OutcomeUnknown, ErrorKind::Internal] {
+    for kind in
+        [ErrorKind::UnknownTool, ErrorKind::InvalidArgs, ErrorKind::OutcomeUnknown, ErrorKind::Internal]
+    {
         assert_eq!(serde_json::to_value(kind).unwrap(), kind.as_str());
     }
 }

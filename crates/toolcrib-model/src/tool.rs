@@ -138,7 +138,11 @@ impl Tool {
 
     /// The names of the arguments, in order.
     pub fn parameter_names(&self) -> impl Iterator<Item = &str> {
-        self.parameters.get("properties").and_then(Value::as_object).into_iter().flat_map(|map| map.keys().map(String::as_str))
+        self.parameters
+            .get("properties")
+            .and_then(Value::as_object)
+            .into_iter()
+            .flat_map(|map| map.keys().map(String::as_str))
     }
 
     fn flag(&self, key: &str, default: bool) -> bool {

@@ -89,6 +89,10 @@ impl PendingCall {
 
     /// Lets the call through when the approval names this very call; gives it back otherwise.
     pub fn approve(self, digest: ApprovalDigest) -> Result<Authorized<Call>, Box<Self>> {
-        if digest == self.digest { Ok(Authorized::mint(self.call, self.decision)) } else { Err(Box::new(self)) }
+        if digest == self.digest {
+            Ok(Authorized::mint(self.call, self.decision))
+        } else {
+            Err(Box::new(self))
+        }
     }
 }

@@ -95,9 +95,16 @@ impl Policy {
         }
         let constraints = constraints
             .into_iter()
-            .map(|(module, constraints)| Ok((module.to_owned(), CompiledConstraints::new(module, constraints)?)))
+            .map(|(module, constraints)| {
+                Ok((module.to_owned(), CompiledConstraints::new(module, constraints)?))
+            })
             .collect::<Result<_, PolicyError>>()?;
-        Ok(Self { constraints, rules, max_risk: capabilities.max_risk_level, default: capabilities.default_policy })
+        Ok(Self {
+            constraints,
+            rules,
+            max_risk: capabilities.max_risk_level,
+            default: capabilities.default_policy,
+        })
     }
 
     /// What happens to calls of this tool, whatever their arguments.
@@ -168,7 +175,8 @@ impl CompiledConstraints {
 
 impl CompiledRule {
     fn new(place: String, effect: Effect, rule: &Rule) -> Result<Self, PolicyError> {
-        let module = rule.module.as_deref().map(|pattern| Ok(glob(&place, pattern)?.compile_matcher())).transpose()?;
+        let module =
+            rule.module.as_deref().map(|pattern| Ok(glob(&place, pattern)?.compile_matcher())).transpose()?;
         let actions = rule.actions.as_deref().map(|patterns| glob_set(&place, patterns)).transpose()?;
         let is_literal = |pattern: &String| !pattern.contains(['*', '?', '[', '{']);
         let by_name = rule.module.as_ref().is_some_and(is_literal)
@@ -200,5 +208,9 @@ fn glob_set(rule: &str, patterns: &[String]) -> Result<GlobSet, PolicyError> {
     for pattern in patterns {
         builder.add(glob(rule, pattern)?);
     }
-    builder.build().map_err(|source| PolicyError::Pattern { rule: rule.into(), pattern: patterns.join(", "), source })
+    builder.build().map_err(|source| PolicyError::Pattern {
+        rule: rule.into(),
+        pattern: patterns.join(", "),
+        source,
+    })
 }

@@ -52,8 +52,10 @@ fn the_runtimes_own_tools_obey_a_rule_that_names_them() {
 #[test]
 fn constraints_hide_actions_of_their_module_only() {
     let capabilities: Capabilities = serde_json::from_value(json!({"default_policy": "grant"})).unwrap();
-    let constraints =
-        Constraints { allowed_actions: Some(vec!["read*".into(), "ls".into()]), blocked_actions: vec!["read_all".into()] };
+    let constraints = Constraints {
+        allowed_actions: Some(vec!["read*".into(), "ls".into()]),
+        blocked_actions: vec!["read_all".into()],
+    };
     let policy = Policy::new(&capabilities, [("fs", &constraints)]).unwrap();
     for (namespace, name, visible) in
         [("fs", "read", true), ("fs", "read_all", false), ("fs", "write", false), ("other", "write", true)]

@@ -66,7 +66,12 @@ pub enum RejectKind {
 
 impl Reject {
     /// A tool of this source that did not load.
-    pub fn tool(source: impl Into<String>, name: impl Into<String>, kind: RejectKind, reason: impl Into<String>) -> Self {
+    pub fn tool(
+        source: impl Into<String>,
+        name: impl Into<String>,
+        kind: RejectKind,
+        reason: impl Into<String>,
+    ) -> Self {
         Self { source: source.into(), name: Some(name.into()), kind, reason: reason.into() }
     }
 

@@ -53,9 +53,10 @@ impl Snapshot {
             names.iter().filter_map(|name| Some((name, self.get(name)?.visible(&visible)?))).collect();
         match found.len() {
             1 => Ok(found.into_iter().map(|(_, overloads)| overloads).collect::<Vec<_>>().remove(0)),
-            0 if names.is_empty() => {
-                Err(FindError::Unknown { spelling: cut(spelling), suggestions: self.suggest(spelling, visible) })
-            }
+            0 if names.is_empty() => Err(FindError::Unknown {
+                spelling: cut(spelling),
+                suggestions: self.suggest(spelling, visible),
+            }),
             0 => Err(FindError::Hidden { spelling: cut(spelling) }),
             _ => {
                 let candidates = found.into_iter().map(|(name, _)| name.clone()).collect();
@@ -95,7 +96,8 @@ impl Snapshot {
             .tool_names()
             .map(|name| (likeness(&given, name), name))
             .filter(|(likeness, name)| {
-                *likeness >= MIN_LIKENESS && self.get(name).is_some_and(|tools| tools.visible(&visible).is_some())
+                *likeness >= MIN_LIKENESS
+                    && self.get(name).is_some_and(|tools| tools.visible(&visible).is_some())
             })
             .collect();
         near.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(b.1)));

@@ -55,7 +55,8 @@ impl<'a> Overloads<'a> {
         let value = Value::Object(arguments.clone());
         let accepting: Vec<_> = self.iter().filter(|entry| entry.schema.accepts(&value)).collect();
         let candidates = if accepting.is_empty() { self.entries.clone() } else { accepting };
-        let common = |entry: &Entry| entry.tool.parameter_names().filter(|name| arguments.contains_key(*name)).count();
+        let common =
+            |entry: &Entry| entry.tool.parameter_names().filter(|name| arguments.contains_key(*name)).count();
         candidates.into_iter().reduce(|best, next| if common(next) > common(best) { next } else { best })
     }
 
@@ -64,7 +65,9 @@ impl<'a> Overloads<'a> {
         let nearest = self.choose(arguments).ok_or(None)?;
         match nearest.schema.validate(&Value::Object(arguments.clone())) {
             Ok(()) => Ok(nearest),
-            Err(violations) => Err(Some(OverloadError { nearest, violations, overloads: self.entries.len() })),
+            Err(violations) => {
+                Err(Some(OverloadError { nearest, violations, overloads: self.entries.len() }))
+            }
         }
     }
 }

@@ -82,14 +82,17 @@ impl ToolRegistry {
 
 async fn load(loader: &dyn ToolLoader) -> (Arc<str>, Loaded) {
     let source = loader.source();
-    let loaded = match tokio::time::timeout(LOAD_TIMEOUT, AssertUnwindSafe(loader.load()).catch_unwind()).await {
-        Ok(Ok(loaded)) => loaded,
-        Ok(Err(_)) => Loaded::failed(source, RejectKind::Unavailable, "the loader panicked; this is a fault in it"),
-        Err(_) => Loaded::failed(
-            source,
-            RejectKind::Unavailable,
-            format!("no answer within {} seconds", LOAD_TIMEOUT.as_secs()),
-        ),
-    };
+    let loaded =
+        match tokio::time::timeout(LOAD_TIMEOUT, AssertUnwindSafe(loader.load()).catch_unwind()).await {
+            Ok(Ok(loaded)) => loaded,
+            Ok(Err(_)) => {
+                Loaded::failed(source, RejectKind::Unavailable, "the loader panicked; this is a fault in it")
+            }
+            Err(_) => Loaded::failed(
+                source,
+                RejectKind::Unavailable,
+                format!("no answer within {} seconds", LOAD_TIMEOUT.as_secs()),
+            ),
+        };
     (source.into(), loaded)
 }

@@ -14,9 +14,10 @@ fn tool(namespace: &str, name: &str) -> Tool {
     Tool::new(QualifiedName::new(namespace, name).unwrap())
 }
 
-fn with_properties(namespace: &str, name: &str, properties: Value) -> Tool {
+fn with_properties(namespace: &str, name: &str, properties: &Value) -> Tool {
     let required: Vec<_> = properties.as_object().unwrap().keys().cloned().collect();
-    tool(namespace, name).with_parameters(json!({"type": "object", "properties": properties, "required": required}))
+    tool(namespace, name)
+        .with_parameters(json!({"type": "object", "properties": properties, "required": required}))
 }
 
 fn snapshot(tools: Vec<Tool>) -> Arc<Snapshot> {
@@ -46,7 +47,8 @@ fn a_twin_is_refused_and_both_origins_are_named() {
 fn a_broken_schema_rejects_its_tool_and_no_other() {
     let broken = tool("a", "broken").with_parameters(json!({"type": "strng"}));
     let external = tool("a", "external").with_parameters(json!({"$ref": "https://example.com/x.json"}));
-    let loaded = Loaded { tools: vec![tool("a", "one"), broken, external, tool("a", "two")], rejected: vec![] };
+    let loaded =
+        Loaded { tools: vec![tool("a", "one"), broken, external, tool("a", "two")], rejected: vec![] };
     let snapshot = Snapshot::build(1, vec![("s".into(), loaded)]);
     assert_eq!(snapshot.tool_names().map(QualifiedName::name).collect::<Vec<_>>(), ["one", "two"]);
     let kinds: Vec<_> = snapshot.rejected().iter().map(|reject| reject.kind).collect();
@@ -63,14 +65,19 @@ fn every_spelling_finds_the_tool() {
         assert_eq!(find(spelling).unwrap(), "math.basic::add_up", "{spelling}");
     }
     let FindError::Ambiguous { candidates, .. } = find("read").unwrap_err() else { panic!() };
-    assert_eq!(candidates.iter().map(QualifiedName::dotted).collect::<Vec<_>>(), ["files.read", "notes.read"]);
+    assert_eq!(
+        candidates.iter().map(QualifiedName::dotted).collect::<Vec<_>>(),
+        ["files.read", "notes.read"]
+    );
 }
 
 #[test]
 fn an_unknown_name_suggests_the_nearest_that_may_be_seen() {
-    let snapshot = snapshot(vec![tool("files", "read_file"), tool("files", "write_file"), tool("secret", "read_file2")]);
+    let snapshot =
+        snapshot(vec![tool("files", "read_file"), tool("files", "write_file"), tool("secret", "read_file2")]);
     let visible = |entry: &Entry| entry.tool.name.namespace() != "secret";
-    let FindError::Unknown { suggestions, .. } = snapshot.find("files.raed_file", visible).unwrap_err() else {
+    let FindError::Unknown { suggestions, .. } = snapshot.find("files.raed_file", visible).unwrap_err()
+    else {
         panic!()
     };
     assert_eq!(suggestions.first().map(QualifiedName::dotted).as_deref(), Some("files.read_file"));
@@ -92,9 +99,9 @@ fn a_hidden_namesake_does_not_make_a_name_ambiguous() {
 #[test]
 fn an_overload_is_chosen_by_schema_then_by_names_then_by_order() {
     let snapshot = snapshot(vec![
-        with_properties("a", "get", json!({"id": {"type": "integer"}})),
-        with_properties("a", "get", json!({"id": {"type": "string"}, "version": {"type": "integer"}})),
-        with_properties("a", "get", json!({"name": {"type": "string"}})),
+        with_properties("a", "get", &json!({"id": {"type": "integer"}})),
+        with_properties("a", "get", &json!({"id": {"type": "string"}, "version": {"type": "integer"}})),
+        with_properties("a", "get", &json!({"name": {"type": "string"}})),
     ]);
     let overloads = snapshot.find("a.get", all).unwrap();
     let chosen = |arguments: Value| {

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use toolcrib_agent::{
-    AgentSettings, ChatModel, MAX_RECORDING_BYTES, OpenAiModel, OpenAiSettings, Provider, RecordedModel, RunLimits,
+    AgentSettings, ChatModel, MAX_RECORDING_BYTES, OpenAiModel, OpenAiSettings, Provider, RecordedModel,
+    RunLimits,
 };
 use toolcrib_io::files::read_bounded;
 use toolcrib_io::http::{HttpClient, HttpPolicy};
@@ -47,10 +48,12 @@ impl Runtime {
         let agents = &self.app().config.agents;
         let config = match id {
             None => agents.iter().enumerate().next(),
-            Some(id) => Some(agents.iter().enumerate().find(|(_, agent)| agent.id == id).ok_or_else(|| {
-                let known = agents.iter().map(|agent| agent.id.clone()).collect();
-                Error::UnknownAgent { id: id.to_owned(), known }
-            })?),
+            Some(id) => {
+                Some(agents.iter().enumerate().find(|(_, agent)| agent.id == id).ok_or_else(|| {
+                    let known = agents.iter().map(|agent| agent.id.clone()).collect();
+                    Error::UnknownAgent { id: id.to_owned(), known }
+                })?)
+            }
         };
         let agent = config.map(|(_, agent)| agent);
         let snapshot = self.snapshot();
@@ -62,7 +65,10 @@ impl Runtime {
             .map(|tool| tool.name.name())
             .collect();
         let wire_names = WireNames::new(visible(), RUNTIME_NAMESPACE, &reserved);
-        let start = |error: toolcrib_prompt::Error| Error::Start { what: "the plan".into(), message: error.to_string() };
+        let start = |error: toolcrib_prompt::Error| Error::Start {
+            what: "the plan".into(),
+            message: error.to_string(),
+        };
         let plan = Plan::new(visible(), &self.injection(agent), &wire_names).map_err(start)?;
         let style = agent.map_or(CallStyle::Native, call_style);
         let (id, role) = agent.map_or((DEFAULT_AGENT, DEFAULT_AGENT), |agent| (&agent.id, &agent.role));
@@ -84,7 +90,9 @@ impl Runtime {
         let default = InjectionSettings::default();
         InjectionSettings {
             mode: runtime.tool_injection,
-            context_window: agent.and_then(|agent| agent.brain.context_window).unwrap_or(default.context_window),
+            context_window: agent
+                .and_then(|agent| agent.brain.context_window)
+                .unwrap_or(default.context_window),
             tool_budget: runtime.tool_budget.unwrap_or(default.tool_budget),
             tokens_per_tool: runtime.tokens_per_tool.unwrap_or(default.tokens_per_tool),
         }
@@ -106,7 +114,9 @@ impl Runtime {
         let brain = &config.brain;
         let place = format!("/agents/{position}/brain");
         let filled = |key: &str, text: &Option<String>| {
-            let text = text.as_deref().map(|text| variables::text_at(self.app(), text, &format!("{place}/{key}"), false));
+            let text = text
+                .as_deref()
+                .map(|text| variables::text_at(self.app(), text, &format!("{place}/{key}"), false));
             text.transpose().map(|text| text.filter(|text| !text.is_empty()))
         };
         let key_variable = brain.provider.key_variable();
@@ -114,7 +124,9 @@ impl Runtime {
         let recording = brain.recording.as_deref();
         let notice = match (brain.provider, recording, key_variable) {
             (Provider::Recorded, None, _) => {
-                return Err(self.app().error_at(&place, "`provider: recorded` needs a `recording`, a file of turns"));
+                return Err(self
+                    .app()
+                    .error_at(&place, "`provider: recorded` needs a `recording`, a file of turns"));
             }
             (Provider::Recorded, ..) => Some(None),
             (_, Some(path), Some(variable)) if own_key.is_none() && brain.api_key.is_none() => {

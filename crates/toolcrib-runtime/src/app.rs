@@ -59,7 +59,9 @@ impl App {
         let execution = &self.config.execution;
         let wanted = [("watchers", execution.watchers), ("scheduler", execution.scheduler)];
         let wanted = wanted.into_iter().filter(|(_, is_wanted)| *is_wanted);
-        wanted.map(|(name, _)| format!("`execution.{name}` is set, and this version has none; it is left out")).collect()
+        wanted
+            .map(|(name, _)| format!("`execution.{name}` is set, and this version has none; it is left out"))
+            .collect()
     }
 
     /// A path of the app file, relative to its folder.
@@ -71,7 +73,9 @@ impl App {
     pub(crate) fn workspace(&self) -> Result<PathBuf, toolcrib_document::Error> {
         match self.config.app.workspace.as_deref() {
             None => Ok(self.folder.clone()),
-            Some(text) => variables::expanded(self, text, "/app/workspace", true).map(|path| self.path(&path)),
+            Some(text) => {
+                variables::expanded(self, text, "/app/workspace", true).map(|path| self.path(&path))
+            }
         }
     }
 

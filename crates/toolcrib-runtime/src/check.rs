@@ -40,13 +40,15 @@ fn agents(app: &App, errors: &mut Vec<Error>) {
 }
 
 fn modules(app: &App, errors: &mut Vec<Error>) {
-    let context = ModuleContext { workspace: match app.workspace() {
-        Ok(workspace) => workspace,
-        Err(error) => {
-            errors.push(error);
-            return;
-        }
-    } };
+    let context = ModuleContext {
+        workspace: match app.workspace() {
+            Ok(workspace) => workspace,
+            Err(error) => {
+                errors.push(error);
+                return;
+            }
+        },
+    };
     for (id, module) in &app.config.modules {
         let place = format!("/modules/{id}");
         match toolcrib_modules::build(id, &context) {

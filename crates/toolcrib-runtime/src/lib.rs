@@ -45,6 +45,7 @@ pub use app::App;
 pub use error::Error;
 pub use runtime::Runtime;
 pub use settings::{
-    AgentConfig, AppConfig, AppSection, BrainConfig, ExecutionSection, ModuleConfig, RuntimeSection, ToolsSection,
+    AgentConfig, AppConfig, AppSection, BrainConfig, ExecutionSection, ModuleConfig, RuntimeSection,
+    ToolsSection,
 };
 pub use sources::{LOADERS, Source, SourceRequest};

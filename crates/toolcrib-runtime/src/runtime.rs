@@ -82,8 +82,12 @@ fn add(executor: &Executor, loader: Arc<dyn ToolLoader>, engine: Option<Arc<dyn 
 }
 
 fn modules(app: &App) -> Result<Vec<Module>, Error> {
-    let workspace = app.workspace().map_err(|error| Error::App { file: app.file.clone(), errors: vec![error] })?;
+    let workspace =
+        app.workspace().map_err(|error| Error::App { file: app.file.clone(), errors: vec![error] })?;
     let context = ModuleContext { workspace };
     let ids = app.config.modules.keys();
-    ids.map(|id| build(id, &context).map_err(|error| app.error_at(&format!("/modules/{id}"), error.to_string()))).collect()
+    ids.map(|id| {
+        build(id, &context).map_err(|error| app.error_at(&format!("/modules/{id}"), error.to_string()))
+    })
+    .collect()
 }

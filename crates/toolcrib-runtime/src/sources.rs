@@ -91,7 +91,9 @@ pub(crate) fn sources(app: &App) -> Result<Vec<Source>, Error> {
         let source = source(app, entry, &place, &engines)?;
         let name = source.loader.source();
         if sources.iter().any(|other| other.loader.source() == name) {
-            return Err(app.error_at(&place, format!("`{name}` is there twice; give each a namespace of its own")));
+            return Err(
+                app.error_at(&place, format!("`{name}` is there twice; give each a namespace of its own"))
+            );
         }
         sources.push(source);
     }
@@ -127,7 +129,9 @@ fn source(app: &App, entry: &Value, place: &str, engines: &Engines) -> Result<So
             let entry: FileEntry = typed(app, &settings, place)?;
             let mut loader = FileLoader::new(app.path(&entry.path));
             if let Some(namespace) = entry.namespace {
-                loader = loader.with_source(format!("file {} as {namespace}", entry.path)).with_namespace(namespace);
+                loader = loader
+                    .with_source(format!("file {} as {namespace}", entry.path))
+                    .with_namespace(namespace);
             }
             let engine = entry.engine.and_then(|name| engines.get(&name).cloned());
             Ok(Source { loader: Arc::new(loader), engine })
@@ -162,7 +166,11 @@ fn mcp(app: &App, entry: McpEntry, place: &str) -> Result<Source, Error> {
             let allow_private = entry.allow_private.unwrap_or_else(|| names_this_machine(&url));
             McpTransport::Http { url, headers: entry.headers.into_iter().collect(), allow_private }
         }
-        _ => return Err(app.error_at(place, "an MCP server needs either a `command`, a list of words, or a `url`")),
+        _ => {
+            return Err(
+                app.error_at(place, "an MCP server needs either a `command`, a list of words, or a `url`")
+            );
+        }
     };
     let mut source = McpSource::new(entry.namespace, transport);
     if entry.trusted {
@@ -184,7 +192,8 @@ fn mcp_source(source: McpSource) -> Source {
 
 fn rest(app: &App, entry: RestEntry, place: &str) -> Result<Source, Error> {
     let spec = located(&app.folder, &entry.spec);
-    let operator_url = entry.base_url.as_deref().or_else(|| is_url(&entry.spec).then_some(entry.spec.as_str()));
+    let operator_url =
+        entry.base_url.as_deref().or_else(|| is_url(&entry.spec).then_some(entry.spec.as_str()));
     let allow_private = entry.allow_private.unwrap_or_else(|| operator_url.is_some_and(names_this_machine));
     let mut source = RestSource::new(&spec, entry.namespace.clone())
         .with_name(format!("rest {} as {}", entry.spec, entry.namespace));
@@ -220,7 +229,8 @@ impl SourceRequest {
                 Ok(Source { loader: Arc::new(loader), engine: None })
             }
             Self::OpenApi(spec) => {
-                let mut source = RestSource::new(&spec, namespace.map_or_else(|| namespace_of(&spec), str::to_owned));
+                let mut source =
+                    RestSource::new(&spec, namespace.map_or_else(|| namespace_of(&spec), str::to_owned));
                 if names_this_machine(&spec) {
                     source = source.with_private_allowed();
                 }
@@ -240,7 +250,8 @@ impl SourceRequest {
 
 /// The end of a path or URL, as a namespace.
 fn namespace_of(spec: &str) -> String {
-    let stem = Path::new(spec).file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+    let stem =
+        Path::new(spec).file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
     let plain: String = stem.chars().map(|c| if c.is_alphanumeric() { c } else { '_' }).collect();
     if plain.is_empty() { "api".into() } else { plain }
 }

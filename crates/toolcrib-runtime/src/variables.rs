@@ -43,11 +43,17 @@ pub(crate) fn filled(app: &App, value: &Value, pointer: &str) -> Result<Value, E
 
 /// One text with its variables filled in.
 pub(crate) fn text_at(app: &App, text: &str, pointer: &str, is_path: bool) -> Result<String, Error> {
-    expanded(app, text, pointer, is_path).map_err(|error| Error::App { file: app.file.clone(), errors: vec![error] })
+    expanded(app, text, pointer, is_path)
+        .map_err(|error| Error::App { file: app.file.clone(), errors: vec![error] })
 }
 
 /// One text with its variables filled in; an unset one is an error at its place.
-pub(crate) fn expanded(app: &App, text: &str, pointer: &str, is_path: bool) -> Result<String, toolcrib_document::Error> {
+pub(crate) fn expanded(
+    app: &App,
+    text: &str,
+    pointer: &str,
+    is_path: bool,
+) -> Result<String, toolcrib_document::Error> {
     let filled = if is_path { expand_path(text, &lookup) } else { expand(text, &lookup) };
     filled.map_err(|unset| app.document.error_at(pointer, unset.to_string()))
 }

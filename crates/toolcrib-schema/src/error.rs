@@ -7,7 +7,9 @@ use crate::{MAX_SCHEMA_DEPTH, MAX_SCHEMA_NODES};
 #[non_exhaustive]
 pub enum Error {
     /// It refers to something outside of itself.
-    #[error("the schema refers to `{reference}`, which is outside of it; nothing is fetched, so put it under `$defs`")]
+    #[error(
+        "the schema refers to `{reference}`, which is outside of it; nothing is fetched, so put it under `$defs`"
+    )]
     ExternalRef {
         /// What it refers to.
         reference: String,

@@ -36,8 +36,8 @@ fn value(root: &Value, schema: &Value, depth: usize) -> Option<Value> {
     }
     match type_of(map) {
         "string" => Some(text(map).into()),
-        "integer" => number(map).map(|number| json!(number.ceil() as i64)),
-        "number" => number(map).map(Value::from),
+        "integer" => Some(whole(number(map).ceil())),
+        "number" => Some(number(map).into()),
         "boolean" => Some(json!(true)),
         "null" => Some(Value::Null),
         "array" => list(root, map, depth),
@@ -83,7 +83,7 @@ fn text(map: &Map<String, Value>) -> String {
     text.chars().chain(std::iter::repeat('x')).take(text.len().max(least).min(most)).collect()
 }
 
-fn number(map: &Map<String, Value>) -> Option<f64> {
+fn number(map: &Map<String, Value>) -> f64 {
     let bound = |key| map.get(key).and_then(Value::as_f64);
     let step = bound("multipleOf").unwrap_or(1.0);
     let least = bound("minimum").or_else(|| bound("exclusiveMinimum").map(|least| least + step));
@@ -93,7 +93,13 @@ fn number(map: &Map<String, Value>) -> Option<f64> {
         (None, Some(most)) if most < step => most,
         _ => step,
     };
-    Some((start / step).ceil() * step)
+    (start / step).ceil() * step
+}
+
+/// A whole number as JSON writes integers.
+fn whole(number: f64) -> Value {
+    // `-0` reads better as `0`, and digits behind the point are none here.
+    format!("{number:.0}").parse::<i64>().map_or_else(|_| number.into(), Value::from)
 }
 
 fn list(root: &Value, map: &Map<String, Value>, depth: usize) -> Option<Value> {
@@ -104,7 +110,8 @@ fn list(root: &Value, map: &Map<String, Value>, depth: usize) -> Option<Value> {
 }
 
 fn object(root: &Value, map: &Map<String, Value>, depth: usize) -> Option<Value> {
-    let required = map.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
+    let required =
+        map.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
     let any = Value::Bool(true);
     let mut object = Map::new();
     for name in required {

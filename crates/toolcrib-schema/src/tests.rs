@@ -22,7 +22,11 @@ fn weather() -> CompiledSchema {
 fn violations_say_what_is_wrong_and_what_was_expected() {
     for (given, message, expected) in [
         (json!({}), "`city` is missing", json!({"type": "string", "description": "where"})),
-        (json!({"city": 5}), "`city` must be of type string, not 5", json!({"type": "string", "description": "where"})),
+        (
+            json!({"city": 5}),
+            "`city` must be of type string, not 5",
+            json!({"type": "string", "description": "where"}),
+        ),
         (
             json!({"city": "x", "unit": "kelvin"}),
             "`unit` must be one of \"celsius\", \"fahrenheit\", not \"kelvin\"",
@@ -33,7 +37,11 @@ fn violations_say_what_is_wrong_and_what_was_expected() {
             "`days` is not valid: it is greater than the maximum of 14",
             json!({"type": "integer", "minimum": 1, "maximum": 14}),
         ),
-        (json!({"city": "x", "tags": ["a", 1]}), "`tags[1]` must be of type string, not 1", json!({"type": "string"})),
+        (
+            json!({"city": "x", "tags": ["a", 1]}),
+            "`tags[1]` must be of type string, not 1",
+            json!({"type": "string"}),
+        ),
         (json!({"city": "x", "dais": 3}), "unknown argument `dais`, did you mean `days`?", Value::Null),
         (
             json!({"city": "x", "zzz": 3}),
@@ -58,7 +66,10 @@ fn unknown_arguments_pass_where_the_schema_is_open() {
         assert!(CompiledSchema::compile(&schema).unwrap().validate(&json!({"b": 1})).is_ok(), "{schema}");
     }
     let closed = CompiledSchema::compile(&json!({"properties": {}, "additionalProperties": false})).unwrap();
-    assert_eq!(closed.validate(&json!({"b": 1})).unwrap_err().to_string(), "unknown argument `b`; none is expected here");
+    assert_eq!(
+        closed.validate(&json!({"b": 1})).unwrap_err().to_string(),
+        "unknown argument `b`; none is expected here"
+    );
 }
 
 #[test]
@@ -86,7 +97,10 @@ fn a_recursive_schema_compiles_and_checks() {
     }))
     .unwrap();
     assert!(schema.validate(&json!({"node": {"id": 1, "next": {"id": 2}}})).is_ok());
-    assert_eq!(schema.validate(&json!({"node": {"id": 1, "next": {}}})).unwrap_err().to_string(), "`node.next.id` is missing");
+    assert_eq!(
+        schema.validate(&json!({"node": {"id": 1, "next": {}}})).unwrap_err().to_string(),
+        "`node.next.id` is missing"
+    );
     assert_eq!(schema.minimal_example(), Some(json!({"node": {"id": 1}})));
 }
 

@@ -54,7 +54,8 @@ impl Violation {
     /// A schema error in our words. One error about several properties becomes one violation each.
     pub(crate) fn from_error(error: &ValidationError<'_>, schema: &Value) -> Vec<Self> {
         let path = error.instance_path().to_string();
-        let one = |path: String, message: String, expected: Option<Value>| vec![Self { path, message, expected }];
+        let one =
+            |path: String, message: String, expected: Option<Value>| vec![Self { path, message, expected }];
         match error.kind() {
             ValidationErrorKind::Required { property } => {
                 let property = property.as_str().unwrap_or_default();
@@ -128,13 +129,14 @@ fn reason(error: &ValidationError<'_>) -> String {
     match error.kind() {
         ValidationErrorKind::Type { .. } => {
             let message = error.to_string();
-            let wanted = message.split(" is not of type").nth(1).unwrap_or_default().trim_start_matches('s').trim();
+            let wanted =
+                message.split(" is not of type").nth(1).unwrap_or_default().trim_start_matches('s').trim();
             format!("must be of type {}, not {}", wanted.replace('"', ""), found())
         }
         ValidationErrorKind::Enum { options } => {
-            let options = options.as_array().map(|options| {
-                options.iter().map(Value::to_string).collect::<Vec<_>>().join(", ")
-            });
+            let options = options
+                .as_array()
+                .map(|options| options.iter().map(Value::to_string).collect::<Vec<_>>().join(", "));
             format!("must be one of {}, not {}", quoted(&options.unwrap_or_default()), found())
         }
         ValidationErrorKind::AnyOf { .. } | ValidationErrorKind::OneOfNotValid { .. } => {

@@ -48,7 +48,9 @@ impl FunctionTool {
                 match function(arguments, context).await {
                     Ok(value) => match serde_json::to_value(value) {
                         Ok(value) => call.ok(value),
-                        Err(error) => call.error(ErrorKind::Internal, format!("the result is not JSON: {error}")),
+                        Err(error) => {
+                            call.error(ErrorKind::Internal, format!("the result is not JSON: {error}"))
+                        }
                     },
                     Err(error) => call.failed(error),
                 }

@@ -23,8 +23,9 @@ fn module() -> Module {
     let divide = |divide: Divide, _: CallContext| async move {
         dividend_over(divide.dividend, divide.divisor.unwrap_or(2))
     };
-    Module::new("math", "Arithmetic.")
-        .with_tool(FunctionTool::new("divide", "Divides.", divide).with_risk(Risk::Low).with_aliases(["diviser"]))
+    Module::new("math", "Arithmetic.").with_tool(
+        FunctionTool::new("divide", "Divides.", divide).with_risk(Risk::Low).with_aliases(["diviser"]),
+    )
 }
 
 fn dividend_over(dividend: i64, divisor: i64) -> Result<i64, ToolError> {

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorData, Implementation,
-    ListToolsResult, PaginatedRequestParams, ServerCapabilities, ServerConfig, Tool as WireTool, ToolAnnotations,
+    ListToolsResult, PaginatedRequestParams, ServerCapabilities, ServerConfig, Tool as WireTool,
+    ToolAnnotations,
 };
 use rmcp::service::RequestContext;
 use rmcp::{RoleServer, ServerHandler};
@@ -63,9 +64,14 @@ impl ServerHandler for Handler {
             let schema = offered.parameters.as_object().cloned().unwrap_or_default();
             let tool = WireTool::new(offered.wire_name.clone(), offered.description.clone(), schema);
             match self.annotations(&setup, &offered.wire_name) {
-                Some(annotations) if setup.wire_names.resolve(&offered.wire_name).is_some_and(|target| {
-                    !setup.wire_names.is_runtime(&target.name)
-                }) => tool.with_annotations(annotations),
+                Some(annotations)
+                    if setup
+                        .wire_names
+                        .resolve(&offered.wire_name)
+                        .is_some_and(|target| !setup.wire_names.is_runtime(&target.name)) =>
+                {
+                    tool.with_annotations(annotations)
+                }
                 _ => tool,
             }
         };

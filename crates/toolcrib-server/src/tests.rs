@@ -70,7 +70,8 @@ async fn a_call_goes_through_the_gate_and_its_failure_is_a_result() {
     ] {
         let answer = client.request("tools/call", call(name, arguments)).await;
         assert_eq!(answer["result"]["isError"], true, "{name}");
-        let error: Value = serde_json::from_str(answer["result"]["content"][0]["text"].as_str().unwrap()).unwrap();
+        let error: Value =
+            serde_json::from_str(answer["result"]["content"][0]["text"].as_str().unwrap()).unwrap();
         assert_eq!(error["kind"], kind, "{name}");
     }
     drop(client);

@@ -67,8 +67,9 @@ fn read(given: &str) -> Result<JsonObject, Failure> {
     } else {
         ("arguments".to_owned(), given.as_bytes().to_vec())
     };
-    let document = parse(&bytes, Format::Json, &Limits::default())
-        .map_err(|error| Failure::bad_input(format!("{}; write a JSON object, as '{{\"name\": \"Ada\"}}'", error.at(&name))))?;
+    let document = parse(&bytes, Format::Json, &Limits::default()).map_err(|error| {
+        Failure::bad_input(format!("{}; write a JSON object, as '{{\"name\": \"Ada\"}}'", error.at(&name)))
+    })?;
     match document.value {
         Value::Object(arguments) => Ok(arguments),
         other => Err(Failure::bad_input(format!("{name}: the arguments must be a JSON object, not {other}"))),

@@ -83,7 +83,9 @@ fn app(runtime: &Runtime, checks: &mut Vec<Check>) -> Exit {
         match provider.key_variable() {
             Some(variable) if agent.brain.api_key.is_none() && env::var_os(variable).is_none() => {
                 let next = match &agent.brain.recording {
-                    Some(recording) => format!("set {variable} to talk to {provider}; until then {recording} is played"),
+                    Some(recording) => {
+                        format!("set {variable} to talk to {provider}; until then {recording} is played")
+                    }
                     None => format!("set {variable}"),
                 };
                 checks.push(Check::not_ok(&name, "missing", format!("{variable} is not set"), next));

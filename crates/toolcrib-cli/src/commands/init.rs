@@ -27,7 +27,11 @@ pub(crate) fn run(arguments: &Init, json: bool) -> Result<Exit, Failure> {
         let path = folder.join(file);
         let written = path.parent().map_or(Ok(()), fs::create_dir_all).and_then(|()| fs::write(&path, text));
         written.map_err(|error| {
-            let hint = if error.kind() == ErrorKind::PermissionDenied { "; choose a folder that you may write to" } else { "" };
+            let hint = if error.kind() == ErrorKind::PermissionDenied {
+                "; choose a folder that you may write to"
+            } else {
+                ""
+            };
             Failure::bad_input(format!("cannot write {}: {error}{hint}", path.display()))
         })?;
     }

@@ -13,7 +13,9 @@ pub(crate) async fn run(arguments: Load, json: bool) -> Result<Exit, Failure> {
     let request = match (arguments.file, arguments.openapi, arguments.mcp) {
         (Some(path), _, _) => SourceRequest::File(path),
         (_, Some(spec), _) => SourceRequest::OpenApi(spec),
-        (_, _, Some(url)) if url.starts_with("http://") || url.starts_with("https://") => SourceRequest::McpUrl(url),
+        (_, _, Some(url)) if url.starts_with("http://") || url.starts_with("https://") => {
+            SourceRequest::McpUrl(url)
+        }
         (_, _, Some(line)) => SourceRequest::McpCommand(words(&line)?),
         _ => return Err(Failure::bad_input("name a source: --file, --openapi or --mcp")),
     };
@@ -24,7 +26,8 @@ pub(crate) async fn run(arguments: Load, json: bool) -> Result<Exit, Failure> {
     }
     let snapshot = registry.snapshot();
     // There is no app, so this is the policy of one that says nothing.
-    let policy = Policy::new(&Capabilities::default(), []).map_err(|error| Failure::bad_input(error.to_string()))?;
+    let policy =
+        Policy::new(&Capabilities::default(), []).map_err(|error| Failure::bad_input(error.to_string()))?;
     if json {
         output::json(&output::snapshot(&snapshot, &policy, |_| true));
     } else {
@@ -34,6 +37,7 @@ pub(crate) async fn run(arguments: Load, json: bool) -> Result<Exit, Failure> {
 }
 
 fn words(line: &str) -> Result<Vec<String>, Failure> {
-    let words = shell_words::split(line).map_err(|error| Failure::bad_input(format!("--mcp `{line}`: {error}")))?;
+    let words =
+        shell_words::split(line).map_err(|error| Failure::bad_input(format!("--mcp `{line}`: {error}")))?;
     if words.is_empty() { Err(Failure::bad_input("--mcp needs a command line or a URL")) } else { Ok(words) }
 }

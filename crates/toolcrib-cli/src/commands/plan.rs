@@ -16,7 +16,12 @@ pub(crate) async fn run(arguments: &Plan, json: bool) -> Result<Exit, Failure> {
         output::json(&plan.to_json(&setup.system_prompt));
         return Ok(Exit::Ok);
     }
-    output::text(&format!("mode: {} ({} tools in {} domains)", plan.mode, plan.tool_count, plan.domains.len()));
+    output::text(&format!(
+        "mode: {} ({} tools in {} domains)",
+        plan.mode,
+        plan.tool_count,
+        plan.domains.len()
+    ));
     output::text(&format!("budget: {} of {} tokens", plan.budget_tokens, plan.context_window));
     output::text(&format!(
         "tokens: direct {}, compact {}, chosen {}",

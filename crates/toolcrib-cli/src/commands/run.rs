@@ -34,7 +34,9 @@ async fn drive(runtime: &Runtime, arguments: Run, json: bool) -> Result<Exit, Fa
     output::rejects(runtime.snapshot().rejected());
     if runtime.app().config.agents.is_empty() {
         let file = &runtime.app().file;
-        return Err(Failure::bad_input(format!("{file} has no `agents`; `toolcrib init` shows how one is written")));
+        return Err(Failure::bad_input(format!(
+            "{file} has no `agents`; `toolcrib init` shows how one is written"
+        )));
     }
     let setup = runtime.agent(arguments.agent.as_deref())?;
     let model = model(runtime, &setup, &arguments)?;
@@ -124,7 +126,9 @@ fn prompt_from_stdin() -> Result<String, Failure> {
     let read = std::io::stdin().lock().take(MAX_PROMPT_BYTES).read_to_string(&mut prompt);
     read.map_err(|error| Failure::bad_input(format!("standard input: {error}")))?;
     if prompt.trim().is_empty() {
-        return Err(Failure::bad_input("there is no prompt; give one behind the app file, or set `app.prompt`"));
+        return Err(Failure::bad_input(
+            "there is no prompt; give one behind the app file, or set `app.prompt`",
+        ));
     }
     Ok(prompt)
 }

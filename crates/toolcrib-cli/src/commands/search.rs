@@ -25,7 +25,8 @@ pub(crate) async fn run(arguments: &Search, json: bool) -> Result<Exit, Failure>
         return Ok(Exit::Ok);
     }
     for (rank, tool) in (1..).zip(&found.results) {
-        let line = format!("{rank:>2}. {} ({})  {}", tool.name, tool.risk, output::first_line(&tool.description));
+        let line =
+            format!("{rank:>2}. {} ({})  {}", tool.name, tool.risk, output::first_line(&tool.description));
         output::text(&line);
         if arguments.explain {
             output::text(&format!("    {}", serde_json::to_string(&tool.explain).unwrap_or_default()));

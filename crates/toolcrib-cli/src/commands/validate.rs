@@ -28,7 +28,9 @@ pub(crate) async fn run(arguments: &Validate, json: bool) -> Result<Exit, Failur
     let exit = exit_of_rejects(&rejected);
     let exit = if exit == Exit::Ok && !rejected.is_empty() { Exit::BadInput } else { exit };
     if json {
-        output::json(&json!({"ok": exit == Exit::Ok, "errors": [], "warnings": warnings, "rejected": rejected}));
+        output::json(
+            &json!({"ok": exit == Exit::Ok, "errors": [], "warnings": warnings, "rejected": rejected}),
+        );
         return Ok(exit);
     }
     for warning in &warnings {

@@ -1,13 +1,11 @@
 //! A turn as it goes over the wire, whole or in pieces.
 
-use std::convert::Infallible;
-
 use axum::Json;
 use axum::body::Body;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use bytes::Bytes;
-use futures::stream;
+use futures::{StreamExt as _, stream};
 use serde_json::{Value, json};
 
 use super::turn::Turn;
@@ -74,8 +72,7 @@ fn streamed(turn: &Turn, number: usize, model: &Value, wants_usage: bool) -> Res
     let deltas = deltas(turn, number).into_iter().map(|delta| part(delta, Value::Null));
     if turn.is_cut {
         // The role, and the first piece of the content.
-        let kept: String = deltas.take(2).collect();
-        return event_stream(frames(&kept).map(Ok).chain([Err("cut off")]));
+        return event_stream(&deltas.take(2).collect::<String>(), true);
     }
     let mut text: String = deltas.collect();
     text.push_str(&part(json!({}), finish_reason(turn).into()));
@@ -83,36 +80,37 @@ fn streamed(turn: &Turn, number: usize, model: &Value, wants_usage: bool) -> Res
         text.push_str(&event(json!([]), usage()));
     }
     text.push_str("data: [DONE]\n\n");
-    event_stream(frames(&text).map(Ok::<_, Infallible>))
+    event_stream(&text, false)
 }
 
-fn event_stream<I, E>(frames: I) -> Response
-where
-    I: Iterator<Item = Result<Bytes, E>>,
-    E: Into<Box<dyn std::error::Error + Send + Sync>> + Send + 'static,
-{
-    let frames: Vec<_> = frames.collect();
-    ([(header::CONTENT_TYPE, "text/event-stream")], Body::from_stream(stream::iter(frames))).into_response()
-}
-
-fn frames(text: &str) -> impl Iterator<Item = Bytes> {
-    text.as_bytes().chunks(BYTES_PER_FRAME).map(Bytes::copy_from_slice)
+fn event_stream(text: &str, is_cut: bool) -> Response {
+    let mut frames: Vec<_> =
+        text.as_bytes().chunks(BYTES_PER_FRAME).map(Bytes::copy_from_slice).map(Ok).collect();
+    if is_cut {
+        frames.push(Err("cut off"));
+    }
+    // Each frame goes out before the next one comes, above all before the one that ends the connection.
+    let frames = stream::iter(frames).then(|frame| async {
+        tokio::task::yield_now().await;
+        frame
+    });
+    ([(header::CONTENT_TYPE, "text/event-stream")], Body::from_stream(frames)).into_response()
 }
 
 /// The changes that make up the message: its role, its text piece by piece, then call after call.
 fn deltas(turn: &Turn, number: usize) -> Vec<Value> {
     let mut deltas = vec![json!({"role": "assistant", "content": ""})];
     deltas.extend(pieces(&turn.text).map(|piece| json!({"content": piece})));
-    for (index, (call, written)) in calls(turn, number).zip(&turn.calls).enumerate() {
+    for (index, call) in turn.calls.iter().enumerate() {
         let begin = json!({
             "index": index,
-            "id": call["id"],
+            "id": call_id(number, index),
             "type": "function",
-            "function": {"name": written.name, "arguments": ""},
+            "function": {"name": call.name, "arguments": ""},
         });
         deltas.push(json!({"tool_calls": [begin]}));
         deltas.extend(
-            pieces(&written.arguments)
+            pieces(&call.arguments)
                 .map(|piece| json!({"tool_calls": [{"index": index, "function": {"arguments": piece}}]})),
         );
     }
@@ -128,11 +126,15 @@ fn pieces(text: &str) -> impl Iterator<Item = String> {
 fn calls(turn: &Turn, number: usize) -> impl Iterator<Item = Value> {
     turn.calls.iter().enumerate().map(move |(index, call)| {
         json!({
-            "id": format!("call_{number}_{}", index + 1),
+            "id": call_id(number, index),
             "type": "function",
             "function": {"name": call.name, "arguments": call.arguments},
         })
     })
+}
+
+fn call_id(number: usize, index: usize) -> String {
+    format!("call_{number}_{}", index + 1)
 }
 
 fn finish_reason(turn: &Turn) -> &'static str {

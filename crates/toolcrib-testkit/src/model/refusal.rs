@@ -57,7 +57,7 @@ fn messages_problem(messages: &[Value]) -> Option<String> {
         let calls = message.get("tool_calls").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
         for call in calls {
             let arguments = call.pointer("/function/arguments").and_then(Value::as_str);
-            if !arguments.is_some_and(|text| serde_json::from_str::<Value>(text).is_ok()) {
+            if arguments.is_none_or(|text| serde_json::from_str::<Value>(text).is_err()) {
                 return Some("the arguments of a call have to be JSON in a text".to_owned());
             }
             if !is_name(call.pointer("/function/name").and_then(Value::as_str).unwrap_or_default()) {

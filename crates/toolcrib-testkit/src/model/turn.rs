@@ -60,7 +60,8 @@ impl Turn {
         self
     }
 
-    /// The same message, whose stream breaks off after the first piece of its content.
+    /// The same message, whose stream breaks off after the first piece of its content. An answer that is not streamed
+    /// comes whole.
     pub fn cut_off(mut self) -> Self {
         self.is_cut = true;
         self

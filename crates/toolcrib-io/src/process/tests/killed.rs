@@ -47,7 +47,7 @@ async fn the_victim_of_the_other_tests() {
     if end == "replace" {
         let watchdog = watchdog::helper_id().unwrap();
         kill_process(Pid::from_raw(watchdog.cast_signed()).unwrap(), Signal::KILL).unwrap();
-        assert_group_ends(watchdog);
+        assert_group_ends(watchdog).await;
         others.push(spawn(&shell(STUBBORN), "other").unwrap());
         assert_ne!(watchdog::helper_id().unwrap(), watchdog);
     }
@@ -60,17 +60,17 @@ async fn the_victim_of_the_other_tests() {
     panic!("the victim was not killed");
 }
 
-#[test]
-fn a_kill_of_this_process_leaves_neither_child_nor_grandchild_nor_watchdog() {
+#[tokio::test]
+async fn a_kill_of_this_process_leaves_neither_child_nor_grandchild_nor_watchdog() {
     let (mut victim, group, watchdog) = victim("kill");
     victim.kill().unwrap();
     victim.wait().unwrap();
-    assert_group_ends(group);
-    assert_group_ends(watchdog);
+    assert_group_ends(group).await;
+    assert_group_ends(watchdog).await;
 }
 
-#[test]
-fn an_interrupt_of_the_whole_terminal_leaves_nothing_either() {
+#[tokio::test]
+async fn an_interrupt_of_the_whole_terminal_leaves_nothing_either() {
     let (mut victim, group, watchdog) = victim("kill");
     // What a terminal does on Ctrl-C, and a session on its end, only to more groups than it would.
     for process in [watchdog, group, victim.id()] {
@@ -79,12 +79,12 @@ fn an_interrupt_of_the_whole_terminal_leaves_nothing_either() {
         }
     }
     victim.wait().unwrap();
-    assert_group_ends(group);
-    assert_group_ends(watchdog);
+    assert_group_ends(group).await;
+    assert_group_ends(watchdog).await;
 }
 
-#[test]
-fn an_exit_without_drops_leaves_nothing_and_does_not_wait() {
+#[tokio::test]
+async fn an_exit_without_drops_leaves_nothing_and_does_not_wait() {
     let (mut victim, group, watchdog) = victim("exit");
     let began = std::time::Instant::now();
     drop(victim.stdin.take());
@@ -93,15 +93,15 @@ fn an_exit_without_drops_leaves_nothing_and_does_not_wait() {
     victim.stdout.take().unwrap().read_to_string(&mut rest).unwrap();
     victim.wait().unwrap();
     assert!(began.elapsed() < PATIENCE);
-    assert_group_ends(group);
-    assert_group_ends(watchdog);
+    assert_group_ends(group).await;
+    assert_group_ends(watchdog).await;
 }
 
-#[test]
-fn a_watchdog_that_died_is_replaced_and_told_what_its_successor_must_know() {
+#[tokio::test]
+async fn a_watchdog_that_died_is_replaced_and_told_what_its_successor_must_know() {
     let (mut victim, group, watchdog) = victim("replace");
     victim.kill().unwrap();
     victim.wait().unwrap();
-    assert_group_ends(watchdog);
-    assert_group_ends(group);
+    assert_group_ends(watchdog).await;
+    assert_group_ends(group).await;
 }

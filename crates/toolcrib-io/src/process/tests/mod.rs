@@ -9,6 +9,7 @@ mod streams;
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process, test_kill_process_group};
+use toolcrib_testkit::wait_until;
 
 use super::Command;
 
@@ -32,13 +33,10 @@ fn group_runs(group: u32) -> bool {
     })
 }
 
-/// Waits until no process of the group runs. The system tells nobody when that is, so this looks again and again.
-fn assert_group_ends(group: u32) {
-    let deadline = std::time::Instant::now() + PATIENCE;
-    while group_runs(group) {
-        assert!(std::time::Instant::now() < deadline, "group {group} still runs");
-        std::thread::sleep(Duration::from_millis(5));
-    }
+/// Waits until no process of the group runs.
+async fn assert_group_ends(group: u32) {
+    let gone = || Ok((!group_runs(group)).then_some(()));
+    wait_until(&format!("the end of group {group}"), PATIENCE, gone).await.unwrap();
 }
 
 /// Ends a process that left its group, which nobody but the test knows of.
@@ -49,14 +47,6 @@ fn end(process: &str) {
 
 /// Waits for a file to appear with a number in it.
 async fn number_in(path: &std::path::Path) -> u32 {
-    let look = async {
-        loop {
-            if let Some(number) = std::fs::read_to_string(path).ok().and_then(|text| text.trim().parse().ok())
-            {
-                return number;
-            }
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    };
-    tokio::time::timeout(PATIENCE, look).await.expect("the number was never written")
+    let number = || Ok(std::fs::read_to_string(path).ok().and_then(|text| text.trim().parse().ok()));
+    wait_until("a number in a file", PATIENCE, number).await.unwrap()
 }

@@ -71,7 +71,7 @@ async fn dropping_a_run_kills_its_group() {
         output = run(&command, None, &limits) => panic!("it ended: {output:?}"),
         group = number_in(&file) => group,
     };
-    assert_group_ends(group);
+    assert_group_ends(group).await;
 }
 
 #[tokio::test]
@@ -80,7 +80,7 @@ async fn a_grandchild_that_holds_the_pipes_is_killed_with_its_group() {
     let output = run(&shell("sleep 300 & echo $$"), None, &RunLimits::default()).await.unwrap();
     assert!(began.elapsed() < PATIENCE);
     assert!(!output.stdout_truncated);
-    assert_group_ends(String::from_utf8(output.stdout).unwrap().trim().parse().unwrap());
+    assert_group_ends(String::from_utf8(output.stdout).unwrap().trim().parse().unwrap()).await;
 }
 
 #[tokio::test]

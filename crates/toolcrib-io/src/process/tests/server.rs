@@ -68,7 +68,7 @@ async fn a_child_that_ignores_term_is_killed() {
     let group = child.id();
     let status = timeout(PATIENCE, child.close(SHORT)).await.unwrap().unwrap();
     assert_eq!(status.signal(), Some(9));
-    assert_group_ends(group);
+    assert_group_ends(group).await;
 }
 
 #[tokio::test]
@@ -77,7 +77,7 @@ async fn dropping_a_child_kills_its_whole_group() {
     let group = child.id();
     assert!(group_runs(group));
     drop(child);
-    assert_group_ends(group);
+    assert_group_ends(group).await;
 }
 
 #[tokio::test]
@@ -104,7 +104,7 @@ async fn a_grandchild_does_not_outlive_the_child() {
     let group = child.id();
     drop(child.take_stdin());
     timeout(PATIENCE, child.exited()).await.unwrap().unwrap();
-    assert_group_ends(group);
+    assert_group_ends(group).await;
 }
 
 #[tokio::test]

@@ -45,5 +45,5 @@ async fn a_line_without_end_is_given_up_at_the_limit() {
     assert!(line.len() <= MAX_LINE_BYTES, "{}", line.len());
     let group = child.id();
     drop(child);
-    assert_group_ends(group);
+    assert_group_ends(group).await;
 }
