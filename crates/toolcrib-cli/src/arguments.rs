@@ -21,7 +21,7 @@ pub(crate) enum Command {
     /// Write a commented starter `app.yaml` that runs as it is.
     #[command(after_help = "Example:\n  toolcrib init my-app")]
     Init(Init),
-    /// Check an app file without loading anything remote.
+    /// Check an app file and the files that it names, without reaching anything remote.
     #[command(after_help = "Example:\n  toolcrib validate app.yaml --connect")]
     Validate(Validate),
     /// Load one source without an app: its tools, and what was rejected.
@@ -74,7 +74,7 @@ pub(crate) struct Init {
 pub(crate) struct Validate {
     /// The app file.
     pub(crate) app: PathBuf,
-    /// Also load every source, and fail when one is unavailable.
+    /// Also load the remote sources, and fail when one is unavailable.
     #[arg(long)]
     pub(crate) connect: bool,
 }

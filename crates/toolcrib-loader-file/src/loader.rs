@@ -56,7 +56,8 @@ impl FileLoader {
                 Ok(tool) => loaded.tools.push(tool),
                 Err(problem) => loaded.rejected.push(Reject {
                     source: self.source.clone(),
-                    name: problem.name,
+                    // A reject without a name would be one of the whole file.
+                    name: Some(problem.name.unwrap_or_else(|| pointer.clone())),
                     kind: RejectKind::InvalidTool,
                     reason: document.error_at(&pointer, problem.message).at(self.path.display()),
                 }),
@@ -67,7 +68,7 @@ impl FileLoader {
 
     fn document(&self) -> Result<Document, (RejectKind, String)> {
         let bytes = read_bounded(&self.path, MAX_BYTES as u64)
-            .map_err(|error| (unreadable(&error), format!("{error}; check `path`")))?;
+            .map_err(|error| (unreadable(&error), error.to_string()))?;
         parse(&bytes, Format::detect(Path::new(&self.path), &bytes), &Limits::default()).map_err(|error| {
             let kind = if error.is_limit() { RejectKind::TooLarge } else { RejectKind::Syntax };
             (kind, error.at(self.path.display()))

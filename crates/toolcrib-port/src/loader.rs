@@ -31,7 +31,7 @@ pub struct Loaded {
 pub struct Reject {
     /// The source.
     pub source: String,
-    /// The tool, as far as it has a name; `None` when the source as a whole failed.
+    /// The tool, by its place where it has no name; `None` when the source as a whole failed.
     pub name: Option<String>,
     /// What sort of failure it is.
     pub kind: RejectKind,

@@ -116,8 +116,10 @@ impl Runtime {
         let filled = |key: &str, text: &Option<String>| {
             let text = text
                 .as_deref()
-                .map(|text| variables::text_at(self.app(), text, &format!("{place}/{key}"), false));
-            text.transpose().map(|text| text.filter(|text| !text.is_empty()))
+                .map(|text| variables::expanded(self.app(), text, &format!("{place}/{key}"), false));
+            text.transpose()
+                .map(|text| text.filter(|text| !text.is_empty()))
+                .map_err(|error| self.app().wrong(error))
         };
         let key_variable = brain.provider.key_variable();
         let own_key = key_variable.and_then(|name| std::env::var(name).ok()).filter(|key| !key.is_empty());
@@ -135,7 +137,8 @@ impl Runtime {
             _ => None,
         };
         if let (Some(notice), Some(path)) = (notice, recording) {
-            let path = variables::text_at(self.app(), path, &format!("{place}/recording"), true)?;
+            let path = variables::expanded(self.app(), path, &format!("{place}/recording"), true)
+                .map_err(|error| self.app().wrong(error))?;
             let model = recorded(&self.app().folder.join(path), agent.style)?;
             return Ok(ChosenModel { model, notice });
         }

@@ -4,8 +4,10 @@ use std::path::{Path, PathBuf};
 
 use toolcrib_document::{Document, Format, Limits, parse};
 use toolcrib_io::files::read_bounded;
+use toolcrib_port::Reject;
+use toolcrib_registry::ToolRegistry;
 
-use crate::{AppConfig, Error, check, variables};
+use crate::{AppConfig, Error, check, sources, variables};
 
 /// The most bytes of an app file.
 const MAX_APP_BYTES: u64 = 1024 * 1024;
@@ -64,6 +66,14 @@ impl App {
             .collect()
     }
 
+    /// What cannot be used of the sources that are files. Nothing is started, and nothing remote is reached.
+    pub async fn check_local_sources(&self) -> Result<Vec<Reject>, Error> {
+        let sources =
+            sources::sources(self).map_err(|errors| Error::App { file: self.file.clone(), errors })?;
+        let local = sources.into_iter().filter(|source| source.is_local).map(|source| source.loader);
+        Ok(ToolRegistry::from_loaders(local).await.snapshot().rejected().to_vec())
+    }
+
     /// A path of the app file, relative to its folder.
     pub(crate) fn path(&self, path: &str) -> PathBuf {
         self.folder.join(path)
@@ -79,7 +89,12 @@ impl App {
         }
     }
 
+    /// An error of this file that is not an [`Error`] yet.
+    pub(crate) fn wrong(&self, error: toolcrib_document::Error) -> Error {
+        Error::App { file: self.file.clone(), errors: vec![error] }
+    }
+
     pub(crate) fn error_at(&self, pointer: &str, message: impl Into<String>) -> Error {
-        Error::App { file: self.file.clone(), errors: vec![self.document.error_at(pointer, message)] }
+        self.wrong(self.document.error_at(pointer, message))
     }
 }

@@ -8,20 +8,24 @@ use toolcrib_modules::ModuleContext;
 use toolcrib_policy::Policy;
 use toolcrib_sdk::Module;
 
-use crate::sources::{ENGINES, LOADERS};
+use crate::sources::{self, ENGINES, LOADERS};
 use crate::{App, ModuleConfig};
 
-/// Everything that is wrong, in the order of the file's sections.
+/// Everything that is wrong, in the order of the file.
 pub(crate) fn check(app: &App) -> Vec<Error> {
     let mut errors = Vec::new();
     agents(app, &mut errors);
     modules(app, &mut errors);
     engines(app, &mut errors);
     registry(app, &mut errors);
+    if errors.is_empty() {
+        errors.extend(sources::sources(app).err().unwrap_or_default());
+    }
     let constraints = app.config.modules.iter().map(|(id, module)| (id.as_str(), &module.constraints));
     if let Err(error) = Policy::new(&app.config.tools.capabilities, constraints) {
         errors.push(app.document.error_at("/tools/capabilities", error.to_string()));
     }
+    errors.sort_by_key(Error::position);
     errors
 }
 
@@ -81,7 +85,7 @@ fn module_settings(app: &App, id: &str, module: &ModuleConfig, built: &Module, e
     for (key, named) in lists {
         for (position, action) in named.iter().enumerate() {
             if !action.contains(['*', '?', '[', '{']) && !actions.contains(&action.as_str()) {
-                let message = unknown(&format!("action of `{id}`"), action, &actions);
+                let message = format!("in the module `{id}`: {}", unknown("action", action, &actions));
                 let place = format!("{place}/constraints/{key}/{position}");
                 errors.push(app.document.error_at(&place, message));
             }

@@ -41,7 +41,9 @@ impl Runtime {
             let module = Arc::new(module);
             add(&executor, module.clone(), Some(module));
         }
-        for source in sources::sources(&app)? {
+        let sources =
+            sources::sources(&app).map_err(|errors| Error::App { file: app.file.clone(), errors })?;
+        for source in sources {
             add(&executor, source.loader, source.engine);
         }
         registry.refresh().await;
@@ -82,8 +84,7 @@ fn add(executor: &Executor, loader: Arc<dyn ToolLoader>, engine: Option<Arc<dyn 
 }
 
 fn modules(app: &App) -> Result<Vec<Module>, Error> {
-    let workspace =
-        app.workspace().map_err(|error| Error::App { file: app.file.clone(), errors: vec![error] })?;
+    let workspace = app.workspace().map_err(|error| app.wrong(error))?;
     let context = ModuleContext { workspace };
     let ids = app.config.modules.keys();
     ids.map(|id| {

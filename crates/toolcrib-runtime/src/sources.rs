@@ -7,9 +7,10 @@ use std::time::Duration;
 
 use serde::Deserialize;
 use serde_json::Value;
+use toolcrib_document::Error as DocumentError;
 use toolcrib_loader_file::{CommandEngine, CommandSettings, FileLoader, MockEngine, MockSettings};
 use toolcrib_loader_mcp::{McpConnection, McpEngine, McpLoader, McpSource, McpTransport};
-use toolcrib_loader_rest::RestSource;
+use toolcrib_loader_rest::{RestSource, SpecLocation};
 use toolcrib_model::Secret;
 use toolcrib_port::{ToolEngine, ToolLoader};
 use url::{Host, Url};
@@ -29,6 +30,8 @@ pub struct Source {
     pub loader: Arc<dyn ToolLoader>,
     /// What runs them.
     pub engine: Option<Arc<dyn ToolEngine>>,
+    /// Whether loading it only reads files, and starts or reaches nothing.
+    pub is_local: bool,
 }
 
 /// One source by itself, as `toolcrib load` takes it.
@@ -81,28 +84,32 @@ struct RestEntry {
     timeout_seconds: Option<u64>,
 }
 
-/// All sources of an app, in its order.
-pub(crate) fn sources(app: &App) -> Result<Vec<Source>, Error> {
-    let engines = engines(app)?;
+/// All sources of an app, in its order, or all that is wrong with them. Nothing is read or started yet.
+pub(crate) fn sources(app: &App) -> Result<Vec<Source>, Vec<DocumentError>> {
+    let engines = engines(app).map_err(|error| vec![error])?;
     let entries = app.config.tools.registry.iter().enumerate();
     let mut sources: Vec<Source> = Vec::new();
+    let mut errors = Vec::new();
     for (position, entry) in entries {
         let place = format!("/tools/registry/{position}");
-        let source = source(app, entry, &place, &engines)?;
-        let name = source.loader.source();
-        if sources.iter().any(|other| other.loader.source() == name) {
-            return Err(
-                app.error_at(&place, format!("`{name}` is there twice; give each a namespace of its own"))
-            );
+        match source(app, entry, &place, &engines) {
+            Ok(source) => {
+                let name = source.loader.source();
+                if sources.iter().any(|other| other.loader.source() == name) {
+                    let message = format!("`{name}` is there twice; give each a namespace of its own");
+                    errors.push(app.document.error_at(&place, message));
+                }
+                sources.push(source);
+            }
+            Err(error) => errors.push(error),
         }
-        sources.push(source);
     }
-    Ok(sources)
+    if errors.is_empty() { Ok(sources) } else { Err(errors) }
 }
 
 type Engines = BTreeMap<String, Arc<dyn ToolEngine>>;
 
-fn engines(app: &App) -> Result<Engines, Error> {
+fn engines(app: &App) -> Result<Engines, DocumentError> {
     let mut engines = Engines::new();
     for (name, entry) in &app.config.tools.engines {
         let place = format!("/tools/engines/{name}");
@@ -113,14 +120,17 @@ fn engines(app: &App) -> Result<Engines, Error> {
             let mut settings: CommandSettings = typed(app, &settings, &place)?;
             let cwd = settings.cwd.take().map_or_else(|| app.folder.clone(), |cwd| app.folder.join(cwd));
             settings.cwd = Some(cwd);
-            Arc::new(CommandEngine::new(settings).map_err(|error| app.error_at(&place, error.to_string()))?)
+            Arc::new(
+                CommandEngine::new(settings)
+                    .map_err(|error| app.document.error_at(&place, error.to_string()))?,
+            )
         };
         engines.insert(name.clone(), engine);
     }
     Ok(engines)
 }
 
-fn source(app: &App, entry: &Value, place: &str, engines: &Engines) -> Result<Source, Error> {
+fn source(app: &App, entry: &Value, place: &str, engines: &Engines) -> Result<Source, DocumentError> {
     let (kind, settings) = settings(app, entry, place)?;
     match kind {
         "mcp" => mcp(app, typed(app, &settings, place)?, place),
@@ -134,13 +144,13 @@ fn source(app: &App, entry: &Value, place: &str, engines: &Engines) -> Result<So
                     .with_namespace(namespace);
             }
             let engine = entry.engine.and_then(|name| engines.get(&name).cloned());
-            Ok(Source { loader: Arc::new(loader), engine })
+            Ok(Source { loader: Arc::new(loader), engine, is_local: true })
         }
     }
 }
 
 /// The type of an entry, and its settings with variables filled in and without the type.
-fn settings<'a>(app: &App, entry: &'a Value, place: &str) -> Result<(&'a str, Value), Error> {
+fn settings<'a>(app: &App, entry: &'a Value, place: &str) -> Result<(&'a str, Value), DocumentError> {
     let kind = entry.get("type").and_then(Value::as_str).unwrap_or_default();
     let mut settings = variables::filled(app, entry, place)?;
     if let Some(map) = settings.as_object_mut() {
@@ -149,13 +159,15 @@ fn settings<'a>(app: &App, entry: &'a Value, place: &str) -> Result<(&'a str, Va
     Ok((kind, settings))
 }
 
-fn typed<T: serde::de::DeserializeOwned>(app: &App, settings: &Value, place: &str) -> Result<T, Error> {
-    app.document
-        .deserialize_value(settings, place)
-        .map_err(|error| Error::App { file: app.file.clone(), errors: vec![error] })
+fn typed<T: serde::de::DeserializeOwned>(
+    app: &App,
+    settings: &Value,
+    place: &str,
+) -> Result<T, DocumentError> {
+    app.document.deserialize_value(settings, place)
 }
 
-fn mcp(app: &App, entry: McpEntry, place: &str) -> Result<Source, Error> {
+fn mcp(app: &App, entry: McpEntry, place: &str) -> Result<Source, DocumentError> {
     let transport = match (entry.command, entry.url) {
         (Some(command), None) if !command.is_empty() => McpTransport::Stdio {
             command,
@@ -167,9 +179,9 @@ fn mcp(app: &App, entry: McpEntry, place: &str) -> Result<Source, Error> {
             McpTransport::Http { url, headers: entry.headers.into_iter().collect(), allow_private }
         }
         _ => {
-            return Err(
-                app.error_at(place, "an MCP server needs either a `command`, a list of words, or a `url`")
-            );
+            return Err(app
+                .document
+                .error_at(place, "an MCP server needs either a `command`, a list of words, or a `url`"));
         }
     };
     let mut source = McpSource::new(entry.namespace, transport);
@@ -187,10 +199,11 @@ fn mcp_source(source: McpSource) -> Source {
     Source {
         loader: Arc::new(McpLoader::new(connection.clone())),
         engine: Some(Arc::new(McpEngine::new(connection))),
+        is_local: false,
     }
 }
 
-fn rest(app: &App, entry: RestEntry, place: &str) -> Result<Source, Error> {
+fn rest(app: &App, entry: RestEntry, place: &str) -> Result<Source, DocumentError> {
     let spec = located(&app.folder, &entry.spec);
     let operator_url =
         entry.base_url.as_deref().or_else(|| is_url(&entry.spec).then_some(entry.spec.as_str()));
@@ -209,12 +222,13 @@ fn rest(app: &App, entry: RestEntry, place: &str) -> Result<Source, Error> {
     for (name, value) in entry.headers {
         source = source.with_header(name, value);
     }
-    rest_source(source).map_err(|message| app.error_at(place, message))
+    rest_source(source).map_err(|message| app.document.error_at(place, message))
 }
 
 fn rest_source(source: RestSource) -> Result<Source, String> {
+    let is_local = matches!(source.spec, SpecLocation::File(_));
     let (loader, engine) = source.open().map_err(|error| error.to_string())?;
-    Ok(Source { loader: Arc::new(loader), engine: Some(Arc::new(engine)) })
+    Ok(Source { loader: Arc::new(loader), engine: Some(Arc::new(engine)), is_local })
 }
 
 impl SourceRequest {
@@ -226,7 +240,7 @@ impl SourceRequest {
                 if let Some(namespace) = namespace {
                     loader = loader.with_namespace(namespace);
                 }
-                Ok(Source { loader: Arc::new(loader), engine: None })
+                Ok(Source { loader: Arc::new(loader), engine: None, is_local: true })
             }
             Self::OpenApi(spec) => {
                 let mut source =

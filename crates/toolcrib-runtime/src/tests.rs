@@ -1,1 +1,138 @@
 //! What the wiring promises.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use serde_json::json;
+use toolcrib_exec::DenyAll;
+use toolcrib_model::{ErrorKind, ToolCall};
+use toolcrib_port::CallContext;
+
+use crate::{App, Error, Runtime};
+
+fn wrong(text: &str) -> String {
+    App::from_text("app.yaml", text).unwrap_err().to_string()
+}
+
+async fn start(text: &str) -> Runtime {
+    Runtime::start(App::from_text("app.yaml", text).unwrap(), Arc::new(DenyAll)).await.unwrap()
+}
+
+#[test]
+fn everything_that_is_wrong_is_said_at_its_place() {
+    let text = "
+agents:
+  - {id: a, brain: {provider: recorded}}
+  - {id: a, role: asistant, brain: {provider: recorded}}
+modules:
+  helo: {}
+  hello: {config: {loud: true}, setup: [{action: x}], constraints: {blocked_actions: [staus]}}
+tools:
+  registry:
+    - {type: fiel, path: a}
+    - {path: a}
+    - {type: file, path: a, engine: e}
+  engines:
+    f: {type: moc}
+  capabilities: {deny: [{module: 'a['}]}
+";
+    insta::assert_snapshot!(wrong(text));
+}
+
+#[test]
+fn the_settings_of_a_source_are_checked_before_anything_starts() {
+    for (entry, message) in [
+        (
+            "{type: file, path: a, namespce: b}",
+            "app.yaml:3:29: unknown key `namespce`, did you mean `namespace`?",
+        ),
+        (
+            "{type: mcp, namespace: a}",
+            "app.yaml:3:7: an MCP server needs either a `command`, a list of words, or a `url`",
+        ),
+        ("{type: rest, spec: a.yaml}", "app.yaml:3:7: `tools.registry.0`: missing field `namespace`"),
+        (
+            "{type: file, path: '${TOOLCRIB_NO_SUCH_VARIABLE}/a'}",
+            "app.yaml:3:20: the environment variable `TOOLCRIB_NO_SUCH_VARIABLE` is not set; \
+             set it, or give a default: ${TOOLCRIB_NO_SUCH_VARIABLE:-…}",
+        ),
+    ] {
+        assert_eq!(wrong(&format!("tools:\n  registry:\n    - {entry}\n")), message);
+    }
+}
+
+#[test]
+fn an_empty_file_is_an_app_without_anything() {
+    assert!(App::from_text("app.yaml", "# nothing yet\n").unwrap().config.agents.is_empty());
+}
+
+#[test]
+fn what_this_version_does_not_do_is_said() {
+    let app = App::from_text("app.yaml", "execution: {watchers: true}").unwrap();
+    assert_eq!(app.warnings(), ["`execution.watchers` is set, and this version has none; it is left out"]);
+}
+
+#[tokio::test]
+async fn a_source_that_is_down_does_not_stop_the_app() {
+    let app = "
+modules: {hello: {}}
+tools:
+  registry:
+    - {type: file, path: no/such/file.yaml}
+    - {type: mcp, command: [no-such-server], namespace: gone}
+  capabilities: {default_policy: grant}
+";
+    let runtime = start(app).await;
+    let sources: Vec<_> = runtime.snapshot().rejected().iter().map(|reject| reject.source.clone()).collect();
+    assert_eq!(sources, ["file ./no/such/file.yaml", "mcp gone"]);
+    let call = ToolCall::new("hello.say_hello", json!({"name": "Ada"}).as_object().unwrap().clone());
+    assert!(runtime.executor().call(call, &CallContext::new("s")).await.is_ok());
+    runtime.close().await;
+}
+
+#[tokio::test]
+async fn an_agent_is_shown_what_policy_lets_it_see() {
+    let app = "
+agents:
+  - {id: first, brain: {provider: ollama, context_window: 2000}}
+  - {id: second, brain: {provider: ollama, native_tool_use: true, context_window: 3000}}
+modules: {hello: {}}
+tools: {capabilities: {deny: [{module: hello, actions: [status]}]}}
+runtime: {tokens_per_tool: 201}
+";
+    let runtime = start(app).await;
+    let modes = [None, Some("second")].map(|id| runtime.agent(id).unwrap().plan.mode.as_str());
+    assert_eq!(modes, ["discovery", "direct"], "two tools of 201 tokens, in a fifth of 2,000 and of 3,000");
+    let names: Vec<_> = runtime
+        .agent(Some("second"))
+        .unwrap()
+        .plan
+        .offered
+        .iter()
+        .map(|tool| tool.wire_name.clone())
+        .collect();
+    assert_eq!(names, ["hello__greet_many", "hello__say_hello"]);
+    let Err(Error::UnknownAgent { known, .. }) = runtime.agent(Some("third")) else { panic!("found") };
+    assert_eq!(known, ["first", "second"]);
+}
+
+#[tokio::test]
+async fn a_recording_is_wanted_where_the_provider_is_one() {
+    let runtime = start("agents: [{id: a, brain: {provider: recorded}}]").await;
+    let error = runtime.model(&runtime.agent(None).unwrap()).err().unwrap();
+    assert_eq!(error.to_string(), "app.yaml:1:18: `provider: recorded` needs a `recording`, a file of turns");
+    let runtime = start("agents: [{id: a, brain: {provider: recorded, recording: absent.yaml}}]").await;
+    let setup = runtime.agent(None).unwrap();
+    assert!(runtime.model(&setup).err().unwrap().to_string().contains("absent.yaml"));
+    assert!(setup.replay(Path::new("other.yaml")).err().unwrap().to_string().contains("other.yaml"));
+}
+
+#[tokio::test]
+async fn a_call_of_the_meta_tool_ends_as_the_call_inside_does() {
+    let runtime = start("modules: {hello: {}}").await;
+    let arguments = json!({"name": "hello.status", "params": {}});
+    let call = ToolCall::new("context_builder.execute_tool", arguments.as_object().unwrap().clone());
+    let result = runtime.executor().call(call, &CallContext::new("s")).await;
+    assert_eq!(result.error.map(|error| error.kind), Some(ErrorKind::ApprovalRequired));
+    assert_eq!(result.name, "hello::status");
+}

@@ -1,9 +1,9 @@
 //! Environment variables in the values of an app file.
 
 use serde_json::Value;
-use toolcrib_document::{expand, expand_path};
+use toolcrib_document::{Error, expand, expand_path};
 
-use crate::{App, Error};
+use crate::App;
 
 /// Keys whose texts are paths, where `$NAME` and `~` count too.
 const PATH_KEYS: [&str; 3] = ["path", "spec", "cwd"];
@@ -21,7 +21,7 @@ pub(crate) fn filled(app: &App, value: &Value, pointer: &str) -> Result<Value, E
     Ok(match value {
         Value::String(text) => {
             let key = pointer.rsplit('/').next().unwrap_or_default();
-            text_at(app, text, pointer, PATH_KEYS.contains(&key))?.into()
+            expanded(app, text, pointer, PATH_KEYS.contains(&key))?.into()
         }
         Value::Array(items) => {
             let items = items.iter().enumerate();
@@ -41,19 +41,8 @@ pub(crate) fn filled(app: &App, value: &Value, pointer: &str) -> Result<Value, E
     })
 }
 
-/// One text with its variables filled in.
-pub(crate) fn text_at(app: &App, text: &str, pointer: &str, is_path: bool) -> Result<String, Error> {
-    expanded(app, text, pointer, is_path)
-        .map_err(|error| Error::App { file: app.file.clone(), errors: vec![error] })
-}
-
 /// One text with its variables filled in; an unset one is an error at its place.
-pub(crate) fn expanded(
-    app: &App,
-    text: &str,
-    pointer: &str,
-    is_path: bool,
-) -> Result<String, toolcrib_document::Error> {
+pub(crate) fn expanded(app: &App, text: &str, pointer: &str, is_path: bool) -> Result<String, Error> {
     let filled = if is_path { expand_path(text, &lookup) } else { expand(text, &lookup) };
     filled.map_err(|unset| app.document.error_at(pointer, unset.to_string()))
 }

@@ -14,6 +14,8 @@ pub const MAX_SCHEMA_NODES: usize = 100_000;
 /// The most bytes a compiled pattern may take.
 const MAX_PATTERN_BYTES: usize = 1 << 20;
 
+const TYPES: &str = "string, number, integer, boolean, object, array and null";
+
 /// A schema, ready to check values.
 #[derive(Debug)]
 pub struct CompiledSchema {
@@ -75,7 +77,13 @@ fn refusal(error: &jsonschema::ValidationError<'_>) -> Error {
     {
         return Error::ExternalRef { reference: uri.clone() };
     }
-    Error::Invalid { path: error.instance_path().to_string(), message: error.to_string() }
+    let path = error.instance_path().to_string();
+    // The schema of schemas says this in a way that nobody understands.
+    let message = match path.rsplit('/').next() {
+        Some("type") => format!("{} is no type; the types are {TYPES}", error.instance()),
+        _ => error.to_string(),
+    };
+    Error::Invalid { path, message }
 }
 
 fn check_size(schema: &Value) -> Result<(), Error> {

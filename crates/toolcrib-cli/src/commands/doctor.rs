@@ -95,7 +95,8 @@ fn app(runtime: &Runtime, checks: &mut Vec<Check>) -> Exit {
     }
     for reject in snapshot.rejected() {
         let next = "see the reason; the other tools work without it";
-        checks.push(Check::not_ok(&reject.source, "failed", reject.to_string(), next));
+        let tool = reject.name.as_ref().map(|name| format!("{name}: ")).unwrap_or_default();
+        checks.push(Check::not_ok(&reject.source, "failed", format!("{tool}{}", reject.reason), next));
     }
     super::exit_of_rejects(snapshot.rejected())
 }

@@ -19,12 +19,14 @@ pub(crate) async fn run(arguments: &Validate, json: bool) -> Result<Exit, Failur
     };
     let (file, warnings) = (app.file.clone(), app.warnings());
     let (agents, sources) = (app.config.agents.len(), app.config.tools.registry.len());
-    let mut rejected = Vec::new();
-    if arguments.connect {
+    let rejected = if arguments.connect {
         let runtime = Runtime::start(app, Arc::new(DenyAll)).await?;
-        rejected = runtime.snapshot().rejected().to_vec();
+        let rejected = runtime.snapshot().rejected().to_vec();
         runtime.close().await;
-    }
+        rejected
+    } else {
+        app.check_local_sources().await?
+    };
     let exit = exit_of_rejects(&rejected);
     let exit = if exit == Exit::Ok && !rejected.is_empty() { Exit::BadInput } else { exit };
     if json {

@@ -1,0 +1,151 @@
+//! The agent loop of the binary against a server that speaks the wire format of `OpenAI`.
+
+use serde_json::{Value, json};
+use toolcrib_testkit::{ModelServer, Turn};
+
+use crate::support::{Desk, transcript};
+
+/// Reads the note, asks the price, writes the answer.
+fn turns() -> [Turn; 4] {
+    [
+        Turn::call("filesystem__read", &json!({"path": "note.txt"})).saying("I read the note."),
+        Turn::call("shop__price", &json!({"item": "lamp"})),
+        Turn::call("filesystem__write", &json!({"path": "answer.txt", "content": "3 euro — naïve"})),
+        Turn::text("A lamp costs 3 euro, which I wrote to Ada."),
+    ]
+}
+
+#[tokio::test]
+async fn a_streamed_run_sends_these_bytes_and_its_tools_really_run() {
+    let (lab, server, ran) = Desk::default().run(turns()).await;
+    let report = ran.expect(0).json();
+    assert_eq!(lab.read("asked.txt"), "lamp\n");
+    assert_eq!(lab.read("work/answer.txt"), "3 euro — naïve");
+    assert!(server.requests().iter().all(|request| request.authorization == "Bearer test"));
+    snapshot!(lab, transcript(&server.requests()));
+    snapshot!(lab, serde_json::to_string_pretty(&report).unwrap());
+}
+
+#[tokio::test]
+async fn a_run_without_a_stream_sends_the_same_bytes_but_for_the_stream_and_ends_the_same() {
+    let (_, streamed, first) = Desk::default().run(turns()).await;
+    let (lab, whole, second) = Desk { streams: false, ..Desk::default() }.run(turns()).await;
+    assert_eq!(lab.read("asked.txt"), "lamp\n");
+    let bodies = |server: &ModelServer| -> Vec<String> {
+        let requests = server.requests();
+        requests.iter().map(|request| String::from_utf8(request.body.to_vec()).unwrap()).collect()
+    };
+    let streamed = bodies(&streamed).into_iter().map(|body| {
+        body.replacen(r#""stream":true,"stream_options":{"include_usage":true}"#, r#""stream":false"#, 1)
+    });
+    assert_eq!(streamed.collect::<Vec<_>>(), bodies(&whole));
+
+    let without_times = |mut report: Value| {
+        for call in report["calls"].as_array_mut().unwrap() {
+            call["ms"] = Value::Null;
+        }
+        report
+    };
+    assert_eq!(without_times(first.expect(0).json()), without_times(second.expect(0).json()));
+}
+
+#[tokio::test]
+async fn a_server_that_says_not_now_is_asked_again_with_the_same_bytes() {
+    let (_, server, ran) = Desk::default().run([Turn::text("Hello.").refused_first(429)]).await;
+    assert_eq!(ran.expect(0).json()["text"], "Hello.");
+    let requests = server.requests();
+    assert_eq!(requests.len(), 2);
+    assert_eq!(requests[0].body, requests[1].body);
+}
+
+#[tokio::test]
+async fn an_answer_that_breaks_off_ends_the_run_with_an_error_and_is_not_taken_for_a_whole_one() {
+    let (lab, server, ran) = Desk::default().run([Turn::text("Half a sentence.").cut_off()]).await;
+    assert_eq!(ran.json()["outcome"], "failed");
+    assert_eq!(server.requests().len(), 1, "what was said already is not said again");
+    snapshot!(lab, ran.report());
+}
+
+#[tokio::test]
+async fn a_model_server_that_is_down_is_a_source_that_is_unavailable() {
+    let server = ModelServer::start([]).await.unwrap();
+    let lab = Desk::default().lab(&server).with_variable("MODEL_URL", "http://127.0.0.1:9/v1");
+    let ran = lab.run(["run", "app.yaml", "Hello?", "--json"]).await.expect(5);
+    assert_eq!(ran.json()["outcome"], "failed");
+    assert!(ran.json()["error"].as_str().unwrap().contains("http://127.0.0.1:9/v1"), "{ran:#?}");
+}
+
+#[tokio::test]
+async fn a_model_that_never_stops_reaches_the_limit_of_turns() {
+    let server = ModelServer::endless(|number| {
+        Turn::call("hello__say_hello", &json!({"name": format!("guest {number}")}))
+    });
+    let server = server.await.unwrap();
+    let lab = Desk { max_turns: 4, ..Desk::default() }.lab(&server);
+    let report = lab.run(["run", "app.yaml", "Greet.", "--json"]).await.expect(1).json();
+    assert_eq!((&report["outcome"], &report["limit"]), (&json!("limit_reached"), &json!("turns")));
+    assert_eq!((report["turns"].as_u64(), report["calls"].as_array().unwrap().len()), (Some(4), 4));
+    assert_eq!(server.requests().len(), 4);
+}
+
+#[tokio::test]
+async fn a_model_that_repeats_itself_is_told_so_and_then_stopped() {
+    let server = ModelServer::endless(|_| Turn::call("shop__price", &json!({"item": "lamp"})));
+    let server = server.await.unwrap();
+    let lab = Desk::default().lab(&server);
+    let report = lab.run(["run", "app.yaml", "Price?", "--json"]).await.expect(1).json();
+    assert_eq!((&report["outcome"], &report["limit"]), (&json!("limit_reached"), &json!("repeats")));
+    let last = server.requests().last().unwrap().json().unwrap();
+    let told = last["messages"].as_array().unwrap().last().unwrap()["content"].as_str().unwrap().to_owned();
+    assert!(told.contains("same call"), "{told}");
+}
+
+#[tokio::test]
+async fn a_call_that_is_not_json_is_answered_and_the_run_completes() {
+    let (lab, server, ran) = Desk::default()
+        .run([
+            Turn::raw_call("shop__price", r#"{"item": "lamp"#),
+            Turn::call("shop__price", &json!({"item": "lamp"})),
+            Turn::text("3 euro."),
+        ])
+        .await;
+    let report = ran.expect(0).json();
+    assert_eq!(report["calls"][0]["ok"], false);
+    assert_eq!(report["calls"][0]["arguments"], r#"{"item": "lamp"#);
+    assert_eq!(lab.read("asked.txt"), "lamp\n", "only the second call ran");
+    let answers = server.requests()[1].json().unwrap()["messages"].as_array().unwrap()[2..].to_vec();
+    snapshot!(lab, serde_json::to_string_pretty(&answers).unwrap());
+}
+
+#[tokio::test]
+async fn wrong_arguments_and_names_are_answered_so_that_the_next_call_can_be_right() {
+    let (lab, server, ran) = Desk::default()
+        .run([
+            Turn::call("shop__prise", &json!({"item": "lamp"})).and_call("shop__price", &json!({"itme": 3})),
+            Turn::text("I give up."),
+        ])
+        .await;
+    let report = ran.expect(0).json();
+    assert_eq!((&report["calls"][0]["ok"], &report["calls"][1]["ok"]), (&json!(false), &json!(false)));
+    assert!(!lab.path("asked.txt").exists());
+    let answers = server.requests()[1].json().unwrap()["messages"].as_array().unwrap()[3..].to_vec();
+    snapshot!(lab, serde_json::to_string_pretty(&answers).unwrap());
+}
+
+#[tokio::test]
+async fn a_recorded_run_replays_with_real_calls_and_no_server() {
+    let server = ModelServer::start(turns()).await.unwrap();
+    let lab = Desk::default().lab(&server);
+    let live = lab.run(["run", "app.yaml", "Answer the note.", "--record", "turns.yaml", "--json"]).await;
+    let live = live.expect(0).json();
+    drop(server);
+    let replayed = lab.run(["run", "app.yaml", "Answer the note.", "--replay", "turns.yaml", "--json"]).await;
+    let replayed = replayed.expect(0).json();
+    let calls = |report: &Value| -> Vec<(Value, Value, Value)> {
+        let calls = report["calls"].as_array().unwrap().iter();
+        calls.map(|call| (call["name"].clone(), call["arguments"].clone(), call["ok"].clone())).collect()
+    };
+    assert_eq!((calls(&live), &live["text"]), (calls(&replayed), &replayed["text"]));
+    assert_eq!(lab.read("asked.txt"), "lamp\nlamp\n", "the tools ran again");
+    snapshot!(lab, lab.read("turns.yaml"));
+}

@@ -1,0 +1,152 @@
+//! App files and tool files that are wrong: what is said, where, and with which exit code.
+
+use serde_json::json;
+
+use crate::support::{Lab, told};
+
+#[tokio::test]
+async fn a_missing_app_file_is_named() {
+    let lab = Lab::new();
+    let mut text = String::new();
+    for command in ["validate", "tools", "plan", "run", "serve"] {
+        let ran = lab.run([command, "app.yaml"]).await.expect(2);
+        assert!(ran.stderr.contains("app.yaml"), "{command}: {ran:#?}");
+    }
+    text.push_str(&told(&lab, ["validate", "absent/app.yaml"], 2).await);
+    text.push_str(&told(&lab, ["call", "app.yaml", "hello.status"], 2).await);
+    snapshot!(lab, text);
+}
+
+#[tokio::test]
+async fn a_broken_app_file_is_shown_with_line_and_column() {
+    let mut text = String::new();
+    let mut lab = Lab::new();
+    for app in [
+        "agents:\n  - id: [a\nmodules: {}\n",
+        "app: {id: a}\napp: {id: b}\n",
+        "a: *b\n",
+        "- not\n- a mapping\n",
+    ] {
+        lab = lab.with_file("app.yaml", app);
+        text.push_str(&told(&lab, ["validate", "app.yaml"], 2).await);
+    }
+    lab = lab.with_file("app.json", r#"{"app": {"id": "a",}}"#);
+    text.push_str(&told(&lab, ["validate", "app.json"], 2).await);
+    snapshot!(lab, text);
+}
+
+#[tokio::test]
+async fn all_that_is_unknown_in_an_app_file_is_named_with_the_nearest() {
+    let lab = Lab::with_app(
+        "
+agents:
+  - {id: a, role: assistent, brain: {provider: recorded, recording: turns.yaml}}
+  - {id: a, brain: {provider: recorded, recording: turns.yaml}}
+modules:
+  helo: {}
+  filesystem: {constraints: {allowed_actions: [reed], blocked_actions: [rm]}}
+tools:
+  registry:
+    - {type: fiel, path: tools.yaml}
+    - {path: tools.yaml}
+    - {type: file, path: tools.yaml, engine: shpo}
+  engines:
+    shop: {type: comand, argv: [\"true\"]}
+",
+    );
+    snapshot!(lab, told(&lab, ["validate", "app.yaml"], 2).await);
+}
+
+#[tokio::test]
+async fn an_unknown_key_is_named_with_the_nearest_wherever_it_stands() {
+    let mut text = String::new();
+    let mut lab = Lab::new();
+    for app in [
+        "modles: {}\n",
+        "agents: [{id: a, brain: {provider: opnai}}]\n",
+        "agents: [{id: a, brain: {provider: openai, modle: gpt}}]\n",
+        "modules: {hello: {constrains: {}}}\n",
+        "tools: {capabilities: {default_policy: alow}}\n",
+        "tools: {capabilities: {grant: [{modul: hello}]}}\n",
+        "runtime: {tool_injection: drect}\n",
+        "runtime: {max_turns: many}\n",
+    ] {
+        lab = lab.with_file("app.yaml", app);
+        text.push_str(&told(&lab, ["validate", "app.yaml"], 2).await);
+    }
+    snapshot!(lab, text);
+}
+
+#[tokio::test]
+async fn the_settings_of_a_source_are_checked_too() {
+    let mut text = String::new();
+    let mut lab = Lab::new();
+    for entry in [
+        "{type: file, paht: tools.yaml}",
+        "{type: mcp, namespace: team}",
+        "{type: mcp, namespace: team, command: [sh], url: 'http://localhost:1/mcp'}",
+        "{type: rest, namespace: pets, spec: '${UNSET_VARIABLE}'}",
+    ] {
+        lab = lab.with_file("app.yaml", format!("tools:\n  registry:\n    - {entry}\n"));
+        text.push_str(&told(&lab, ["validate", "app.yaml"], 2).await);
+    }
+    snapshot!(lab, text);
+}
+
+#[tokio::test]
+async fn validating_starts_nothing() {
+    let lab = Lab::with_app(
+        "tools: {registry: [{type: mcp, namespace: team, command: [sh, -c, 'touch started']}]}\n",
+    );
+    lab.run(["validate", "app.yaml"]).await.expect(0);
+    assert!(!lab.path("started").exists());
+    lab.run(["validate", "app.yaml", "--connect"]).await.expect(5);
+    assert!(lab.path("started").exists());
+}
+
+#[tokio::test]
+async fn a_broken_tool_is_rejected_and_its_siblings_load() {
+    let lab = Lab::new().with_file(
+        "tools.yaml",
+        "
+- {name: good, description: Works., parameters: {type: object, properties: {a: {type: integer}}}}
+- {description: Has no name.}
+- {name: bad_schema, parameters: {type: object, properties: {a: {type: intger}}}}
+- {name: bad_pattern, parameters: {type: object, properties: {a: {type: string, pattern: '(a'}}}}
+- {name: outside, parameters: {$ref: 'https://example.com/schema.json'}}
+- {name: good, description: The same again., parameters: {type: object, properties: {a: {type: integer}}}}
+- {name: good, description: An overload., parameters: {type: object, properties: {b: {type: string}}}}
+- just a text
+- {name: '', description: Has an empty name.}
+- {name: risky, risk: enormous}
+",
+    );
+    let loaded = lab.run(["load", "--file", "tools.yaml", "--json"]).await.expect(0).json();
+    let names: Vec<_> = loaded["tools"].as_array().unwrap().iter().map(|tool| &tool["name"]).collect();
+    assert_eq!(names, [&json!("good"), &json!("good")]);
+    snapshot!(lab, told(&lab, ["load", "--file", "tools.yaml", "--namespace", "shop"], 0).await);
+}
+
+#[tokio::test]
+async fn a_file_without_tools_says_what_it_should_hold() {
+    let mut text = String::new();
+    let mut lab = Lab::new();
+    for tools in ["", "just a text\n", "- {name: a\n", "shop: 3\n"] {
+        lab = lab.with_file("tools.yaml", tools);
+        text.push_str(&told(&lab, ["load", "--file", "tools.yaml"], 2).await);
+    }
+    text.push_str(&told(&lab, ["load", "--file", "absent.yaml"], 2).await);
+    snapshot!(lab, text);
+}
+
+#[tokio::test]
+async fn a_wrong_command_line_is_bad_usage() {
+    let lab = Lab::with_app("modules: {hello: {}}\n");
+    lab.run(["frobnicate"]).await.expect(2);
+    lab.run(["validate"]).await.expect(2);
+    lab.run(["load"]).await.expect(2);
+    lab.run(["load", "--file", "a", "--mcp", "b"]).await.expect(2);
+    lab.run(["load", "--mcp", "sh -c 'unclosed"]).await.expect(2);
+    lab.run(["search", "app.yaml", "greet", "--limit", "0"]).await.expect(2);
+    lab.run(["--help"]).await.expect(0);
+}

@@ -1,0 +1,118 @@
+//! Sources that are not there, or break off: an error, the other sources, and no process left behind.
+
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+use toolcrib_testkit::PetStore;
+
+use crate::support::{Lab, mcp_script, told};
+
+/// Far below every timeout, so that an error within it comes of the failure and not of waiting.
+const PROMPTLY: Duration = Duration::from_secs(10);
+
+/// An app with `hello` and one MCP server, which is a script.
+fn with_server(functions: &str) -> Lab {
+    let app = "
+modules: {hello: {}}
+tools:
+  registry: [{type: mcp, namespace: team, command: [sh, server.sh]}]
+  capabilities: {default_policy: grant}
+";
+    Lab::with_app(app).with_file("server.sh", mcp_script(functions))
+}
+
+#[tokio::test]
+async fn a_missing_mcp_server_is_unavailable() {
+    let lab = Lab::new();
+    snapshot!(lab, told(&lab, ["load", "--mcp", "no-such-program-anywhere --flag"], 5).await);
+}
+
+#[tokio::test]
+async fn an_mcp_server_that_exits_before_the_handshake_is_reported_with_status_and_last_words() {
+    let lab = with_server("on_start() { echo 'no database' >&2; exit 3; }");
+    let began = Instant::now();
+    let text = told(&lab, ["load", "--mcp", "sh server.sh"], 5).await;
+    assert!(began.elapsed() < PROMPTLY, "{:?}", began.elapsed());
+    snapshot!(lab, text);
+}
+
+#[tokio::test]
+async fn a_dead_source_hides_no_other() {
+    let lab = with_server("on_start() { exit 3; }");
+    lab.run(["call", "app.yaml", "hello.say_hello", r#"{"name": "Ada"}"#]).await.expect(0);
+    let tools = lab.run(["tools", "app.yaml", "--json"]).await.expect(0).json();
+    assert_eq!(tools["tools"].as_array().unwrap().len(), 3);
+    assert_eq!(tools["rejected"][0]["kind"], "unavailable");
+    assert_eq!(tools["rejected"][0]["source"], "mcp team");
+}
+
+#[tokio::test]
+async fn an_mcp_server_that_dies_during_a_call_ends_the_call_at_once() {
+    let lab = with_server("on_call() { echo 'out of memory' >&2; exit 7; }");
+    let began = Instant::now();
+    let text = told(&lab, ["call", "app.yaml", "team.ask", r#"{"what": "anything"}"#], 1).await;
+    assert!(began.elapsed() < PROMPTLY, "{:?}", began.elapsed());
+    snapshot!(lab, text);
+}
+
+#[tokio::test]
+async fn an_mcp_server_that_never_answers_the_handshake_is_given_up_and_killed() {
+    let app = "
+tools:
+  registry:
+    - {type: mcp, namespace: team, command: [sh, -c, 'sleep 300 & sleep 300'], startup_timeout_seconds: 1}
+";
+    let lab = Lab::with_app(app);
+    let ran = lab.run(["validate", "app.yaml", "--connect", "--json"]).await.expect(5);
+    let reason = ran.json()["rejected"][0]["reason"].as_str().unwrap().to_owned();
+    assert!(reason.contains("did not answer the handshake within 1 s"), "{reason}");
+}
+
+#[tokio::test]
+async fn an_openapi_host_that_is_down_is_unavailable() {
+    let store = PetStore::start().await.unwrap();
+    let (url, document) = (store.document_url(), store.document().to_string());
+    drop(store);
+    let lab = Lab::new().with_file("pets.json", document);
+    let mut text = told(&lab, ["load", "--openapi", &url], 5).await;
+
+    // The document is at hand, only the host of its operations is down.
+    let lab = lab.with_file(
+        "app.yaml",
+        "
+tools:
+  registry: [{type: rest, namespace: pets, spec: pets.json, allow_private: true}]
+  capabilities: {default_policy: grant}
+",
+    );
+    text.push_str(&told(&lab, ["call", "app.yaml", "pets.listPets"], 5).await);
+    snapshot!(lab, text);
+}
+
+#[tokio::test]
+async fn the_tools_of_an_openapi_document_reach_its_host() {
+    let store = PetStore::start().await.unwrap();
+    let app = format!(
+        "
+tools:
+  registry: [{{type: rest, namespace: pets, spec: '{}'}}]
+  capabilities: {{default_policy: grant}}
+",
+        store.document_url()
+    );
+    let lab = Lab::with_app(&app);
+    let added = lab.run(["call", "app.yaml", "pets.addPet", r#"{"name": "Bo", "tag": "fish"}"#, "--json"]);
+    let added = added.await.expect(0).json();
+    assert!(added["result"].to_string().contains("\"id\":3"), "{added}");
+    lab.run(["call", "app.yaml", "pets.listPets", r#"{"limit": 1}"#]).await.expect(0);
+    let missing = lab.run(["call", "app.yaml", "pets.getPet", r#"{"petId": 9}"#, "--json"]);
+    let missing = missing.await.expect(1).json();
+    assert!(missing["error"]["message"].as_str().unwrap().contains("there is no pet 9"), "{missing}");
+    assert_eq!(store.asked(), ["POST /pets", "GET /pets", "GET /pets/9"]);
+
+    let loaded = lab.run(["load", "--openapi", &store.document_url(), "--namespace", "p", "--json"]).await;
+    let loaded = loaded.expect(0).json();
+    let names: Vec<_> =
+        loaded["tools"].as_array().unwrap().iter().map(|tool| &tool["qualified_name"]).collect();
+    assert_eq!(names, [&json!("p::addPet"), &json!("p::getPet"), &json!("p::listPets")]);
+}

@@ -1,0 +1,27 @@
+//! The integration tests: the real binary in real processes, with real servers on real sockets.
+//!
+//! The binary is the one that `TOOLCRIB_BIN` names, as `cargo xtask test` sets it, else the one beside this program.
+//! Each test runs it in a [`Lab`](support::Lab), a folder of its own, and fails when a process outlives the run.
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::print_stderr,
+    reason = "a test fails by panicking, in its helpers too, and says what it leaves out"
+)]
+
+#[macro_use]
+mod support;
+
+mod agent;
+mod bad_calls;
+mod bad_input;
+mod bad_sources;
+//T mod commands;
+//T mod compat;
+//T mod leftovers;
+mod modes;
+//T mod peers;
+//T mod quickstart;
+//T mod serve;

@@ -1,0 +1,25 @@
+//! What the tests share.
+
+mod desk;
+mod lab;
+mod mcp_script;
+mod optional;
+mod ran;
+mod requests;
+mod told;
+
+pub(crate) use desk::Desk;
+pub(crate) use lab::{Lab, PATIENCE, binary};
+pub(crate) use mcp_script::mcp_script;
+pub(crate) use optional::{peer, shared};
+pub(crate) use ran::Ran;
+pub(crate) use requests::transcript;
+pub(crate) use told::told;
+
+/// Compares a text with its snapshot, with what differs from run to run taken out.
+macro_rules! snapshot {
+    ($lab:expr, $text:expr) => {{
+        let text = $text;
+        $lab.snapshot_settings().bind(|| insta::assert_snapshot!(text))
+    }};
+}

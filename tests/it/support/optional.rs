@@ -1,0 +1,32 @@
+//! What `cargo xtask test` brings along where it can: data sets and MCP servers that others have written.
+
+use std::path::PathBuf;
+
+/// The folder of the shared data, or nothing where there is none.
+pub(crate) fn shared() -> Option<PathBuf> {
+    found("TOOLCRIB_SHARED", "the shared data sets")
+}
+
+/// The folder of a server that `cargo xtask test` installs, or nothing where it could not.
+pub(crate) fn peer(name: &str) -> Option<PathBuf> {
+    found("TOOLCRIB_PEERS", "the outside MCP servers").map(|folder| folder.join(name)).filter(|folder| {
+        let is_there = folder.is_dir();
+        left_out(is_there, name);
+        is_there
+    })
+}
+
+fn found(variable: &str, what: &str) -> Option<PathBuf> {
+    let folder = std::env::var_os(variable).map(PathBuf::from);
+    left_out(folder.is_some(), what);
+    folder
+}
+
+/// The continuous integration leaves nothing out.
+fn left_out(is_there: bool, what: &str) {
+    let in_ci = std::env::var("CI").is_ok_and(|value| value == "true");
+    assert!(is_there || !in_ci, "{what} are missing, and CI=true leaves nothing out; run `cargo xtask test`");
+    if !is_there {
+        eprintln!("left out for the lack of {what}; run `cargo xtask test`");
+    }
+}
