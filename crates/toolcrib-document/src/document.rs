@@ -1,10 +1,12 @@
 //! A text that has been read.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use crate::exact::{ExactIntegers, Node, exact_at};
 use crate::{Error, Limits, Position, json, locate, nearest, yaml};
 
 /// How a text is written.
@@ -44,6 +46,7 @@ impl Format {
 pub struct Document {
     /// The value.
     pub value: Value,
+    exact: ExactIntegers,
     text: String,
     format: Format,
 }
@@ -54,12 +57,12 @@ pub fn parse(bytes: &[u8], format: Format, limits: &Limits) -> Result<Document, 
         return Err(Error::TooLarge { bytes: bytes.len(), max: limits.max_bytes });
     }
     let text = decode(bytes)?;
-    let value = match format {
+    let Node { value, exact } = match format {
         Format::Json => json::read(text)?,
         Format::JsonLines => json::read_lines(text)?,
         Format::Yaml => yaml::read(text, limits)?,
     };
-    Ok(Document { value, text: text.to_owned(), format })
+    Ok(Document { value, exact, text: text.to_owned(), format })
 }
 
 fn decode(bytes: &[u8]) -> Result<&str, Error> {
@@ -78,6 +81,12 @@ impl Document {
     /// The place of a value, named by its JSON pointer; of its key where it stands under one.
     pub fn position_of(&self, pointer: &str) -> Option<Position> {
         locate::locate(&self.text, self.format, pointer)
+    }
+
+    /// The integers beyond 64 bits at and below a JSON pointer, by their pointers as seen from there, in decimal digits.
+    /// The value holds the nearest float of each.
+    pub fn exact_integers(&self, pointer: &str) -> BTreeMap<String, String> {
+        exact_at(&self.exact, pointer)
     }
 
     /// Reads the whole as a type. An error names the place, the path, and the nearest known key.

@@ -1,27 +1,50 @@
 //! JSON text, with duplicate keys refused.
 
+use std::cell::Cell;
 use std::fmt;
 
 use serde::de::{self, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
+use crate::exact::{self, ExactIntegers, Node};
 use crate::{Error, Position};
 
 /// How the duplicate-key error is told from others after it has passed through `serde_json`.
 const DUPLICATE: &str = "duplicate key ";
 
-pub(crate) fn read(text: &str) -> Result<Value, Error> {
+/// From here on an integer may need more than 64 bits: 2⁶³.
+const WIDE: f64 = 9_223_372_036_854_775_808.0;
+
+pub(crate) fn read(text: &str) -> Result<Node, Error> {
     read_from_line(text, 1)
 }
 
-pub(crate) fn read_lines(text: &str) -> Result<Value, Error> {
+pub(crate) fn read_lines(text: &str) -> Result<Node, Error> {
     let lines = text.lines().zip(1..).filter(|(line, _)| !line.trim().is_empty());
-    lines.map(|(line, number)| read_from_line(line, number)).collect::<Result<Vec<_>, _>>().map(Value::Array)
+    let mut items = Vec::new();
+    let mut exact = ExactIntegers::new();
+    for (line, number) in lines {
+        let node = read_from_line(line, number)?;
+        exact.extend(
+            node.exact.into_iter().map(|(pointer, digits)| (format!("/{}{pointer}", items.len()), digits)),
+        );
+        items.push(node.value);
+    }
+    Ok(Node { value: Value::Array(items), exact })
 }
 
-fn read_from_line(text: &str, first_line: usize) -> Result<Value, Error> {
+fn read_from_line(text: &str, first_line: usize) -> Result<Node, Error> {
     let mut deserializer = serde_json::Deserializer::from_str(text);
-    let value = Strict.deserialize(&mut deserializer).and_then(|value| deserializer.end().map(|()| value));
+    let has_wide_number = Cell::new(false);
+    let value = Strict { has_wide_number: &has_wide_number }
+        .deserialize(&mut deserializer)
+        .and_then(|value| deserializer.end().map(|()| value));
+    let value = refused(value, first_line)?;
+    let exact = if has_wide_number.get() { exact::find(text, &value) } else { ExactIntegers::new() };
+    Ok(Node { value, exact })
+}
+
+fn refused(value: serde_json::Result<Value>, first_line: usize) -> Result<Value, Error> {
     value.map_err(|error| {
         let position =
             Position { line: first_line + error.line().saturating_sub(1), column: error.column().max(1) };
@@ -37,9 +60,13 @@ fn read_from_line(text: &str, first_line: usize) -> Result<Value, Error> {
 }
 
 /// Reads any JSON value; a key that stands twice is an error, since two readers may take different ones.
-struct Strict;
+#[derive(Clone, Copy)]
+struct Strict<'a> {
+    /// Set when a float was read that may be an integer beyond 64 bits.
+    has_wide_number: &'a Cell<bool>,
+}
 
-impl<'de> DeserializeSeed<'de> for Strict {
+impl<'de> DeserializeSeed<'de> for Strict<'_> {
     type Value = Value;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
@@ -47,7 +74,7 @@ impl<'de> DeserializeSeed<'de> for Strict {
     }
 }
 
-impl<'de> Visitor<'de> for Strict {
+impl<'de> Visitor<'de> for Strict<'_> {
     type Value = Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -71,6 +98,9 @@ impl<'de> Visitor<'de> for Strict {
     }
 
     fn visit_f64<E: de::Error>(self, value: f64) -> Result<Value, E> {
+        if value.fract() == 0.0 && (value == 0.0 || value.abs() >= WIDE) {
+            self.has_wide_number.set(true);
+        }
         Number::from_f64(value).map(Value::Number).ok_or_else(|| E::custom("number out of range"))
     }
 
@@ -84,7 +114,7 @@ impl<'de> Visitor<'de> for Strict {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut access: A) -> Result<Value, A::Error> {
         let mut items = Vec::new();
-        while let Some(item) = access.next_element_seed(Strict)? {
+        while let Some(item) = access.next_element_seed(self)? {
             items.push(item);
         }
         Ok(Value::Array(items))
@@ -96,7 +126,7 @@ impl<'de> Visitor<'de> for Strict {
             if map.contains_key(&key) {
                 return Err(de::Error::custom(format!("{DUPLICATE}{key}")));
             }
-            let value = access.next_value_seed(Strict)?;
+            let value = access.next_value_seed(self)?;
             map.insert(key, value);
         }
         Ok(Value::Object(map))

@@ -27,6 +27,7 @@ mod document;
 mod error;
 mod limits;
 
+mod exact;
 mod json;
 mod locate;
 mod scalar;

@@ -34,6 +34,17 @@ pub(crate) fn resolve(text: &str) -> Option<Value> {
     if is_float(unsigned) { float(text) } else { Some(text.into()) }
 }
 
+/// The digits of a plain scalar that is a decimal integer, without sign or zeros before them where they say nothing.
+pub(crate) fn integer(text: &str) -> Option<String> {
+    let (sign, unsigned) = match text.split_at_checked(1) {
+        Some(("-", rest)) => ("-", rest),
+        Some(("+", rest)) => ("", rest),
+        _ => ("", text),
+    };
+    let digits = unsigned.trim_start_matches('0');
+    (is_integer(unsigned) && !digits.is_empty()).then(|| format!("{sign}{digits}"))
+}
+
 fn float(text: &str) -> Option<Value> {
     text.parse::<f64>().ok().and_then(Number::from_f64).map(Value::Number)
 }

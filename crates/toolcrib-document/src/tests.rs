@@ -176,3 +176,19 @@ fn a_shape_error_names_the_place_the_path_and_the_nearest_key() {
         assert_eq!(yaml(text).unwrap().deserialize::<App>().unwrap_err().at("f"), expected);
     }
 }
+
+#[test]
+fn integers_beyond_64_bits_are_kept_as_they_were_written() {
+    let json = r#"{"a": [1, -123456789012345678901234567890, "9e9 \" -7"], "b/c": 18446744073709551616, "d": 1e22, "e": -0}"#;
+    let document = parse(json.as_bytes(), Format::Json, &Limits::default()).unwrap();
+    let expected =
+        [("/a/1", "-123456789012345678901234567890"), ("/b~1c", "18446744073709551616"), ("/e", "0")];
+    let exact = document.exact_integers("");
+    assert_eq!(exact.iter().map(|(p, d)| (p.as_str(), d.as_str())).collect::<Vec<_>>(), expected);
+    assert_eq!(document.exact_integers("/a").keys().collect::<Vec<_>>(), ["/1"]);
+
+    let text = "base: &b {x: +18446744073709551616}\ncopy: *b\nmerged: {<<: *b, y: 1e22}\nlist: [*b]\n";
+    let exact = yaml(text).unwrap().exact_integers("");
+    assert_eq!(exact.keys().collect::<Vec<_>>(), ["/base/x", "/copy/x", "/list/0/x", "/merged/x"]);
+    assert!(exact.values().all(|digits| digits == "18446744073709551616"));
+}

@@ -5,19 +5,20 @@ use std::collections::HashMap;
 use saphyr_parser::{Event, Parser, ScalarStyle, ScanError, Span, Tag};
 use serde_json::{Map, Value};
 
+use crate::exact::{ExactIntegers, Node, exact_at};
 use crate::{Error, Limits, MAX_ALIAS_NODES, MAX_DEPTH, Position, scalar};
 
 /// The key that copies the entries of other mappings into this one.
 const MERGE_KEY: &str = "<<";
 
-pub(crate) fn read(text: &str, limits: &Limits) -> Result<Value, Error> {
+pub(crate) fn read(text: &str, limits: &Limits) -> Result<Node, Error> {
     let mut builder =
         Builder { limits, open: Vec::new(), anchors: HashMap::new(), alias_nodes: 0, root: None };
     for event in Parser::new_from_str(text) {
         let (event, span) = event.map_err(|error| scan_error(&error))?;
         builder.take(event, start(span))?;
     }
-    Ok(builder.root.unwrap_or(Value::Null))
+    Ok(builder.root.unwrap_or_default())
 }
 
 fn scan_error(error: &ScanError) -> Error {
@@ -41,12 +42,13 @@ fn position(line: usize, column: usize) -> Position {
 /// A mapping or sequence whose end has not come yet.
 struct Open {
     content: Content,
+    exact: ExactIntegers,
     anchor: usize,
 }
 
 enum Content {
     Sequence(Vec<Value>),
-    Mapping { map: Map<String, Value>, merges: Vec<Value>, key: Option<Key> },
+    Mapping { map: Map<String, Value>, merges: Vec<Node>, key: Option<Key> },
 }
 
 enum Key {
@@ -57,9 +59,9 @@ enum Key {
 struct Builder<'a> {
     limits: &'a Limits,
     open: Vec<Open>,
-    anchors: HashMap<usize, Value>,
+    anchors: HashMap<usize, Node>,
     alias_nodes: usize,
-    root: Option<Value>,
+    root: Option<Node>,
 }
 
 impl Builder<'_> {
@@ -72,7 +74,13 @@ impl Builder<'_> {
                     self.set_key(key, position)
                 } else {
                     let value = value(&text, style, tag.as_deref(), position)?;
-                    self.put(value, anchor);
+                    let mut exact = ExactIntegers::new();
+                    if value.is_f64()
+                        && let Some(digits) = scalar::integer(&text)
+                    {
+                        exact.insert(String::new(), digits);
+                    }
+                    self.put(Node { value, exact }, anchor);
                     Ok(())
                 }
             }
@@ -87,7 +95,7 @@ impl Builder<'_> {
             }
             Event::SequenceEnd | Event::MappingEnd => {
                 if let Some(open) = self.open.pop() {
-                    self.put(finish(open.content), open.anchor);
+                    self.put(finish(open.content, open.exact), open.anchor);
                 }
                 Ok(())
             }
@@ -111,7 +119,7 @@ impl Builder<'_> {
         if self.open.len() >= MAX_DEPTH {
             return Err(Error::TooDeep { position });
         }
-        self.open.push(Open { content, anchor });
+        self.open.push(Open { content, exact: ExactIntegers::new(), anchor });
         Ok(())
     }
 
@@ -147,65 +155,90 @@ impl Builder<'_> {
     }
 
     fn alias(&mut self, anchor: usize, position: Position) -> Result<(), Error> {
-        let Some(value) = self.anchors.get(&anchor) else {
+        let Some(node) = self.anchors.get(&anchor) else {
             let message = "not valid YAML: an alias stands inside the value that it names".into();
             return Err(Error::Syntax { position, message });
         };
         if self.key_expected() {
-            return match value.as_str() {
+            return match node.value.as_str() {
                 Some(text) => self.set_key(Key::Text(text.to_owned()), position),
                 None => Err(Error::NonStringKey { position, key: "an alias".into() }),
             };
         }
-        self.alias_nodes = self.alias_nodes.saturating_add(count(value));
+        self.alias_nodes = self.alias_nodes.saturating_add(count(&node.value));
         if self.alias_nodes > MAX_ALIAS_NODES {
             return Err(Error::TooManyAliases { position });
         }
-        if self.open.len() + depth(value) > MAX_DEPTH {
+        if self.open.len() + depth(&node.value) > MAX_DEPTH {
             return Err(Error::TooDeep { position });
         }
-        let value = value.clone();
-        self.put(value, 0);
+        let node = node.clone();
+        self.put(node, 0);
         Ok(())
     }
 
-    fn put(&mut self, value: Value, anchor: usize) {
+    fn put(&mut self, node: Node, anchor: usize) {
         if anchor != 0 {
-            self.anchors.insert(anchor, value.clone());
+            self.anchors.insert(anchor, node.clone());
         }
-        match self.open.last_mut().map(|open| &mut open.content) {
-            None => self.root = Some(value),
-            Some(Content::Sequence(items)) => items.push(value),
-            Some(Content::Mapping { map, merges, key }) => match key.take() {
+        let Some(open) = self.open.last_mut() else {
+            self.root = Some(node);
+            return;
+        };
+        match &mut open.content {
+            Content::Sequence(items) => {
+                open.exact.extend(below(&items.len().to_string(), node.exact));
+                items.push(node.value);
+            }
+            Content::Mapping { map, merges, key } => match key.take() {
                 Some(Key::Text(key)) => {
-                    map.insert(key, value);
+                    open.exact.extend(below(&key, node.exact));
+                    map.insert(key, node.value);
                 }
-                Some(Key::Merge) => merges.push(value),
+                Some(Key::Merge) => merges.push(node),
                 None => {}
             },
         }
     }
 }
 
+/// The same integers, as seen from the mapping or sequence above.
+fn below(segment: &str, exact: ExactIntegers) -> impl Iterator<Item = (String, String)> {
+    let segment =
+        if exact.is_empty() { String::new() } else { segment.replace('~', "~0").replace('/', "~1") };
+    exact.into_iter().map(move |(pointer, digits)| (format!("/{segment}{pointer}"), digits))
+}
+
 /// Closes a mapping or sequence. What stands in a mapping itself wins over what is merged into it.
-fn finish(content: Content) -> Value {
-    match content {
+fn finish(content: Content, mut exact: ExactIntegers) -> Node {
+    let value = match content {
         Content::Sequence(items) => Value::Array(items),
         Content::Mapping { mut map, merges, .. } => {
-            let flat = merges.into_iter().flat_map(|merge| match merge {
-                Value::Array(items) => items,
-                other => vec![other],
-            });
-            for merge in flat {
-                if let Value::Object(other) = merge {
-                    for (key, value) in other {
-                        map.entry(key).or_insert(value);
+            for merge in merges {
+                // A list merges its members, the first one winning.
+                let members: Vec<(String, &Value)> = match &merge.value {
+                    Value::Array(items) => items
+                        .iter()
+                        .enumerate()
+                        .map(|(position, item)| (format!("/{position}"), item))
+                        .collect(),
+                    other => vec![(String::new(), other)],
+                };
+                for (place, member) in members {
+                    for (key, value) in member.as_object().into_iter().flatten() {
+                        if map.contains_key(key) {
+                            continue;
+                        }
+                        let pointer = format!("{place}/{}", key.replace('~', "~0").replace('/', "~1"));
+                        exact.extend(below(key, exact_at(&merge.exact, &pointer)));
+                        map.insert(key.clone(), value.clone());
                     }
                 }
             }
             Value::Object(map)
         }
-    }
+    };
+    Node { value, exact }
 }
 
 fn value(text: &str, style: ScalarStyle, tag: Option<&Tag>, position: Position) -> Result<Value, Error> {

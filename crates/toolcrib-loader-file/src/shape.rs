@@ -22,28 +22,29 @@ pub(crate) struct Problem {
 /// A tool, or why it is none, with the JSON pointer of its place.
 type Found = (Result<Tool, Problem>, String);
 
-/// The namespaces that apply to a tool, the strongest first.
+/// Where a tool stands, and the namespaces that apply to it, the strongest first.
 #[derive(Clone, Copy)]
-struct Namespaces<'a> {
+struct Surroundings<'a> {
+    document: &'a Document,
     argument: Option<&'a str>,
     file: Option<&'a str>,
 }
 
 /// Every tool of the document, by whichever shape it has.
 pub(crate) fn tools(document: &Document, argument: Option<&str>) -> Result<Vec<Found>, Error> {
-    let namespaces = Namespaces { argument, file: None };
+    let around = Surroundings { document, argument, file: None };
     let map = match &document.value {
-        Value::Array(items) => return Ok(list(items, "", namespaces)),
+        Value::Array(items) => return Ok(list(items, "", around)),
         Value::Object(map) => map,
         Value::Null => return Err(document.error_at("", "the file is empty; it should hold a list of tools")),
         _ => return Err(document.error_at("", "the file should hold a list of tools, or a mapping")),
     };
     if let Some(Value::Array(items)) = map.get("tools") {
         let file = map.get("namespace").and_then(Value::as_str);
-        return Ok(list(items, "/tools", Namespaces { file, ..namespaces }));
+        return Ok(list(items, "/tools", Surroundings { file, ..around }));
     }
     if is_tool(map) {
-        return Ok(vec![(tool(&document.value, None, namespaces), String::new())]);
+        return Ok(vec![(tool(&document.value, None, "", around), String::new())]);
     }
     let file = map.get("namespace").and_then(Value::as_str);
     let mut found = Vec::new();
@@ -51,10 +52,10 @@ pub(crate) fn tools(document: &Document, argument: Option<&str>) -> Result<Vec<F
         let pointer = format!("/{}", key.replace('~', "~0").replace('/', "~1"));
         match value {
             Value::Array(items) => {
-                found.extend(list(items, &pointer, Namespaces { file: Some(key), ..namespaces }));
+                found.extend(list(items, &pointer, Surroundings { file: Some(key), ..around }));
             }
             Value::Object(_) => {
-                found.push((tool(value, Some(key), Namespaces { file, ..namespaces }), pointer));
+                found.push((tool(value, Some(key), &pointer, Surroundings { file, ..around }), pointer));
             }
             Value::String(_) if key == "namespace" => {}
             _ => {
@@ -72,20 +73,26 @@ fn is_tool(map: &Map<String, Value>) -> bool {
             && map.keys().any(|key| TOOL_KEYS.contains(&key.as_str()))
 }
 
-fn list(items: &[Value], pointer: &str, namespaces: Namespaces<'_>) -> Vec<Found> {
-    let tools = items.iter().enumerate();
-    tools.map(|(position, item)| (tool(item, None, namespaces), format!("{pointer}/{position}"))).collect()
+fn list(items: &[Value], pointer: &str, around: Surroundings<'_>) -> Vec<Found> {
+    let place = |(position, item)| {
+        let pointer = format!("{pointer}/{position}");
+        (tool(item, None, &pointer, around), pointer)
+    };
+    items.iter().enumerate().map(place).collect()
 }
 
-fn tool(value: &Value, key: Option<&str>, namespaces: Namespaces<'_>) -> Result<Tool, Problem> {
+fn tool(value: &Value, key: Option<&str>, pointer: &str, around: Surroundings<'_>) -> Result<Tool, Problem> {
     let nameless = |message: &str| Problem { name: None, message: message.into() };
     let Value::Object(outer) = value else { return Err(nameless("a tool should be a mapping")) };
     // OpenAI wraps the tool; what stands beside the wrapped part (namespace, metadata) still counts.
     let mut map = outer.clone();
-    if let Some(Value::Object(function)) = map.shift_remove("function") {
+    let wrapped = if let Some(Value::Object(function)) = map.shift_remove("function") {
         map.shift_remove("type");
         map.extend(function);
-    }
+        "/function"
+    } else {
+        ""
+    };
     let name = match map.shift_remove("name") {
         Some(Value::String(name)) => name,
         None => key.map(str::to_owned).ok_or_else(|| nameless("the tool has no `name`"))?,
@@ -103,8 +110,7 @@ fn tool(value: &Value, key: Option<&str>, namespaces: Namespaces<'_>) -> Result<
         }
         _ => (own_namespace, name.as_str()),
     };
-    let namespace =
-        own_namespace.as_deref().or(namespaces.argument).or(namespaces.file).unwrap_or(DEFAULT_NAMESPACE);
+    let namespace = own_namespace.as_deref().or(around.argument).or(around.file).unwrap_or(DEFAULT_NAMESPACE);
     let name = QualifiedName::new(namespace, bare).map_err(|error| problem(error.to_string()))?;
 
     let description = match map.shift_remove("description") {
@@ -112,22 +118,24 @@ fn tool(value: &Value, key: Option<&str>, namespaces: Namespaces<'_>) -> Result<
         Some(Value::String(text)) => text,
         Some(_) => return Err(problem(format!("the `description` of `{bare}` should be a text"))),
     };
-    let parameters = schema(&mut map, ["parameters", "input_schema", "inputSchema"]).map_err(problem)?;
-    let output = schema(&mut map, ["output_parameters", "output_schema", "outputSchema"]).map_err(problem)?;
-    Ok(Tool {
-        name,
-        description,
-        parameters,
-        output_parameters: output,
-        metadata: metadata(map).map_err(problem)?,
-    })
+    let (key, parameters) =
+        schema(&mut map, ["parameters", "input_schema", "inputSchema"]).map_err(problem)?;
+    let (_, output) =
+        schema(&mut map, ["output_parameters", "output_schema", "outputSchema"]).map_err(problem)?;
+    let exact = around.document.exact_integers(&format!("{pointer}{wrapped}/{key}"));
+    let mut tool = Tool::new(name)
+        .with_description(description)
+        .with_exact_parameters(parameters, &exact)
+        .with_output_parameters(output);
+    tool.metadata = metadata(map).map_err(problem)?;
+    Ok(tool)
 }
 
-/// The first of these keys that is there; `{}` when none is.
-fn schema(map: &mut JsonObject, keys: [&str; 3]) -> Result<Value, String> {
+/// The first of these keys that is there, with its schema; `{}` when none is.
+fn schema(map: &mut JsonObject, keys: [&'static str; 3]) -> Result<(&'static str, Value), String> {
     match keys.into_iter().find_map(|key| Some((key, map.shift_remove(key)?))) {
-        None | Some((_, Value::Null)) => Ok(Value::Object(Map::new())),
-        Some((_, schema @ (Value::Object(_) | Value::Bool(_)))) => Ok(schema),
+        None | Some((_, Value::Null)) => Ok(("", Value::Object(Map::new()))),
+        Some((key, schema @ (Value::Object(_) | Value::Bool(_)))) => Ok((key, schema)),
         Some((key, _)) => Err(format!("`{key}` should be a JSON Schema, which is a mapping")),
     }
 }

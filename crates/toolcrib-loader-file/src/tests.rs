@@ -216,3 +216,27 @@ async fn files_of_the_original_system_load_with_the_same_names_and_fingerprints(
     }
     assert_eq!(count, 25);
 }
+
+/// Edge cases whose canonical form and digest the original system wrote down.
+#[tokio::test]
+async fn fingerprints_agree_with_the_original_system_on_edge_cases() {
+    let Some(shared) = std::env::var_os("TOOLCRIB_SHARED") else { return };
+    let text = std::fs::read(Path::new(&shared).join("data/compat/fingerprint_edge.json")).unwrap();
+    let cases: Vec<Value> = serde_json::from_slice(&text).unwrap();
+    assert_eq!(cases.len(), 20);
+    for case in cases {
+        for (prefix, suffix) in [
+            ("[{\"name\": \"t\", \"parameters\": ", "}]"),
+            ("[{\"type\": \"function\", \"function\": {\"name\": \"t\", \"parameters\": ", "}}]"),
+        ] {
+            let text = format!("{prefix}{}{suffix}", case["schema_json"].as_str().unwrap());
+            // YAML has no surrogate pairs among its escapes, so those texts are JSON only.
+            let files = if text.contains("\\ud8") { &["t.json"][..] } else { &["t.json", "t.yaml"] };
+            for file in files {
+                let loaded = load_as(file, &text, None).await;
+                assert!(loaded.rejected.is_empty(), "{file}: {:?}", loaded.rejected);
+                assert_eq!(loaded.tools[0].fingerprint().to_string(), case["sha256"], "{file}: {text}");
+            }
+        }
+    }
+}

@@ -3,9 +3,13 @@
 //! Existing catalogues key their tools by digests of that form, so it is matched byte for byte: ASCII only, keys in
 //! the order of their code points, floats as `repr` prints them.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use serde_json::{Number, Value};
+
+/// Integers as they were written, by JSON pointer, where a [`Value`] holds only the nearest float: those beyond 64 bits.
+pub type ExactIntegers = BTreeMap<String, String>;
 
 /// Writes a value in the canonical form.
 ///
@@ -14,43 +18,79 @@ use serde_json::{Number, Value};
 /// assert_eq!(toolcrib_model::canonical_json(&json!({"b": 1.0, "a": "é"})), r#"{"a":"\u00e9","b":1.0}"#);
 /// ```
 pub fn canonical_json(value: &Value) -> String {
-    let mut out = String::new();
-    write_value(&mut out, value);
-    out
+    canonical_json_with(value, &ExactIntegers::new())
 }
 
-fn write_value(out: &mut String, value: &Value) {
-    match value {
-        Value::Null => out.push_str("null"),
-        Value::Bool(true) => out.push_str("true"),
-        Value::Bool(false) => out.push_str("false"),
-        Value::Number(number) => write_number(out, number),
-        Value::String(text) => write_text(out, text),
-        Value::Array(items) => {
-            out.push('[');
-            for (position, item) in items.iter().enumerate() {
-                if position > 0 {
-                    out.push(',');
+/// Writes a value in the canonical form, with integers that a [`Value`] cannot hold.
+///
+/// ```
+/// # use serde_json::json;
+/// # use toolcrib_model::{ExactIntegers, canonical_json_with};
+/// let exact = ExactIntegers::from([("/maximum".into(), "18446744073709551616".into())]);
+/// let schema = json!({"maximum": 18446744073709551616.0});
+/// assert_eq!(canonical_json_with(&schema, &exact), r#"{"maximum":18446744073709551616}"#);
+/// ```
+pub fn canonical_json_with(value: &Value, exact: &ExactIntegers) -> String {
+    let mut writer = Writer { out: String::new(), exact, pointer: String::new() };
+    writer.value(value);
+    writer.out
+}
+
+struct Writer<'a> {
+    out: String,
+    exact: &'a ExactIntegers,
+    /// Where the value stands; kept only while there are exact integers.
+    pointer: String,
+}
+
+impl Writer<'_> {
+    fn value(&mut self, value: &Value) {
+        match value {
+            Value::Null => self.out.push_str("null"),
+            Value::Bool(true) => self.out.push_str("true"),
+            Value::Bool(false) => self.out.push_str("false"),
+            Value::Number(number) => match self.exact.get(&self.pointer) {
+                Some(digits) => self.out.push_str(digits),
+                None => write_number(&mut self.out, number),
+            },
+            Value::String(text) => write_text(&mut self.out, text),
+            Value::Array(items) => {
+                self.out.push('[');
+                for (position, item) in items.iter().enumerate() {
+                    if position > 0 {
+                        self.out.push(',');
+                    }
+                    self.child(item, || position.to_string());
                 }
-                write_value(out, item);
+                self.out.push(']');
             }
-            out.push(']');
-        }
-        Value::Object(map) => {
-            // UTF-8 orders as code points do, and so does `str`.
-            let mut entries: Vec<_> = map.iter().collect();
-            entries.sort_by_key(|(key, _)| *key);
-            out.push('{');
-            for (position, (key, item)) in entries.into_iter().enumerate() {
-                if position > 0 {
-                    out.push(',');
+            Value::Object(map) => {
+                // UTF-8 orders as code points do, and so does `str`.
+                let mut entries: Vec<_> = map.iter().collect();
+                entries.sort_by_key(|(key, _)| *key);
+                self.out.push('{');
+                for (position, (key, item)) in entries.into_iter().enumerate() {
+                    if position > 0 {
+                        self.out.push(',');
+                    }
+                    write_text(&mut self.out, key);
+                    self.out.push(':');
+                    self.child(item, || key.replace('~', "~0").replace('/', "~1"));
                 }
-                write_text(out, key);
-                out.push(':');
-                write_value(out, item);
+                self.out.push('}');
             }
-            out.push('}');
         }
+    }
+
+    fn child(&mut self, value: &Value, segment: impl FnOnce() -> String) {
+        if self.exact.is_empty() {
+            return self.value(value);
+        }
+        let above = self.pointer.len();
+        self.pointer.push('/');
+        self.pointer.push_str(&segment());
+        self.value(value);
+        self.pointer.truncate(above);
     }
 }
 

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use crate::canonical_json;
+use crate::{ExactIntegers, canonical_json, canonical_json_with};
 
 /// SHA-256 of a schema's [canonical JSON](canonical_json); written as 64 lower-case hexadecimal digits.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -25,6 +25,11 @@ impl Fingerprint {
     /// The fingerprint of a schema.
     pub fn of(schema: &Value) -> Self {
         Self(Sha256::digest(canonical_json(schema)).into())
+    }
+
+    /// The fingerprint of a schema with integers that its value cannot hold.
+    pub fn of_exact(schema: &Value, exact: &ExactIntegers) -> Self {
+        Self(Sha256::digest(canonical_json_with(schema, exact)).into())
     }
 }
 

@@ -32,7 +32,7 @@ mod secret;
 mod tests;
 
 pub use call::ToolCall;
-pub use canonical::canonical_json;
+pub use canonical::{ExactIntegers, canonical_json, canonical_json_with};
 pub use error::{ErrorKind, ToolError};
 pub use fingerprint::{Fingerprint, ParseFingerprintError};
 pub use name::{MAX_NAME_CHARS, NAMESPACE_SEPARATOR, NameError, QualifiedName};

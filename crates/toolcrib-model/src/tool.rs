@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::{Fingerprint, JsonObject, NAMESPACE_SEPARATOR, NameError, QualifiedName, Risk};
+use crate::{ExactIntegers, Fingerprint, JsonObject, NAMESPACE_SEPARATOR, NameError, QualifiedName, Risk};
 
 /// The definition of a tool, from whatever source.
 ///
@@ -23,6 +23,8 @@ pub struct Tool {
     pub output_parameters: Value,
     /// Everything else.
     pub metadata: JsonObject,
+    /// The digest of `parameters` as they were written, where they hold integers beyond 64 bits.
+    exact_fingerprint: Option<Fingerprint>,
 }
 
 /// Why data is not a tool.
@@ -49,6 +51,7 @@ impl Tool {
             parameters: json!({"type": "object", "properties": {}}),
             output_parameters: json!({}),
             metadata: JsonObject::new(),
+            exact_fingerprint: None,
         }
     }
 
@@ -60,6 +63,15 @@ impl Tool {
 
     /// Sets the schema of the arguments.
     pub fn with_parameters(mut self, parameters: Value) -> Self {
+        self.parameters = parameters;
+        self.exact_fingerprint = None;
+        self
+    }
+
+    /// Sets the schema of the arguments with integers that its value cannot hold, so that its fingerprint is that of
+    /// the schema as it was written.
+    pub fn with_exact_parameters(mut self, parameters: Value, exact: &ExactIntegers) -> Self {
+        self.exact_fingerprint = (!exact.is_empty()).then(|| Fingerprint::of_exact(&parameters, exact));
         self.parameters = parameters;
         self
     }
@@ -83,7 +95,7 @@ impl Tool {
 
     /// The digest of the argument schema, which tells overloads apart.
     pub fn fingerprint(&self) -> Fingerprint {
-        Fingerprint::of(&self.parameters)
+        self.exact_fingerprint.unwrap_or_else(|| Fingerprint::of(&self.parameters))
     }
 
     /// How much harm a call can do; medium when the tool does not say.
@@ -186,6 +198,7 @@ impl TryFrom<ToolForm> for Tool {
             parameters: schema("parameters", form.parameters)?,
             output_parameters: schema("output_parameters", form.output_parameters)?,
             metadata: form.metadata,
+            exact_fingerprint: None,
         })
     }
 }

@@ -120,13 +120,12 @@ impl FunctionTool {
 
     /// The definition under a module's name.
     pub(crate) fn definition(&self, module: &str) -> Result<Tool, NameError> {
-        Ok(Tool {
-            name: QualifiedName::new(module, &self.name)?,
-            description: self.description.clone(),
-            parameters: self.parameters.clone(),
-            output_parameters: self.output_parameters.clone(),
-            metadata: self.metadata.clone(),
-        })
+        let mut tool = Tool::new(QualifiedName::new(module, &self.name)?)
+            .with_description(&self.description)
+            .with_parameters(self.parameters.clone())
+            .with_output_parameters(self.output_parameters.clone());
+        tool.metadata = self.metadata.clone();
+        Ok(tool)
     }
 }
 

@@ -7,6 +7,7 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use tempfile::TempDir;
+use tokio::io::AsyncWriteExt as _;
 use tokio::process::{Child, Command};
 use tokio::time::timeout;
 use toolcrib_testkit::{Process, processes_of, wait_until};
@@ -14,7 +15,7 @@ use toolcrib_testkit::{Process, processes_of, wait_until};
 use super::Ran;
 
 /// How long a test waits for what must happen. Loaded machines are slow.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
 
 /// Within which nothing of a run may be left.
 const CLEAN_UP: Duration = Duration::from_secs(5);
@@ -75,6 +76,16 @@ impl Lab {
         self.finish(self.start(arguments)).await
     }
 
+    /// The same with a text on standard input, which ends with it.
+    pub(crate) async fn run_with_input(&self, arguments: &[&str], input: &str) -> Ran {
+        let mut command = self.command(binary(), &self.folder);
+        let mut child = command.args(arguments).stdin(Stdio::piped()).spawn().expect("the binary starts");
+        let mut stdin = child.stdin.take().unwrap();
+        stdin.write_all(input.as_bytes()).await.unwrap();
+        drop(stdin);
+        self.finish(child).await
+    }
+
     /// Starts the binary with these arguments. It is killed when it is dropped.
     pub(crate) fn start(&self, arguments: &[&str]) -> Child {
         self.start_in(&self.folder, arguments)
@@ -120,7 +131,8 @@ impl Lab {
         assert!(clean.is_ok(), "these processes are left: {left:#?}");
     }
 
-    /// Snapshots without what differs from run to run: the folder, ports and durations.
+    /// Snapshots without what differs from run to run: the folder, ports, durations, the path of
+    /// programs.
     pub(crate) fn snapshot_settings(&self) -> insta::Settings {
         let mut settings = insta::Settings::clone_current();
         settings.set_prepend_module_to_snapshot(false);
@@ -129,6 +141,7 @@ impl Lab {
         settings.add_filter(&escaped(&binary()), "[toolcrib]");
         settings.add_filter(r"127\.0\.0\.1:\d+", "127.0.0.1:[port]");
         settings.add_filter(r#""ms": \d+"#, r#""ms": "[ms]""#);
+        settings.add_filter(r"PATH \([^)]*\)", "PATH ([path])");
         settings.add_filter(r"in \d+ ms", "in [ms] ms");
         settings
     }

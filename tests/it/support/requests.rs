@@ -1,6 +1,8 @@
 //! The requests of a run as a text that can be read, and holds every byte.
 
-use serde_json::{Value, json};
+use std::fmt::Write as _;
+
+use serde_json::Value;
 use toolcrib_testkit::ModelRequest;
 
 /// What closes the list of messages, which stands last, and the body.
@@ -26,9 +28,9 @@ pub(crate) fn transcript(requests: &[ModelRequest]) -> String {
         };
         let what = if before.is_empty() { "the whole body" } else { "what it adds" };
         let lines = serde_json::to_string_pretty(&shown).unwrap();
-        text.push_str(&format!("--- request {number}: {what}\n{lines}\n"));
+        writeln!(text, "--- request {number}: {what}\n{lines}").unwrap();
         body.clone_into(&mut before);
     }
-    assert_ne!(text, "", "nobody has asked the model, {}", json!(requests.len()));
+    assert_ne!(text, "", "nobody has asked the model");
     text
 }

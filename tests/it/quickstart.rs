@@ -1,0 +1,95 @@
+//! The first thing that anybody runs.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::support::{Lab, Ran};
+
+/// Where it is written what the tests change.
+const WINDOW: &str = "context_window: 131072";
+
+fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
+}
+
+/// The quickstart in a folder of its own, with a change to its app file.
+fn copy(change: impl Fn(String) -> String) -> Lab {
+    let from = repository().join("examples/quickstart");
+    let mut lab = Lab::new();
+    let mut folders = vec![from.clone()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            let name = path.strip_prefix(&from).unwrap().to_str().unwrap();
+            let text = fs::read_to_string(&path).unwrap();
+            lab = lab.with_file(name, if name == "app.yaml" { change(text) } else { text });
+        }
+    }
+    lab
+}
+
+/// A copy with other settings of the model.
+fn with_brain(window: u32, is_native: bool) -> Lab {
+    copy(|app| {
+        assert!(app.contains(WINDOW), "the quickstart names its window: {app}");
+        app.replace(WINDOW, &format!("context_window: {window}\n      native_tool_use: {is_native}"))
+    })
+}
+
+async fn mode(lab: &Lab) -> Value {
+    lab.run(["plan", "app.yaml", "--json"]).await.expect(0).json()["mode"].clone()
+}
+
+/// The report without what differs from run to run.
+fn stable(ran: &Ran) -> Value {
+    let mut report = ran.json();
+    for call in report["calls"].as_array_mut().unwrap() {
+        call["ms"] = Value::Null;
+    }
+    report
+}
+
+#[tokio::test]
+async fn the_command_of_the_readme_answers_from_three_sources_without_a_key() {
+    let lab = Lab::new();
+    let words = ["run", "examples/quickstart/app.yaml", "--json"];
+    let ran = lab.finish(lab.start_in(&repository(), &words)).await.expect(0);
+    let report = stable(&ran);
+    assert_eq!(report["outcome"], "completed");
+    snapshot!(lab, serde_json::to_string_pretty(&report).unwrap());
+}
+
+#[tokio::test]
+async fn a_person_sees_each_call_and_the_answer() {
+    let lab = copy(|app| app);
+    snapshot!(lab, lab.run(["run", "app.yaml"]).await.expect(0).report());
+}
+
+#[tokio::test]
+async fn it_ends_the_same_in_both_modes_and_both_styles() {
+    let mut reports = Vec::new();
+    for (window, expected) in [(131_072, "direct"), (4_000, "discovery")] {
+        for is_native in [true, false] {
+            let lab = with_brain(window, is_native);
+            assert_eq!(mode(&lab).await, expected);
+            reports.push(stable(&lab.run(["run", "app.yaml", "--json"]).await.expect(0)));
+        }
+    }
+    let first = &reports[0];
+    assert_eq!(first["outcome"], "completed");
+    assert!(reports.iter().all(|report| report["calls"] == first["calls"]), "{reports:#?}");
+}
+
+#[tokio::test]
+async fn what_costs_money_is_not_done_without_a_person() {
+    let lab = copy(|app| app);
+    let parcel = r#"{"weight_kg": 1, "zone": "nordic"}"#;
+    lab.run(["call", "app.yaml", "shipping.book", parcel]).await.expect(4);
+    lab.run(["call", "app.yaml", "shipping.book", parcel, "--yes"]).await.expect(0);
+}

@@ -1,0 +1,66 @@
+//! An app as an MCP server, asked by the binary itself as the client.
+
+use serde_json::{Value, json};
+
+use crate::support::{Lab, binary};
+
+const SERVED: &str = "
+app: {id: greeter}
+modules: {hello: {constraints: {blocked_actions: [greet_many]}}}
+tools: {capabilities: {default_policy: grant, approve: [{module: hello, actions: [status]}]}}
+";
+
+/// An app whose only source is another app, served by the binary.
+fn lab() -> Lab {
+    let app = format!(
+        "
+tools:
+  registry: [{{type: mcp, namespace: remote, command: ['{}', serve, served.yaml, --stdio]}}]
+  capabilities: {{default_policy: grant}}
+",
+        binary().display()
+    );
+    Lab::with_app(&app).with_file("served.yaml", SERVED)
+}
+
+#[tokio::test]
+async fn the_tools_of_a_served_app_load_over_mcp() {
+    let lab = lab();
+    let line = format!("{} serve served.yaml --stdio", binary().display());
+    let loaded = lab.run(["load", "--mcp", &line, "--json"]).await.expect(0).json();
+    let names: Vec<_> = loaded["tools"].as_array().unwrap().iter().map(|tool| &tool["name"]).collect();
+    assert_eq!(names, [&json!("hello__say_hello"), &json!("hello__status")]);
+    assert_eq!(loaded["rejected"], json!([]));
+}
+
+#[tokio::test]
+async fn a_call_through_two_apps_passes_both_gates() {
+    let lab = lab();
+    let greeted =
+        lab.run(["call", "app.yaml", "remote.hello__say_hello", r#"{"name": "Ada"}"#]).await.expect(0);
+    assert_eq!(greeted.stdout, "Hello, Ada!\n");
+    // Where it is served there is nobody to ask, whatever this side grants.
+    let status = lab.run(["call", "app.yaml", "remote.hello__status", "--yes", "--json"]).await.expect(1);
+    assert!(status.json()["error"]["message"].as_str().unwrap().contains("approval_required"), "{status:#?}");
+    let wrong = lab.run(["call", "app.yaml", "remote.hello__say_hello", "{}"]).await;
+    assert_eq!(wrong.expect(2).stdout, "");
+}
+
+#[tokio::test]
+async fn serving_ends_when_the_client_hangs_up() {
+    let lab = lab();
+    let hello = json!({
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "initialize",
+        "params": {
+            "protocolVersion": "2025-11-25",
+            "capabilities": {},
+            "clientInfo": {"name": "test", "version": "1"},
+        },
+    });
+    let ran = lab.run_with_input(&["serve", "served.yaml", "--stdio"], &format!("{hello}\n")).await.expect(0);
+    let answer: Value = serde_json::from_str(ran.stdout.lines().next().unwrap()).unwrap();
+    assert_eq!(answer["result"]["serverInfo"]["name"], "toolcrib");
+    lab.run(["serve", "served.yaml", "--stdio"]).await.expect(0);
+}
