@@ -124,7 +124,7 @@ async fn a_broken_tool_is_rejected_and_its_siblings_load() {
     let loaded = lab.run(["load", "--file", "tools.yaml", "--json"]).await.expect(0).json();
     let names: Vec<_> = loaded["tools"].as_array().unwrap().iter().map(|tool| &tool["name"]).collect();
     assert_eq!(names, [&json!("good"), &json!("good")]);
-    snapshot!(lab, told(&lab, ["load", "--file", "tools.yaml", "--namespace", "shop"], 0).await);
+    snapshot!(lab, told(&lab, ["load", "--file", "tools.yaml"], 0).await);
 }
 
 #[tokio::test]

@@ -1,8 +1,9 @@
 //! What every command prints for machines, and that a fresh app runs as it is.
 
 use serde_json::{Value, json};
+use toolcrib_testkit::PetStore;
 
-use crate::support::{Lab, told};
+use crate::support::{Lab, mcp_script, told};
 
 const APP: &str = "
 app: {id: greeter}
@@ -66,6 +67,21 @@ async fn tools_and_load_have_one_form() {
     let say = (json!("hello::say_hello"), json!("grant"), json!("low"));
     let status = (json!("hello::status"), json!("approve"), json!("low"));
     assert!(tools.contains(&say) && tools.contains(&status), "{tools:?}");
+}
+
+#[tokio::test]
+async fn a_source_of_each_kind_loads_into_the_namespace_that_it_is_given() {
+    let store = PetStore::start().await.unwrap();
+    let lab = Lab::new().with_file("tools.yaml", "[{name: price}]\n").with_file("server.sh", mcp_script(""));
+    for (option, source, name) in [
+        ("--file", "tools.yaml", "mine::price"),
+        ("--openapi", &*store.document_url(), "mine::addPet"),
+        ("--mcp", "sh server.sh", "mine::ask"),
+    ] {
+        let loaded =
+            lab.run(["load", option, source, "--namespace", "mine", "--json"]).await.expect(0).json();
+        assert_eq!(loaded["tools"][0]["qualified_name"], name);
+    }
 }
 
 #[tokio::test]

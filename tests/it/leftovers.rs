@@ -4,6 +4,7 @@ use std::fs;
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
+use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::process::Child;
 use tokio::time::timeout;
 use toolcrib_testkit::{Process, descendants, wait_until};
@@ -101,7 +102,7 @@ tools:
   registry: [{type: mcp, namespace: team, command: [sh, server.sh]}]
   capabilities: {default_policy: grant}
 ";
-    let waits = r#"on_start() { sleep 300 & } 
+    let waits = r#"on_start() { sleep 300 & }
 on_call() { read -r word < gate; text "$word"; }"#;
     let lab = Lab::with_app(app)
         .with_file("server.sh", mcp_script(waits))
@@ -136,12 +137,35 @@ async fn a_run_with_an_mcp_server_leaves_nothing_when_it_is_done() {
 }
 
 #[tokio::test]
-async fn a_kill_or_an_interruption_takes_the_mcp_server_along() {
-    for signal in [Signal::KILL, Signal::TERM, Signal::INT] {
+async fn a_kill_takes_the_mcp_server_along() {
+    let lab = lab_with_a_gate().await;
+    let (child, below, _gate) = asking_run(&lab).await;
+    send(&child, Signal::KILL);
+    assert_eq!(ended(child).await.signal, Some(Signal::KILL.as_raw()));
+    lab.assert_nothing_is_left(&below).await;
+}
+
+#[tokio::test]
+async fn a_polite_end_takes_the_mcp_server_along() {
+    for signal in [Signal::TERM, Signal::INT] {
         let lab = lab_with_a_gate().await;
         let (child, below, _gate) = asking_run(&lab).await;
         send(&child, signal);
-        ended(child).await;
+        ended(child).await.expect(1);
         lab.assert_nothing_is_left(&below).await;
     }
+}
+
+#[tokio::test]
+async fn a_second_interruption_does_not_wait_for_the_server_and_leaves_nothing_either() {
+    let lab = lab_with_a_gate().await;
+    let (mut child, below, _gate) = asking_run(&lab).await;
+    let mut said = BufReader::new(child.stderr.take().unwrap());
+    send(&child, Signal::INT);
+    let mut line = String::new();
+    timeout(PATIENCE, said.read_line(&mut line)).await.expect("it says that it stops").unwrap();
+    assert!(line.contains("once more"), "{line}");
+    send(&child, Signal::INT);
+    ended(child).await.expect(1);
+    lab.assert_nothing_is_left(&below).await;
 }

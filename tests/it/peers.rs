@@ -16,12 +16,12 @@ fn server_everything() -> Option<PathBuf> {
     Some(peer("server-everything")?.join("node_modules/.bin/mcp-server-everything"))
 }
 
-/// An app with one MCP server, `transport` being its command or URL.
+/// An app with one MCP server, `transport` being its command or URL. A loaded machine may take long to start it.
 fn app(transport: &str) -> String {
     format!(
         "
 tools:
-  registry: [{{type: mcp, namespace: peer, {transport}}}]
+  registry: [{{type: mcp, namespace: peer, startup_timeout_seconds: 60, {transport}}}]
   capabilities: {{default_policy: grant}}
 "
     )

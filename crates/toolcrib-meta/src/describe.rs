@@ -1,10 +1,12 @@
 //! One tool, told in full.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 use serde_json::{Value, json};
-use toolcrib_model::{JsonObject, Risk};
+use toolcrib_model::{JsonObject, QualifiedName, Risk};
 use toolcrib_policy::{Effect, Policy};
-use toolcrib_registry::{Entry, Overloads};
+use toolcrib_registry::{Dataflow, Entry, Overloads, Snapshot, Supplier};
 
 /// One tool, told in full.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -17,6 +19,10 @@ pub struct ToolCard {
     pub forms: Vec<ToolForm>,
     /// Tags, aliases and whatever else the source says.
     pub metadata: JsonObject,
+    /// Where arguments can come from: for each, the results of other tools that fit it, as `namespace.name: property`,
+    /// the best first.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub suppliers: BTreeMap<String, Vec<String>>,
 }
 
 /// One overload of a tool.
@@ -38,15 +44,31 @@ pub struct ToolForm {
 
 impl ToolCard {
     /// The card of overloads that the caller may see; `None` when there are none.
-    pub(crate) fn new(overloads: &Overloads<'_>, policy: &Policy) -> Option<Self> {
+    pub(crate) fn new(overloads: &Overloads<'_>, snapshot: &Snapshot, policy: &Policy) -> Option<Self> {
         let tool = &overloads.first()?.tool;
         Some(Self {
             name: tool.name.dotted(),
             description: tool.description.clone(),
             forms: overloads.iter().map(|entry| ToolForm::new(entry, policy)).collect(),
             metadata: tool.metadata.clone(),
+            suppliers: suppliers(&tool.name, snapshot, policy),
         })
     }
+}
+
+/// What the dataflow says of a tool, as far as the supplying tools may be seen.
+fn suppliers(name: &QualifiedName, snapshot: &Snapshot, policy: &Policy) -> BTreeMap<String, Vec<String>> {
+    let Some(dataflow) = snapshot.artifacts().get::<Dataflow>(Dataflow::KEY) else { return BTreeMap::new() };
+    let is_visible = |supplier: &&Supplier| {
+        let tools = snapshot.get(&supplier.tool);
+        tools.is_some_and(|tools| tools.visible(|entry| policy.is_visible(&entry.tool)).is_some())
+    };
+    let told = dataflow.suppliers(name).map(|(argument, suppliers)| {
+        let visible = suppliers.iter().filter(is_visible);
+        let told = visible.map(|supplier| format!("{}: {}", supplier.tool.dotted(), supplier.output));
+        (argument.to_owned(), told.collect::<Vec<_>>())
+    });
+    told.filter(|(_, suppliers)| !suppliers.is_empty()).collect()
 }
 
 impl ToolForm {

@@ -144,7 +144,7 @@ impl Discovery {
         let snapshot = self.index.snapshot()?;
         let unknown = |message: String| ToolError::new(ErrorKind::UnknownTool, message);
         match snapshot.find(name, |entry| self.policy.is_visible(&entry.tool)) {
-            Ok(overloads) => ToolCard::new(&overloads, &self.policy)
+            Ok(overloads) => ToolCard::new(&overloads, &snapshot, &self.policy)
                 .ok_or_else(|| unknown(format!("there is no tool `{name}`"))),
             Err(FindError::Unknown { spelling, suggestions }) => {
                 let error = unknown(format!("there is no tool `{spelling}`"));

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use toolcrib_model::{ErrorKind, QualifiedName, Tool, ToolCall, ToolResult};
 use toolcrib_policy::{Authorized, Call, Policy};
 use toolcrib_port::{CallContext, Loaded, ToolEngine, ToolLoader};
-use toolcrib_registry::ToolRegistry;
+use toolcrib_registry::{DataflowEnrichment, Enrichment, ToolRegistry};
 
 use crate::{Discovery, module};
 
@@ -27,8 +27,11 @@ impl ToolLoader for Files {
                 .with_description(description)
                 .with_parameters(schema.clone())
         };
+        let path = json!({"type": "object", "properties": {"path": {"type": "string"}}});
         let tools = vec![
             tool("files", "read", "Reads a text file."),
+            tool("files", "find", "Finds a file.").with_output_parameters(path.clone()),
+            tool("vault", "find_secret", "Finds a secret.").with_output_parameters(path),
             tool("files", "remove", "Removes a file."),
             tool("vault", "read_secret", "Reads a secret file."),
             tool("weather", "forecast", "The weather of the coming days."),
@@ -52,12 +55,13 @@ struct Fixture {
 async fn fixture() -> Fixture {
     let capabilities = json!({"default_policy": "grant", "deny": [{"module": "vault"}]});
     let policy = Arc::new(Policy::new(&serde_json::from_value(capabilities).unwrap(), []).unwrap());
-    let registry = Arc::new(ToolRegistry::new());
+    let dataflow = [Arc::new(DataflowEnrichment) as Arc<dyn Enrichment>];
+    let registry = Arc::new(ToolRegistry::new().with_enrichments(dataflow).unwrap());
     let discovery = Arc::new(Discovery::new(&registry, policy.clone()));
     let meta = Arc::new(module(discovery.clone()));
     registry.add_loader(meta.clone());
     registry.add_loader(Arc::new(Files));
-    registry.refresh().await;
+    registry.refresh().await.unwrap();
     let executor = toolcrib_exec::Executor::new(registry, policy, Arc::new(toolcrib_exec::DenyAll))
         .with_engine("files", Arc::new(Files))
         .with_engine(meta.source().to_owned(), meta);
@@ -108,6 +112,8 @@ async fn a_denied_tool_is_invisible_everywhere() {
         ("search_tools", json!({"query": "vault.read_secret"})),
         ("search_tools", json!({"query": "read secret", "max_results": 20})),
         ("get_tool", json!({"name": "read_secrets"})),
+        // Its argument could come from a tool of the vault.
+        ("get_tool", json!({"name": "files.read"})),
         ("list_categories", json!({})),
         ("browse_category", json!({"category": "nothing"})),
         ("execute_tool", json!({"name": "read_secre"})),
@@ -129,10 +135,10 @@ async fn categories_are_counted_and_browsed_by_page() {
     let categories = fixture.discovery.categories().unwrap();
     let counts: Vec<_> =
         categories.iter().map(|category| (category.category.as_str(), category.tools)).collect();
-    assert_eq!(counts, [("files", 2), ("weather", 1)]);
+    assert_eq!(counts, [("files", 3), ("weather", 1)]);
     let page = fixture.discovery.browse("files", 2, 1).unwrap();
-    assert_eq!((page.page, page.pages, page.total), (2, 2, 2));
-    assert_eq!(page.tools[0]["name"], "files.remove");
+    assert_eq!((page.page, page.pages, page.total), (2, 3, 3));
+    assert_eq!(page.tools[0]["name"], "files.read");
     assert!(fixture.discovery.browse("files", usize::MAX, 1).unwrap().tools.is_empty());
     let error = fixture.discovery.browse("file", 1, 1).unwrap_err();
     assert_eq!(error.hint.as_deref(), Some("there is: files, weather"));
@@ -153,6 +159,6 @@ async fn a_refresh_renews_the_index() {
     let discovery = Discovery::new(&registry, policy);
     assert_eq!(discovery.search("forecast", 5).unwrap().outcome, "no_match");
     registry.add_loader(Arc::new(Files));
-    registry.refresh().await;
+    registry.refresh().await.unwrap();
     assert_eq!(discovery.search("forecast", 5).unwrap().results[0].name, "weather.forecast");
 }

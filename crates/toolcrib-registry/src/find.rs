@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use toolcrib_model::{NAMESPACE_SEPARATOR, QualifiedName};
+use toolcrib_model::QualifiedName;
 
 use crate::{Entry, Overloads, Snapshot};
 
@@ -48,42 +48,33 @@ impl Snapshot {
     /// has it. A qualified spelling wins over the others.
     pub fn find(&self, spelling: &str, visible: impl Fn(&Entry) -> bool) -> Result<Overloads<'_>, FindError> {
         let spelling = spelling.trim();
-        let names = self.names_of(spelling);
-        let found: Vec<_> =
-            names.iter().filter_map(|name| Some((name, self.get(name)?.visible(&visible)?))).collect();
-        match found.len() {
-            1 => Ok(found.into_iter().map(|(_, overloads)| overloads).collect::<Vec<_>>().remove(0)),
-            0 if names.is_empty() => Err(FindError::Unknown {
+        let mut candidates = self.spellings().find(spelling).peekable();
+        if candidates.peek().is_none() {
+            return Err(FindError::Unknown {
                 spelling: cut(spelling),
                 suggestions: self.suggest(spelling, visible),
-            }),
-            0 => Err(FindError::Hidden { spelling: cut(spelling) }),
-            _ => {
-                let candidates = found.into_iter().map(|(name, _)| name.clone()).collect();
-                Err(FindError::Ambiguous { spelling: cut(spelling), candidates })
+            });
+        }
+        let mut found = None;
+        for at in candidates {
+            let Some(overloads) = self.overloads(at).and_then(|overloads| overloads.visible(&visible)) else {
+                continue;
+            };
+            if found.replace(overloads).is_some() {
+                return Err(self.ambiguous(spelling, visible));
             }
         }
+        found.ok_or_else(|| FindError::Hidden { spelling: cut(spelling) })
     }
 
-    /// Every existing name that can be spelled so.
-    fn names_of(&self, spelling: &str) -> BTreeSet<QualifiedName> {
-        if spelling.len() > MAX_SPELLING_BYTES {
-            return BTreeSet::new();
+    fn ambiguous(&self, spelling: &str, visible: impl Fn(&Entry) -> bool) -> FindError {
+        let is_visible =
+            |at: &usize| self.overloads(*at).is_some_and(|tools| tools.visible(&visible).is_some());
+        let visible = self.spellings().find(spelling).filter(is_visible);
+        FindError::Ambiguous {
+            spelling: cut(spelling),
+            candidates: visible.filter_map(|at| self.name(at).cloned()).collect(),
         }
-        for separator in [NAMESPACE_SEPARATOR, ".", "__"] {
-            let names: BTreeSet<_> = spelling
-                .match_indices(separator)
-                .filter_map(|(at, _)| {
-                    let (namespace, rest) = spelling.split_at_checked(at)?;
-                    QualifiedName::new(namespace, rest.get(separator.len()..)?).ok()
-                })
-                .filter(|name| self.get(name).is_some())
-                .collect();
-            if !names.is_empty() {
-                return names;
-            }
-        }
-        self.get_by_name(spelling).iter().cloned().collect()
     }
 
     /// The nearest names that the caller may see: by edit distance, by words in common, by ending.

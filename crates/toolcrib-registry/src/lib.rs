@@ -5,7 +5,8 @@
 //! current, never wait, and never see half of a refresh.
 //!
 //! A snapshot looks tools up by every spelling of their names ([`Snapshot::find`]), knows which overload a call means
-//! ([`Overloads::choose`]), and keeps what did not load with the reason.
+//! ([`Overloads::choose`]), and keeps what did not load with the reason. [`Enrichment`]s work something out over all
+//! tools after each load, such as the [`Dataflow`]; a subscriber gets each [`Change`].
 //!
 //! ```
 //! use toolcrib_model::{QualifiedName, Tool};
@@ -27,11 +28,22 @@ mod snapshot;
 
 mod find;
 mod overloads;
+mod spellings;
+
+mod change;
+
+mod artifacts;
+mod dataflow;
+mod enrichment;
 
 #[cfg(test)]
 mod tests;
 
+pub use artifacts::{Artifact, Artifacts};
+pub use change::{Change, ChangedTool};
+pub use dataflow::{Dataflow, DataflowEnrichment, MAX_SUPPLIERS, Supplier};
+pub use enrichment::{Enrichment, EnrichmentError};
 pub use find::{FindError, MAX_SUGGESTIONS};
 pub use overloads::{OverloadError, Overloads};
-pub use registry::{DuplicateTool, LOAD_TIMEOUT, ToolRegistry};
+pub use registry::{InvalidTools, LOAD_TIMEOUT, MAX_PENDING_CHANGES, RefreshError, ToolRegistry};
 pub use snapshot::{Entry, Snapshot};

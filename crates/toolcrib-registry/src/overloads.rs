@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::Value;
+use smallvec::SmallVec;
 use toolcrib_model::JsonObject;
 use toolcrib_schema::Violations;
 
@@ -11,7 +12,7 @@ use crate::Entry;
 /// The tools of one name, in the order in which they were registered; at least one.
 #[derive(Clone, Debug)]
 pub struct Overloads<'a> {
-    entries: Vec<&'a Arc<Entry>>,
+    entries: SmallVec<[&'a Arc<Entry>; 4]>,
 }
 
 /// No overload takes the arguments.
@@ -53,7 +54,7 @@ impl<'a> Overloads<'a> {
             return Some(*only);
         }
         let value = Value::Object(arguments.clone());
-        let accepting: Vec<_> = self.iter().filter(|entry| entry.schema.accepts(&value)).collect();
+        let accepting: SmallVec<_> = self.iter().filter(|entry| entry.schema.accepts(&value)).collect();
         let candidates = if accepting.is_empty() { self.entries.clone() } else { accepting };
         let common =
             |entry: &Entry| entry.tool.parameter_names().filter(|name| arguments.contains_key(*name)).count();

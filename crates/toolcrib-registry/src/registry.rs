@@ -6,30 +6,69 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use futures::FutureExt;
+use tokio::sync::{Mutex, broadcast};
 use toolcrib_model::Tool;
 use toolcrib_port::{Loaded, Reject, RejectKind, ToolLoader};
 
-use crate::Snapshot;
+use crate::enrichment::in_order;
+use crate::{Artifacts, Change, Enrichment, EnrichmentError, Snapshot};
 
 /// How long one source may take to load before the others go on without it. Loaders have shorter bounds of their own;
 /// this one holds for those that forget.
 pub const LOAD_TIMEOUT: Duration = Duration::from_secs(30);
 
+/// How many changes a subscriber may be behind before it misses some.
+pub const MAX_PENDING_CHANGES: usize = 64;
+
 /// The store of tools.
-#[derive(Default)]
 pub struct ToolRegistry {
     loaders: RwLock<Vec<Arc<dyn ToolLoader>>>,
+    /// In the order in which they run.
+    enrichments: Vec<Arc<dyn Enrichment>>,
     current: ArcSwap<Snapshot>,
-    /// One refresh at a time, so that generations follow each other.
-    refreshing: tokio::sync::Mutex<()>,
+    /// What each source last gave. Held over a whole refresh, so that refreshes follow each other.
+    sources: Mutex<Vec<(Arc<str>, Loaded)>>,
+    changes: broadcast::Sender<Arc<Change>>,
 }
 
-/// Two tools have one name and one schema, or a tool cannot be used at all.
+/// Tools that were given directly cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{reject}")]
-pub struct DuplicateTool {
-    /// What was refused, and why.
+pub struct InvalidTools {
+    /// The first that was refused, and why.
     pub reject: Reject,
+}
+
+/// A refresh that changed nothing.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum RefreshError {
+    /// An enrichment failed.
+    #[error("the enrichment `{key}` failed, so the tools stay as they were: {message}")]
+    Enrichment {
+        /// Which.
+        key: String,
+        /// What it said.
+        message: String,
+    },
+    /// No loader has this source.
+    #[error("there is no source `{source_name}`")]
+    UnknownSource {
+        /// The name that was asked for.
+        source_name: String,
+    },
+}
+
+impl Default for ToolRegistry {
+    fn default() -> Self {
+        Self {
+            loaders: RwLock::default(),
+            enrichments: Vec::new(),
+            current: ArcSwap::default(),
+            sources: Mutex::default(),
+            changes: broadcast::Sender::new(MAX_PENDING_CHANGES),
+        }
+    }
 }
 
 impl ToolRegistry {
@@ -40,11 +79,12 @@ impl ToolRegistry {
 
     /// A registry of tools that are there already. Unlike a source, the caller is at fault for a tool that cannot be
     /// used, so one of them refuses the whole.
-    pub fn from_tools(source: &str, tools: impl IntoIterator<Item = Tool>) -> Result<Self, DuplicateTool> {
+    pub fn from_tools(source: &str, tools: impl IntoIterator<Item = Tool>) -> Result<Self, InvalidTools> {
+        let source: Arc<str> = source.into();
         let loaded = Loaded { tools: tools.into_iter().collect(), rejected: Vec::new() };
-        let snapshot = Snapshot::build(1, vec![(source.into(), loaded)]);
+        let snapshot = Snapshot::build(1, [(source, loaded)]);
         match snapshot.rejected().first() {
-            Some(reject) => Err(DuplicateTool { reject: reject.clone() }),
+            Some(reject) => Err(InvalidTools { reject: reject.clone() }),
             None => Ok(Self { current: ArcSwap::from_pointee(snapshot), ..Self::default() }),
         }
     }
@@ -52,8 +92,18 @@ impl ToolRegistry {
     /// A registry that has loaded these sources.
     pub async fn from_loaders(loaders: impl IntoIterator<Item = Arc<dyn ToolLoader>>) -> Self {
         let registry = Self { loaders: RwLock::new(loaders.into_iter().collect()), ..Self::default() };
-        registry.refresh().await;
+        // Without enrichments there is nothing that could fail.
+        let _ = registry.refresh().await;
         registry
+    }
+
+    /// Sets what is worked out over all tools after each load, in any order.
+    pub fn with_enrichments(
+        mut self,
+        enrichments: impl IntoIterator<Item = Arc<dyn Enrichment>>,
+    ) -> Result<Self, EnrichmentError> {
+        self.enrichments = in_order(enrichments.into_iter().collect())?;
+        Ok(self)
     }
 
     /// Adds a source, to be loaded by the next [`refresh`](Self::refresh).
@@ -66,17 +116,79 @@ impl ToolRegistry {
         self.current.load_full()
     }
 
-    /// Runs all loaders side by side and swaps the new snapshot in. A loader that panics or hangs is a reject.
-    pub async fn refresh(&self) -> Arc<Snapshot> {
-        let _turn = self.refreshing.lock().await;
+    /// What later refreshes change. A refresh that changes nothing sends nothing.
+    pub fn subscribe(&self) -> broadcast::Receiver<Arc<Change>> {
+        self.changes.subscribe()
+    }
+
+    /// Runs all loaders side by side, then the enrichments in their order, and swaps the new snapshot in; or changes
+    /// nothing, when an enrichment fails. A loader that panics or hangs is a reject. A source that fails as a whole
+    /// keeps the tools that it had, beside the reject.
+    pub async fn refresh(&self) -> Result<Arc<Snapshot>, RefreshError> {
+        let mut known = self.sources.lock().await;
         let loaders = self.loaders.read().unwrap_or_else(PoisonError::into_inner).clone();
-        let sources = futures::future::join_all(loaders.iter().map(|loader| load(loader.as_ref()))).await;
-        let snapshot = Arc::new(Snapshot::build(self.snapshot().generation() + 1, sources));
+        let loaded = futures::future::join_all(loaders.iter().map(|loader| load(loader.as_ref()))).await;
+        let sources = loaded.into_iter().map(|(source, loaded)| {
+            let before = known.iter().find(|(name, _)| *name == source).map(|(_, loaded)| loaded);
+            (source, or_before(loaded, before))
+        });
+        let sources = sources.collect();
+        self.publish(&mut known, sources).await
+    }
+
+    /// The same with one source, named as its loader names it; the others stay as they were loaded.
+    pub async fn refresh_source(&self, source: &str) -> Result<Arc<Snapshot>, RefreshError> {
+        let mut known = self.sources.lock().await;
+        let loader = {
+            let loaders = self.loaders.read().unwrap_or_else(PoisonError::into_inner);
+            loaders.iter().find(|loader| loader.source() == source).cloned()
+        };
+        let unknown = || RefreshError::UnknownSource { source_name: source.to_owned() };
+        let (name, loaded) = load(loader.ok_or_else(unknown)?.as_ref()).await;
+        let mut sources = known.clone();
+        match sources.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, before)) => *before = or_before(loaded, Some(before)),
+            None => sources.push((name, loaded)),
+        }
+        self.publish(&mut known, sources).await
+    }
+
+    async fn publish(
+        &self,
+        known: &mut Vec<(Arc<str>, Loaded)>,
+        sources: Vec<(Arc<str>, Loaded)>,
+    ) -> Result<Arc<Snapshot>, RefreshError> {
+        let before = self.snapshot();
+        let snapshot = Snapshot::build(before.generation() + 1, sources.iter().cloned());
+        let mut artifacts = Artifacts::default();
+        for enrichment in &self.enrichments {
+            let key = enrichment.key().to_owned();
+            let failed = |message| RefreshError::Enrichment { key: key.clone(), message };
+            let running = AssertUnwindSafe(enrichment.run(&snapshot, &artifacts)).catch_unwind();
+            let artifact = running.await.unwrap_or_else(|_| Err("it panicked".into())).map_err(failed)?;
+            artifacts = artifacts.with(key, artifact);
+        }
+        let snapshot = Arc::new(snapshot.with_artifacts(artifacts));
         for reject in snapshot.rejected() {
             tracing::warn!(source = %reject.source, name = reject.name.as_deref(), "not loaded: {}", reject.reason);
         }
+        *known = sources;
         self.current.store(Arc::clone(&snapshot));
-        snapshot
+        let change = Change::between(&before, &snapshot);
+        if !change.is_empty() {
+            // Without subscribers there is nobody to tell.
+            let _ = self.changes.send(Arc::new(change));
+        }
+        Ok(snapshot)
+    }
+}
+
+/// What a source gave now, with the tools that it had before when it failed as a whole.
+fn or_before(loaded: Loaded, before: Option<&Loaded>) -> Loaded {
+    let failed = loaded.tools.is_empty() && loaded.rejected.iter().any(|reject| reject.name.is_none());
+    match before {
+        Some(before) if failed => Loaded { tools: before.tools.clone(), rejected: loaded.rejected },
+        _ => loaded,
     }
 }
 

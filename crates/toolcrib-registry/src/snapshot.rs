@@ -1,13 +1,14 @@
 //! All tools at one moment.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::sync::Arc;
 
-use toolcrib_model::{Fingerprint, QualifiedName, Tool};
+use toolcrib_model::{Fingerprint, QualifiedName, Tool, ToolCall};
 use toolcrib_port::{Loaded, Reject, RejectKind};
 use toolcrib_schema::{CompiledSchema, Error as SchemaError};
 
-use crate::Overloads;
+use crate::spellings::Spellings;
+use crate::{Artifacts, FindError, Overloads};
 
 /// One tool with what the registry knows of it.
 #[derive(Debug)]
@@ -22,35 +23,143 @@ pub struct Entry {
     pub schema: CompiledSchema,
 }
 
+/// A qualified name with its tools, the first registered first.
+#[derive(Debug)]
+pub(crate) struct Named {
+    pub(crate) name: QualifiedName,
+    pub(crate) overloads: Vec<Arc<Entry>>,
+}
+
 /// All tools at one moment. It never changes.
 #[derive(Debug, Default)]
 pub struct Snapshot {
     generation: u64,
     entries: Vec<Arc<Entry>>,
-    by_name: HashMap<QualifiedName, Vec<Arc<Entry>>>,
-    /// Qualified names by bare name, sorted.
-    by_bare_name: BTreeMap<String, Vec<QualifiedName>>,
+    /// Sorted by name.
+    names: Vec<Named>,
+    spellings: Spellings,
+    artifacts: Artifacts,
     rejected: Vec<Reject>,
 }
 
 impl Snapshot {
     /// Puts together what the sources gave. Where a name stands twice with the same schema, the first stays.
-    pub(crate) fn build(generation: u64, sources: Vec<(Arc<str>, Loaded)>) -> Self {
-        let mut snapshot = Self { generation, ..Self::default() };
+    pub(crate) fn build(generation: u64, sources: impl IntoIterator<Item = (Arc<str>, Loaded)>) -> Self {
+        let mut builder = Builder::default();
         for (source, loaded) in sources {
-            snapshot.rejected.extend(loaded.rejected);
+            builder.rejected.extend(loaded.rejected);
             for tool in loaded.tools {
-                if let Err(reject) = snapshot.add(&source, tool) {
-                    snapshot.rejected.push(reject);
+                if let Err(reject) = builder.add(&source, tool) {
+                    builder.rejected.push(reject);
                 }
             }
         }
-        for names in snapshot.by_bare_name.values_mut() {
-            names.sort();
+        let mut names: Vec<Named> =
+            builder.by_name.into_iter().map(|(name, overloads)| Named { name, overloads }).collect();
+        names.sort_by(|a, b| a.name.cmp(&b.name));
+        let spellings = Spellings::new(names.iter().map(|named| &named.name));
+        Self {
+            generation,
+            entries: builder.entries,
+            names,
+            spellings,
+            artifacts: Artifacts::default(),
+            rejected: builder.rejected,
         }
-        snapshot
     }
 
+    pub(crate) fn with_artifacts(mut self, artifacts: Artifacts) -> Self {
+        self.artifacts = artifacts;
+        self
+    }
+
+    /// Which refresh made it; 0 is the empty one before the first.
+    pub fn generation(&self) -> u64 {
+        self.generation
+    }
+
+    /// Every tool, in the order of the sources.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &Arc<Entry>> {
+        self.entries.iter()
+    }
+
+    /// What did not load.
+    pub fn rejected(&self) -> &[Reject] {
+        &self.rejected
+    }
+
+    /// What the enrichments made of these tools.
+    pub fn artifacts(&self) -> &Artifacts {
+        &self.artifacts
+    }
+
+    /// The overloads of a name.
+    pub fn get(&self, name: &QualifiedName) -> Option<Overloads<'_>> {
+        let at = self.names.binary_search_by(|named| named.name.cmp(name)).ok()?;
+        self.overloads(at)
+    }
+
+    /// The qualified names that end in this bare name, sorted.
+    pub fn get_by_name<'a>(&'a self, bare_name: &str) -> impl Iterator<Item = &'a QualifiedName> {
+        self.spellings.bare(bare_name).filter_map(|at| self.name(at))
+    }
+
+    /// The tools whose argument schema has this digest.
+    pub fn get_by_fingerprint(&self, fingerprint: Fingerprint) -> impl Iterator<Item = &Arc<Entry>> {
+        self.entries.iter().filter(move |entry| entry.fingerprint == fingerprint)
+    }
+
+    /// The tool that a call means: its name in any spelling, its overload by the arguments. Only tools that the caller
+    /// may see take part; a caller of some namespaces passes a filter on [`QualifiedName::namespace`].
+    ///
+    /// Whether the arguments fit is not said here; see [`Overloads::validate`].
+    pub fn resolve(
+        &self,
+        call: &ToolCall,
+        visible: impl Fn(&Entry) -> bool,
+    ) -> Result<&Arc<Entry>, FindError> {
+        let overloads = self.find(&call.name, visible)?;
+        overloads.choose(&call.arguments).ok_or_else(|| FindError::Hidden { spelling: call.name.clone() })
+    }
+
+    /// Every namespace once, sorted.
+    pub fn namespaces(&self) -> impl Iterator<Item = &str> {
+        let mut last = None;
+        self.tool_names()
+            .map(QualifiedName::namespace)
+            .filter(move |namespace| last.replace(*namespace) != Some(*namespace))
+    }
+
+    /// Every qualified name once, sorted.
+    pub fn tool_names(&self) -> impl Iterator<Item = &QualifiedName> {
+        self.names.iter().map(|named| &named.name)
+    }
+
+    pub(crate) fn name(&self, at: usize) -> Option<&QualifiedName> {
+        self.names.get(at).map(|named| &named.name)
+    }
+
+    pub(crate) fn overloads(&self, at: usize) -> Option<Overloads<'_>> {
+        self.names.get(at).map(|named| Overloads::new(&named.overloads))
+    }
+
+    pub(crate) fn spellings(&self) -> &Spellings {
+        &self.spellings
+    }
+
+    pub(crate) fn named(&self) -> &[Named] {
+        &self.names
+    }
+}
+
+#[derive(Default)]
+struct Builder {
+    entries: Vec<Arc<Entry>>,
+    by_name: HashMap<QualifiedName, Vec<Arc<Entry>>>,
+    rejected: Vec<Reject>,
+}
+
+impl Builder {
     fn add(&mut self, source: &Arc<str>, tool: Tool) -> Result<(), Reject> {
         let reject = |kind, reason| Err(Reject::tool(source.as_ref(), tool.name.to_string(), kind, reason));
         let fingerprint = tool.fingerprint();
@@ -75,58 +184,8 @@ impl Snapshot {
             }
         };
         let entry = Arc::new(Entry { tool: Arc::new(tool), fingerprint, source: Arc::clone(source), schema });
-        let name = &entry.tool.name;
-        let siblings = self.by_name.entry(name.clone()).or_default();
-        if siblings.is_empty() {
-            self.by_bare_name.entry(name.name().to_owned()).or_default().push(name.clone());
-        }
-        siblings.push(Arc::clone(&entry));
+        self.by_name.entry(entry.tool.name.clone()).or_default().push(Arc::clone(&entry));
         self.entries.push(entry);
         Ok(())
-    }
-
-    /// Which refresh made it; 0 is the empty one before the first.
-    pub fn generation(&self) -> u64 {
-        self.generation
-    }
-
-    /// Every tool, in the order of the sources.
-    pub fn iter(&self) -> impl ExactSizeIterator<Item = &Arc<Entry>> {
-        self.entries.iter()
-    }
-
-    /// What did not load.
-    pub fn rejected(&self) -> &[Reject] {
-        &self.rejected
-    }
-
-    /// The overloads of a name.
-    pub fn get(&self, name: &QualifiedName) -> Option<Overloads<'_>> {
-        self.by_name.get(name).map(|entries| Overloads::new(entries))
-    }
-
-    /// The qualified names that end in this bare name, sorted.
-    pub fn get_by_name(&self, bare_name: &str) -> &[QualifiedName] {
-        self.by_bare_name.get(bare_name).map_or(&[], Vec::as_slice)
-    }
-
-    /// The tools whose argument schema has this digest.
-    pub fn get_by_fingerprint(&self, fingerprint: Fingerprint) -> impl Iterator<Item = &Arc<Entry>> {
-        self.entries.iter().filter(move |entry| entry.fingerprint == fingerprint)
-    }
-
-    /// Every namespace once, sorted.
-    pub fn namespaces(&self) -> impl Iterator<Item = &str> {
-        let mut namespaces: Vec<_> = self.by_name.keys().map(QualifiedName::namespace).collect();
-        namespaces.sort_unstable();
-        namespaces.dedup();
-        namespaces.into_iter()
-    }
-
-    /// Every qualified name once, sorted.
-    pub fn tool_names(&self) -> impl Iterator<Item = &QualifiedName> {
-        let mut names: Vec<_> = self.by_name.keys().collect();
-        names.sort_unstable();
-        names.into_iter()
     }
 }

@@ -8,7 +8,7 @@ use toolcrib_meta::Discovery;
 use toolcrib_modules::{ModuleContext, build};
 use toolcrib_policy::{Constraints, Policy};
 use toolcrib_port::{Approver, ToolEngine, ToolLoader};
-use toolcrib_registry::{Snapshot, ToolRegistry};
+use toolcrib_registry::{DataflowEnrichment, Enrichment, Snapshot, ToolRegistry};
 use toolcrib_sdk::Module;
 
 use crate::{App, Error, sources};
@@ -29,7 +29,10 @@ impl Runtime {
         let policy = Policy::new(&app.config.tools.capabilities, constraints)
             .map_err(|error| app.error_at("/tools/capabilities", error.to_string()))?;
         let policy = Arc::new(policy);
-        let registry = Arc::new(ToolRegistry::new());
+        let registry = ToolRegistry::new()
+            .with_enrichments([Arc::new(DataflowEnrichment) as Arc<dyn Enrichment>])
+            .map_err(|error| Error::Start { what: "the enrichments".into(), message: error.to_string() })?;
+        let registry = Arc::new(registry);
         let executor = Executor::new(Arc::clone(&registry), Arc::clone(&policy), approver);
 
         let modules = modules(&app)?;
@@ -46,7 +49,10 @@ impl Runtime {
         for source in sources {
             add(&executor, source.loader, source.engine);
         }
-        registry.refresh().await;
+        registry
+            .refresh()
+            .await
+            .map_err(|error| Error::Start { what: "the tools".into(), message: error.to_string() })?;
         Ok(Self { app, executor: Arc::new(executor), discovery })
     }
 

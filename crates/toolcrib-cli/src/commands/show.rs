@@ -37,4 +37,7 @@ fn print(card: &ToolCard) {
             output::text(&format!("example: toolcrib call APP {} '{params}'", card.name));
         }
     }
+    for (argument, suppliers) in &card.suppliers {
+        output::text(&format!("`{argument}` can come from: {}", suppliers.join(", ")));
+    }
 }

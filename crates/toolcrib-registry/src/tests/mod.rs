@@ -1,5 +1,9 @@
 //! What the registry promises.
 
+mod compat;
+mod properties;
+mod refresh;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -31,7 +35,7 @@ fn all(_: &Entry) -> bool {
 #[test]
 fn a_twin_is_refused_and_both_origins_are_named() {
     let twins = |name: &str| Loaded { tools: vec![tool("a", name)], rejected: vec![] };
-    let snapshot = Snapshot::build(1, vec![("one.yaml".into(), twins("b")), ("two.yaml".into(), twins("b"))]);
+    let snapshot = Snapshot::build(1, [("one.yaml".into(), twins("b")), ("two.yaml".into(), twins("b"))]);
     assert_eq!(snapshot.iter().len(), 1);
     let reject = &snapshot.rejected()[0];
     assert_eq!(reject.kind, RejectKind::Duplicate);
@@ -157,6 +161,6 @@ async fn a_source_that_panics_or_hangs_hides_no_other() {
 
     let before = registry.snapshot();
     fragile.broken.store(false, Ordering::SeqCst);
-    registry.refresh().await;
+    registry.refresh().await.unwrap();
     assert_eq!(before.generation() + 1, registry.snapshot().generation());
 }

@@ -1,0 +1,69 @@
+//! What a refresh changed.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde::Serialize;
+use toolcrib_model::{Fingerprint, QualifiedName};
+
+use crate::{Entry, Snapshot};
+
+/// What a refresh changed, by name, sorted.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Change {
+    /// The generation that came of it.
+    pub generation: u64,
+    /// Names that were not there before.
+    pub added: Vec<QualifiedName>,
+    /// Names that are there no more.
+    pub removed: Vec<QualifiedName>,
+    /// Names whose tools are other ones now.
+    pub changed: Vec<ChangedTool>,
+}
+
+/// A name whose tools are other ones now. With the same fingerprints before and after, something else of them changed,
+/// such as the description.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ChangedTool {
+    /// The name.
+    pub name: QualifiedName,
+    /// The schemas of its overloads before, in their order.
+    pub before: Vec<Fingerprint>,
+    /// And after.
+    pub after: Vec<Fingerprint>,
+}
+
+impl Change {
+    /// Whether nothing changed.
+    pub fn is_empty(&self) -> bool {
+        self.added.is_empty() && self.removed.is_empty() && self.changed.is_empty()
+    }
+
+    pub(crate) fn between(before: &Snapshot, after: &Snapshot) -> Self {
+        let mut change = Self { generation: after.generation(), ..Self::default() };
+        let old: BTreeMap<_, _> =
+            before.named().iter().map(|named| (&named.name, &named.overloads)).collect();
+        for named in after.named() {
+            match old.get(&named.name) {
+                None => change.added.push(named.name.clone()),
+                Some(overloads) if same(overloads, &named.overloads) => {}
+                Some(overloads) => change.changed.push(ChangedTool {
+                    name: named.name.clone(),
+                    before: fingerprints(overloads),
+                    after: fingerprints(&named.overloads),
+                }),
+            }
+        }
+        let is_gone = |name: &&&QualifiedName| after.get(name).is_none();
+        change.removed = old.keys().filter(is_gone).map(|name| (*name).clone()).collect();
+        change
+    }
+}
+
+fn same(before: &[Arc<Entry>], after: &[Arc<Entry>]) -> bool {
+    before.len() == after.len() && before.iter().zip(after).all(|(old, new)| old.tool == new.tool)
+}
+
+fn fingerprints(overloads: &[Arc<Entry>]) -> Vec<Fingerprint> {
+    overloads.iter().map(|entry| entry.fingerprint).collect()
+}

@@ -1,0 +1,192 @@
+//! Which tool's result can be another tool's argument.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use serde::Serialize;
+use serde_json::Value;
+use toolcrib_model::QualifiedName;
+
+use crate::{Artifact, Artifacts, Enrichment, Snapshot};
+
+/// The most suppliers that are kept for one argument, the best first.
+pub const MAX_SUPPLIERS: usize = 5;
+
+/// The most properties of one schema that take part.
+const MAX_PROPERTIES: usize = 200;
+
+/// How alike an integer and a number are: one holds most values of the other.
+const NUMERIC_FACTOR: f64 = 0.8;
+
+/// How sure it is that `id` of a result of `get_user` is meant by an argument `user_id`.
+const NOUN_FACTOR: f64 = 0.9;
+
+/// A property of one tool's result that fits an argument of another tool.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Supplier {
+    /// The tool whose result has the property.
+    pub tool: QualifiedName,
+    /// The property.
+    pub output: String,
+    /// How well it fits, over 0 and up to 1: how well the names agree, times how well the types do.
+    pub score: f64,
+}
+
+/// The suppliers of every argument.
+#[derive(Clone, Debug, Default)]
+pub struct Dataflow {
+    suppliers: HashMap<QualifiedName, BTreeMap<String, Vec<Supplier>>>,
+}
+
+impl Dataflow {
+    /// The key of the artifact.
+    pub const KEY: &'static str = "dataflow";
+
+    /// What can supply the arguments of a tool, by argument, the best first.
+    pub fn suppliers(&self, tool: &QualifiedName) -> impl Iterator<Item = (&str, &[Supplier])> {
+        let arguments = self.suppliers.get(tool).into_iter().flatten();
+        arguments.map(|(argument, suppliers)| (argument.as_str(), suppliers.as_slice()))
+    }
+
+    /// Works the edges out. A property of a result fits an argument of another tool when their names are the same but
+    /// for case and separators, or when the name of the argument is that of the property behind a noun of the
+    /// supplying tool's name; and when their types go together: the same type 1.0, integer and number 0.8, two objects
+    /// by the share of properties that they have in common.
+    pub fn between(tools: &Snapshot) -> Self {
+        let outputs = outputs(tools);
+        let mut dataflow = Self::default();
+        for entry in tools.iter() {
+            let name = &entry.tool.name;
+            for (argument, schema) in properties(&entry.tool.parameters) {
+                let mut best: Vec<Supplier> = Vec::new();
+                for output in outputs.get(&plain(argument)).into_iter().flatten() {
+                    let score = output.factor * type_factor(output.schema, schema);
+                    if output.tool != name && score > 0.0 {
+                        best.push(Supplier {
+                            tool: output.tool.clone(),
+                            output: output.property.to_owned(),
+                            score,
+                        });
+                    }
+                }
+                if best.is_empty() {
+                    continue;
+                }
+                best.sort_by(|a, b| {
+                    b.score.total_cmp(&a.score).then_with(|| (&a.tool, &a.output).cmp(&(&b.tool, &b.output)))
+                });
+                best.dedup_by(|a, b| a.tool == b.tool && a.output == b.output);
+                best.truncate(MAX_SUPPLIERS);
+                let arguments = dataflow.suppliers.entry(name.clone()).or_default();
+                arguments.entry(argument.to_owned()).or_insert(best);
+            }
+        }
+        dataflow
+    }
+}
+
+/// The [`Enrichment`] that makes a [`Dataflow`] under [`Dataflow::KEY`].
+#[derive(Clone, Copy, Debug, Default)]
+pub struct DataflowEnrichment;
+
+#[async_trait]
+impl Enrichment for DataflowEnrichment {
+    fn key(&self) -> &str {
+        Dataflow::KEY
+    }
+
+    async fn run(&self, tools: &Snapshot, _artifacts: &Artifacts) -> Result<Artifact, String> {
+        Ok(Arc::new(Dataflow::between(tools)))
+    }
+}
+
+struct Output<'a> {
+    tool: &'a QualifiedName,
+    property: &'a str,
+    schema: &'a Value,
+    factor: f64,
+}
+
+/// The properties of all results, by each plain name under which an argument may want them.
+fn outputs(tools: &Snapshot) -> HashMap<String, Vec<Output<'_>>> {
+    let mut outputs: HashMap<String, Vec<Output<'_>>> = HashMap::new();
+    for entry in tools.iter() {
+        let tool = &entry.tool.name;
+        for (property, schema) in properties(&entry.tool.output_parameters) {
+            let name = plain(property);
+            for word in words(tool.name()) {
+                let noun = format!("{word}{name}");
+                outputs.entry(noun).or_default().push(Output { tool, property, schema, factor: NOUN_FACTOR });
+            }
+            outputs.entry(name).or_default().push(Output { tool, property, schema, factor: 1.0 });
+        }
+    }
+    outputs
+}
+
+/// The properties of an object; of a list of objects those of its items.
+fn properties(schema: &Value) -> impl Iterator<Item = (&str, &Value)> {
+    let object = match schema.get("items") {
+        Some(items) if schema.get("properties").is_none() => items,
+        _ => schema,
+    };
+    let properties = object.get("properties").and_then(Value::as_object).into_iter().flatten();
+    properties.take(MAX_PROPERTIES).map(|(name, schema)| (name.as_str(), schema))
+}
+
+/// A name without case and separators.
+fn plain(name: &str) -> String {
+    name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+}
+
+/// The words of a name, split where separators stand and where case rises.
+fn words(name: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut was_lower = false;
+    for c in name.chars() {
+        if !c.is_alphanumeric() || (c.is_uppercase() && was_lower) {
+            words.push(String::new());
+        }
+        was_lower = c.is_lowercase();
+        if let Some(word) = words.last_mut().filter(|_| c.is_alphanumeric()) {
+            word.extend(c.to_lowercase());
+        }
+    }
+    words.retain(|word| !word.is_empty());
+    words
+}
+
+/// How well a value of one schema serves where another is wanted, from 0 to 1.
+fn type_factor(given: &Value, wanted: &Value) -> f64 {
+    let (Some(given_type), Some(wanted_type)) = (type_of(given), type_of(wanted)) else {
+        // A schema without a type takes anything, and gives who knows what.
+        return NUMERIC_FACTOR;
+    };
+    match (given_type, wanted_type) {
+        ("object", "object") => shared(given, wanted),
+        ("integer", "number") | ("number", "integer") => NUMERIC_FACTOR,
+        (given, wanted) if given == wanted => 1.0,
+        _ => 0.0,
+    }
+}
+
+/// The first type that is not null.
+fn type_of(schema: &Value) -> Option<&str> {
+    match schema.get("type")? {
+        Value::String(name) => Some(name),
+        Value::Array(names) => names.iter().filter_map(Value::as_str).find(|name| *name != "null"),
+        _ => None,
+    }
+}
+
+/// The share of all properties of two objects that both have; 1 when neither says what it has.
+#[expect(clippy::cast_precision_loss, reason = "at most a few hundred properties")]
+fn shared(given: &Value, wanted: &Value) -> f64 {
+    let names = |schema| properties(schema).map(|(name, _)| plain(name)).collect::<BTreeSet<_>>();
+    let (given, wanted) = (names(given), names(wanted));
+    match given.union(&wanted).count() {
+        0 => 1.0,
+        all => given.intersection(&wanted).count() as f64 / all as f64,
+    }
+}
