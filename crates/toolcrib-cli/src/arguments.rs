@@ -80,8 +80,18 @@ pub(crate) struct Validate {
 }
 
 #[derive(Args, Debug)]
-#[group(required = true, multiple = false, args = ["file", "openapi", "mcp"])]
 pub(crate) struct Load {
+    #[command(flatten)]
+    pub(crate) source: Source,
+    /// The namespace of the tools.
+    #[arg(long)]
+    pub(crate) namespace: Option<String>,
+}
+
+/// Which source; exactly one.
+#[derive(Args, Debug)]
+#[group(required = true, multiple = false)]
+pub(crate) struct Source {
     /// A tool file.
     #[arg(long)]
     pub(crate) file: Option<PathBuf>,
@@ -91,9 +101,6 @@ pub(crate) struct Load {
     /// An MCP server: a command line or a URL.
     #[arg(long, value_name = "COMMAND|URL")]
     pub(crate) mcp: Option<String>,
-    /// The namespace of the tools.
-    #[arg(long)]
-    pub(crate) namespace: Option<String>,
 }
 
 #[derive(Args, Debug)]

@@ -21,7 +21,7 @@ use clap::Parser;
 use tracing_subscriber::EnvFilter;
 
 use crate::arguments::Arguments;
-use crate::exit::Exit;
+use crate::exit::{Exit, Failure};
 
 /// The variable that sets what is logged, as `toolcrib=debug`.
 const LOG_VARIABLE: &str = "TOOLCRIB_LOG";
@@ -32,7 +32,15 @@ fn main() -> ExitCode {
         Err(error) => {
             // A reader that hung up wants no usage either.
             let _ = error.print();
-            return if error.use_stderr() { Exit::BadInput } else { Exit::Ok }.into();
+            if !error.use_stderr() {
+                return Exit::Ok.into();
+            }
+            // The arguments could not be read, so this is all that is known of what was wanted.
+            if std::env::args_os().any(|argument| argument == "--json") {
+                let message = error.kind().as_str().unwrap_or("the command line cannot be read");
+                output::json(&Failure::bad_input(message).json());
+            }
+            return Exit::BadInput.into();
         }
     };
     let filter = EnvFilter::try_from_env(LOG_VARIABLE).unwrap_or_else(|_| EnvFilter::new("off"));

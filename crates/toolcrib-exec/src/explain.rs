@@ -31,14 +31,15 @@ pub(crate) fn overload_error(error: &OverloadError<'_>) -> ToolError {
     let among = if error.overloads > 1 { " (the nearest of its overloads)" } else { "" };
     let message = format!("the arguments do not fit `{}`{among}: {}", tool.name.dotted(), error.violations);
     let mut hints = Vec::new();
-    let expected: Vec<String> = error
-        .violations
-        .iter()
-        .filter_map(|violation| {
-            let name = violation.path.trim_start_matches('/').replace('/', ".");
-            violation.expected.as_ref().map(|schema| format!("`{name}`: {schema}"))
-        })
-        .collect();
+    let mut expected: Vec<String> = Vec::new();
+    for violation in error.violations.iter() {
+        let Some(schema) = &violation.expected else { continue };
+        let name = violation.subject.trim_start_matches('/').replace('/', ".");
+        let part = if name.is_empty() { schema.to_string() } else { format!("`{name}`: {schema}") };
+        if !expected.contains(&part) {
+            expected.push(part);
+        }
+    }
     if !expected.is_empty() {
         hints.push(format!("expected {}", expected.join(", ")));
     }

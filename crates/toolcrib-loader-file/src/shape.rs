@@ -94,6 +94,9 @@ fn tool(value: &Value, key: Option<&str>, pointer: &str, around: Surroundings<'_
         ""
     };
     let name = match map.shift_remove("name") {
+        Some(Value::String(name)) if name.trim().is_empty() => {
+            return Err(nameless("the `name` of the tool is empty"));
+        }
         Some(Value::String(name)) => name,
         None => key.map(str::to_owned).ok_or_else(|| nameless("the tool has no `name`"))?,
         Some(_) => return Err(nameless("the `name` of a tool should be a text")),

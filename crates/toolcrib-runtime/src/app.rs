@@ -44,7 +44,12 @@ impl App {
         let config: AppConfig = match &document.value {
             // An empty file is an app without anything.
             serde_json::Value::Null => AppConfig::default(),
-            _ => document.deserialize().map_err(wrong)?,
+            serde_json::Value::Object(_) => document.deserialize().map_err(wrong)?,
+            _ => {
+                return Err(wrong(
+                    document.error_at("", "an app file is a mapping, with keys such as `agents` and `tools`"),
+                ));
+            }
         };
         let app = Self { config, file, folder, document };
         let errors = check::check(&app);

@@ -81,6 +81,9 @@ fn refusal(error: &jsonschema::ValidationError<'_>) -> Error {
     // The schema of schemas says this in a way that nobody understands.
     let message = match path.rsplit('/').next() {
         Some("type") => format!("{} is no type; the types are {TYPES}", error.instance()),
+        Some("pattern") => {
+            format!("{} is no regular expression that can be checked in linear time", error.instance())
+        }
         _ => error.to_string(),
     };
     Error::Invalid { path, message }

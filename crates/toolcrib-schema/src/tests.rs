@@ -42,11 +42,15 @@ fn violations_say_what_is_wrong_and_what_was_expected() {
             "`tags[1]` must be of type string, not 1",
             json!({"type": "string"}),
         ),
-        (json!({"city": "x", "dais": 3}), "unknown argument `dais`, did you mean `days`?", Value::Null),
+        (
+            json!({"city": "x", "dais": 3}),
+            "unknown argument `dais`, did you mean `days`?",
+            json!({"type": "integer", "minimum": 1, "maximum": 14}),
+        ),
         (
             json!({"city": "x", "zzz": 3}),
             "unknown argument `zzz`; expected one of: city, days, unit, tags",
-            Value::Null,
+            weather().schema()["properties"].clone(),
         ),
     ] {
         let violations = weather().validate(&given).unwrap_err();

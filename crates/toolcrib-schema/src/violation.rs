@@ -23,7 +23,10 @@ pub struct Violation {
     pub path: String,
     /// What is wrong with it.
     pub message: String,
-    /// The part of the schema that it breaks; `None` when that is too large to show.
+    /// JSON pointer of what `expected` describes: the wrong part, or of an unknown argument the one that was meant;
+    /// empty when it describes all arguments.
+    pub subject: String,
+    /// The part of the schema that was expected; `None` when that is too large to show.
     pub expected: Option<Value>,
 }
 
@@ -54,8 +57,9 @@ impl Violation {
     /// A schema error in our words. One error about several properties becomes one violation each.
     pub(crate) fn from_error(error: &ValidationError<'_>, schema: &Value) -> Vec<Self> {
         let path = error.instance_path().to_string();
-        let one =
-            |path: String, message: String, expected: Option<Value>| vec![Self { path, message, expected }];
+        let one = |path: String, message: String, expected: Option<Value>| {
+            vec![Self { subject: path.clone(), path, message, expected }]
+        };
         match error.kind() {
             ValidationErrorKind::Required { property } => {
                 let property = property.as_str().unwrap_or_default();
@@ -95,7 +99,15 @@ pub(crate) fn unknown_argument(path: &str, name: &str, schema: Option<&Value>) -
         None if known.is_empty() => format!("unknown {what} {shown}; none is expected here"),
         None => format!("unknown {what} {shown}; expected one of: {}", known.join(", ")),
     };
-    Violation { path: full, message, expected: None }
+    // The nearest argument is what was meant; without one, all that there are.
+    let properties = schema.and_then(|schema| schema.get("properties"));
+    let (subject, expected) = match nearest {
+        Some((_, nearest)) => {
+            (format!("{path}/{nearest}"), properties.and_then(|properties| properties.get(nearest)))
+        }
+        None => (path.to_owned(), properties),
+    };
+    Violation { path: full, message, subject, expected: expected.cloned().and_then(bounded) }
 }
 
 /// How alike two names must be, from 0 to 1, before one is offered for the other.

@@ -143,5 +143,25 @@ fn schema_of<T: JsonSchema>() -> Value {
             map.insert("properties".into(), json!({}));
         }
     }
+    drop_number_formats(&mut schema);
     schema
+}
+
+/// Takes away `uint8`, `double` and their like: they say how Rust stores a number, which is nothing to a model, and
+/// some providers refuse formats that they do not know.
+fn drop_number_formats(schema: &mut Value) {
+    match schema {
+        Value::Object(map) => {
+            let is_number = map.get("type").is_some_and(|types| {
+                let names = types.as_array().map_or(std::slice::from_ref(types), Vec::as_slice);
+                names.iter().any(|name| name == "integer" || name == "number")
+            });
+            if is_number {
+                map.shift_remove("format");
+            }
+            map.values_mut().for_each(drop_number_formats);
+        }
+        Value::Array(items) => items.iter_mut().for_each(drop_number_formats),
+        _ => {}
+    }
 }

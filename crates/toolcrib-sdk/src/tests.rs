@@ -54,8 +54,8 @@ async fn the_type_of_the_arguments_is_the_schema() {
         json!({
             "type": "object",
             "properties": {
-                "dividend": {"type": "integer", "format": "int64", "description": "What is divided."},
-                "divisor": {"type": ["integer", "null"], "format": "int64", "description": "By what; 2 when absent."},
+                "dividend": {"type": "integer", "description": "What is divided."},
+                "divisor": {"type": ["integer", "null"], "description": "By what; 2 when absent."},
             },
             "required": ["dividend"],
         })

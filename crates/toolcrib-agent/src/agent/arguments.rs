@@ -20,11 +20,10 @@ pub(super) fn parse(raw: &str) -> Result<JsonObject, String> {
     match serde_json::from_str(raw) {
         Ok(Value::Object(arguments)) => Ok(arguments),
         Ok(Value::Null) => Ok(JsonObject::new()),
-        Ok(Value::String(inner)) => {
-            serde_json::from_str(&inner).map_err(|_| "they are a JSON text, not an object".to_owned())
-        }
-        Ok(_) => Err("they are JSON, but not an object".to_owned()),
-        Err(error) => Err(format!("they are not JSON: {error}")),
+        Ok(Value::String(inner)) => serde_json::from_str(&inner)
+            .map_err(|_| "its arguments are a JSON text, not an object".to_owned()),
+        Ok(_) => Err("its arguments are JSON, but not an object".to_owned()),
+        Err(error) => Err(format!("its arguments are not JSON: {error}")),
     }
 }
 

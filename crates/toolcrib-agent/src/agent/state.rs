@@ -129,14 +129,13 @@ impl<'a> RunState<'a> {
                 Ok(arguments) => arguments.clone(),
                 Err(problem) => {
                     let error = malformed(&call.name, problem, &call.raw, &self.settings.tools);
-                    let result = ToolResult::failed(Some(call.id.clone()), call.name.clone(), error);
+                    let result = ToolResult::failed(Some(call.id.clone()), self.qualified(&call.name), error);
                     self.record(&call, &result, Duration::ZERO);
                     return Action::Refused(result);
                 }
             };
             self.executed += 1;
-            let target = self.settings.wire_names.resolve(&call.name);
-            let name = target.map_or_else(|| call.name.clone(), |target| target.name.to_string());
+            let name = self.qualified(&call.name);
             let action = Action::Call(ToolCall::new(name, arguments).with_call_id(call.id.clone()));
             self.running = Some(call);
             return action;
@@ -255,6 +254,12 @@ impl<'a> RunState<'a> {
             Repetition::Note => call.note = true,
             Repetition::Stop => self.stop(Outcome::LimitReached { limit: Limit::Repeats }),
         }
+    }
+
+    /// The tool behind a wire name; any other name as it is, for the entrance to resolve.
+    fn qualified(&self, name: &str) -> String {
+        let target = self.settings.wire_names.resolve(name);
+        target.map_or_else(|| name.to_owned(), |target| target.name.to_string())
     }
 
     fn record(&mut self, call: &Pending, result: &ToolResult, elapsed: Duration) {

@@ -6,10 +6,10 @@ use std::path::Path;
 use serde_json::Value;
 use toolcrib_document::{Format, Limits, parse};
 use toolcrib_io::files::read_bounded;
-use toolcrib_model::{JsonObject, ToolCall};
+use toolcrib_model::{ErrorKind, JsonObject, ToolCall};
 use toolcrib_port::CallContext;
 
-use super::start;
+use super::{exit_of_rejects, start};
 use crate::approver::approver;
 use crate::arguments::Call;
 use crate::exit::{Exit, Failure};
@@ -43,13 +43,15 @@ pub(crate) async fn run(arguments: &Call, json: bool) -> Result<Exit, Failure> {
             Ok(Exit::Ok)
         }
         Some(error) => {
-            // A tool may be missing because its source is.
             output::rejects(&rejected);
             eprintln!("error: {}: {}", error.kind, error.message);
             if let Some(hint) = &error.hint {
                 eprintln!("hint: {hint}");
             }
-            Ok(Exit::of(error.kind))
+            // A tool may be missing because its source is.
+            let is_source_down = exit_of_rejects(&rejected) == Exit::Unavailable;
+            let is_missing = error.kind == ErrorKind::UnknownTool;
+            Ok(if is_missing && is_source_down { Exit::Unavailable } else { Exit::of(error.kind) })
         }
     }
 }

@@ -10,7 +10,8 @@ use crate::exit::{Exit, Failure};
 use crate::output;
 
 pub(crate) async fn run(arguments: Load, json: bool) -> Result<Exit, Failure> {
-    let request = match (arguments.file, arguments.openapi, arguments.mcp) {
+    let source = arguments.source;
+    let request = match (source.file, source.openapi, source.mcp) {
         (Some(path), _, _) => SourceRequest::File(path),
         (_, Some(spec), _) => SourceRequest::OpenApi(spec),
         (_, _, Some(url)) if url.starts_with("http://") || url.starts_with("https://") => {

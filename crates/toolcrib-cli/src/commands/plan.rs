@@ -16,12 +16,8 @@ pub(crate) async fn run(arguments: &Plan, json: bool) -> Result<Exit, Failure> {
         output::json(&plan.to_json(&setup.system_prompt));
         return Ok(Exit::Ok);
     }
-    output::text(&format!(
-        "mode: {} ({} tools in {} domains)",
-        plan.mode,
-        plan.tool_count,
-        plan.domains.len()
-    ));
+    let (tools, domains) = (plan.tool_count, plan.domains.len());
+    output::text(&format!("mode: {}   tools: {tools}   domains: {domains}", plan.mode));
     output::text(&format!("budget: {} of {} tokens", plan.budget_tokens, plan.context_window));
     output::text(&format!(
         "tokens: direct {}, compact {}, chosen {}",
