@@ -1,10 +1,22 @@
 //! Results of any size, within bounds.
 
 use serde_json::{Value, json};
-use toolcrib_model::ToolResult;
+use toolcrib_model::{ToolError, ToolResult};
 
 /// The least bytes of a preview, so that an error about a tiny bound still says something.
 const MIN_PREVIEW_BYTES: usize = 256;
+
+/// The most bytes of an error's message, and of its hint.
+const MAX_ERROR_BYTES: usize = 8 * 1024;
+
+/// Cuts what an error says, whoever said it.
+pub(crate) fn bound_error(error: &mut ToolError) {
+    for text in [Some(&mut error.message), error.hint.as_mut()].into_iter().flatten() {
+        if text.len() > MAX_ERROR_BYTES {
+            *text = format!("{}… [cut: {} bytes]", prefix(text, MAX_ERROR_BYTES), text.len());
+        }
+    }
+}
 
 /// Replaces a result that is larger than the bound by its beginning, and says so in the result, where the model reads
 /// it, and in the metadata.

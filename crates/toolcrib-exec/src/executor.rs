@@ -62,6 +62,9 @@ impl Executor {
         let outcome = tracing::Instrument::instrument(self.run(call, context), span).await;
         let mut result = outcome.unwrap_or_else(|(name, error)| ToolResult::failed(None, name, error));
         result.call_id = call_id;
+        if let Some(error) = &mut result.error {
+            bound::bound_error(error);
+        }
         result.metadata.insert("ms".into(), millis(started.elapsed()).into());
         match &result.error {
             None => tracing::info!(tool = %result.name, "ok"),
@@ -106,7 +109,7 @@ impl Executor {
     fn resolve(&self, snapshot: &Snapshot, call: ToolCall) -> Result<Call, (String, ToolError)> {
         let overloads = match snapshot.find(&call.name, |entry| self.is_visible(entry)) {
             Ok(overloads) => overloads,
-            Err(error) => return Err((call.name, explain::find_error(&error))),
+            Err(error) => return Err((call.name, ToolError::from(&error))),
         };
         match overloads.validate(&call.arguments) {
             Ok(entry) => {

@@ -16,7 +16,8 @@ pub(crate) async fn invoke(
     mut context: CallContext,
     deadline: Option<Duration>,
 ) -> ToolResult {
-    let own = deadline.map(|duration| Instant::now() + duration);
+    let started = Instant::now();
+    let own = deadline.map(|duration| started + duration);
     context.deadline = match (own, context.deadline) {
         (Some(own), Some(outer)) => Some(own.min(outer)),
         (own, outer) => own.or(outer),
@@ -35,7 +36,8 @@ pub(crate) async fn invoke(
         }),
         () = cancel.cancelled() => stub.error(ErrorKind::Cancelled, format!("the call of `{tool}` was given up")),
         () = passed(overdue) => {
-            let seconds = deadline.unwrap_or_default().as_secs_f64();
+            // An outer deadline may have been the nearer one.
+            let seconds = overdue.map(|overdue| overdue - started).unwrap_or_default().as_secs_f64();
             let message = format!("`{tool}` did not end within its deadline of {seconds} s");
             let hint = if stub.tool.is_idempotent() || stub.tool.risk() == toolcrib_model::Risk::Low {
                 "try again, or ask for less"

@@ -107,6 +107,10 @@ impl ToolLoader for McpLoader {
         &self.source
     }
 
+    fn exclusive_namespace(&self) -> Option<&str> {
+        Some(&self.connection.source().namespace)
+    }
+
     async fn load(&self) -> Loaded {
         let source = self.connection.source();
         let deadline = Instant::now() + source.startup_timeout;

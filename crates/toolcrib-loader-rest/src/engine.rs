@@ -39,7 +39,7 @@ impl ToolEngine for RestEngine {
             Err(error) => return call.failed(error.tool_error()),
         };
         let shown = format!("{} {}", request.method, request.url.path());
-        let client = if operation.method.is_safe() { &self.shared.following } else { &self.shared.strict };
+        let client = self.shared.client(&request.url, &operation.method);
         match client.send(request).await {
             Ok(response) => response::result(&call, &operation.method, &shown, &response),
             Err(error) => call.failed(self.failure(&operation, &error)),

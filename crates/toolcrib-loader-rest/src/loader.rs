@@ -10,10 +10,10 @@ use http::Method;
 use http::header::{ACCEPT, HeaderMap, HeaderName, HeaderValue};
 use toolcrib_document::{Document, Format, Limits, MAX_BYTES, parse};
 use toolcrib_io::files::read_bounded;
-use toolcrib_io::http::{HttpClient, HttpPolicy, Request};
+use toolcrib_io::http::{HttpClient, HttpPolicy, Request, names_private_address};
 use toolcrib_model::QualifiedName;
 use toolcrib_port::{Loaded, RejectKind, ToolLoader};
-use url::Url;
+use url::{Origin, Url};
 
 use crate::operation::{Base, Operation, Reading, Setting, check, read_document};
 use crate::{Error, RestEngine, RestSource, SpecLocation};
@@ -39,10 +39,26 @@ pub(crate) struct Shared {
     own_headers: Vec<String>,
     /// Of the last document that could be read, by the names of their tools.
     pub(crate) operations: ArcSwap<HashMap<String, Arc<Operation>>>,
+    clients: Clients,
+    /// For the origin that the operator wrote down, when that plainly names a private address: its origin, and no other
+    /// that a document names.
+    own_clients: Option<(Origin, Clients)>,
+}
+
+struct Clients {
     /// For requests that change nothing: it follows redirects within an origin.
-    pub(crate) following: HttpClient,
+    following: HttpClient,
     /// For all others: a redirect would turn them into something else.
-    pub(crate) strict: HttpClient,
+    strict: HttpClient,
+}
+
+impl Clients {
+    fn new(policy: HttpPolicy) -> Result<Self, Error> {
+        let client =
+            |policy| HttpClient::new(policy).map_err(|error| Error::Client { reason: error.to_string() });
+        let following = client(HttpPolicy { max_redirects: MAX_REDIRECTS, ..policy })?;
+        Ok(Self { following, strict: client(policy)? })
+    }
 }
 
 impl RestSource {
@@ -81,10 +97,15 @@ impl RestSource {
             max_response_bytes: self.max_response_bytes,
             max_redirects: 0,
         };
-        let client =
-            |policy| HttpClient::new(policy).map_err(|error| Error::Client { reason: error.to_string() });
-        let following = client(HttpPolicy { max_redirects: MAX_REDIRECTS, ..strict })?;
-        let strict = client(strict)?;
+        let operator_url = base_url.as_ref().or(match &self.spec {
+            SpecLocation::Url(url) => Some(url),
+            SpecLocation::File(_) => None,
+        });
+        let own_clients = match operator_url.filter(|url| names_private_address(url)) {
+            Some(url) => Some((url.origin(), Clients::new(HttpPolicy { allow_private: true, ..strict })?)),
+            None => None,
+        };
+        let clients = Clients::new(strict)?;
         let own_headers = headers.keys().map(|name| name.as_str().to_owned()).collect();
         let shared = Arc::new(Shared {
             source: self,
@@ -92,8 +113,8 @@ impl RestSource {
             headers,
             own_headers,
             operations: ArcSwap::default(),
-            following,
-            strict,
+            clients,
+            own_clients,
         });
         Ok((RestLoader { shared: Arc::clone(&shared) }, RestEngine { shared }))
     }
@@ -103,6 +124,10 @@ impl RestSource {
 impl ToolLoader for RestLoader {
     fn source(&self) -> &str {
         &self.shared.source.name
+    }
+
+    fn exclusive_namespace(&self) -> Option<&str> {
+        Some(&self.shared.source.namespace)
     }
 
     async fn load(&self) -> Loaded {
@@ -127,6 +152,15 @@ impl ToolLoader for RestLoader {
 }
 
 impl Shared {
+    /// The client for a request.
+    pub(crate) fn client(&self, url: &Url, method: &Method) -> &HttpClient {
+        let clients = match &self.own_clients {
+            Some((origin, clients)) if *origin == url.origin() => clients,
+            _ => &self.clients,
+        };
+        if method.is_safe() { &clients.following } else { &clients.strict }
+    }
+
     /// What messages call the source.
     pub(crate) fn name(&self) -> &str {
         &self.source.name
@@ -151,8 +185,8 @@ impl Shared {
         };
         let headers = HeaderMap::from_iter([(ACCEPT, HeaderValue::from_static(ACCEPTED_DOCUMENTS))]);
         let request = Request::new(Method::GET, url.clone()).with_headers(headers);
-        let response = self
-            .following
+        let client = self.client(url, &Method::GET);
+        let response = client
             .send(request)
             .await
             .map_err(|error| self.failed(RejectKind::Unavailable, error.to_string()))?;
@@ -161,7 +195,7 @@ impl Shared {
             return Err(self.failed(RejectKind::Unavailable, reason));
         }
         if response.truncated {
-            let limit = self.following.policy().max_response_bytes;
+            let limit = client.policy().max_response_bytes;
             return Err(
                 self.failed(RejectKind::TooLarge, format!("the document has more than {limit} bytes"))
             );

@@ -80,14 +80,9 @@ impl ToolForm {
             output_parameters: is_known.then(|| tool.output_parameters.clone()),
             risk: tool.risk(),
             policy: policy.decide(tool).effect,
-            example_call: example_arguments(entry)
+            example_call: entry
+                .example_arguments()
                 .map(|params| json!({"name": tool.name.dotted(), "params": params})),
         }
     }
-}
-
-/// The tool's own example, else the smallest arguments that its schema takes.
-pub(crate) fn example_arguments(entry: &Entry) -> Option<Value> {
-    let own = entry.tool.examples().iter().find(|example| entry.schema.accepts(example)).cloned();
-    own.or_else(|| entry.schema.minimal_example())
 }

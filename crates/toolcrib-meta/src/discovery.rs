@@ -7,11 +7,10 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use toolcrib_model::{ErrorKind, QualifiedName, Risk, ToolError};
 use toolcrib_policy::{Policy, RUNTIME_NAMESPACE};
-use toolcrib_registry::{Entry, FindError, Overloads, Snapshot, ToolRegistry};
+use toolcrib_registry::{Entry, Overloads, Snapshot, ToolRegistry};
 use toolcrib_search::{Explain, Outcome, SearchOptions};
 
 use crate::ToolCard;
-use crate::describe::example_arguments;
 use crate::index::CurrentIndex;
 
 /// The most tools on one page.
@@ -123,7 +122,8 @@ impl Discovery {
                 score: hit.score,
                 description: listed(&entry.tool.description),
                 risk: entry.tool.risk(),
-                example_call: example_arguments(entry)
+                example_call: entry
+                    .example_arguments()
                     .map(|params| json!({"name": entry.tool.name.dotted(), "params": params})),
                 explain: hit.explain,
             })
@@ -142,26 +142,11 @@ impl Discovery {
     /// One tool in full, by any spelling of its name.
     pub fn describe(&self, name: &str) -> Result<ToolCard, ToolError> {
         let snapshot = self.index.snapshot()?;
-        let unknown = |message: String| ToolError::new(ErrorKind::UnknownTool, message);
-        match snapshot.find(name, |entry| self.policy.is_visible(&entry.tool)) {
-            Ok(overloads) => ToolCard::new(&overloads, &snapshot, &self.policy)
-                .ok_or_else(|| unknown(format!("there is no tool `{name}`"))),
-            Err(FindError::Unknown { spelling, suggestions }) => {
-                let error = unknown(format!("there is no tool `{spelling}`"));
-                if suggestions.is_empty() {
-                    return Err(error.with_hint("search for it, or browse a category"));
-                }
-                let names: Vec<_> = suggestions.iter().map(|name| format!("`{}`", name.dotted())).collect();
-                Err(error.with_hint(format!("did you mean {}?", names.join(" or "))))
-            }
-            Err(FindError::Ambiguous { spelling, candidates }) => {
-                let names: Vec<_> = candidates.iter().map(|name| format!("`{}`", name.dotted())).collect();
-                let message = format!("`{spelling}` may be any of several tools");
-                Err(ToolError::new(ErrorKind::AmbiguousTool, message)
-                    .with_hint(format!("use the full name: {}", names.join(", "))))
-            }
-            Err(error) => Err(ToolError::new(ErrorKind::Denied, error.to_string())),
-        }
+        let overloads = snapshot
+            .find(name, |entry| self.policy.is_visible(&entry.tool))
+            .map_err(|error| ToolError::from(&error))?;
+        let unknown = || ToolError::new(ErrorKind::UnknownTool, format!("there is no tool `{name}`"));
+        ToolCard::new(&overloads, &snapshot, &self.policy).ok_or_else(unknown)
     }
 
     /// Every namespace with a tool that may be seen, by name.

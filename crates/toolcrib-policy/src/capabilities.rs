@@ -1,6 +1,6 @@
 //! What an app file says about who may call what.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use toolcrib_model::Risk;
 
 /// What happens to a call.
@@ -48,17 +48,23 @@ pub struct Capabilities {
     pub deny: Vec<Rule>,
 }
 
-/// Which tools a rule speaks of: all that fit every part it names.
+/// Which tools a rule speaks of: all that fit every part it names. It names at least one, so that a part that is left
+/// empty by mistake never makes a rule speak of everything; `module: "*"` does.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Rule {
     /// The module, which is the namespace of the tool; any when absent. A glob.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub module: Option<String>,
     /// The actions, which are the bare names of tools; any when absent. Globs.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub actions: Option<Vec<String>>,
     /// The risk of the tool; any when absent.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub risk: Option<Risk>,
+}
+
+/// A key that is there has a value: `module:` with nothing behind it is a mistake, not any module.
+fn present<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
+    T::deserialize(deserializer).map(Some)
 }

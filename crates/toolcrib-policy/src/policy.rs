@@ -44,6 +44,12 @@ pub enum Verdict {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PolicyError {
+    /// A rule names nothing.
+    #[error("{rule} names neither `module` nor `actions` nor `risk`; `module: \"*\"` speaks of everything")]
+    EmptyRule {
+        /// Where it stands.
+        rule: String,
+    },
     /// A pattern is not a glob.
     #[error("{rule}: `{pattern}` is not a valid pattern")]
     Pattern {
@@ -122,13 +128,15 @@ impl Policy {
         if self.max_risk.is_some_and(|max| tool.risk() > max) {
             return Decision { effect: Effect::Deny, rule: "tools.capabilities.max_risk_level".into() };
         }
-        let granted_by_name = decided.is_some_and(|rule| rule.effect == Effect::Grant && rule.by_name);
+        // The first grant that fits may be a wider one, and a narrower one stand behind it.
+        let granted_by_name =
+            || self.rules.iter().any(|rule| rule.effect == Effect::Grant && rule.by_name && rule.fits(tool));
         let decision = match decided {
             Some(rule) => rule.decision(),
             None if module == RUNTIME_NAMESPACE => Decision { effect: Effect::Grant, rule: "runtime".into() },
             None => Decision { effect: self.default, rule: "tools.capabilities.default_policy".into() },
         };
-        if decision.effect == Effect::Grant && !granted_by_name {
+        if decision.effect == Effect::Grant && !granted_by_name() {
             if tool.confirmation_required() {
                 return Decision { effect: Effect::Approve, rule: "confirmation_required".into() };
             }
@@ -137,6 +145,15 @@ impl Policy {
             }
         }
         decision
+    }
+
+    /// The rules that speak of none of these tools, which may be misspelt.
+    pub fn unused_rules<'a>(
+        &self,
+        tools: impl Iterator<Item = &'a Tool> + Clone,
+    ) -> impl Iterator<Item = &str> {
+        let unused = move |rule: &&CompiledRule| !tools.clone().any(|tool| rule.fits(tool));
+        self.rules.iter().filter(unused).map(|rule| rule.place.as_str())
     }
 
     /// Whether the tool exists for agents at all.
@@ -175,6 +192,9 @@ impl CompiledConstraints {
 
 impl CompiledRule {
     fn new(place: String, effect: Effect, rule: &Rule) -> Result<Self, PolicyError> {
+        if *rule == Rule::default() {
+            return Err(PolicyError::EmptyRule { rule: place });
+        }
         let module =
             rule.module.as_deref().map(|pattern| Ok(glob(&place, pattern)?.compile_matcher())).transpose()?;
         let actions = rule.actions.as_deref().map(|patterns| glob_set(&place, patterns)).transpose()?;

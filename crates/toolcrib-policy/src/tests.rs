@@ -110,3 +110,27 @@ fn a_broken_pattern_names_its_rule() {
     let error = Policy::new(&capabilities, []).unwrap_err();
     assert_eq!(error.to_string(), "tools.capabilities.deny[0]: `a[` is not a valid pattern");
 }
+
+#[test]
+fn a_rule_that_names_nothing_is_refused() {
+    let capabilities: Capabilities = serde_json::from_value(json!({"grant": [{}]})).unwrap();
+    let error = Policy::new(&capabilities, []).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "tools.capabilities.grant[0] names neither `module` nor `actions` nor `risk`; `module: \"*\"` speaks of everything"
+    );
+    assert!(serde_json::from_value::<Capabilities>(json!({"grant": [{"module": null}]})).is_err());
+}
+
+#[test]
+fn the_order_of_grants_does_not_matter() {
+    let policy = policy(json!({"grant": [{"module": "a"}, {"module": "a", "actions": ["drop"]}]}));
+    assert_eq!(policy.decide(&tool("a", "drop").with_risk(Risk::High)).effect, Effect::Grant);
+}
+
+#[test]
+fn rules_that_speak_of_no_tool_are_named() {
+    let policy = policy(json!({"grant": [{"module": "a"}], "deny": [{"module": "filesytem"}]}));
+    let tools = [tool("a", "b"), tool("filesystem", "read")];
+    assert_eq!(policy.unused_rules(tools.iter()).collect::<Vec<_>>(), ["tools.capabilities.deny[0]"]);
+}

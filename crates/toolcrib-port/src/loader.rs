@@ -12,6 +12,12 @@ pub trait ToolLoader: Send + Sync {
     /// The name of the source, unique in a registry, as people read it: `file tools.yaml`, `mcp notes`.
     fn source(&self) -> &str;
 
+    /// The namespace that is this source's alone, when it has one: tools of any other source under it are rejected, so
+    /// that what is granted to a module or a server by its name reaches nothing else.
+    fn exclusive_namespace(&self) -> Option<&str> {
+        None
+    }
+
     /// Reads the source as it is now. A broken tool or an absent server is a [`Reject`]; what else there is loads.
     /// Connections stay open from one call to the next.
     async fn load(&self) -> Loaded;
@@ -58,6 +64,8 @@ pub enum RejectKind {
     ExternalRef,
     /// The same name with the same schema is there already.
     Duplicate,
+    /// The namespace belongs to another source.
+    NamespaceTaken,
     /// The server or host cannot be reached, or broke off.
     Unavailable,
     /// Something that this loader does not do.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use toolcrib_model::QualifiedName;
+use toolcrib_model::{ErrorKind, QualifiedName, ToolError};
 
 use crate::{Entry, Overloads, Snapshot};
 
@@ -45,7 +45,7 @@ pub enum FindError {
 
 impl Snapshot {
     /// The tool of this name, in any spelling: `ns::name`, `ns.name`, `ns__name`, or the bare name where only one tool
-    /// has it. A qualified spelling wins over the others.
+    /// has it.
     pub fn find(&self, spelling: &str, visible: impl Fn(&Entry) -> bool) -> Result<Overloads<'_>, FindError> {
         let spelling = spelling.trim();
         let mut candidates = self.spellings().find(spelling).peekable();
@@ -119,4 +119,39 @@ fn likeness(given: &str, name: &QualifiedName) -> f64 {
     let words = common as f64 / given_words.len().min(bare_words.len()).max(1) as f64 * 0.8;
     let ending = if given.ends_with(&bare) || bare.ends_with(given) { 0.75 } else { 0.0 };
     edits.max(words).max(ending)
+}
+
+impl From<&FindError> for ToolError {
+    fn from(error: &FindError) -> Self {
+        let message = error.to_string();
+        match error {
+            FindError::Unknown { suggestions, .. } if suggestions.is_empty() => {
+                Self::new(ErrorKind::UnknownTool, message)
+                    .with_hint("search for a tool, or list what there is")
+            }
+            FindError::Unknown { suggestions, .. } => Self::new(ErrorKind::UnknownTool, message)
+                .with_hint(format!("did you mean {}?", list(suggestions))),
+            FindError::Ambiguous { candidates, .. } => Self::new(ErrorKind::AmbiguousTool, message)
+                .with_hint(format!("use the full name: {}", list(candidates))),
+            FindError::Hidden { .. } => {
+                Self::new(ErrorKind::Denied, message).with_hint("find another way, or ask the user")
+            }
+        }
+    }
+}
+
+/// The most names in one sentence.
+const MAX_LISTED_NAMES: usize = 10;
+
+fn list(names: &[QualifiedName]) -> String {
+    let mut shown: Vec<_> =
+        names.iter().take(MAX_LISTED_NAMES).map(|name| format!("`{}`", name.dotted())).collect();
+    if names.len() > MAX_LISTED_NAMES {
+        shown.push(format!("{} more", names.len() - MAX_LISTED_NAMES));
+    }
+    match shown.split_last() {
+        Some((last, [])) => last.clone(),
+        Some((last, rest)) => format!("{} or {last}", rest.join(", ")),
+        None => String::new(),
+    }
 }

@@ -11,6 +11,7 @@ use toolcrib_model::Tool;
 use toolcrib_port::{Loaded, Reject, RejectKind, ToolLoader};
 
 use crate::enrichment::in_order;
+use crate::snapshot::LoadedSource;
 use crate::{Artifacts, Change, Enrichment, EnrichmentError, Snapshot};
 
 /// How long one source may take to load before the others go on without it. Loaders have shorter bounds of their own;
@@ -27,7 +28,7 @@ pub struct ToolRegistry {
     enrichments: Vec<Arc<dyn Enrichment>>,
     current: ArcSwap<Snapshot>,
     /// What each source last gave. Held over a whole refresh, so that refreshes follow each other.
-    sources: Mutex<Vec<(Arc<str>, Loaded)>>,
+    sources: Mutex<Vec<LoadedSource>>,
     changes: broadcast::Sender<Arc<Change>>,
 }
 
@@ -80,9 +81,9 @@ impl ToolRegistry {
     /// A registry of tools that are there already. Unlike a source, the caller is at fault for a tool that cannot be
     /// used, so one of them refuses the whole.
     pub fn from_tools(source: &str, tools: impl IntoIterator<Item = Tool>) -> Result<Self, InvalidTools> {
-        let source: Arc<str> = source.into();
         let loaded = Loaded { tools: tools.into_iter().collect(), rejected: Vec::new() };
-        let snapshot = Snapshot::build(1, [(source, loaded)]);
+        let source = LoadedSource { name: source.into(), exclusive_namespace: None, loaded };
+        let snapshot = Snapshot::build(1, [&source]);
         match snapshot.rejected().first() {
             Some(reject) => Err(InvalidTools { reject: reject.clone() }),
             None => Ok(Self { current: ArcSwap::from_pointee(snapshot), ..Self::default() }),
@@ -128,9 +129,9 @@ impl ToolRegistry {
         let mut known = self.sources.lock().await;
         let loaders = self.loaders.read().unwrap_or_else(PoisonError::into_inner).clone();
         let loaded = futures::future::join_all(loaders.iter().map(|loader| load(loader.as_ref()))).await;
-        let sources = loaded.into_iter().map(|(source, loaded)| {
-            let before = known.iter().find(|(name, _)| *name == source).map(|(_, loaded)| loaded);
-            (source, or_before(loaded, before))
+        let sources = loaded.into_iter().map(|source| {
+            let before = known.iter().find(|before| before.name == source.name);
+            or_before(source, before)
         });
         let sources = sources.collect();
         self.publish(&mut known, sources).await
@@ -144,22 +145,22 @@ impl ToolRegistry {
             loaders.iter().find(|loader| loader.source() == source).cloned()
         };
         let unknown = || RefreshError::UnknownSource { source_name: source.to_owned() };
-        let (name, loaded) = load(loader.ok_or_else(unknown)?.as_ref()).await;
+        let loaded = load(loader.ok_or_else(unknown)?.as_ref()).await;
         let mut sources = known.clone();
-        match sources.iter_mut().find(|(known, _)| *known == name) {
-            Some((_, before)) => *before = or_before(loaded, Some(before)),
-            None => sources.push((name, loaded)),
+        match sources.iter_mut().find(|known| known.name == loaded.name) {
+            Some(before) => *before = or_before(loaded, Some(before)),
+            None => sources.push(loaded),
         }
         self.publish(&mut known, sources).await
     }
 
     async fn publish(
         &self,
-        known: &mut Vec<(Arc<str>, Loaded)>,
-        sources: Vec<(Arc<str>, Loaded)>,
+        known: &mut Vec<LoadedSource>,
+        sources: Vec<LoadedSource>,
     ) -> Result<Arc<Snapshot>, RefreshError> {
         let before = self.snapshot();
-        let snapshot = Snapshot::build(before.generation() + 1, sources.iter().cloned());
+        let snapshot = Snapshot::build(before.generation() + 1, &sources);
         let mut artifacts = Artifacts::default();
         for enrichment in &self.enrichments {
             let key = enrichment.key().to_owned();
@@ -184,15 +185,16 @@ impl ToolRegistry {
 }
 
 /// What a source gave now, with the tools that it had before when it failed as a whole.
-fn or_before(loaded: Loaded, before: Option<&Loaded>) -> Loaded {
+fn or_before(mut source: LoadedSource, before: Option<&LoadedSource>) -> LoadedSource {
+    let loaded = &mut source.loaded;
     let failed = loaded.tools.is_empty() && loaded.rejected.iter().any(|reject| reject.name.is_none());
-    match before {
-        Some(before) if failed => Loaded { tools: before.tools.clone(), rejected: loaded.rejected },
-        _ => loaded,
+    if failed && let Some(before) = before {
+        loaded.tools.clone_from(&before.loaded.tools);
     }
+    source
 }
 
-async fn load(loader: &dyn ToolLoader) -> (Arc<str>, Loaded) {
+async fn load(loader: &dyn ToolLoader) -> LoadedSource {
     let source = loader.source();
     let loaded =
         match tokio::time::timeout(LOAD_TIMEOUT, AssertUnwindSafe(loader.load()).catch_unwind()).await {
@@ -206,5 +208,9 @@ async fn load(loader: &dyn ToolLoader) -> (Arc<str>, Loaded) {
                 format!("no answer within {} seconds", LOAD_TIMEOUT.as_secs()),
             ),
         };
-    (source.into(), loaded)
+    LoadedSource {
+        name: source.into(),
+        exclusive_namespace: loader.exclusive_namespace().map(Into::into),
+        loaded,
+    }
 }

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use serde_json::Value;
 use toolcrib_model::{Fingerprint, QualifiedName, Tool, ToolCall};
 use toolcrib_port::{Loaded, Reject, RejectKind};
 use toolcrib_schema::{CompiledSchema, Error as SchemaError};
@@ -21,6 +22,14 @@ pub struct Entry {
     pub source: Arc<str>,
     /// Its argument schema, compiled.
     pub schema: CompiledSchema,
+}
+
+impl Entry {
+    /// Arguments that the schema takes: the tool's own example, else the smallest that can be made up.
+    pub fn example_arguments(&self) -> Option<Value> {
+        let own = self.tool.examples().iter().find(|example| self.schema.accepts(example)).cloned();
+        own.or_else(|| self.schema.minimal_example())
+    }
 }
 
 /// A qualified name with its tools, the first registered first.
@@ -44,12 +53,18 @@ pub struct Snapshot {
 
 impl Snapshot {
     /// Puts together what the sources gave. Where a name stands twice with the same schema, the first stays.
-    pub(crate) fn build(generation: u64, sources: impl IntoIterator<Item = (Arc<str>, Loaded)>) -> Self {
+    pub(crate) fn build<'a>(generation: u64, sources: impl IntoIterator<Item = &'a LoadedSource>) -> Self {
+        let sources: Vec<_> = sources.into_iter().collect();
         let mut builder = Builder::default();
-        for (source, loaded) in sources {
-            builder.rejected.extend(loaded.rejected);
-            for tool in loaded.tools {
-                if let Err(reject) = builder.add(&source, tool) {
+        for source in &sources {
+            if let Some(namespace) = &source.exclusive_namespace {
+                builder.owners.entry(Arc::clone(namespace)).or_insert_with(|| Arc::clone(&source.name));
+            }
+        }
+        for source in sources {
+            builder.rejected.extend(source.loaded.rejected.iter().cloned());
+            for tool in &source.loaded.tools {
+                if let Err(reject) = builder.add(&source.name, tool.clone()) {
                     builder.rejected.push(reject);
                 }
             }
@@ -152,8 +167,18 @@ impl Snapshot {
     }
 }
 
+/// What a source last gave.
+#[derive(Clone, Debug)]
+pub(crate) struct LoadedSource {
+    pub(crate) name: Arc<str>,
+    pub(crate) exclusive_namespace: Option<Arc<str>>,
+    pub(crate) loaded: Loaded,
+}
+
 #[derive(Default)]
 struct Builder {
+    /// The sources of exclusive namespaces.
+    owners: HashMap<Arc<str>, Arc<str>>,
     entries: Vec<Arc<Entry>>,
     by_name: HashMap<QualifiedName, Vec<Arc<Entry>>>,
     rejected: Vec<Reject>,
@@ -162,6 +187,13 @@ struct Builder {
 impl Builder {
     fn add(&mut self, source: &Arc<str>, tool: Tool) -> Result<(), Reject> {
         let reject = |kind, reason| Err(Reject::tool(source.as_ref(), tool.name.to_string(), kind, reason));
+        if let Some(owner) = self.owners.get(tool.name.namespace()).filter(|owner| *owner != source) {
+            let reason = format!(
+                "the namespace `{}` belongs to {owner}, and {source} may not add to it; use another `namespace`",
+                tool.name.namespace(),
+            );
+            return reject(RejectKind::NamespaceTaken, reason);
+        }
         let fingerprint = tool.fingerprint();
         let siblings = self.by_name.get(&tool.name).map_or(&[][..], Vec::as_slice);
         if let Some(twin) = siblings.iter().find(|entry| entry.fingerprint == fingerprint) {

@@ -2,49 +2,50 @@
 
 use std::collections::HashMap;
 
-use toolcrib_model::{NAMESPACE_SEPARATOR, QualifiedName};
+use toolcrib_model::QualifiedName;
 
-/// Separators of namespace and name, the strongest first: a text that is a name by an earlier one is not looked at by
-/// the later ones, nor as a bare name.
-const SEPARATORS: [&str; 3] = [NAMESPACE_SEPARATOR, ".", "__"];
+/// Between namespace and name where people and function-calling APIs write them.
+const LOOSE_SEPARATORS: [&str; 2] = [".", "__"];
 
-/// How strong a bare name is: weaker than every separator.
-const BARE: u8 = 3;
+/// How a text is the spelling of a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    /// With `::`, which stands in no part; it means one name and nothing else.
+    Qualified,
+    /// With a separator that may stand in a part too.
+    Loose,
+    /// Without the namespace.
+    Bare,
+}
 
 /// The names behind each spelling, by their places in the sorted list of names.
 #[derive(Debug, Default)]
 pub(crate) struct Spellings {
-    /// The strength of each is that of its separator; sorted by it, then by place.
-    by_text: HashMap<Box<str>, Vec<(u8, usize)>>,
+    by_text: HashMap<Box<str>, Vec<(Form, usize)>>,
 }
 
 impl Spellings {
     pub(crate) fn new<'a>(names: impl IntoIterator<Item = &'a QualifiedName>) -> Self {
-        let mut by_text: HashMap<Box<str>, Vec<(u8, usize)>> = HashMap::new();
+        let mut by_text: HashMap<Box<str>, Vec<(Form, usize)>> = HashMap::new();
         for (at, name) in names.into_iter().enumerate() {
-            let mut add =
-                |text: String, strength| by_text.entry(text.into()).or_default().push((strength, at));
-            for (strength, separator) in (0..).zip(SEPARATORS) {
-                add(format!("{}{separator}{}", name.namespace(), name.name()), strength);
+            let mut add = |text: String, form| by_text.entry(text.into()).or_default().push((form, at));
+            add(name.to_string(), Form::Qualified);
+            for separator in LOOSE_SEPARATORS {
+                add(format!("{}{separator}{}", name.namespace(), name.name()), Form::Loose);
             }
-            add(name.name().to_owned(), BARE);
-        }
-        for found in by_text.values_mut() {
-            found.sort_unstable();
+            add(name.name().to_owned(), Form::Bare);
         }
         Self { by_text }
     }
 
-    /// The names that a text may mean: those of the strongest separator that fits.
+    /// The names that a text may mean, sorted.
     pub(crate) fn find(&self, text: &str) -> impl Iterator<Item = usize> {
-        let found = self.by_text.get(text).map_or(&[][..], Vec::as_slice);
-        let strongest = found.first().map_or(0, |(strength, _)| *strength);
-        found.iter().take_while(move |(strength, _)| *strength == strongest).map(|(_, at)| *at)
+        self.by_text.get(text).map_or(&[][..], Vec::as_slice).iter().map(|(_, at)| *at)
     }
 
-    /// The names that end in a bare name.
+    /// The names that end in a bare name, sorted.
     pub(crate) fn bare(&self, text: &str) -> impl Iterator<Item = usize> {
         let found = self.by_text.get(text).map_or(&[][..], Vec::as_slice);
-        found.iter().filter(|(strength, _)| *strength == BARE).map(|(_, at)| *at)
+        found.iter().filter(|(form, _)| *form == Form::Bare).map(|(_, at)| *at)
     }
 }

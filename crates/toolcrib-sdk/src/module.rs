@@ -51,6 +51,10 @@ impl ToolLoader for Module {
         &self.source
     }
 
+    fn exclusive_namespace(&self) -> Option<&str> {
+        Some(&self.id)
+    }
+
     async fn load(&self) -> Loaded {
         let mut loaded = Loaded::default();
         for function in &self.tools {

@@ -6,6 +6,8 @@
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
+use url::{Host, Url};
+
 /// Why an address is not public.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -45,6 +47,27 @@ pub(super) fn classify(address: IpAddr) -> Option<AddressClass> {
     match address {
         IpAddr::V4(address) => classify_v4(address),
         IpAddr::V6(address) => classify_v6(address),
+    }
+}
+
+/// Whether a URL plainly names this machine or an address that is not public: `localhost`, or such an address as its
+/// host. An operator who writes one has said where requests may go; a name that merely resolves to one has not.
+///
+/// ```
+/// use toolcrib_io::http::names_private_address;
+///
+/// assert!(names_private_address(&"http://127.0.0.1:8080/api".parse()?));
+/// assert!(names_private_address(&"http://localhost/".parse()?));
+/// assert!(!names_private_address(&"https://192.0.3.1/".parse()?));
+/// assert!(!names_private_address(&"https://example.com/".parse()?));
+/// # Ok::<(), url::ParseError>(())
+/// ```
+pub fn names_private_address(url: &Url) -> bool {
+    match url.host() {
+        Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
+        Some(Host::Ipv4(address)) => classify_v4(address).is_some(),
+        Some(Host::Ipv6(address)) => classify_v6(address).is_some(),
+        None => false,
     }
 }
 

@@ -15,7 +15,7 @@ mod tls;
 #[cfg(test)]
 mod tests;
 
-pub use address::AddressClass;
+pub use address::{AddressClass, names_private_address};
 pub use client::HttpClient;
 pub use message::{Request, Response};
 pub use policy::{

@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use toolcrib_model::{QualifiedName, Tool};
 use toolcrib_port::{Loaded, RejectKind, ToolLoader};
 
+use crate::snapshot::LoadedSource;
 use crate::{Entry, FindError, Snapshot, ToolRegistry};
 
 fn tool(namespace: &str, name: &str) -> Tool {
@@ -28,6 +29,31 @@ fn snapshot(tools: Vec<Tool>) -> Arc<Snapshot> {
     ToolRegistry::from_tools("test", tools).unwrap().snapshot()
 }
 
+fn source(name: &str, exclusive_namespace: Option<&str>, loaded: Loaded) -> LoadedSource {
+    LoadedSource { name: name.into(), exclusive_namespace: exclusive_namespace.map(Into::into), loaded }
+}
+
+#[test]
+fn nobody_adds_to_a_namespace_that_belongs_to_another_source() {
+    let one = |namespace: &str| Loaded { tools: vec![tool(namespace, "read")], rejected: vec![] };
+    let sources = [
+        source("file x", None, one("filesystem")),
+        source("module filesystem", Some("filesystem"), one("filesystem")),
+        source("mcp filesystem", Some("filesystem"), one("filesystem")),
+    ];
+    let snapshot = Snapshot::build(1, &sources);
+    let kept: Vec<_> = snapshot.iter().map(|entry| entry.source.to_string()).collect();
+    assert_eq!(kept, ["module filesystem"]);
+    let reasons: Vec<_> =
+        snapshot.rejected().iter().map(|reject| (reject.kind, reject.reason.as_str())).collect();
+    assert_eq!(reasons.len(), 2);
+    assert_eq!(reasons[0].0, RejectKind::NamespaceTaken);
+    assert_eq!(
+        reasons[0].1,
+        "the namespace `filesystem` belongs to module filesystem, and file x may not add to it; use another `namespace`"
+    );
+}
+
 fn all(_: &Entry) -> bool {
     true
 }
@@ -35,7 +61,8 @@ fn all(_: &Entry) -> bool {
 #[test]
 fn a_twin_is_refused_and_both_origins_are_named() {
     let twins = |name: &str| Loaded { tools: vec![tool("a", name)], rejected: vec![] };
-    let snapshot = Snapshot::build(1, [("one.yaml".into(), twins("b")), ("two.yaml".into(), twins("b"))]);
+    let snapshot =
+        Snapshot::build(1, &[source("one.yaml", None, twins("b")), source("two.yaml", None, twins("b"))]);
     assert_eq!(snapshot.iter().len(), 1);
     let reject = &snapshot.rejected()[0];
     assert_eq!(reject.kind, RejectKind::Duplicate);
@@ -53,7 +80,7 @@ fn a_broken_schema_rejects_its_tool_and_no_other() {
     let external = tool("a", "external").with_parameters(json!({"$ref": "https://example.com/x.json"}));
     let loaded =
         Loaded { tools: vec![tool("a", "one"), broken, external, tool("a", "two")], rejected: vec![] };
-    let snapshot = Snapshot::build(1, vec![("s".into(), loaded)]);
+    let snapshot = Snapshot::build(1, &[source("s", None, loaded)]);
     assert_eq!(snapshot.tool_names().map(QualifiedName::name).collect::<Vec<_>>(), ["one", "two"]);
     let kinds: Vec<_> = snapshot.rejected().iter().map(|reject| reject.kind).collect();
     assert_eq!(kinds, [RejectKind::InvalidSchema, RejectKind::ExternalRef]);
@@ -73,6 +100,18 @@ fn every_spelling_finds_the_tool() {
         candidates.iter().map(QualifiedName::dotted).collect::<Vec<_>>(),
         ["files.read", "notes.read"]
     );
+}
+
+#[test]
+fn a_spelling_that_may_be_two_tools_is_ambiguous_but_for_the_qualified_one() {
+    let snapshot = snapshot(vec![tool("a", "b"), tool("x", "a.b"), tool("y", "a__b")]);
+    for (spelling, candidates) in [("a.b", vec!["a.b", "x.a.b"]), ("a__b", vec!["a.b", "y.a__b"])] {
+        let FindError::Ambiguous { candidates: found, .. } = snapshot.find(spelling, all).unwrap_err() else {
+            panic!()
+        };
+        assert_eq!(found.iter().map(QualifiedName::dotted).collect::<Vec<_>>(), candidates);
+    }
+    assert_eq!(snapshot.find("a::b", all).unwrap().first().unwrap().tool.name.to_string(), "a::b");
 }
 
 #[test]
