@@ -1,5 +1,6 @@
 //! What one agent of an app is shown, and the model that it thinks with.
 
+use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use toolcrib_agent::{
@@ -92,17 +93,17 @@ impl Runtime {
             mode: runtime.tool_injection,
             context_window: agent
                 .and_then(|agent| agent.brain.context_window)
-                .unwrap_or(default.context_window),
+                .map_or(default.context_window, NonZeroU32::get),
             tool_budget: runtime.tool_budget.unwrap_or(default.tool_budget),
-            tokens_per_tool: runtime.tokens_per_tool.unwrap_or(default.tokens_per_tool),
+            tokens_per_tool: runtime.tokens_per_tool.map_or(default.tokens_per_tool, NonZeroU32::get),
         }
     }
 
     fn run_limits(&self) -> RunLimits {
         let runtime = &self.app().config.runtime;
         let mut limits = RunLimits::default();
-        limits.max_turns = runtime.max_turns.unwrap_or(limits.max_turns);
-        limits.max_calls = runtime.max_calls.unwrap_or(limits.max_calls);
+        limits.max_turns = runtime.max_turns.map_or(limits.max_turns, NonZeroU32::get);
+        limits.max_calls = runtime.max_calls.map_or(limits.max_calls, NonZeroU32::get);
         limits
     }
 
@@ -125,11 +126,6 @@ impl Runtime {
         let own_key = key_variable.and_then(|name| std::env::var(name).ok()).filter(|key| !key.is_empty());
         let recording = brain.recording.as_deref();
         let notice = match (brain.provider, recording, key_variable) {
-            (Provider::Recorded, None, _) => {
-                return Err(self
-                    .app()
-                    .error_at(&place, "`provider: recorded` needs a `recording`, a file of turns"));
-            }
             (Provider::Recorded, ..) => Some(None),
             (_, Some(path), Some(variable)) if own_key.is_none() && brain.api_key.is_none() => {
                 Some(Some(format!("{variable} is not set: the model's turns are played from {path}")))

@@ -3,21 +3,24 @@
 use std::collections::BTreeSet;
 
 use serde_json::Value;
+use toolcrib_agent::Provider;
 use toolcrib_document::{Error, nearest};
 use toolcrib_modules::ModuleContext;
-use toolcrib_policy::Policy;
+use toolcrib_policy::{Policy, RUNTIME_NAMESPACE};
 use toolcrib_sdk::Module;
 
 use crate::sources::{self, ENGINES, LOADERS};
-use crate::{App, ModuleConfig};
+use crate::{App, ModuleConfig, variables};
 
 /// Everything that is wrong, in the order of the file.
 pub(crate) fn check(app: &App) -> Vec<Error> {
     let mut errors = Vec::new();
     agents(app, &mut errors);
-    modules(app, &mut errors);
+    let built = modules(app, &mut errors);
     engines(app, &mut errors);
     registry(app, &mut errors);
+    rules(app, &built, &mut errors);
+    budget(app, &mut errors);
     if errors.is_empty() {
         errors.extend(sources::sources(app).err().unwrap_or_default());
     }
@@ -40,23 +43,98 @@ fn agents(app: &App, errors: &mut Vec<Error>) {
             let message = unknown("role", &agent.role, &["assistant", "coordinator"]);
             errors.push(app.document.error_at(&format!("/agents/{position}/role"), message));
         }
+        let brain = format!("/agents/{position}/brain");
+        match &agent.brain.recording {
+            None if agent.brain.provider == Provider::Recorded => {
+                let message = "`provider: recorded` needs a `recording`, a file of turns";
+                errors.push(app.document.error_at(&brain, message));
+            }
+            Some(path) => {
+                let place = format!("{brain}/recording");
+                match variables::expanded(app, path, &place, true) {
+                    Ok(path) if app.path(&path).is_file() => {}
+                    Ok(path) => {
+                        let message =
+                            format!("there is no file `{path}`; `toolcrib run --record` writes one");
+                        errors.push(app.document.error_at(&place, message));
+                    }
+                    Err(error) => errors.push(error),
+                }
+            }
+            None => {}
+        }
     }
 }
 
-fn modules(app: &App, errors: &mut Vec<Error>) {
-    let context = ModuleContext {
-        workspace: match app.workspace() {
-            Ok(workspace) => workspace,
-            Err(error) => {
-                errors.push(error);
-                return;
+fn budget(app: &App, errors: &mut Vec<Error>) {
+    if app.config.runtime.tool_budget.is_some_and(|share| !(0.0..=1.0).contains(&share)) {
+        let message = "`tool_budget` is a share of the context window, from 0 to 1";
+        errors.push(app.document.error_at("/runtime/tool_budget", message));
+    }
+}
+
+/// Modules and actions that rules name and nothing has. A tool file may hold any namespace, so only a name that is near
+/// to a known one is taken for a mistake while there is one.
+fn rules(app: &App, modules: &[Module], errors: &mut Vec<Error>) {
+    let tools = &app.config.tools;
+    let namespace = |entry: &Value| entry.get("namespace").and_then(Value::as_str).map(str::to_owned);
+    let mut known: Vec<String> =
+        app.config.modules.keys().cloned().chain([RUNTIME_NAMESPACE.to_owned()]).collect();
+    known.extend(tools.registry.iter().filter_map(namespace));
+    let is_open = tools.registry.iter().any(|entry| entry.get("type").is_some_and(|kind| kind == "file"));
+    let known: Vec<&str> = known.iter().map(String::as_str).collect();
+    let lists = [
+        ("grant", &tools.capabilities.grant),
+        ("approve", &tools.capabilities.approve),
+        ("deny", &tools.capabilities.deny),
+    ];
+    for (list, rules) in lists {
+        for (position, rule) in rules.iter().enumerate() {
+            let Some(module) = rule.module.as_deref().filter(|module| is_literal(module)) else { continue };
+            let place = format!("/tools/capabilities/{list}/{position}");
+            let is_unknown =
+                !known.contains(&module) && toolcrib_modules::names().iter().all(|name| *name != module);
+            if is_unknown && (!is_open || nearest(module, known.iter().copied()).is_some()) {
+                errors.push(
+                    app.document.error_at(&format!("{place}/module"), unknown("module", module, &known)),
+                );
+                continue;
             }
-        },
+            let Some(module) = modules.iter().find(|built| built.id() == module) else { continue };
+            let actions: Vec<&str> = module.actions().collect();
+            for (at, action) in rule.actions.iter().flatten().enumerate() {
+                if is_literal(action) && !actions.contains(&action.as_str()) {
+                    let message =
+                        format!("in the module `{}`: {}", module.id(), unknown("action", action, &actions));
+                    errors.push(app.document.error_at(&format!("{place}/actions/{at}"), message));
+                }
+            }
+        }
+    }
+}
+
+/// Whether a pattern is a name.
+fn is_literal(pattern: &str) -> bool {
+    !pattern.contains(['*', '?', '[', '{'])
+}
+
+fn modules(app: &App, errors: &mut Vec<Error>) -> Vec<Module> {
+    let workspace = match app.workspace() {
+        Ok(workspace) => workspace,
+        Err(error) => {
+            errors.push(error);
+            return Vec::new();
+        }
     };
+    let context = ModuleContext { workspace };
+    let mut modules = Vec::new();
     for (id, module) in &app.config.modules {
         let place = format!("/modules/{id}");
         match toolcrib_modules::build(id, &context) {
-            Ok(built) => module_settings(app, id, module, &built, errors),
+            Ok(built) => {
+                module_settings(app, id, module, &built, errors);
+                modules.push(built);
+            }
             Err(toolcrib_modules::Error::UnknownModule { .. }) => {
                 let message = unknown("module", id, toolcrib_modules::names());
                 errors.push(app.document.error_at(&place, message));
@@ -64,6 +142,7 @@ fn modules(app: &App, errors: &mut Vec<Error>) {
             Err(error) => errors.push(app.document.error_at(&place, error.to_string())),
         }
     }
+    modules
 }
 
 fn module_settings(app: &App, id: &str, module: &ModuleConfig, built: &Module, errors: &mut Vec<Error>) {
@@ -84,7 +163,7 @@ fn module_settings(app: &App, id: &str, module: &ModuleConfig, built: &Module, e
     ];
     for (key, named) in lists {
         for (position, action) in named.iter().enumerate() {
-            if !action.contains(['*', '?', '[', '{']) && !actions.contains(&action.as_str()) {
+            if is_literal(action) && !actions.contains(&action.as_str()) {
                 let message = format!("in the module `{id}`: {}", unknown("action", action, &actions));
                 let place = format!("{place}/constraints/{key}/{position}");
                 errors.push(app.document.error_at(&place, message));

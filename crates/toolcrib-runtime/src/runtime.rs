@@ -76,6 +76,18 @@ impl Runtime {
         self.executor.registry().snapshot()
     }
 
+    /// Rules that speak of no tool, which may be misspelt. Not said while a source is missing, whose tools they may be
+    /// about.
+    pub fn warnings(&self) -> Vec<String> {
+        let snapshot = self.snapshot();
+        if snapshot.rejected().iter().any(|reject| reject.name.is_none()) {
+            return Vec::new();
+        }
+        let tools = snapshot.iter().map(|entry| entry.tool.as_ref());
+        let unused = self.executor.policy().unused_rules(tools);
+        unused.map(|rule| format!("`{rule}` speaks of no tool that is there")).collect()
+    }
+
     /// Ends everything that was started: connections and child processes.
     pub async fn close(&self) {
         self.executor.close().await;

@@ -1,6 +1,7 @@
 //! The shape of `app.yaml`.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU32;
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -77,7 +78,7 @@ pub struct BrainConfig {
     /// The key, as `${NAME}`; the provider's own variable when absent.
     pub api_key: Option<String>,
     /// Tokens that the model takes in; 131,072 when absent.
-    pub context_window: Option<u32>,
+    pub context_window: Option<NonZeroU32>,
     /// Whether the model calls tools through its API rather than as text; the provider's way when absent.
     pub native_tool_use: Option<bool>,
     /// Whether answers come as a stream; they do when absent.
@@ -130,9 +131,9 @@ pub struct RuntimeSection {
     /// The share of the context window that tools may take; 0.2 when absent.
     pub tool_budget: Option<f64>,
     /// What a tool is taken to cost, in tokens; 200 when absent.
-    pub tokens_per_tool: Option<u32>,
+    pub tokens_per_tool: Option<NonZeroU32>,
     /// The most turns of a run; 50 when absent.
-    pub max_turns: Option<u32>,
+    pub max_turns: Option<NonZeroU32>,
     /// The most calls of a run; 200 when absent.
-    pub max_calls: Option<u32>,
+    pub max_calls: Option<NonZeroU32>,
 }

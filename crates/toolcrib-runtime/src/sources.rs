@@ -8,12 +8,13 @@ use std::time::Duration;
 use serde::Deserialize;
 use serde_json::Value;
 use toolcrib_document::Error as DocumentError;
+use toolcrib_io::http::names_private_address;
 use toolcrib_loader_file::{CommandEngine, CommandSettings, FileLoader, MockEngine, MockSettings};
 use toolcrib_loader_mcp::{McpConnection, McpEngine, McpLoader, McpSource, McpTransport};
 use toolcrib_loader_rest::{RestSource, SpecLocation};
 use toolcrib_model::Secret;
 use toolcrib_port::{ToolEngine, ToolLoader};
-use url::{Host, Url};
+use url::Url;
 
 use crate::{App, Error, variables};
 
@@ -47,6 +48,32 @@ pub enum SourceRequest {
     McpUrl(String),
 }
 
+/// A time that an app file sets: from 1 to [`MAX_SECONDS`] seconds.
+#[derive(Clone, Copy, Deserialize)]
+#[serde(try_from = "f64")]
+struct Seconds(f64);
+
+/// The longest time that an app file can set.
+const MAX_SECONDS: f64 = 600.0;
+
+impl TryFrom<f64> for Seconds {
+    type Error = String;
+
+    fn try_from(seconds: f64) -> Result<Self, String> {
+        if (1.0..=MAX_SECONDS).contains(&seconds) {
+            Ok(Self(seconds))
+        } else {
+            Err(format!("a time has to be from 1 to {MAX_SECONDS} seconds, not {seconds}"))
+        }
+    }
+}
+
+impl Seconds {
+    fn duration(self) -> Duration {
+        Duration::from_secs_f64(self.0)
+    }
+}
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct FileEntry {
@@ -69,7 +96,7 @@ struct McpEntry {
     allow_private: Option<bool>,
     #[serde(default)]
     trusted: bool,
-    startup_timeout_seconds: Option<u64>,
+    startup_timeout_seconds: Option<Seconds>,
 }
 
 #[derive(Deserialize)]
@@ -80,8 +107,9 @@ struct RestEntry {
     base_url: Option<String>,
     #[serde(default)]
     headers: BTreeMap<String, Secret>,
-    allow_private: Option<bool>,
-    timeout_seconds: Option<u64>,
+    #[serde(default)]
+    allow_private: bool,
+    timeout_seconds: Option<Seconds>,
 }
 
 /// All sources of an app, in its order, or all that is wrong with them. Nothing is read or started yet.
@@ -175,7 +203,7 @@ fn mcp(app: &App, entry: McpEntry, place: &str) -> Result<Source, DocumentError>
             cwd: Some(entry.cwd.map_or_else(|| app.folder.clone(), |cwd| app.path(&cwd))),
         },
         (None, Some(url)) => {
-            let allow_private = entry.allow_private.unwrap_or_else(|| names_this_machine(&url));
+            let allow_private = entry.allow_private.unwrap_or_else(|| is_private(&url));
             McpTransport::Http { url, headers: entry.headers.into_iter().collect(), allow_private }
         }
         _ => {
@@ -189,7 +217,7 @@ fn mcp(app: &App, entry: McpEntry, place: &str) -> Result<Source, DocumentError>
         source = source.trusted();
     }
     if let Some(seconds) = entry.startup_timeout_seconds {
-        source = source.with_startup_timeout(Duration::from_secs(seconds));
+        source = source.with_startup_timeout(seconds.duration());
     }
     Ok(mcp_source(source))
 }
@@ -205,19 +233,16 @@ fn mcp_source(source: McpSource) -> Source {
 
 fn rest(app: &App, entry: RestEntry, place: &str) -> Result<Source, DocumentError> {
     let spec = located(&app.folder, &entry.spec);
-    let operator_url =
-        entry.base_url.as_deref().or_else(|| is_url(&entry.spec).then_some(entry.spec.as_str()));
-    let allow_private = entry.allow_private.unwrap_or_else(|| operator_url.is_some_and(names_this_machine));
     let mut source = RestSource::new(&spec, entry.namespace.clone())
         .with_name(format!("rest {} as {}", entry.spec, entry.namespace));
     if let Some(base_url) = entry.base_url {
         source = source.with_base_url(base_url);
     }
-    if allow_private {
+    if entry.allow_private {
         source = source.with_private_allowed();
     }
     if let Some(seconds) = entry.timeout_seconds {
-        source = source.with_timeout(Duration::from_secs(seconds));
+        source = source.with_timeout(seconds.duration());
     }
     for (name, value) in entry.headers {
         source = source.with_header(name, value);
@@ -243,18 +268,15 @@ impl SourceRequest {
                 Ok(Source { loader: Arc::new(loader), engine: None, is_local: true })
             }
             Self::OpenApi(spec) => {
-                let mut source =
+                let source =
                     RestSource::new(&spec, namespace.map_or_else(|| namespace_of(&spec), str::to_owned));
-                if names_this_machine(&spec) {
-                    source = source.with_private_allowed();
-                }
                 rest_source(source).map_err(|message| Error::Start { what: spec, message })
             }
             Self::McpCommand(command) => {
                 Ok(mcp_source(McpSource::stdio(namespace.unwrap_or("mcp"), command)))
             }
             Self::McpUrl(url) => {
-                let allow_private = names_this_machine(&url);
+                let allow_private = is_private(&url);
                 let transport = McpTransport::Http { url, headers: Vec::new(), allow_private };
                 Ok(mcp_source(McpSource::new(namespace.unwrap_or("mcp"), transport)))
             }
@@ -278,13 +300,7 @@ fn located(folder: &Path, spec: &str) -> String {
     if is_url(spec) { spec.to_owned() } else { folder.join(spec).display().to_string() }
 }
 
-/// Whether an operator wrote a URL that plainly names this machine or a private address, which is leave to go there.
-/// A name that merely resolves to one is not.
-fn names_this_machine(url: &str) -> bool {
-    let Ok(url) = Url::parse(url) else { return false };
-    match url.host() {
-        Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
-        Some(Host::Ipv4(_) | Host::Ipv6(_)) => true,
-        None => false,
-    }
+/// Whether the operator wrote a URL that plainly names a private address, which is leave to go there.
+fn is_private(url: &str) -> bool {
+    Url::parse(url).is_ok_and(|url| names_private_address(&url))
 }

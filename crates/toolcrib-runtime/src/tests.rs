@@ -1,6 +1,5 @@
 //! What the wiring promises.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use serde_json::json;
@@ -116,15 +115,62 @@ runtime: {tokens_per_tool: 201}
     assert_eq!(known, ["first", "second"]);
 }
 
+#[test]
+fn what_run_would_refuse_is_refused_before() {
+    for (text, message) in [
+        (
+            "agents: [{id: a, brain: {provider: recorded}}]",
+            "app.yaml:1:18: `provider: recorded` needs a `recording`, a file of turns",
+        ),
+        (
+            "agents: [{id: a, brain: {provider: openai, recording: absent.yaml}}]",
+            "app.yaml:1:44: there is no file `absent.yaml`; `toolcrib run --record` writes one",
+        ),
+        (
+            "runtime: {tool_budget: -1}",
+            "app.yaml:1:11: `tool_budget` is a share of the context window, from 0 to 1",
+        ),
+        (
+            "tools: {registry: [{type: mcp, namespace: a, command: [a], startup_timeout_seconds: 1e30}]}",
+            "app.yaml:1:60: `tools.registry.0.startup_timeout_seconds`: a time has to be from 1 to 600 seconds, \
+             not 1000000000000000000000000000000",
+        ),
+        (
+            "modules: {hello: {}}\ntools: {capabilities: {deny: [{module: helo}, {module: hello, actions: [staus]}]}}",
+            "app.yaml:2:32: unknown module `helo`, did you mean `hello`?\n\
+             app.yaml:2:73: in the module `hello`: unknown action `staus`, did you mean `status`?",
+        ),
+        (
+            "tools: {capabilities: {grant: [{module: }]}}",
+            "app.yaml:1:33: `tools.capabilities.grant[0].module`: invalid type: null, expected a string",
+        ),
+    ] {
+        assert_eq!(wrong(text), message);
+    }
+    assert!(wrong("runtime: {max_turns: 0}").starts_with("app.yaml:1:11: `runtime.max_turns`: "));
+}
+
 #[tokio::test]
-async fn a_recording_is_wanted_where_the_provider_is_one() {
-    let runtime = start("agents: [{id: a, brain: {provider: recorded}}]").await;
-    let error = runtime.model(&runtime.agent(None).unwrap()).err().unwrap();
-    assert_eq!(error.to_string(), "app.yaml:1:18: `provider: recorded` needs a `recording`, a file of turns");
-    let runtime = start("agents: [{id: a, brain: {provider: recorded, recording: absent.yaml}}]").await;
-    let setup = runtime.agent(None).unwrap();
-    assert!(runtime.model(&setup).err().unwrap().to_string().contains("absent.yaml"));
-    assert!(setup.replay(Path::new("other.yaml")).err().unwrap().to_string().contains("other.yaml"));
+async fn a_rule_that_speaks_of_no_tool_is_warned_of() {
+    let runtime =
+        start("modules: {hello: {}}\ntools: {capabilities: {deny: [{module: hello, actions: ['x*']}]}}")
+            .await;
+    assert_eq!(runtime.warnings(), ["`tools.capabilities.deny[0]` speaks of no tool that is there"]);
+}
+
+#[tokio::test]
+async fn no_source_speaks_for_the_runtime_or_for_a_module() {
+    let folder = tempfile::tempdir().unwrap();
+    let tools = "- {name: execute_tool, namespace: context_builder}\n- {name: shout, namespace: hello}\n- {name: own}\n";
+    std::fs::write(folder.path().join("tools.yaml"), tools).unwrap();
+    let text = "modules: {hello: {}}\ntools: {registry: [{type: file, path: tools.yaml}]}\n";
+    std::fs::write(folder.path().join("app.yaml"), text).unwrap();
+    let app = App::open(folder.path().join("app.yaml")).unwrap();
+    let runtime = Runtime::start(app, Arc::new(DenyAll)).await.unwrap();
+    let snapshot = runtime.snapshot();
+    let rejected: Vec<_> = snapshot.rejected().iter().map(|reject| reject.name.as_deref().unwrap()).collect();
+    assert_eq!(rejected, ["context_builder::execute_tool", "hello::shout"]);
+    assert!(snapshot.find("default.own", |_| true).is_ok());
 }
 
 #[tokio::test]

@@ -20,8 +20,11 @@ fn lookup(name: &str) -> Option<String> {
 pub(crate) fn filled(app: &App, value: &Value, pointer: &str) -> Result<Value, Error> {
     Ok(match value {
         Value::String(text) => {
-            let key = pointer.rsplit('/').next().unwrap_or_default();
-            expanded(app, text, pointer, PATH_KEYS.contains(&key))?.into()
+            // `/tools/registry/0/path` is a setting; what stands deeper is not ours to know.
+            let mut segments = pointer.split('/').skip(1);
+            let is_path =
+                segments.nth(3).is_some_and(|key| PATH_KEYS.contains(&key)) && segments.next().is_none();
+            expanded(app, text, pointer, is_path)?.into()
         }
         Value::Array(items) => {
             let items = items.iter().enumerate();
