@@ -83,8 +83,8 @@ impl Runtime {
         if snapshot.rejected().iter().any(|reject| reject.name.is_none()) {
             return Vec::new();
         }
-        let tools = snapshot.iter().map(|entry| entry.tool.as_ref());
-        let unused = self.executor.policy().unused_rules(tools);
+        let tools: Vec<_> = snapshot.iter().map(|entry| entry.tool.as_ref()).collect();
+        let unused = self.executor.policy().unused_rules(tools.iter().copied());
         unused.map(|rule| format!("`{rule}` speaks of no tool that is there")).collect()
     }
 
