@@ -18,6 +18,15 @@ pub enum Error {
         operation: &'static str,
     },
 
+    /// A file cannot be watched.
+    #[error("cannot watch {}: {reason}", path.display())]
+    WatchFailed {
+        /// The file; empty when nothing can be watched here.
+        path: PathBuf,
+        /// Why not.
+        reason: String,
+    },
+
     /// A command that no system could start, whatever is installed on it.
     #[error("cannot start `{program}`: {reason}")]
     InvalidCommand {

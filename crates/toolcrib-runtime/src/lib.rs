@@ -34,6 +34,7 @@ mod variables;
 
 mod agents;
 mod runtime;
+mod watcher;
 
 mod error;
 

@@ -11,6 +11,7 @@ use toolcrib_port::{Approver, ToolEngine, ToolLoader};
 use toolcrib_registry::{DataflowEnrichment, Enrichment, Snapshot, ToolRegistry};
 use toolcrib_sdk::Module;
 
+use crate::watcher::Watcher;
 use crate::{App, Error, sources};
 
 /// An app that runs.
@@ -18,6 +19,8 @@ pub struct Runtime {
     app: App,
     executor: Arc<Executor>,
     discovery: Arc<Discovery>,
+    /// Reloads the files that are watched, until the runtime is dropped.
+    _watcher: Option<Watcher>,
 }
 
 impl Runtime {
@@ -46,14 +49,17 @@ impl Runtime {
         }
         let sources =
             sources::sources(&app).map_err(|errors| Error::App { file: app.file.clone(), errors })?;
+        let mut watched = Vec::new();
         for source in sources {
+            watched.extend(source.watched.map(|path| (path, source.loader.source().to_owned())));
             add(&executor, source.loader, source.engine);
         }
         registry
             .refresh()
             .await
             .map_err(|error| Error::Start { what: "the tools".into(), message: error.to_string() })?;
-        Ok(Self { app, executor: Arc::new(executor), discovery })
+        let watcher = Watcher::start(watched, &registry)?;
+        Ok(Self { app, executor: Arc::new(executor), discovery, _watcher: watcher })
     }
 
     /// The app as it was read.

@@ -33,6 +33,8 @@ pub struct Source {
     pub engine: Option<Arc<dyn ToolEngine>>,
     /// Whether loading it only reads files, and starts or reaches nothing.
     pub is_local: bool,
+    /// The file whose saving loads it again.
+    pub watched: Option<PathBuf>,
 }
 
 /// One source by itself, as `toolcrib load` takes it.
@@ -80,6 +82,9 @@ struct FileEntry {
     path: String,
     namespace: Option<String>,
     engine: Option<String>,
+    /// Whether a saved file is loaded again.
+    #[serde(default)]
+    watch: bool,
 }
 
 #[derive(Deserialize)]
@@ -165,14 +170,16 @@ fn source(app: &App, entry: &Value, place: &str, engines: &Engines) -> Result<So
         "rest" => rest(app, typed(app, &settings, place)?, place),
         _ => {
             let entry: FileEntry = typed(app, &settings, place)?;
-            let mut loader = FileLoader::new(app.path(&entry.path));
+            let path = app.path(&entry.path);
+            let watched = entry.watch.then(|| path.clone());
+            let mut loader = FileLoader::new(path);
             if let Some(namespace) = entry.namespace {
                 loader = loader
                     .with_source(format!("file {} as {namespace}", entry.path))
                     .with_namespace(namespace);
             }
             let engine = entry.engine.and_then(|name| engines.get(&name).cloned());
-            Ok(Source { loader: Arc::new(loader), engine, is_local: true })
+            Ok(Source { loader: Arc::new(loader), engine, is_local: true, watched })
         }
     }
 }
@@ -228,6 +235,7 @@ fn mcp_source(source: McpSource) -> Source {
         loader: Arc::new(McpLoader::new(connection.clone())),
         engine: Some(Arc::new(McpEngine::new(connection))),
         is_local: false,
+        watched: None,
     }
 }
 
@@ -253,7 +261,7 @@ fn rest(app: &App, entry: RestEntry, place: &str) -> Result<Source, DocumentErro
 fn rest_source(source: RestSource) -> Result<Source, String> {
     let is_local = matches!(source.spec, SpecLocation::File(_));
     let (loader, engine) = source.open().map_err(|error| error.to_string())?;
-    Ok(Source { loader: Arc::new(loader), engine: Some(Arc::new(engine)), is_local })
+    Ok(Source { loader: Arc::new(loader), engine: Some(Arc::new(engine)), is_local, watched: None })
 }
 
 impl SourceRequest {
@@ -265,7 +273,7 @@ impl SourceRequest {
                 if let Some(namespace) = namespace {
                     loader = loader.with_namespace(namespace);
                 }
-                Ok(Source { loader: Arc::new(loader), engine: None, is_local: true })
+                Ok(Source { loader: Arc::new(loader), engine: None, is_local: true, watched: None })
             }
             Self::OpenApi(spec) => {
                 let source =

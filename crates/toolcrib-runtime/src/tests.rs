@@ -1,11 +1,13 @@
 //! What the wiring promises.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::json;
 use toolcrib_exec::DenyAll;
 use toolcrib_model::{ErrorKind, ToolCall};
 use toolcrib_port::CallContext;
+use toolcrib_testkit::wait_until;
 
 use crate::{App, Error, Runtime};
 
@@ -148,6 +150,33 @@ fn what_run_would_refuse_is_refused_before() {
         assert_eq!(wrong(text), message);
     }
     assert!(wrong("runtime: {max_turns: 0}").starts_with("app.yaml:1:11: `runtime.max_turns`: "));
+}
+
+/// How soon a saved file has to be loaded again.
+const RELOAD_TIME: Duration = Duration::from_millis(500);
+
+#[tokio::test]
+async fn a_saved_file_is_loaded_again_and_a_broken_save_keeps_the_tools() {
+    let folder = tempfile::tempdir().unwrap();
+    let tools = folder.path().join("tools.yaml");
+    std::fs::write(&tools, "- {name: one}\n").unwrap();
+    let text = "tools: {registry: [{type: file, path: tools.yaml, watch: true}]}\n";
+    std::fs::write(folder.path().join("app.yaml"), text).unwrap();
+    let app = App::open(folder.path().join("app.yaml")).unwrap();
+    let runtime = Runtime::start(app, Arc::new(DenyAll)).await.unwrap();
+    let registry = runtime.executor().registry();
+    let mut changes = registry.subscribe();
+
+    std::fs::write(&tools, "- {name: one}\n- {name: two}\n").unwrap();
+    let change = tokio::time::timeout(RELOAD_TIME, changes.recv()).await.expect("loaded in time").unwrap();
+    assert_eq!(change.added[0].dotted(), "default.two");
+
+    let generation = registry.snapshot().generation();
+    std::fs::write(&tools, "- {name: one\n").unwrap();
+    let reloaded = || Ok((registry.snapshot().generation() > generation).then(|| registry.snapshot()));
+    let snapshot = wait_until("the broken save", Duration::from_secs(10), reloaded).await.unwrap();
+    assert_eq!(snapshot.tool_names().filter(|name| name.namespace() == "default").count(), 2);
+    assert!(snapshot.rejected()[0].reason.contains("not valid YAML"), "{:?}", snapshot.rejected());
 }
 
 #[tokio::test]

@@ -126,7 +126,9 @@ pub(super) const OWNERS: &[Owner] = &[
     // The client of async-openai is handed a client that `toolcrib-io` has built.
     Owner::of("reqwest", &["toolcrib-agent", "toolcrib-io"]),
     Owner::of("rmcp", &["toolcrib-loader-mcp", "toolcrib-server"]),
-    Owner::of("rustix", &["toolcrib-io"]),
+    // The command line waits for the keyboard, and discards what was typed before a question.
+    Owner::of("notify", &["toolcrib-io"]),
+    Owner::of("rustix", &["toolcrib-cli", "toolcrib-io"]),
     Owner::of("saphyr-parser", &["toolcrib-document"]),
     // YAML is read by `toolcrib-document`, within bounds.
     Owner::of("serde_yaml", &[]),

@@ -13,6 +13,7 @@ mod listing;
 mod walk;
 
 mod bounded;
+mod watch;
 
 #[cfg(unix)]
 #[cfg(test)]
@@ -22,3 +23,4 @@ pub use bounded::read_bounded;
 pub use listing::{Entry, Kind, Listing, MAX_LIST_ENTRIES};
 pub use root::{Metadata, Root, Slice};
 pub use walk::{DEFAULT_WALK_DEPTH, DEFAULT_WALK_ENTRIES, MAX_WALK_DEPTH, Walk, WalkEntry, WalkLimits};
+pub use watch::{MAX_SETTLE_TIME, SETTLE_TIME, Watch};

@@ -287,3 +287,28 @@ fn a_configuration_file_is_read_up_to_its_limit() {
     assert!(matches!(read_bounded(place.inner().join("none"), 9), Err(Error::NotFound { .. })));
     assert!(matches!(read_bounded(place.inner(), 9), Err(Error::WrongKind { .. })));
 }
+
+/// How long a test waits for the system to tell of a change.
+const WATCH_PATIENCE: std::time::Duration = std::time::Duration::from_secs(10);
+
+#[tokio::test]
+async fn a_saved_file_is_told_however_it_is_saved_and_no_other_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let (watched, other) = (folder.path().join("tools.yaml"), folder.path().join("other.yaml"));
+    std::fs::write(&watched, "one").unwrap();
+    let mut watch = super::Watch::new([watched.clone()]).unwrap();
+    let told =
+        async |watch: &mut super::Watch| tokio::time::timeout(WATCH_PATIENCE, watch.changed()).await.unwrap();
+
+    std::fs::write(&other, "not watched").unwrap();
+    std::fs::write(&watched, "written in place").unwrap();
+    assert_eq!(told(&mut watch).await, Some(vec![watched.clone()]));
+
+    let beside = folder.path().join(".tools.yaml.new");
+    std::fs::write(&beside, "moved over it").unwrap();
+    std::fs::rename(&beside, &watched).unwrap();
+    assert_eq!(told(&mut watch).await, Some(vec![watched.clone()]));
+
+    let absent = super::Watch::new([folder.path().join("no/such/folder/tools.yaml")]);
+    assert!(absent.is_err_and(|error| error.to_string().starts_with("cannot watch ")));
+}
