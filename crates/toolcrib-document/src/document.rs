@@ -80,7 +80,12 @@ fn decode(bytes: &[u8]) -> Result<&str, Error> {
 impl Document {
     /// The place of a value, named by its JSON pointer; of its key where it stands under one.
     pub fn position_of(&self, pointer: &str) -> Option<Position> {
-        locate::locate(&self.text, self.format, pointer)
+        self.positions_of(&[pointer]).into_iter().next().flatten()
+    }
+
+    /// The places of several values, in the order of their JSON pointers. The text is read once for all of them.
+    pub fn positions_of(&self, pointers: &[impl AsRef<str>]) -> Vec<Option<Position>> {
+        locate::locate(&self.text, self.format, pointers)
     }
 
     /// The integers beyond 64 bits at and below a JSON pointer, by their pointers as seen from there, in decimal digits.

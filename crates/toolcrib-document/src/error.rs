@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::{MAX_ALIAS_NODES, MAX_DEPTH};
+use crate::{MAX_ALIAS_BYTES, MAX_ALIAS_NODES, MAX_DEPTH};
 
 /// A place in a text, counted from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -55,6 +55,12 @@ pub enum Error {
     #[error("aliases repeat more than {MAX_ALIAS_NODES} values")]
     TooManyAliases {
         /// The alias that passed the bound.
+        position: Position,
+    },
+    /// Anchors and aliases repeat more than [`MAX_ALIAS_BYTES`] bytes.
+    #[error("anchors and aliases repeat more than {MAX_ALIAS_BYTES} bytes; write fewer or smaller ones")]
+    AliasesTooLarge {
+        /// The anchor or alias that passed the bound.
         position: Position,
     },
     /// A key stands twice in one mapping.
@@ -115,6 +121,7 @@ impl Error {
             Self::Syntax { position, .. }
             | Self::TooDeep { position }
             | Self::TooManyAliases { position }
+            | Self::AliasesTooLarge { position }
             | Self::DuplicateKey { position, .. }
             | Self::NonStringKey { position, .. }
             | Self::Tag { position, .. }
@@ -126,7 +133,13 @@ impl Error {
 
     /// Whether a bound was passed, rather than the text being wrong.
     pub fn is_limit(&self) -> bool {
-        matches!(self, Self::TooLarge { .. } | Self::TooDeep { .. } | Self::TooManyAliases { .. })
+        matches!(
+            self,
+            Self::TooLarge { .. }
+                | Self::TooDeep { .. }
+                | Self::TooManyAliases { .. }
+                | Self::AliasesTooLarge { .. }
+        )
     }
 
     /// `file:line:column: message`.

@@ -1,6 +1,7 @@
 //! Integers beyond 64 bits, which a [`Value`] holds as the nearest float only.
 
 use std::collections::BTreeMap;
+use std::ops::Bound;
 
 use serde_json::Value;
 
@@ -20,7 +21,12 @@ pub(crate) fn exact_at(exact: &ExactIntegers, pointer: &str) -> ExactIntegers {
         let rest = place.strip_prefix(pointer)?;
         (rest.is_empty() || rest.starts_with('/')).then(|| (rest.to_owned(), digits.clone()))
     };
-    exact.iter().filter_map(below).collect()
+    // Sorted, so that those below stand together; a file of many tools asks for each of them.
+    exact
+        .range::<str, _>((Bound::Included(pointer), Bound::Unbounded))
+        .take_while(|(place, _)| place.starts_with(pointer))
+        .filter_map(below)
+        .collect()
 }
 
 /// Finds the integers of a JSON text whose value has been read. The numbers of the text stand in the order of those of

@@ -9,6 +9,10 @@ pub const MAX_DEPTH: usize = 128;
 /// The most values that YAML aliases may add by repetition.
 pub const MAX_ALIAS_NODES: usize = 100_000;
 
+/// The most bytes that YAML anchors and aliases may add by repetition, texts and keys included: 16 MiB, as much as a
+/// text itself may have.
+pub const MAX_ALIAS_BYTES: usize = 16 * 1024 * 1024;
+
 /// How much a text may ask for. The default is what fits files that people write.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {

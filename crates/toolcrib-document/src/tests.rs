@@ -66,6 +66,30 @@ fn an_alias_bomb_is_refused() {
 }
 
 #[test]
+fn aliases_are_counted_in_bytes_too() {
+    let long = "x".repeat(1 << 20);
+    let values = format!("a: &a {long}\nb: [{}]\n", "*a,".repeat(20_000));
+    let keys = format!("a: &a {long}\nb: [{}]\n", "{*a : 1},".repeat(20_000));
+    let inside_keys = format!("a: &a {{{long}: 1}}\nb: [{}]\n", "*a,".repeat(20_000));
+    for text in [values, keys, inside_keys] {
+        assert!(matches!(yaml(&text), Err(Error::AliasesTooLarge { .. })));
+    }
+}
+
+#[test]
+fn anchors_around_anchors_are_counted() {
+    for inside in ["x".repeat(2 << 20), "1,".repeat(1 << 17)] {
+        let mut text = String::new();
+        for level in 0..120 {
+            write!(text, "&a{level} [").unwrap();
+        }
+        text.push_str(&inside);
+        text.push_str(&"]".repeat(120));
+        assert!(matches!(yaml(&text), Err(Error::AliasesTooLarge { .. })));
+    }
+}
+
+#[test]
 fn deep_nesting_is_refused_in_both_formats() {
     let nested = format!("{}{}", "[".repeat(5000), "]".repeat(5000));
     assert!(matches!(yaml(&nested), Err(Error::TooDeep { .. })));
@@ -150,6 +174,24 @@ fn every_value_has_its_place() {
         assert_eq!(document.position_of(pointer), Some(Position { line, column }), "{pointer}");
     }
     assert_eq!(document.position_of("/a/7"), None);
+}
+
+#[test]
+fn many_places_are_found_in_one_walk() {
+    let count = 20_000;
+    let text = "- {a/b: [1]}\n".repeat(count);
+    let mut pointers: Vec<String> = (0..count).map(|item| format!("/{item}/a~1b/0")).collect();
+    pointers.extend(["/0/a~1b/0".into(), "/7/absent".into(), String::new()]);
+    let found = yaml(&text).unwrap().positions_of(&pointers);
+    for (item, position) in found.iter().take(count).enumerate() {
+        assert_eq!(*position, Some(Position { line: item + 1, column: 10 }));
+    }
+    assert_eq!(found[count], found[0], "one that is asked for twice");
+    assert_eq!(found[count + 1..], [None, Some(Position { line: 1, column: 1 })]);
+
+    let lines = parse(b"{\"a\": 1}\n\n{\"b\": 2}\n", Format::JsonLines, &Limits::default()).unwrap();
+    let found = lines.positions_of(&["/1/b", "/0"]);
+    assert_eq!(found, [Some(Position { line: 3, column: 2 }), Some(Position { line: 1, column: 1 })]);
 }
 
 #[test]

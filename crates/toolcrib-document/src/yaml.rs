@@ -6,14 +6,20 @@ use saphyr_parser::{Event, Parser, ScalarStyle, ScanError, Span, Tag};
 use serde_json::{Map, Value};
 
 use crate::exact::{ExactIntegers, Node, exact_at};
-use crate::{Error, Limits, MAX_ALIAS_NODES, MAX_DEPTH, Position, scalar};
+use crate::{Error, Limits, MAX_ALIAS_BYTES, MAX_ALIAS_NODES, MAX_DEPTH, Position, scalar};
 
 /// The key that copies the entries of other mappings into this one.
 const MERGE_KEY: &str = "<<";
 
 pub(crate) fn read(text: &str, limits: &Limits) -> Result<Node, Error> {
-    let mut builder =
-        Builder { limits, open: Vec::new(), anchors: HashMap::new(), alias_nodes: 0, root: None };
+    let mut builder = Builder {
+        limits,
+        open: Vec::new(),
+        anchors: HashMap::new(),
+        alias_nodes: 0,
+        copied_bytes: 0,
+        root: None,
+    };
     for event in Parser::new_from_str(text) {
         let (event, span) = event.map_err(|error| scan_error(&error))?;
         builder.take(event, start(span))?;
@@ -61,6 +67,8 @@ struct Builder<'a> {
     open: Vec<Open>,
     anchors: HashMap<usize, Node>,
     alias_nodes: usize,
+    /// What anchors and aliases have copied.
+    copied_bytes: usize,
     root: Option<Node>,
 }
 
@@ -80,8 +88,7 @@ impl Builder<'_> {
                     {
                         exact.insert(String::new(), digits);
                     }
-                    self.put(Node { value, exact }, anchor);
-                    Ok(())
+                    self.put(Node { value, exact }, anchor, position)
                 }
             }
             Event::SequenceStart(anchor, tag) => {
@@ -94,10 +101,8 @@ impl Builder<'_> {
                 self.push(content, anchor, position)
             }
             Event::SequenceEnd | Event::MappingEnd => {
-                if let Some(open) = self.open.pop() {
-                    self.put(finish(open.content, open.exact), open.anchor);
-                }
-                Ok(())
+                let Some(open) = self.open.pop() else { return Ok(()) };
+                self.put(finish(open.content, open.exact), open.anchor, position)
             }
             Event::Alias(anchor) => self.alias(anchor, position),
             Event::Nothing
@@ -159,6 +164,7 @@ impl Builder<'_> {
             let message = "not valid YAML: an alias stands inside the value that it names".into();
             return Err(Error::Syntax { position, message });
         };
+        self.copied_bytes = charged(self.copied_bytes, node, position)?;
         if self.key_expected() {
             return match node.value.as_str() {
                 Some(text) => self.set_key(Key::Text(text.to_owned()), position),
@@ -173,17 +179,17 @@ impl Builder<'_> {
             return Err(Error::TooDeep { position });
         }
         let node = node.clone();
-        self.put(node, 0);
-        Ok(())
+        self.put(node, 0, position)
     }
 
-    fn put(&mut self, node: Node, anchor: usize) {
+    fn put(&mut self, node: Node, anchor: usize, position: Position) -> Result<(), Error> {
         if anchor != 0 {
+            self.copied_bytes = charged(self.copied_bytes, &node, position)?;
             self.anchors.insert(anchor, node.clone());
         }
         let Some(open) = self.open.last_mut() else {
             self.root = Some(node);
-            return;
+            return Ok(());
         };
         match &mut open.content {
             Content::Sequence(items) => {
@@ -199,6 +205,7 @@ impl Builder<'_> {
                 None => {}
             },
         }
+        Ok(())
     }
 }
 
@@ -269,6 +276,24 @@ fn check_tag(tag: Option<&Tag>, allowed: &str, position: Position) -> Result<(),
 
 fn unsupported(tag: &Tag, position: Position) -> Error {
     Error::Tag { position, tag: format!("{}{}", tag.handle, tag.suffix) }
+}
+
+/// The copied bytes with those of one more copy, unless they are too many.
+fn charged(copied: usize, node: &Node, position: Position) -> Result<usize, Error> {
+    let exact: usize = node.exact.iter().map(|(pointer, digits)| pointer.len() + digits.len()).sum();
+    let copied = copied.saturating_add(bytes(&node.value)).saturating_add(exact);
+    if copied > MAX_ALIAS_BYTES { Err(Error::AliasesTooLarge { position }) } else { Ok(copied) }
+}
+
+/// What a copy takes, nearly.
+fn bytes(value: &Value) -> usize {
+    let inner = match value {
+        Value::String(text) => text.len(),
+        Value::Array(items) => items.iter().map(bytes).sum(),
+        Value::Object(map) => map.iter().map(|(key, value)| key.len() + bytes(value)).sum(),
+        _ => 0,
+    };
+    size_of::<Value>() + inner
 }
 
 fn count(value: &Value) -> usize {

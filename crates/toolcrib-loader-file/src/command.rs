@@ -7,12 +7,12 @@ use async_trait::async_trait;
 use serde::Deserialize;
 use serde_json::Value;
 use toolcrib_io::process::{Command, Output, RunLimits, run};
-use toolcrib_model::{ErrorKind, ToolError, ToolResult};
+use toolcrib_model::{ErrorKind, Secret, ToolError, ToolResult};
 use toolcrib_policy::{Authorized, Call};
 use toolcrib_port::{CallContext, ToolEngine};
 
-use crate::TemplateError;
-use crate::template::{Word, fill};
+use crate::template::Template;
+use crate::{ArgvItem, TemplateError};
 
 /// The most characters of a failed program's error output that a model is shown.
 const MAX_STDERR_CHARS: usize = 2000;
@@ -20,18 +20,24 @@ const MAX_STDERR_CHARS: usize = 2000;
 /// `tools.engines.<name>` of `type: command`.
 ///
 /// Each word of `argv` may hold places: `{city}` is the argument of that name, `{@tool}` the bare name of the tool,
-/// `{@arguments}` all arguments as one JSON text. A word whose argument is absent falls away. There is no shell: a
-/// value is always one word, or a part of one. A text that starts with `-` is refused where the program could read it
-/// as an option; put `--` before it when the program knows that.
+/// `{@arguments}` all arguments as one JSON text. There is no shell: a value is always one word, or a part of one. The
+/// first word, which is the program, has no places.
+///
+/// A word whose argument is absent falls away. Words that belong together are a list, which falls away as a whole: in
+/// `argv: [grep, [-e, "{pattern}"], "{file}"]` the `-e` goes with its pattern, and does not take the file for one.
+///
+/// A word that starts with a place and, once filled in, with `-` is refused: the program could read it as an option,
+/// and that holds for numbers too (`head -5`). Put `--` before it when the program knows that, as in
+/// `argv: [head, --, "{file}"]`, or write the option and its value as one word, as in `--lines={count}`.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CommandSettings {
     /// The command line of every tool that `tools` does not name.
     #[serde(default)]
-    pub argv: Vec<String>,
+    pub argv: Vec<ArgvItem>,
     /// The command lines of single tools, by bare name.
     #[serde(default)]
-    pub tools: BTreeMap<String, Vec<String>>,
+    pub tools: BTreeMap<String, Vec<ArgvItem>>,
     /// What the program prints; text by default.
     #[serde(default)]
     pub output: CommandOutput,
@@ -40,7 +46,7 @@ pub struct CommandSettings {
     pub cwd: Option<PathBuf>,
     /// Variables beside the few that are handed on.
     #[serde(default)]
-    pub env: BTreeMap<String, String>,
+    pub env: BTreeMap<String, Secret>,
 }
 
 /// What a program prints.
@@ -57,34 +63,33 @@ pub enum CommandOutput {
 /// Runs a program for each call.
 #[derive(Debug)]
 pub struct CommandEngine {
-    default: Vec<Word>,
-    tools: BTreeMap<String, Vec<Word>>,
+    default: Template,
+    tools: BTreeMap<String, Template>,
     settings: CommandSettings,
 }
 
 impl CommandEngine {
     /// Reads the templates.
     pub fn new(settings: CommandSettings) -> Result<Self, TemplateError> {
-        let words =
-            |argv: &[String]| argv.iter().map(|word| Word::parse(word)).collect::<Result<Vec<_>, _>>();
         let tools = settings
             .tools
             .iter()
-            .map(|(tool, argv)| Ok((tool.clone(), words(argv)?)))
+            .map(|(tool, argv)| Ok((tool.clone(), Template::parse(argv)?)))
             .collect::<Result<_, TemplateError>>()?;
-        Ok(Self { default: words(&settings.argv)?, tools, settings })
+        Ok(Self { default: Template::parse(&settings.argv)?, tools, settings })
     }
 
     async fn run(&self, call: &Call) -> Result<Value, ToolError> {
         let tool = call.tool.name.name();
-        let words = self.tools.get(tool).unwrap_or(&self.default);
-        if words.is_empty() {
+        let template = self.tools.get(tool).unwrap_or(&self.default);
+        if template.is_empty() {
             let message = format!("the engine has no command for `{tool}`");
             return Err(ToolError::new(ErrorKind::Unavailable, message)
                 .with_hint("set `argv`, or `tools.<name>`, of the engine in the app file")
                 .with_retryable(false));
         }
-        let argv = fill(words, tool, &call.arguments)
+        let argv = template
+            .fill(tool, &call.arguments)
             .map_err(|error| ToolError::new(ErrorKind::InvalidArgs, error.to_string()))?;
         let program = argv.first().cloned().unwrap_or_default();
         let mut command = Command::new(argv);
@@ -92,7 +97,7 @@ impl CommandEngine {
             command = command.with_cwd(cwd);
         }
         for (name, value) in &self.settings.env {
-            command = command.with_env(name, value);
+            command = command.with_env(name, value.expose());
         }
         let output = run(&command, None, &RunLimits::default()).await.map_err(|error| {
             ToolError::new(ErrorKind::Unavailable, error.to_string()).with_retryable(false)

@@ -39,4 +39,4 @@ mod tests;
 pub use command::{CommandEngine, CommandOutput, CommandSettings};
 pub use loader::{DEFAULT_NAMESPACE, FileLoader};
 pub use mock::{MockEngine, MockSettings};
-pub use template::TemplateError;
+pub use template::{ArgvItem, TemplateError};

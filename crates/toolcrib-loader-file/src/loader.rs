@@ -3,14 +3,17 @@
 use std::path::{Path, PathBuf};
 
 use async_trait::async_trait;
-use toolcrib_document::{Document, Format, Limits, MAX_BYTES, parse};
+use toolcrib_document::{Document, Error, Format, Limits, MAX_BYTES, parse};
 use toolcrib_io::files::read_bounded;
 use toolcrib_port::{Loaded, Reject, RejectKind, ToolLoader};
 
-use crate::shape;
+use crate::shape::{self, Problem};
 
 /// The namespace of a tool that nobody gives one.
 pub const DEFAULT_NAMESPACE: &str = "default";
+
+/// The most broken tools of one file that are reported one by one.
+const MAX_REJECTS: usize = 100;
 
 /// Loads the tools of one YAML or JSON file.
 #[derive(Clone, Debug)]
@@ -51,19 +54,38 @@ impl FileLoader {
                 return Loaded::failed(&self.source, RejectKind::InvalidTool, error.at(self.path.display()));
             }
         };
+        let mut broken = Vec::new();
         for (tool, pointer) in found {
             match tool {
                 Ok(tool) => loaded.tools.push(tool),
-                Err(problem) => loaded.rejected.push(Reject {
-                    source: self.source.clone(),
-                    // A reject without a name would be one of the whole file.
-                    name: Some(problem.name.unwrap_or_else(|| pointer.clone())),
-                    kind: RejectKind::InvalidTool,
-                    reason: document.error_at(&pointer, problem.message).at(self.path.display()),
-                }),
+                Err(problem) => broken.push((problem, pointer)),
             }
         }
+        loaded.rejected = self.rejects(&document, broken);
         loaded
+    }
+
+    /// The rejects with their places; of very many broken tools the first ones, and how many there are beyond them.
+    fn rejects(&self, document: &Document, mut broken: Vec<(Problem, String)>) -> Vec<Reject> {
+        let beyond = broken.split_off(broken.len().min(MAX_REJECTS));
+        let pointers: Vec<&str> = broken.iter().map(|(_, pointer)| pointer.as_str()).collect();
+        let positions = document.positions_of(&pointers);
+        let reject = |name, reason| Reject::tool(&self.source, name, RejectKind::InvalidTool, reason);
+        let mut rejects: Vec<Reject> = broken
+            .into_iter()
+            .zip(positions)
+            .map(|((problem, pointer), position)| {
+                // A reject without a name would be one of the whole file.
+                let name = problem.name.unwrap_or_else(|| pointer.clone());
+                let error = Error::Shape { position, path: pointer, message: problem.message };
+                reject(name, error.at(self.path.display()))
+            })
+            .collect();
+        if let Some((_, pointer)) = beyond.first() {
+            let reason = format!("{}: and {} more tools are broken", self.path.display(), beyond.len());
+            rejects.push(reject(pointer.clone(), reason));
+        }
+        rejects
     }
 
     fn document(&self) -> Result<Document, (RejectKind, String)> {

@@ -1,5 +1,6 @@
 //! Words of a command line with places for arguments.
 
+use serde::Deserialize;
 use serde_json::Value;
 use toolcrib_model::JsonObject;
 
@@ -9,9 +10,26 @@ const TOOL_PLACE: &str = "@tool";
 /// Stands for all arguments as one JSON text.
 const ARGUMENTS_PLACE: &str = "@arguments";
 
+/// One item of a command line in the settings: a word, or a list of words that fall away together.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(untagged, expecting = "expected a word, or a list of words that fall away together")]
+pub enum ArgvItem {
+    /// A word, as `--days={days}`.
+    Word(String),
+    /// Words that fall away together when an argument of one of them is absent, as `[-e, "{pattern}"]`.
+    Group(Vec<String>),
+}
+
+/// A command line with places for arguments.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Template {
+    /// Words that stand or fall together; most have one.
+    groups: Vec<Vec<Word>>,
+}
+
 /// One word of a template, as `--days={days}`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Word {
+struct Word {
     parts: Vec<Part>,
 }
 
@@ -31,8 +49,20 @@ pub enum TemplateError {
         /// The word of the template.
         word: String,
     },
-    /// The program would read a value as one of its options.
-    #[error("`{argument}` starts with `-`, which the command could read as an option")]
+    /// The first word, which is the program, has a place.
+    #[error("the program `{word}` depends on an argument; write its name or path out")]
+    Program {
+        /// The word of the template.
+        word: String,
+    },
+    /// The first item, which is the program, is a list.
+    #[error("a command line starts with its program, which is one word, and not with a list")]
+    ProgramGroup,
+    /// The program would read a word as one of its options.
+    #[error(
+        "`{argument}` makes a word that starts with `-`, which the command could read as an option; it can be passed \
+         once the template has a `--` before it"
+    )]
     OptionLike {
         /// The name of the argument.
         argument: String,
@@ -46,7 +76,7 @@ pub enum TemplateError {
 }
 
 impl Word {
-    pub(crate) fn parse(word: &str) -> Result<Self, TemplateError> {
+    fn parse(word: &str) -> Result<Self, TemplateError> {
         let mut parts = Vec::new();
         let mut rest = word;
         while let Some((text, from)) = rest.split_once('{') {
@@ -64,6 +94,10 @@ impl Word {
         Ok(Self { parts })
     }
 
+    fn has_place(&self) -> bool {
+        self.parts.iter().any(|part| matches!(part, Part::Place(_)))
+    }
+
     /// The word with its places filled in; `None` when an argument that it needs is absent, so that the whole word
     /// falls away.
     fn fill(
@@ -73,7 +107,7 @@ impl Word {
         is_option_safe: bool,
     ) -> Result<Option<String>, TemplateError> {
         let mut filled = String::new();
-        for (position, part) in self.parts.iter().enumerate() {
+        for part in &self.parts {
             let name = match part {
                 Part::Text(text) => {
                     filled.push_str(text);
@@ -86,12 +120,7 @@ impl Word {
                 ARGUMENTS_PLACE => Value::Object(arguments.clone()).to_string(),
                 _ => match arguments.get(name) {
                     None | Some(Value::Null) => return Ok(None),
-                    Some(Value::String(text)) => {
-                        if position == 0 && text.starts_with('-') && !is_option_safe {
-                            return Err(TemplateError::OptionLike { argument: name.clone() });
-                        }
-                        text.clone()
-                    }
+                    Some(Value::String(text)) => text.clone(),
                     Some(other) => other.to_string(),
                 },
             };
@@ -100,18 +129,62 @@ impl Word {
             }
             filled.push_str(&text);
         }
+        // The finished word counts: an empty value before a literal `-` makes an option, and so does a number.
+        if let Some(Part::Place(argument)) = self.parts.first()
+            && filled.starts_with('-')
+            && !is_option_safe
+        {
+            return Err(TemplateError::OptionLike { argument: argument.clone() });
+        }
         Ok(Some(filled))
     }
 }
 
-/// Fills a whole command line. Behind a literal `--` the program takes no options, so values may start with `-` there.
-pub(crate) fn fill(words: &[Word], tool: &str, arguments: &JsonObject) -> Result<Vec<String>, TemplateError> {
-    let end_of_options = Word { parts: vec![Part::Text("--".into())] };
-    let mut is_option_safe = false;
-    let mut argv = Vec::with_capacity(words.len());
-    for word in words {
-        argv.extend(word.fill(tool, arguments, is_option_safe)?);
-        is_option_safe |= *word == end_of_options;
+impl Template {
+    pub(crate) fn parse(argv: &[ArgvItem]) -> Result<Self, TemplateError> {
+        let mut groups = Vec::with_capacity(argv.len());
+        for item in argv {
+            let words = match item {
+                ArgvItem::Word(word) => vec![Word::parse(word)?],
+                ArgvItem::Group(words) => {
+                    words.iter().map(|word| Word::parse(word)).collect::<Result<_, _>>()?
+                }
+            };
+            groups.push(words);
+        }
+        match (argv.first(), groups.first().map(Vec::as_slice)) {
+            (Some(ArgvItem::Group(_)), _) => Err(TemplateError::ProgramGroup),
+            (Some(ArgvItem::Word(word)), Some([program])) if program.has_place() => {
+                Err(TemplateError::Program { word: word.clone() })
+            }
+            _ => Ok(Self { groups }),
+        }
     }
-    Ok(argv)
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.groups.is_empty()
+    }
+
+    /// Fills the whole command line. Behind a literal `--` the program takes no options, so words may start with `-`
+    /// there.
+    pub(crate) fn fill(&self, tool: &str, arguments: &JsonObject) -> Result<Vec<String>, TemplateError> {
+        let end_of_options = Word { parts: vec![Part::Text("--".into())] };
+        let mut is_option_safe = false;
+        let mut argv = Vec::with_capacity(self.groups.len());
+        for group in &self.groups {
+            // A `--` inside of a group counts for the rest only if the group stays.
+            let mut is_safe_within = is_option_safe;
+            let mut words = Vec::with_capacity(group.len());
+            for word in group {
+                let Some(filled) = word.fill(tool, arguments, is_safe_within)? else { break };
+                words.push(filled);
+                is_safe_within |= *word == end_of_options;
+            }
+            if words.len() == group.len() {
+                argv.append(&mut words);
+                is_option_safe = is_safe_within;
+            }
+        }
+        Ok(argv)
+    }
 }

@@ -95,6 +95,15 @@ async fn a_broken_tool_is_rejected_at_its_place_and_its_siblings_load() {
 }
 
 #[tokio::test]
+async fn very_many_broken_tools_are_counted_rather_than_listed() {
+    let loaded = load(&"- {description: nameless}\n".repeat(20_000)).await;
+    assert_eq!(loaded.rejected.len(), 101);
+    assert!(loaded.rejected[99].reason.contains("tools.yaml:100:3: "), "{}", loaded.rejected[99].reason);
+    assert!(loaded.rejected[100].reason.ends_with("and 19900 more tools are broken"));
+    assert_eq!(loaded.rejected[100].name.as_deref(), Some("/100"), "the file as a whole did load");
+}
+
+#[tokio::test]
 async fn a_file_that_is_no_tool_file_says_so_with_its_place() {
     for (text, kind, message) in [
         ("a: [1, 2", RejectKind::Syntax, "not valid YAML"),
@@ -141,10 +150,21 @@ async fn a_value_cannot_become_an_option() {
     let engine = command(json!({"argv": ["echo", "{a}"]}));
     let error = failure(&engine, json!({"a": "-n"})).await;
     assert_eq!(error.kind, ErrorKind::InvalidArgs);
-    assert_eq!(error.message, "`a` starts with `-`, which the command could read as an option");
-    assert_eq!(invoke(&engine, json!({"a": -5})).await.result, "-5");
+    assert_eq!(
+        error.message,
+        "`a` makes a word that starts with `-`, which the command could read as an option; it can be passed once the \
+         template has a `--` before it"
+    );
+    assert_eq!(failure(&engine, json!({"a": -5})).await.kind, ErrorKind::InvalidArgs);
+    let composed = command(json!({"argv": ["echo", "{a}{b}", "{a}-n"]}));
+    assert_eq!(failure(&composed, json!({"a": "", "b": "-n"})).await.kind, ErrorKind::InvalidArgs);
+    assert_eq!(failure(&composed, json!({"a": "", "b": "x"})).await.kind, ErrorKind::InvalidArgs);
+    assert_eq!(invoke(&composed, json!({"a": "x", "b": "-n"})).await.result, "x-n x-n");
+    let valued = command(json!({"argv": ["printf", "%s", "n={a}"]}));
+    assert_eq!(invoke(&valued, json!({"a": -5})).await.result, "n=-5");
     let guarded = command(json!({"argv": ["printf", "--", "%s", "{a}"]}));
     assert_eq!(invoke(&guarded, json!({"a": "-n"})).await.result, "-n");
+    assert_eq!(invoke(&guarded, json!({"a": -5})).await.result, "-5");
     assert!(failure(&engine, json!({"a": "x\u{0}y"})).await.message.contains("NUL"));
 }
 
@@ -167,6 +187,35 @@ async fn single_tools_have_commands_of_their_own() {
     assert_eq!(invoke(&engine, json!({})).await.result, "own");
     let engine = command(json!({"tools": {"other": ["echo"]}}));
     assert_eq!(failure(&engine, json!({})).await.message, "the engine has no command for `get`");
+}
+
+#[tokio::test]
+async fn a_group_falls_away_as_a_whole() {
+    let engine = command(json!({"argv": ["echo", ["-e", "{pattern}"], ["--", "{a}"], "{file}"]}));
+    assert_eq!(
+        invoke(&engine, json!({"pattern": "p", "a": "x", "file": "f"})).await.result,
+        // `echo` takes its own `-e`.
+        "p -- x f"
+    );
+    assert_eq!(invoke(&engine, json!({"file": "f"})).await.result, "f");
+    let error = failure(&engine, json!({"file": "-f"})).await;
+    assert_eq!(error.kind, ErrorKind::InvalidArgs, "the `--` fell away with its group");
+}
+
+#[test]
+fn the_program_is_not_up_to_the_model() {
+    let refusal =
+        |argv: Value| CommandEngine::new(serde_json::from_value(json!({"argv": argv})).unwrap()).unwrap_err();
+    assert_eq!(refusal(json!(["{a}", "b"])), TemplateError::Program { word: "{a}".into() });
+    assert_eq!(refusal(json!(["./{@tool}.sh"])), TemplateError::Program { word: "./{@tool}.sh".into() });
+    assert_eq!(refusal(json!([["sh", "{a}"]])), TemplateError::ProgramGroup);
+}
+
+#[tokio::test]
+async fn the_environment_reaches_the_program_and_no_debug_text() {
+    let engine = command(json!({"argv": ["sh", "-c", "echo $KEY"], "env": {"KEY": "hunter2"}}));
+    assert_eq!(invoke(&engine, json!({})).await.result, "hunter2");
+    assert!(!format!("{engine:?}").contains("hunter2"));
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use jsonschema::{PatternOptions, Validator};
 use serde_json::Value;
 
+use crate::work::{Graph, MAX_CHECK_DEPTH, levels};
 use crate::{Error, MAX_VIOLATIONS, Violation, Violations, arguments, example};
 
 /// The deepest nesting of a schema.
@@ -21,12 +22,15 @@ const TYPES: &str = "string, number, integer, boolean, object, array and null";
 pub struct CompiledSchema {
     schema: Value,
     validator: Validator,
+    /// The longest way of parts that apply to the same value.
+    levels: u64,
 }
 
 impl CompiledSchema {
     /// Compiles a schema of the draft that `$schema` names, 2020-12 when it names none.
     pub fn compile(schema: &Value) -> Result<Self, Error> {
         check_size(schema)?;
+        let levels = Graph::new(schema).check()?;
         let validator = jsonschema::options()
             .offline()
             .with_pattern_options(
@@ -34,7 +38,7 @@ impl CompiledSchema {
             )
             .build(schema)
             .map_err(|error| refusal(&error))?;
-        Ok(Self { schema: schema.clone(), validator })
+        Ok(Self { schema: schema.clone(), validator, levels })
     }
 
     /// The schema as it was given.
@@ -43,9 +47,14 @@ impl CompiledSchema {
     }
 
     /// Whether JSON Schema accepts the value. Faster than [`validate`](Self::validate), and without its rule on
-    /// unknown arguments.
+    /// unknown arguments. A value so deep that the check could overflow the stack is not accepted.
     pub fn accepts(&self, value: &Value) -> bool {
-        self.validator.is_valid(value)
+        self.is_shallow(value) && self.validator.is_valid(value)
+    }
+
+    /// Whether a check of the value fits on the stack.
+    fn is_shallow(&self, value: &Value) -> bool {
+        levels(value).saturating_mul(self.levels) <= MAX_CHECK_DEPTH
     }
 
     /// Checks the arguments of a call.
@@ -54,13 +63,16 @@ impl CompiledSchema {
     /// `additionalProperties` or composes several parts: models misspell optional arguments, and a tool that ignores
     /// them silently does something else than was asked.
     pub fn validate(&self, value: &Value) -> Result<(), Violations> {
-        let mut violations: Vec<Violation> = self
-            .validator
-            .iter_errors(value)
-            .take(MAX_VIOLATIONS)
-            .flat_map(|error| Violation::from_error(&error, &self.schema))
-            .collect();
-        violations.extend(arguments::unknown(&self.schema, value));
+        // Validity is cheap, since the validator remembers what it knows of each part; the errors may be very many.
+        let mut violations: Vec<Violation> = if self.accepts(value) {
+            Vec::new()
+        } else if self.is_shallow(value) && Graph::new(&self.schema).is_explainable(value) {
+            let errors = self.validator.iter_errors(value).take(MAX_VIOLATIONS);
+            errors.flat_map(|error| Violation::from_error(&error, &self.schema)).collect()
+        } else {
+            vec![Violation::unexplained()]
+        };
+        violations.extend(arguments::unknown(&self.schema, value).take(MAX_VIOLATIONS));
         violations.truncate(MAX_VIOLATIONS);
         if violations.is_empty() { Ok(()) } else { Err(Violations(violations)) }
     }

@@ -1,6 +1,6 @@
 //! Why a schema cannot be used.
 
-use crate::{MAX_SCHEMA_DEPTH, MAX_SCHEMA_NODES};
+use crate::{MAX_REFERENCE_DEPTH, MAX_SCHEMA_CHECKS, MAX_SCHEMA_DEPTH, MAX_SCHEMA_NODES};
 
 /// Why a schema cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -22,12 +22,20 @@ pub enum Error {
         /// What is wrong.
         message: String,
     },
-    /// Nested deeper than [`MAX_SCHEMA_DEPTH`].
-    #[error("the schema is nested deeper than {MAX_SCHEMA_DEPTH} levels")]
+    /// Nested deeper than [`MAX_SCHEMA_DEPTH`], or than [`MAX_REFERENCE_DEPTH`] through references.
+    #[error(
+        "the schema is nested deeper than {MAX_SCHEMA_DEPTH} levels, or than {MAX_REFERENCE_DEPTH} through `$ref`"
+    )]
     TooDeep,
     /// More than [`MAX_SCHEMA_NODES`] values.
     #[error("the schema has more than {MAX_SCHEMA_NODES} values")]
     TooLarge,
+    /// Its parts refer to each other so often that one value may need more than [`MAX_SCHEMA_CHECKS`] checks.
+    #[error(
+        "checking one value may take more than {MAX_SCHEMA_CHECKS} steps; let `anyOf`, `oneOf`, `allOf` and `if` refer \
+         to the same parts less often"
+    )]
+    TooMuchWork,
 }
 
 fn place(path: &str) -> String {

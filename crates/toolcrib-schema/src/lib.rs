@@ -1,7 +1,7 @@
 //! JSON Schema for the arguments of tools: compiled within bounds, checked, and explained to whoever got it wrong.
 //!
 //! A [`CompiledSchema`] never fetches anything: a `$ref` that leaves the schema is an error of its own, and nothing on
-//! disk or in the network is touched on a schema's behalf. Patterns run on a linear-time engine.
+//! disk or in the network is touched on a schema's behalf. Patterns run on a linear-time engine, and a schema whose check could take for ever is refused.
 //!
 //! ```
 //! use serde_json::json;
@@ -22,6 +22,7 @@
 
 mod compiled;
 mod error;
+mod work;
 
 mod arguments;
 mod example;
@@ -33,3 +34,4 @@ mod tests;
 pub use compiled::{CompiledSchema, MAX_SCHEMA_DEPTH, MAX_SCHEMA_NODES};
 pub use error::Error;
 pub use violation::{MAX_VIOLATIONS, Violation, Violations};
+pub use work::{MAX_REFERENCE_DEPTH, MAX_SCHEMA_CHECKS};

@@ -140,3 +140,165 @@ fn minimal_examples_are_valid_or_absent() {
         assert_eq!(CompiledSchema::compile(&schema).unwrap().minimal_example(), expected, "{schema}");
     }
 }
+
+/// Runs on a stack that is a quarter of the usual one.
+fn on_a_small_stack(check: impl FnOnce() + Send + 'static) {
+    std::thread::Builder::new().stack_size(512 * 1024).spawn(check).unwrap().join().unwrap();
+}
+
+/// Definitions `d0` to `d{count - 1}`, each made from the reference to the next, and the last from `true`.
+fn chain(count: usize, link: impl Fn(Value) -> Value) -> Value {
+    let definition = |position: usize| {
+        let next = position + 1;
+        let next = if next == count {
+            json!({"type": "string"})
+        } else {
+            json!({"$ref": format!("#/$defs/d{next}")})
+        };
+        (format!("d{position}"), link(next))
+    };
+    json!({"$ref": "#/$defs/d0", "$defs": (0..count).map(definition).collect::<serde_json::Map<_, _>>()})
+}
+
+#[test]
+fn long_ways_through_references_overflow_no_stack() {
+    on_a_small_stack(|| {
+        let links: [fn(Value) -> Value; 3] = [
+            |next| next,
+            |next| json!({"properties": {"a": next}}),
+            |next| json!({"allOf": [{"items": next}, {"type": "array"}]}),
+        ];
+        for link in links {
+            // A link is up to three parts, so that one of these is the longest that is taken.
+            for count in [40, 60, 120, 10_000] {
+                let compiled = CompiledSchema::compile(&chain(count, link));
+                assert!(compiled.is_ok() || count > 40);
+                assert!(compiled.is_ok() || compiled.as_ref().is_err_and(|error| *error == Error::TooDeep));
+                assert!(compiled.is_err() || count < 10_000);
+                if let Ok(schema) = compiled {
+                    let _ = schema.validate(&json!(5));
+                    let _ = schema.minimal_example();
+                }
+            }
+        }
+    });
+}
+
+#[test]
+fn references_that_multiply_the_checks_are_refused() {
+    let links: [fn(Value) -> Value; 5] = [
+        |next| json!({"anyOf": [next, next]}),
+        |next| json!({"oneOf": [next, next]}),
+        |next| json!({"allOf": [next, next]}),
+        |next| json!({"if": next, "then": next, "else": next}),
+        |next| json!({"not": next, "dependentSchemas": {"a": next}}),
+    ];
+    for link in links {
+        on_a_small_stack(move || {
+            let error = CompiledSchema::compile(&chain(40, link)).unwrap_err();
+            assert_eq!(error, Error::TooMuchWork, "{}", link(json!({})));
+            assert!(CompiledSchema::compile(&chain(8, link)).unwrap().validate(&json!(5)).is_err());
+        });
+    }
+}
+
+#[test]
+fn a_deep_wrong_value_of_a_recursive_schema_is_refused_quickly() {
+    on_a_small_stack(|| {
+        let schema = CompiledSchema::compile(&json!({
+            "$ref": "#/$defs/node",
+            "$defs": {"node": {"type": "object", "properties": {
+                "a": {"anyOf": [{"$ref": "#/$defs/node"}, {"$ref": "#/$defs/node"}]}}}},
+        }))
+        .unwrap();
+        let mut value = json!(5);
+        for _ in 0..60 {
+            value = json!({"a": value});
+        }
+        let message = schema.validate(&value).unwrap_err().to_string();
+        assert!(message.contains("too large or deep"), "{message}");
+    });
+}
+
+#[test]
+fn a_deep_value_of_a_deep_schema_overflows_no_stack() {
+    // What the threads of a runtime have.
+    let check = || {
+        for count in [1, 10, 30, 100] {
+            let mut schema = chain(count, |next| next);
+            schema["$defs"][format!("d{}", count - 1)] =
+                json!({"type": "object", "properties": {"a": {"$ref": "#/$defs/d0"}}});
+            let schema = CompiledSchema::compile(&schema).unwrap();
+            for (depth, is_deep) in [(1, false), (15, false), (127, true)] {
+                let nested = |inside| (0..depth).fold(inside, |value, _| json!({"a": value}));
+                let accepted = schema.accepts(&nested(json!({})));
+                assert!(accepted || is_deep || count == 100, "{count} {depth}");
+                assert!(schema.validate(&nested(json!(5))).is_err());
+            }
+        }
+    };
+    std::thread::Builder::new().stack_size(2 * 1024 * 1024).spawn(check).unwrap().join().unwrap();
+}
+
+#[test]
+fn hostile_schemas_are_refused_or_checked_quickly() {
+    on_a_small_stack(|| {
+        let mut deep = json!({});
+        for _ in 0..10_000 {
+            deep = Value::Object([("not".to_owned(), deep)].into_iter().collect());
+        }
+        let schemas = [
+            json!({"anyOf": vec![json!({"type": "integer"}); 100_000]}),
+            json!({"anyOf": vec![json!({"type": "integer"}); 30_000]}),
+            json!({"$dynamicAnchor": "self", "$dynamicRef": "#self"}),
+            json!({"$ref": "#"}),
+            json!({"allOf": [{"$ref": "#"}, {"$ref": "#"}]}),
+            json!({"type": "string", "pattern": "a{0,100000000}"}),
+            json!({"type": "string", "pattern": "(a+)+$"}),
+        ];
+        let value = Value::from(format!("{}b", "a".repeat(50_000)));
+        for schema in schemas {
+            if let Ok(schema) = CompiledSchema::compile(&schema) {
+                let _ = schema.validate(&value);
+                let _ = schema.minimal_example();
+            }
+        }
+        assert_eq!(CompiledSchema::compile(&deep).unwrap_err(), Error::TooDeep);
+        // Dropping so deep a value recurses too, which is the matter of whoever built it.
+        std::mem::forget(deep);
+    });
+}
+
+#[test]
+fn examples_stay_small_however_much_the_schema_asks_for() {
+    let mut nested = json!({"type": "string"});
+    for _ in 0..7 {
+        nested = json!({"type": "array", "minItems": 64, "items": nested});
+    }
+    let names: Vec<_> = (0..5000).map(|name| format!("p{name}")).collect();
+    let circle =
+        json!({"$defs": {"n": {"allOf": vec![json!({"$ref": "#/$defs/n"}); 5]}}, "$ref": "#/$defs/n"});
+    let given = json!({"type": "array", "minItems": 9, "items": {"default": "x".repeat(100_000)}});
+    for schema in [nested, json!({"required": names}), circle, given] {
+        assert_eq!(CompiledSchema::compile(&schema).unwrap().minimal_example(), None);
+    }
+}
+
+#[test]
+fn messages_stay_short_however_long_names_and_values_are() {
+    let properties: serde_json::Map<_, _> =
+        (0..500).map(|name| (format!("{name}{}", "p".repeat(1000)), json!({"type": "integer"}))).collect();
+    let schema =
+        CompiledSchema::compile(&json!({"properties": properties, "additionalProperties": false})).unwrap();
+    let value: serde_json::Map<_, _> =
+        (0..100).map(|name| (format!("{name}{}", "x".repeat(100_000)), json!("y"))).collect();
+    let violations = schema.validate(&value.into()).unwrap_err();
+    assert!(violations.to_string().chars().count() <= 4001);
+    let first = violations.iter().next().unwrap();
+    assert!(first.message.contains("and 488 more"), "{}", first.message);
+    assert!(first.message.len() < 1500);
+
+    let typed = CompiledSchema::compile(&json!({"additionalProperties": {"type": "integer"}})).unwrap();
+    let value = json!({"k".repeat(100_000): " is not of type ".repeat(10_000)});
+    assert!(typed.validate(&value).unwrap_err().to_string().len() < 500);
+}

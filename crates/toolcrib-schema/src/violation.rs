@@ -11,10 +11,22 @@ use serde_json::Value;
 pub const MAX_VIOLATIONS: usize = 8;
 
 /// The most characters of a wrong value that are quoted.
-const MAX_QUOTED_CHARS: usize = 60;
+const MAX_QUOTED_CHARS: usize = 180;
 
 /// The most characters of a schema part that are quoted.
 const MAX_EXPECTED_CHARS: usize = 400;
+
+/// The most characters of one name that are shown.
+const MAX_NAME_CHARS: usize = 80;
+
+/// The most characters of a place that are shown.
+const MAX_PLACE_CHARS: usize = 200;
+
+/// The most known names that are listed.
+const MAX_LISTED_NAMES: usize = 12;
+
+/// The most characters in which violations are told together.
+const MAX_DISPLAY_CHARS: usize = 4000;
 
 /// One thing that is wrong with a value.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -43,17 +55,18 @@ impl Violations {
 
 impl fmt::Display for Violations {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (position, violation) in self.0.iter().enumerate() {
-            if position > 0 {
-                f.write_str("; ")?;
-            }
-            f.write_str(&violation.message)?;
-        }
-        Ok(())
+        let messages: Vec<&str> = self.0.iter().map(|violation| violation.message.as_str()).collect();
+        f.write_str(&cut(&messages.join("; "), MAX_DISPLAY_CHARS))
     }
 }
 
 impl Violation {
+    /// A wrong value whose errors are too many to look at.
+    pub(crate) fn unexplained() -> Self {
+        let message = "the value does not fit, and is too large or deep for this schema to say where".into();
+        Self { path: String::new(), message, subject: String::new(), expected: None }
+    }
+
     /// A schema error in our words. One error about several properties becomes one violation each.
     pub(crate) fn from_error(error: &ValidationError<'_>, schema: &Value) -> Vec<Self> {
         let path = error.instance_path().to_string();
@@ -70,7 +83,8 @@ impl Violation {
             ValidationErrorKind::AdditionalProperties { unexpected }
             | ValidationErrorKind::UnevaluatedProperties { unexpected } => {
                 let parent = parent_schema(error, schema);
-                unexpected.iter().map(|name| unknown_argument(&path, name, parent)).collect()
+                let unexpected = unexpected.iter().take(MAX_VIOLATIONS);
+                unexpected.map(|name| unknown_argument(&path, name, parent)).collect()
             }
             _ => {
                 let expected = parent_schema(error, schema).cloned().and_then(bounded);
@@ -86,8 +100,11 @@ pub(crate) fn unknown_argument(path: &str, name: &str, schema: Option<&Value>) -
         .and_then(|schema| schema.get("properties")?.as_object())
         .map(|properties| properties.keys().map(String::as_str).collect())
         .unwrap_or_default();
+    // Names of more characters are not misspelt but made up, and comparing takes the product of both lengths.
+    let is_comparable = |name: &str| name.len() <= MAX_NAME_CHARS;
     let nearest = known
         .iter()
+        .filter(|known| is_comparable(name) && is_comparable(known))
         .map(|known| (strsim::normalized_damerau_levenshtein(name, known), *known))
         .filter(|(likeness, _)| *likeness >= MIN_LIKENESS)
         .reduce(|best, next| if next.0 > best.0 { next } else { best });
@@ -97,7 +114,7 @@ pub(crate) fn unknown_argument(path: &str, name: &str, schema: Option<&Value>) -
     let message = match nearest {
         Some((_, nearest)) => format!("unknown {what} {shown}, did you mean `{nearest}`?"),
         None if known.is_empty() => format!("unknown {what} {shown}; none is expected here"),
-        None => format!("unknown {what} {shown}; expected one of: {}", known.join(", ")),
+        None => format!("unknown {what} {shown}; expected one of: {}", listed(&known)),
     };
     // The nearest argument is what was meant; without one, all that there are.
     let properties = schema.and_then(|schema| schema.get("properties"));
@@ -108,6 +125,15 @@ pub(crate) fn unknown_argument(path: &str, name: &str, schema: Option<&Value>) -
         None => (path.to_owned(), properties),
     };
     Violation { path: full, message, subject, expected: expected.cloned().and_then(bounded) }
+}
+
+/// The first of the names, and how many there are beyond them.
+fn listed(names: &[&str]) -> String {
+    let shown: Vec<_> = names.iter().take(MAX_LISTED_NAMES).map(|name| cut(name, MAX_NAME_CHARS)).collect();
+    match names.len().saturating_sub(MAX_LISTED_NAMES) {
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
+    }
 }
 
 /// How alike two names must be, from 0 to 1, before one is offered for the other.
@@ -129,10 +155,10 @@ fn place(path: &str) -> String {
             if !text.is_empty() {
                 text.push('.');
             }
-            text.push_str(&segment);
+            text.push_str(&cut(&segment, MAX_NAME_CHARS));
         }
     }
-    format!("`{text}`")
+    format!("`{}`", cut(&text, MAX_PLACE_CHARS))
 }
 
 /// The rest of the sentence that starts with the place.
@@ -140,7 +166,7 @@ fn reason(error: &ValidationError<'_>) -> String {
     let found = || quoted(&error.instance().to_string());
     match error.kind() {
         ValidationErrorKind::Type { .. } => {
-            let message = error.to_string();
+            let message = error.masked_with("it").to_string();
             let wanted =
                 message.split(" is not of type").nth(1).unwrap_or_default().trim_start_matches('s').trim();
             format!("must be of type {}, not {}", wanted.replace('"', ""), found())
@@ -159,7 +185,12 @@ fn reason(error: &ValidationError<'_>) -> String {
 }
 
 fn quoted(text: &str) -> String {
-    match text.char_indices().nth(MAX_QUOTED_CHARS * 3) {
+    cut(text, MAX_QUOTED_CHARS)
+}
+
+/// At most so many characters, with a mark where some are gone.
+fn cut(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
         Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
         None => text.to_owned(),
     }

@@ -1,0 +1,298 @@
+//! How much work a check can be.
+//!
+//! Schemas that share parts by `$ref` are small as texts and may be huge as checks: forty definitions that each name
+//! the next one twice are 2⁴⁰ checks of one value. Everything here counts without recursion.
+
+use std::collections::{HashMap, HashSet};
+
+use serde_json::{Map, Value};
+
+use crate::Error;
+
+/// The most checks of one value, counted over everything that applies to it at once (`$ref`, `allOf`, `anyOf`, `oneOf`,
+/// `not`, `if`), with shared parts counted as often as they apply. Real schemas need a few hundred.
+pub const MAX_SCHEMA_CHECKS: u64 = 200_000;
+
+/// The longest way from part to part of a schema, through references too: the validator recurses along it.
+pub const MAX_REFERENCE_DEPTH: u64 = 128;
+
+/// The deepest that a check may recurse: levels of the value, times parts of the schema that follow each other on one
+/// level. So much fits a stack of 2 MiB many times over once optimised, and once when not.
+pub(crate) const MAX_CHECK_DEPTH: u64 = 2000;
+
+/// The most parts with an `$id` of their own, from each of which a reference may start.
+const MAX_RESOURCES: usize = 100;
+
+/// The most checks whose errors are collected. Beyond it a value is refused without a reason for each part.
+const MAX_EXPLAINED_CHECKS: usize = 100_000;
+
+/// Keywords whose schema applies to the value itself.
+const SAME_VALUE: [&str; 4] = ["not", "if", "then", "else"];
+
+/// Keywords whose list of schemas applies to the value itself.
+const SAME_VALUE_LISTS: [&str; 3] = ["allOf", "anyOf", "oneOf"];
+
+/// Keywords whose mapping of schemas applies to the value itself.
+const SAME_VALUE_MAPS: [&str; 2] = ["dependentSchemas", "dependencies"];
+
+/// Keywords whose schema applies to members or items of the value.
+const BELOW: [&str; 8] = [
+    "additionalProperties",
+    "unevaluatedProperties",
+    "propertyNames",
+    "items",
+    "additionalItems",
+    "unevaluatedItems",
+    "contains",
+    "contentSchema",
+];
+
+/// Keywords whose list of schemas applies to items of the value.
+const LISTS_BELOW: [&str; 2] = ["prefixItems", "items"];
+
+/// Keywords whose mapping of schemas applies to members of the value.
+const MAPS_BELOW: [&str; 2] = ["properties", "patternProperties"];
+
+/// Keywords that check everything beside them once more, to see what they left over.
+const REPEATING: [&str; 2] = ["unevaluatedProperties", "unevaluatedItems"];
+
+/// A schema with the places that references may name.
+pub(crate) struct Graph<'a> {
+    root: &'a Value,
+    /// Schemas by the last part of their `$id`, and by `$anchor` and `$dynamicAnchor`. Of several with one name, all
+    /// are meant, so that the count is never too low.
+    named: HashMap<&'a str, Vec<&'a Value>>,
+    /// Every schema that has an `$id`, from which a pointer may start.
+    resources: Vec<&'a Value>,
+    /// Whether `id` is a keyword, as it was up to draft 4.
+    has_plain_ids: bool,
+}
+
+impl<'a> Graph<'a> {
+    pub(crate) fn new(root: &'a Value) -> Self {
+        let draft = root.get("$schema").and_then(Value::as_str).unwrap_or_default();
+        let has_plain_ids = draft.contains("draft-04") || draft.contains("draft-03");
+        let mut graph = Self { root, named: HashMap::new(), resources: Vec::new(), has_plain_ids };
+        let mut left = vec![root];
+        while let Some(value) = left.pop() {
+            match value {
+                Value::Array(items) => left.extend(items),
+                Value::Object(map) => {
+                    graph.register(map, value);
+                    left.extend(map.values());
+                }
+                _ => {}
+            }
+        }
+        graph
+    }
+
+    fn register(&mut self, map: &'a Map<String, Value>, value: &'a Value) {
+        for key in ["$id", "id", "$anchor", "$dynamicAnchor"] {
+            let Some(name) = map.get(key).and_then(Value::as_str) else { continue };
+            if key == "$id" || key == "id" && self.has_plain_ids {
+                self.resources.push(value);
+            }
+            self.named.entry(last_part(name)).or_default().push(value);
+        }
+    }
+
+    /// Refuses a schema that is too much work, or too deep a way. The answer is the longest way of parts that apply to
+    /// the same value.
+    pub(crate) fn check(&self) -> Result<u64, Error> {
+        if self.resources.len() > MAX_RESOURCES {
+            return Err(Error::TooMuchWork);
+        }
+        let (mut checks, mut levels, mut longest) = (HashMap::new(), HashMap::new(), 1);
+        let mut seen = HashSet::new();
+        let mut left = vec![self.root];
+        while let Some(schema) = left.pop() {
+            if seen.insert(std::ptr::from_ref(schema)) {
+                let parts = |schema| self.same_value(schema);
+                if fold(schema, &mut checks, parts, counted) > MAX_SCHEMA_CHECKS {
+                    return Err(Error::TooMuchWork);
+                }
+                longest = fold(schema, &mut levels, parts, deepest).max(longest);
+                left.extend(self.parts(schema));
+            }
+        }
+        let depth = fold(self.root, &mut HashMap::new(), |schema| self.parts(schema), deepest);
+        if depth > MAX_REFERENCE_DEPTH { Err(Error::TooDeep) } else { Ok(longest) }
+    }
+
+    /// Every schema that this one applies to something.
+    fn parts(&self, schema: &'a Value) -> Vec<&'a Value> {
+        let mut parts = self.same_value(schema);
+        for (key, value) in schema.as_object().into_iter().flatten() {
+            match value {
+                Value::Object(map) if MAPS_BELOW.contains(&key.as_str()) => parts.extend(map.values()),
+                Value::Array(items) if LISTS_BELOW.contains(&key.as_str()) => parts.extend(items),
+                Value::Object(_) if BELOW.contains(&key.as_str()) => parts.push(value),
+                _ => {}
+            }
+        }
+        parts
+    }
+
+    /// Whether all errors of a value can be collected: a walk through schema and value, which counts a part as often as
+    /// it is reached.
+    pub(crate) fn is_explainable(&self, value: &Value) -> bool {
+        let mut checks = 0;
+        let mut left = vec![(self.root, value)];
+        while let Some((schema, value)) = left.pop() {
+            checks += 1;
+            if checks > MAX_EXPLAINED_CHECKS || left.len() > MAX_EXPLAINED_CHECKS {
+                return false;
+            }
+            left.extend(self.same_value(schema).into_iter().map(|part| (part, value)));
+            let Some(map) = schema.as_object() else { continue };
+            match value {
+                Value::Object(members) => {
+                    for (name, member) in members {
+                        left.extend(property_parts(map, name).map(|part| (part, member)));
+                    }
+                }
+                Value::Array(items) => {
+                    for (position, item) in items.iter().enumerate() {
+                        left.extend(item_parts(map, position).map(|part| (part, item)));
+                    }
+                }
+                _ => {}
+            }
+        }
+        true
+    }
+
+    /// The schemas that apply to the same value as this one.
+    fn same_value(&self, schema: &'a Value) -> Vec<&'a Value> {
+        let Some(map) = schema.as_object() else { return Vec::new() };
+        let mut parts: Vec<&Value> = SAME_VALUE.iter().filter_map(|key| map.get(*key)).collect();
+        let lists = SAME_VALUE_LISTS.iter().filter_map(|key| map.get(*key)?.as_array());
+        parts.extend(lists.flatten());
+        let maps = SAME_VALUE_MAPS.iter().filter_map(|key| map.get(*key)?.as_object());
+        parts.extend(maps.flat_map(|map| map.values()).filter(|part| part.is_object()));
+        for key in ["$ref", "$dynamicRef", "$recursiveRef"] {
+            if let Some(reference) = map.get(key).and_then(Value::as_str) {
+                self.push_targets(reference, &mut parts);
+            }
+        }
+        parts
+    }
+
+    /// Adds what a reference may mean: all of it where that depends on the `$id` around.
+    fn push_targets(&self, reference: &str, parts: &mut Vec<&'a Value>) {
+        let (base, fragment) = reference.split_once('#').unwrap_or((reference, ""));
+        if !fragment.is_empty() && !fragment.starts_with('/') {
+            parts.extend(self.named.get(fragment).into_iter().flatten());
+            return;
+        }
+        let pointer = percent_decoded(fragment);
+        let bases = if base.is_empty() {
+            self.resources.as_slice()
+        } else {
+            self.named.get(last_part(base)).map(Vec::as_slice).unwrap_or_default()
+        };
+        let around = bases.iter().filter(|base| !std::ptr::eq(**base, self.root));
+        let is_root_meant = base.is_empty() || bases.iter().any(|base| std::ptr::eq(*base, self.root));
+        parts.extend(self.root.pointer(&pointer).filter(|_| is_root_meant));
+        parts.extend(around.filter_map(|base| base.pointer(&pointer)));
+    }
+}
+
+/// How many levels of lists and mappings a value has.
+pub(crate) fn levels(value: &Value) -> u64 {
+    let mut deepest = 0;
+    let mut left = vec![(value, 1)];
+    while let Some((value, level)) = left.pop() {
+        deepest = level.max(deepest);
+        match value {
+            Value::Array(items) => left.extend(items.iter().map(|item| (item, level + 1))),
+            Value::Object(map) => left.extend(map.values().map(|item| (item, level + 1))),
+            _ => {}
+        }
+    }
+    deepest
+}
+
+/// Computes something of a schema from the same of its parts, each once. A schema that is met again inside of itself
+/// counts as 1 there: the validator breaks such circles.
+fn fold<'a>(
+    schema: &'a Value,
+    known: &mut HashMap<*const Value, u64>,
+    parts: impl Fn(&'a Value) -> Vec<&'a Value>,
+    combine: impl Fn(&Value, u64, u64) -> u64,
+) -> u64 {
+    if let Some(known) = known.get(&std::ptr::from_ref(schema)) {
+        return *known;
+    }
+    let mut open = vec![(schema, parts(schema), 1)];
+    known.insert(std::ptr::from_ref(schema), 1);
+    while let Some((schema, left, total)) = open.last_mut() {
+        if let Some(next) = left.pop() {
+            if let Some(part) = known.get(&std::ptr::from_ref(next)) {
+                *total = combine(schema, *total, *part);
+            } else {
+                known.insert(std::ptr::from_ref(next), 1);
+                open.push((next, parts(next), 1));
+            }
+            continue;
+        }
+        let total = *total;
+        known.insert(std::ptr::from_ref(*schema), total);
+        open.pop();
+        if let Some((above, _, sum)) = open.last_mut() {
+            *sum = combine(above, *sum, total);
+        }
+    }
+    known.get(&std::ptr::from_ref(schema)).copied().unwrap_or(1)
+}
+
+fn counted(schema: &Value, sum: u64, part: u64) -> u64 {
+    let repeats = REPEATING.iter().filter(|key| schema.get(**key).is_some()).count();
+    sum.saturating_add(part.saturating_mul(1 << repeats))
+}
+
+fn deepest(_: &Value, longest: u64, part: u64) -> u64 {
+    longest.max(part.saturating_add(1))
+}
+
+/// The schemas for one property of a value; too many rather than too few.
+fn property_parts<'a>(map: &'a Map<String, Value>, name: &str) -> impl Iterator<Item = &'a Value> {
+    let listed = map.get("properties").and_then(|properties| properties.get(name));
+    let patterns = map.get("patternProperties").and_then(Value::as_object);
+    let rest = ["additionalProperties", "unevaluatedProperties"];
+    listed
+        .into_iter()
+        .chain(patterns.into_iter().flat_map(|map| map.values()))
+        .chain(rest.into_iter().filter_map(|key| map.get(key)))
+}
+
+/// The schemas for one item of a value; too many rather than too few.
+fn item_parts(map: &Map<String, Value>, position: usize) -> impl Iterator<Item = &Value> {
+    let listed = ["prefixItems", "items"].into_iter().filter_map(move |key| map.get(key)?.get(position));
+    let rest = ["items", "additionalItems", "unevaluatedItems", "contains"];
+    listed.chain(rest.into_iter().filter_map(|key| map.get(key)))
+}
+
+/// The part of an address that tells it from its siblings.
+fn last_part(address: &str) -> &str {
+    let address = address.trim_end_matches('#');
+    address.rsplit(['/', '#', ':']).next().unwrap_or(address)
+}
+
+/// A fragment of an address as a JSON pointer.
+fn percent_decoded(fragment: &str) -> String {
+    let mut bytes = Vec::with_capacity(fragment.len());
+    let mut rest = fragment.as_bytes();
+    while let Some((first, after)) = rest.split_first() {
+        let hex = after.get(..2).filter(|_| *first == b'%').and_then(|hex| std::str::from_utf8(hex).ok());
+        if let Some(byte) = hex.and_then(|hex| u8::from_str_radix(hex, 16).ok()) {
+            bytes.push(byte);
+            rest = after.get(2..).unwrap_or_default();
+        } else {
+            bytes.push(*first);
+            rest = after;
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
