@@ -42,8 +42,9 @@ async fn main() -> Result<(), Box<dyn Error>> {
     }
 
     // Any spelling finds the name; the arguments tell the overloads apart.
-    let call: ToolCall =
-        serde_json::from_value(json!({"name": "forecast", "arguments": {"latitude": 59.9, "longitude": 10.7}}))?;
+    let call: ToolCall = serde_json::from_value(
+        json!({"name": "forecast", "arguments": {"latitude": 59.9, "longitude": 10.7}}),
+    )?;
     let found = tools.resolve(&call, |_| true)?;
     println!("`forecast` with a latitude is: {}", found.tool.description);
 

@@ -1,36 +1,166 @@
 //! Ctrl-C and SIGTERM.
+//!
+//! Ctrl-C ends the turn that is going on, and only that; when there is none it ends the process in order. SIGTERM
+//! always ends the process in order, and the turn with it. What comes again before that is done, ends the process at
+//! once; the children go with it.
+
+#[cfg(test)]
+mod tests;
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio_util::sync::CancellationToken;
 
-/// Waits until somebody wants this process to end.
-pub(crate) async fn interrupted() {
-    #[cfg(unix)]
-    {
-        use tokio::signal::unix::{SignalKind, signal};
-        if let Ok(mut terminate) = signal(SignalKind::terminate()) {
-            tokio::select! {
-                _ = tokio::signal::ctrl_c() => {}
-                _ = terminate.recv() => {}
+use crate::exit::Exit;
+use crate::output::tell;
+
+/// What somebody wants to end.
+#[derive(Clone, Copy, Debug)]
+enum Signal {
+    /// Ctrl-C.
+    Interrupt,
+    /// SIGTERM.
+    Terminate,
+}
+
+/// What becomes of a signal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Effect {
+    TurnEnds,
+    ProcessLeaves,
+    /// It was asked for before.
+    ProcessEndsAtOnce,
+}
+
+/// The signals to this process, from now on.
+#[derive(Default)]
+pub(crate) struct Interrupts {
+    /// The process is to end in order.
+    leave: CancellationToken,
+    /// The turn that is going on.
+    turn: Mutex<Option<CancellationToken>>,
+}
+
+impl Interrupts {
+    /// Takes over the signals. They no longer end the process by themselves.
+    pub(crate) fn watch() -> Arc<Self> {
+        let interrupts = Arc::new(Self::default());
+        let watching = Arc::clone(&interrupts);
+        let mut signals = Signals::new();
+        tokio::spawn(async move {
+            loop {
+                match watching.heed(signals.next().await) {
+                    Effect::TurnEnds => tell("stopping; once more to leave at once"),
+                    Effect::ProcessLeaves => {}
+                    Effect::ProcessEndsAtOnce => std::process::exit(i32::from(Exit::Failed as u8)),
+                }
             }
-            return;
+        });
+        interrupts
+    }
+
+    /// Begins a turn, which ends when it is dropped.
+    pub(crate) fn turn(&self) -> Turn<'_> {
+        let cancel = self.leave.child_token();
+        *self.lock() = Some(cancel.clone());
+        Turn { interrupts: self, cancel }
+    }
+
+    /// Waits until the process is to end.
+    pub(crate) async fn left(&self) {
+        self.leave.cancelled().await;
+    }
+
+    /// Whether the process is to end.
+    pub(crate) fn has_left(&self) -> bool {
+        self.leave.is_cancelled()
+    }
+
+    fn heed(&self, signal: Signal) -> Effect {
+        let turn = self.lock();
+        match (signal, &*turn) {
+            (Signal::Interrupt, Some(turn)) if !turn.is_cancelled() => {
+                turn.cancel();
+                Effect::TurnEnds
+            }
+            (Signal::Interrupt, Some(_)) => Effect::ProcessEndsAtOnce,
+            _ if self.has_left() => Effect::ProcessEndsAtOnce,
+            _ => {
+                self.leave.cancel();
+                Effect::ProcessLeaves
+            }
         }
     }
-    // Without signals there is nothing to wait for.
-    if tokio::signal::ctrl_c().await.is_err() {
-        std::future::pending::<()>().await;
+
+    fn lock(&self) -> MutexGuard<'_, Option<CancellationToken>> {
+        self.turn.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// A token that the first interruption cancels. A second one ends the process at once; the children go with it.
-pub(crate) fn cancel_on_interrupt() -> CancellationToken {
-    let token = CancellationToken::new();
-    let cancelled = token.clone();
-    tokio::spawn(async move {
-        interrupted().await;
-        eprintln!("stopping; once more to leave at once");
-        cancelled.cancel();
-        interrupted().await;
-        std::process::exit(i32::from(crate::exit::Exit::Failed as u8));
-    });
-    token
+/// A call, or an answer of the agent, that Ctrl-C ends.
+pub(crate) struct Turn<'a> {
+    interrupts: &'a Interrupts,
+    cancel: CancellationToken,
+}
+
+impl Turn<'_> {
+    /// The token that is cancelled then.
+    pub(crate) fn cancel(&self) -> CancellationToken {
+        self.cancel.clone()
+    }
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        *self.interrupts.lock() = None;
+    }
+}
+
+/// The sources of signals; those that cannot be had never fire.
+struct Signals {
+    #[cfg(unix)]
+    interrupt: Option<tokio::signal::unix::Signal>,
+    #[cfg(unix)]
+    terminate: Option<tokio::signal::unix::Signal>,
+}
+
+#[cfg(unix)]
+impl Signals {
+    fn new() -> Self {
+        use tokio::signal::unix::{SignalKind, signal};
+        Self {
+            interrupt: signal(SignalKind::interrupt()).ok(),
+            terminate: signal(SignalKind::terminate()).ok(),
+        }
+    }
+
+    async fn next(&mut self) -> Signal {
+        async fn receive(signal: &mut Option<tokio::signal::unix::Signal>) {
+            let received = match signal {
+                Some(signal) => signal.recv().await,
+                None => None,
+            };
+            if received.is_none() {
+                std::future::pending::<()>().await;
+            }
+        }
+        tokio::select! {
+            () = receive(&mut self.interrupt) => Signal::Interrupt,
+            () = receive(&mut self.terminate) => Signal::Terminate,
+        }
+    }
+}
+
+#[cfg(not(unix))]
+impl Signals {
+    fn new() -> Self {
+        Self {}
+    }
+
+    async fn next(&mut self) -> Signal {
+        if tokio::signal::ctrl_c().await.is_err() {
+            std::future::pending::<()>().await;
+        }
+        Signal::Interrupt
+    }
 }

@@ -3,7 +3,6 @@
 //! Each command is a file under `commands`; `arguments` says what may be written, `exit` what the exit codes mean. With
 //! `--json` a command prints one JSON document on standard output and nothing else there; everything for people goes
 //! to standard error when it is not the result itself.
-#![expect(clippy::print_stdout, clippy::print_stderr, reason = "printing is what a command line is for")]
 
 mod arguments;
 mod exit;
@@ -12,8 +11,10 @@ mod commands;
 
 mod approver;
 mod interrupt;
+mod keyboard;
 mod observer;
 mod output;
+mod printable;
 
 use std::process::ExitCode;
 
@@ -44,11 +45,16 @@ fn main() -> ExitCode {
         }
     };
     let filter = EnvFilter::try_from_env(LOG_VARIABLE).unwrap_or_else(|_| EnvFilter::new("off"));
-    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        // It would say so on standard error, and panic when that is what failed.
+        .log_internal_errors(false)
+        .init();
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => {
-            eprintln!("error: cannot start: {error}");
+            output::tell(&format!("error: cannot start: {error}"));
             return Exit::Failed.into();
         }
     };

@@ -1,16 +1,16 @@
 //! A run, as a person watches it.
 
-use std::io::Write;
 use std::time::Duration;
 
 use serde_json::Value;
 use toolcrib_agent::Observer;
 use toolcrib_model::{ToolCall, ToolResult};
 
-use crate::output::is_colourful;
+use crate::output::{is_colourful, say_raw, tell_raw};
+use crate::printable::{Layout, excerpt, printable};
 
-/// The most characters of a call's arguments, or of its outcome, on one line.
-const MAX_SHOWN_CHARS: usize = 100;
+/// The most bytes of a call's arguments, or of its outcome, on one line.
+const MAX_SHOWN_BYTES: usize = 100;
 
 /// Writes the answer to standard output as it comes, and a line for each call to standard error.
 pub(crate) struct Watcher {
@@ -25,7 +25,7 @@ impl Watcher {
 
     fn end_line(&mut self) {
         if self.is_mid_line {
-            println!();
+            say_raw("\n");
             self.is_mid_line = false;
         }
     }
@@ -42,9 +42,10 @@ impl Watcher {
 
 impl Observer for Watcher {
     fn on_text(&mut self, text: &str) {
-        print!("{text}");
-        let _ = std::io::stdout().flush();
-        self.is_mid_line = !text.ends_with('\n');
+        say_raw(&printable(text, Layout::Lines));
+        if let Some(last) = text.chars().last() {
+            self.is_mid_line = last != '\n';
+        }
     }
 
     fn on_turn_finished(&mut self) {
@@ -53,8 +54,8 @@ impl Observer for Watcher {
 
     fn on_call_started(&mut self, call: &ToolCall) {
         self.end_line();
-        let name = call.name.replacen("::", ".", 1);
-        eprintln!("-> {name} {}", shortened(&Value::Object(call.arguments.clone()).to_string()));
+        let name = shortened(&call.name.replacen("::", ".", 1));
+        tell_raw(&format!("-> {name} {}\n", shortened(&Value::Object(call.arguments.clone()).to_string())));
     }
 
     fn on_call_finished(&mut self, result: &ToolResult, elapsed: Duration) {
@@ -65,13 +66,13 @@ impl Observer for Watcher {
             }),
             Some(error) => shortened(&error.to_string()),
         };
-        eprintln!("   {} in {} ms: {outcome}", self.mark(result.is_ok()), elapsed.as_millis());
+        let mark = self.mark(result.is_ok());
+        tell_raw(&format!("   {mark} in {} ms: {outcome}\n", elapsed.as_millis()));
     }
 }
 
-/// One line without control characters.
+/// The beginning, on one line.
 fn shortened(text: &str) -> String {
-    let mut plain = text.chars().map(|c| if c.is_control() { ' ' } else { c });
-    let shown: String = plain.by_ref().take(MAX_SHOWN_CHARS).collect();
-    if plain.next().is_some() { format!("{shown}…") } else { shown }
+    let line: Vec<&str> = text.lines().collect();
+    excerpt(&line.join(" "), MAX_SHOWN_BYTES)
 }

@@ -1,4 +1,8 @@
-//! What goes to standard output.
+//! What goes to standard output and standard error. A reader that hung up wants no more, so errors of writing count for
+//! nothing.
+
+#[cfg(test)]
+mod tests;
 
 use std::io::{IsTerminal, Write};
 
@@ -8,18 +12,45 @@ use toolcrib_policy::{Effect, Policy};
 use toolcrib_port::Reject;
 use toolcrib_registry::{Entry, Snapshot};
 
+use crate::printable::{Layout, cut, printable, printable_json};
+
+/// The most bytes of what was rejected that are shown; `--json` has all of it.
+const MAX_REJECT_BYTES: usize = 4096;
+
 /// Prints one JSON document.
 pub(crate) fn json(value: &impl Serialize) {
-    let mut out = std::io::stdout().lock();
-    // A reader that hung up wants no more.
-    let _ = serde_json::to_writer_pretty(&mut out, value);
-    let _ = writeln!(out);
+    let text = serde_json::to_string_pretty(value).unwrap_or_default();
+    say_raw(&(printable_json(&text) + "\n"));
 }
 
-/// Prints text as it is.
-pub(crate) fn text(text: &str) {
+/// Prints lines on standard output.
+pub(crate) fn say(text: &str) {
+    say_raw(&(printable(text, Layout::Lines) + "\n"));
+}
+
+/// Prints lines on standard error.
+pub(crate) fn tell(text: &str) {
+    tell_raw(&(printable(text, Layout::Lines) + "\n"));
+}
+
+/// Writes to standard output what is printable already, or goes to a file or program.
+pub(crate) fn say_raw(text: &str) {
     let mut out = std::io::stdout().lock();
-    let _ = writeln!(out, "{text}");
+    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+}
+
+/// Writes to standard error what is printable already.
+pub(crate) fn tell_raw(text: &str) {
+    let _ = std::io::stderr().lock().write_all(text.as_bytes());
+}
+
+/// Prints a text that is itself the result: as it is for a file or a program, printable for a person.
+pub(crate) fn result_text(text: &str) {
+    if std::io::stdout().is_terminal() {
+        say(text);
+    } else {
+        say_raw(&format!("{text}\n"));
+    }
 }
 
 /// A tool as `load` and `tools` print it.
@@ -64,14 +95,15 @@ pub(crate) fn snapshot_lines(snapshot: &Snapshot, policy: &Policy, shown: impl F
         })
         .collect();
     table(&["tool", "risk", "policy", "source", "description"], &rows);
-    eprintln!("{} tools", rows.len());
+    tell(&format!("{} tools", rows.len()));
     rejects(snapshot.rejected());
 }
 
 /// What was rejected, on standard error.
 pub(crate) fn rejects(rejected: &[Reject]) {
     for reject in rejected {
-        eprintln!("rejected: {reject}");
+        let reject = cut(&reject.to_string(), Layout::Lines, MAX_REJECT_BYTES);
+        tell(&format!("rejected: {reject}"));
     }
 }
 
@@ -95,8 +127,17 @@ pub(crate) fn first_line(text: &str) -> String {
 
 /// Prints columns that line up.
 pub(crate) fn table<const N: usize>(head: &[&str; N], rows: &[[String; N]]) {
+    for line in table_lines(head, rows) {
+        say(&line);
+    }
+}
+
+/// One line for the head and for each row, whatever the cells hold.
+fn table_lines<const N: usize>(head: &[&str; N], rows: &[[String; N]]) -> Vec<String> {
+    let rows: Vec<[String; N]> =
+        rows.iter().map(|row| row.each_ref().map(|cell| printable(cell, Layout::Line))).collect();
     let mut widths = head.map(|cell| cell.chars().count());
-    for row in rows {
+    for row in &rows {
         for (width, cell) in widths.iter_mut().zip(row) {
             *width = (*width).max(cell.chars().count());
         }
@@ -105,10 +146,8 @@ pub(crate) fn table<const N: usize>(head: &[&str; N], rows: &[[String; N]]) {
         let padded = cells.iter().zip(widths).map(|(cell, width)| format!("{cell:width$}"));
         padded.collect::<Vec<_>>().join("  ").trim_end().to_owned()
     };
-    text(&line(*head));
-    for row in rows {
-        text(&line(row.each_ref().map(String::as_str)));
-    }
+    let rows = rows.iter().map(|row| line(row.each_ref().map(String::as_str)));
+    std::iter::once(line(*head)).chain(rows).collect()
 }
 
 /// Whether a person reads standard error, so that colour helps.

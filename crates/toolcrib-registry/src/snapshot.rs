@@ -209,7 +209,9 @@ impl Builder {
             Err(error) => {
                 let kind = match error {
                     SchemaError::ExternalRef { .. } => RejectKind::ExternalRef,
-                    SchemaError::TooDeep | SchemaError::TooLarge => RejectKind::TooLarge,
+                    SchemaError::TooDeep | SchemaError::TooLarge | SchemaError::TooMuchWork => {
+                        RejectKind::TooLarge
+                    }
                     _ => RejectKind::InvalidSchema,
                 };
                 return reject(kind, format!("`parameters`: {error}"));

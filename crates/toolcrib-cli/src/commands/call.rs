@@ -13,7 +13,7 @@ use super::{exit_of_rejects, start};
 use crate::approver::approver;
 use crate::arguments::Call;
 use crate::exit::{Exit, Failure};
-use crate::interrupt::cancel_on_interrupt;
+use crate::interrupt::Interrupts;
 use crate::output;
 
 /// The session of a single call.
@@ -25,7 +25,9 @@ const MAX_ARGUMENTS_BYTES: u64 = 16 * 1024 * 1024;
 pub(crate) async fn run(arguments: &Call, json: bool) -> Result<Exit, Failure> {
     let call = ToolCall::new(arguments.name.as_str(), read(&arguments.arguments)?);
     let runtime = start(&arguments.app, approver(arguments.yes)).await?;
-    let context = CallContext::new(SESSION).with_cancel(cancel_on_interrupt());
+    let interrupts = Interrupts::watch();
+    let turn = interrupts.turn();
+    let context = CallContext::new(SESSION).with_cancel(turn.cancel());
     let result = runtime.executor().call(call, &context).await;
     let rejected = runtime.snapshot().rejected().to_vec();
     runtime.close().await;
@@ -36,7 +38,7 @@ pub(crate) async fn run(arguments: &Call, json: bool) -> Result<Exit, Failure> {
         None => {
             if !json {
                 match &result.result {
-                    Value::String(text) => output::text(text),
+                    Value::String(text) => output::result_text(text),
                     other => output::json(other),
                 }
             }
@@ -44,9 +46,9 @@ pub(crate) async fn run(arguments: &Call, json: bool) -> Result<Exit, Failure> {
         }
         Some(error) => {
             output::rejects(&rejected);
-            eprintln!("error: {}: {}", error.kind, error.message);
+            output::tell(&format!("error: {}: {}", error.kind, error.message));
             if let Some(hint) = &error.hint {
-                eprintln!("hint: {hint}");
+                output::tell(&format!("hint: {hint}"));
             }
             // A tool may be missing because its source is.
             let is_source_down = exit_of_rejects(&rejected) == Exit::Unavailable;

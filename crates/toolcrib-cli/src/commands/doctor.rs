@@ -57,9 +57,9 @@ pub(crate) async fn run(arguments: &Doctor, json: bool) -> Result<Exit, Failure>
         output::json(&json!({"ok": exit == Exit::Ok, "checks": checks}));
     } else {
         for check in &checks {
-            output::text(&format!("{:7} {}: {}", check.status, check.name, check.detail));
+            output::say(&format!("{:7} {}: {}", check.status, check.name, check.detail));
             if let Some(next) = &check.next {
-                output::text(&format!("        next: {next}"));
+                output::say(&format!("        next: {next}"));
             }
         }
     }
@@ -74,6 +74,11 @@ fn program(name: &str, next: &str) -> Check {
     }
 }
 
+/// Whether a variable holds a key. As in a run, an empty one is none, nor is one that is not Unicode.
+fn is_set(variable: &str) -> bool {
+    env::var(variable).is_ok_and(|key| !key.is_empty())
+}
+
 fn app(runtime: &Runtime, checks: &mut Vec<Check>) -> Exit {
     let snapshot = runtime.snapshot();
     checks.push(Check::ok("app", format!("{} tools in {}", snapshot.iter().len(), runtime.app().id())));
@@ -81,7 +86,7 @@ fn app(runtime: &Runtime, checks: &mut Vec<Check>) -> Exit {
         let name = format!("agent {}", agent.id);
         let provider = agent.brain.provider;
         match provider.key_variable() {
-            Some(variable) if agent.brain.api_key.is_none() && env::var_os(variable).is_none() => {
+            Some(variable) if agent.brain.api_key.is_none() && !is_set(variable) => {
                 let next = match &agent.brain.recording {
                     Some(recording) => {
                         format!("set {variable} to talk to {provider}; until then {recording} is played")

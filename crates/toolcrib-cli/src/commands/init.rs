@@ -40,9 +40,9 @@ pub(crate) fn run(arguments: &Init, json: bool) -> Result<Exit, Failure> {
         output::json(&json!({"app": app, "files": FILES.map(|(file, _)| folder.join(file))}));
     } else {
         for (file, _) in FILES {
-            output::text(&format!("wrote {}", folder.join(file).display()));
+            output::say(&format!("wrote {}", folder.join(file).display()));
         }
-        eprintln!("next: toolcrib run {}", app.display());
+        output::tell(&format!("next: toolcrib run {}", app.display()));
     }
     Ok(Exit::Ok)
 }

@@ -44,7 +44,7 @@ pub(crate) async fn run(arguments: Arguments) -> ExitCode {
         if json {
             output::json(&failure.json());
         }
-        eprintln!("error: {}", failure.message);
+        output::tell(&format!("error: {}", failure.message));
         failure.exit
     });
     exit.into()
@@ -54,9 +54,13 @@ pub(crate) async fn run(arguments: Arguments) -> ExitCode {
 async fn start(path: &Path, approver: Arc<dyn Approver>) -> Result<Runtime, Failure> {
     let app = App::open(path)?;
     for warning in app.warnings() {
-        eprintln!("warning: {}: {warning}", app.file);
+        output::tell(&format!("warning: {}: {warning}", app.file));
     }
-    Ok(Runtime::start(app, approver).await?)
+    let runtime = Runtime::start(app, approver).await?;
+    for warning in runtime.warnings() {
+        output::tell(&format!("warning: {}: {warning}", runtime.app().file));
+    }
+    Ok(runtime)
 }
 
 /// Starts an app to look at it only.

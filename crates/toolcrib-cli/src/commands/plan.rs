@@ -8,7 +8,7 @@ use crate::output;
 pub(crate) async fn run(arguments: &Plan, json: bool) -> Result<Exit, Failure> {
     let runtime = look(&arguments.app).await?;
     let setup = runtime.agent(arguments.agent.as_deref());
-    let rejected = runtime.snapshot().rejected().to_vec();
+    output::rejects(runtime.snapshot().rejected());
     runtime.close().await;
     let setup = setup?;
     let plan = &setup.plan;
@@ -17,9 +17,9 @@ pub(crate) async fn run(arguments: &Plan, json: bool) -> Result<Exit, Failure> {
         return Ok(Exit::Ok);
     }
     let (tools, domains) = (plan.tool_count, plan.domains.len());
-    output::text(&format!("mode: {}   tools: {tools}   domains: {domains}", plan.mode));
-    output::text(&format!("budget: {} of {} tokens", plan.budget_tokens, plan.context_window));
-    output::text(&format!(
+    output::say(&format!("mode: {}   tools: {tools}   domains: {domains}", plan.mode));
+    output::say(&format!("budget: {} of {} tokens", plan.budget_tokens, plan.context_window));
+    output::say(&format!(
         "tokens: direct {}, compact {}, chosen {}",
         plan.tokens.direct, plan.tokens.compact, plan.tokens.chosen
     ));
@@ -29,7 +29,6 @@ pub(crate) async fn run(arguments: &Plan, json: bool) -> Result<Exit, Failure> {
         .map(|tool| [tool.wire_name.clone(), tool.name.dotted(), tool.tokens().to_string()])
         .collect();
     output::table(&["wire name", "tool", "tokens"], &rows);
-    output::text(&format!("\nsystem prompt:\n{}", setup.system_prompt));
-    output::rejects(&rejected);
+    output::say(&format!("\nsystem prompt:\n{}", setup.system_prompt));
     Ok(Exit::Ok)
 }

@@ -10,6 +10,7 @@ use crate::output;
 pub(crate) async fn run(arguments: &Search, json: bool) -> Result<Exit, Failure> {
     let runtime = look(&arguments.app).await?;
     let found = runtime.discovery().search(&arguments.query, arguments.limit.into());
+    output::rejects(runtime.snapshot().rejected());
     runtime.close().await;
     let found = found?;
     if json {
@@ -27,15 +28,15 @@ pub(crate) async fn run(arguments: &Search, json: bool) -> Result<Exit, Failure>
     for (rank, tool) in (1..).zip(&found.results) {
         let line =
             format!("{rank:>2}. {} ({})  {}", tool.name, tool.risk, output::first_line(&tool.description));
-        output::text(&line);
+        output::say(&line);
         if arguments.explain {
-            output::text(&format!("    {}", serde_json::to_string(&tool.explain).unwrap_or_default()));
+            output::say(&format!("    {}", serde_json::to_string(&tool.explain).unwrap_or_default()));
         }
     }
     if let Some(reason) = found.reason {
-        output::text(&format!("no match: {reason}"));
+        output::say(&format!("no match: {reason}"));
         if !found.nearest.is_empty() {
-            output::text(&format!("nearest: {}", found.nearest.join(", ")));
+            output::say(&format!("nearest: {}", found.nearest.join(", ")));
         }
     }
     Ok(Exit::Ok)

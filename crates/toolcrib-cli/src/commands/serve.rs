@@ -5,16 +5,17 @@ use std::sync::Arc;
 use super::look;
 use crate::arguments::Serve;
 use crate::exit::{Exit, Failure};
-use crate::interrupt::interrupted;
+use crate::interrupt::Interrupts;
 use crate::output;
 
 pub(crate) async fn run(arguments: &Serve) -> Result<Exit, Failure> {
     // Standard input belongs to the protocol, so nobody can be asked.
     let runtime = Arc::new(look(&arguments.app).await?);
     output::rejects(runtime.snapshot().rejected());
+    let interrupts = Interrupts::watch();
     let served = tokio::select! {
         served = toolcrib_server::serve_stdio(Arc::clone(&runtime)) => served,
-        () = interrupted() => Ok(()),
+        () = interrupts.left() => Ok(()),
     };
     runtime.close().await;
     served.map(|()| Exit::Ok).map_err(|error| Failure::new(Exit::Failed, error.to_string()))

@@ -22,22 +22,22 @@ pub(crate) async fn run(arguments: &Show, json: bool) -> Result<Exit, Failure> {
 }
 
 fn print(card: &ToolCard) {
-    output::text(&card.name);
+    output::say(&card.name);
     if !card.description.is_empty() {
-        output::text(&format!("  {}", card.description.trim().replace('\n', "\n  ")));
+        output::say(&format!("  {}", card.description.trim().replace('\n', "\n  ")));
     }
     for form in &card.forms {
-        output::text(&format!("risk: {}   policy: {}", form.risk, output::effect_word(form.policy)));
+        output::say(&format!("risk: {}   policy: {}", form.risk, output::effect_word(form.policy)));
         let schema = serde_json::to_string_pretty(&form.parameters).unwrap_or_default();
-        output::text(&format!("parameters:\n{schema}"));
+        output::say(&format!("parameters:\n{schema}"));
         if let Some(schema) = &form.output_parameters {
-            output::text(&format!("result:\n{}", serde_json::to_string_pretty(schema).unwrap_or_default()));
+            output::say(&format!("result:\n{}", serde_json::to_string_pretty(schema).unwrap_or_default()));
         }
         if let Some(params) = form.example_call.as_ref().and_then(|call| call.get("params")) {
-            output::text(&format!("example: toolcrib call APP {} '{params}'", card.name));
+            output::say(&format!("example: toolcrib call APP {} '{params}'", card.name));
         }
     }
     for (argument, suppliers) in &card.suppliers {
-        output::text(&format!("`{argument}` can come from: {}", suppliers.join(", ")));
+        output::say(&format!("`{argument}` can come from: {}", suppliers.join(", ")));
     }
 }

@@ -3,7 +3,7 @@
 use toolcrib_policy::RUNTIME_NAMESPACE;
 use toolcrib_registry::Entry;
 
-use super::look;
+use super::{exit_of_rejects, look};
 use crate::arguments::App;
 use crate::exit::{Exit, Failure};
 use crate::output;
@@ -15,9 +15,14 @@ pub(crate) async fn run(arguments: &App, json: bool) -> Result<Exit, Failure> {
     let shown = |entry: &Entry| entry.tool.name.namespace() != RUNTIME_NAMESPACE;
     if json {
         output::json(&output::snapshot(&snapshot, &policy, shown));
+        output::rejects(snapshot.rejected());
     } else {
         output::snapshot_lines(&snapshot, &policy, shown);
     }
     runtime.close().await;
-    Ok(Exit::Ok)
+    // A tool that was rejected is part of the list; a source that is down makes the list another one.
+    Ok(match exit_of_rejects(snapshot.rejected()) {
+        Exit::Unavailable => Exit::Unavailable,
+        _ => Exit::Ok,
+    })
 }

@@ -36,11 +36,11 @@ pub(crate) async fn run(arguments: &Validate, json: bool) -> Result<Exit, Failur
         return Ok(exit);
     }
     for warning in &warnings {
-        eprintln!("warning: {file}: {warning}");
+        output::tell(&format!("warning: {file}: {warning}"));
     }
     output::rejects(&rejected);
     if exit == Exit::Ok {
-        output::text(&format!("{file}: ok ({agents} agents, {sources} sources)"));
+        output::say(&format!("{file}: ok ({agents} agents, {sources} sources)"));
     }
     Ok(exit)
 }
@@ -61,7 +61,7 @@ fn wrong(error: &Error, json: bool) -> Exit {
             .collect();
         output::json(&json!({"ok": false, "errors": rows, "warnings": [], "rejected": []}));
     } else {
-        eprintln!("{error}");
+        output::tell(&error.to_string());
     }
     Exit::BadInput
 }

@@ -182,12 +182,22 @@ async fn a_host_that_is_down_is_named_with_what_to_do() {
 }
 
 #[tokio::test]
-async fn a_private_address_is_refused_unless_the_source_allows_it() {
+async fn a_private_address_is_refused_unless_the_operator_wrote_it_or_allows_it() {
     let store = PetStore::start().await;
-    let (_folder, pets) = from_file(|source| source.with_base_url(&store.origin)).await;
+    // The document chooses the server here, so its address is no leave to go there.
+    let document =
+        DOCUMENT.replacen("servers: [{url: /api}]", &format!("servers: [{{url: '{}'}}]", store.origin), 1);
+    assert_ne!(document, DOCUMENT);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("openapi.yaml");
+    std::fs::write(&path, document).unwrap();
+    let pets = Fixture::open(RestSource::new(path.to_str().unwrap(), "pets")).await;
     let error = pets.error("listPets", json!({})).await;
     assert_eq!(error.kind, ErrorKind::Denied);
     assert!(error.hint.unwrap().contains("allow_private: true"));
+
+    let (_folder, pets) = from_file(|source| source.with_base_url(format!("{}/api", store.origin))).await;
+    assert!(pets.call("listPets", json!({})).await.is_ok());
 }
 
 #[tokio::test]

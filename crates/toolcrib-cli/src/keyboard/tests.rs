@@ -1,0 +1,135 @@
+//! A real terminal, and who gets what is typed there.
+
+use std::fs::{File, OpenOptions};
+use std::io::Write as _;
+use std::os::unix::ffi::OsStrExt as _;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use tokio::sync::oneshot::Sender;
+use tokio::time::timeout;
+
+use super::Keyboard;
+
+/// How long anything may take here before the test fails.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// A terminal with somebody at it.
+struct Desk {
+    fingers: File,
+    terminal: File,
+    keyboard: Arc<Keyboard>,
+}
+
+impl Desk {
+    fn new() -> Self {
+        let fingers = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+        grantpt(&fingers).unwrap();
+        unlockpt(&fingers).unwrap();
+        let name = ptsname(&fingers, Vec::new()).unwrap();
+        let path = std::ffi::OsStr::from_bytes(name.as_bytes());
+        // Opening a terminal does not make it that of the tests: they lead no session.
+        let terminal = OpenOptions::new().read(true).write(true).open(path).unwrap();
+        let keyboard = Arc::new(Keyboard::new(terminal.try_clone()));
+        Self { fingers: File::from(fingers), terminal, keyboard }
+    }
+
+    fn types(&mut self, text: &str) {
+        self.fingers.write_all(text.as_bytes()).unwrap();
+    }
+
+    /// Types a line, and waits until it lies ready to be read.
+    fn types_ahead(&mut self, line: &str) {
+        self.types(line);
+        let patience = Timespec { tv_sec: 10, tv_nsec: 0 };
+        let ready = poll(&mut [PollFd::new(&self.terminal, PollFlags::IN)], Some(&patience)).unwrap();
+        assert_eq!(ready, 1, "what is typed arrives");
+    }
+
+    /// Waits until somebody waits for a line, and has not given up.
+    async fn is_asked(&self) {
+        let asked = async {
+            while self.keyboard.shared.lock().asker.as_ref().is_none_or(Sender::is_closed) {
+                tokio::task::yield_now().await;
+            }
+        };
+        timeout(PATIENCE, asked).await.expect("a question");
+    }
+
+    fn question(&self) -> tokio::task::JoinHandle<Option<String>> {
+        let keyboard = Arc::clone(&self.keyboard);
+        tokio::spawn(async move { keyboard.answer("may it?", "[y/N] ").await })
+    }
+}
+
+async fn settled(question: tokio::task::JoinHandle<Option<String>>) -> Option<String> {
+    timeout(PATIENCE, question).await.expect("an answer").unwrap()
+}
+
+#[tokio::test]
+async fn what_was_typed_before_a_question_does_not_answer_it() {
+    let mut desk = Desk::new();
+    // A line that has not ended counts as little.
+    desk.types_ahead("y\ny");
+    let question = desk.question();
+    desk.is_asked().await;
+    desk.types("no\n");
+    assert_eq!(settled(question).await.as_deref(), Some("no\n"));
+}
+
+#[tokio::test]
+async fn a_question_that_was_given_up_leaves_the_keyboard_to_the_next() {
+    let mut desk = Desk::new();
+    let question = desk.question();
+    desk.is_asked().await;
+    question.abort();
+    assert!(question.await.unwrap_err().is_cancelled());
+    desk.types_ahead("y\n");
+    let next = desk.question();
+    desk.is_asked().await;
+    desk.types("no\n");
+    assert_eq!(settled(next).await.as_deref(), Some("no\n"));
+}
+
+#[tokio::test]
+async fn the_late_answer_to_a_question_is_no_line_of_the_conversation() {
+    let mut desk = Desk::new();
+    let question = desk.question();
+    desk.is_asked().await;
+    question.abort();
+    assert!(question.await.unwrap_err().is_cancelled());
+    desk.types_ahead("y\n");
+    let keyboard = Arc::clone(&desk.keyboard);
+    let line = tokio::spawn(async move { keyboard.line("> ").await });
+    desk.is_asked().await;
+    desk.types("hello\n");
+    assert_eq!(settled(line).await.as_deref(), Some("hello\n"));
+}
+
+#[tokio::test]
+async fn a_conversation_may_be_typed_ahead() {
+    let mut desk = Desk::new();
+    desk.types_ahead("one\ntwo\n");
+    for expected in ["one\n", "two\n"] {
+        let line = timeout(PATIENCE, desk.keyboard.line("> ")).await.expect("a line");
+        assert_eq!(line.as_deref(), Some(expected));
+    }
+}
+
+#[tokio::test]
+async fn ctrl_d_ends_the_input_once() {
+    let mut desk = Desk::new();
+    desk.types_ahead("\u{4}");
+    assert_eq!(timeout(PATIENCE, desk.keyboard.line("> ")).await.expect("an end"), None);
+    desk.types("more\n");
+    let line = timeout(PATIENCE, desk.keyboard.line("> ")).await.expect("a line");
+    assert_eq!(line.as_deref(), Some("more\n"));
+}
+
+#[tokio::test]
+async fn a_terminal_that_cannot_be_opened_gives_no_answer() {
+    let keyboard = Keyboard::new(Err(std::io::ErrorKind::NotFound.into()));
+    assert_eq!(timeout(PATIENCE, keyboard.answer("may it?", "[y/N] ")).await.expect("an end"), None);
+}
