@@ -39,7 +39,7 @@ async fn an_mcp_server_that_exits_before_the_handshake_is_reported_with_status_a
 async fn a_dead_source_hides_no_other() {
     let lab = with_server("on_start() { exit 3; }");
     lab.run(["call", "app.yaml", "hello.say_hello", r#"{"name": "Ada"}"#]).await.expect(0);
-    let tools = lab.run(["tools", "app.yaml", "--json"]).await.expect(0).json();
+    let tools = lab.run(["tools", "app.yaml", "--json"]).await.expect(5).json();
     assert_eq!(tools["tools"].as_array().unwrap().len(), 3);
     assert_eq!(tools["rejected"][0]["kind"], "unavailable");
     assert_eq!(tools["rejected"][0]["source"], "mcp team");

@@ -7,7 +7,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
-use toolcrib_model::{ErrorKind, QualifiedName, Risk, Tool, ToolCall, ToolError, ToolResult};
+use toolcrib_model::{ErrorKind, JsonObject, QualifiedName, Risk, Tool, ToolCall, ToolError, ToolResult};
 use toolcrib_policy::{Authorized, Call, Policy, Question};
 use toolcrib_port::{Answer, Approver, CallContext, ToolEngine};
 use toolcrib_registry::ToolRegistry;
@@ -171,7 +171,7 @@ async fn a_panic_a_hang_and_a_cancel_each_give_one_result() {
     let executor = Arc::clone(&fixture.executor);
     let running =
         tokio::spawn(
-            async move { executor.call(ToolCall::new("t.hang", Default::default()), &context).await },
+            async move { executor.call(ToolCall::new("t.hang", JsonObject::new()), &context).await },
         );
     while fixture.calls() < 3 {
         tokio::task::yield_now().await;
@@ -203,7 +203,7 @@ async fn a_source_without_an_engine_says_what_to_set() {
     let policy =
         Policy::new(&serde_json::from_value(json!({"default_policy": "grant"})).unwrap(), []).unwrap();
     let executor = Arc::new(Executor::new(Arc::new(registry), Arc::new(policy), Arc::new(DenyAll)));
-    let result = executor.call(ToolCall::new("t.a", Default::default()), &CallContext::new("s")).await;
+    let result = executor.call(ToolCall::new("t.a", JsonObject::new()), &CallContext::new("s")).await;
     let error = result.error.unwrap();
     assert_eq!(
         error.hint.as_deref(),

@@ -52,7 +52,7 @@ pub enum EnrichmentError {
 
 /// Puts enrichments in an order in which each comes behind what it depends on; of several orders, the given one.
 pub(crate) fn in_order(
-    enrichments: Vec<Arc<dyn Enrichment>>,
+    enrichments: &[Arc<dyn Enrichment>],
 ) -> Result<Vec<Arc<dyn Enrichment>>, EnrichmentError> {
     let mut by_key: BTreeMap<&str, usize> = BTreeMap::new();
     for (at, enrichment) in enrichments.iter().enumerate() {
@@ -60,7 +60,7 @@ pub(crate) fn in_order(
             return Err(EnrichmentError::DuplicateKey { key: enrichment.key().to_owned() });
         }
     }
-    let mut visit = Visit { enrichments: &enrichments, by_key: &by_key, path: Vec::new(), order: Vec::new() };
+    let mut visit = Visit { enrichments, by_key: &by_key, path: Vec::new(), order: Vec::new() };
     for at in 0..enrichments.len() {
         visit.visit(at)?;
     }

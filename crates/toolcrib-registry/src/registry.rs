@@ -103,7 +103,7 @@ impl ToolRegistry {
         mut self,
         enrichments: impl IntoIterator<Item = Arc<dyn Enrichment>>,
     ) -> Result<Self, EnrichmentError> {
-        self.enrichments = in_order(enrichments.into_iter().collect())?;
+        self.enrichments = in_order(&enrichments.into_iter().collect::<Vec<_>>())?;
         Ok(self)
     }
 

@@ -126,6 +126,10 @@ impl Runtime {
         let own_key = key_variable.and_then(|name| std::env::var(name).ok()).filter(|key| !key.is_empty());
         let recording = brain.recording.as_deref();
         let notice = match (brain.provider, recording, key_variable) {
+            (Provider::Recorded, None, _) => {
+                let message = "`provider: recorded` needs a `recording`, a file of turns, or `--replay FILE`";
+                return Err(self.app().error_at(&place, message));
+            }
             (Provider::Recorded, ..) => Some(None),
             (_, Some(path), Some(variable)) if own_key.is_none() && brain.api_key.is_none() => {
                 Some(Some(format!("{variable} is not set: the model's turns are played from {path}")))

@@ -2,12 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
+use toolcrib_agent::Provider;
 use toolcrib_document::{Document, Format, Limits, parse};
 use toolcrib_io::files::read_bounded;
 use toolcrib_port::Reject;
 use toolcrib_registry::ToolRegistry;
 
-use crate::{AppConfig, Error, check, sources, variables};
+use crate::{AgentConfig, AppConfig, Error, check, sources, variables};
 
 /// The most bytes of an app file.
 const MAX_APP_BYTES: u64 = 1024 * 1024;
@@ -61,14 +62,26 @@ impl App {
         self.config.app.id.as_deref().unwrap_or(&self.file)
     }
 
-    /// What the file asks for and this version does not do.
+    /// What the file asks for and will not get.
     pub fn warnings(&self) -> Vec<String> {
         let execution = &self.config.execution;
         let wanted = [("watchers", execution.watchers), ("scheduler", execution.scheduler)];
         let wanted = wanted.into_iter().filter(|(_, is_wanted)| *is_wanted);
-        wanted
-            .map(|(name, _)| format!("`execution.{name}` is set, and this version has none; it is left out"))
-            .collect()
+        let unknown = wanted
+            .map(|(name, _)| format!("`execution.{name}` is set, and this version has none; it is left out"));
+        unknown.chain(self.config.agents.iter().filter_map(|agent| self.missing_recording(agent))).collect()
+    }
+
+    fn missing_recording(&self, agent: &AgentConfig) -> Option<String> {
+        let Some(recording) = &agent.brain.recording else {
+            let is_needed = agent.brain.provider == Provider::Recorded;
+            return is_needed.then(|| {
+                format!("the agent `{}` has no `recording`; it needs `toolcrib run --replay FILE`", agent.id)
+            });
+        };
+        let path = variables::expanded(self, recording, "", true).ok()?;
+        let is_missing = !self.path(&path).is_file();
+        is_missing.then(|| format!("the recording `{path}` of the agent `{}` is not there", agent.id))
     }
 
     /// What cannot be used of the sources that are files. Nothing is started, and nothing remote is reached.

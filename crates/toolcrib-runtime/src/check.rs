@@ -3,14 +3,13 @@
 use std::collections::BTreeSet;
 
 use serde_json::Value;
-use toolcrib_agent::Provider;
 use toolcrib_document::{Error, nearest};
 use toolcrib_modules::ModuleContext;
 use toolcrib_policy::{Policy, RUNTIME_NAMESPACE};
 use toolcrib_sdk::Module;
 
 use crate::sources::{self, ENGINES, LOADERS};
-use crate::{App, ModuleConfig, variables};
+use crate::{App, ModuleConfig};
 
 /// Everything that is wrong, in the order of the file.
 pub(crate) fn check(app: &App) -> Vec<Error> {
@@ -42,26 +41,6 @@ fn agents(app: &App, errors: &mut Vec<Error>) {
         if !["assistant", "coordinator"].contains(&agent.role.as_str()) {
             let message = unknown("role", &agent.role, &["assistant", "coordinator"]);
             errors.push(app.document.error_at(&format!("/agents/{position}/role"), message));
-        }
-        let brain = format!("/agents/{position}/brain");
-        match &agent.brain.recording {
-            None if agent.brain.provider == Provider::Recorded => {
-                let message = "`provider: recorded` needs a `recording`, a file of turns";
-                errors.push(app.document.error_at(&brain, message));
-            }
-            Some(path) => {
-                let place = format!("{brain}/recording");
-                match variables::expanded(app, path, &place, true) {
-                    Ok(path) if app.path(&path).is_file() => {}
-                    Ok(path) => {
-                        let message =
-                            format!("there is no file `{path}`; `toolcrib run --record` writes one");
-                        errors.push(app.document.error_at(&place, message));
-                    }
-                    Err(error) => errors.push(error),
-                }
-            }
-            None => {}
         }
     }
 }

@@ -117,17 +117,27 @@ runtime: {tokens_per_tool: 201}
     assert_eq!(known, ["first", "second"]);
 }
 
+#[tokio::test]
+async fn a_recording_is_wanted_when_the_model_is_and_warned_of_before() {
+    let app = "agents: [{id: a, brain: {provider: recorded}}, {id: b, brain: {provider: groq, recording: no.yaml}}]";
+    let runtime = start(app).await;
+    assert_eq!(
+        runtime.app().warnings(),
+        [
+            "the agent `a` has no `recording`; it needs `toolcrib run --replay FILE`",
+            "the recording `no.yaml` of the agent `b` is not there",
+        ]
+    );
+    let setup = runtime.agent(None).unwrap();
+    let error = runtime.model(&setup).err().unwrap();
+    let message = "`provider: recorded` needs a `recording`, a file of turns, or `--replay FILE`";
+    assert_eq!(error.to_string(), format!("app.yaml:1:18: {message}"));
+    assert!(setup.replay(std::path::Path::new("absent.yaml")).is_err());
+}
+
 #[test]
 fn what_run_would_refuse_is_refused_before() {
     for (text, message) in [
-        (
-            "agents: [{id: a, brain: {provider: recorded}}]",
-            "app.yaml:1:18: `provider: recorded` needs a `recording`, a file of turns",
-        ),
-        (
-            "agents: [{id: a, brain: {provider: openai, recording: absent.yaml}}]",
-            "app.yaml:1:44: there is no file `absent.yaml`; `toolcrib run --record` writes one",
-        ),
         (
             "runtime: {tool_budget: -1}",
             "app.yaml:1:11: `tool_budget` is a share of the context window, from 0 to 1",

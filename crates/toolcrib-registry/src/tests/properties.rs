@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use toolcrib_model::{QualifiedName, Tool, ToolCall};
+use toolcrib_model::{JsonObject, QualifiedName, Tool, ToolCall};
 
 use super::all;
 use crate::ToolRegistry;
@@ -50,7 +50,7 @@ proptest! {
     fn the_qualified_spelling_always_finds_its_tool_and_no_spelling_finds_another(tools in tools()) {
         let snapshot = ToolRegistry::from_tools("s", tools).unwrap().snapshot();
         for name in snapshot.tool_names() {
-            let found = snapshot.resolve(&ToolCall::new(name.to_string(), Default::default()), all).unwrap();
+            let found = snapshot.resolve(&ToolCall::new(name.to_string(), JsonObject::new()), all).unwrap();
             prop_assert_eq!(&found.tool.name, name);
             let wire = format!("{}__{}", name.namespace(), name.name());
             for spelling in [name.dotted(), wire, name.name().to_owned()] {

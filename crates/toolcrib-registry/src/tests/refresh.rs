@@ -79,7 +79,7 @@ async fn a_source_that_fails_as_a_whole_keeps_the_tools_that_it_had() {
     assert_eq!(names(&snapshot), ["a.one"]);
     assert_eq!(snapshot.rejected()[0].reason, "a broken save");
     loader.set_tools(vec![]);
-    assert!(names(&*registry.refresh().await.unwrap()).is_empty(), "an empty source is not a failed one");
+    assert!(names(&registry.refresh().await.unwrap()).is_empty(), "an empty source is not a failed one");
 }
 
 #[tokio::test]
@@ -89,7 +89,7 @@ async fn one_source_is_refreshed_without_the_others() {
     let registry = ToolRegistry::from_loaders(loaders).await;
     one.set_tools(vec![tool("a", "uno")]);
     two.set_tools(vec![tool("b", "due")]);
-    assert_eq!(names(&*registry.refresh_source("1").await.unwrap()), ["a.uno", "b.two"]);
+    assert_eq!(names(&registry.refresh_source("1").await.unwrap()), ["a.uno", "b.two"]);
     let error = registry.refresh_source("3").await.unwrap_err();
     assert_eq!(error.to_string(), "there is no source `3`");
 }
@@ -102,7 +102,7 @@ struct Step {
 }
 
 impl Step {
-    fn new(key: &'static str, needs: &[&'static str]) -> Arc<dyn Enrichment> {
+    fn of(key: &'static str, needs: &[&'static str]) -> Arc<dyn Enrichment> {
         Arc::new(Self { key, needs: needs.to_vec(), fails: false })
     }
 }
@@ -127,7 +127,7 @@ impl Enrichment for Step {
 
 #[tokio::test]
 async fn enrichments_run_behind_what_they_depend_on() {
-    let steps = [Step::new("c", &["a", "b"]), Step::new("a", &[]), Step::new("b", &["a"])];
+    let steps = [Step::of("c", &["a", "b"]), Step::of("a", &[]), Step::of("b", &["a"])];
     let registry = ToolRegistry::new().with_enrichments(steps).unwrap();
     let snapshot = registry.refresh().await.unwrap();
     assert_eq!(*snapshot.artifacts().get::<Vec<String>>("c").unwrap(), ["a", "b"]);
@@ -140,18 +140,18 @@ fn enrichments_that_cannot_be_ordered_say_why() {
         ToolRegistry::new().with_enrichments(steps).err().unwrap().to_string()
     };
     assert_eq!(
-        refused(vec![Step::new("a", &[]), Step::new("a", &[])]),
+        refused(vec![Step::of("a", &[]), Step::of("a", &[])]),
         "two enrichments have the key `a`; each key is written once"
     );
     assert_eq!(
-        refused(vec![Step::new("a", &["z"])]),
+        refused(vec![Step::of("a", &["z"])]),
         "the enrichment `a` depends on `z`, which is not there; add it, there is: a"
     );
     assert_eq!(
-        refused(vec![Step::new("x", &["a"]), Step::new("a", &["b"]), Step::new("b", &["a"])]),
+        refused(vec![Step::of("x", &["a"]), Step::of("a", &["b"]), Step::of("b", &["a"])]),
         "enrichments depend on each other in a ring: a -> b -> a"
     );
-    let many: Vec<_> = vec![Step::new("a", &["a"])];
+    let many: Vec<_> = vec![Step::of("a", &["a"])];
     let Err(error) = ToolRegistry::new().with_enrichments(many) else { panic!("ordered") };
     assert!(matches!(error, EnrichmentError::Cycle { .. }));
 }
