@@ -10,6 +10,8 @@
 //! of OpenAI (`{"type": "function", "function": …}`), Anthropic (`input_schema`) and MCP (`inputSchema`) are recognised.
 //! The namespace of a tool is its own, else the loader's, else the file's, else `default`.
 //!
+//! [`InlineLoader`] takes the same from a part of another document, such as an app file.
+//!
 //! [`CommandEngine`] runs a program for each call, [`MockEngine`] answers with canned results.
 //!
 //! ```
@@ -26,6 +28,7 @@
 //!
 //! A broken tool is rejected with its place; the others load.
 
+mod inline;
 mod loader;
 mod shape;
 
@@ -37,6 +40,7 @@ mod template;
 mod tests;
 
 pub use command::{CommandEngine, CommandOutput, CommandSettings};
+pub use inline::InlineLoader;
 pub use loader::{DEFAULT_NAMESPACE, FileLoader};
 pub use mock::{MockEngine, MockSettings};
 pub use template::{ArgvItem, TemplateError};

@@ -47,45 +47,7 @@ impl FileLoader {
             Ok(document) => document,
             Err((kind, reason)) => return Loaded::failed(&self.source, kind, reason),
         };
-        let mut loaded = Loaded::default();
-        let found = match shape::tools(&document, self.namespace.as_deref()) {
-            Ok(found) => found,
-            Err(error) => {
-                return Loaded::failed(&self.source, RejectKind::InvalidTool, error.at(self.path.display()));
-            }
-        };
-        let mut broken = Vec::new();
-        for (tool, pointer) in found {
-            match tool {
-                Ok(tool) => loaded.tools.push(tool),
-                Err(problem) => broken.push((problem, pointer)),
-            }
-        }
-        loaded.rejected = self.rejects(&document, broken);
-        loaded
-    }
-
-    /// The rejects with their places; of very many broken tools the first ones, and how many there are beyond them.
-    fn rejects(&self, document: &Document, mut broken: Vec<(Problem, String)>) -> Vec<Reject> {
-        let beyond = broken.split_off(broken.len().min(MAX_REJECTS));
-        let pointers: Vec<&str> = broken.iter().map(|(_, pointer)| pointer.as_str()).collect();
-        let positions = document.positions_of(&pointers);
-        let reject = |name, reason| Reject::tool(&self.source, name, RejectKind::InvalidTool, reason);
-        let mut rejects: Vec<Reject> = broken
-            .into_iter()
-            .zip(positions)
-            .map(|((problem, pointer), position)| {
-                // A reject without a name would be one of the whole file.
-                let name = problem.name.unwrap_or_else(|| pointer.clone());
-                let error = Error::Shape { position, path: pointer, message: problem.message };
-                reject(name, error.at(self.path.display()))
-            })
-            .collect();
-        if let Some((_, pointer)) = beyond.first() {
-            let reason = format!("{}: and {} more tools are broken", self.path.display(), beyond.len());
-            rejects.push(reject(pointer.clone(), reason));
-        }
-        rejects
+        collect(&document, "", self.namespace.as_deref(), &self.source, &self.path.display().to_string())
     }
 
     fn document(&self) -> Result<Document, (RejectKind, String)> {
@@ -96,6 +58,52 @@ impl FileLoader {
             (kind, error.at(self.path.display()))
         })
     }
+}
+
+/// The tools of the value at a pointer of a document, which is called `file` in what is said about them.
+pub(crate) fn collect(
+    document: &Document,
+    pointer: &str,
+    namespace: Option<&str>,
+    source: &str,
+    file: &str,
+) -> Loaded {
+    let found = match shape::tools(document, pointer, namespace) {
+        Ok(found) => found,
+        Err(error) => return Loaded::failed(source, RejectKind::InvalidTool, error.at(file)),
+    };
+    let mut loaded = Loaded::default();
+    let mut broken = Vec::new();
+    for (tool, pointer) in found {
+        match tool {
+            Ok(tool) => loaded.tools.push(tool),
+            Err(problem) => broken.push((problem, pointer)),
+        }
+    }
+    loaded.rejected = rejects(document, broken, source, file);
+    loaded
+}
+
+/// The rejects with their places; of very many broken tools the first ones, and how many there are beyond them.
+fn rejects(document: &Document, mut broken: Vec<(Problem, String)>, source: &str, file: &str) -> Vec<Reject> {
+    let beyond = broken.split_off(broken.len().min(MAX_REJECTS));
+    let pointers: Vec<&str> = broken.iter().map(|(_, pointer)| pointer.as_str()).collect();
+    let positions = document.positions_of(&pointers);
+    let reject = |name, reason| Reject::tool(source, name, RejectKind::InvalidTool, reason);
+    let mut rejects: Vec<Reject> = broken
+        .into_iter()
+        .zip(positions)
+        .map(|((problem, pointer), position)| {
+            // A reject without a name would be one of the whole source.
+            let name = problem.name.unwrap_or_else(|| pointer.clone());
+            let error = Error::Shape { position, path: pointer, message: problem.message };
+            reject(name, error.at(file))
+        })
+        .collect();
+    if let Some((_, pointer)) = beyond.first() {
+        rejects.push(reject(pointer.clone(), format!("{file}: and {} more tools are broken", beyond.len())));
+    }
+    rejects
 }
 
 fn unreadable(error: &toolcrib_io::Error) -> RejectKind {

@@ -30,26 +30,29 @@ struct Surroundings<'a> {
     file: Option<&'a str>,
 }
 
-/// Every tool of the document, by whichever shape it has.
-pub(crate) fn tools(document: &Document, argument: Option<&str>) -> Result<Vec<Found>, Error> {
+/// Every tool of the value at a pointer, by whichever shape it has.
+pub(crate) fn tools(document: &Document, base: &str, argument: Option<&str>) -> Result<Vec<Found>, Error> {
     let around = Surroundings { document, argument, file: None };
-    let map = match &document.value {
-        Value::Array(items) => return Ok(list(items, "", around)),
+    let value = document.value.pointer(base).unwrap_or(&Value::Null);
+    let map = match value {
+        Value::Array(items) => return Ok(list(items, base, around)),
         Value::Object(map) => map,
-        Value::Null => return Err(document.error_at("", "the file is empty; it should hold a list of tools")),
-        _ => return Err(document.error_at("", "the file should hold a list of tools, or a mapping")),
+        Value::Null => {
+            return Err(document.error_at(base, "there is nothing here; it should be a list of tools"));
+        }
+        _ => return Err(document.error_at(base, "this should be a list of tools, or a mapping")),
     };
     if let Some(Value::Array(items)) = map.get("tools") {
         let file = map.get("namespace").and_then(Value::as_str);
-        return Ok(list(items, "/tools", Surroundings { file, ..around }));
+        return Ok(list(items, &format!("{base}/tools"), Surroundings { file, ..around }));
     }
     if is_tool(map) {
-        return Ok(vec![(tool(&document.value, None, "", around), String::new())]);
+        return Ok(vec![(tool(value, None, base, around), base.to_owned())]);
     }
     let file = map.get("namespace").and_then(Value::as_str);
     let mut found = Vec::new();
     for (key, value) in map {
-        let pointer = format!("/{}", key.replace('~', "~0").replace('/', "~1"));
+        let pointer = format!("{base}/{}", key.replace('~', "~0").replace('/', "~1"));
         match value {
             Value::Array(items) => {
                 found.extend(list(items, &pointer, Surroundings { file: Some(key), ..around }));

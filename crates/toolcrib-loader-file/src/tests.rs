@@ -107,8 +107,8 @@ async fn very_many_broken_tools_are_counted_rather_than_listed() {
 async fn a_file_that_is_no_tool_file_says_so_with_its_place() {
     for (text, kind, message) in [
         ("a: [1, 2", RejectKind::Syntax, "not valid YAML"),
-        ("", RejectKind::InvalidTool, "the file is empty"),
-        ("just text", RejectKind::InvalidTool, "should hold a list of tools"),
+        ("", RejectKind::InvalidTool, "there is nothing here; it should be a list of tools"),
+        ("just text", RejectKind::InvalidTool, "this should be a list of tools"),
         ("a: 5", RejectKind::InvalidTool, "`a` should hold a list of tools, or one tool"),
     ] {
         let reject = load(text).await.rejected.remove(0);

@@ -9,7 +9,9 @@ use serde::Deserialize;
 use serde_json::Value;
 use toolcrib_document::Error as DocumentError;
 use toolcrib_io::http::names_private_address;
-use toolcrib_loader_file::{CommandEngine, CommandSettings, FileLoader, MockEngine, MockSettings};
+use toolcrib_loader_file::{
+    CommandEngine, CommandSettings, FileLoader, InlineLoader, MockEngine, MockSettings,
+};
 use toolcrib_loader_mcp::{McpConnection, McpEngine, McpLoader, McpSource, McpTransport};
 use toolcrib_loader_rest::{RestSource, SpecLocation};
 use toolcrib_model::Secret;
@@ -19,7 +21,7 @@ use url::Url;
 use crate::{App, Error, variables};
 
 /// The loaders that `tools.registry` may name.
-pub const LOADERS: [&str; 3] = ["file", "mcp", "rest"];
+pub const LOADERS: [&str; 4] = ["file", "inline", "mcp", "rest"];
 
 /// The engines that `tools.engines` may hold.
 pub(crate) const ENGINES: [&str; 2] = ["command", "mock"];
@@ -85,6 +87,16 @@ struct FileEntry {
     /// Whether a saved file is loaded again.
     #[serde(default)]
     watch: bool,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct InlineEntry {
+    namespace: String,
+    engine: Option<String>,
+    /// Read where they stand, so that what is wrong with one is said at its place.
+    #[serde(rename = "tools")]
+    _tools: Value,
 }
 
 #[derive(Deserialize)]
@@ -168,6 +180,13 @@ fn source(app: &App, entry: &Value, place: &str, engines: &Engines) -> Result<So
     match kind {
         "mcp" => mcp(app, typed(app, &settings, place)?, place),
         "rest" => rest(app, typed(app, &settings, place)?, place),
+        "inline" => {
+            let entry: InlineEntry = typed(app, &settings, place)?;
+            let loader =
+                InlineLoader::new(&app.document, &format!("{place}/tools"), &entry.namespace, &app.file);
+            let engine = entry.engine.and_then(|name| engines.get(&name).cloned());
+            Ok(Source { loader: Arc::new(loader), engine, is_local: true, watched: None })
+        }
         _ => {
             let entry: FileEntry = typed(app, &settings, place)?;
             let path = app.path(&entry.path);

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::json;
 use toolcrib_exec::DenyAll;
-use toolcrib_model::{ErrorKind, ToolCall};
+use toolcrib_model::{ErrorKind, JsonObject, ToolCall};
 use toolcrib_port::CallContext;
 use toolcrib_testkit::wait_until;
 
@@ -160,6 +160,26 @@ fn what_run_would_refuse_is_refused_before() {
         assert_eq!(wrong(text), message);
     }
     assert!(wrong("runtime: {max_turns: 0}").starts_with("app.yaml:1:11: `runtime.max_turns`: "));
+}
+
+#[tokio::test]
+async fn tools_can_stand_in_the_app_file_itself() {
+    let app = "
+tools:
+  registry:
+    - type: inline
+      namespace: desk
+      engine: canned
+      tools:
+        - {name: ask, description: Asks the desk.}
+        - {description: nameless}
+  engines: {canned: {type: mock, default: yes}}
+  capabilities: {default_policy: grant}
+";
+    let runtime = start(app).await;
+    let call = ToolCall::new("desk.ask", JsonObject::new());
+    assert_eq!(runtime.executor().call(call, &CallContext::new("s")).await.result, "yes");
+    assert_eq!(runtime.snapshot().rejected()[0].reason, "app.yaml:9:11: the tool has no `name`");
 }
 
 /// How soon a saved file has to be loaded again.

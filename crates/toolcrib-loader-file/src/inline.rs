@@ -1,0 +1,46 @@
+//! Tools that stand in another document, such as an app file.
+
+use async_trait::async_trait;
+use toolcrib_document::Document;
+use toolcrib_port::{Loaded, ToolLoader};
+
+use crate::loader::collect;
+
+/// Tools that stand in another document, in any of the shapes of a tool file.
+#[derive(Clone, Debug)]
+pub struct InlineLoader {
+    source: String,
+    loaded: Loaded,
+}
+
+impl InlineLoader {
+    /// The tools of the value at a JSON pointer. What is wrong with one is said at its place in `file`. The namespace is
+    /// that of tools that name none themselves.
+    ///
+    /// ```
+    /// use toolcrib_document::{Format, Limits, parse};
+    /// use toolcrib_loader_file::InlineLoader;
+    /// use toolcrib_port::ToolLoader;
+    ///
+    /// let document = parse(b"tools: [{name: ask}]", Format::Yaml, &Limits::default())?;
+    /// let loader = InlineLoader::new(&document, "/tools", "desk", "app.yaml");
+    /// assert_eq!(loader.source(), "inline desk");
+    /// # Ok::<(), toolcrib_document::Error>(())
+    /// ```
+    pub fn new(document: &Document, pointer: &str, namespace: &str, file: &str) -> Self {
+        let source = format!("inline {namespace}");
+        let loaded = collect(document, pointer, Some(namespace), &source, file);
+        Self { source, loaded }
+    }
+}
+
+#[async_trait]
+impl ToolLoader for InlineLoader {
+    fn source(&self) -> &str {
+        &self.source
+    }
+
+    async fn load(&self) -> Loaded {
+        self.loaded.clone()
+    }
+}
