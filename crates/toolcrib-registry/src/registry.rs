@@ -14,9 +14,9 @@ use crate::enrichment::in_order;
 use crate::snapshot::LoadedSource;
 use crate::{Artifacts, Change, Enrichment, EnrichmentError, Snapshot};
 
-/// How long one source may take to load before the others go on without it. Loaders have shorter bounds of their own;
-/// this one holds for those that forget.
-pub const LOAD_TIMEOUT: Duration = Duration::from_secs(30);
+/// How long one source may take to load before the others go on without it. Loaders have shorter bounds of their own,
+/// such as the time that a server may take to start; this one holds for those that forget.
+pub const LOAD_TIMEOUT: Duration = Duration::from_secs(130);
 
 /// How many changes a subscriber may be behind before it misses some.
 pub const MAX_PENDING_CHANGES: usize = 64;

@@ -1,10 +1,12 @@
 //! An app file that has been read and checked.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use toolcrib_agent::Provider;
 use toolcrib_document::{Document, Format, Limits, parse};
 use toolcrib_io::files::read_bounded;
+use toolcrib_loader_mcp::DEFAULT_STARTUP_TIMEOUT;
 use toolcrib_port::Reject;
 use toolcrib_registry::ToolRegistry;
 
@@ -22,6 +24,8 @@ pub struct App {
     pub file: String,
     /// The folder that its paths are relative to.
     pub folder: PathBuf,
+    /// How long an MCP server may take to start when its entry does not say; 10 s unless set.
+    pub startup_timeout: Duration,
     pub(crate) document: Document,
 }
 
@@ -52,7 +56,7 @@ impl App {
                 ));
             }
         };
-        let app = Self { config, file, folder, document };
+        let app = Self { config, file, folder, startup_timeout: DEFAULT_STARTUP_TIMEOUT, document };
         let errors = check::check(&app);
         if errors.is_empty() { Ok(app) } else { Err(Error::App { file: app.file, errors }) }
     }

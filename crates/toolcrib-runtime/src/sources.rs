@@ -58,7 +58,7 @@ pub enum SourceRequest {
 struct Seconds(f64);
 
 /// The longest time that an app file can set.
-const MAX_SECONDS: f64 = 600.0;
+const MAX_SECONDS: f64 = 120.0;
 
 impl TryFrom<f64> for Seconds {
     type Error = String;
@@ -242,9 +242,8 @@ fn mcp(app: &App, entry: McpEntry, place: &str) -> Result<Source, DocumentError>
     if entry.trusted {
         source = source.trusted();
     }
-    if let Some(seconds) = entry.startup_timeout_seconds {
-        source = source.with_startup_timeout(seconds.duration());
-    }
+    source = source
+        .with_startup_timeout(entry.startup_timeout_seconds.map_or(app.startup_timeout, Seconds::duration));
     Ok(mcp_source(source))
 }
 
@@ -284,8 +283,9 @@ fn rest_source(source: RestSource) -> Result<Source, String> {
 }
 
 impl SourceRequest {
-    /// The loader and engine of this one source, under a namespace or the default one of its kind.
-    pub fn open(self, namespace: Option<&str>) -> Result<Source, Error> {
+    /// The loader and engine of this one source, under a namespace or the default one of its kind. An MCP server may
+    /// take so long to start.
+    pub fn open(self, namespace: Option<&str>, startup_timeout: Duration) -> Result<Source, Error> {
         match self {
             Self::File(path) => {
                 let mut loader = FileLoader::new(path);
@@ -300,12 +300,14 @@ impl SourceRequest {
                 rest_source(source).map_err(|message| Error::Start { what: spec, message })
             }
             Self::McpCommand(command) => {
-                Ok(mcp_source(McpSource::stdio(namespace.unwrap_or("mcp"), command)))
+                let source = McpSource::stdio(namespace.unwrap_or("mcp"), command);
+                Ok(mcp_source(source.with_startup_timeout(startup_timeout)))
             }
             Self::McpUrl(url) => {
                 let allow_private = is_private(&url);
                 let transport = McpTransport::Http { url, headers: Vec::new(), allow_private };
-                Ok(mcp_source(McpSource::new(namespace.unwrap_or("mcp"), transport)))
+                let source = McpSource::new(namespace.unwrap_or("mcp"), transport);
+                Ok(mcp_source(source.with_startup_timeout(startup_timeout)))
             }
         }
     }

@@ -144,7 +144,7 @@ fn what_run_would_refuse_is_refused_before() {
         ),
         (
             "tools: {registry: [{type: mcp, namespace: a, command: [a], startup_timeout_seconds: 1e30}]}",
-            "app.yaml:1:60: `tools.registry.0.startup_timeout_seconds`: a time has to be from 1 to 600 seconds, \
+            "app.yaml:1:60: `tools.registry.0.startup_timeout_seconds`: a time has to be from 1 to 120 seconds, \
              not 1000000000000000000000000000000",
         ),
         (

@@ -9,7 +9,7 @@ use toolcrib_io::files::read_bounded;
 use toolcrib_model::{ErrorKind, JsonObject, ToolCall};
 use toolcrib_port::CallContext;
 
-use super::{exit_of_rejects, start};
+use super::{exit_of_rejects, start_patiently};
 use crate::approver::approver;
 use crate::arguments::Call;
 use crate::exit::{Exit, Failure};
@@ -24,7 +24,7 @@ const MAX_ARGUMENTS_BYTES: u64 = 16 * 1024 * 1024;
 
 pub(crate) async fn run(arguments: &Call, json: bool) -> Result<Exit, Failure> {
     let call = ToolCall::new(arguments.name.as_str(), read(&arguments.arguments)?);
-    let runtime = start(&arguments.app, approver(arguments.yes)).await?;
+    let runtime = start_patiently(&arguments.app, approver(arguments.yes)).await?;
     let interrupts = Interrupts::watch();
     let turn = interrupts.turn();
     let context = CallContext::new(SESSION).with_cancel(turn.cancel());

@@ -4,7 +4,7 @@ use toolcrib_policy::{Capabilities, Policy};
 use toolcrib_registry::ToolRegistry;
 use toolcrib_runtime::SourceRequest;
 
-use super::exit_of_rejects;
+use super::{STARTUP_PATIENCE, exit_of_rejects};
 use crate::arguments::Load;
 use crate::exit::{Exit, Failure};
 use crate::output;
@@ -20,7 +20,7 @@ pub(crate) async fn run(arguments: Load, json: bool) -> Result<Exit, Failure> {
         (_, _, Some(line)) => SourceRequest::McpCommand(words(&line)?),
         _ => return Err(Failure::bad_input("name a source: --file, --openapi or --mcp")),
     };
-    let source = request.open(arguments.namespace.as_deref())?;
+    let source = request.open(arguments.namespace.as_deref(), STARTUP_PATIENCE)?;
     let registry = ToolRegistry::from_loaders([source.loader]).await;
     if let Some(engine) = source.engine {
         engine.close().await;

@@ -15,6 +15,7 @@ mod validate;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
 
 use toolcrib_exec::DenyAll;
 use toolcrib_port::Approver;
@@ -50,9 +51,23 @@ pub(crate) async fn run(arguments: Arguments) -> ExitCode {
     exit.into()
 }
 
-/// Opens and starts an app.
+/// How long an MCP server may take to start for a command that is about it: `npx` and `uvx` may have to fetch it first.
+/// An agent does not wait so long, since its other tools are there.
+const STARTUP_PATIENCE: Duration = Duration::from_mins(1);
+
+/// Opens an app and starts it for an agent.
 async fn start(path: &Path, approver: Arc<dyn Approver>) -> Result<Runtime, Failure> {
-    let app = App::open(path)?;
+    start_app(App::open(path)?, approver).await
+}
+
+/// Opens an app and starts it for one answer, which should be complete.
+async fn start_patiently(path: &Path, approver: Arc<dyn Approver>) -> Result<Runtime, Failure> {
+    let mut app = App::open(path)?;
+    app.startup_timeout = STARTUP_PATIENCE;
+    start_app(app, approver).await
+}
+
+async fn start_app(app: App, approver: Arc<dyn Approver>) -> Result<Runtime, Failure> {
     for warning in app.warnings() {
         output::tell(&format!("warning: {}: {warning}", app.file));
     }
@@ -65,7 +80,7 @@ async fn start(path: &Path, approver: Arc<dyn Approver>) -> Result<Runtime, Fail
 
 /// Starts an app to look at it only.
 async fn look(path: &Path) -> Result<Runtime, Failure> {
-    start(path, Arc::new(DenyAll)).await
+    start_patiently(path, Arc::new(DenyAll)).await
 }
 
 /// The exit of a command that loaded sources: a source that is down wins over one that is wrong.

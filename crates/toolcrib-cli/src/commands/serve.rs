@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use super::look;
+use toolcrib_exec::DenyAll;
+
+use super::start;
 use crate::arguments::Serve;
 use crate::exit::{Exit, Failure};
 use crate::interrupt::Interrupts;
@@ -10,7 +12,7 @@ use crate::output;
 
 pub(crate) async fn run(arguments: &Serve) -> Result<Exit, Failure> {
     // Standard input belongs to the protocol, so nobody can be asked.
-    let runtime = Arc::new(look(&arguments.app).await?);
+    let runtime = Arc::new(start(&arguments.app, Arc::new(DenyAll)).await?);
     output::rejects(runtime.snapshot().rejected());
     let interrupts = Interrupts::watch();
     let served = tokio::select! {

@@ -6,13 +6,13 @@ use serde_json::{Value, json};
 use toolcrib_exec::DenyAll;
 use toolcrib_runtime::{App, Error, Runtime};
 
-use super::exit_of_rejects;
+use super::{STARTUP_PATIENCE, exit_of_rejects};
 use crate::arguments::Validate;
 use crate::exit::{Exit, Failure};
 use crate::output;
 
 pub(crate) async fn run(arguments: &Validate, json: bool) -> Result<Exit, Failure> {
-    let app = match App::open(&arguments.app) {
+    let mut app = match App::open(&arguments.app) {
         Ok(app) => app,
         Err(error @ Error::App { .. }) => return Ok(wrong(&error, json)),
         Err(error) => return Err(error.into()),
@@ -20,6 +20,7 @@ pub(crate) async fn run(arguments: &Validate, json: bool) -> Result<Exit, Failur
     let (file, warnings) = (app.file.clone(), app.warnings());
     let (agents, sources) = (app.config.agents.len(), app.config.tools.registry.len());
     let rejected = if arguments.connect {
+        app.startup_timeout = STARTUP_PATIENCE;
         let runtime = Runtime::start(app, Arc::new(DenyAll)).await?;
         let rejected = runtime.snapshot().rejected().to_vec();
         runtime.close().await;
