@@ -1,6 +1,7 @@
 //! An app file that has been read and checked.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use toolcrib_agent::Provider;
@@ -10,7 +11,7 @@ use toolcrib_loader_mcp::DEFAULT_STARTUP_TIMEOUT;
 use toolcrib_port::Reject;
 use toolcrib_registry::ToolRegistry;
 
-use crate::{AgentConfig, AppConfig, Error, check, sources, variables};
+use crate::{AgentConfig, AppConfig, Error, Extensions, check, sources, variables};
 
 /// The most bytes of an app file.
 const MAX_APP_BYTES: u64 = 1024 * 1024;
@@ -26,24 +27,51 @@ pub struct App {
     pub folder: PathBuf,
     /// How long an MCP server may take to start when its entry does not say; 10 s unless set.
     pub startup_timeout: Duration,
+    pub(crate) extensions: Arc<Extensions>,
     pub(crate) document: Document,
 }
 
 impl App {
     /// Reads and checks an app file.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
+        Self::open_with(path, Extensions::default())
+    }
+
+    /// Reads and checks an app file that may name what other crates bring.
+    pub fn open_with(path: impl AsRef<Path>, extensions: Extensions) -> Result<Self, Error> {
         let path = path.as_ref();
         let bytes = read_bounded(path, MAX_APP_BYTES).map_err(|source| Error::Unreadable { source })?;
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        Self::read(path.display().to_string(), folder.to_owned(), Format::detect(path, &bytes), &bytes)
+        Self::read(
+            path.display().to_string(),
+            folder.to_owned(),
+            Format::detect(path, &bytes),
+            &bytes,
+            extensions,
+        )
     }
 
     /// Checks an app given as YAML text. The name stands in errors; paths are relative to the current folder.
     pub fn from_text(file: impl Into<String>, text: &str) -> Result<Self, Error> {
-        Self::read(file.into(), PathBuf::from("."), Format::Yaml, text.as_bytes())
+        Self::from_text_with(file, text, Extensions::default())
     }
 
-    fn read(file: String, folder: PathBuf, format: Format, bytes: &[u8]) -> Result<Self, Error> {
+    /// The same with what other crates bring.
+    pub fn from_text_with(
+        file: impl Into<String>,
+        text: &str,
+        extensions: Extensions,
+    ) -> Result<Self, Error> {
+        Self::read(file.into(), PathBuf::from("."), Format::Yaml, text.as_bytes(), extensions)
+    }
+
+    fn read(
+        file: String,
+        folder: PathBuf,
+        format: Format,
+        bytes: &[u8],
+        extensions: Extensions,
+    ) -> Result<Self, Error> {
         let wrong = |error| Error::App { file: file.clone(), errors: vec![error] };
         let document = parse(bytes, format, &Limits::default()).map_err(wrong)?;
         let config: AppConfig = match &document.value {
@@ -56,7 +84,14 @@ impl App {
                 ));
             }
         };
-        let app = Self { config, file, folder, startup_timeout: DEFAULT_STARTUP_TIMEOUT, document };
+        let app = Self {
+            config,
+            file,
+            folder,
+            startup_timeout: DEFAULT_STARTUP_TIMEOUT,
+            extensions: Arc::new(extensions),
+            document,
+        };
         let errors = check::check(&app);
         if errors.is_empty() { Ok(app) } else { Err(Error::App { file: app.file, errors }) }
     }

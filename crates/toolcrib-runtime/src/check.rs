@@ -8,7 +8,7 @@ use toolcrib_modules::ModuleContext;
 use toolcrib_policy::{Policy, RUNTIME_NAMESPACE};
 use toolcrib_sdk::Module;
 
-use crate::sources::{self, ENGINES, LOADERS};
+use crate::sources;
 use crate::{App, ModuleConfig};
 
 /// Everything that is wrong, in the order of the file.
@@ -153,7 +153,8 @@ fn module_settings(app: &App, id: &str, module: &ModuleConfig, built: &Module, e
 
 fn engines(app: &App, errors: &mut Vec<Error>) {
     for (name, engine) in &app.config.tools.engines {
-        if let Err(message) = kind(engine, "engine", &ENGINES) {
+        let known: Vec<_> = app.extensions.engines().collect();
+        if let Err(message) = kind(engine, "engine", &known) {
             errors.push(app.document.error_at(&format!("/tools/engines/{name}"), message));
         }
     }
@@ -161,9 +162,10 @@ fn engines(app: &App, errors: &mut Vec<Error>) {
 
 fn registry(app: &App, errors: &mut Vec<Error>) {
     let engines: Vec<&str> = app.config.tools.engines.keys().map(String::as_str).collect();
+    let loaders: Vec<_> = app.extensions.loaders().collect();
     for (position, entry) in app.config.tools.registry.iter().enumerate() {
         let place = format!("/tools/registry/{position}");
-        if let Err(message) = kind(entry, "loader", &LOADERS) {
+        if let Err(message) = kind(entry, "loader", &loaders) {
             errors.push(app.document.error_at(&place, message));
         } else if let Some(engine) = entry.get("engine").and_then(Value::as_str)
             && !engines.contains(&engine)

@@ -29,6 +29,7 @@ mod app;
 mod settings;
 
 mod check;
+mod extensions;
 mod sources;
 mod variables;
 
@@ -44,9 +45,10 @@ mod tests;
 pub use agents::{AgentSetup, ChosenModel};
 pub use app::App;
 pub use error::Error;
+pub use extensions::{Extensions, Place};
 pub use runtime::Runtime;
 pub use settings::{
     AgentConfig, AppConfig, AppSection, BrainConfig, ExecutionSection, ModuleConfig, RuntimeSection,
     ToolsSection,
 };
-pub use sources::{LOADERS, Source, SourceRequest};
+pub use sources::{Source, SourceRequest};

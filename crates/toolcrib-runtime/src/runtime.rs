@@ -8,7 +8,7 @@ use toolcrib_meta::Discovery;
 use toolcrib_modules::{ModuleContext, build};
 use toolcrib_policy::{Constraints, Policy};
 use toolcrib_port::{Approver, ToolEngine, ToolLoader};
-use toolcrib_registry::{DataflowEnrichment, Enrichment, Snapshot, ToolRegistry};
+use toolcrib_registry::{Snapshot, ToolRegistry};
 use toolcrib_sdk::Module;
 
 use crate::watcher::Watcher;
@@ -33,7 +33,7 @@ impl Runtime {
             .map_err(|error| app.error_at("/tools/capabilities", error.to_string()))?;
         let policy = Arc::new(policy);
         let registry = ToolRegistry::new()
-            .with_enrichments([Arc::new(DataflowEnrichment) as Arc<dyn Enrichment>])
+            .with_enrichments(app.extensions.enrichments.iter().cloned())
             .map_err(|error| Error::Start { what: "the enrichments".into(), message: error.to_string() })?;
         let registry = Arc::new(registry);
         let executor = Executor::new(Arc::clone(&registry), Arc::clone(&policy), approver);

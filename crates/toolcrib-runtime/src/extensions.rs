@@ -1,0 +1,185 @@
+//! What an app file may name, and how a crate adds to it.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use toolcrib_document::{Document, Error as DocumentError};
+use toolcrib_port::ToolEngine;
+use toolcrib_registry::{DataflowEnrichment, Enrichment};
+
+use crate::App;
+use crate::sources::{Source, register};
+
+type LoaderFactory = Arc<dyn Fn(&Place<'_>) -> Result<Source, DocumentError> + Send + Sync>;
+type EngineFactory = Arc<dyn Fn(&Place<'_>) -> Result<Arc<dyn ToolEngine>, DocumentError> + Send + Sync>;
+
+/// What an app file may name: the loaders of `tools.registry`, the engines of `tools.engines`; and the enrichments that
+/// run after each load. The default has what Toolcrib comes with; a crate adds its own under a name.
+///
+/// ```
+/// use std::sync::Arc;
+/// use serde::Deserialize;
+/// use toolcrib_port::{Loaded, ToolLoader};
+/// use toolcrib_runtime::{App, Extensions, Place, Source};
+///
+/// #[derive(Deserialize)]
+/// #[serde(deny_unknown_fields)]
+/// struct Settings {
+///     address: String,
+/// }
+///
+/// struct Grpc(String);
+///
+/// #[async_trait::async_trait]
+/// impl ToolLoader for Grpc {
+///     fn source(&self) -> &str {
+///         &self.0
+///     }
+///
+///     async fn load(&self) -> Loaded {
+///         Loaded::default()
+///     }
+/// }
+///
+/// let extensions = Extensions::default().with_loader("grpc", |settings: Settings, _: &Place<'_>| {
+///     Ok(Source::new(Arc::new(Grpc(format!("grpc {}", settings.address)))))
+/// });
+/// let app = "tools: {registry: [{type: grpc, adress: here}]}";
+/// let error = App::from_text_with("app.yaml", app, extensions).unwrap_err();
+/// assert_eq!(error.to_string(), "app.yaml:1:33: unknown key `adress`, did you mean `address`?");
+/// ```
+#[derive(Clone)]
+pub struct Extensions {
+    loaders: BTreeMap<String, LoaderFactory>,
+    engines: BTreeMap<String, EngineFactory>,
+    pub(crate) enrichments: Vec<Arc<dyn Enrichment>>,
+}
+
+/// Where in an app file something is named.
+pub struct Place<'a> {
+    pub(crate) app: &'a App,
+    pub(crate) pointer: &'a str,
+    pub(crate) settings: &'a Value,
+}
+
+impl Default for Extensions {
+    fn default() -> Self {
+        register(Self {
+            loaders: BTreeMap::new(),
+            engines: BTreeMap::new(),
+            enrichments: vec![Arc::new(DataflowEnrichment)],
+        })
+    }
+}
+
+impl Extensions {
+    /// Adds a loader, or takes the place of the one of that name. Its settings are what stands beside `type` and
+    /// `engine`; they are checked against their type before the function sees them. An error of the function is said at
+    /// the place of the entry.
+    pub fn with_loader<T, F>(mut self, name: impl Into<String>, open: F) -> Self
+    where
+        T: DeserializeOwned,
+        F: Fn(T, &Place<'_>) -> Result<Source, String> + Send + Sync + 'static,
+    {
+        let factory =
+            move |place: &Place<'_>| open(place.typed()?, place).map_err(|message| place.error(message));
+        self.loaders.insert(name.into(), Arc::new(factory));
+        self
+    }
+
+    /// Adds an engine, or takes the place of the one of that name. Its settings are what stands beside `type`.
+    pub fn with_engine<T, F>(mut self, name: impl Into<String>, make: F) -> Self
+    where
+        T: DeserializeOwned,
+        F: Fn(T, &Place<'_>) -> Result<Arc<dyn ToolEngine>, String> + Send + Sync + 'static,
+    {
+        let factory =
+            move |place: &Place<'_>| make(place.typed()?, place).map_err(|message| place.error(message));
+        self.engines.insert(name.into(), Arc::new(factory));
+        self
+    }
+
+    /// Adds an enrichment, which runs after each load.
+    pub fn with_enrichment(mut self, enrichment: Arc<dyn Enrichment>) -> Self {
+        self.enrichments.push(enrichment);
+        self
+    }
+
+    /// The names of the loaders, sorted.
+    pub fn loaders(&self) -> impl Iterator<Item = &str> {
+        self.loaders.keys().map(String::as_str)
+    }
+
+    /// The names of the engines, sorted.
+    pub fn engines(&self) -> impl Iterator<Item = &str> {
+        self.engines.keys().map(String::as_str)
+    }
+
+    pub(crate) fn loader(&self, name: &str, place: &Place<'_>) -> Result<Source, DocumentError> {
+        let factory =
+            self.loaders.get(name).ok_or_else(|| place.error(format!("there is no loader `{name}`")))?;
+        factory(place)
+    }
+
+    pub(crate) fn engine(&self, name: &str, place: &Place<'_>) -> Result<Arc<dyn ToolEngine>, DocumentError> {
+        let factory =
+            self.engines.get(name).ok_or_else(|| place.error(format!("there is no engine `{name}`")))?;
+        factory(place)
+    }
+}
+
+impl fmt::Debug for Extensions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let enrichments: Vec<_> = self.enrichments.iter().map(|enrichment| enrichment.key()).collect();
+        f.debug_struct("Extensions")
+            .field("loaders", &self.loaders.keys())
+            .field("engines", &self.engines.keys())
+            .field("enrichments", &enrichments)
+            .finish()
+    }
+}
+
+impl Place<'_> {
+    /// A path of the app file, relative to its folder.
+    pub fn path(&self, path: &str) -> PathBuf {
+        self.app.path(path)
+    }
+
+    /// The folder that the paths of the app file are relative to.
+    pub fn folder(&self) -> &Path {
+        &self.app.folder
+    }
+
+    /// The name of the app file, for messages.
+    pub fn file(&self) -> &str {
+        &self.app.file
+    }
+
+    /// The app file as it was read.
+    pub fn document(&self) -> &Document {
+        &self.app.document
+    }
+
+    /// The JSON pointer of the entry.
+    pub fn pointer(&self) -> &str {
+        self.pointer
+    }
+
+    /// How long a server may take to start when its entry does not say.
+    pub fn startup_timeout(&self) -> Duration {
+        self.app.startup_timeout
+    }
+
+    fn typed<T: DeserializeOwned>(&self) -> Result<T, DocumentError> {
+        self.app.document.deserialize_value(self.settings, self.pointer)
+    }
+
+    fn error(&self, message: impl Into<String>) -> DocumentError {
+        self.app.document.error_at(self.pointer, message)
+    }
+}

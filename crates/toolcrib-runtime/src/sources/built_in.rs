@@ -1,0 +1,209 @@
+//! The loaders and engines that Toolcrib comes with.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde_json::Value;
+use toolcrib_io::http::names_private_address;
+use toolcrib_loader_file::{
+    CommandEngine, CommandSettings, FileLoader, InlineLoader, MockEngine, MockSettings,
+};
+use toolcrib_loader_mcp::{McpConnection, McpEngine, McpLoader, McpSource, McpTransport};
+use toolcrib_loader_rest::{RestSource, SpecLocation};
+use toolcrib_model::Secret;
+use toolcrib_port::ToolEngine;
+use url::Url;
+
+use super::Source;
+use crate::extensions::{Extensions, Place};
+
+/// Adds them under their names.
+pub(crate) fn register(extensions: Extensions) -> Extensions {
+    extensions
+        .with_loader("file", file)
+        .with_loader("inline", inline)
+        .with_loader("mcp", mcp)
+        .with_loader("rest", rest)
+        .with_engine("command", command)
+        .with_engine("mock", |settings: MockSettings, _: &Place<'_>| {
+            Ok(Arc::new(MockEngine::new(settings)) as Arc<dyn ToolEngine>)
+        })
+}
+
+/// A time that an app file sets: from 1 to [`MAX_SECONDS`] seconds.
+#[derive(Clone, Copy, Deserialize)]
+#[serde(try_from = "f64")]
+struct Seconds(f64);
+
+/// The longest time that an app file can set.
+const MAX_SECONDS: f64 = 120.0;
+
+impl TryFrom<f64> for Seconds {
+    type Error = String;
+
+    fn try_from(seconds: f64) -> Result<Self, String> {
+        if (1.0..=MAX_SECONDS).contains(&seconds) {
+            Ok(Self(seconds))
+        } else {
+            Err(format!("a time has to be from 1 to {MAX_SECONDS} seconds, not {seconds}"))
+        }
+    }
+}
+
+impl Seconds {
+    fn duration(self) -> Duration {
+        Duration::from_secs_f64(self.0)
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FileEntry {
+    path: String,
+    namespace: Option<String>,
+    /// Whether a saved file is loaded again.
+    #[serde(default)]
+    watch: bool,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct InlineEntry {
+    namespace: String,
+    /// Read where they stand, so that what is wrong with one is said at its place.
+    #[serde(rename = "tools")]
+    _tools: Value,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct McpEntry {
+    namespace: String,
+    command: Option<Vec<String>>,
+    url: Option<String>,
+    #[serde(default)]
+    env: BTreeMap<String, Secret>,
+    cwd: Option<String>,
+    #[serde(default)]
+    headers: BTreeMap<String, Secret>,
+    allow_private: Option<bool>,
+    #[serde(default)]
+    trusted: bool,
+    startup_timeout_seconds: Option<Seconds>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RestEntry {
+    namespace: String,
+    spec: String,
+    base_url: Option<String>,
+    #[serde(default)]
+    headers: BTreeMap<String, Secret>,
+    #[serde(default)]
+    allow_private: bool,
+    timeout_seconds: Option<Seconds>,
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "loaders may refuse their settings")]
+fn file(entry: FileEntry, place: &Place<'_>) -> Result<Source, String> {
+    let path = place.path(&entry.path);
+    let watched = entry.watch.then(|| path.clone());
+    let mut loader = FileLoader::new(path);
+    if let Some(namespace) = entry.namespace {
+        loader = loader.with_source(format!("file {} as {namespace}", entry.path)).with_namespace(namespace);
+    }
+    Ok(Source { watched, ..Source::new(Arc::new(loader)).local() })
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "loaders may refuse their settings")]
+fn inline(InlineEntry { namespace, .. }: InlineEntry, place: &Place<'_>) -> Result<Source, String> {
+    let tools = format!("{}/tools", place.pointer());
+    let loader = InlineLoader::new(place.document(), &tools, &namespace, place.file());
+    Ok(Source::new(Arc::new(loader)).local())
+}
+
+fn command(mut settings: CommandSettings, place: &Place<'_>) -> Result<Arc<dyn ToolEngine>, String> {
+    let cwd = settings.cwd.take().map_or_else(|| place.folder().to_owned(), |cwd| place.folder().join(cwd));
+    settings.cwd = Some(cwd);
+    match CommandEngine::new(settings) {
+        Ok(engine) => Ok(Arc::new(engine)),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+fn mcp(entry: McpEntry, place: &Place<'_>) -> Result<Source, String> {
+    let transport = match (entry.command, entry.url) {
+        (Some(command), None) if !command.is_empty() => McpTransport::Stdio {
+            command,
+            env: entry.env,
+            cwd: Some(entry.cwd.map_or_else(|| place.folder().to_owned(), |cwd| place.path(&cwd))),
+        },
+        (None, Some(url)) => {
+            let allow_private = entry.allow_private.unwrap_or_else(|| is_private(&url));
+            McpTransport::Http { url, headers: entry.headers.into_iter().collect(), allow_private }
+        }
+        _ => {
+            return Err("an MCP server needs either a `command`, a list of words, or a `url`".into());
+        }
+    };
+    let mut source = McpSource::new(entry.namespace, transport);
+    if entry.trusted {
+        source = source.trusted();
+    }
+    source = source.with_startup_timeout(
+        entry.startup_timeout_seconds.map_or(place.startup_timeout(), Seconds::duration),
+    );
+    Ok(mcp_source(source))
+}
+
+pub(super) fn mcp_source(source: McpSource) -> Source {
+    let connection = McpConnection::new(source);
+    Source {
+        loader: Arc::new(McpLoader::new(connection.clone())),
+        engine: Some(Arc::new(McpEngine::new(connection))),
+        is_local: false,
+        watched: None,
+    }
+}
+
+fn rest(entry: RestEntry, place: &Place<'_>) -> Result<Source, String> {
+    let spec = located(place.folder(), &entry.spec);
+    let mut source = RestSource::new(&spec, entry.namespace.clone())
+        .with_name(format!("rest {} as {}", entry.spec, entry.namespace));
+    if let Some(base_url) = entry.base_url {
+        source = source.with_base_url(base_url);
+    }
+    if entry.allow_private {
+        source = source.with_private_allowed();
+    }
+    if let Some(seconds) = entry.timeout_seconds {
+        source = source.with_timeout(seconds.duration());
+    }
+    for (name, value) in entry.headers {
+        source = source.with_header(name, value);
+    }
+    rest_source(source)
+}
+
+pub(super) fn rest_source(source: RestSource) -> Result<Source, String> {
+    let is_local = matches!(source.spec, SpecLocation::File(_));
+    let (loader, engine) = source.open().map_err(|error| error.to_string())?;
+    Ok(Source { loader: Arc::new(loader), engine: Some(Arc::new(engine)), is_local, watched: None })
+}
+
+fn is_url(spec: &str) -> bool {
+    spec.starts_with("http://") || spec.starts_with("https://")
+}
+
+fn located(folder: &Path, spec: &str) -> String {
+    if is_url(spec) { spec.to_owned() } else { folder.join(spec).display().to_string() }
+}
+
+/// Whether the operator wrote a URL that plainly names a private address, which is leave to go there.
+pub(super) fn is_private(url: &str) -> bool {
+    Url::parse(url).is_ok_and(|url| names_private_address(&url))
+}

@@ -1,0 +1,103 @@
+//! From an entry of `tools.registry` to a loader and its engine.
+
+mod built_in;
+mod request;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use serde_json::Value;
+use toolcrib_document::Error as DocumentError;
+use toolcrib_port::{ToolEngine, ToolLoader};
+
+pub(crate) use self::built_in::register;
+pub use self::request::SourceRequest;
+use crate::extensions::Place;
+use crate::{App, variables};
+
+/// A loader with the engine that runs its tools; a tool file may have none.
+#[derive(Clone)]
+pub struct Source {
+    /// Where the tools come from.
+    pub loader: Arc<dyn ToolLoader>,
+    /// What runs them.
+    pub engine: Option<Arc<dyn ToolEngine>>,
+    /// Whether loading it only reads files, and starts or reaches nothing.
+    pub is_local: bool,
+    /// The file whose saving loads it again.
+    pub watched: Option<PathBuf>,
+}
+
+impl Source {
+    /// A source whose tools need an engine that its entry names.
+    pub fn new(loader: Arc<dyn ToolLoader>) -> Self {
+        Self { loader, engine: None, is_local: false, watched: None }
+    }
+
+    /// Sets the engine; one that the entry names with `engine:` is taken instead.
+    pub fn with_engine(mut self, engine: Arc<dyn ToolEngine>) -> Self {
+        self.engine = Some(engine);
+        self
+    }
+
+    /// Says that loading it only reads files, so that `validate` does it too.
+    pub fn local(mut self) -> Self {
+        self.is_local = true;
+        self
+    }
+}
+
+/// All sources of an app, in its order, or all that is wrong with them. Nothing is read or started yet.
+pub(crate) fn sources(app: &App) -> Result<Vec<Source>, Vec<DocumentError>> {
+    let engines = engines(app).map_err(|error| vec![error])?;
+    let entries = app.config.tools.registry.iter().enumerate();
+    let mut sources: Vec<Source> = Vec::new();
+    let mut errors = Vec::new();
+    for (position, entry) in entries {
+        let place = format!("/tools/registry/{position}");
+        match source(app, entry, &place, &engines) {
+            Ok(source) => {
+                let name = source.loader.source();
+                if sources.iter().any(|other| other.loader.source() == name) {
+                    let message = format!("`{name}` is there twice; give each a namespace of its own");
+                    errors.push(app.document.error_at(&place, message));
+                }
+                sources.push(source);
+            }
+            Err(error) => errors.push(error),
+        }
+    }
+    if errors.is_empty() { Ok(sources) } else { Err(errors) }
+}
+
+type Engines = BTreeMap<String, Arc<dyn ToolEngine>>;
+
+fn engines(app: &App) -> Result<Engines, DocumentError> {
+    let mut engines = Engines::new();
+    for (name, entry) in &app.config.tools.engines {
+        let pointer = format!("/tools/engines/{name}");
+        let (kind, settings) = settings(app, entry, &pointer)?;
+        let place = Place { app, pointer: &pointer, settings: &settings };
+        engines.insert(name.clone(), app.extensions.engine(&kind, &place)?);
+    }
+    Ok(engines)
+}
+
+fn source(app: &App, entry: &Value, pointer: &str, engines: &Engines) -> Result<Source, DocumentError> {
+    let (kind, mut settings) = settings(app, entry, pointer)?;
+    // Every loader takes an engine, so none has to know of it.
+    let engine = settings.as_object_mut().and_then(|map| map.shift_remove("engine"));
+    let source = app.extensions.loader(&kind, &Place { app, pointer, settings: &settings })?;
+    match engine.as_ref().and_then(Value::as_str).and_then(|name| engines.get(name)) {
+        Some(engine) => Ok(source.with_engine(Arc::clone(engine))),
+        None => Ok(source),
+    }
+}
+
+/// The type of an entry, and its settings with variables filled in and without the type.
+fn settings(app: &App, entry: &Value, pointer: &str) -> Result<(String, Value), DocumentError> {
+    let mut settings = variables::filled(app, entry, pointer)?;
+    let kind = settings.as_object_mut().and_then(|map| map.shift_remove("type"));
+    Ok((kind.as_ref().and_then(Value::as_str).unwrap_or_default().to_owned(), settings))
+}

@@ -1,0 +1,65 @@
+//! One source without an app.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use toolcrib_loader_file::FileLoader;
+use toolcrib_loader_mcp::{McpSource, McpTransport};
+use toolcrib_loader_rest::RestSource;
+
+use super::Source;
+use super::built_in::{is_private, mcp_source, rest_source};
+use crate::Error;
+
+/// One source by itself, as `toolcrib load` takes it.
+#[derive(Clone, Debug)]
+pub enum SourceRequest {
+    /// A tool file.
+    File(PathBuf),
+    /// An OpenAPI document: a path or a URL.
+    OpenApi(String),
+    /// An MCP server: a command line.
+    McpCommand(Vec<String>),
+    /// An MCP server: a URL.
+    McpUrl(String),
+}
+
+impl SourceRequest {
+    /// The loader and engine of this one source, under a namespace or the default one of its kind. An MCP server may
+    /// take so long to start.
+    pub fn open(self, namespace: Option<&str>, startup_timeout: Duration) -> Result<Source, Error> {
+        match self {
+            Self::File(path) => {
+                let mut loader = FileLoader::new(path);
+                if let Some(namespace) = namespace {
+                    loader = loader.with_namespace(namespace);
+                }
+                Ok(Source::new(Arc::new(loader)).local())
+            }
+            Self::OpenApi(spec) => {
+                let source =
+                    RestSource::new(&spec, namespace.map_or_else(|| namespace_of(&spec), str::to_owned));
+                rest_source(source).map_err(|message| Error::Start { what: spec, message })
+            }
+            Self::McpCommand(command) => {
+                let source = McpSource::stdio(namespace.unwrap_or("mcp"), command);
+                Ok(mcp_source(source.with_startup_timeout(startup_timeout)))
+            }
+            Self::McpUrl(url) => {
+                let allow_private = is_private(&url);
+                let transport = McpTransport::Http { url, headers: Vec::new(), allow_private };
+                let source = McpSource::new(namespace.unwrap_or("mcp"), transport);
+                Ok(mcp_source(source.with_startup_timeout(startup_timeout)))
+            }
+        }
+    }
+}
+
+/// The end of a path or URL, as a namespace.
+fn namespace_of(spec: &str) -> String {
+    let stem =
+        Path::new(spec).file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+    let plain: String = stem.chars().map(|c| if c.is_alphanumeric() { c } else { '_' }).collect();
+    if plain.is_empty() { "api".into() } else { plain }
+}
