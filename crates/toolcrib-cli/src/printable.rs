@@ -5,6 +5,8 @@ mod tests;
 
 use std::fmt::Write as _;
 
+use toolcrib_model::{is_invisible, is_joiner};
+
 /// What else than visible characters a text may hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Layout {
@@ -56,20 +58,4 @@ pub(crate) fn printable_json(json: &str) -> String {
         }
     }
     out
-}
-
-/// Control characters, C1 among them, and the format characters of Unicode that show nothing or turn the direction of
-/// text: bidirectional controls, zero-width characters, fillers, tags.
-fn is_invisible(c: char) -> bool {
-    c.is_control()
-        || matches!(u32::from(c),
-            0x00AD | 0x034F | 0x061C | 0x115F | 0x1160 | 0x17B4 | 0x17B5
-            | 0x180B..=0x180F | 0x200B..=0x200F | 0x2028..=0x202E | 0x2060..=0x206F
-            | 0x3164 | 0xFE00..=0xFE0F | 0xFEFF | 0xFFA0 | 0xFFF0..=0xFFFB
-            | 0x1D173..=0x1D17A | 0xE0000..=0xE0FFF)
-}
-
-/// The zero-width joiners and the two presentation selectors in common use.
-fn is_joiner(c: char) -> bool {
-    matches!(c, '\u{200C}' | '\u{200D}' | '\u{FE0E}' | '\u{FE0F}')
 }

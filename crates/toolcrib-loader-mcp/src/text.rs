@@ -1,5 +1,7 @@
 //! Making a server's words safe to show.
 
+use toolcrib_model::is_invisible;
+
 /// The most characters of a tool's description that a model sees. The longest in common servers have about 3,000.
 pub const MAX_DESCRIPTION_CHARS: usize = 4_096;
 
@@ -63,13 +65,4 @@ fn skip_string_sequence(chars: &mut std::iter::Peekable<std::str::Chars<'_>>) {
             _ => {}
         }
     }
-}
-
-fn is_invisible(c: char) -> bool {
-    c.is_control()
-        || matches!(u32::from(c),
-            0x00AD | 0x034F | 0x061C | 0x115F | 0x1160 | 0x17B4 | 0x17B5
-            | 0x180B..=0x180F | 0x200B..=0x200F | 0x2028..=0x202E | 0x2060..=0x206F
-            | 0x3164 | 0xFE00..=0xFE0F | 0xFEFF | 0xFFA0 | 0xFFF0..=0xFFFB
-            | 0x1D173..=0x1D17A | 0xE0000..=0xE0FFF)
 }

@@ -25,6 +25,7 @@ mod result;
 
 mod canonical;
 mod fingerprint;
+mod invisible;
 mod risk;
 mod secret;
 
@@ -35,6 +36,7 @@ pub use call::ToolCall;
 pub use canonical::{ExactIntegers, canonical_json, canonical_json_with};
 pub use error::{ErrorKind, ToolError};
 pub use fingerprint::{Fingerprint, ParseFingerprintError};
+pub use invisible::{is_invisible, is_joiner};
 pub use name::{MAX_NAME_CHARS, NAMESPACE_SEPARATOR, NameError, QualifiedName};
 pub use result::ToolResult;
 pub use risk::Risk;

@@ -5,6 +5,8 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use crate::is_invisible;
+
 /// What stands between namespace and name in data: `weather_api::get_weather`.
 pub const NAMESPACE_SEPARATOR: &str = "::";
 
@@ -106,16 +108,6 @@ fn check(part: &'static str, text: &str) -> Result<(), NameError> {
         Some(c) => Err(NameError::Invisible { part, text: text.into(), code: c.into() }),
         None => Ok(()),
     }
-}
-
-/// Control characters, and the format characters of Unicode that show nothing or turn the direction of text.
-fn is_invisible(c: char) -> bool {
-    c.is_control()
-        || matches!(u32::from(c),
-            0x00AD | 0x034F | 0x061C | 0x115F | 0x1160 | 0x17B4 | 0x17B5
-            | 0x180B..=0x180F | 0x200B..=0x200F | 0x2028..=0x202E | 0x2060..=0x206F
-            | 0x3164 | 0xFE00..=0xFE0F | 0xFEFF | 0xFFA0 | 0xFFF0..=0xFFFB
-            | 0x1D173..=0x1D17A | 0xE0000..=0xE0FFF)
 }
 
 impl fmt::Display for QualifiedName {

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
+use toolcrib_model::{is_invisible, is_joiner};
 
 /// Words that make `<word` a marker of calls, results or turns to one model or another. Compared in lower case,
 /// without a prefix such as `ns:`.
@@ -39,17 +40,7 @@ const MAX_MARKER_CHARS: usize = 32;
 /// bidirectional controls, tag characters and other invisible ones. The joiners that emoji and some scripts need
 /// are not among them.
 fn is_hidden(c: char) -> bool {
-    (c.is_control() && !matches!(c, '\n' | '\t'))
-        || matches!(u32::from(c),
-            0x00AD | 0x034F | 0x061C | 0x115F | 0x1160 | 0x17B4 | 0x17B5
-            | 0x180B..=0x180F | 0x200B | 0x200E | 0x200F | 0x2028..=0x202E | 0x2060..=0x206F
-            | 0x3164 | 0xFE00..=0xFE0D | 0xFEFF | 0xFFA0 | 0xFFF0..=0xFFFB
-            | 0x1D173..=0x1D17A | 0xE0000..=0xE0FFF)
-}
-
-/// The zero-width joiners and the two presentation selectors in common use.
-fn is_joiner(c: char) -> bool {
-    matches!(c, '\u{200C}' | '\u{200D}' | '\u{FE0E}' | '\u{FE0F}')
+    is_invisible(c) && !is_joiner(c) && !matches!(c, '\n' | '\t')
 }
 
 /// Makes data safe to stand in a conversation with a model that reads calls as text: hidden characters are removed,
