@@ -167,12 +167,15 @@ fn registry(app: &App, errors: &mut Vec<Error>) {
         let place = format!("/tools/registry/{position}");
         if let Err(message) = kind(entry, "loader", &loaders) {
             errors.push(app.document.error_at(&place, message));
-        } else if let Some(engine) = entry.get("engine").and_then(Value::as_str)
-            && !engines.contains(&engine)
-        {
-            let message = unknown("engine", engine, &engines);
-            errors.push(app.document.error_at(&format!("{place}/engine"), message));
+            continue;
         }
+        let message = match entry.get("engine") {
+            None | Some(Value::Null) => continue,
+            Some(Value::String(engine)) if engines.contains(&engine.as_str()) => continue,
+            Some(Value::String(engine)) => unknown("engine", engine, &engines),
+            Some(other) => format!("`engine` should be the name of one of `tools.engines`, not {other}"),
+        };
+        errors.push(app.document.error_at(&format!("{place}/engine"), message));
     }
 }
 

@@ -51,6 +51,10 @@ fn the_settings_of_a_source_are_checked_before_anything_starts() {
             "{type: mcp, namespace: a}",
             "app.yaml:3:7: an MCP server needs either a `command`, a list of words, or a `url`",
         ),
+        (
+            "{type: file, path: a, engine: 5}",
+            "app.yaml:3:29: `engine` should be the name of one of `tools.engines`, not 5",
+        ),
         ("{type: rest, spec: a.yaml}", "app.yaml:3:7: `tools.registry.0`: missing field `namespace`"),
         (
             "{type: file, path: '${TOOLCRIB_NO_SUCH_VARIABLE}/a'}",
