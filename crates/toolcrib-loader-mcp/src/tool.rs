@@ -2,7 +2,7 @@
 
 use rmcp::model::{Tool as WireTool, ToolAnnotations};
 use serde_json::Value;
-use toolcrib_model::{NameError, QualifiedName, Risk, Tool};
+use toolcrib_model::{NameError, QualifiedName, Risk, Tool, words_of_name};
 
 use crate::McpSource;
 use crate::text::{MAX_DESCRIPTION_CHARS, MAX_TITLE_CHARS, clean};
@@ -74,7 +74,7 @@ fn risk(name: &str, annotations: Option<&ToolAnnotations>, trusted: bool) -> Ris
 }
 
 fn risk_of_name(name: &str) -> Risk {
-    let words = words(name);
+    let words = words_of_name(name);
     let any = |list: &[&str]| words.iter().any(|word| list.contains(&word.as_str()));
     if any(DESTRUCTIVE_WORDS) {
         Risk::High
@@ -83,20 +83,4 @@ fn risk_of_name(name: &str) -> Risk {
     } else {
         Risk::Medium
     }
-}
-
-/// The words of `snake_case`, `kebab-case`, `dotted.case` and `camelCase`, in lower case.
-fn words(name: &str) -> Vec<String> {
-    let mut words = vec![String::new()];
-    let mut after_lower_case = false;
-    for c in name.chars() {
-        if !c.is_alphanumeric() || (c.is_uppercase() && after_lower_case) {
-            words.push(String::new());
-        }
-        after_lower_case = c.is_lowercase();
-        if let Some(word) = words.last_mut().filter(|_| c.is_alphanumeric()) {
-            word.extend(c.to_lowercase());
-        }
-    }
-    words
 }

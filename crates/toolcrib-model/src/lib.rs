@@ -28,6 +28,7 @@ mod fingerprint;
 mod invisible;
 mod risk;
 mod secret;
+mod words;
 
 #[cfg(test)]
 mod tests;
@@ -42,6 +43,7 @@ pub use result::ToolResult;
 pub use risk::Risk;
 pub use secret::Secret;
 pub use tool::{Tool, ToolFormError};
+pub use words::words_of_name;
 
 /// A JSON object, keys in the order in which they were written.
 pub type JsonObject = serde_json::Map<String, serde_json::Value>;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use serde::Serialize;
 use serde_json::Value;
-use toolcrib_model::QualifiedName;
+use toolcrib_model::{QualifiedName, words_of_name};
 
 use crate::{Artifact, Artifacts, Enrichment, Snapshot};
 
@@ -115,7 +115,7 @@ fn outputs(tools: &Snapshot) -> HashMap<String, Vec<Output<'_>>> {
         let tool = &entry.tool.name;
         for (property, schema) in properties(&entry.tool.output_parameters) {
             let name = plain(property);
-            for word in words(tool.name()) {
+            for word in words_of_name(tool.name()) {
                 let noun = format!("{word}{name}");
                 outputs.entry(noun).or_default().push(Output { tool, property, schema, factor: NOUN_FACTOR });
             }
@@ -138,23 +138,6 @@ fn properties(schema: &Value) -> impl Iterator<Item = (&str, &Value)> {
 /// A name without case and separators.
 fn plain(name: &str) -> String {
     name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
-}
-
-/// The words of a name, split where separators stand and where case rises.
-fn words(name: &str) -> Vec<String> {
-    let mut words = vec![String::new()];
-    let mut was_lower = false;
-    for c in name.chars() {
-        if !c.is_alphanumeric() || (c.is_uppercase() && was_lower) {
-            words.push(String::new());
-        }
-        was_lower = c.is_lowercase();
-        if let Some(word) = words.last_mut().filter(|_| c.is_alphanumeric()) {
-            word.extend(c.to_lowercase());
-        }
-    }
-    words.retain(|word| !word.is_empty());
-    words
 }
 
 /// How well a value of one schema serves where another is wanted, from 0 to 1.
