@@ -4,6 +4,7 @@ use std::cell::Cell;
 use std::fmt;
 
 use serde::de::{self, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde_json::map::Entry;
 use serde_json::{Map, Number, Value};
 
 use crate::exact::{self, ExactIntegers, Node};
@@ -123,11 +124,14 @@ impl<'de> Visitor<'de> for Strict<'_> {
     fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<Value, A::Error> {
         let mut map = Map::new();
         while let Some(key) = access.next_key::<String>()? {
-            if map.contains_key(&key) {
-                return Err(de::Error::custom(format!("{DUPLICATE}{key}")));
+            match map.entry(key) {
+                Entry::Vacant(place) => {
+                    place.insert(access.next_value_seed(self)?);
+                }
+                Entry::Occupied(twin) => {
+                    return Err(de::Error::custom(format!("{DUPLICATE}{}", twin.key())));
+                }
             }
-            let value = access.next_value_seed(self)?;
-            map.insert(key, value);
         }
         Ok(Value::Object(map))
     }

@@ -10,6 +10,9 @@ use crate::{Format, Position, yaml};
 
 /// Where the values with these JSON pointers, or their keys, start. JSON is read as the YAML that it nearly is.
 pub(crate) fn locate(text: &str, format: Format, pointers: &[impl AsRef<str>]) -> Vec<Option<Position>> {
+    if pointers.is_empty() {
+        return Vec::new();
+    }
     let wanted = Wanted::new(pointers);
     let mut search = Search { wanted: &wanted, found: vec![None; pointers.len()], left: pointers.len() };
     if format == Format::JsonLines && wanted.at(TOP).is_empty() {

@@ -24,7 +24,7 @@ pub struct RestEngine {
 
 #[async_trait]
 impl ToolEngine for RestEngine {
-    async fn invoke(&self, call: Authorized<Call>, _context: &CallContext) -> ToolResult {
+    async fn invoke(&self, call: &Authorized<Call>, _context: &CallContext) -> ToolResult {
         let operation = self.shared.operations.load().get(call.tool.name.name()).cloned();
         let Some(operation) = operation.filter(|operation| operation.fingerprint == call.fingerprint) else {
             let message = format!(
@@ -41,7 +41,7 @@ impl ToolEngine for RestEngine {
         let shown = format!("{} {}", request.method, request.url.path());
         let client = self.shared.client(&request.url, &operation.method);
         match client.send(request).await {
-            Ok(response) => response::result(&call, &operation.method, &shown, &response),
+            Ok(response) => response::result(call, &operation.method, &shown, &response),
             Err(error) => call.failed(self.failure(&operation, &error)),
         }
     }

@@ -21,10 +21,15 @@
 //! ```
 
 mod compiled;
+mod engine;
 mod error;
+mod shape;
+mod unchecked;
 mod work;
 
-mod arguments;
+mod names;
+mod repair;
+
 mod example;
 mod violation;
 
@@ -33,5 +38,8 @@ mod tests;
 
 pub use compiled::{CompiledSchema, MAX_SCHEMA_DEPTH, MAX_SCHEMA_NODES};
 pub use error::Error;
+pub use repair::{Change, MAX_REPAIR_STEPS, MAX_REPAIRS, Repair, Repaired};
+pub use shape::MAX_VALUE_DEPTH;
+pub use unchecked::Unchecked;
 pub use violation::{MAX_VIOLATIONS, Violation, Violations};
 pub use work::{MAX_REFERENCE_DEPTH, MAX_SCHEMA_CHECKS};

@@ -4,8 +4,12 @@ use std::fmt;
 
 use jsonschema::ValidationError;
 use jsonschema::error::ValidationErrorKind;
+use jsonschema::paths::Location;
 use serde::Serialize;
 use serde_json::Value;
+
+use crate::names::pointer_below;
+use crate::repair::read_text;
 
 /// The most violations that are reported of one value.
 pub const MAX_VIOLATIONS: usize = 8;
@@ -27,6 +31,12 @@ const MAX_LISTED_NAMES: usize = 12;
 
 /// The most characters in which violations are told together.
 const MAX_DISPLAY_CHARS: usize = 4000;
+
+/// The most names or values that are compared with a misspelt one.
+const MAX_COMPARED: usize = 500;
+
+/// How alike two texts must be, from 0 to 1, before one is offered for the other.
+const MIN_LIKENESS: f64 = 0.6;
 
 /// One thing that is wrong with a value.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -67,6 +77,13 @@ impl Violation {
         Self { path: String::new(), message, subject: String::new(), expected: None }
     }
 
+    /// A name that is not the same for all readers of JSON.
+    pub(crate) fn with_nul(pointer: &str, name: &str) -> Self {
+        let path = pointer_below(pointer, name);
+        let message = format!("the name {} holds the character NUL; leave it out", place(&path));
+        Self { subject: pointer.to_owned(), path, message, expected: None }
+    }
+
     /// A schema error in our words. One error about several properties becomes one violation each.
     pub(crate) fn from_error(error: &ValidationError<'_>, schema: &Value) -> Vec<Self> {
         let path = error.instance_path().to_string();
@@ -76,7 +93,7 @@ impl Violation {
         match error.kind() {
             ValidationErrorKind::Required { property } => {
                 let property = property.as_str().unwrap_or_default();
-                let full = format!("{path}/{property}");
+                let full = pointer_below(&path, property);
                 let expected = property_schema(error, schema, property).and_then(bounded);
                 one(full.clone(), format!("{} is missing", place(&full)), expected)
             }
@@ -100,31 +117,54 @@ pub(crate) fn unknown_argument(path: &str, name: &str, schema: Option<&Value>) -
         .and_then(|schema| schema.get("properties")?.as_object())
         .map(|properties| properties.keys().map(String::as_str).collect())
         .unwrap_or_default();
-    // Names of more characters are not misspelt but made up, and comparing takes the product of both lengths.
-    let is_comparable = |name: &str| name.len() <= MAX_NAME_CHARS;
-    let nearest = known
-        .iter()
-        .filter(|known| is_comparable(name) && is_comparable(known))
-        .map(|known| (strsim::normalized_damerau_levenshtein(name, known), *known))
-        .filter(|(likeness, _)| *likeness >= MIN_LIKENESS)
-        .reduce(|best, next| if next.0 > best.0 { next } else { best });
-    let what = if path.is_empty() { "argument" } else { "property" };
-    let full = format!("{path}/{name}");
-    let shown = place(&full);
+    let nearest = nearest(name, known.iter().copied());
+    let full = pointer_below(path, name);
+    let unknown = format!("unknown {} {}", what(path), place(&full));
     let message = match nearest {
-        Some((_, nearest)) => format!("unknown {what} {shown}, did you mean `{nearest}`?"),
-        None if known.is_empty() => format!("unknown {what} {shown}; none is expected here"),
-        None => format!("unknown {what} {shown}; expected one of: {}", listed(&known)),
+        Some(nearest) => format!("{unknown}, did you mean `{nearest}`?"),
+        None if known.is_empty() => format!("{unknown}; none is expected here"),
+        None => format!("{unknown}; expected one of: {}", listed(&known)),
     };
     // The nearest argument is what was meant; without one, all that there are.
     let properties = schema.and_then(|schema| schema.get("properties"));
     let (subject, expected) = match nearest {
-        Some((_, nearest)) => {
-            (format!("{path}/{nearest}"), properties.and_then(|properties| properties.get(nearest)))
+        Some(nearest) => {
+            (pointer_below(path, nearest), properties.and_then(|properties| properties.get(nearest)))
         }
         None => (path.to_owned(), properties),
     };
     Violation { path: full, message, subject, expected: expected.cloned().and_then(bounded) }
+}
+
+/// A name that some readers take for another one.
+pub(crate) fn mistaken_name(path: &str, name: &str, meant: &str) -> Violation {
+    let full = pointer_below(path, name);
+    let message = format!(
+        "unknown {} {}, did you mean `{}`? Names that look alike are refused, since not everybody tells them apart",
+        what(path),
+        place(&full),
+        cut(meant, MAX_NAME_CHARS),
+    );
+    Violation { path: full, message, subject: pointer_below(path, meant), expected: None }
+}
+
+fn what(path: &str) -> &'static str {
+    if path.is_empty() { "argument" } else { "property" }
+}
+
+/// The known text that is most like the given one, whatever the case.
+fn nearest<'a>(given: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    // Texts of more characters are not misspelt but made up, and comparing takes the product of both lengths.
+    let is_comparable = |text: &str| text.len() <= MAX_NAME_CHARS;
+    let lowered = given.to_lowercase();
+    let likeness = |known: &str| strsim::normalized_damerau_levenshtein(&lowered, &known.to_lowercase());
+    known
+        .take(MAX_COMPARED)
+        .filter(|known| is_comparable(given) && is_comparable(known))
+        .map(|known| (likeness(known), known))
+        .filter(|(likeness, _)| *likeness >= MIN_LIKENESS)
+        .reduce(|best, next| if next.0 > best.0 { next } else { best })
+        .map(|(_, nearest)| nearest)
 }
 
 /// The first of the names, and how many there are beyond them.
@@ -135,9 +175,6 @@ fn listed(names: &[&str]) -> String {
         more => format!("{} and {more} more", shown.join(", ")),
     }
 }
-
-/// How alike two names must be, from 0 to 1, before one is offered for the other.
-const MIN_LIKENESS: f64 = 0.6;
 
 /// `/filter/0/name` as `` `filter[0].name` ``.
 fn place(path: &str) -> String {
@@ -169,19 +206,79 @@ fn reason(error: &ValidationError<'_>) -> String {
             let message = error.masked_with("it").to_string();
             let wanted =
                 message.split(" is not of type").nth(1).unwrap_or_default().trim_start_matches('s').trim();
-            format!("must be of type {}, not {}", wanted.replace('"', ""), found())
+            let wanted = wanted.replace('"', "");
+            format!("must be of type {wanted}, not {}{}", found(), unread(error.instance(), &wanted))
         }
         ValidationErrorKind::Enum { options } => {
-            let options = options
-                .as_array()
-                .map(|options| options.iter().map(Value::to_string).collect::<Vec<_>>().join(", "));
-            format!("must be one of {}, not {}", quoted(&options.unwrap_or_default()), found())
+            let options = options.as_array().map(Vec::as_slice).unwrap_or_default();
+            format!(
+                "must be one of {}, not {}{}",
+                choices(options),
+                found(),
+                meant(error.instance(), options)
+            )
         }
-        ValidationErrorKind::AnyOf { .. } | ValidationErrorKind::OneOfNotValid { .. } => {
-            format!("fits none of the allowed forms: {}", found())
+        ValidationErrorKind::Constant { expected_value } => {
+            format!("must be {}, not {}", quoted(&expected_value.to_string()), found())
+        }
+        ValidationErrorKind::AnyOf { context } | ValidationErrorKind::OneOfNotValid { context } => {
+            match fixed_values(context, error.instance_path()) {
+                Some(options) => {
+                    let meant = meant(error.instance(), &options);
+                    format!("must be one of {}, not {}{meant}", choices(&options), found())
+                }
+                None => format!("fits none of the allowed forms: {}", found()),
+            }
+        }
+        ValidationErrorKind::OneOfMultipleValid { .. } => {
+            format!("fits more than one of the allowed forms, and only one may fit: {}", found())
         }
         _ => format!("is not valid: {}", quoted(&error.masked_with("it").to_string())),
     }
+}
+
+/// Why a text is not taken for the list or object that it may be meant as.
+fn unread(value: &Value, wanted: &str) -> String {
+    let text = value.as_str().map(str::trim_start).filter(|text| text.starts_with(['{', '[']));
+    let is_wanted = ["object", "array"].iter().any(|kind| wanted.contains(kind));
+    match text.filter(|_| is_wanted).map(read_text) {
+        Some(Err(error)) => format!(" (not read as JSON: {})", quoted(&error)),
+        _ => String::new(),
+    }
+}
+
+/// The allowed values, as many as can be shown.
+fn choices(options: &[Value]) -> String {
+    let shown: Vec<_> =
+        options.iter().take(MAX_LISTED_NAMES).map(|option| quoted(&option.to_string())).collect();
+    match options.len().saturating_sub(MAX_LISTED_NAMES) {
+        0 => quoted(&shown.join(", ")),
+        more => format!("{} and {more} more", quoted(&shown.join(", "))),
+    }
+}
+
+/// The allowed text that was meant by a wrong one.
+fn meant(value: &Value, options: &[Value]) -> String {
+    let given = value.as_str().unwrap_or_default();
+    match nearest(given, options.iter().filter_map(Value::as_str)) {
+        Some(nearest) => format!(", did you mean {}?", quoted(&Value::from(nearest).to_string())),
+        None => String::new(),
+    }
+}
+
+/// The values of alternatives that are all a fixed value or a list of such.
+fn fixed_values(context: &[Vec<ValidationError<'static>>], place: &Location) -> Option<Vec<Value>> {
+    let mut values = Vec::new();
+    for errors in context {
+        let fixed = errors.iter().find_map(|error| match error.kind() {
+            _ if error.instance_path() != place => None,
+            ValidationErrorKind::Constant { expected_value } => Some(vec![expected_value.as_ref().clone()]),
+            ValidationErrorKind::Enum { options } => options.as_array().cloned(),
+            _ => None,
+        });
+        values.extend(fixed?);
+    }
+    (!values.is_empty()).then_some(values)
 }
 
 fn quoted(text: &str) -> String {

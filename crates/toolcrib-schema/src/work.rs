@@ -3,6 +3,7 @@
 //! Schemas that share parts by `$ref` are small as texts and may be huge as checks: forty definitions that each name
 //! the next one twice are 2⁴⁰ checks of one value. Everything here counts without recursion.
 
+use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value};
@@ -22,6 +23,9 @@ pub(crate) const MAX_CHECK_DEPTH: u64 = 2000;
 
 /// The most parts with an `$id` of their own, from each of which a reference may start.
 const MAX_RESOURCES: usize = 100;
+
+/// The most references by name whose place is searched for. Each is a look at the whole schema.
+const MAX_SEARCHES: usize = 100;
 
 /// The most checks whose errors are collected. Beyond it a value is refused without a reason for each part.
 const MAX_EXPLAINED_CHECKS: usize = 100_000;
@@ -66,13 +70,21 @@ pub(crate) struct Graph<'a> {
     resources: Vec<&'a Value>,
     /// Whether `id` is a keyword, as it was up to draft 4.
     has_plain_ids: bool,
+    /// How many more places may be searched for.
+    searches: Cell<usize>,
 }
 
 impl<'a> Graph<'a> {
     pub(crate) fn new(root: &'a Value) -> Self {
         let draft = root.get("$schema").and_then(Value::as_str).unwrap_or_default();
         let has_plain_ids = draft.contains("draft-04") || draft.contains("draft-03");
-        let mut graph = Self { root, named: HashMap::new(), resources: Vec::new(), has_plain_ids };
+        let mut graph = Self {
+            root,
+            named: HashMap::new(),
+            resources: Vec::new(),
+            has_plain_ids,
+            searches: Cell::new(MAX_SEARCHES),
+        };
         let mut left = vec![root];
         while let Some(value) = left.pop() {
             match value {
@@ -121,7 +133,7 @@ impl<'a> Graph<'a> {
     }
 
     /// Every schema that this one applies to something.
-    fn parts(&self, schema: &'a Value) -> Vec<&'a Value> {
+    pub(crate) fn parts(&self, schema: &'a Value) -> Vec<&'a Value> {
         let mut parts = self.same_value(schema);
         for (key, value) in schema.as_object().into_iter().flatten() {
             match value {
@@ -179,6 +191,41 @@ impl<'a> Graph<'a> {
         parts
     }
 
+    /// What a reference means, and where in the whole schema that is; none where it depends on the `$id` around.
+    pub(crate) fn target(&self, reference: &str) -> Option<(&'a Value, String)> {
+        let mut parts = Vec::new();
+        self.push_targets(reference, &mut parts);
+        let [target] = parts.as_slice() else { return None };
+        let fragment = reference.strip_prefix('#').filter(|rest| rest.is_empty() || rest.starts_with('/'));
+        let pointer = match fragment {
+            Some(fragment) => percent_decoded(fragment),
+            None => self.pointer_to(target)?,
+        };
+        let is_there = self.root.pointer(&pointer).is_some_and(|found| std::ptr::eq(found, *target));
+        is_there.then_some((*target, pointer))
+    }
+
+    /// Where a schema with a name stands.
+    fn pointer_to(&self, target: &Value) -> Option<String> {
+        self.searches.set(self.searches.get().checked_sub(1)?);
+        let mut left = vec![(self.root, String::new())];
+        while let Some((value, pointer)) = left.pop() {
+            if std::ptr::eq(value, target) {
+                return Some(pointer);
+            }
+            match value {
+                Value::Array(items) => {
+                    left.extend(items.iter().enumerate().map(|(at, item)| (item, format!("{pointer}/{at}"))));
+                }
+                Value::Object(map) => left.extend(map.iter().map(|(name, member)| {
+                    (member, format!("{pointer}/{}", name.replace('~', "~0").replace('/', "~1")))
+                })),
+                _ => {}
+            }
+        }
+        None
+    }
+
     /// Adds what a reference may mean: all of it where that depends on the `$id` around.
     fn push_targets(&self, reference: &str, parts: &mut Vec<&'a Value>) {
         let (base, fragment) = reference.split_once('#').unwrap_or((reference, ""));
@@ -197,21 +244,6 @@ impl<'a> Graph<'a> {
         parts.extend(self.root.pointer(&pointer).filter(|_| is_root_meant));
         parts.extend(around.filter_map(|base| base.pointer(&pointer)));
     }
-}
-
-/// How many levels of lists and mappings a value has.
-pub(crate) fn levels(value: &Value) -> u64 {
-    let mut deepest = 0;
-    let mut left = vec![(value, 1)];
-    while let Some((value, level)) = left.pop() {
-        deepest = level.max(deepest);
-        match value {
-            Value::Array(items) => left.extend(items.iter().map(|item| (item, level + 1))),
-            Value::Object(map) => left.extend(map.values().map(|item| (item, level + 1))),
-            _ => {}
-        }
-    }
-    deepest
 }
 
 /// Computes something of a schema from the same of its parts, each once. A schema that is met again inside of itself

@@ -63,7 +63,15 @@ pub(super) const ROOMS: &[Room] = &[
     Room::new("toolcrib-registry", 3),
     Room::new("toolcrib-sdk", 3).only(&["toolcrib-model", "toolcrib-policy", "toolcrib-port"]),
     Room::new("toolcrib-exec", 4)
-        .only(&["toolcrib-model", "toolcrib-policy", "toolcrib-port", "toolcrib-registry", "toolcrib-schema"])
+        .only(&[
+            "toolcrib-document",
+            "toolcrib-model",
+            "toolcrib-policy",
+            "toolcrib-port",
+            "toolcrib-registry",
+            "toolcrib-schema",
+            "toolcrib-sdk",
+        ])
         .never(&["sqlx"]),
     Room::new("toolcrib-prompt", 4).never(&["tokio"]),
     Room::new("toolcrib-search", 4),

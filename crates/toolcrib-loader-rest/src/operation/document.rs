@@ -127,7 +127,7 @@ impl<'a> Found<'a> {
         name: &str,
         spec: Spec<'a>,
         setting: &Setting<'_>,
-        budget: &mut Budget<'a>,
+        budget: &mut Budget,
     ) -> Result<(Tool, Operation), Error> {
         if !self.operation.is_object() {
             return Err(Error::malformed(format!("`{} {}` is not an object", self.method, self.path)));

@@ -10,11 +10,7 @@ use crate::schema::{Budget, Converter, Direction};
 use crate::spec::Spec;
 
 /// The schema of the first JSON answer of success, `{}` when there is none.
-pub(crate) fn schema<'a>(
-    operation: &'a Value,
-    spec: Spec<'a>,
-    budget: &mut Budget<'a>,
-) -> Result<Value, Error> {
+pub(crate) fn schema<'a>(operation: &'a Value, spec: Spec<'a>, budget: &mut Budget) -> Result<Value, Error> {
     for content in success_contents(operation, spec)? {
         if let Some((_, media)) = media::preferred_response(content) {
             let Some(schema) = spec.resolve(media)?.get("schema") else { break };

@@ -4,7 +4,6 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::{Value, json};
 use toolcrib_model::JsonObject;
-use toolcrib_schema::CompiledSchema;
 
 use crate::Error;
 use crate::spec::{Dialect, Spec};
@@ -49,25 +48,14 @@ pub(crate) enum Direction {
 
 /// What the conversions of one document share.
 #[derive(Debug)]
-pub(crate) struct Budget<'a> {
+pub(crate) struct Budget {
     /// How many values the schemas may still have.
     nodes: usize,
-    /// Whether a pattern is one that arguments can be checked with.
-    patterns: HashMap<&'a str, bool>,
 }
 
-impl Default for Budget<'_> {
+impl Default for Budget {
     fn default() -> Self {
-        Self { nodes: MAX_DOCUMENT_NODES, patterns: HashMap::new() }
-    }
-}
-
-impl<'a> Budget<'a> {
-    fn is_usable(&mut self, pattern: &'a str) -> bool {
-        *self
-            .patterns
-            .entry(pattern)
-            .or_insert_with(|| CompiledSchema::compile(&json!({"pattern": pattern})).is_ok())
+        Self { nodes: MAX_DOCUMENT_NODES }
     }
 }
 
@@ -75,7 +63,7 @@ impl<'a> Budget<'a> {
 pub(crate) struct Converter<'a, 'b> {
     spec: Spec<'a>,
     direction: Direction,
-    budget: &'b mut Budget<'a>,
+    budget: &'b mut Budget,
     nodes: usize,
     names: HashMap<String, String>,
     taken: UniqueNames,
@@ -83,7 +71,7 @@ pub(crate) struct Converter<'a, 'b> {
 }
 
 impl<'a, 'b> Converter<'a, 'b> {
-    pub(crate) fn new(spec: Spec<'a>, direction: Direction, budget: &'b mut Budget<'a>) -> Self {
+    pub(crate) fn new(spec: Spec<'a>, direction: Direction, budget: &'b mut Budget) -> Self {
         Self {
             spec,
             direction,
@@ -143,7 +131,6 @@ impl<'a, 'b> Converter<'a, 'b> {
                 out.insert(key.to_owned(), value);
             }
         }
-        self.tell_unusable_pattern(map, &mut out);
         // Strictly, `nullable` counts beside a `type` only; authors who write it elsewhere mean it all the same.
         if is_set(map, "nullable") {
             out = with_null(out);
@@ -198,17 +185,6 @@ impl<'a, 'b> Converter<'a, 'b> {
     fn copy(&mut self, value: &Value) -> Result<Value, Error> {
         self.count(size(value))?;
         Ok(value.clone())
-    }
-
-    /// A pattern that no validator of ours takes, as one with a look-ahead, is left to the server; the model reads it.
-    fn tell_unusable_pattern(&mut self, map: &'a JsonObject, out: &mut JsonObject) {
-        let Some(pattern) = map.get("pattern").and_then(Value::as_str) else { return };
-        if out.contains_key("pattern") && !self.budget.is_usable(pattern) {
-            out.remove("pattern");
-            let description = map.get("description").and_then(Value::as_str).unwrap_or_default();
-            let text = format!("{description} (Must match the pattern {pattern})");
-            out.insert("description".into(), text.trim_start().into());
-        }
     }
 
     fn list(&mut self, schemas: &'a [Value]) -> Result<Value, Error> {

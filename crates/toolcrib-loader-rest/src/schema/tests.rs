@@ -65,14 +65,6 @@ fn null_is_an_alternative_to_the_whole_of_a_composition() {
 }
 
 #[test]
-fn a_pattern_that_cannot_be_checked_is_told_and_not_enforced() {
-    let schema = json!({"type": "string", "pattern": "^(?=x)y$", "description": "A code."});
-    let expected = json!({"type": "string", "description": "A code. (Must match the pattern ^(?=x)y$)"});
-    assert_eq!(input(schema), expected);
-    assert_eq!(input(json!({"pattern": "^x$"})), json!({"pattern": "^x$"}));
-}
-
-#[test]
 fn what_goes_the_other_way_only_is_left_out() {
     let document = document("3.0.0", json!({"Id": {"type": "integer", "readOnly": true}}));
     let schema = json!({

@@ -49,7 +49,7 @@ async fn invoke(engine: &RestEngine, tool: Tool, arguments: Value) -> ToolResult
     let mut call = Call::new(Arc::new(tool), "test".into(), 1);
     call.arguments = arguments.as_object().unwrap().clone();
     match policy.authorize(call, "session") {
-        Verdict::Granted(call) => engine.invoke(call, &CallContext::new("session")).await,
+        Verdict::Granted(call) => engine.invoke(&call, &CallContext::new("session")).await,
         other => panic!("not granted: {other:?}"),
     }
 }

@@ -1,5 +1,9 @@
 //! What schemas promise.
 
+mod drafts;
+mod hostile;
+mod repairs;
+
 use serde_json::{Value, json};
 
 use crate::{CompiledSchema, Error};
@@ -142,7 +146,7 @@ fn minimal_examples_are_valid_or_absent() {
 }
 
 /// Runs on a stack that is a quarter of the usual one.
-fn on_a_small_stack(check: impl FnOnce() + Send + 'static) {
+pub(super) fn on_a_small_stack(check: impl FnOnce() + Send + 'static) {
     std::thread::Builder::new().stack_size(512 * 1024).spawn(check).unwrap().join().unwrap();
 }
 

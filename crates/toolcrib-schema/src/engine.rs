@@ -1,0 +1,120 @@
+//! The validator, set up as this crate uses it.
+
+use jsonschema::{Draft, PatternOptions, Registry, Validator};
+use serde_json::{Map, Value, json};
+
+use crate::Error;
+
+/// The most bytes a compiled pattern may take.
+const MAX_PATTERN_BYTES: usize = 1 << 20;
+
+/// The address under which the probes know the schema. Nothing is ever asked for it.
+const ADDRESS: &str = "toolcrib:schema";
+
+const TYPES: &str = "string, number, integer, boolean, object, array and null";
+
+/// The draft that `$schema` names: 2020-12 when it names none, or one that nobody here knows.
+pub(crate) fn draft_of(schema: &Value) -> Draft {
+    match Draft::default().detect(schema) {
+        Draft::Unknown => Draft::default(),
+        known => known,
+    }
+}
+
+/// A validator that fetches nothing and matches patterns in linear time.
+pub(crate) fn build(schema: &Value, draft: Draft) -> Result<Validator, Error> {
+    options(draft).build(schema).map_err(|error| refusal(&error))
+}
+
+fn options<'a>(draft: Draft) -> jsonschema::ValidationOptions<'a> {
+    let patterns = PatternOptions::regex().size_limit(MAX_PATTERN_BYTES).dfa_size_limit(MAX_PATTERN_BYTES);
+    jsonschema::options().with_draft(draft).offline().with_pattern_options(patterns)
+}
+
+/// Something that values are checked against on its own.
+#[derive(Debug)]
+pub(crate) enum Probe {
+    /// A part of the schema, by its JSON pointer.
+    Part(String),
+    /// A pattern for texts.
+    Pattern(String),
+}
+
+/// One validator for many parts of a schema: the member `0` of a value is checked against the first probe, and so on.
+/// One for all shares what the parts refer to.
+pub(crate) fn probes(schema: &Value, draft: Draft, probes: &[Probe]) -> Option<Validator> {
+    if probes.is_empty() {
+        return None;
+    }
+    let registry = Registry::new().draft(draft).add(ADDRESS, schema).ok()?.prepare().ok()?;
+    let members: Map<String, Value> = probes
+        .iter()
+        .enumerate()
+        .map(|(number, probe)| {
+            let schema = match probe {
+                Probe::Part(pointer) => json!({"$ref": format!("{ADDRESS}#{}", fragment(pointer))}),
+                Probe::Pattern(pattern) => json!({"pattern": pattern}),
+            };
+            (number.to_string(), schema)
+        })
+        .collect();
+    options(draft).with_registry(&registry).build(&json!({"properties": members})).ok()
+}
+
+/// A JSON pointer as the fragment of an address.
+fn fragment(pointer: &str) -> String {
+    let mut fragment = String::with_capacity(pointer.len());
+    for byte in pointer.bytes() {
+        if byte.is_ascii_alphanumeric() || b"/-._~".contains(&byte) {
+            fragment.push(char::from(byte));
+        } else {
+            const DIGITS: [char; 16] =
+                ['0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'A', 'B', 'C', 'D', 'E', 'F'];
+            fragment.push('%');
+            fragment
+                .extend([byte >> 4, byte & 15].iter().filter_map(|digit| DIGITS.get(usize::from(*digit))));
+        }
+    }
+    fragment
+}
+
+/// Whether a pattern can be matched in linear time, and within its bounds.
+pub(crate) fn is_linear(pattern: &str) -> bool {
+    options(Draft::default()).build(&json!({"pattern": pattern})).is_ok()
+}
+
+/// Whether a pattern is a regular expression at all: as ECMA-262 has them, or as an engine that goes back has them.
+pub(crate) fn is_pattern(pattern: &str) -> bool {
+    let is_standard = || {
+        let format = jsonschema::options().should_validate_formats(true).build(&json!({"format": "regex"}));
+        format.is_ok_and(|format| format.is_valid(&pattern.into()))
+    };
+    needs_backtracking(pattern) || is_standard()
+}
+
+/// Whether only an engine that goes back can match a pattern: one with look-around or back-references.
+pub(crate) fn needs_backtracking(pattern: &str) -> bool {
+    let backtracking =
+        PatternOptions::fancy_regex().size_limit(MAX_PATTERN_BYTES).dfa_size_limit(MAX_PATTERN_BYTES);
+    jsonschema::options()
+        .offline()
+        .with_pattern_options(backtracking)
+        .build(&json!({"pattern": pattern}))
+        .is_ok()
+}
+
+fn refusal(error: &jsonschema::ValidationError<'_>) -> Error {
+    if let jsonschema::error::ValidationErrorKind::Referencing(inner) = error.kind()
+        && let jsonschema::ReferencingError::Unretrievable { uri, .. } = inner
+    {
+        return Error::ExternalRef { reference: uri.clone() };
+    }
+    let path = error.instance_path().to_string();
+    // The schema of schemas says this in a way that nobody understands.
+    let message = match path.rsplit('/').next() {
+        Some("type") => format!("{} is no type; the types are {TYPES}", error.instance()),
+        Some("pattern") => format!("{} is no regular expression", error.instance()),
+        _ => error.to_string(),
+    };
+    Error::Invalid { path, message }
+}

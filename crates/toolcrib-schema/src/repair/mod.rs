@@ -1,0 +1,143 @@
+//! Arguments that say the right thing in the wrong type.
+//!
+//! Models write `"5"` for `5`, JSON text for an object, one value where a list is due, and `null` for what they leave
+//! out. Where the schema says which it is, and nothing is lost, the value is turned into what was meant, and the change
+//! is listed. Everything else is an error that says how to mend it: a guess that is wrong runs the wrong call.
+
+mod coerce;
+mod kind;
+mod number;
+mod path;
+mod plan;
+mod source;
+mod text;
+mod union;
+mod walk;
+
+use std::io;
+
+use serde::Serialize;
+use serde_json::Value;
+use toolcrib_model::JsonObject;
+
+pub(crate) use plan::Plan;
+pub(crate) use text::read as read_text;
+pub(crate) use walk::{complete, mend, wants};
+
+/// The most changes to one call. A call that needs more is refused.
+pub const MAX_REPAIRS: usize = 500;
+
+/// The most steps of one walk through a value and its schema: parts that are looked at, and values that are copied or
+/// checked against one alternative.
+pub const MAX_REPAIR_STEPS: u64 = 200_000;
+
+/// The most bytes of JSON that are shown of a value before or after its change.
+const MAX_SHOWN_BYTES: usize = 200;
+
+/// Arguments that the schema takes, and what was done to make them so.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Repaired {
+    /// The arguments; they have passed [`CompiledSchema::validate`](crate::CompiledSchema::validate).
+    pub arguments: JsonObject,
+    /// The changes in the order in which they were made; none when the arguments are those that were given.
+    pub repairs: Vec<Repair>,
+}
+
+/// One change to the arguments.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Repair {
+    /// JSON pointer of the changed part, as it stands after the changes before this one.
+    pub path: String,
+    /// What was done.
+    pub change: Change,
+    /// The value before; `None` where there was none. A long one is shown as the start of its JSON text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub from: Option<Value>,
+    /// The value after; `None` where there is none. A long one is shown as the start of its JSON text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub to: Option<Value>,
+}
+
+/// What can be done to a value without a loss.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Change {
+    /// `"42"` became `42`.
+    StringToInteger,
+    /// `"1.5"` became `1.5`.
+    StringToNumber,
+    /// `"true"` became `true`, whatever its case.
+    StringToBoolean,
+    /// `42` became `"42"`.
+    NumberToString,
+    /// `true` became `"true"`.
+    BooleanToString,
+    /// `1.0` became `1`.
+    NumberToInteger,
+    /// A text that is JSON became the list or the object that it says.
+    ParsedJson,
+    /// A list or an object became its JSON text.
+    WrittenAsJson,
+    /// One value became a list of it.
+    WrappedInList,
+    /// `null` for what may be left out was left out.
+    NullRemoved,
+    /// A text became the allowed value that differs from it in case only.
+    EnumCase,
+    /// A value became the allowed value that differs from it in type only.
+    EnumType,
+    /// What was left out got the value that the schema gives it.
+    DefaultFilled,
+}
+
+impl Change {
+    /// How far the change goes from what was written: of two ways with equally many changes, the shorter is taken.
+    fn distance(self) -> u32 {
+        match self {
+            Self::NumberToInteger | Self::EnumCase => 0,
+            Self::WrappedInList => 2,
+            Self::NumberToString | Self::BooleanToString | Self::WrittenAsJson => 3,
+            _ => 1,
+        }
+    }
+}
+
+impl Repair {
+    fn new(path: String, change: Change, from: Option<&Value>, to: Option<&Value>) -> Self {
+        Self { path, change, from: from.map(shown), to: to.map(shown) }
+    }
+}
+
+/// The value itself, or the start of its text.
+fn shown(value: &Value) -> Value {
+    let mut start = Start(Vec::new());
+    // It ends with an error when the text is longer than what is kept of it.
+    let is_whole = serde_json::to_writer(&mut start, value).is_ok();
+    if is_whole {
+        return value.clone();
+    }
+    let text = match value {
+        Value::String(text) => {
+            text.get(..text.floor_char_boundary(MAX_SHOWN_BYTES)).unwrap_or_default().into()
+        }
+        _ => String::from_utf8_lossy(&start.0),
+    };
+    format!("{}…", text.trim_end_matches(char::REPLACEMENT_CHARACTER)).into()
+}
+
+/// Keeps the first bytes that are written, and then refuses more.
+struct Start(Vec<u8>);
+
+impl io::Write for Start {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let free = MAX_SHOWN_BYTES.saturating_sub(self.0.len());
+        let taken = bytes.get(..free).unwrap_or(bytes);
+        self.0.extend_from_slice(taken);
+        if taken.len() == bytes.len() { Ok(bytes.len()) } else { Err(io::ErrorKind::StorageFull.into()) }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

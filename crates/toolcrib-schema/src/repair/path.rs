@@ -1,0 +1,53 @@
+//! Where in a value one is, without a text until it is needed.
+
+/// The most bytes of a pointer that are shown.
+const MAX_POINTER_BYTES: usize = 300;
+
+/// The way from the whole value to a part.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Path<'a> {
+    above: Option<&'a Path<'a>>,
+    step: Step<'a>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Step<'a> {
+    Name(&'a str),
+    Position(usize),
+}
+
+impl<'a> Path<'a> {
+    pub(crate) const ROOT: Path<'static> = Path { above: None, step: Step::Position(0) };
+
+    pub(crate) fn name(&'a self, name: &'a str) -> Path<'a> {
+        Path { above: Some(self), step: Step::Name(name) }
+    }
+
+    pub(crate) fn position(&'a self, position: usize) -> Path<'a> {
+        Path { above: Some(self), step: Step::Position(position) }
+    }
+
+    /// The JSON pointer, cut where it is too long.
+    pub(crate) fn pointer(&self) -> String {
+        let mut steps = Vec::new();
+        let mut here = self;
+        while let Some(above) = here.above {
+            steps.push(here.step);
+            here = above;
+        }
+        let mut pointer = String::new();
+        for step in steps.into_iter().rev() {
+            pointer.push('/');
+            match step {
+                Step::Name(name) => pointer.push_str(&name.replace('~', "~0").replace('/', "~1")),
+                Step::Position(position) => pointer.push_str(&position.to_string()),
+            }
+            if pointer.len() > MAX_POINTER_BYTES {
+                pointer.truncate(pointer.floor_char_boundary(MAX_POINTER_BYTES));
+                pointer.push('…');
+                break;
+            }
+        }
+        pointer
+    }
+}

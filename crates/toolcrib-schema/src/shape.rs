@@ -1,0 +1,79 @@
+//! What has to be known of a value before anything else looks at it.
+
+use serde_json::Value;
+
+/// The deepest nesting of a value. Readers of JSON stop there too.
+pub const MAX_VALUE_DEPTH: u64 = 128;
+
+/// What one look at a value tells.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Shape {
+    /// How many levels of lists and mappings it has; beyond [`MAX_VALUE_DEPTH`] nobody counts.
+    pub(crate) levels: u64,
+    /// Whether a number is written with a point and is whole all the same, as `1.0` is.
+    pub(crate) has_whole_float: bool,
+    /// Whether a name holds the character NUL, where some readers stop and others do not.
+    pub(crate) has_nul_name: bool,
+}
+
+impl Shape {
+    pub(crate) fn of(value: &Value) -> Self {
+        let mut shape = Self::default();
+        shape.look(value, 1);
+        shape
+    }
+
+    /// It recurses, but not further than the deepest level that is taken.
+    fn look(&mut self, value: &Value, level: u64) {
+        self.levels = self.levels.max(level);
+        if level > MAX_VALUE_DEPTH {
+            return;
+        }
+        match value {
+            Value::Number(number) => self.has_whole_float |= number.is_f64() && is_whole(number.as_f64()),
+            Value::Array(items) => items.iter().for_each(|item| self.look(item, level + 1)),
+            Value::Object(map) => {
+                for (name, member) in map {
+                    self.has_nul_name |= name.as_bytes().contains(&0);
+                    self.look(member, level + 1);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+fn is_whole(number: Option<f64>) -> bool {
+    number.is_some_and(|number| number.fract() == 0.0)
+}
+
+/// How much work a copy of the value is: its values, and the text in them.
+pub(crate) fn size(value: &Value) -> u64 {
+    match value {
+        Value::String(text) => return 1 + text_units(text),
+        Value::Array(_) | Value::Object(_) => {}
+        _ => return 1,
+    }
+    let mut size = 0_u64;
+    let mut left = vec![value];
+    while let Some(value) = left.pop() {
+        size += 1;
+        match value {
+            Value::String(text) => size += text_units(text),
+            Value::Array(items) => left.extend(items),
+            Value::Object(map) => {
+                size += map.keys().map(|name| text_units(name)).sum::<u64>();
+                left.extend(map.values());
+            }
+            _ => {}
+        }
+    }
+    size
+}
+
+/// The bytes of text that count as one value.
+const TEXT_UNIT: usize = 64;
+
+fn text_units(text: &str) -> u64 {
+    u64::try_from(text.len() / TEXT_UNIT).unwrap_or(u64::MAX)
+}
