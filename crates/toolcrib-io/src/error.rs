@@ -128,6 +128,16 @@ pub enum Error {
         /// What kind of address it is.
         class: AddressClass,
     },
+    /// The host, or its port, is not among those that may be reached.
+    #[error(
+        "may not connect to `{host}` at port {port}: the configuration does not allow it under `access.network`"
+    )]
+    HostNotAllowed {
+        /// The host as the URL names it.
+        host: String,
+        /// The port.
+        port: u16,
+    },
     /// The machine has no root certificates, so no HTTPS server can be trusted.
     #[error(
         "cannot request {url}: no root certificates on this machine; install `ca-certificates` or set SSL_CERT_FILE"
@@ -161,6 +171,14 @@ pub enum Error {
         timeout: Duration,
     },
 
+    /// The path is not among those that may be reached.
+    #[error("may not {operation} `{path}`: the configuration does not allow it under `access.filesystem`")]
+    PathNotAllowed {
+        /// The path as it was given.
+        path: String,
+        /// What was to be done, as in "may not … `path`".
+        operation: &'static str,
+    },
     /// The path leads out of the root.
     #[error("`{path}` is outside of the root: {reason}; give a path relative to the root")]
     OutsideRoot {

@@ -132,8 +132,8 @@ impl CommandEngine {
 
 #[async_trait]
 impl ToolEngine for CommandEngine {
-    async fn invoke(&self, call: Authorized<Call>, _context: &CallContext) -> ToolResult {
-        match self.run(&call).await {
+    async fn invoke(&self, call: &Authorized<Call>, _context: &CallContext) -> ToolResult {
+        match self.run(call).await {
             Ok(value) => call.ok(value),
             Err(error) => call.failed(error),
         }

@@ -29,7 +29,8 @@ impl InlineLoader {
     /// ```
     pub fn new(document: &Document, pointer: &str, namespace: &str, file: &str) -> Self {
         let source = format!("inline {namespace}");
-        let loaded = collect(document, pointer, Some(namespace), &source, file);
+        let value = document.value.pointer(pointer).cloned().unwrap_or_default();
+        let loaded = collect(value, document, pointer, Some(namespace), &source, file);
         Self { source, loaded }
     }
 }

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use async_trait::async_trait;
+use serde_json::Value;
 use toolcrib_document::{Document, Error, Format, Limits, MAX_BYTES, parse};
 use toolcrib_io::files::read_bounded;
 use toolcrib_port::{Loaded, Reject, RejectKind, ToolLoader};
@@ -43,11 +44,14 @@ impl FileLoader {
     }
 
     fn read(&self) -> Loaded {
-        let document = match self.document() {
+        let mut document = match self.document() {
             Ok(document) => document,
             Err((kind, reason)) => return Loaded::failed(&self.source, kind, reason),
         };
-        collect(&document, "", self.namespace.as_deref(), &self.source, &self.path.display().to_string())
+        // Taken rather than copied: a file of thousands of tools is as large again in memory.
+        let value = std::mem::take(&mut document.value);
+        let file = self.path.display().to_string();
+        collect(value, &document, "", self.namespace.as_deref(), &self.source, &file)
     }
 
     fn document(&self) -> Result<Document, (RejectKind, String)> {
@@ -60,15 +64,16 @@ impl FileLoader {
     }
 }
 
-/// The tools of the value at a pointer of a document, which is called `file` in what is said about them.
+/// The tools of a value that stands at a pointer of a document, which is called `file` in what is said about them.
 pub(crate) fn collect(
+    value: Value,
     document: &Document,
     pointer: &str,
     namespace: Option<&str>,
     source: &str,
     file: &str,
 ) -> Loaded {
-    let found = match shape::tools(document, pointer, namespace) {
+    let found = match shape::tools(value, document, pointer, namespace) {
         Ok(found) => found,
         Err(error) => return Loaded::failed(source, RejectKind::InvalidTool, error.at(file)),
     };

@@ -36,7 +36,7 @@ impl MockEngine {
 
 #[async_trait]
 impl ToolEngine for MockEngine {
-    async fn invoke(&self, call: Authorized<Call>, _context: &CallContext) -> ToolResult {
+    async fn invoke(&self, call: &Authorized<Call>, _context: &CallContext) -> ToolResult {
         let tool = call.tool.name.name();
         if let Some(result) = self.settings.results.get(tool).or(self.settings.default.as_ref()) {
             call.ok(result.clone())

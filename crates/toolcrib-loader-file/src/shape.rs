@@ -30,11 +30,15 @@ struct Surroundings<'a> {
     file: Option<&'a str>,
 }
 
-/// Every tool of the value at a pointer, by whichever shape it has.
-pub(crate) fn tools(document: &Document, base: &str, argument: Option<&str>) -> Result<Vec<Found>, Error> {
+/// Every tool of a value that stands at a pointer of a document, by whichever shape it has.
+pub(crate) fn tools(
+    value: Value,
+    document: &Document,
+    base: &str,
+    argument: Option<&str>,
+) -> Result<Vec<Found>, Error> {
     let around = Surroundings { document, argument, file: None };
-    let value = document.value.pointer(base).unwrap_or(&Value::Null);
-    let map = match value {
+    let mut map = match value {
         Value::Array(items) => return Ok(list(items, base, around)),
         Value::Object(map) => map,
         Value::Null => {
@@ -42,23 +46,24 @@ pub(crate) fn tools(document: &Document, base: &str, argument: Option<&str>) -> 
         }
         _ => return Err(document.error_at(base, "this should be a list of tools, or a mapping")),
     };
-    if let Some(Value::Array(items)) = map.get("tools") {
-        let file = map.get("namespace").and_then(Value::as_str);
+    let file = map.get("namespace").and_then(Value::as_str).map(str::to_owned);
+    let file = file.as_deref();
+    if let Some(Value::Array(items)) = map.get_mut("tools") {
+        let items = std::mem::take(items);
         return Ok(list(items, &format!("{base}/tools"), Surroundings { file, ..around }));
     }
-    if is_tool(map) {
-        return Ok(vec![(tool(value, None, base, around), base.to_owned())]);
+    if is_tool(&map) {
+        return Ok(vec![(tool(Value::Object(map), None, base, around), base.to_owned())]);
     }
-    let file = map.get("namespace").and_then(Value::as_str);
     let mut found = Vec::new();
     for (key, value) in map {
         let pointer = format!("{base}/{}", key.replace('~', "~0").replace('/', "~1"));
         match value {
             Value::Array(items) => {
-                found.extend(list(items, &pointer, Surroundings { file: Some(key), ..around }));
+                found.extend(list(items, &pointer, Surroundings { file: Some(&key), ..around }));
             }
             Value::Object(_) => {
-                found.push((tool(value, Some(key), &pointer, Surroundings { file, ..around }), pointer));
+                found.push((tool(value, Some(&key), &pointer, Surroundings { file, ..around }), pointer));
             }
             Value::String(_) if key == "namespace" => {}
             _ => {
@@ -76,19 +81,18 @@ fn is_tool(map: &Map<String, Value>) -> bool {
             && map.keys().any(|key| TOOL_KEYS.contains(&key.as_str()))
 }
 
-fn list(items: &[Value], pointer: &str, around: Surroundings<'_>) -> Vec<Found> {
+fn list(items: Vec<Value>, pointer: &str, around: Surroundings<'_>) -> Vec<Found> {
     let place = |(position, item)| {
         let pointer = format!("{pointer}/{position}");
         (tool(item, None, &pointer, around), pointer)
     };
-    items.iter().enumerate().map(place).collect()
+    items.into_iter().enumerate().map(place).collect()
 }
 
-fn tool(value: &Value, key: Option<&str>, pointer: &str, around: Surroundings<'_>) -> Result<Tool, Problem> {
+fn tool(value: Value, key: Option<&str>, pointer: &str, around: Surroundings<'_>) -> Result<Tool, Problem> {
     let nameless = |message: &str| Problem { name: None, message: message.into() };
-    let Value::Object(outer) = value else { return Err(nameless("a tool should be a mapping")) };
+    let Value::Object(mut map) = value else { return Err(nameless("a tool should be a mapping")) };
     // OpenAI wraps the tool; what stands beside the wrapped part (namespace, metadata) still counts.
-    let mut map = outer.clone();
     let wrapped = if let Some(Value::Object(function)) = map.shift_remove("function") {
         map.shift_remove("type");
         map.extend(function);

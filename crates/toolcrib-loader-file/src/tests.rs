@@ -130,7 +130,7 @@ async fn invoke(engine: &dyn ToolEngine, arguments: Value) -> ToolResult {
     let policy =
         Policy::new(&Capabilities { default_policy: Effect::Grant, ..Capabilities::default() }, []).unwrap();
     let Verdict::Granted(call) = policy.authorize(call, "s") else { panic!("not granted") };
-    engine.invoke(call, &CallContext::new("s")).await
+    engine.invoke(&call, &CallContext::new("s")).await
 }
 
 async fn failure(engine: &dyn ToolEngine, arguments: Value) -> ToolError {

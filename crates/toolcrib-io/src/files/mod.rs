@@ -6,6 +6,7 @@
 //!
 //! All of it blocks: in async code, call it on a blocking thread.
 
+mod guard;
 mod path;
 mod root;
 
@@ -20,6 +21,7 @@ mod watch;
 mod tests;
 
 pub use bounded::read_bounded;
+pub use guard::Purpose;
 pub use listing::{Entry, Kind, Listing, MAX_LIST_ENTRIES};
 pub use root::{Metadata, Root, Slice};
 pub use walk::{DEFAULT_WALK_DEPTH, DEFAULT_WALK_ENTRIES, MAX_WALK_DEPTH, Walk, WalkEntry, WalkLimits};

@@ -8,6 +8,7 @@ use std::time::SystemTime;
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, File, OpenOptions};
 
+use super::guard::{Guard, Purpose};
 use super::listing::Kind;
 use super::path::{below, explain};
 use crate::Error;
@@ -18,6 +19,7 @@ pub struct Root {
     dir: Arc<Dir>,
     /// The absolute spellings of the root: as it was given, and without symlinks.
     spellings: Arc<[PathBuf]>,
+    guard: Option<Guard>,
 }
 
 /// A part of a file.
@@ -52,7 +54,14 @@ impl Root {
         let canonical = path.canonicalize().map_err(failed)?;
         let given = std::path::absolute(path).map_err(failed)?;
         let dir = Dir::open_ambient_dir(&canonical, ambient_authority()).map_err(failed)?;
-        Ok(Self { dir: Arc::new(dir), spellings: Arc::new([given, canonical]) })
+        Ok(Self { dir: Arc::new(dir), spellings: Arc::new([given, canonical]), guard: None })
+    }
+
+    /// Lets only those paths be reached that the guard admits. It is asked about paths relative to the root, of which
+    /// `.` is the root itself: about the one that was given, and about where its symlinks lead.
+    pub fn with_guard(mut self, admits: impl Fn(&Path, Purpose) -> bool + Send + Sync + 'static) -> Self {
+        self.guard = Some(Guard::new(admits));
+        self
     }
 
     /// The absolute path of the root, without symlinks, as it was when it was opened.
@@ -91,14 +100,14 @@ impl Root {
     /// Creates a directory, and those above it that are missing. One that exists is fine.
     pub fn create_dir_all(&self, path: impl AsRef<Path>) -> Result<(), Error> {
         let path = path.as_ref();
-        let relative = below(&self.spellings, path)?;
+        let relative = self.admitted(path, Purpose::Write)?;
         self.dir.create_dir_all(relative).map_err(|source| explain("create", path, source))
     }
 
     /// What is at the path. Symlinks are followed within the root.
     pub fn metadata(&self, path: impl AsRef<Path>) -> Result<Metadata, Error> {
         let path = path.as_ref();
-        let relative = below(&self.spellings, path)?;
+        let relative = self.admitted(path, Purpose::Read)?;
         let metadata = self.dir.metadata(relative).map_err(|source| explain("look at", path, source))?;
         Ok(Metadata {
             kind: Kind::of(metadata.file_type()),
@@ -118,13 +127,22 @@ impl Root {
 
     /// Opens a directory below the root, or the root.
     pub(super) fn open_dir(&self, path: &Path) -> Result<Dir, Error> {
-        let relative = below(&self.spellings, path)?;
+        let relative = self.admitted(path, Purpose::Read)?;
         self.dir.open_dir(relative).map_err(|source| explain("list", path, source))
     }
 
     /// The path relative to the root.
     pub(super) fn below(&self, path: &Path) -> Result<PathBuf, Error> {
         below(&self.spellings, path)
+    }
+
+    /// The path relative to the root, if it may be reached.
+    fn admitted(&self, path: &Path, purpose: Purpose) -> Result<PathBuf, Error> {
+        let relative = below(&self.spellings, path)?;
+        if let Some(guard) = &self.guard {
+            guard.check(&self.dir, &relative, path, purpose)?;
+        }
+        Ok(relative)
     }
 
     /// Opens a file, and nothing but a file: a FIFO would block, a device may do anything.
@@ -135,7 +153,8 @@ impl Root {
         operation: &'static str,
     ) -> Result<File, Error> {
         let failed = |source| explain(operation, path, source);
-        let relative = below(&self.spellings, path)?;
+        let purpose = if operation == "read" { Purpose::Read } else { Purpose::Write };
+        let relative = self.admitted(path, purpose)?;
         let not_a_file = || Error::WrongKind { path: path.display().to_string(), expected: "file" };
         if relative == Path::new(".") {
             return Err(not_a_file());

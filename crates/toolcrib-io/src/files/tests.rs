@@ -312,3 +312,32 @@ async fn a_saved_file_is_told_however_it_is_saved_and_no_other_is() {
     let absent = super::Watch::new([folder.path().join("no/such/folder/tools.yaml")]);
     assert!(absent.is_err_and(|error| error.to_string().starts_with("cannot watch ")));
 }
+
+#[test]
+fn a_guard_lets_only_what_it_admits_be_reached_and_sees_through_symlinks() {
+    let place = Place::new();
+    symlink("../a.txt", place.inner().join("dir/link")).unwrap();
+    symlink("dir", place.inner().join("alias")).unwrap();
+    symlink("../gone", place.inner().join("dir/dangling")).unwrap();
+    let root = place.root.clone().with_guard(|path, purpose| match purpose {
+        super::Purpose::Read => path.starts_with("dir"),
+        super::Purpose::Write => path.starts_with("dir/sub"),
+    });
+    assert_eq!(text(&root, "dir/b.txt").unwrap(), "bb");
+    assert_eq!(text(&root, place.inner().join("dir/b.txt")).unwrap(), "bb");
+    assert!(root.list("dir").is_ok() && root.metadata("dir/sub").is_ok());
+    root.write("dir/sub/new", b"new").unwrap();
+    root.create_dir_all("dir/sub/deep/er").unwrap();
+    assert!(!root.exists("dir/none").unwrap());
+    for path in ["a.txt", ".", "dir/link", "alias/b.txt"] {
+        for (operation, error) in all_errors(&root, Path::new(path)) {
+            assert!(matches!(error, Some(Error::PathNotAllowed { .. })), "{operation} {path}: {error:?}");
+        }
+    }
+    for error in [root.write("dir/b.txt", b"x").err(), root.create_dir_all("dir/x").err()] {
+        assert!(matches!(error, Some(Error::PathNotAllowed { operation: "write", .. })), "{error:?}");
+    }
+    let everything = place.root.clone().with_guard(|path, _| !path.starts_with("gone"));
+    assert!(everything.write("dir/dangling", b"x").is_err());
+    assert!(!place.inner().join("gone").exists());
+}

@@ -1,6 +1,7 @@
 //! The client.
 
 use std::error::Error as _;
+use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Instant;
@@ -23,7 +24,20 @@ const USER_AGENT: &str = concat!("toolcrib/", env!("CARGO_PKG_VERSION"));
 pub struct HttpClient {
     policy: HttpPolicy,
     has_roots: bool,
+    guard: Option<Guard>,
     inner: reqwest::Client,
+}
+
+/// Says of hosts and ports whether they may be connected to.
+#[derive(Clone)]
+struct Guard(Arc<Admits>);
+
+type Admits = dyn Fn(&str, u16) -> bool + Send + Sync;
+
+impl fmt::Debug for Guard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Guard")
+    }
 }
 
 impl HttpClient {
@@ -41,7 +55,14 @@ impl HttpClient {
             .user_agent(USER_AGENT)
             .build()
             .map_err(|error| Error::ClientFailed { reason: causes(&error) })?;
-        Ok(Self { policy, has_roots: tls.has_roots, inner })
+        Ok(Self { policy, has_roots: tls.has_roots, guard: None, inner })
+    }
+
+    /// Lets requests go only to those hosts and ports that the guard admits, besides what the policy says. It is asked
+    /// about the host as the URL names it, before anything is sent; redirects do not leave it.
+    pub fn with_guard(mut self, admits: impl Fn(&str, u16) -> bool + Send + Sync + 'static) -> Self {
+        self.guard = Some(Guard(Arc::new(admits)));
+        self
     }
 
     /// The policy that it was made with.
@@ -56,8 +77,9 @@ impl HttpClient {
         &self.inner
     }
 
-    /// Refuses a URL that is not `http` or `https`, one whose host is an address that the policy forbids, and `https`
-    /// on a machine without root certificates. Names are checked when they are resolved.
+    /// Refuses a URL that is not `http` or `https`, one whose host the guard does not admit, one whose host is an
+    /// address that the policy forbids, and `https` on a machine without root certificates. Names are checked when they
+    /// are resolved.
     pub fn check_url(&self, url: &Url) -> Result<(), Error> {
         if !matches!(url.scheme(), "http" | "https") {
             let reason = "only http and https are supported; write the URL with one of them";
@@ -71,6 +93,13 @@ impl HttpClient {
             Some(Host::Ipv4(address)) => Some(IpAddr::V4(address)),
             Some(Host::Ipv6(address)) => Some(IpAddr::V6(address)),
         };
+        if let Some(Guard(admits)) = &self.guard {
+            let host = url.host_str().unwrap_or_default();
+            let port = url.port_or_known_default().unwrap_or_default();
+            if !admits(host, port) {
+                return Err(Error::HostNotAllowed { host: host.to_owned(), port });
+            }
+        }
         if let Some(address) = address
             && !self.policy.allow_private
         {

@@ -53,6 +53,31 @@ fn the_refusal_says_what_the_address_is_and_what_to_do() {
     client(|_| {}).check_url(&url).unwrap();
 }
 
+#[tokio::test]
+async fn only_the_hosts_and_ports_that_are_admitted_are_asked() {
+    let server = Server::start("HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n").await;
+    let port = server.port;
+    let client = client(|_| {}).with_guard(move |host, at| host == "127.0.0.1" && at == port);
+    assert_eq!(client.send(server.get("/")).await.unwrap().status, 200);
+    // The URL parser has brought it into the usual form.
+    let url = Url::parse(&format!("http://0x7f.1:{port}/")).unwrap();
+    assert_eq!(client.send(Request::new(Method::GET, url)).await.unwrap().status, 200);
+    for url in
+        [format!("http://localhost:{port}/"), "http://127.0.0.1/".into(), "https://example.com/".into()]
+    {
+        let error = client.send(Request::new(Method::GET, Url::parse(&url).unwrap())).await.unwrap_err();
+        assert!(matches!(error, Error::HostNotAllowed { .. }), "{url}: {error:?}");
+    }
+    assert_eq!(
+        client
+            .check_url(&Url::parse("https://user:secret@example.com/?key=1").unwrap())
+            .unwrap_err()
+            .to_string(),
+        "may not connect to `example.com` at port 443: the configuration does not allow it under `access.network`"
+    );
+    assert_eq!(server.requests().len(), 2);
+}
+
 #[test]
 fn only_http_and_https_are_requested() {
     for url in ["file:///etc/passwd", "ftp://example.com/", "unix:/run/docker.sock", "data:text/plain,x"] {

@@ -1,0 +1,89 @@
+//! Which files below a root may be reached.
+
+use std::ffi::OsString;
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use cap_std::fs::Dir;
+
+use super::path::explain;
+use crate::Error;
+
+/// What is to be done with a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Purpose {
+    /// Reading it, listing it, or looking at it.
+    Read,
+    /// Writing or creating it.
+    Write,
+}
+
+/// Says of paths relative to the root whether they may be reached.
+#[derive(Clone)]
+pub(super) struct Guard(Arc<Admits>);
+
+type Admits = dyn Fn(&Path, Purpose) -> bool + Send + Sync;
+
+impl fmt::Debug for Guard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Guard")
+    }
+}
+
+impl Guard {
+    pub(super) fn new(admits: impl Fn(&Path, Purpose) -> bool + Send + Sync + 'static) -> Self {
+        Self(Arc::new(admits))
+    }
+
+    /// Refuses a path that may not be reached, and one that a symlink leads to such a place. Between this look and the
+    /// opening somebody else may put a symlink there, which then leads no further than the root.
+    pub(super) fn check(
+        &self,
+        dir: &Dir,
+        relative: &Path,
+        given: &Path,
+        purpose: Purpose,
+    ) -> Result<(), Error> {
+        let operation = match purpose {
+            Purpose::Read => "read",
+            Purpose::Write => "write",
+        };
+        let refused = || Error::PathNotAllowed { path: given.display().to_string(), operation };
+        if !(self.0)(relative, purpose) {
+            return Err(refused());
+        }
+        let real = real(dir, relative).map_err(|source| explain(operation, given, source))?;
+        if real == relative || (self.0)(&real, purpose) { Ok(()) } else { Err(refused()) }
+    }
+}
+
+/// The path without symlinks, as far as it exists.
+fn real(dir: &Dir, relative: &Path) -> io::Result<PathBuf> {
+    let mut missing: Vec<OsString> = Vec::new();
+    let mut existing = relative;
+    loop {
+        match dir.canonicalize(existing) {
+            Ok(mut real) => {
+                if real.as_os_str().is_empty() {
+                    real.push(".");
+                }
+                real.extend(missing.into_iter().rev());
+                return Ok(real);
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                // A symlink that leads nowhere would be written through.
+                let is_dangling = dir.symlink_metadata(existing).is_ok_and(|found| found.is_symlink());
+                match (existing.parent(), existing.file_name()) {
+                    (Some(parent), Some(name)) if !is_dangling => {
+                        missing.push(name.to_owned());
+                        existing = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
+                    }
+                    _ => return Err(error),
+                }
+            }
+            Err(error) => return Err(error),
+        }
+    }
+}
