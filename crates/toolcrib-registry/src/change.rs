@@ -1,6 +1,5 @@
 //! What a refresh changed.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde::Serialize;
@@ -41,27 +40,24 @@ impl Change {
 
     pub(crate) fn between(before: &Snapshot, after: &Snapshot) -> Self {
         let mut change = Self { generation: after.generation(), ..Self::default() };
-        let old: BTreeMap<_, _> =
-            before.named().iter().map(|named| (&named.name, &named.overloads)).collect();
         for named in after.named() {
-            match old.get(&named.name) {
-                None => change.added.push(named.name.clone()),
-                Some(overloads) if same(overloads, &named.overloads) => {}
-                Some(overloads) => change.changed.push(ChangedTool {
-                    name: named.name.clone(),
-                    before: fingerprints(overloads),
-                    after: fingerprints(&named.overloads),
-                }),
+            let (old, new) = (before.overloads_of(&named.name), &named.overloads);
+            if old.is_empty() {
+                change.added.push(named.name.clone());
+            } else if !same(old, new) {
+                let (before, after) = (fingerprints(old), fingerprints(new));
+                change.changed.push(ChangedTool { name: named.name.clone(), before, after });
             }
         }
-        let is_gone = |name: &&&QualifiedName| after.get(name).is_none();
-        change.removed = old.keys().filter(is_gone).map(|name| (*name).clone()).collect();
+        let is_gone = |name: &&QualifiedName| after.overloads_of(name).is_empty();
+        change.removed = before.tool_names().filter(is_gone).cloned().collect();
         change
     }
 }
 
 fn same(before: &[Arc<Entry>], after: &[Arc<Entry>]) -> bool {
-    before.len() == after.len() && before.iter().zip(after).all(|(old, new)| old.tool == new.tool)
+    let is_same = |old: &Arc<Entry>, new: &Arc<Entry>| Arc::ptr_eq(old, new) || old.tool == new.tool;
+    before.len() == after.len() && before.iter().zip(after).all(|(old, new)| is_same(old, new))
 }
 
 fn fingerprints(overloads: &[Arc<Entry>]) -> Vec<Fingerprint> {

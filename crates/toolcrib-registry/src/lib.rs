@@ -26,6 +26,13 @@
 mod registry;
 mod snapshot;
 
+mod build;
+mod parallel;
+mod plain;
+mod same;
+mod schema;
+mod sync;
+
 mod find;
 mod overloads;
 mod spellings;
@@ -44,6 +51,7 @@ pub use change::{Change, ChangedTool};
 pub use dataflow::{Dataflow, DataflowEnrichment, MAX_SUPPLIERS, Supplier};
 pub use enrichment::{Enrichment, EnrichmentError};
 pub use find::{FindError, MAX_SUGGESTIONS};
-pub use overloads::{OverloadError, Overloads};
+pub use overloads::{MAX_REPAIRED_OVERLOADS, OverloadError, Overloads};
 pub use registry::{InvalidTools, LOAD_TIMEOUT, MAX_PENDING_CHANGES, RefreshError, ToolRegistry};
+pub use schema::ToolSchema;
 pub use snapshot::{Entry, Snapshot};

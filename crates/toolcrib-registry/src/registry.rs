@@ -4,14 +4,13 @@ use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
-use arc_swap::ArcSwap;
 use futures::FutureExt;
-use tokio::sync::{Mutex, broadcast};
 use toolcrib_model::Tool;
 use toolcrib_port::{Loaded, Reject, RejectKind, ToolLoader};
 
+use super::sync::{ArcSwap, Mutex, broadcast, busy, timeout};
+use crate::build::{LoadedSource, build};
 use crate::enrichment::in_order;
-use crate::snapshot::LoadedSource;
 use crate::{Artifacts, Change, Enrichment, EnrichmentError, Snapshot};
 
 /// How long one source may take to load before the others go on without it. Loaders have shorter bounds of their own,
@@ -82,8 +81,7 @@ impl ToolRegistry {
     /// used, so one of them refuses the whole.
     pub fn from_tools(source: &str, tools: impl IntoIterator<Item = Tool>) -> Result<Self, InvalidTools> {
         let loaded = Loaded { tools: tools.into_iter().collect(), rejected: Vec::new() };
-        let source = LoadedSource { name: source.into(), exclusive_namespace: None, loaded };
-        let snapshot = Snapshot::build(1, [&source]);
+        let snapshot = build(&Snapshot::default(), &mut [LoadedSource::new(source, None, loaded)]);
         match snapshot.rejected().first() {
             Some(reject) => Err(InvalidTools { reject: reject.clone() }),
             None => Ok(Self { current: ArcSwap::from_pointee(snapshot), ..Self::default() }),
@@ -160,7 +158,12 @@ impl ToolRegistry {
         sources: Vec<LoadedSource>,
     ) -> Result<Arc<Snapshot>, RefreshError> {
         let before = self.snapshot();
-        let snapshot = Snapshot::build(before.generation() + 1, &sources);
+        let (before, snapshot, sources) = busy(move || {
+            let mut sources = sources;
+            let snapshot = build(&before, &mut sources);
+            (before, snapshot, sources)
+        })
+        .await;
         let mut artifacts = Artifacts::default();
         for enrichment in &self.enrichments {
             let key = enrichment.key().to_owned();
@@ -186,31 +189,25 @@ impl ToolRegistry {
 
 /// What a source gave now, with the tools that it had before when it failed as a whole.
 fn or_before(mut source: LoadedSource, before: Option<&LoadedSource>) -> LoadedSource {
-    let loaded = &mut source.loaded;
-    let failed = loaded.tools.is_empty() && loaded.rejected.iter().any(|reject| reject.name.is_none());
+    let failed = source.tools.is_empty() && source.rejected.iter().any(|reject| reject.name.is_none());
     if failed && let Some(before) = before {
-        loaded.tools.clone_from(&before.loaded.tools);
+        source.tools.clone_from(&before.tools);
     }
     source
 }
 
 async fn load(loader: &dyn ToolLoader) -> LoadedSource {
     let source = loader.source();
-    let loaded =
-        match tokio::time::timeout(LOAD_TIMEOUT, AssertUnwindSafe(loader.load()).catch_unwind()).await {
-            Ok(Ok(loaded)) => loaded,
-            Ok(Err(_)) => {
-                Loaded::failed(source, RejectKind::Unavailable, "the loader panicked; this is a fault in it")
-            }
-            Err(_) => Loaded::failed(
-                source,
-                RejectKind::Unavailable,
-                format!("no answer within {} seconds", LOAD_TIMEOUT.as_secs()),
-            ),
-        };
-    LoadedSource {
-        name: source.into(),
-        exclusive_namespace: loader.exclusive_namespace().map(Into::into),
-        loaded,
-    }
+    let loaded = match timeout(LOAD_TIMEOUT, AssertUnwindSafe(loader.load()).catch_unwind()).await {
+        Ok(Ok(loaded)) => loaded,
+        Ok(Err(_)) => {
+            Loaded::failed(source, RejectKind::Unavailable, "the loader panicked; this is a fault in it")
+        }
+        Err(_) => Loaded::failed(
+            source,
+            RejectKind::Unavailable,
+            format!("no answer within {} seconds", LOAD_TIMEOUT.as_secs()),
+        ),
+    };
+    LoadedSource::new(source, loader.exclusive_namespace(), loaded)
 }

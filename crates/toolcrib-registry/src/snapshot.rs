@@ -1,15 +1,13 @@
 //! All tools at one moment.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use serde_json::Value;
 use toolcrib_model::{Fingerprint, QualifiedName, Tool, ToolCall};
-use toolcrib_port::{Loaded, Reject, RejectKind};
-use toolcrib_schema::{CompiledSchema, Error as SchemaError};
+use toolcrib_port::Reject;
 
 use crate::spellings::Spellings;
-use crate::{Artifacts, FindError, Overloads};
+use crate::{Artifacts, FindError, Overloads, ToolSchema};
 
 /// One tool with what the registry knows of it.
 #[derive(Debug)]
@@ -20,8 +18,8 @@ pub struct Entry {
     pub fingerprint: Fingerprint,
     /// The source that it came from.
     pub source: Arc<str>,
-    /// Its argument schema, compiled.
-    pub schema: CompiledSchema,
+    /// Its argument schema, which is known to compile.
+    pub schema: ToolSchema,
 }
 
 impl Entry {
@@ -52,35 +50,14 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
-    /// Puts together what the sources gave. Where a name stands twice with the same schema, the first stays.
-    pub(crate) fn build<'a>(generation: u64, sources: impl IntoIterator<Item = &'a LoadedSource>) -> Self {
-        let sources: Vec<_> = sources.into_iter().collect();
-        let mut builder = Builder::default();
-        for source in &sources {
-            if let Some(namespace) = &source.exclusive_namespace {
-                builder.owners.entry(Arc::clone(namespace)).or_insert_with(|| Arc::clone(&source.name));
-            }
-        }
-        for source in sources {
-            builder.rejected.extend(source.loaded.rejected.iter().cloned());
-            for tool in &source.loaded.tools {
-                if let Err(reject) = builder.add(&source.name, tool.clone()) {
-                    builder.rejected.push(reject);
-                }
-            }
-        }
-        let mut names: Vec<Named> =
-            builder.by_name.into_iter().map(|(name, overloads)| Named { name, overloads }).collect();
-        names.sort_by(|a, b| a.name.cmp(&b.name));
+    pub(crate) fn new(
+        generation: u64,
+        entries: Vec<Arc<Entry>>,
+        names: Vec<Named>,
+        rejected: Vec<Reject>,
+    ) -> Self {
         let spellings = Spellings::new(names.iter().map(|named| &named.name));
-        Self {
-            generation,
-            entries: builder.entries,
-            names,
-            spellings,
-            artifacts: Artifacts::default(),
-            rejected: builder.rejected,
-        }
+        Self { generation, entries, names, spellings, artifacts: Artifacts::default(), rejected }
     }
 
     pub(crate) fn with_artifacts(mut self, artifacts: Artifacts) -> Self {
@@ -110,8 +87,8 @@ impl Snapshot {
 
     /// The overloads of a name.
     pub fn get(&self, name: &QualifiedName) -> Option<Overloads<'_>> {
-        let at = self.names.binary_search_by(|named| named.name.cmp(name)).ok()?;
-        self.overloads(at)
+        let overloads = self.overloads_of(name);
+        (!overloads.is_empty()).then(|| Overloads::new(overloads))
     }
 
     /// The qualified names that end in this bare name, sorted.
@@ -127,7 +104,7 @@ impl Snapshot {
     /// The tool that a call means: its name in any spelling, its overload by the arguments. Only tools that the caller
     /// may see take part; a caller of some namespaces passes a filter on [`QualifiedName::namespace`].
     ///
-    /// Whether the arguments fit is not said here; see [`Overloads::validate`].
+    /// Whether the arguments fit is not said here; see [`Overloads::repair`].
     pub fn resolve(
         &self,
         call: &ToolCall,
@@ -158,68 +135,17 @@ impl Snapshot {
         self.names.get(at).map(|named| Overloads::new(&named.overloads))
     }
 
+    /// The tools of a name, the first registered first; none when there is no such name.
+    pub(crate) fn overloads_of(&self, name: &QualifiedName) -> &[Arc<Entry>] {
+        let at = self.names.binary_search_by(|named| named.name.cmp(name)).ok();
+        at.and_then(|at| self.names.get(at)).map_or(&[], |named| &named.overloads)
+    }
+
     pub(crate) fn spellings(&self) -> &Spellings {
         &self.spellings
     }
 
     pub(crate) fn named(&self) -> &[Named] {
         &self.names
-    }
-}
-
-/// What a source last gave.
-#[derive(Clone, Debug)]
-pub(crate) struct LoadedSource {
-    pub(crate) name: Arc<str>,
-    pub(crate) exclusive_namespace: Option<Arc<str>>,
-    pub(crate) loaded: Loaded,
-}
-
-#[derive(Default)]
-struct Builder {
-    /// The sources of exclusive namespaces.
-    owners: HashMap<Arc<str>, Arc<str>>,
-    entries: Vec<Arc<Entry>>,
-    by_name: HashMap<QualifiedName, Vec<Arc<Entry>>>,
-    rejected: Vec<Reject>,
-}
-
-impl Builder {
-    fn add(&mut self, source: &Arc<str>, tool: Tool) -> Result<(), Reject> {
-        let reject = |kind, reason| Err(Reject::tool(source.as_ref(), tool.name.to_string(), kind, reason));
-        if let Some(owner) = self.owners.get(tool.name.namespace()).filter(|owner| *owner != source) {
-            let reason = format!(
-                "the namespace `{}` belongs to {owner}, and {source} may not add to it; use another `namespace`",
-                tool.name.namespace(),
-            );
-            return reject(RejectKind::NamespaceTaken, reason);
-        }
-        let fingerprint = tool.fingerprint();
-        let siblings = self.by_name.get(&tool.name).map_or(&[][..], Vec::as_slice);
-        if let Some(twin) = siblings.iter().find(|entry| entry.fingerprint == fingerprint) {
-            let reason = format!(
-                "duplicate tool: {} with identical input schema registered twice, by {} and by {source}; \
-                 remove one, or give one of the sources a namespace of its own",
-                tool.name, twin.source,
-            );
-            return reject(RejectKind::Duplicate, reason);
-        }
-        let schema = match CompiledSchema::compile(&tool.parameters) {
-            Ok(schema) => schema,
-            Err(error) => {
-                let kind = match error {
-                    SchemaError::ExternalRef { .. } => RejectKind::ExternalRef,
-                    SchemaError::TooDeep | SchemaError::TooLarge | SchemaError::TooMuchWork => {
-                        RejectKind::TooLarge
-                    }
-                    _ => RejectKind::InvalidSchema,
-                };
-                return reject(kind, format!("`parameters`: {error}"));
-            }
-        };
-        let entry = Arc::new(Entry { tool: Arc::new(tool), fingerprint, source: Arc::clone(source), schema });
-        self.by_name.entry(entry.tool.name.clone()).or_default().push(Arc::clone(&entry));
-        self.entries.push(entry);
-        Ok(())
     }
 }

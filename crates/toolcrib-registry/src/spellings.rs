@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use smallvec::SmallVec;
 use toolcrib_model::QualifiedName;
 
 /// Between namespace and name where people and function-calling APIs write them.
@@ -21,13 +22,19 @@ enum Form {
 /// The names behind each spelling, by their places in the sorted list of names.
 #[derive(Debug, Default)]
 pub(crate) struct Spellings {
-    by_text: HashMap<Box<str>, Vec<(Form, usize)>>,
+    by_text: HashMap<Box<str>, Meanings>,
 }
 
+/// What a text may mean; one name, but for the few texts that mean several.
+type Meanings = SmallVec<[(Form, usize); 1]>;
+
+/// In how many ways a name can be written.
+const FORMS: usize = 2 + LOOSE_SEPARATORS.len();
+
 impl Spellings {
-    pub(crate) fn new<'a>(names: impl IntoIterator<Item = &'a QualifiedName>) -> Self {
-        let mut by_text: HashMap<Box<str>, Vec<(Form, usize)>> = HashMap::new();
-        for (at, name) in names.into_iter().enumerate() {
+    pub(crate) fn new<'a>(names: impl ExactSizeIterator<Item = &'a QualifiedName>) -> Self {
+        let mut by_text: HashMap<Box<str>, Meanings> = HashMap::with_capacity(names.len() * FORMS);
+        for (at, name) in names.enumerate() {
             let mut add = |text: String, form| by_text.entry(text.into()).or_default().push((form, at));
             add(name.to_string(), Form::Qualified);
             for separator in LOOSE_SEPARATORS {
@@ -40,12 +47,12 @@ impl Spellings {
 
     /// The names that a text may mean, sorted.
     pub(crate) fn find(&self, text: &str) -> impl Iterator<Item = usize> {
-        self.by_text.get(text).map_or(&[][..], Vec::as_slice).iter().map(|(_, at)| *at)
+        self.by_text.get(text).map_or(&[][..], SmallVec::as_slice).iter().map(|(_, at)| *at)
     }
 
     /// The names that end in a bare name, sorted.
     pub(crate) fn bare(&self, text: &str) -> impl Iterator<Item = usize> {
-        let found = self.by_text.get(text).map_or(&[][..], Vec::as_slice);
+        let found = self.by_text.get(text).map_or(&[][..], SmallVec::as_slice);
         found.iter().filter(|(form, _)| *form == Form::Bare).map(|(_, at)| *at)
     }
 }

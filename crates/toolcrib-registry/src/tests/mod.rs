@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use toolcrib_model::{QualifiedName, Tool};
 use toolcrib_port::{Loaded, RejectKind, ToolLoader};
 
-use crate::snapshot::LoadedSource;
+use crate::build::{LoadedSource, build};
 use crate::{Entry, FindError, Snapshot, ToolRegistry};
 
 fn tool(namespace: &str, name: &str) -> Tool {
@@ -29,19 +29,20 @@ fn snapshot(tools: Vec<Tool>) -> Arc<Snapshot> {
     ToolRegistry::from_tools("test", tools).unwrap().snapshot()
 }
 
-fn source(name: &str, exclusive_namespace: Option<&str>, loaded: Loaded) -> LoadedSource {
-    LoadedSource { name: name.into(), exclusive_namespace: exclusive_namespace.map(Into::into), loaded }
+/// The first snapshot of these sources: name, exclusive namespace, and what they gave.
+fn first<const N: usize>(sources: [(&str, Option<&str>, Loaded); N]) -> Snapshot {
+    let mut sources = sources.map(|(name, namespace, loaded)| LoadedSource::new(name, namespace, loaded));
+    build(&Snapshot::default(), &mut sources)
 }
 
 #[test]
 fn nobody_adds_to_a_namespace_that_belongs_to_another_source() {
     let one = |namespace: &str| Loaded { tools: vec![tool(namespace, "read")], rejected: vec![] };
-    let sources = [
-        source("file x", None, one("filesystem")),
-        source("module filesystem", Some("filesystem"), one("filesystem")),
-        source("mcp filesystem", Some("filesystem"), one("filesystem")),
-    ];
-    let snapshot = Snapshot::build(1, &sources);
+    let snapshot = first([
+        ("file x", None, one("filesystem")),
+        ("module filesystem", Some("filesystem"), one("filesystem")),
+        ("mcp filesystem", Some("filesystem"), one("filesystem")),
+    ]);
     let kept: Vec<_> = snapshot.iter().map(|entry| entry.source.to_string()).collect();
     assert_eq!(kept, ["module filesystem"]);
     let reasons: Vec<_> =
@@ -61,8 +62,7 @@ fn all(_: &Entry) -> bool {
 #[test]
 fn a_twin_is_refused_and_both_origins_are_named() {
     let twins = |name: &str| Loaded { tools: vec![tool("a", name)], rejected: vec![] };
-    let snapshot =
-        Snapshot::build(1, &[source("one.yaml", None, twins("b")), source("two.yaml", None, twins("b"))]);
+    let snapshot = first([("one.yaml", None, twins("b")), ("two.yaml", None, twins("b"))]);
     assert_eq!(snapshot.iter().len(), 1);
     let reject = &snapshot.rejected()[0];
     assert_eq!(reject.kind, RejectKind::Duplicate);
@@ -80,7 +80,7 @@ fn a_broken_schema_rejects_its_tool_and_no_other() {
     let external = tool("a", "external").with_parameters(json!({"$ref": "https://example.com/x.json"}));
     let loaded =
         Loaded { tools: vec![tool("a", "one"), broken, external, tool("a", "two")], rejected: vec![] };
-    let snapshot = Snapshot::build(1, &[source("s", None, loaded)]);
+    let snapshot = first([("s", None, loaded)]);
     assert_eq!(snapshot.tool_names().map(QualifiedName::name).collect::<Vec<_>>(), ["one", "two"]);
     let kinds: Vec<_> = snapshot.rejected().iter().map(|reject| reject.kind).collect();
     assert_eq!(kinds, [RejectKind::InvalidSchema, RejectKind::ExternalRef]);

@@ -1,0 +1,133 @@
+//! Gate, validate and route of a tool in the same process.
+
+use std::error::Error;
+use std::hint::black_box;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use async_trait::async_trait;
+use serde_json::{Value, json};
+use toolcrib_bench::report::{Row, title};
+use toolcrib_bench::timings::Timings;
+use toolcrib_exec::{DenyAll, Executor};
+use toolcrib_model::{QualifiedName, Tool, ToolCall, ToolResult};
+use toolcrib_policy::{Authorized, Call, Capabilities, Policy, Verdict};
+use toolcrib_port::{CallContext, ToolEngine};
+use toolcrib_registry::ToolRegistry;
+
+const CALLS: usize = 20_000;
+const ROUNDS: usize = 10;
+
+const BOUND: Duration = Duration::from_micros(5);
+const BOUND_TO_BARE: f64 = 1.2;
+
+/// Returns at once.
+struct Instantly;
+
+#[async_trait]
+impl ToolEngine for Instantly {
+    async fn invoke(&self, call: &Authorized<Call>, _context: &CallContext) -> ToolResult {
+        call.ok(Value::Bool(true))
+    }
+}
+
+pub(crate) fn run() -> Result<(), Box<dyn Error>> {
+    title("gate, validate and route of a tool in the same process, ten properties");
+    let schema = schema();
+    let tool = Tool::new(QualifiedName::new("bench", "work")?).with_parameters(schema.clone());
+    let registry = Arc::new(ToolRegistry::from_tools("bench", [tool.clone()])?);
+    let capabilities: Capabilities = serde_json::from_value(json!({
+        "default_policy": "deny",
+        "grant": [{"module": "other"}, {"module": "bench", "actions": ["work"]}],
+        "approve": [{"module": "mail", "actions": ["send*"]}],
+        "deny": [{"module": "shell"}, {"module": "bench", "actions": ["drop*", "delete*"]}],
+    }))?;
+    let policy = Arc::new(Policy::new(&capabilities, [])?);
+    let engine = Arc::new(Instantly);
+    let executor = Executor::new(registry, Arc::clone(&policy), Arc::new(DenyAll));
+    let executor = Arc::new(executor.with_engine("bench", engine.clone()));
+    let context = CallContext::new("bench");
+
+    let validator = jsonschema::options().offline().build(&schema)?;
+    let mut call = Call::new(Arc::new(tool), "bench".into(), 1);
+    call.arguments = arguments().as_object().cloned().unwrap_or_default();
+    let Verdict::Granted(authorized) = policy.authorize(call, context.principal()) else {
+        return Err("the call is not granted".into());
+    };
+
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let (mut whole, mut bare) = (Timings::default(), Timings::default());
+    // Alternating, so that a disturbance meets both.
+    for round in 0..=ROUNDS {
+        let given = (0..CALLS).map(|_| ToolCall::new("bench::work", authorized.arguments.clone()));
+        let calls: Vec<_> = given.collect();
+        let values: Vec<_> = (0..CALLS).map(|_| arguments()).collect();
+        runtime.block_on(async {
+            for call in calls {
+                let start = Instant::now();
+                let result = black_box(executor.call(call, &context).await);
+                let taken = start.elapsed();
+                if round > 0 {
+                    whole.add(taken);
+                }
+                drop(result);
+            }
+            for value in values {
+                let start = Instant::now();
+                let result =
+                    black_box((validator.is_valid(&value), engine.invoke(&authorized, &context).await));
+                let taken = start.elapsed();
+                if round > 0 {
+                    bare.add(taken);
+                }
+                drop(result);
+            }
+        });
+    }
+    Row::new("the whole way, p50", whole.median()).at_most(BOUND).print();
+    Row::new("the whole way against the bare check and call, p50", whole.median())
+        .at_most_times(BOUND_TO_BARE, bare.median())
+        .print();
+    Row::new("the whole way, p99", whole.percentile(99.0)).print();
+    Row::new("the bare check and call, p99", bare.percentile(99.0)).print();
+    Ok(())
+}
+
+fn schema() -> Value {
+    json!({
+        "type": "object",
+        "properties": {
+            "query": {"type": "string", "minLength": 1, "maxLength": 500},
+            "language": {"type": "string", "enum": ["en", "de", "fr", "zh"]},
+            "limit": {"type": "integer", "minimum": 1, "maximum": 100},
+            "offset": {"type": "integer", "minimum": 0},
+            "exact": {"type": "boolean"},
+            "score": {"type": "number", "minimum": 0, "maximum": 1},
+            "tags": {"type": "array", "items": {"type": "string"}, "maxItems": 20},
+            "since": {"type": "string", "pattern": "^\\d{4}-\\d{2}-\\d{2}$"},
+            "order": {"type": "string", "enum": ["asc", "desc"]},
+            "owner": {
+                "type": "object",
+                "properties": {"id": {"type": "integer"}, "name": {"type": "string"}},
+                "required": ["id"],
+            },
+        },
+        "required": ["query", "limit"],
+        "additionalProperties": false,
+    })
+}
+
+fn arguments() -> Value {
+    json!({
+        "query": "invoices of last month",
+        "language": "en",
+        "limit": 20,
+        "offset": 0,
+        "exact": false,
+        "score": 0.5,
+        "tags": ["finance", "open"],
+        "since": "2026-01-31",
+        "order": "desc",
+        "owner": {"id": 7, "name": "Ada"},
+    })
+}

@@ -1,0 +1,62 @@
+//! From a tool file to a snapshot that is ready.
+
+use std::error::Error;
+use std::fs;
+use std::sync::Arc;
+use std::time::Duration;
+
+use toolcrib_bench::report::{Row, title};
+use toolcrib_bench::timings::Timings;
+use toolcrib_bench::{catalogue, memory};
+use toolcrib_loader_file::FileLoader;
+use toolcrib_port::ToolLoader;
+use toolcrib_registry::ToolRegistry;
+
+const TOOLS: usize = 10_000;
+
+/// How long it may take on two cores.
+const BOUND: Duration = Duration::from_millis(250);
+
+const ROUNDS: usize = 15;
+
+pub(crate) fn run() -> Result<(), Box<dyn Error>> {
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("tools.json");
+    let text = serde_json::to_vec(&catalogue::tools(TOOLS))?;
+    fs::write(&path, &text)?;
+    let bytes = text.len();
+    title(&format!("{TOOLS} tools from one JSON file of {} KiB into a ready snapshot", bytes / 1024));
+
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_time().build()?;
+    let loader: Arc<dyn ToolLoader> = Arc::new(FileLoader::new(path));
+    let load = || runtime.block_on(ToolRegistry::from_loaders([Arc::clone(&loader)]));
+    let (registry, peak) = memory::peak_of(load);
+    let snapshot = registry.snapshot();
+    if snapshot.iter().len() != TOOLS {
+        return Err(
+            format!("{} tools loaded, rejected: {:?}", snapshot.iter().len(), snapshot.rejected()).into()
+        );
+    }
+
+    let (mut peer, mut file, mut whole, mut again) = <(Timings, Timings, Timings, Timings)>::default();
+    for _ in 0..ROUNDS {
+        // What loading cannot do without, by itself and on one core: the text read, each schema compiled.
+        peer.time(|| -> Result<_, Box<dyn Error>> {
+            let tools: Vec<serde_json::Value> = serde_json::from_slice(&text)?;
+            let schemas = tools.iter().filter_map(|tool| tool.get("parameters"));
+            Ok(schemas.map(jsonschema::validator_for).collect::<Result<Vec<_>, _>>()?.len())
+        })?;
+        file.time(|| runtime.block_on(loader.load()));
+        whole.time(load);
+        again.time(|| runtime.block_on(registry.refresh()))?;
+    }
+    Row::new("serde_json and jsonschema alone, on one core", peer.median()).print();
+    Row::new("of it: the file read into tools", file.median()).print();
+    Row::new("all of it", whole.median()).at_most(BOUND).print();
+    Row::new("against serde_json and jsonschema alone", whole.median()).at_most(peer.median()).print();
+    Row::new("a refresh of the same file", again.median()).at_most(BOUND).print();
+    if let Some(peak) = peak {
+        Row::new("memory at the peak of the first load", toolcrib_bench::report::Figure::Bytes(peak)).print();
+    }
+    Ok(())
+}

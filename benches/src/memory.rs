@@ -1,0 +1,31 @@
+//! How much memory a stretch of the program takes at its peak.
+//!
+//! The kernel keeps the peak of the resident memory of each process, and sets it back on demand: see `clear_refs` and
+//! `VmHWM` in proc(5). Where there is no such file, nothing can be said, and the answer is `None`.
+
+use std::fs;
+
+/// What `clear_refs` takes for "forget the peak".
+const FORGET_PEAK: &str = "5";
+
+/// Runs something, and tells by how many bytes the resident memory was larger at its peak than before. Allocators keep
+/// freed memory, so what ran earlier in the same process can hide a part: measure first, or in a process of its own.
+pub fn peak_of<T>(work: impl FnOnce() -> T) -> (T, Option<u64>) {
+    let before = fs::write("/proc/self/clear_refs", FORGET_PEAK).ok().and_then(|()| field("VmRSS"));
+    let made = std::hint::black_box(work());
+    let peak = before.and_then(|before| Some(field("VmHWM")?.saturating_sub(before)));
+    (made, peak)
+}
+
+/// The peak of the resident memory of this process since it started, or since [`peak_of`] was last called.
+pub fn peak() -> Option<u64> {
+    field("VmHWM")
+}
+
+/// A field of `/proc/self/status`, in bytes.
+fn field(name: &str) -> Option<u64> {
+    let status = fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
+    let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kibibytes * 1024)
+}

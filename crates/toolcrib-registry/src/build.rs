@@ -1,0 +1,139 @@
+//! From what the sources gave to a snapshot.
+
+use std::collections::HashMap;
+use std::collections::hash_map;
+use std::sync::Arc;
+
+use toolcrib_model::{QualifiedName, Tool};
+use toolcrib_port::{Loaded, Reject, RejectKind};
+use toolcrib_schema::Error as SchemaError;
+
+use crate::same::{is_same, is_same_tool};
+use crate::snapshot::Named;
+use crate::{Entry, Snapshot, ToolSchema, parallel};
+
+/// What a source last gave.
+#[derive(Clone, Debug)]
+pub(crate) struct LoadedSource {
+    pub(crate) name: Arc<str>,
+    exclusive_namespace: Option<Arc<str>>,
+    pub(crate) tools: Vec<Arc<Tool>>,
+    pub(crate) rejected: Vec<Reject>,
+}
+
+impl LoadedSource {
+    pub(crate) fn new(name: &str, exclusive_namespace: Option<&str>, loaded: Loaded) -> Self {
+        Self {
+            name: name.into(),
+            exclusive_namespace: exclusive_namespace.map(Into::into),
+            tools: loaded.tools.into_iter().map(Arc::new).collect(),
+            rejected: loaded.rejected,
+        }
+    }
+}
+
+/// The sources of exclusive namespaces.
+type Owners<'a> = HashMap<&'a str, &'a str>;
+
+/// Puts together what the sources gave, as the successor of a snapshot. Where a name stands twice with the same schema,
+/// the first stays. A tool that is written as it was before is the very same one, in the snapshot and in the sources.
+pub(crate) fn build(before: &Snapshot, sources: &mut [LoadedSource]) -> Snapshot {
+    let mut owners = Owners::new();
+    for source in sources.iter() {
+        if let Some(namespace) = &source.exclusive_namespace {
+            owners.entry(namespace).or_insert(&source.name);
+        }
+    }
+    let tools: Vec<(&LoadedSource, &Arc<Tool>)> =
+        sources.iter().flat_map(|source| source.tools.iter().map(move |tool| (source, tool))).collect();
+    let entries = parallel::map(&tools, |(source, tool)| entry(before, &owners, source, tool));
+
+    let mut parts = Parts::default();
+    let mut entries = entries.into_iter();
+    for source in sources {
+        parts.rejected.extend(source.rejected.iter().cloned());
+        for (tool, entry) in source.tools.iter_mut().zip(&mut entries) {
+            match entry.and_then(|entry| parts.add(entry)) {
+                Ok(kept) => *tool = kept,
+                Err(reject) => parts.rejected.push(reject),
+            }
+        }
+    }
+    let mut names: Vec<Named> =
+        parts.by_name.into_iter().map(|(name, overloads)| Named { name, overloads }).collect();
+    names.sort_by(|a, b| a.name.cmp(&b.name));
+    Snapshot::new(before.generation() + 1, parts.entries, names, parts.rejected)
+}
+
+/// Makes an entry of a tool, with as much of the one before as is still the same.
+fn entry(
+    before: &Snapshot,
+    owners: &Owners<'_>,
+    source: &LoadedSource,
+    tool: &Arc<Tool>,
+) -> Result<Arc<Entry>, Reject> {
+    let reject = |kind, reason| Reject::tool(source.name.as_ref(), tool.name.to_string(), kind, reason);
+    if let Some(owner) = owners.get(tool.name.namespace()).filter(|owner| **owner != source.name.as_ref()) {
+        let reason = format!(
+            "the namespace `{}` belongs to {owner}, and {} may not add to it; use another `namespace`",
+            tool.name.namespace(),
+            source.name,
+        );
+        return Err(reject(RejectKind::NamespaceTaken, reason));
+    }
+    let overloads = before.overloads_of(&tool.name);
+    let is_of_source = |old: &Entry| old.source == source.name;
+    if let Some(old) = overloads.iter().find(|old| Arc::ptr_eq(&old.tool, tool) && is_of_source(old)) {
+        return Ok(Arc::clone(old));
+    }
+    let fingerprint = tool.fingerprint();
+    let old = overloads
+        .iter()
+        .find(|old| old.fingerprint == fingerprint && is_same(&old.tool.parameters, &tool.parameters));
+    let schema = match old {
+        Some(old) if is_of_source(old) && is_same_tool(&old.tool, tool) => return Ok(Arc::clone(old)),
+        Some(old) => old.schema.clone(),
+        None => ToolSchema::new(tool)
+            .map_err(|error| reject(kind_of(&error), format!("`parameters`: {error}")))?,
+    };
+    Ok(Arc::new(Entry { tool: Arc::clone(tool), fingerprint, source: Arc::clone(&source.name), schema }))
+}
+
+fn kind_of(error: &SchemaError) -> RejectKind {
+    match error {
+        SchemaError::ExternalRef { .. } => RejectKind::ExternalRef,
+        SchemaError::TooDeep | SchemaError::TooLarge | SchemaError::TooMuchWork => RejectKind::TooLarge,
+        _ => RejectKind::InvalidSchema,
+    }
+}
+
+/// The parts of a snapshot.
+#[derive(Default)]
+struct Parts {
+    entries: Vec<Arc<Entry>>,
+    by_name: HashMap<QualifiedName, Vec<Arc<Entry>>>,
+    rejected: Vec<Reject>,
+}
+
+impl Parts {
+    /// Adds an entry unless it has a twin, and gives the tool that is kept.
+    fn add(&mut self, entry: Arc<Entry>) -> Result<Arc<Tool>, Reject> {
+        let siblings = match self.by_name.entry(entry.tool.name.clone()) {
+            hash_map::Entry::Occupied(siblings) => siblings.into_mut(),
+            hash_map::Entry::Vacant(place) => place.insert(Vec::with_capacity(1)),
+        };
+        if let Some(twin) = siblings.iter().find(|sibling| sibling.fingerprint == entry.fingerprint) {
+            let (name, source) = (&entry.tool.name, &entry.source);
+            let reason = format!(
+                "duplicate tool: {name} with identical input schema registered twice, by {} and by {source}; \
+                 remove one, or give one of the sources a namespace of its own",
+                twin.source,
+            );
+            return Err(Reject::tool(source.as_ref(), name.to_string(), RejectKind::Duplicate, reason));
+        }
+        let tool = Arc::clone(&entry.tool);
+        siblings.push(Arc::clone(&entry));
+        self.entries.push(entry);
+        Ok(tool)
+    }
+}
