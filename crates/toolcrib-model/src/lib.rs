@@ -22,6 +22,7 @@ mod tool;
 mod call;
 mod error;
 mod result;
+mod user;
 
 mod canonical;
 mod fingerprint;
@@ -43,6 +44,7 @@ pub use result::ToolResult;
 pub use risk::Risk;
 pub use secret::Secret;
 pub use tool::{Tool, ToolFormError};
+pub use user::{FieldKind, FormField, UserAnswer, UserQuestion};
 pub use words::words_of_name;
 
 /// A JSON object, keys in the order in which they were written.

@@ -1,66 +1,91 @@
-//! The question to a person, and the answer that is bound to it.
+//! A call that waits, and the answer that is bound to it.
 
-use serde::Serialize;
-use sha2::{Digest, Sha256};
-use toolcrib_model::{JsonObject, Risk, canonical_json};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::{Authorized, Call, Decision};
+use toolcrib_model::JsonObject;
 
-/// What exactly was approved: a digest of the tool's fingerprint and name, the canonical arguments, and the session.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct ApprovalDigest([u8; 32]);
+use crate::digest::{Binding, Memory, Subject};
+use crate::{ApprovalDigest, Approvals, Authorized, Call, Consent, Decision, Principal, Question};
 
-/// A call that waits for a person's answer.
+/// A person's yes to exactly one question. Only a [`Question`] makes one.
+///
+/// ```
+/// # use toolcrib_policy::{Approval, Question};
+/// fn honest(question: &Question) -> Approval {
+///     question.approve()
+/// }
+/// ```
+///
+/// ```compile_fail
+/// # use toolcrib_policy::{Approval, Question};
+/// fn forged(question: &Question) -> Approval {
+///     Approval { digest: question.digest, edited: None, remember: Default::default() }
+/// }
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Approval {
+    digest: ApprovalDigest,
+    edited: Option<JsonObject>,
+    remember: Remember,
+}
+
+/// For how long an approval holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Remember {
+    /// For this call.
+    #[default]
+    Once,
+    /// For every call of this tool by this agent in this session that the same rule asks about.
+    Tool,
+    /// For every call of this tool with these argument values by this agent in this session.
+    Arguments,
+}
+
+/// A call that waits for a person's answer. There is one for each question, and an approval uses it up.
 #[derive(Debug)]
 pub struct PendingCall {
     call: Call,
     decision: Decision,
-    digest: ApprovalDigest,
+    session: String,
+    agent: Option<String>,
+    id: u64,
+    /// The rule that asked, which another one may have taken the place of since the arguments were edited.
+    asked: Arc<str>,
+    subject: Subject,
+    is_edited: bool,
 }
 
-/// What a person is shown: the real tool and the arguments it would run with.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Question {
-    /// `namespace.name` of the tool that would run.
-    pub tool: String,
-    /// What it does.
-    pub description: String,
-    /// The final arguments.
-    pub arguments: JsonObject,
-    /// How much harm it can do.
-    pub risk: Risk,
-    /// What it changes.
-    pub side_effects: Vec<String>,
-    /// Which rule wants the answer.
-    pub rule: String,
-    /// What an approval has to name.
-    #[serde(skip)]
-    pub digest: ApprovalDigest,
-}
+impl Approval {
+    pub(crate) fn new(digest: ApprovalDigest, edited: Option<JsonObject>) -> Self {
+        Self { digest, edited, remember: Remember::Once }
+    }
 
-impl ApprovalDigest {
-    /// The digest of a call in a session.
-    pub fn of(call: &Call, session: &str) -> Self {
-        let arguments = serde_json::Value::Object(call.arguments.clone());
-        let mut hash = Sha256::new();
-        // Lengths keep the parts apart.
-        for part in [
-            call.tool.name.to_string(),
-            call.fingerprint.to_string(),
-            canonical_json(&arguments),
-            session.to_owned(),
-        ] {
-            hash.update((part.len() as u64).to_le_bytes());
-            hash.update(part);
-        }
-        Self(hash.finalize().into())
+    /// Says for how long it holds; for one call otherwise.
+    pub fn remember(mut self, remember: Remember) -> Self {
+        self.remember = remember;
+        self
+    }
+
+    /// The arguments that the person put in the place of those that were asked about.
+    pub fn edited(&self) -> Option<&JsonObject> {
+        self.edited.as_ref()
     }
 }
 
 impl PendingCall {
-    pub(crate) fn new(call: Call, decision: Decision, session: &str) -> Self {
-        let digest = ApprovalDigest::of(&call, session);
-        Self { call, decision, digest }
+    pub(crate) fn new(call: Call, decision: Decision, principal: Principal<'_>) -> Self {
+        static LAST: AtomicU64 = AtomicU64::new(0);
+        Self {
+            subject: Subject::of(&call, principal),
+            session: principal.session.to_owned(),
+            agent: principal.agent.map(str::to_owned),
+            id: LAST.fetch_add(1, Ordering::Relaxed) + 1,
+            asked: Arc::clone(&decision.rule),
+            call,
+            decision,
+            is_edited: false,
+        }
     }
 
     /// The call as it stands.
@@ -73,26 +98,77 @@ impl PendingCall {
         &self.decision
     }
 
+    /// Who calls.
+    pub fn principal(&self) -> Principal<'_> {
+        Principal { session: &self.session, agent: self.agent.as_deref() }
+    }
+
     /// What to show.
     pub fn question(&self) -> Question {
         let tool = &self.call.tool;
         Question {
+            id: self.id,
             tool: tool.name.dotted(),
             description: tool.description.clone(),
             arguments: self.call.arguments.clone(),
             risk: tool.risk(),
             side_effects: tool.side_effects().map(str::to_owned).collect(),
-            rule: self.decision.rule.clone(),
-            digest: self.digest,
+            rule: self.decision.rule.to_string(),
+            session: self.session.clone(),
+            agent: self.agent.clone(),
+            problem: None,
+            digest: self.digest(),
+            subject: self.subject,
+            binding: self.binding(),
+            exact: self.memory(Remember::Arguments),
         }
     }
 
-    /// Lets the call through when the approval names this very call; gives it back otherwise.
-    pub fn approve(self, digest: ApprovalDigest) -> Result<Authorized<Call>, Box<Self>> {
-        if digest == self.digest {
-            Ok(Authorized::mint(self.call, self.decision))
-        } else {
-            Err(Box::new(self))
+    /// Lets the call through when the approval names this very question and these very arguments, and remembers that
+    /// as far as the approval says; gives the call back otherwise.
+    pub fn approve(self, approval: &Approval, approvals: &Approvals) -> Result<Authorized<Call>, Box<Self>> {
+        if approval.digest != self.digest() {
+            return Err(Box::new(self));
         }
+        if approval.remember != Remember::Once {
+            approvals.insert(&self.session, self.memory(approval.remember));
+        }
+        let consent = if self.is_edited { Consent::Edited } else { Consent::Approved };
+        Ok(Authorized::mint(self.call, self.decision, consent))
+    }
+
+    /// The same question about other arguments, which the policy has judged.
+    pub(crate) fn with_arguments(mut self, arguments: JsonObject, decision: Decision) -> Self {
+        self.call.arguments = arguments;
+        self.decision = decision;
+        self.is_edited = true;
+        self
+    }
+
+    /// Lets the call through because an approval of another is remembered.
+    pub(crate) fn recalled(self) -> Authorized<Call> {
+        Authorized::mint(self.call, self.decision, Consent::Remembered)
+    }
+
+    pub(crate) fn session(&self) -> &str {
+        &self.session
+    }
+
+    pub(crate) fn memory(&self, remember: Remember) -> Memory {
+        match remember {
+            Remember::Arguments => {
+                Memory::of_arguments(self.subject, &self.decision.rule, &self.call.arguments)
+            }
+            // What the person said yes to for the session is what was asked, not what the edit ran into.
+            Remember::Tool | Remember::Once => Memory::of_tool(self.subject, &self.asked),
+        }
+    }
+
+    fn binding(&self) -> Binding {
+        Binding::of(self.id, self.subject)
+    }
+
+    fn digest(&self) -> ApprovalDigest {
+        self.binding().digest(&self.call.arguments)
     }
 }

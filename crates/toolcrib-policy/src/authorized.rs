@@ -3,6 +3,7 @@
 use std::ops::Deref;
 use std::sync::Arc;
 
+use serde::Serialize;
 use toolcrib_model::{ErrorKind, Fingerprint, JsonObject, Tool, ToolError, ToolResult};
 
 use crate::Decision;
@@ -49,31 +50,69 @@ impl Call {
 
 /// Proof that the policy, or a person whom it asked, let this through. Only this crate can make one.
 ///
+/// ```
+/// # use toolcrib_policy::{Authorized, Call, Verdict};
+/// fn honest(verdict: Verdict) -> Option<Authorized<Call>> {
+///     if let Verdict::Granted(call) = verdict { Some(call) } else { None }
+/// }
+/// ```
+///
+/// It cannot be put together, turned into one from a call, or changed:
+///
 /// ```compile_fail
-/// # use toolcrib_policy::{Authorized, Call, Decision};
-/// fn forge(call: Call, decision: Decision) -> Authorized<Call> {
-///     Authorized { inner: call, decision }
+/// # use toolcrib_policy::{Authorized, Call, Consent, Decision};
+/// fn forged(call: Call, decision: Decision) -> Authorized<Call> {
+///     Authorized { inner: call, decision, consent: Consent::Granted }
+/// }
+/// ```
+///
+/// ```compile_fail
+/// # use toolcrib_policy::{Call, Verdict};
+/// fn forged(call: Call) -> Verdict {
+///     Verdict::Granted(call)
+/// }
+/// ```
+///
+/// ```compile_fail
+/// # use toolcrib_policy::{Authorized, Call};
+/// fn changed(mut call: Authorized<Call>) {
+///     call.arguments.clear();
 /// }
 /// ```
 #[derive(Debug)]
 pub struct Authorized<T> {
     inner: T,
     decision: Decision,
+    consent: Consent,
+}
+
+/// Whose yes let a call through.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Consent {
+    /// A rule's.
+    Granted,
+    /// A person's, to this call.
+    Approved,
+    /// A person's, who changed the arguments.
+    Edited,
+    /// A person's, to an earlier call, which holds for the session.
+    Remembered,
 }
 
 impl<T> Authorized<T> {
-    pub(crate) fn mint(inner: T, decision: Decision) -> Self {
-        Self { inner, decision }
+    pub(crate) fn mint(inner: T, decision: Decision, consent: Consent) -> Self {
+        Self { inner, decision, consent }
     }
 
-    /// Which rule let it through.
+    /// Which rule let it through, or asked.
     pub fn decision(&self) -> &Decision {
         &self.decision
     }
 
-    /// The thing itself, which is then no longer proof of anything.
-    pub fn into_inner(self) -> T {
-        self.inner
+    /// Whose yes let it through.
+    pub fn consent(&self) -> Consent {
+        self.consent
     }
 }
 

@@ -3,6 +3,8 @@
 use serde::{Deserialize, Deserializer, Serialize};
 use toolcrib_model::Risk;
 
+use crate::{AccessRules, Condition};
+
 /// What happens to a call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -17,6 +19,14 @@ pub enum Effect {
 }
 
 /// `modules.<id>.constraints`: which actions of one module exist for agents at all.
+///
+/// ```yaml
+/// modules:
+///   database:
+///     constraints:
+///       allowed_actions: ["list_*", execute_query]
+///       blocked_actions: [list_secrets]
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Constraints {
@@ -28,7 +38,34 @@ pub struct Constraints {
 }
 
 /// `tools.capabilities`: the rules of the gate.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+///
+/// ```yaml
+/// tools:
+///   capabilities:
+///     # Where no rule speaks: grant, approve (a person is asked) or deny.
+///     default_policy: approve
+///     # Tools above this risk do not exist.
+///     max_risk_level: medium
+///     grant:
+///       - {module: filesystem, actions: [read, ls]}
+///       - {module: filesystem, actions: [write], arguments: [{path: /path, matches: "notes/.*"}]}
+///       - {module: "*", risk: low, agent: "research-*"}
+///     approve:
+///       - {module: mail, actions: ["send_*"]}
+///     deny:
+///       - {module: shell, session: "guest-*"}
+///       - {module: payments, arguments: [{path: /currency, in: [XAU, BTC]}]}
+///     # What modules may reach.
+///     access:
+///       network: [api.example.com, "*.example.org:443"]
+///       filesystem: [{path: data, mode: read}]
+///       system: [git]
+/// ```
+///
+/// The first that speaks decides: the constraints of the module, a deny, `max_risk_level`, an approve, a grant, the
+/// default. A grant does not spare a tool of high risk, or one with `confirmation_required`, the question, unless it
+/// names both module and action without a pattern.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Capabilities {
     /// What happens where no rule speaks; `approve` when absent.
@@ -46,11 +83,14 @@ pub struct Capabilities {
     /// Calls that do not run.
     #[serde(default)]
     pub deny: Vec<Rule>,
+    /// What modules may reach, whatever the tool; what they may reach by themselves when absent.
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    pub access: Option<AccessRules>,
 }
 
-/// Which tools a rule speaks of: all that fit every part it names. It names at least one, so that a part that is left
-/// empty by mistake never makes a rule speak of everything; `module: "*"` does.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// Which calls a rule speaks of: all that fit every part it names. It names at least `module`, `actions` or `risk`, so
+/// that a part that is left empty by mistake never makes a rule speak of everything; `module: "*"` does.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Rule {
     /// The module, which is the namespace of the tool; any when absent. A glob.
@@ -62,9 +102,21 @@ pub struct Rule {
     /// The risk of the tool; any when absent.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub risk: Option<Risk>,
+    /// What the arguments have to be: all of these hold. Any when absent.
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    pub arguments: Option<Vec<Condition>>,
+    /// The agent that calls; anybody when absent. A glob. A person, or a client of the server, is no agent and fits
+    /// none, not even `*`.
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+    /// The session that the call belongs to; any when absent. A glob.
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
 }
 
 /// A key that is there has a value: `module:` with nothing behind it is a mistake, not any module.
-fn present<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
+pub(crate) fn present<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<T>, D::Error> {
     T::deserialize(deserializer).map(Some)
 }

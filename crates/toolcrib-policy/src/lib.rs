@@ -18,7 +18,7 @@
 //! }))?;
 //! let policy = Policy::new(&capabilities, [])?;
 //! let read = Arc::new(Tool::new(QualifiedName::new("filesystem", "read")?));
-//! assert_eq!(policy.decide(&read).effect, Effect::Grant);
+//! assert_eq!(policy.decide(&read, "session").effect, Effect::Grant);
 //! let call = Call::new(read, "filesystem".into(), 1);
 //! assert!(matches!(policy.authorize(call, "session"), Verdict::Granted(_)));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -27,15 +27,41 @@
 //! Nothing here does I/O or asks anybody: a verdict of [`Verdict::Ask`] is put to a person by the executor.
 
 mod capabilities;
+mod condition;
+
+mod decision;
 mod policy;
+mod principal;
+
+mod pattern;
+mod profile;
+mod rule;
+mod weigh;
 
 mod approval;
+mod approvals;
 mod authorized;
+mod digest;
+mod question;
+
+mod access;
+
+mod error;
+mod place;
 
 #[cfg(test)]
 mod tests;
 
-pub use approval::{ApprovalDigest, PendingCall, Question};
-pub use authorized::{Authorized, Call};
+pub use access::{Access, AccessRules, MAX_ACCESS_ENTRIES, Mode, PathRule};
+pub use approval::{Approval, PendingCall, Remember};
+pub use approvals::{Approvals, MAX_REMEMBERED_APPROVALS, MAX_REMEMBERED_SESSIONS};
+pub use authorized::{Authorized, Call, Consent};
 pub use capabilities::{Capabilities, Constraints, Effect, Rule};
-pub use policy::{Decision, Policy, PolicyError, RUNTIME_NAMESPACE, Verdict};
+pub use condition::{Condition, MAX_COMPILED_REGEX_BYTES, MAX_CONDITIONS, MAX_REGEX_BYTES, MAX_REGEXES};
+pub use decision::{Decision, Verdict};
+pub use digest::ApprovalDigest;
+pub use error::PolicyError;
+pub use place::Place;
+pub use policy::{MAX_RULES, Policy, RUNTIME_NAMESPACE};
+pub use principal::Principal;
+pub use question::Question;

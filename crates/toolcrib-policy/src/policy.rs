@@ -1,83 +1,39 @@
-//! The rules, compiled, and the decision.
+//! The rules together, and the decision.
 
 use std::collections::HashMap;
+use std::sync::{Arc, PoisonError, RwLock};
 
-use globset::{Glob, GlobMatcher, GlobSet, GlobSetBuilder};
-use toolcrib_model::{Risk, Tool};
+use toolcrib_model::{JsonObject, QualifiedName, Risk, Tool};
 
-use crate::{Authorized, Call, Capabilities, Constraints, Effect, PendingCall, Rule};
+use crate::condition::MAX_REGEXES;
+use crate::profile::{Facts, Profile};
+use crate::rule::{CompiledConstraints, CompiledRule};
+use crate::weigh::Names;
+use crate::{
+    Access, Authorized, Call, Capabilities, Consent, Constraints, Decision, Effect, PendingCall, Place,
+    PolicyError, Principal, Verdict,
+};
 
 /// The namespace of the runtime's own tools. They only reach other tools through the gate, so they are granted
 /// unless a rule names them.
 pub const RUNTIME_NAMESPACE: &str = "context_builder";
 
-/// The compiled rules of one principal.
+/// The most rules of a policy.
+pub const MAX_RULES: usize = 4096;
+
+/// The most tools whose rules are kept at hand. Beyond that they are looked up for each call.
+const MAX_PROFILES: usize = 65_536;
+
+/// The compiled rules of an app.
 #[derive(Debug)]
 pub struct Policy {
     constraints: HashMap<String, CompiledConstraints>,
-    rules: Vec<CompiledRule>,
+    rules: Vec<Arc<CompiledRule>>,
     max_risk: Option<Risk>,
-    default: Effect,
-}
-
-/// What the policy says of a tool, and which part of it says so.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Decision {
-    /// What happens to a call.
-    pub effect: Effect,
-    /// Where the deciding rule stands, as `tools.capabilities.deny[0]`.
-    pub rule: String,
-}
-
-/// What becomes of a call with its final arguments.
-#[derive(Debug)]
-pub enum Verdict {
-    /// It may run.
-    Granted(Authorized<Call>),
-    /// A person has to be asked.
-    Ask(Box<PendingCall>),
-    /// It may not run.
-    Denied(Decision),
-}
-
-/// A policy that cannot be compiled.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum PolicyError {
-    /// A rule names nothing.
-    #[error("{rule} names neither `module` nor `actions` nor `risk`; `module: \"*\"` speaks of everything")]
-    EmptyRule {
-        /// Where it stands.
-        rule: String,
-    },
-    /// A pattern is not a glob.
-    #[error("{rule}: `{pattern}` is not a valid pattern")]
-    Pattern {
-        /// Where it stands.
-        rule: String,
-        /// The pattern as it was given.
-        pattern: String,
-        /// What is wrong with it.
-        #[source]
-        source: globset::Error,
-    },
-}
-
-#[derive(Debug)]
-struct CompiledConstraints {
-    allowed: Option<GlobSet>,
-    blocked: GlobSet,
-}
-
-#[derive(Debug)]
-struct CompiledRule {
-    place: String,
-    effect: Effect,
-    module: Option<GlobMatcher>,
-    actions: Option<GlobSet>,
-    risk: Option<Risk>,
-    /// Whether the rule names tools one by one, rather than a module or a pattern of them.
-    by_name: bool,
+    names: Names,
+    access: Access,
+    /// What the rules say of a tool is the same for every call, but for callers and arguments.
+    profiles: RwLock<HashMap<QualifiedName, Vec<Arc<Profile>>>>,
 }
 
 impl Policy {
@@ -86,17 +42,27 @@ impl Policy {
         capabilities: &Capabilities,
         constraints: impl IntoIterator<Item = (&'a str, &'a Constraints)>,
     ) -> Result<Self, PolicyError> {
+        let place = Place::new("tools").key("capabilities");
         // In the order of precedence, so that the first rule that fits decides.
         let lists = [
             (Effect::Deny, "deny", &capabilities.deny),
             (Effect::Approve, "approve", &capabilities.approve),
             (Effect::Grant, "grant", &capabilities.grant),
         ];
-        let mut rules = Vec::new();
+        let count: usize = lists.iter().map(|(_, _, rules)| rules.len()).sum();
+        let conditions = lists.iter().flat_map(|(_, _, rules)| *rules).flat_map(|rule| &rule.arguments);
+        let regexes = conditions.flatten().filter(|condition| condition.matches.is_some()).count();
+        for (what, count, limit) in
+            [("rules", count, MAX_RULES), ("regular expressions", regexes, MAX_REGEXES)]
+        {
+            if count > limit {
+                return Err(PolicyError::TooMany { place, what, count, limit });
+            }
+        }
+        let mut rules = Vec::with_capacity(count);
         for (effect, list, entries) in lists {
             for (position, rule) in entries.iter().enumerate() {
-                let place = format!("tools.capabilities.{list}[{position}]");
-                rules.push(CompiledRule::new(place, effect, rule)?);
+                rules.push(Arc::new(CompiledRule::new(&place.key(list).at(position), effect, rule)?));
             }
         }
         let constraints = constraints
@@ -105,46 +71,55 @@ impl Policy {
                 Ok((module.to_owned(), CompiledConstraints::new(module, constraints)?))
             })
             .collect::<Result<_, PolicyError>>()?;
+        let access = match &capabilities.access {
+            Some(rules) => Access::new(&place.key("access"), rules)?,
+            None => Access::unlimited(),
+        };
         Ok(Self {
             constraints,
             rules,
             max_risk: capabilities.max_risk_level,
-            default: capabilities.default_policy,
+            names: Names::new(capabilities.default_policy),
+            access,
+            profiles: RwLock::default(),
         })
     }
 
-    /// What happens to calls of this tool, whatever their arguments.
-    pub fn decide(&self, tool: &Tool) -> Decision {
-        let module = tool.name.namespace();
-        if let Some(constraints) = self.constraints.get(module)
-            && !constraints.allow(tool.name.name())
-        {
-            return Decision { effect: Effect::Deny, rule: format!("modules.{module}.constraints") };
+    /// What happens to calls of this tool, as far as that can be said before the arguments are known: the best that may
+    /// happen to any, and whether it depends on them. Only a tool that no arguments could let run is denied.
+    pub fn decide<'p>(&self, tool: &Tool, principal: impl Into<Principal<'p>>) -> Decision {
+        self.weigh(tool, principal.into(), None)
+    }
+
+    /// Whether the tool exists for agents at all.
+    pub fn is_visible<'p>(&self, tool: &Tool, principal: impl Into<Principal<'p>>) -> bool {
+        self.decide(tool, principal).effect != Effect::Deny
+    }
+
+    /// What becomes of this call with its final arguments. An approval of it is bound to the session and the agent.
+    pub fn authorize<'p>(&self, call: Call, principal: impl Into<Principal<'p>>) -> Verdict {
+        let principal = principal.into();
+        let decision = self.weigh(&call.tool, principal, Some(&call.arguments));
+        match decision.effect {
+            Effect::Grant => Verdict::Granted(Authorized::mint(call, decision, Consent::Granted)),
+            Effect::Approve => Verdict::Ask(Box::new(PendingCall::new(call, decision, principal))),
+            Effect::Deny => Verdict::Denied(decision),
         }
-        let decided = self.rules.iter().find(|rule| rule.fits(tool));
-        if let Some(rule) = decided.filter(|rule| rule.effect == Effect::Deny) {
-            return rule.decision();
+    }
+
+    /// Puts edited arguments in the place of those that were asked about, once they have been validated. The question
+    /// stays the same one. A rule that denies them beats the person who wrote them.
+    pub fn reconsider(&self, pending: PendingCall, arguments: JsonObject) -> Result<PendingCall, Decision> {
+        let decision = self.weigh(&pending.call().tool, pending.principal(), Some(&arguments));
+        match decision.effect {
+            Effect::Deny => Err(decision),
+            Effect::Grant | Effect::Approve => Ok(pending.with_arguments(arguments, decision)),
         }
-        if self.max_risk.is_some_and(|max| tool.risk() > max) {
-            return Decision { effect: Effect::Deny, rule: "tools.capabilities.max_risk_level".into() };
-        }
-        // The first grant that fits may be a wider one, and a narrower one stand behind it.
-        let granted_by_name =
-            || self.rules.iter().any(|rule| rule.effect == Effect::Grant && rule.by_name && rule.fits(tool));
-        let decision = match decided {
-            Some(rule) => rule.decision(),
-            None if module == RUNTIME_NAMESPACE => Decision { effect: Effect::Grant, rule: "runtime".into() },
-            None => Decision { effect: self.default, rule: "tools.capabilities.default_policy".into() },
-        };
-        if decision.effect == Effect::Grant && !granted_by_name() {
-            if tool.confirmation_required() {
-                return Decision { effect: Effect::Approve, rule: "confirmation_required".into() };
-            }
-            if tool.risk() == Risk::High {
-                return Decision { effect: Effect::Approve, rule: "high risk".into() };
-            }
-        }
-        decision
+    }
+
+    /// What modules may reach, by `tools.capabilities.access`.
+    pub fn access(&self) -> &Access {
+        &self.access
     }
 
     /// The rules that speak of none of these tools, which may be misspelt.
@@ -152,85 +127,48 @@ impl Policy {
         &self,
         tools: impl Iterator<Item = &'a Tool> + Clone,
     ) -> impl Iterator<Item = &str> {
-        let unused = move |rule: &&CompiledRule| !tools.clone().any(|tool| rule.fits(tool));
-        self.rules.iter().filter(unused).map(|rule| rule.place.as_str())
+        let is_unused =
+            move |rule: &&Arc<CompiledRule>| !tools.clone().any(|tool| rule.speaks_of(tool, tool.risk()));
+        self.rules.iter().filter(is_unused).map(|rule| rule.place.as_ref())
     }
 
-    /// Whether the tool exists for agents at all.
-    pub fn is_visible(&self, tool: &Tool) -> bool {
-        self.decide(tool).effect != Effect::Deny
-    }
-
-    /// What becomes of this call. An approval of it is bound to the session.
-    pub fn authorize(&self, call: Call, session: &str) -> Verdict {
-        let decision = self.decide(&call.tool);
-        match decision.effect {
-            Effect::Grant => Verdict::Granted(Authorized::mint(call, decision)),
-            Effect::Approve => Verdict::Ask(Box::new(PendingCall::new(call, decision, session))),
-            Effect::Deny => Verdict::Denied(decision),
+    fn weigh(&self, tool: &Tool, principal: Principal<'_>, arguments: Option<&JsonObject>) -> Decision {
+        let profile = self.profile(tool);
+        match &profile.settled {
+            Some(decision) => decision.clone(),
+            None => profile.weigh(&self.names, principal, arguments),
         }
     }
-}
 
-impl CompiledConstraints {
-    fn new(module: &str, constraints: &Constraints) -> Result<Self, PolicyError> {
-        let place = |key| format!("modules.{module}.constraints.{key}");
-        Ok(Self {
-            allowed: constraints
-                .allowed_actions
-                .as_deref()
-                .map(|patterns| glob_set(&place("allowed_actions"), patterns))
-                .transpose()?,
-            blocked: glob_set(&place("blocked_actions"), &constraints.blocked_actions)?,
-        })
-    }
-
-    fn allow(&self, action: &str) -> bool {
-        self.allowed.as_ref().is_none_or(|allowed| allowed.is_match(action)) && !self.blocked.is_match(action)
-    }
-}
-
-impl CompiledRule {
-    fn new(place: String, effect: Effect, rule: &Rule) -> Result<Self, PolicyError> {
-        if *rule == Rule::default() {
-            return Err(PolicyError::EmptyRule { rule: place });
+    fn profile(&self, tool: &Tool) -> Arc<Profile> {
+        let facts = Facts::of(tool);
+        {
+            let profiles = self.profiles.read().unwrap_or_else(PoisonError::into_inner);
+            let known = profiles.get(&tool.name).into_iter().flatten();
+            if let Some(profile) = known.into_iter().find(|profile| profile.facts == facts) {
+                return Arc::clone(profile);
+            }
         }
-        let module =
-            rule.module.as_deref().map(|pattern| Ok(glob(&place, pattern)?.compile_matcher())).transpose()?;
-        let actions = rule.actions.as_deref().map(|patterns| glob_set(&place, patterns)).transpose()?;
-        let is_literal = |pattern: &String| !pattern.contains(['*', '?', '[', '{']);
-        let by_name = rule.module.as_ref().is_some_and(is_literal)
-            && rule.actions.as_ref().is_some_and(|actions| actions.iter().all(is_literal));
-        Ok(Self { place, effect, module, actions, risk: rule.risk, by_name })
+        let profile = Arc::new(self.new_profile(tool, facts));
+        let mut profiles = self.profiles.write().unwrap_or_else(PoisonError::into_inner);
+        if profiles.len() < MAX_PROFILES || profiles.contains_key(&tool.name) {
+            let known = profiles.entry(tool.name.clone()).or_default();
+            if !known.iter().any(|known| known.facts == facts) {
+                known.push(Arc::clone(&profile));
+            }
+        }
+        profile
     }
 
-    fn fits(&self, tool: &Tool) -> bool {
-        self.module.as_ref().is_none_or(|module| module.is_match(tool.name.namespace()))
-            && self.actions.as_ref().is_none_or(|actions| actions.is_match(tool.name.name()))
-            && self.risk.is_none_or(|risk| risk == tool.risk())
+    fn new_profile(&self, tool: &Tool, facts: Facts) -> Profile {
+        let constraints = self.constraints.get(tool.name.namespace());
+        let blocked = constraints.filter(|constraints| !constraints.allow(tool.name.name()));
+        Profile::new(
+            facts,
+            blocked.map(|constraints| Arc::clone(&constraints.place)),
+            self.max_risk.is_some_and(|max| facts.risk > max),
+            self.rules.iter().filter(|rule| rule.speaks_of(tool, facts.risk)).cloned().collect(),
+            &self.names,
+        )
     }
-
-    fn decision(&self) -> Decision {
-        Decision { effect: self.effect, rule: self.place.clone() }
-    }
-}
-
-fn glob(rule: &str, pattern: &str) -> Result<Glob, PolicyError> {
-    Glob::new(pattern).map_err(|source| PolicyError::Pattern {
-        rule: rule.into(),
-        pattern: pattern.into(),
-        source,
-    })
-}
-
-fn glob_set(rule: &str, patterns: &[String]) -> Result<GlobSet, PolicyError> {
-    let mut builder = GlobSetBuilder::new();
-    for pattern in patterns {
-        builder.add(glob(rule, pattern)?);
-    }
-    builder.build().map_err(|source| PolicyError::Pattern {
-        rule: rule.into(),
-        pattern: patterns.join(", "),
-        source,
-    })
 }

@@ -6,12 +6,24 @@ use async_trait::async_trait;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use toolcrib_model::{ToolCall, ToolResult};
+use toolcrib_policy::Principal;
 
 /// The one entrance to execution.
 #[async_trait]
 pub trait ToolCaller: Send + Sync {
     /// Runs a call through the whole gate. There is exactly one result, whatever happens.
     async fn call(&self, call: ToolCall, context: &CallContext) -> ToolResult;
+
+    /// Runs several calls, each through the whole gate. There is exactly one result for each, in the order of the calls.
+    /// The executor judges all of them before any runs, asks about them together, and runs them side by side; this runs
+    /// one after the other.
+    async fn call_all(&self, calls: Vec<ToolCall>, context: &CallContext) -> Vec<ToolResult> {
+        let mut results = Vec::with_capacity(calls.len());
+        for call in calls {
+            results.push(self.call(call, context).await);
+        }
+        results
+    }
 }
 
 /// What the runtime knows of a call: who makes it, where, and how long it may take. Arguments with the same names
@@ -19,16 +31,26 @@ pub trait ToolCaller: Send + Sync {
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct CallContext {
-    /// The session that the call belongs to; approvals are bound to it.
+    /// The session that the call belongs to; approvals and handles are bound to it.
     pub session: Arc<str>,
+    /// The conversation within the session, where there is one.
+    pub conversation: Option<Arc<str>>,
+    /// The user on whose behalf it is made, where that is known.
+    pub user: Option<Arc<str>>,
     /// The agent that makes the call; `None` for a person at the command line.
     pub agent: Option<Arc<str>>,
+    /// The trace that it belongs to, as a W3C `traceparent`, for engines that pass it on.
+    pub trace: Option<Arc<str>>,
     /// When the call has to be over. The executor sets it; a nested call cannot extend it.
     pub deadline: Option<Instant>,
     /// Set when the caller gives up.
     pub cancel: CancellationToken,
     /// How many calls stand above this one.
     pub depth: u8,
+    /// Whether it is one of several that run at once; those may not start several in turn.
+    pub parallel: bool,
+    /// Whether a program reads the result, which takes in more than a model.
+    pub full_results: bool,
     /// The entrance, for tools that call tools.
     pub caller: Option<Arc<dyn ToolCaller>>,
 }
@@ -38,10 +60,15 @@ impl CallContext {
     pub fn new(session: impl Into<Arc<str>>) -> Self {
         Self {
             session: session.into(),
+            conversation: None,
+            user: None,
             agent: None,
+            trace: None,
             deadline: None,
             cancel: CancellationToken::new(),
             depth: 0,
+            parallel: false,
+            full_results: false,
             caller: None,
         }
     }
@@ -52,9 +79,38 @@ impl CallContext {
         self
     }
 
+    /// Names the user.
+    pub fn with_user(mut self, user: impl Into<Arc<str>>) -> Self {
+        self.user = Some(user.into());
+        self
+    }
+
+    /// Names the conversation.
+    pub fn with_conversation(mut self, conversation: impl Into<Arc<str>>) -> Self {
+        self.conversation = Some(conversation.into());
+        self
+    }
+
+    /// Sets the trace, as a W3C `traceparent`.
+    pub fn with_trace(mut self, trace: impl Into<Arc<str>>) -> Self {
+        self.trace = Some(trace.into());
+        self
+    }
+
     /// Sets the token by which the caller gives up.
     pub fn with_cancel(mut self, cancel: CancellationToken) -> Self {
         self.cancel = cancel;
         self
+    }
+
+    /// Says that a program reads the result.
+    pub fn with_full_results(mut self) -> Self {
+        self.full_results = true;
+        self
+    }
+
+    /// Who calls, as the policy sees it.
+    pub fn principal(&self) -> Principal<'_> {
+        Principal { session: &self.session, agent: self.agent.as_deref() }
     }
 }

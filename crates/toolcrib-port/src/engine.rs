@@ -11,8 +11,9 @@ use crate::CallContext;
 pub trait ToolEngine: Send + Sync {
     /// Runs one call. What a tool does wrong is a [`ToolResult`] with an error; a panic is caught by the executor and
     /// reported as a fault. The executor drops the future when the deadline passes or the caller gives up, so a call
-    /// must hold nothing that outlives its future.
-    async fn invoke(&self, call: Authorized<Call>, context: &CallContext) -> ToolResult;
+    /// must hold nothing that outlives its future. A tool that declares itself idempotent may be invoked again with the
+    /// same authorized call.
+    async fn invoke(&self, call: &Authorized<Call>, context: &CallContext) -> ToolResult;
 
     /// Ends what the engine has running: connections, child processes. Called once, at shutdown.
     async fn close(&self) {}

@@ -17,7 +17,7 @@
 //!
 //! #[async_trait]
 //! impl ToolEngine for Echo {
-//!     async fn invoke(&self, call: Authorized<Call>, _context: &CallContext) -> ToolResult {
+//!     async fn invoke(&self, call: &Authorized<Call>, _context: &CallContext) -> ToolResult {
 //!         call.ok(call.arguments.clone())
 //!     }
 //! }
@@ -28,7 +28,7 @@ mod context;
 mod engine;
 mod loader;
 
-pub use approver::{Answer, Approver};
+pub use approver::{Answer, Approver, Asked};
 pub use context::{CallContext, ToolCaller};
 pub use engine::ToolEngine;
 pub use loader::{Loaded, Reject, RejectKind, ToolLoader};

@@ -1,0 +1,155 @@
+//! What modules may reach: hosts, paths, programs.
+
+mod host;
+mod path;
+mod program;
+
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use toolcrib_model::Tool;
+
+use crate::capabilities::present;
+use crate::{Place, PolicyError};
+
+use host::HostRule;
+use path::CompiledPathRule;
+use program::ProgramRule;
+
+pub use path::{Mode, PathRule};
+
+/// The most entries of one part of `access`.
+pub const MAX_ACCESS_ENTRIES: usize = 1024;
+
+/// What modules may reach. A part that is absent limits nothing; one that is there and empty lets nothing through.
+///
+/// ```yaml
+/// access:
+///   # A host with any port, all hosts below a domain at one port, an address. `*` is every host.
+///   network: [api.example.com, "*.example.org:443", "[::1]:8080"]
+///   # A file, or a folder with all that is below it; or a glob, whose `*` stays within a folder and whose `**` does
+///   # not. Relative paths are those of the workspace. `write` lets read too; `read` is the default.
+///   filesystem: [{path: data, mode: read}, {path: "out/*.csv", mode: write}]
+///   # Programs by their name, as found on `PATH`, or by their full path. `*` is every program.
+///   system: [git, /usr/bin/python3]
+/// ```
+///
+/// Tools declare the same under `access` of their metadata. That is for what the app's own modules do; nothing stops a
+/// server that runs elsewhere.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AccessRules {
+    /// Hosts that may be connected to.
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    pub network: Option<Vec<String>>,
+    /// Files and folders that may be read or written.
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    pub filesystem: Option<Vec<PathRule>>,
+    /// Programs that may be started.
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    pub system: Option<Vec<String>>,
+}
+
+/// [`AccessRules`], ready to be asked. Several sets together let through what each of them does.
+#[derive(Clone, Debug, Default)]
+pub struct Access {
+    layers: Vec<Arc<Layer>>,
+}
+
+#[derive(Debug)]
+struct Layer {
+    network: Option<Vec<HostRule>>,
+    filesystem: Option<Vec<CompiledPathRule>>,
+    system: Option<Vec<ProgramRule>>,
+}
+
+impl Access {
+    /// Whatever the module reaches by itself.
+    pub fn unlimited() -> Self {
+        Self::default()
+    }
+
+    /// Compiles the rules that stand at a place.
+    pub(crate) fn new(place: &Place, rules: &AccessRules) -> Result<Self, PolicyError> {
+        let layer = Layer {
+            network: compiled(&place.key("network"), rules.network.as_deref(), |place, entry| {
+                HostRule::parse(entry).map_err(|problem| wrong(place, entry, problem))
+            })?,
+            filesystem: compiled(&place.key("filesystem"), rules.filesystem.as_deref(), |place, entry| {
+                CompiledPathRule::new(&place.key("path"), entry)
+            })?,
+            system: compiled(&place.key("system"), rules.system.as_deref(), |place, entry| {
+                ProgramRule::parse(entry).map_err(|problem| wrong(place, entry, problem))
+            })?,
+        };
+        Ok(Self { layers: vec![Arc::new(layer)] })
+    }
+
+    /// The `access` of a module, as it stands under `modules.<id>`.
+    pub fn of_module(id: &str, rules: &AccessRules) -> Result<Self, PolicyError> {
+        Self::new(&Place::new("modules").key(id).key("access"), rules)
+    }
+
+    /// What a tool declares under `access` of its metadata; unlimited where it declares nothing.
+    pub fn of_tool(tool: &Tool) -> Result<Self, PolicyError> {
+        let Some(declared) = tool.metadata.get("access") else { return Ok(Self::unlimited()) };
+        let place = Place::new("metadata").key("access");
+        match AccessRules::deserialize(declared) {
+            Ok(rules) => Self::new(&place, &rules),
+            Err(source) => Err(PolicyError::Form { place, source }),
+        }
+    }
+
+    /// What both let through.
+    pub fn and(mut self, other: &Self) -> Self {
+        self.layers.extend(other.layers.iter().cloned());
+        self
+    }
+
+    /// Whether a connection may be made to this port of this host, a name or an address.
+    pub fn allows_host(&self, host: &str, port: u16) -> bool {
+        self.layers.iter().all(|layer| {
+            layer.network.as_ref().is_none_or(|rules| {
+                host::normalised(host).is_some_and(|host| rules.iter().any(|rule| rule.allows(&host, port)))
+            })
+        })
+    }
+
+    /// Whether a file may be read or written. Paths are compared as they are written: symlinks are for the door to the
+    /// file system to see through.
+    pub fn allows_path(&self, path: &str, mode: Mode) -> bool {
+        self.layers.iter().all(|layer| {
+            layer.filesystem.as_ref().is_none_or(|rules| {
+                path::normalised(path).is_some_and(|path| rules.iter().any(|rule| rule.allows(&path, mode)))
+            })
+        })
+    }
+
+    /// Whether a program may be started, under the name that it would be started by.
+    pub fn allows_program(&self, program: &str) -> bool {
+        self.layers.iter().all(|layer| {
+            layer.system.as_ref().is_none_or(|rules| rules.iter().any(|rule| rule.allows(program)))
+        })
+    }
+}
+
+fn compiled<E, C>(
+    place: &Place,
+    entries: Option<&[E]>,
+    compile: impl Fn(&Place, &E) -> Result<C, PolicyError>,
+) -> Result<Option<Vec<C>>, PolicyError> {
+    let Some(entries) = entries else { return Ok(None) };
+    if entries.len() > MAX_ACCESS_ENTRIES {
+        let (what, count, limit) = ("entries", entries.len(), MAX_ACCESS_ENTRIES);
+        return Err(PolicyError::TooMany { place: place.clone(), what, count, limit });
+    }
+    let compiled = entries.iter().enumerate().map(|(at, entry)| compile(&place.at(at), entry));
+    compiled.collect::<Result<Vec<C>, _>>().map(Some)
+}
+
+fn wrong(place: &Place, entry: &str, problem: &'static str) -> PolicyError {
+    PolicyError::Access { place: place.clone(), entry: entry.to_owned(), problem }
+}

@@ -1,0 +1,103 @@
+//! Files and folders.
+
+use globset::{GlobBuilder, GlobMatcher};
+use serde::{Deserialize, Serialize};
+
+use crate::{Place, PolicyError};
+
+/// What may be done with a file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Mode {
+    /// Reading it, and listing a folder.
+    #[default]
+    Read,
+    /// Changing it; reading it too.
+    Write,
+}
+
+/// A file, a folder with all that is below it, or a glob, and what may be done there.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PathRule {
+    /// Which files.
+    pub path: String,
+    /// What may be done; `read` when absent.
+    #[serde(default)]
+    pub mode: Mode,
+}
+
+#[derive(Debug)]
+pub(super) struct CompiledPathRule {
+    files: Files,
+    mode: Mode,
+}
+
+#[derive(Debug)]
+enum Files {
+    /// This, and all that is below it.
+    Below(Path),
+    Glob(GlobMatcher),
+}
+
+/// A path without `.`, `..` and doubled slashes.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Path {
+    is_absolute: bool,
+    parts: Vec<String>,
+}
+
+impl CompiledPathRule {
+    pub(super) fn new(place: &Place, rule: &PathRule) -> Result<Self, PolicyError> {
+        let Some(path) = normalised(&rule.path) else {
+            let problem =
+                "is no path that can be compared; write it without `..`, as `data` or `/srv/data/**`";
+            return Err(super::wrong(place, &rule.path, problem));
+        };
+        let files = if rule.path.contains(['*', '?', '[', '{']) {
+            let pattern = path.text();
+            let glob = GlobBuilder::new(&pattern).literal_separator(true).build().map_err(|source| {
+                PolicyError::Pattern { place: place.clone(), pattern: rule.path.clone(), source }
+            })?;
+            Files::Glob(glob.compile_matcher())
+        } else {
+            Files::Below(path)
+        };
+        Ok(Self { files, mode: rule.mode })
+    }
+
+    pub(super) fn allows(&self, path: &Path, mode: Mode) -> bool {
+        self.mode >= mode
+            && match &self.files {
+                Files::Below(own) => {
+                    own.is_absolute == path.is_absolute && path.parts.starts_with(&own.parts)
+                }
+                Files::Glob(glob) => glob.is_match(path.text()),
+            }
+    }
+}
+
+impl Path {
+    fn text(&self) -> String {
+        let root = if self.is_absolute { "/" } else { "" };
+        format!("{root}{}", self.parts.join("/"))
+    }
+}
+
+/// The path in the form that it is compared in; `None` where it cannot be said where it leads.
+pub(super) fn normalised(path: &str) -> Option<Path> {
+    if path.is_empty() || path.contains('\0') {
+        return None;
+    }
+    let path = if cfg!(windows) { path.replace('\\', "/") } else { path.to_owned() };
+    let mut parts = Vec::new();
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            // Behind a symlink it does not mean what it says.
+            ".." => return None,
+            part => parts.push(part.to_owned()),
+        }
+    }
+    Some(Path { is_absolute: path.starts_with('/'), parts })
+}

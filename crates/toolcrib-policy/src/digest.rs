@@ -1,0 +1,83 @@
+//! What was asked and what is remembered, as digests.
+
+use sha2::{Digest, Sha256};
+use toolcrib_model::{JsonObject, canonical_json};
+
+use crate::{Call, Principal};
+
+/// What exactly an approval names: the question, the tool (its name, source and whole definition), the canonical
+/// arguments, the session and the agent. Only this crate makes one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct ApprovalDigest(Sum);
+
+/// Who calls which tool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Subject(Sum);
+
+/// One question about a [`Subject`], whatever the arguments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Binding(Sum);
+
+/// What is remembered for a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Memory(Sum);
+
+type Sum = [u8; 32];
+
+impl Subject {
+    pub(crate) fn of(call: &Call, principal: Principal<'_>) -> Self {
+        // The fingerprint covers the arguments' schema only. Risk, description and side effects are what the person
+        // decides by, so a tool that changes one of them is another tool here.
+        let definition = serde_json::to_value(call.tool.as_ref()).unwrap_or_default();
+        Self(sum(
+            "subject",
+            &[
+                call.tool.name.to_string().as_bytes(),
+                call.fingerprint.to_string().as_bytes(),
+                call.source.as_bytes(),
+                canonical_json(&definition).as_bytes(),
+                principal.session.as_bytes(),
+                // Nobody's name is not an empty name.
+                &[u8::from(principal.agent.is_some())],
+                principal.agent.unwrap_or_default().as_bytes(),
+            ],
+        ))
+    }
+}
+
+impl Binding {
+    pub(crate) fn of(question: u64, subject: Subject) -> Self {
+        Self(sum("question", &[&question.to_le_bytes(), &subject.0]))
+    }
+
+    pub(crate) fn digest(self, arguments: &JsonObject) -> ApprovalDigest {
+        ApprovalDigest(sum("approval", &[&self.0, canonical(arguments).as_bytes()]))
+    }
+}
+
+impl Memory {
+    /// Any arguments, where this rule asks. What another rule asks about was not answered.
+    pub(crate) fn of_tool(subject: Subject, rule: &str) -> Self {
+        Self(sum("tool", &[&subject.0, rule.as_bytes()]))
+    }
+
+    /// These arguments, where this rule asks.
+    pub(crate) fn of_arguments(subject: Subject, rule: &str, arguments: &JsonObject) -> Self {
+        Self(sum("arguments", &[&subject.0, rule.as_bytes(), canonical(arguments).as_bytes()]))
+    }
+}
+
+/// Tells `1` from `1.0`, and two integers of 64 bits from each other.
+fn canonical(arguments: &JsonObject) -> String {
+    canonical_json(&serde_json::Value::Object(arguments.clone()))
+}
+
+/// Lengths keep the parts apart, and the purpose keeps one use from another.
+fn sum(purpose: &str, parts: &[&[u8]]) -> Sum {
+    let mut hash = Sha256::new();
+    for part in std::iter::once(purpose.as_bytes()).chain(parts.iter().copied()) {
+        hash.update((part.len() as u64).to_le_bytes());
+        hash.update(part);
+    }
+    hash.finalize().into()
+}

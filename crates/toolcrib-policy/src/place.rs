@@ -1,0 +1,45 @@
+//! Where in an app file something stands.
+
+use std::fmt;
+use std::sync::Arc;
+
+/// Where in an app file something stands: as people write it, and as a JSON pointer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    text: String,
+    pointer: String,
+}
+
+impl Place {
+    pub(crate) fn new(key: &str) -> Self {
+        Self { text: String::new(), pointer: String::new() }.key(key)
+    }
+
+    pub(crate) fn key(&self, key: &str) -> Self {
+        let dot = if self.text.is_empty() { "" } else { "." };
+        Self {
+            text: format!("{}{dot}{key}", self.text),
+            pointer: format!("{}/{}", self.pointer, key.replace('~', "~0").replace('/', "~1")),
+        }
+    }
+
+    pub(crate) fn at(&self, position: usize) -> Self {
+        Self { text: format!("{}[{position}]", self.text), pointer: format!("{}/{position}", self.pointer) }
+    }
+
+    /// As a JSON pointer from the top of the app file: `/tools/capabilities/deny/0`.
+    pub fn pointer(&self) -> &str {
+        &self.pointer
+    }
+
+    pub(crate) fn rule(&self) -> Arc<str> {
+        self.text.as_str().into()
+    }
+}
+
+/// As people write it: `tools.capabilities.deny[0]`.
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}

@@ -1,0 +1,132 @@
+//! One rule, ready to be tried.
+
+use std::sync::Arc;
+
+use toolcrib_model::{JsonObject, Risk, Tool};
+
+use crate::condition::{CompiledCondition, MAX_CONDITIONS, Reading};
+use crate::pattern::Pattern;
+use crate::{Constraints, Effect, Place, PolicyError, Principal, Rule};
+
+/// Whether a rule speaks of a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fit {
+    Yes,
+    /// That depends on arguments which are not known.
+    Perhaps,
+    No,
+}
+
+#[derive(Debug)]
+pub(crate) struct CompiledRule {
+    pub(crate) place: Arc<str>,
+    pub(crate) effect: Effect,
+    /// Whether it names tools one by one, rather than a module or a pattern of them.
+    pub(crate) is_by_name: bool,
+    module: Option<Pattern>,
+    actions: Option<Vec<Pattern>>,
+    risk: Option<Risk>,
+    agent: Option<Pattern>,
+    session: Option<Pattern>,
+    conditions: Vec<CompiledCondition>,
+}
+
+impl CompiledRule {
+    pub(crate) fn new(place: &Place, effect: Effect, rule: &Rule) -> Result<Self, PolicyError> {
+        if rule.module.is_none() && rule.actions.is_none() && rule.risk.is_none() {
+            return Err(PolicyError::EmptyRule { place: place.clone() });
+        }
+        let pattern = |key: &str, pattern: &Option<String>| {
+            pattern.as_deref().map(|pattern| Pattern::new(&place.key(key), pattern)).transpose()
+        };
+        let module = pattern("module", &rule.module)?;
+        let actions = rule.actions.as_deref();
+        let actions = actions.map(|actions| Pattern::list(&place.key("actions"), actions)).transpose()?;
+        let is_by_name = module.as_ref().is_some_and(Pattern::is_name)
+            && actions.as_ref().is_some_and(|actions| actions.iter().all(Pattern::is_name));
+        Ok(Self {
+            place: place.rule(),
+            effect,
+            is_by_name,
+            module,
+            actions,
+            risk: rule.risk,
+            agent: pattern("agent", &rule.agent)?,
+            session: pattern("session", &rule.session)?,
+            conditions: conditions(&place.key("arguments"), effect, rule)?,
+        })
+    }
+
+    /// Whether the rule may speak of calls of a tool.
+    pub(crate) fn speaks_of(&self, tool: &Tool, risk: Risk) -> bool {
+        self.module.as_ref().is_none_or(|module| module.fits(tool.name.namespace()))
+            && self.actions.as_ref().is_none_or(|actions| any_fits(actions, tool.name.name()))
+            && self.risk.is_none_or(|own| own == risk)
+    }
+
+    /// Whether it speaks of every caller and all arguments.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.agent.is_none() && self.session.is_none() && self.conditions.is_empty()
+    }
+
+    /// Whether it speaks of a call of a tool that it speaks of.
+    pub(crate) fn fit(&self, principal: Principal<'_>, arguments: Option<&JsonObject>) -> Fit {
+        let is_of_agent = |agent: &Pattern| principal.agent.is_some_and(|name| agent.fits(name));
+        if !self.agent.as_ref().is_none_or(is_of_agent)
+            || !self.session.as_ref().is_none_or(|session| session.fits(principal.session))
+        {
+            return Fit::No;
+        }
+        match arguments {
+            _ if self.conditions.is_empty() => Fit::Yes,
+            None => Fit::Perhaps,
+            Some(arguments) if self.conditions.iter().all(|condition| condition.holds(arguments)) => Fit::Yes,
+            Some(_) => Fit::No,
+        }
+    }
+}
+
+fn conditions(place: &Place, effect: Effect, rule: &Rule) -> Result<Vec<CompiledCondition>, PolicyError> {
+    let Some(conditions) = rule.arguments.as_deref() else { return Ok(Vec::new()) };
+    if conditions.is_empty() {
+        // A list that came out empty by mistake would make the rule one of all arguments.
+        let problem = "there is no condition in it; leave `arguments` out to speak of all".to_owned();
+        return Err(PolicyError::Condition { place: place.clone(), problem });
+    }
+    if conditions.len() > MAX_CONDITIONS {
+        let (what, count, limit) = ("conditions", conditions.len(), MAX_CONDITIONS);
+        return Err(PolicyError::TooMany { place: place.clone(), what, count, limit });
+    }
+    let reading = if effect == Effect::Grant { Reading::Narrow } else { Reading::Wide };
+    let compiled = conditions.iter().enumerate();
+    compiled.map(|(at, condition)| CompiledCondition::new(&place.at(at), condition, reading)).collect()
+}
+
+/// Which actions of a module exist.
+#[derive(Debug)]
+pub(crate) struct CompiledConstraints {
+    pub(crate) place: Arc<str>,
+    allowed: Option<Vec<Pattern>>,
+    blocked: Vec<Pattern>,
+}
+
+impl CompiledConstraints {
+    pub(crate) fn new(module: &str, constraints: &Constraints) -> Result<Self, PolicyError> {
+        let place = Place::new("modules").key(module).key("constraints");
+        let allowed = constraints.allowed_actions.as_deref();
+        Ok(Self {
+            place: place.rule(),
+            allowed: allowed.map(|list| Pattern::list(&place.key("allowed_actions"), list)).transpose()?,
+            blocked: Pattern::list(&place.key("blocked_actions"), &constraints.blocked_actions)?,
+        })
+    }
+
+    pub(crate) fn allow(&self, action: &str) -> bool {
+        self.allowed.as_ref().is_none_or(|allowed| any_fits(allowed, action))
+            && !any_fits(&self.blocked, action)
+    }
+}
+
+fn any_fits(patterns: &[Pattern], name: &str) -> bool {
+    patterns.iter().any(|pattern| pattern.fits(name))
+}

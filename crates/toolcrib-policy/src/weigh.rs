@@ -1,0 +1,148 @@
+//! Deny beats approve beats grant beats the default.
+
+use std::sync::Arc;
+
+use toolcrib_model::{JsonObject, Risk};
+
+use crate::profile::Profile;
+use crate::rule::{CompiledRule, Fit};
+use crate::{Decision, Effect, Principal};
+
+/// What decides where no rule does, under the names that are told.
+#[derive(Debug)]
+pub(crate) struct Names {
+    default: Decision,
+    runtime: Decision,
+    not_exposed: Decision,
+    max_risk: Decision,
+    confirmation: Decision,
+    high_risk: Decision,
+}
+
+impl Names {
+    pub(crate) fn new(default: Effect) -> Self {
+        let decision = |effect, name: &str| Decision::new(effect, &name.into());
+        Self {
+            default: decision(default, "tools.capabilities.default_policy"),
+            runtime: decision(Effect::Grant, "runtime"),
+            not_exposed: decision(Effect::Deny, "exposed_when_granted"),
+            max_risk: decision(Effect::Deny, "tools.capabilities.max_risk_level"),
+            confirmation: decision(Effect::Approve, "confirmation_required"),
+            high_risk: decision(Effect::Approve, "high risk"),
+        }
+    }
+}
+
+impl Profile {
+    /// What happens to a call; without arguments, the best that may happen to any.
+    pub(crate) fn weigh(
+        &self,
+        names: &Names,
+        principal: Principal<'_>,
+        arguments: Option<&JsonObject>,
+    ) -> Decision {
+        if let Some(place) = &self.blocked {
+            return Decision::new(Effect::Deny, place);
+        }
+        let denies = self.first(Effect::Deny, principal, arguments);
+        if let Some(rule) = denies.surely {
+            return rule.decision();
+        }
+        if self.is_too_risky {
+            return names.max_risk.clone();
+        }
+        let mut decision = self.unless_denied(names, principal, arguments);
+        decision.depends_on_arguments |= denies.perhaps.is_some() && decision.effect != Effect::Deny;
+        decision
+    }
+
+    fn unless_denied(
+        &self,
+        names: &Names,
+        principal: Principal<'_>,
+        arguments: Option<&JsonObject>,
+    ) -> Decision {
+        let asks = self.first(Effect::Approve, principal, arguments);
+        if let Some(rule) = asks.surely {
+            return rule.decision();
+        }
+        let grants = self.first(Effect::Grant, principal, arguments);
+        let granted = grants.surely.map_or_else(|| self.default(names), CompiledRule::decision);
+        let surely = self.confirmed(granted, names, grants.surely_by_name);
+        let mut best = surely.clone();
+        if let Some(rule) = grants.perhaps {
+            // By name if that is how any of them may grant it.
+            let is_by_name = grants.surely_by_name || grants.perhaps_by_name;
+            let perhaps = self.confirmed(rule.decision(), names, is_by_name);
+            let depends = perhaps.effect != surely.effect;
+            best = best.or_better(perhaps);
+            best.depends_on_arguments |= depends;
+        }
+        if let Some(rule) = asks.perhaps {
+            let depends = best.effect != Effect::Approve || surely.effect != Effect::Approve;
+            best = best.or_better(rule.decision());
+            best.depends_on_arguments |= depends;
+        }
+        best
+    }
+
+    fn default(&self, names: &Names) -> Decision {
+        let decision = match (self.facts.exposed_when_granted, self.facts.is_of_runtime) {
+            (true, _) => &names.not_exposed,
+            (false, true) => &names.runtime,
+            (false, false) => &names.default,
+        };
+        decision.clone()
+    }
+
+    /// A grant does not spare a dangerous tool the question, unless it names that tool.
+    fn confirmed(&self, decision: Decision, names: &Names, is_by_name: bool) -> Decision {
+        if decision.effect != Effect::Grant || is_by_name {
+            decision
+        } else if self.facts.confirmation_required {
+            names.confirmation.clone()
+        } else if self.facts.risk == Risk::High {
+            names.high_risk.clone()
+        } else {
+            decision
+        }
+    }
+
+    fn first(&self, effect: Effect, principal: Principal<'_>, arguments: Option<&JsonObject>) -> First<'_> {
+        let mut first = First::default();
+        for rule in self.rules.iter().filter(|rule| rule.effect == effect) {
+            match rule.fit(principal, arguments) {
+                Fit::No => {}
+                Fit::Yes => {
+                    first.surely = first.surely.or(Some(rule));
+                    // The first grant that fits may be a wider one, and a narrower one stand behind it.
+                    first.surely_by_name |= rule.is_by_name;
+                    if effect != Effect::Grant {
+                        break;
+                    }
+                }
+                Fit::Perhaps => {
+                    first.perhaps = first.perhaps.or(Some(rule));
+                    first.perhaps_by_name |= rule.is_by_name;
+                }
+            }
+        }
+        first
+    }
+}
+
+/// The first rules with one effect that speak of a call.
+#[derive(Default)]
+struct First<'a> {
+    surely: Option<&'a CompiledRule>,
+    surely_by_name: bool,
+    /// The first that does for some arguments.
+    perhaps: Option<&'a CompiledRule>,
+    perhaps_by_name: bool,
+}
+
+impl CompiledRule {
+    fn decision(&self) -> Decision {
+        Decision::new(self.effect, &Arc::clone(&self.place))
+    }
+}
