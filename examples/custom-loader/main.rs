@@ -86,7 +86,7 @@ impl ToolLoader for Table {
 
 #[async_trait]
 impl ToolEngine for Table {
-    async fn invoke(&self, call: Authorized<Call>, _context: &CallContext) -> ToolResult {
+    async fn invoke(&self, call: &Authorized<Call>, _context: &CallContext) -> ToolResult {
         match call.tool.metadata.get("answer") {
             Some(answer) => call.ok(answer.clone()),
             None => call.error(ErrorKind::ToolFailed, "the table has no answer"),
@@ -99,7 +99,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let extensions = Extensions::default().with_loader("csv", Table::open);
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/app.yaml");
     let runtime = Runtime::start(App::open_with(path, extensions)?, Arc::new(DenyAll)).await?;
-    let found = runtime.discovery().search("when is the shop open", 1)?;
+    let found = runtime.discovery().search("when is the shop open", 1, "example".into())?;
     for tool in &found.results {
         println!("found {}: {}", tool.name, tool.description);
         let call = ToolCall::new(tool.name.as_str(), JsonObject::new());

@@ -20,6 +20,7 @@ mod bad_input;
 mod bad_sources;
 mod commands;
 mod compat;
+mod gate;
 mod leftovers;
 mod modes;
 mod peers;

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use toolcrib_exec::DenyAll;
 use toolcrib_policy::Question;
-use toolcrib_port::{Answer, Approver};
+use toolcrib_port::{Answer, Approver, Asked};
 
 use crate::keyboard::{CAN_DISCARD, keyboard};
 use crate::printable::excerpt;
@@ -39,8 +39,10 @@ struct Yes;
 
 #[async_trait]
 impl Approver for Yes {
-    async fn ask(&self, question: &Question) -> Answer {
-        Answer::Approved(question.digest)
+    async fn ask(&self, batch: &mut [Asked]) {
+        for asked in batch {
+            asked.answer = Some(Answer::Approved(asked.question().approve()));
+        }
     }
 }
 
@@ -49,16 +51,19 @@ struct Terminal;
 
 #[async_trait]
 impl Approver for Terminal {
-    async fn ask(&self, question: &Question) -> Answer {
-        let said = keyboard().answer(&describe(question), "run it? [y/N, or say why not] ").await;
-        answer(question, said.as_deref())
+    async fn ask(&self, batch: &mut [Asked]) {
+        for asked in batch {
+            let question = asked.question();
+            let said = keyboard().answer(&describe(question), "run it? [y/N, or say why not] ").await;
+            asked.answer = Some(answer(question, said.as_deref()));
+        }
     }
 }
 
 /// What a line means. Only a plain yes is one; the end of the input is a no.
 fn answer(question: &Question, said: Option<&str>) -> Answer {
     match said.unwrap_or_default().trim() {
-        "y" | "Y" | "yes" => Answer::Approved(question.digest),
+        "y" | "Y" | "yes" => Answer::Approved(question.approve()),
         "" | "n" | "N" | "no" => Answer::Denied(None),
         said => Answer::Denied(Some(said.to_owned())),
     }

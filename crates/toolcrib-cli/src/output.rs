@@ -12,6 +12,7 @@ use toolcrib_policy::{Effect, Policy};
 use toolcrib_port::Reject;
 use toolcrib_registry::{Entry, Snapshot};
 
+use crate::commands::principal;
 use crate::printable::{Layout, cut, printable, printable_json};
 
 /// The most bytes of what was rejected that are shown; `--json` has all of it.
@@ -74,7 +75,8 @@ pub(crate) fn tool(entry: &Entry, effect: Effect) -> Value {
 /// The tools that pass, and what was rejected.
 pub(crate) fn snapshot(snapshot: &Snapshot, policy: &Policy, shown: impl Fn(&Entry) -> bool) -> Value {
     let tools = snapshot.iter().filter(|entry| shown(entry));
-    let tools: Vec<_> = tools.map(|entry| tool(entry, policy.decide(&entry.tool).effect)).collect();
+    let tools: Vec<_> =
+        tools.map(|entry| tool(entry, policy.decide(&entry.tool, principal()).effect)).collect();
     json!({"generation": snapshot.generation(), "tools": tools, "rejected": snapshot.rejected()})
 }
 
@@ -88,7 +90,7 @@ pub(crate) fn snapshot_lines(snapshot: &Snapshot, policy: &Policy, shown: impl F
             [
                 tool.name.dotted(),
                 tool.risk().to_string(),
-                effect_word(policy.decide(tool).effect).into(),
+                effect_word(policy.decide(tool, principal()).effect).into(),
                 entry.source.to_string(),
                 first_line(&tool.description),
             ]

@@ -1,35 +1,70 @@
-//! The way of a call from its name to its result.
+//! The one entrance to execution.
 
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock, Weak};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use tokio::time::Instant;
 use toolcrib_model::{ErrorKind, ToolCall, ToolError, ToolResult};
-use toolcrib_policy::{Authorized, Call, Policy, Verdict};
+use toolcrib_policy::{Approvals, Authorized, Call, Consent, Policy};
 use toolcrib_port::{Approver, CallContext, ToolCaller, ToolEngine};
-use toolcrib_registry::{Entry, Snapshot, ToolRegistry};
+use toolcrib_registry::{Entry, ToolRegistry};
 
-use crate::{Limits, MAX_DEPTH, approve, bound, explain, invoke};
+use crate::approve::Asking;
+use crate::judge::{Judged, State, judge};
+use crate::{Flow, FlowSettings, Hook, Limits, Lineage, Results, caught, invoke};
 
 /// The one entrance to execution.
 pub struct Executor {
     registry: Arc<ToolRegistry>,
     policy: Arc<Policy>,
     approver: Arc<dyn Approver>,
+    approvals: Approvals,
     engines: RwLock<HashMap<String, Arc<dyn ToolEngine>>>,
+    hooks: Vec<Arc<dyn Hook>>,
     limits: Limits,
+    flow: Flow,
+    results: Arc<Results>,
 }
 
 impl Executor {
     /// An executor without engines.
     pub fn new(registry: Arc<ToolRegistry>, policy: Arc<Policy>, approver: Arc<dyn Approver>) -> Self {
-        Self { registry, policy, approver, engines: RwLock::default(), limits: Limits::default() }
+        Self {
+            registry,
+            policy,
+            approver,
+            approvals: Approvals::new(),
+            engines: RwLock::default(),
+            hooks: Vec::new(),
+            limits: Limits::default(),
+            flow: Flow::default(),
+            results: Arc::default(),
+        }
     }
 
     /// Sets the bounds.
     pub fn with_limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
+        self
+    }
+
+    /// Sets how much may run at once, how often, and for how long it is kept.
+    pub fn with_flow(mut self, settings: FlowSettings) -> Self {
+        self.flow = Flow::new(settings);
+        self
+    }
+
+    /// Sets what becomes of results. What [`result_tools`](crate::result_tools) reads has to be the same.
+    pub fn with_results(mut self, results: Arc<Results>) -> Self {
+        self.results = results;
+        self
+    }
+
+    /// Adds a check of one's own; hooks run in the order in which they were added.
+    pub fn with_hook(mut self, hook: Arc<dyn Hook>) -> Self {
+        self.hooks.push(hook);
         self
     }
 
@@ -56,26 +91,24 @@ impl Executor {
 
     /// Runs a call through the whole gate. There is exactly one result, whatever happens.
     pub async fn call(self: &Arc<Self>, call: ToolCall, context: &CallContext) -> ToolResult {
-        let started = tokio::time::Instant::now();
-        let (name, call_id) = (call.name.clone(), call.call_id.clone());
-        let span = tracing::info_span!("tools/call", tool = %name);
-        let outcome = tracing::Instrument::instrument(self.run(call, context), span).await;
-        let mut result = outcome.unwrap_or_else(|(name, error)| ToolResult::failed(None, name, error));
-        result.call_id = call_id;
-        if let Some(error) = &mut result.error {
-            bound::bound_error(error);
-        }
-        result.metadata.insert("ms".into(), millis(started.elapsed()).into());
-        match &result.error {
-            None => tracing::info!(tool = %result.name, "ok"),
-            Some(error) => tracing::info!(tool = %result.name, kind = %error.kind, "failed"),
-        }
-        result
+        self.call_below(call, context, &Lineage::default()).await
+    }
+
+    /// Runs several calls side by side, each through the whole gate. All are judged before any runs, and what needs an
+    /// answer is asked together. There is exactly one result for each, in the order of the calls.
+    pub async fn call_all(self: &Arc<Self>, calls: Vec<ToolCall>, context: &CallContext) -> Vec<ToolResult> {
+        self.call_all_below(calls, context, &Lineage::default()).await
     }
 
     /// This executor, as whatever calls tools sees it. It does not keep the executor alive.
     pub fn entrance(self: &Arc<Self>) -> Arc<dyn ToolCaller> {
-        Arc::new(Entrance(Arc::downgrade(self)))
+        Arc::new(Entrance { executor: Arc::downgrade(self), lineage: Lineage::default() })
+    }
+
+    /// Forgets what was approved and kept for a session, as when it ends.
+    pub fn forget(&self, session: &str) {
+        self.approvals.forget(session);
+        self.results.forget(session);
     }
 
     /// Closes all engines, side by side.
@@ -84,63 +117,111 @@ impl Executor {
         futures::future::join_all(engines.values().map(|engine| engine.close())).await;
     }
 
-    /// An error comes with the name under which it is reported: the tool's once it is known, before that the caller's.
-    async fn run(
+    async fn call_below(
         self: &Arc<Self>,
         call: ToolCall,
         context: &CallContext,
-    ) -> Result<ToolResult, (String, ToolError)> {
-        if context.depth >= MAX_DEPTH {
-            let message = format!("calls are nested deeper than {MAX_DEPTH} levels");
-            return Err((call.name, ToolError::new(ErrorKind::LimitReached, message)));
+        above: &Lineage,
+    ) -> ToolResult {
+        let mut on_its_way = [self.begin(call, context)];
+        self.ask(&mut on_its_way, context).await;
+        let [call] = on_its_way;
+        self.finish(call, context, above).await
+    }
+
+    async fn call_all_below(
+        self: &Arc<Self>,
+        calls: Vec<ToolCall>,
+        context: &CallContext,
+        above: &Lineage,
+    ) -> Vec<ToolResult> {
+        let mut on_their_way: Vec<_> = calls.into_iter().map(|call| self.begin(call, context)).collect();
+        self.ask(&mut on_their_way, context).await;
+        let running = on_their_way.into_iter().map(|call| self.finish(call, context, above));
+        futures::future::join_all(running).await
+    }
+
+    fn begin(&self, call: ToolCall, context: &CallContext) -> OnItsWay {
+        let started = Instant::now();
+        let (name, call_id) = (call.name.clone(), call.call_id.clone());
+        let judged = judge(&self.registry.snapshot(), &self.policy, call, context);
+        OnItsWay { name, call_id, started, judged }
+    }
+
+    /// Runs the checks of one's own, then asks about what needs an answer.
+    async fn ask(&self, calls: &mut [OnItsWay], context: &CallContext) {
+        for call in calls.iter_mut() {
+            for hook in &self.hooks {
+                let Some(judged) = call.judged.call() else { break };
+                let checked = caught::caught(hook.before(judged, context)).await;
+                let checked = checked.unwrap_or_else(|| Err(fault("a hook", &judged.tool.name.dotted())));
+                if let Err(error) = checked {
+                    call.judged.state = State::Failed(error);
+                }
+            }
         }
-        let snapshot = self.registry.snapshot();
-        let call = self.resolve(&snapshot, call)?;
-        let name = call.tool.name.to_string();
-        let authorized = self.authorize(call, context).await.map_err(|error| (name.clone(), error))?;
-        self.invoke(authorized, context).await.map_err(|error| (name, error))
-    }
-
-    fn is_visible(&self, entry: &Entry) -> bool {
-        self.policy.is_visible(&entry.tool)
-    }
-
-    /// Finds the tool and checks the arguments. Tools that policy denies take no part in it.
-    fn resolve(&self, snapshot: &Snapshot, call: ToolCall) -> Result<Call, (String, ToolError)> {
-        let overloads = match snapshot.find(&call.name, |entry| self.is_visible(entry)) {
-            Ok(overloads) => overloads,
-            Err(error) => return Err((call.name, ToolError::from(&error))),
+        if calls.iter().all(|call| !matches!(call.judged.state, State::Ask(_))) {
+            return;
+        }
+        let asking = Asking {
+            approver: self.approver.as_ref(),
+            approvals: &self.approvals,
+            policy: &self.policy,
+            patience: self.limits.patience(),
         };
-        match overloads.validate(&call.arguments) {
-            Ok(entry) => {
-                let generation = snapshot.generation();
-                let mut resolved = Call::new(Arc::clone(&entry.tool), Arc::clone(&entry.source), generation);
-                resolved.arguments = call.arguments;
-                resolved.call_id = call.call_id;
-                Ok(resolved)
-            }
-            Err(Some(error)) => Err((error.nearest.tool.name.to_string(), explain::overload_error(&error))),
-            Err(None) => {
-                let message = format!("there is no tool `{}`", call.name);
-                Err((call.name, ToolError::new(ErrorKind::UnknownTool, message)))
+        asking.ask(calls.iter_mut().map(|call| &mut call.judged), context).await;
+        for call in calls {
+            // Answers take time, in which a refresh may have put another tool in its place.
+            if let (State::Ready(_), Some(entry)) = (&call.judged.state, &call.judged.entry)
+                && !self.is_current(entry)
+            {
+                let message =
+                    format!("`{}` is not as it was when this call was made", entry.tool.name.dotted());
+                let error = ToolError::new(ErrorKind::ToolChanged, message);
+                call.judged.state = State::Failed(error.with_hint("look the tool up again"));
             }
         }
     }
 
-    async fn authorize(&self, call: Call, context: &CallContext) -> Result<Authorized<Call>, ToolError> {
-        match self.policy.authorize(call, &context.session) {
-            Verdict::Granted(authorized) => Ok(authorized),
-            Verdict::Denied(decision) => Err(explain::denied(&decision)),
-            Verdict::Ask(pending) => {
-                approve::ask(self.approver.as_ref(), *pending, self.limits.approval_wait, context).await
-            }
+    fn is_current(&self, entry: &Arc<Entry>) -> bool {
+        let snapshot = self.registry.snapshot();
+        let overloads = snapshot.get(&entry.tool.name);
+        overloads.is_some_and(|overloads| {
+            overloads.iter().any(|now| {
+                Arc::ptr_eq(now, entry)
+                    || now.fingerprint == entry.fingerprint
+                        && now.source == entry.source
+                        && now.tool == entry.tool
+            })
+        })
+    }
+
+    async fn finish(self: &Arc<Self>, call: OnItsWay, context: &CallContext, above: &Lineage) -> ToolResult {
+        let OnItsWay { name, call_id, started, judged } = call;
+        let Judged { entry, repairs, state } = judged;
+        let reported = || entry.as_ref().map_or_else(|| name.clone(), |entry| entry.tool.name.to_string());
+        let outcome = match state {
+            State::Ready(authorized) => self.invoke(&authorized, context, above).await,
+            State::Failed(error) => Err(error),
+            // Every question is answered or given up before.
+            State::Ask(_) | State::Taken => Err(fault("the approval", &name)),
+        };
+        let mut result = outcome.unwrap_or_else(|error| ToolResult::failed(None, reported(), error));
+        result.call_id = call_id;
+        let tool = entry.as_ref().map(|entry| &entry.tool);
+        let mut result = self.results.shape(result, tool, context);
+        if !repairs.is_empty() {
+            result.metadata.insert("repairs".into(), serde_json::to_value(&repairs).unwrap_or_default());
         }
+        result.metadata.insert("ms".into(), millis(started.elapsed()).into());
+        result
     }
 
     async fn invoke(
         self: &Arc<Self>,
-        call: Authorized<Call>,
+        call: &Authorized<Call>,
         context: &CallContext,
+        above: &Lineage,
     ) -> Result<ToolResult, ToolError> {
         let engine =
             self.engines.read().unwrap_or_else(PoisonError::into_inner).get(call.source.as_ref()).cloned();
@@ -152,33 +233,78 @@ impl Executor {
                 .with_hint(hint)
                 .with_retryable(false));
         };
-        let mut inner = context.clone();
-        inner.depth += 1;
-        inner.caller = Some(self.entrance());
-        let rule = call.decision().rule.clone();
-        let generation = call.generation;
-        let deadline = self.limits.deadline_of(&call.tool);
-        let result = invoke::invoke(engine.as_ref(), call, inner, deadline).await;
-        let mut result = bound::bound(result, self.limits.result_bytes);
+        let started = Instant::now();
+        let own = self.limits.deadline_of(&call.tool, &call.source).map(|duration| started + duration);
+        let deadline = match (own, context.deadline) {
+            (Some(own), Some(outer)) => Some(own.min(outer)),
+            (own, outer) => own.or(outer),
+        };
+        let attempt = |lineage| {
+            let mut inner = context.clone();
+            inner.deadline = deadline;
+            inner.depth += 1;
+            inner.caller = Some(Arc::new(Entrance { executor: Arc::downgrade(self), lineage }));
+            invoke::invoke(engine.as_ref(), call, inner, started)
+        };
+        let mut result = self.flow.run(call, context, above, deadline, attempt).await;
+        for hook in &self.hooks {
+            let after = caught::caught(hook.after(call, result, context)).await;
+            result = after.unwrap_or_else(|| call.failed(fault("a hook", &call.tool.name.dotted())));
+        }
         // A forwarded call has said already which rule let it through.
-        result.metadata.entry("rule").or_insert_with(|| rule.into());
-        result.metadata.entry("generation").or_insert_with(|| generation.into());
+        result.metadata.entry("rule").or_insert_with(|| call.decision().rule.to_string().into());
+        result.metadata.entry("generation").or_insert_with(|| call.generation.into());
+        if call.consent() == Consent::Edited {
+            // The caller knows only what it asked for.
+            result.metadata.insert("edited_arguments".into(), call.arguments.clone().into());
+        }
         Ok(result)
     }
 }
 
-struct Entrance(Weak<Executor>);
+/// A call between the entrance and its result.
+struct OnItsWay {
+    /// As it was called.
+    name: String,
+    call_id: Option<String>,
+    started: Instant,
+    judged: Judged,
+}
+
+fn fault(what: &str, tool: &str) -> ToolError {
+    ToolError::new(
+        ErrorKind::Internal,
+        format!("{what} failed on `{tool}`; this is a fault in it, not in the call"),
+    )
+}
+
+/// The entrance, as a tool sees it that an executor runs.
+struct Entrance {
+    executor: Weak<Executor>,
+    /// What the calls above hold.
+    lineage: Lineage,
+}
 
 #[async_trait]
 impl ToolCaller for Entrance {
     async fn call(&self, call: ToolCall, context: &CallContext) -> ToolResult {
-        if let Some(executor) = self.0.upgrade() {
-            executor.call(call, context).await
-        } else {
-            let error = ToolError::new(ErrorKind::Cancelled, "the runtime is shutting down");
-            ToolResult::failed(call.call_id, call.name, error)
+        match self.executor.upgrade() {
+            Some(executor) => executor.call_below(call, context, &self.lineage).await,
+            None => closed(call),
         }
     }
+
+    async fn call_all(&self, calls: Vec<ToolCall>, context: &CallContext) -> Vec<ToolResult> {
+        match self.executor.upgrade() {
+            Some(executor) => executor.call_all_below(calls, context, &self.lineage).await,
+            None => calls.into_iter().map(closed).collect(),
+        }
+    }
+}
+
+fn closed(call: ToolCall) -> ToolResult {
+    let error = ToolError::new(ErrorKind::Cancelled, "the runtime is shutting down");
+    ToolResult::failed(call.call_id, call.name, error)
 }
 
 fn millis(duration: Duration) -> u64 {

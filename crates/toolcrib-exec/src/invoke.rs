@@ -1,52 +1,46 @@
-//! One invocation, ended in every case.
+//! One attempt, ended in every case.
 
-use std::panic::AssertUnwindSafe;
-use std::time::Duration;
-
-use futures::FutureExt;
 use tokio::time::Instant;
-use toolcrib_model::{ErrorKind, ToolError, ToolResult};
+use toolcrib_model::{ErrorKind, Risk, ToolError, ToolResult};
 use toolcrib_policy::{Authorized, Call};
 use toolcrib_port::{CallContext, ToolEngine};
 
-/// Runs the call until it ends, the deadline passes or the caller gives up. An outer deadline that is nearer holds.
+use crate::caught::caught;
+
+/// Runs the call until it ends, the deadline of the context passes or the caller gives up. `started` is when the time of
+/// the call began, all attempts included.
 pub(crate) async fn invoke(
     engine: &dyn ToolEngine,
-    call: Authorized<Call>,
-    mut context: CallContext,
-    deadline: Option<Duration>,
+    call: &Authorized<Call>,
+    context: CallContext,
+    started: Instant,
 ) -> ToolResult {
-    let started = Instant::now();
-    let own = deadline.map(|duration| started + duration);
-    context.deadline = match (own, context.deadline) {
-        (Some(own), Some(outer)) => Some(own.min(outer)),
-        (own, outer) => own.or(outer),
-    };
-    let stub: Call = Call::clone(&call);
-    let tool = stub.tool.name.dotted();
-    let cancel = context.cancel.clone();
-    let overdue = context.deadline;
-    let running = AssertUnwindSafe(engine.invoke(call, &context)).catch_unwind();
     tokio::select! {
         // What is there already counts, even when the deadline has just passed.
         biased;
-        outcome = running => outcome.unwrap_or_else(|_| {
+        outcome = caught(engine.invoke(call, &context)) => outcome.unwrap_or_else(|| {
+            let tool = call.tool.name.dotted();
             let message = format!("the engine of `{tool}` panicked; this is a fault in it, not in the call");
-            stub.error(ErrorKind::Internal, message)
+            call.error(ErrorKind::Internal, message)
         }),
-        () = cancel.cancelled() => stub.error(ErrorKind::Cancelled, format!("the call of `{tool}` was given up")),
-        () = passed(overdue) => {
-            // An outer deadline may have been the nearer one.
-            let seconds = overdue.map(|overdue| overdue - started).unwrap_or_default().as_secs_f64();
-            let message = format!("`{tool}` did not end within its deadline of {seconds} s");
-            let hint = if stub.tool.is_idempotent() || stub.tool.risk() == toolcrib_model::Risk::Low {
-                "try again, or ask for less"
-            } else {
-                "whether it took effect is not known: check before you repeat it"
-            };
-            stub.failed(ToolError::new(ErrorKind::Timeout, message).with_hint(hint))
+        () = context.cancel.cancelled() => {
+            call.error(ErrorKind::Cancelled, format!("the call of `{}` was given up", call.tool.name.dotted()))
         }
+        () = passed(context.deadline) => call.failed(late(call, &context, started)),
     }
+}
+
+fn late(call: &Call, context: &CallContext, started: Instant) -> ToolError {
+    // An outer deadline may have been the nearer one.
+    let seconds = context.deadline.map(|deadline| deadline - started).unwrap_or_default().as_secs_f64();
+    let message = format!("`{}` did not end within its deadline of {seconds} s", call.tool.name.dotted());
+    let may_repeat = call.tool.is_idempotent() || call.tool.risk() == Risk::Low;
+    let hint = if may_repeat {
+        "try again, or ask for less"
+    } else {
+        "whether it took effect is not known: check before you repeat it"
+    };
+    ToolError::new(ErrorKind::Timeout, message).with_hint(hint).with_retryable(may_repeat)
 }
 
 async fn passed(deadline: Option<Instant>) {

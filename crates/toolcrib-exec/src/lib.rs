@@ -23,7 +23,7 @@
 //!
 //! #[async_trait]
 //! impl ToolEngine for Clock {
-//!     async fn invoke(&self, call: Authorized<Call>, _context: &CallContext) -> ToolResult {
+//!     async fn invoke(&self, call: &Authorized<Call>, _context: &CallContext) -> ToolResult {
 //!         call.ok("12:00")
 //!     }
 //! }
@@ -44,16 +44,38 @@
 //! It knows no source and no vendor; engines are brought by others.
 
 mod executor;
+mod flow;
+mod hooks;
 mod limits;
 
 mod approve;
-mod bound;
+mod approvers;
+mod caught;
 mod explain;
 mod invoke;
+mod judge;
+mod liberal;
+mod results;
 
 #[cfg(test)]
 mod tests;
 
-pub use approve::DenyAll;
+pub use approvers::{Callback, DenyAll};
 pub use executor::Executor;
-pub use limits::{DEFAULT_DEADLINE, Limits, MAX_APPROVAL_WAIT, MAX_DEADLINE, MAX_DEPTH, MAX_RESULT_BYTES};
+pub use flow::{
+    BreakerLimits, CacheLimits, DEFAULT_BREAKER_FAILURES, DEFAULT_CACHE_BYTES, DEFAULT_CACHE_ENTRIES,
+    DEFAULT_CACHE_ENTRY_BYTES, DEFAULT_MAX_OPEN, DEFAULT_OPEN, DEFAULT_QUEUE, DEFAULT_RATE_PERIOD,
+    DEFAULT_RETRIES, DEFAULT_SOURCE_CONCURRENCY, DEFAULT_TOOL_CONCURRENCY, DEFAULT_TTL, Flow, FlowSettings,
+    Lineage, MAX_RETRIES, MAX_TTL, RETRY_AFTER, RateLimit, SourceLimits, ToolLimits,
+};
+pub use hooks::Hook;
+pub use limits::{
+    DEFAULT_APPROVAL_WAIT, DEFAULT_DEADLINE, Limits, MAX_APPROVAL_WAIT, MAX_DEADLINE, MAX_DEPTH,
+    MIN_APPROVAL_WAIT,
+};
+pub use results::{
+    BYTES_PER_TOKEN, DEFAULT_RESULT_TOKENS, KEPT_FOR, MAX_FULL_RESULT_BYTES, MAX_KEPT_BYTES,
+    MAX_KEPT_RESULT_BYTES, MAX_KEPT_RESULTS, MAX_KEPT_SESSION_BYTES, MAX_KEPT_SESSION_RESULTS,
+    MAX_RESULT_DEPTH, MAX_RESULT_TOKENS, MAX_SECRETS, MIN_RESULT_TOKENS, MIN_SECRET_BYTES, RedactingWriter,
+    Redactor, ResultLimits, Results, Secrets, is_secret, tools as result_tools,
+};

@@ -50,13 +50,13 @@ impl McpEngine {
 
 #[async_trait]
 impl ToolEngine for McpEngine {
-    async fn invoke(&self, call: Authorized<Call>, context: &CallContext) -> ToolResult {
+    async fn invoke(&self, call: &Authorized<Call>, context: &CallContext) -> ToolResult {
         let outcome = tokio::select! {
             biased;
             () = context.cancel.cancelled() => {
                 Err(ToolError::new(ErrorKind::Cancelled, "the call was given up, and the server was told"))
             }
-            outcome = self.call(&call) => outcome,
+            outcome = self.call(call) => outcome,
         };
         match outcome {
             Ok(value) => call.ok(value),

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use serde_json::{Value, json};
 use toolcrib_model::{JsonObject, QualifiedName, Risk};
-use toolcrib_policy::{Effect, Policy};
+use toolcrib_policy::{Effect, Policy, Principal};
 use toolcrib_registry::{Dataflow, Entry, Overloads, Snapshot, Supplier};
 
 /// One tool, told in full.
@@ -44,24 +44,34 @@ pub struct ToolForm {
 
 impl ToolCard {
     /// The card of overloads that the caller may see; `None` when there are none.
-    pub(crate) fn new(overloads: &Overloads<'_>, snapshot: &Snapshot, policy: &Policy) -> Option<Self> {
+    pub(crate) fn new(
+        overloads: &Overloads<'_>,
+        snapshot: &Snapshot,
+        policy: &Policy,
+        principal: Principal<'_>,
+    ) -> Option<Self> {
         let tool = &overloads.first()?.tool;
         Some(Self {
             name: tool.name.dotted(),
             description: tool.description.clone(),
-            forms: overloads.iter().map(|entry| ToolForm::new(entry, policy)).collect(),
+            forms: overloads.iter().map(|entry| ToolForm::new(entry, policy, principal)).collect(),
             metadata: tool.metadata.clone(),
-            suppliers: suppliers(&tool.name, snapshot, policy),
+            suppliers: suppliers(&tool.name, snapshot, policy, principal),
         })
     }
 }
 
 /// What the dataflow says of a tool, as far as the supplying tools may be seen.
-fn suppliers(name: &QualifiedName, snapshot: &Snapshot, policy: &Policy) -> BTreeMap<String, Vec<String>> {
+fn suppliers(
+    name: &QualifiedName,
+    snapshot: &Snapshot,
+    policy: &Policy,
+    principal: Principal<'_>,
+) -> BTreeMap<String, Vec<String>> {
     let Some(dataflow) = snapshot.artifacts().get::<Dataflow>(Dataflow::KEY) else { return BTreeMap::new() };
     let is_visible = |supplier: &&Supplier| {
         let tools = snapshot.get(&supplier.tool);
-        tools.is_some_and(|tools| tools.visible(|entry| policy.is_visible(&entry.tool)).is_some())
+        tools.is_some_and(|tools| tools.visible(|entry| policy.is_visible(&entry.tool, principal)).is_some())
     };
     let told = dataflow.suppliers(name).map(|(argument, suppliers)| {
         let visible = suppliers.iter().filter(is_visible);
@@ -72,14 +82,14 @@ fn suppliers(name: &QualifiedName, snapshot: &Snapshot, policy: &Policy) -> BTre
 }
 
 impl ToolForm {
-    fn new(entry: &Entry, policy: &Policy) -> Self {
+    fn new(entry: &Entry, policy: &Policy, principal: Principal<'_>) -> Self {
         let tool = &entry.tool;
         let is_known = tool.output_parameters.as_object().is_none_or(|map| !map.is_empty());
         Self {
             parameters: tool.parameters.clone(),
             output_parameters: is_known.then(|| tool.output_parameters.clone()),
             risk: tool.risk(),
-            policy: policy.decide(tool).effect,
+            policy: policy.decide(tool, principal).effect,
             example_call: entry
                 .example_arguments()
                 .map(|params| json!({"name": tool.name.dotted(), "params": params})),

@@ -1,4 +1,4 @@
-//! What there is, for one caller.
+//! What there is, for whoever asks.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde_json::{Value, json};
 use toolcrib_model::{ErrorKind, QualifiedName, Risk, ToolError};
-use toolcrib_policy::{Policy, RUNTIME_NAMESPACE};
+use toolcrib_policy::{Policy, Principal, RUNTIME_NAMESPACE};
 use toolcrib_registry::{Entry, Overloads, Snapshot, ToolRegistry};
 use toolcrib_search::{Explain, Outcome, SearchOptions};
 
@@ -22,7 +22,7 @@ const MAX_LISTED_DESCRIPTION: usize = 240;
 /// The engine that the results come from.
 const ENGINE: &str = "keyword";
 
-/// What there is, for one caller.
+/// What there is, for whoever asks: each question comes with a [`Principal`], who is told of nothing that it may not use.
 pub struct Discovery {
     index: CurrentIndex,
     policy: Arc<Policy>,
@@ -109,13 +109,13 @@ impl Discovery {
     }
 
     /// The tools that fit a query, best first.
-    pub fn search(&self, query: &str, limit: usize) -> Result<Found, ToolError> {
+    pub fn search(&self, query: &str, limit: usize, principal: Principal<'_>) -> Result<Found, ToolError> {
         let indexed = self.index.get()?;
-        let filter = |name: &QualifiedName| self.visible(&indexed.snapshot, name).is_some();
+        let filter = |name: &QualifiedName| self.visible(&indexed.snapshot, name, principal).is_some();
         let outcome = indexed.search.search(query, &SearchOptions { limit, filter: Some(&filter) });
         let Outcome { hits, no_match, nearest } = outcome;
         let results = hits.into_iter().filter_map(|hit| {
-            let entry = self.visible(&indexed.snapshot, &hit.name)?.first()?;
+            let entry = self.visible(&indexed.snapshot, &hit.name, principal)?.first()?;
             Some(FoundTool {
                 name: hit.name.dotted(),
                 qualified_name: hit.name,
@@ -140,19 +140,19 @@ impl Discovery {
     }
 
     /// One tool in full, by any spelling of its name.
-    pub fn describe(&self, name: &str) -> Result<ToolCard, ToolError> {
+    pub fn describe(&self, name: &str, principal: Principal<'_>) -> Result<ToolCard, ToolError> {
         let snapshot = self.index.snapshot()?;
         let overloads = snapshot
-            .find(name, |entry| self.policy.is_visible(&entry.tool))
+            .find(name, |entry| self.policy.is_visible(&entry.tool, principal))
             .map_err(|error| ToolError::from(&error))?;
         let unknown = || ToolError::new(ErrorKind::UnknownTool, format!("there is no tool `{name}`"));
-        ToolCard::new(&overloads, &snapshot, &self.policy).ok_or_else(unknown)
+        ToolCard::new(&overloads, &snapshot, &self.policy, principal).ok_or_else(unknown)
     }
 
     /// Every namespace with a tool that may be seen, by name.
-    pub fn categories(&self) -> Result<Vec<Category>, ToolError> {
+    pub fn categories(&self, principal: Principal<'_>) -> Result<Vec<Category>, ToolError> {
         let mut counts: BTreeMap<String, usize> = BTreeMap::new();
-        for name in self.names(&*self.index.snapshot()?) {
+        for name in self.names(&*self.index.snapshot()?, principal) {
             *counts.entry(name.namespace().to_owned()).or_default() += 1;
         }
         let category = |(category, tools)| {
@@ -163,11 +163,19 @@ impl Discovery {
     }
 
     /// One page of a category; pages count from 1.
-    pub fn browse(&self, category: &str, page: usize, page_size: usize) -> Result<Page, ToolError> {
+    pub fn browse(
+        &self,
+        category: &str,
+        page: usize,
+        page_size: usize,
+        principal: Principal<'_>,
+    ) -> Result<Page, ToolError> {
         let snapshot = self.index.snapshot()?;
-        let names: Vec<_> = self.names(&snapshot).filter(|name| name.namespace() == category).collect();
+        let names: Vec<_> =
+            self.names(&snapshot, principal).filter(|name| name.namespace() == category).collect();
         if names.is_empty() {
-            let known: Vec<_> = self.categories()?.into_iter().map(|category| category.category).collect();
+            let known: Vec<_> =
+                self.categories(principal)?.into_iter().map(|category| category.category).collect();
             let message = format!("there is no category `{category}`");
             let hint = format!("there is: {}", known.join(", "));
             return Err(ToolError::new(ErrorKind::NotFound, message).with_hint(hint));
@@ -175,7 +183,7 @@ impl Discovery {
         let page_size = page_size.clamp(1, MAX_PAGE_SIZE);
         let page = page.max(1);
         let row = |name: &QualifiedName| {
-            let entry = self.visible(&snapshot, name)?.first()?;
+            let entry = self.visible(&snapshot, name, principal)?.first()?;
             let description = listed(&entry.tool.description);
             Some(json!({"name": name.dotted(), "description": description, "risk": entry.tool.risk()}))
         };
@@ -189,15 +197,24 @@ impl Discovery {
         })
     }
 
-    fn visible<'a>(&self, snapshot: &'a Snapshot, name: &QualifiedName) -> Option<Overloads<'a>> {
-        snapshot.get(name)?.visible(|entry: &Entry| self.policy.is_visible(&entry.tool))
+    fn visible<'a>(
+        &self,
+        snapshot: &'a Snapshot,
+        name: &QualifiedName,
+        principal: Principal<'_>,
+    ) -> Option<Overloads<'a>> {
+        snapshot.get(name)?.visible(|entry: &Entry| self.policy.is_visible(&entry.tool, principal))
     }
 
     /// The names that may be seen, without the runtime's own.
-    fn names<'a>(&'a self, snapshot: &'a Snapshot) -> impl Iterator<Item = &'a QualifiedName> {
-        snapshot
-            .tool_names()
-            .filter(|name| name.namespace() != RUNTIME_NAMESPACE && self.visible(snapshot, name).is_some())
+    fn names<'a>(
+        &'a self,
+        snapshot: &'a Snapshot,
+        principal: Principal<'a>,
+    ) -> impl Iterator<Item = &'a QualifiedName> {
+        snapshot.tool_names().filter(move |name| {
+            name.namespace() != RUNTIME_NAMESPACE && self.visible(snapshot, name, principal).is_some()
+        })
     }
 }
 

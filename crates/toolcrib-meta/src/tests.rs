@@ -42,7 +42,7 @@ impl ToolLoader for Files {
 
 #[async_trait]
 impl ToolEngine for Files {
-    async fn invoke(&self, call: Authorized<Call>, _context: &CallContext) -> ToolResult {
+    async fn invoke(&self, call: &Authorized<Call>, _context: &CallContext) -> ToolResult {
         call.ok(call.arguments.clone())
     }
 }
@@ -126,21 +126,24 @@ async fn a_denied_tool_is_invisible_everywhere() {
             assert!(text.matches(word).count() <= allowed, "{name} {arguments}: {text}");
         }
     }
-    assert_eq!(fixture.discovery.describe("vault.read_secret").unwrap_err().kind, ErrorKind::Denied);
+    assert_eq!(
+        fixture.discovery.describe("vault.read_secret", "s".into()).unwrap_err().kind,
+        ErrorKind::Denied
+    );
 }
 
 #[tokio::test]
 async fn categories_are_counted_and_browsed_by_page() {
     let fixture = fixture().await;
-    let categories = fixture.discovery.categories().unwrap();
+    let categories = fixture.discovery.categories("s".into()).unwrap();
     let counts: Vec<_> =
         categories.iter().map(|category| (category.category.as_str(), category.tools)).collect();
     assert_eq!(counts, [("files", 3), ("weather", 1)]);
-    let page = fixture.discovery.browse("files", 2, 1).unwrap();
+    let page = fixture.discovery.browse("files", 2, 1, "s".into()).unwrap();
     assert_eq!((page.page, page.pages, page.total), (2, 3, 3));
     assert_eq!(page.tools[0]["name"], "files.read");
-    assert!(fixture.discovery.browse("files", usize::MAX, 1).unwrap().tools.is_empty());
-    let error = fixture.discovery.browse("file", 1, 1).unwrap_err();
+    assert!(fixture.discovery.browse("files", usize::MAX, 1, "s".into()).unwrap().tools.is_empty());
+    let error = fixture.discovery.browse("file", 1, 1, "s".into()).unwrap_err();
     assert_eq!(error.hint.as_deref(), Some("there is: files, weather"));
 }
 
@@ -157,8 +160,8 @@ async fn a_refresh_renews_the_index() {
     let policy = Arc::new(Policy::new(&serde_json::from_value(json!({})).unwrap(), []).unwrap());
     let registry = Arc::new(ToolRegistry::new());
     let discovery = Discovery::new(&registry, policy);
-    assert_eq!(discovery.search("forecast", 5).unwrap().outcome, "no_match");
+    assert_eq!(discovery.search("forecast", 5, "s".into()).unwrap().outcome, "no_match");
     registry.add_loader(Arc::new(Files));
     registry.refresh().await.unwrap();
-    assert_eq!(discovery.search("forecast", 5).unwrap().results[0].name, "weather.forecast");
+    assert_eq!(discovery.search("forecast", 5, "s".into()).unwrap().results[0].name, "weather.forecast");
 }

@@ -1,4 +1,4 @@
-//! The five meta-tools.
+//! The five meta-tools, and `run_parallel`.
 
 use std::sync::Arc;
 
@@ -71,7 +71,17 @@ fn default_page_size() -> u8 {
     DEFAULT_PAGE_SIZE
 }
 
-/// The five meta-tools over what this discovery may show.
+/// The most calls of one `run_parallel`.
+const MAX_PARALLEL_CALLS: usize = 50;
+
+#[derive(Deserialize, JsonSchema)]
+struct RunParallel {
+    /// The calls, each with the name of a tool and its arguments. None may be `run_parallel` itself.
+    #[schemars(length(min = 1, max = MAX_PARALLEL_CALLS))]
+    calls: Vec<ExecuteTool>,
+}
+
+/// The five meta-tools over what this discovery may show, and `run_parallel`.
 pub fn module(discovery: Arc<Discovery>) -> Module {
     let search = Arc::clone(&discovery);
     let get = Arc::clone(&discovery);
@@ -79,14 +89,15 @@ pub fn module(discovery: Arc<Discovery>) -> Module {
     let browse = discovery;
     Module::new(RUNTIME_NAMESPACE, "Finds and runs tools.")
         .with_tool(meta("search_tools", "discover", "Keyword search over all visible tools", {
-            move |arguments: SearchTools, _: CallContext| {
-                let found = search.search(&arguments.query, arguments.max_results.into());
+            move |arguments: SearchTools, context: CallContext| {
+                let limit = arguments.max_results.into();
+                let found = search.search(&arguments.query, limit, context.principal());
                 async move { found.map(|found| for_model(&found)) }
             }
         }))
         .with_tool(meta("get_tool", "inspect", "Full schema, metadata, and examples for one tool", {
-            move |arguments: GetTool, _: CallContext| {
-                let card = get.describe(&arguments.name);
+            move |arguments: GetTool, context: CallContext| {
+                let card = get.describe(&arguments.name, context.principal());
                 async move { card }
             }
         }))
@@ -99,18 +110,30 @@ pub fn module(discovery: Arc<Discovery>) -> Module {
                 ),
                 "execute",
             )
-            .with_metadata("forwards", true),
+            .with_metadata("forwards", "call"),
+        )
+        .with_tool(
+            FunctionTool::forwarding::<RunParallel, _, _>(
+                "run_parallel",
+                "Run up to 50 independent tool calls at once. Results come in the order of the calls; one that fails \
+                 does not stop the others",
+                run_parallel,
+            )
+            .with_risk(Risk::Low)
+            .with_metadata("operational", true)
+            .with_metadata("forwards", "calls"),
         )
         .with_tool(meta("list_categories", "discover", "List all available tool domains", {
-            move |_: ListCategories, _: CallContext| {
-                let categories = list.categories();
+            move |_: ListCategories, context: CallContext| {
+                let categories = list.categories(context.principal());
                 async move { categories }
             }
         }))
         .with_tool(meta("browse_category", "discover", "Browse all tools in a specific domain", {
-            move |arguments: BrowseCategory, _: CallContext| {
+            move |arguments: BrowseCategory, context: CallContext| {
                 let page = usize::try_from(arguments.page).unwrap_or(usize::MAX);
-                let page = browse.browse(&arguments.category, page, arguments.page_size.into());
+                let size = arguments.page_size.into();
+                let page = browse.browse(&arguments.category, page, size, context.principal());
                 async move { page }
             }
         }))
@@ -170,4 +193,34 @@ async fn execute(call: Call, context: CallContext) -> ToolResult {
     // Of calls inside calls, the innermost is the one that ran.
     result.metadata.entry("forwarded").or_insert_with(|| json!({"arguments": arguments.params}));
     result
+}
+
+/// Gives the calls inside to the entrance, which judges all of them before any runs. The result lists what came of each.
+async fn run_parallel(call: Call, mut context: CallContext) -> ToolResult {
+    let arguments: RunParallel = match serde_json::from_value(Value::Object(call.arguments.clone())) {
+        Ok(arguments) => arguments,
+        Err(error) => return call.error(ErrorKind::InvalidArgs, error.to_string()),
+    };
+    let Some(caller) = context.caller.clone() else {
+        return call.error(ErrorKind::Internal, "there is no entrance to call tools through");
+    };
+    context.parallel = true;
+    let calls = arguments.calls.into_iter().enumerate().map(|(position, inner)| {
+        let id =
+            call.call_id.as_deref().map_or_else(|| position.to_string(), |id| format!("{id}.{position}"));
+        ToolCall::new(inner.name, inner.params).with_call_id(id)
+    });
+    let results = caller.call_all(calls.collect(), &context).await;
+    let failed = results.iter().filter(|result| !result.is_ok()).count();
+    let rows: Vec<Value> = results.into_iter().map(parallel_row).collect();
+    call.ok(json!({"succeeded": rows.len() - failed, "failed": failed, "results": rows}))
+}
+
+/// What a model is told of one call among several.
+fn parallel_row(result: ToolResult) -> Value {
+    let name = result.name.replacen("::", ".", 1);
+    match result.error {
+        None => json!({"name": name, "ok": true, "result": result.result}),
+        Some(error) => json!({"name": name, "ok": false, "error": error}),
+    }
 }

@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 use std::sync::LazyLock;
 
-use toolcrib_io::files::Root;
+use toolcrib_io::files::{Purpose, Root};
+use toolcrib_policy::{Access, Mode};
 use toolcrib_sdk::Module;
 
 use crate::{Error, filesystem, hello};
@@ -13,6 +14,21 @@ use crate::{Error, filesystem, hello};
 pub struct ModuleContext {
     /// The directory that the app works in.
     pub workspace: PathBuf,
+    /// What the module may reach there and elsewhere.
+    pub access: Access,
+}
+
+impl ModuleContext {
+    /// A module that works in a directory, and may reach whatever it does by itself.
+    pub fn new(workspace: impl Into<PathBuf>) -> Self {
+        Self { workspace: workspace.into(), access: Access::unlimited() }
+    }
+
+    /// Sets what the module may reach.
+    pub fn with_access(mut self, access: Access) -> Self {
+        self.access = access;
+        self
+    }
 }
 
 /// An id and how its module is made.
@@ -41,8 +57,17 @@ pub fn build(id: &str, context: &ModuleContext) -> Result<Module, Error> {
 /// The workspace, opened for the module.
 fn workspace(module: &'static str, context: &ModuleContext) -> Result<Root, Error> {
     let workspace = context.workspace.clone();
-    Root::open(&workspace).map_err(|error| match error {
+    let root = Root::open(&workspace).map_err(|error| match error {
         toolcrib_io::Error::NotFound { .. } => Error::WorkspaceMissing { module, workspace },
         source => Error::WorkspaceUnusable { module, workspace, source },
-    })
+    })?;
+    let access = context.access.clone();
+    Ok(root.with_guard(move |path, purpose| {
+        let mode = match purpose {
+            Purpose::Read => Mode::Read,
+            Purpose::Write => Mode::Write,
+        };
+        // What is not UTF-8 cannot be compared.
+        path.to_str().is_some_and(|path| access.allows_path(path, mode))
+    }))
 }

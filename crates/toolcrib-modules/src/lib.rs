@@ -10,7 +10,7 @@
 //! ```
 //! use toolcrib_modules::{ModuleContext, build, names};
 //!
-//! let context = ModuleContext { workspace: std::env::temp_dir() };
+//! let context = ModuleContext::new(std::env::temp_dir());
 //! let module = build("filesystem", &context)?;
 //! assert_eq!(module.actions().collect::<Vec<_>>(), ["read", "ls", "find", "grep", "write", "mkdir"]);
 //! assert_eq!(names(), ["hello", "filesystem"]);

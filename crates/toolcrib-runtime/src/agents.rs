@@ -10,7 +10,7 @@ use toolcrib_agent::{
 use toolcrib_io::files::read_bounded;
 use toolcrib_io::http::{HttpClient, HttpPolicy};
 use toolcrib_model::Secret;
-use toolcrib_policy::RUNTIME_NAMESPACE;
+use toolcrib_policy::{Principal, RUNTIME_NAMESPACE};
 use toolcrib_prompt::{CallStyle, InjectionSettings, Plan, SystemPrompt, WireNames};
 
 use crate::{AgentConfig, Error, Runtime, variables};
@@ -60,7 +60,9 @@ impl Runtime {
         let snapshot = self.snapshot();
         let policy = self.executor().policy();
         let tools = || snapshot.iter().map(|entry| entry.tool.as_ref());
-        let visible = || tools().filter(|tool| policy.is_visible(tool));
+        let (agent_id, role) = agent.map_or((DEFAULT_AGENT, DEFAULT_AGENT), |agent| (&agent.id, &agent.role));
+        let principal = Principal::new("").with_agent(agent_id);
+        let visible = || tools().filter(|tool| policy.is_visible(tool, principal));
         let reserved: Vec<&str> = tools()
             .filter(|tool| tool.name.namespace() == RUNTIME_NAMESPACE)
             .map(|tool| tool.name.name())
@@ -72,18 +74,17 @@ impl Runtime {
         };
         let plan = Plan::new(visible(), &self.injection(agent), &wire_names).map_err(start)?;
         let style = agent.map_or(CallStyle::Native, call_style);
-        let (id, role) = agent.map_or((DEFAULT_AGENT, DEFAULT_AGENT), |agent| (&agent.id, &agent.role));
         let system_prompt = SystemPrompt::new(&plan, style)
-            .with_agent(id, role)
+            .with_agent(agent_id, role)
             .with_user_prompt(agent.map_or("", |agent| &agent.system_prompt))
             .render();
         let model = agent.map_or("", |agent| &agent.brain.model);
-        let settings = AgentSettings::new(id, model, &plan, wire_names.clone())
+        let settings = AgentSettings::new(agent_id, model, &plan, wire_names.clone())
             .with_system_prompt(system_prompt.clone())
             .with_style(style)
             .with_limits(self.run_limits());
         let config = config.map(|(position, agent)| (position, agent.clone()));
-        Ok(AgentSetup { id: id.to_owned(), plan, wire_names, style, system_prompt, settings, config })
+        Ok(AgentSetup { id: agent_id.to_owned(), plan, wire_names, style, system_prompt, settings, config })
     }
 
     fn injection(&self, agent: Option<&AgentConfig>) -> InjectionSettings {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 use toolcrib_document::{Error, nearest};
 use toolcrib_modules::ModuleContext;
-use toolcrib_policy::{Policy, RUNTIME_NAMESPACE};
+use toolcrib_policy::{Access, Policy, RUNTIME_NAMESPACE};
 use toolcrib_sdk::Module;
 
 use crate::sources;
@@ -25,7 +25,7 @@ pub(crate) fn check(app: &App) -> Vec<Error> {
     }
     let constraints = app.config.modules.iter().map(|(id, module)| (id.as_str(), &module.constraints));
     if let Err(error) = Policy::new(&app.config.tools.capabilities, constraints) {
-        errors.push(app.document.error_at("/tools/capabilities", error.to_string()));
+        errors.push(app.document.error_at(error.place().pointer(), error.to_string()));
     }
     errors.sort_by_key(Error::position);
     errors
@@ -69,6 +69,12 @@ fn rules(app: &App, modules: &[Module], errors: &mut Vec<Error>) {
     ];
     for (list, rules) in lists {
         for (position, rule) in rules.iter().enumerate() {
+            agent(
+                app,
+                &format!("/tools/capabilities/{list}/{position}/agent"),
+                rule.agent.as_deref(),
+                errors,
+            );
             let Some(module) = rule.module.as_deref().filter(|module| is_literal(module)) else { continue };
             let place = format!("/tools/capabilities/{list}/{position}");
             let is_unknown =
@@ -92,6 +98,14 @@ fn rules(app: &App, modules: &[Module], errors: &mut Vec<Error>) {
     }
 }
 
+/// An agent that a rule names and the app does not have.
+fn agent(app: &App, place: &str, named: Option<&str>, errors: &mut Vec<Error>) {
+    let known: Vec<&str> = app.config.agents.iter().map(|agent| agent.id.as_str()).collect();
+    if let Some(name) = named.filter(|name| is_literal(name) && !known.contains(name)) {
+        errors.push(app.document.error_at(place, unknown("agent", name, &known)));
+    }
+}
+
 /// Whether a pattern is a name.
 fn is_literal(pattern: &str) -> bool {
     !pattern.contains(['*', '?', '[', '{'])
@@ -105,7 +119,7 @@ fn modules(app: &App, errors: &mut Vec<Error>) -> Vec<Module> {
             return Vec::new();
         }
     };
-    let context = ModuleContext { workspace };
+    let context = ModuleContext::new(workspace);
     let mut modules = Vec::new();
     for (id, module) in &app.config.modules {
         let place = format!("/modules/{id}");
@@ -133,6 +147,9 @@ fn module_settings(app: &App, id: &str, module: &ModuleConfig, built: &Module, e
     if !module.setup.is_empty() {
         let message = format!("the module `{id}` has nothing to set up");
         errors.push(app.document.error_at(&format!("{place}/setup"), message));
+    }
+    if let Some(Err(error)) = module.access.as_ref().map(|rules| Access::of_module(id, rules)) {
+        errors.push(app.document.error_at(error.place().pointer(), error.to_string()));
     }
     let actions: Vec<&str> = built.actions().collect();
     let constraints = &module.constraints;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use toolcrib_exec::Executor;
 use toolcrib_meta::Discovery;
 use toolcrib_modules::{ModuleContext, build};
-use toolcrib_policy::{Constraints, Policy};
+use toolcrib_policy::{Access, Constraints, Policy};
 use toolcrib_port::{Approver, ToolEngine, ToolLoader};
 use toolcrib_registry::{Snapshot, ToolRegistry};
 use toolcrib_sdk::Module;
@@ -30,7 +30,7 @@ impl Runtime {
         let constraints: Vec<(&str, &Constraints)> =
             app.config.modules.iter().map(|(id, module)| (id.as_str(), &module.constraints)).collect();
         let policy = Policy::new(&app.config.tools.capabilities, constraints)
-            .map_err(|error| app.error_at("/tools/capabilities", error.to_string()))?;
+            .map_err(|error| app.error_at(error.place().pointer(), error.to_string()))?;
         let policy = Arc::new(policy);
         let registry = ToolRegistry::new()
             .with_enrichments(app.extensions.enrichments.iter().cloned())
@@ -38,7 +38,7 @@ impl Runtime {
         let registry = Arc::new(registry);
         let executor = Executor::new(Arc::clone(&registry), Arc::clone(&policy), approver);
 
-        let modules = modules(&app)?;
+        let modules = modules(&app, &policy)?;
         let descriptions: BTreeMap<String, String> =
             modules.iter().map(|module| (module.id().to_owned(), module.description().to_owned())).collect();
         let discovery = Arc::new(Discovery::new(&registry, policy).with_descriptions(descriptions));
@@ -107,12 +107,17 @@ fn add(executor: &Executor, loader: Arc<dyn ToolLoader>, engine: Option<Arc<dyn 
     executor.registry().add_loader(loader);
 }
 
-fn modules(app: &App) -> Result<Vec<Module>, Error> {
+fn modules(app: &App, policy: &Policy) -> Result<Vec<Module>, Error> {
     let workspace = app.workspace().map_err(|error| app.wrong(error))?;
-    let context = ModuleContext { workspace };
-    let ids = app.config.modules.keys();
-    ids.map(|id| {
+    let modules = app.config.modules.iter().map(|(id, module)| {
+        let mut access = policy.access().clone();
+        if let Some(rules) = &module.access {
+            let own = Access::of_module(id, rules);
+            access =
+                access.and(&own.map_err(|error| app.error_at(error.place().pointer(), error.to_string()))?);
+        }
+        let context = ModuleContext::new(&workspace).with_access(access);
         build(id, &context).map_err(|error| app.error_at(&format!("/modules/{id}"), error.to_string()))
-    })
-    .collect()
+    });
+    modules.collect()
 }

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use toolcrib_agent::Provider;
-use toolcrib_policy::{Capabilities, Constraints};
+use toolcrib_policy::{AccessRules, Capabilities, Constraints};
 use toolcrib_prompt::InjectionMode;
 
 /// A whole app file.
@@ -98,6 +98,14 @@ pub struct ModuleConfig {
     pub setup: Vec<Value>,
     /// Which of its actions exist for agents.
     pub constraints: Constraints,
+    /// What it may reach; what `tools.capabilities.access` says when absent. Both hold.
+    #[serde(deserialize_with = "present")]
+    pub access: Option<AccessRules>,
+}
+
+/// A key that is there has a value: `access:` with nothing behind it is a mistake, not no limit.
+fn present<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
+    T::deserialize(deserializer).map(Some)
 }
 
 /// `tools`.

@@ -67,6 +67,45 @@ fn the_settings_of_a_source_are_checked_before_anything_starts() {
 }
 
 #[test]
+fn a_mistake_in_a_rule_is_said_at_its_line_and_column() {
+    let cases = [
+        "deny: [{module: shell, argument: [{path: /x, equals: 1}]}]",
+        "deny: [{module: shell, arguments: [{path: x, equals: 1}]}]",
+        "deny: [{module: shell, arguments: [{path: /x}]}]",
+        "deny: [{module: shell, arguments: [{path: /x, equals: 1, matches: a}]}]",
+        "deny: [{module: shell, arguments: [{path: /x, equal: 1}]}]",
+        "deny: [{module: shell, arguments: [{path: /x, in: 5}]}]",
+        "deny: [{module: shell, arguments: [{path: /x, matches: 'a('}]}]",
+        "deny: [{module: shell, arguments: []}]",
+        "deny: [{module: shell, agent: assistent}]",
+        "access: {network: ['https://a.example']}",
+        "access: {filesystem: [{path: a, mode: wirte}]}",
+    ];
+    let messages = cases.map(|rules| {
+        wrong(&format!(
+            "agents: [{{id: assistant, brain: {{provider: recorded}}}}]\nmodules: {{hello: {{}}}}\ntools:\n  registry: \
+             [{{type: file, path: tools.yaml}}]\n  capabilities:\n    {rules}\n"
+        ))
+    });
+    insta::assert_snapshot!(messages.join("\n"));
+}
+
+#[tokio::test]
+async fn a_module_reaches_what_both_its_own_access_and_that_of_the_app_let_it() {
+    let runtime = start(
+        "modules: {filesystem: {access: {filesystem: [{path: src}]}}}
+tools: {capabilities: {default_policy: grant, access: {filesystem: [{path: src/lib.rs}, {path: Cargo.toml}]}}}",
+    )
+    .await;
+    for (path, is_ok) in [("src/lib.rs", true), ("src/app.rs", false), ("Cargo.toml", false)] {
+        let arguments = json!({"path": path}).as_object().unwrap().clone();
+        let call = ToolCall::new("filesystem.read", arguments);
+        let result = runtime.executor().call(call, &CallContext::new("s")).await;
+        assert_eq!(result.is_ok(), is_ok, "{path}: {result:?}");
+    }
+}
+
+#[test]
 fn an_empty_file_is_an_app_without_anything() {
     assert!(App::from_text("app.yaml", "# nothing yet\n").unwrap().config.agents.is_empty());
 }
@@ -116,7 +155,7 @@ runtime: {tokens_per_tool: 201}
         .iter()
         .map(|tool| tool.wire_name.clone())
         .collect();
-    assert_eq!(names, ["hello__greet_many", "hello__say_hello"]);
+    assert_eq!(names, ["run_parallel", "hello__greet_many", "hello__say_hello"]);
     let Err(Error::UnknownAgent { known, .. }) = runtime.agent(Some("third")) else { panic!("found") };
     assert_eq!(known, ["first", "second"]);
 }

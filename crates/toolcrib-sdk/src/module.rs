@@ -74,9 +74,9 @@ impl ToolLoader for Module {
 
 #[async_trait]
 impl ToolEngine for Module {
-    async fn invoke(&self, call: Authorized<Call>, context: &CallContext) -> ToolResult {
+    async fn invoke(&self, call: &Authorized<Call>, context: &CallContext) -> ToolResult {
         match self.tools.iter().find(|function| function.name() == call.tool.name.name()) {
-            Some(function) => (function.handler)(call.into_inner(), context.clone()).await,
+            Some(function) => (function.handler)(Call::clone(call), context.clone()).await,
             None => call
                 .error(ErrorKind::ToolChanged, format!("`{}` is no longer there", call.tool.name.dotted())),
         }

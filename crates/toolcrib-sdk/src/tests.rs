@@ -40,7 +40,7 @@ async fn call(arguments: serde_json::Value) -> ToolResult {
     let policy =
         Policy::new(&Capabilities { default_policy: Effect::Grant, ..Capabilities::default() }, []).unwrap();
     let Verdict::Granted(call) = policy.authorize(call, "test") else { panic!("not granted") };
-    module.invoke(call, &CallContext::new("test")).await
+    module.invoke(&call, &CallContext::new("test")).await
 }
 
 #[tokio::test]

@@ -6,12 +6,17 @@ use toolcrib_model::{ToolError, ToolResult};
 use super::guard::NOTE_AFTER_REPEATS;
 
 /// A result as the model reads it: a text as it is, anything else as compact JSON, an error as
-/// `{"error": {"kind", "message", "hint", "retryable"}}`; of all, the first `max_bytes`.
+/// `{"error": {"kind", "message", "hint", "retryable"}}`; of all, the first `max_bytes`. Before it stands what the user
+/// made of the arguments, when that is not what the model asked for.
 pub(super) fn result_text(result: &ToolResult, max_bytes: usize) -> String {
     let text = match (&result.error, &result.result) {
         (Some(error), _) => error_text(error),
         (None, Value::String(text)) => text.clone(),
         (None, value) => value.to_string(),
+    };
+    let text = match result.metadata.get("edited_arguments") {
+        Some(arguments) => format!("[The user changed the arguments before it ran, to {arguments}]\n{text}"),
+        None => text,
     };
     cut(text, max_bytes)
 }
@@ -37,4 +42,21 @@ fn cut(text: String, max_bytes: usize) -> String {
     let end = text.floor_char_boundary(max_bytes);
     let kept = text.get(..end).unwrap_or_default();
     format!("{kept}\n\n[Cut: the first {end} of {total} bytes. Ask for less, or for a part.]")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use toolcrib_model::ToolResult;
+
+    use super::result_text;
+
+    #[test]
+    fn a_model_is_told_what_its_user_made_of_the_arguments() {
+        let result = ToolResult::ok(None, "notes::write", json!("written"));
+        assert_eq!(result_text(&result, 1000), "written");
+        let edited = result.with_metadata("edited_arguments", json!({"text": "b"}));
+        let told = "[The user changed the arguments before it ran, to {\"text\":\"b\"}]\nwritten";
+        assert_eq!(result_text(&edited, 1000), told);
+    }
 }

@@ -4,22 +4,20 @@ use std::sync::Arc;
 
 use serde_json::json;
 use toolcrib_model::{JsonObject, Risk, Tool};
-use toolcrib_policy::{ApprovalDigest, Call, Question};
+use toolcrib_policy::{Call, Capabilities, Policy, Question, Verdict};
 use toolcrib_port::Answer;
 
 use super::{MAX_ARGUMENTS, answer, describe};
 
 fn question(arguments: JsonObject) -> Question {
-    let tool = Tool::new("files::write".parse().unwrap());
-    let call = Call::new(Arc::new(tool), "test".into(), 1);
-    Question {
-        tool: "files.write".into(),
-        description: "Writes a file.".into(),
-        arguments,
-        risk: Risk::High,
-        side_effects: Vec::new(),
-        rule: "the default policy".into(),
-        digest: ApprovalDigest::of(&call, "test"),
+    let tool =
+        Tool::new("files::write".parse().unwrap()).with_description("Writes a file.").with_risk(Risk::High);
+    let mut call = Call::new(Arc::new(tool), "test".into(), 1);
+    call.arguments = arguments;
+    let policy = Policy::new(&Capabilities::default(), []).unwrap();
+    match policy.authorize(call, "test") {
+        Verdict::Ask(pending) => pending.question(),
+        other => panic!("{other:?}"),
     }
 }
 
@@ -62,7 +60,7 @@ fn what_is_too_long_to_read_is_cut_and_says_so() {
 fn only_a_plain_yes_approves() {
     let question = question(JsonObject::new());
     for yes in ["y\n", "Y\n", " yes \r\n"] {
-        assert_eq!(answer(&question, Some(yes)), Answer::Approved(question.digest));
+        assert_eq!(answer(&question, Some(yes)), Answer::Approved(question.approve()));
     }
     for no in [None, Some("\n"), Some("n\n"), Some("no\n")] {
         assert_eq!(answer(&question, no), Answer::Denied(None));

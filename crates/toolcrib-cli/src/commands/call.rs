@@ -9,15 +9,12 @@ use toolcrib_io::files::read_bounded;
 use toolcrib_model::{ErrorKind, JsonObject, ToolCall};
 use toolcrib_port::CallContext;
 
-use super::{exit_of_rejects, start_patiently};
+use super::{SESSION, exit_of_rejects, start_patiently};
 use crate::approver::approver;
 use crate::arguments::Call;
 use crate::exit::{Exit, Failure};
 use crate::interrupt::Interrupts;
 use crate::output;
-
-/// The session of a single call.
-const SESSION: &str = "call";
 
 /// The most bytes of arguments.
 const MAX_ARGUMENTS_BYTES: u64 = 16 * 1024 * 1024;

@@ -18,6 +18,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use toolcrib_exec::DenyAll;
+use toolcrib_policy::Principal;
 use toolcrib_port::Approver;
 use toolcrib_runtime::{App, Runtime};
 
@@ -54,6 +55,14 @@ pub(crate) async fn run(arguments: Arguments) -> ExitCode {
 /// How long an MCP server may take to start for a command that is about it: `npx` and `uvx` may have to fetch it first.
 /// An agent does not wait so long, since its other tools are there.
 const STARTUP_PATIENCE: Duration = Duration::from_mins(1);
+
+/// The session of commands that make single calls, or ask what a call would meet.
+const SESSION: &str = "cli";
+
+/// Whoever sits at the command line.
+pub(crate) fn principal() -> Principal<'static> {
+    Principal::new(SESSION)
+}
 
 /// Opens an app and starts it for an agent.
 async fn start(path: &Path, approver: Arc<dyn Approver>) -> Result<Runtime, Failure> {

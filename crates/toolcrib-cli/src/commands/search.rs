@@ -2,14 +2,14 @@
 
 use serde_json::Value;
 
-use super::look;
+use super::{look, principal};
 use crate::arguments::Search;
 use crate::exit::{Exit, Failure};
 use crate::output;
 
 pub(crate) async fn run(arguments: &Search, json: bool) -> Result<Exit, Failure> {
     let runtime = look(&arguments.app).await?;
-    let found = runtime.discovery().search(&arguments.query, arguments.limit.into());
+    let found = runtime.discovery().search(&arguments.query, arguments.limit.into(), principal());
     output::rejects(runtime.snapshot().rejected());
     runtime.close().await;
     let found = found?;

@@ -2,14 +2,14 @@
 
 use toolcrib_meta::ToolCard;
 
-use super::look;
+use super::{look, principal};
 use crate::arguments::Show;
 use crate::exit::{Exit, Failure};
 use crate::output;
 
 pub(crate) async fn run(arguments: &Show, json: bool) -> Result<Exit, Failure> {
     let runtime = look(&arguments.app).await?;
-    let card = runtime.discovery().describe(&arguments.name);
+    let card = runtime.discovery().describe(&arguments.name, principal());
     let rejected = runtime.snapshot().rejected().to_vec();
     runtime.close().await;
     let card = card.inspect_err(|_| output::rejects(&rejected))?;

@@ -17,9 +17,9 @@ use tokio::net::TcpListener;
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 use toolcrib_model::{ErrorKind, Secret};
-use toolcrib_port::{RejectKind, ToolEngine, ToolLoader};
+use toolcrib_port::{RejectKind, ToolEngine as _, ToolLoader as _};
 
-use super::{PATIENCE, authorized, context};
+use super::{PATIENCE, authorized, context, invoke};
 use crate::{McpConnection, McpEngine, McpLoader, McpSource, McpTransport};
 
 #[derive(Clone, Default)]
@@ -104,7 +104,7 @@ async fn tools_load_and_answer_and_every_request_has_the_headers() {
     let found = loader.load().await;
     assert_eq!(found.rejected, []);
     assert_eq!(found.tools.iter().map(|tool| tool.name.name()).collect::<Vec<_>>(), ["get_header", "hang"]);
-    let result = engine.invoke(authorized("get_header", json!({})), &context()).await;
+    let result = invoke(&engine, authorized("get_header", json!({})), &context()).await;
     assert_eq!(result.result, json!({"header": "open sesame"}), "{:?}", result.error);
     engine.close().await;
     assert!(server.sessions.sessions.read().await.is_empty(), "the session is deleted");
@@ -116,7 +116,7 @@ async fn the_server_is_told_when_a_call_is_dropped() {
     let (_, engine) = connect(&server.url);
     let context = context();
     tokio::select! {
-        result = engine.invoke(authorized("hang", json!({})), &context) => panic!("{result:?}"),
+        result = invoke(&engine, authorized("hang", json!({})), &context) => panic!("{result:?}"),
         () = server.seen.waiting.notified() => {}
     }
     tokio::time::timeout(PATIENCE, server.seen.cancelled.notified()).await.unwrap();
@@ -128,7 +128,7 @@ async fn a_call_refused_for_its_forgotten_session_runs_once_in_a_new_one() {
     let (loader, engine) = connect(&server.url);
     assert_eq!(loader.load().await.tools.len(), 2);
     server.sessions.sessions.write().await.clear();
-    let result = engine.invoke(authorized("get_header", json!({})), &context()).await;
+    let result = invoke(&engine, authorized("get_header", json!({})), &context()).await;
     assert_eq!(result.result, json!({"header": "open sesame"}), "{:?}", result.error);
     assert_eq!(server.seen.calls.load(Ordering::SeqCst), 1);
     server.sessions.sessions.write().await.clear();
@@ -145,10 +145,10 @@ async fn a_server_that_dies_during_a_call_leaves_the_outcome_unknown() {
         server.seen.waiting.notified().await;
         runtime.shutdown_background();
     };
-    let (result, ()) = tokio::join!(engine.invoke(authorized("hang", json!({})), &context), death);
+    let (result, ()) = tokio::join!(invoke(&engine, authorized("hang", json!({})), &context), death);
     let error = result.error.unwrap();
     assert_eq!(error.kind, ErrorKind::OutcomeUnknown, "{error}");
-    let error = engine.invoke(authorized("hang", json!({})), &context).await.error.unwrap();
+    let error = invoke(&engine, authorized("hang", json!({})), &context).await.error.unwrap();
     assert_eq!(error.kind, ErrorKind::Unavailable, "{error}");
     assert_eq!(server.seen.calls.load(Ordering::SeqCst), 1);
 }
@@ -173,7 +173,7 @@ async fn a_server_that_is_down_is_unavailable_and_its_key_is_not_shown() {
     assert_eq!(rejected.kind, RejectKind::Unavailable);
     assert!(rejected.reason.to_lowercase().contains("refused"), "{}", rejected.reason);
     assert!(!rejected.reason.contains("hidden"), "{}", rejected.reason);
-    let error = engine.invoke(authorized("get_header", json!({})), &context()).await.error.unwrap();
+    let error = invoke(&engine, authorized("get_header", json!({})), &context()).await.error.unwrap();
     assert_eq!(error.kind, ErrorKind::Unavailable);
     assert!(error.retryable);
 }

@@ -11,9 +11,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use toolcrib_model::{JsonObject, QualifiedName, Tool};
+use toolcrib_model::{JsonObject, QualifiedName, Tool, ToolResult};
 use toolcrib_policy::{Authorized, Call, Capabilities, Policy, Verdict};
-use toolcrib_port::CallContext;
+use toolcrib_port::{CallContext, ToolEngine};
 
 /// How long a test waits for what must happen. Only a failing test waits so long.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -29,6 +29,11 @@ fn authorized(tool: &str, arguments: Value) -> Authorized<Call> {
         Verdict::Granted(call) => call,
         other => panic!("not granted: {other:?}"),
     }
+}
+
+/// One call; the future owns it.
+async fn invoke(engine: &impl ToolEngine, call: Authorized<Call>, context: &CallContext) -> ToolResult {
+    engine.invoke(&call, context).await
 }
 
 fn context() -> CallContext {

@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use serde_json::json;
-use toolcrib_port::{ToolEngine, ToolLoader};
+use toolcrib_port::{ToolEngine as _, ToolLoader as _};
 
-use super::{authorized, context};
+use super::{authorized, context, invoke};
 use crate::{McpConnection, McpEngine, McpLoader, McpSource};
 
 /// `TOOLCRIB_PEERS` names the folder that `cargo xtask test` installs the peers into. On a machine without npm this one
@@ -24,7 +24,7 @@ async fn server_everything_loads_and_answers_over_stdio() {
     let found = loader.load().await;
     assert_eq!(found.rejected, []);
     assert_eq!(found.tools.len(), 13, "{:?}", found.tools);
-    let echo = engine.invoke(authorized("echo", json!({"message": "hello"})), &context()).await;
+    let echo = invoke(&engine, authorized("echo", json!({"message": "hello"})), &context()).await;
     assert_eq!(echo.result, "Echo: hello", "{:?}", echo.error);
     engine.close().await;
 }

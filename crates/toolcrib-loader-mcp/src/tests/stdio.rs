@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 use toolcrib_model::{ErrorKind, Risk};
-use toolcrib_port::{RejectKind, ToolEngine, ToolLoader};
+use toolcrib_port::{RejectKind, ToolEngine as _, ToolLoader as _};
 
 use super::server::{ScriptServer, runs};
-use super::{PATIENCE, authorized, context, eventually};
+use super::{PATIENCE, authorized, context, eventually, invoke};
 use crate::{McpConnection, McpLoader, McpSource};
 
 /// Within which an error must follow the exit of a server.
@@ -138,7 +138,7 @@ async fn loads_and_calls_at_the_same_time_share_one_server() {
     let (first, second, call) = tokio::join!(
         server.loader.load(),
         server.loader.load(),
-        server.engine.invoke(authorized("one", json!({})), &context)
+        invoke(&server.engine, authorized("one", json!({})), &context)
     );
     assert_eq!((first.tools.len(), second.tools.len()), (1, 1));
     assert_eq!(call.result, "called one");
@@ -161,7 +161,7 @@ async fn a_start_goes_on_when_the_caller_that_began_it_gives_up() {
 async fn arguments_reach_the_server_as_they_are() {
     let server = ScriptServer::new("");
     let arguments = json!({"path": "a/b", "deep": {"list": [1, 2.5, null]}});
-    assert!(server.engine.invoke(authorized("one", arguments.clone()), &context()).await.is_ok());
+    assert!(invoke(&server.engine, authorized("one", arguments.clone()), &context()).await.is_ok());
     let sent: Value = serde_json::from_str(&server.logged("tools/call")[0]).unwrap();
     assert_eq!(sent["params"]["arguments"], arguments);
 }
@@ -182,7 +182,7 @@ async fn errors_of_the_protocol_have_kinds_that_say_what_to_do() {
         ("gone", ErrorKind::ToolChanged, "Tool gone not found"),
         ("other", ErrorKind::ToolFailed, "disk full"),
     ] {
-        let error = server.engine.invoke(authorized(tool, json!({})), &context()).await.error.unwrap();
+        let error = invoke(&server.engine, authorized(tool, json!({})), &context()).await.error.unwrap();
         assert_eq!(error.kind, kind, "{error}");
         assert!(error.message.contains(message), "{error}");
     }
@@ -200,7 +200,7 @@ async fn a_server_that_dies_during_a_call_leaves_the_outcome_unknown_and_no_proc
            }"#,
     );
     let before = Instant::now();
-    let error = server.engine.invoke(authorized("fatal", json!({})), &context()).await.error.unwrap();
+    let error = invoke(&server.engine, authorized("fatal", json!({})), &context()).await.error.unwrap();
     assert!(before.elapsed() < PROMPTLY, "{:?}", before.elapsed());
     assert_eq!(error.kind, ErrorKind::OutcomeUnknown);
     assert!(!error.retryable);
@@ -211,7 +211,7 @@ async fn a_server_that_dies_during_a_call_leaves_the_outcome_unknown_and_no_proc
     assert_eq!(processes.len(), 2, "the server and its descendant");
     eventually(async || processes.iter().all(|process| !runs(*process)).then_some(())).await;
 
-    let again = server.engine.invoke(authorized("one", json!({})), &context()).await;
+    let again = invoke(&server.engine, authorized("one", json!({})), &context()).await;
     assert_eq!(again.result, "alive");
 }
 
@@ -219,7 +219,7 @@ async fn a_server_that_dies_during_a_call_leaves_the_outcome_unknown_and_no_proc
 async fn an_answer_written_just_before_the_exit_still_counts() {
     let server = ScriptServer::new("on_call() { text 'the last one'; exit 0; }");
     for _ in 0..2 {
-        let result = server.engine.invoke(authorized("one", json!({})), &context()).await;
+        let result = invoke(&server.engine, authorized("one", json!({})), &context()).await;
         assert_eq!(result.result, "the last one", "{:?}", result.error);
         let processes = server.process_ids();
         eventually(async || processes.iter().all(|process| !runs(*process)).then_some(())).await;
@@ -235,7 +235,7 @@ async fn a_server_that_dies_while_nobody_calls_is_restarted_without_an_error() {
     std::process::Command::new("kill").args(["-KILL", &killed]).status().unwrap();
     tokio::time::timeout(PATIENCE, session.ended()).await.unwrap();
 
-    let result = server.engine.invoke(authorized("one", json!({})), &context()).await;
+    let result = invoke(&server.engine, authorized("one", json!({})), &context()).await;
     assert_eq!(result.result, "called one", "{:?}", result.error);
 }
 
@@ -244,7 +244,7 @@ async fn the_server_is_told_when_a_call_is_cancelled_and_when_it_is_dropped() {
     let server = ScriptServer::new(r#"on_call() { [ "$1" = hang ] || text "called $1"; }"#);
     let cancel = CancellationToken::new();
     let context = context().with_cancel(cancel.clone());
-    let call = server.engine.invoke(authorized("hang", json!({})), &context);
+    let call = invoke(&server.engine, authorized("hang", json!({})), &context);
     let cancel_once_sent = async {
         eventually(async || (server.logged("tools/call").len() == 1).then_some(())).await;
         cancel.cancel();
@@ -256,7 +256,7 @@ async fn the_server_is_told_when_a_call_is_cancelled_and_when_it_is_dropped() {
 
     let context = super::context();
     {
-        let mut dropped = std::pin::pin!(server.engine.invoke(authorized("hang", json!({})), &context));
+        let mut dropped = std::pin::pin!(invoke(&server.engine, authorized("hang", json!({})), &context));
         let sent = eventually(async || (server.logged("tools/call").len() == 2).then_some(()));
         tokio::select! {
             _ = dropped.as_mut() => panic!("the server does not answer"),
@@ -264,7 +264,7 @@ async fn the_server_is_told_when_a_call_is_cancelled_and_when_it_is_dropped() {
         }
     }
     eventually(async || (server.logged("notifications/cancelled").len() == 2).then_some(())).await;
-    let after = server.engine.invoke(authorized("one", json!({})), &context).await;
+    let after = invoke(&server.engine, authorized("one", json!({})), &context).await;
     assert_eq!(after.result, "called one");
     assert_eq!(server.process_ids().len(), 1);
 }
@@ -274,13 +274,13 @@ async fn a_server_that_no_longer_reads_is_given_up_when_it_cannot_be_told() {
     let server = ScriptServer::new("on_call() { exec sleep 600; }");
     let context = context();
     tokio::select! {
-        result = server.engine.invoke(authorized("hang", json!({})), &context) => panic!("{result:?}"),
+        result = invoke(&server.engine, authorized("hang", json!({})), &context) => panic!("{result:?}"),
         () = eventually(async || (!server.logged("tools/call").is_empty()).then_some(())) => {}
     }
     let more_than_a_pipe_holds = json!({"text": "x".repeat(1 << 20)});
     {
         let mut call =
-            std::pin::pin!(server.engine.invoke(authorized("hang", more_than_a_pipe_holds), &context));
+            std::pin::pin!(invoke(&server.engine, authorized("hang", more_than_a_pipe_holds), &context));
         for _ in 0..TURNS_UNTIL_WRITTEN {
             assert!(futures::poll!(call.as_mut()).is_pending());
             tokio::task::yield_now().await;
@@ -311,7 +311,7 @@ async fn requests_of_the_server_are_refused() {
              case $answer in *-32601*) text refused ;; *) text granted ;; esac
            }"#,
     );
-    let result = server.engine.invoke(authorized("one", json!({})), &context()).await;
+    let result = invoke(&server.engine, authorized("one", json!({})), &context()).await;
     assert_eq!(result.result, "refused");
 }
 
@@ -319,7 +319,7 @@ async fn requests_of_the_server_are_refused() {
 async fn an_answer_that_is_no_result_is_an_error_and_the_server_stays() {
     let server = ScriptServer::new(r#"on_call() { reply '{"content":[{"type":"hologram"}]}'; }"#);
     for _ in 0..2 {
-        let error = server.engine.invoke(authorized("one", json!({})), &context()).await.error.unwrap();
+        let error = invoke(&server.engine, authorized("one", json!({})), &context()).await.error.unwrap();
         assert!(error.message.contains("not a tool result"), "{error}");
     }
     assert_eq!(server.process_ids().len(), 1);

@@ -7,7 +7,7 @@ use toolcrib_port::ToolLoader;
 use crate::{Error, ModuleContext, build, names};
 
 fn context(workspace: impl Into<PathBuf>) -> ModuleContext {
-    ModuleContext { workspace: workspace.into() }
+    ModuleContext::new(workspace)
 }
 
 #[tokio::test]

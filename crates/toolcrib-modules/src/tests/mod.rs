@@ -32,5 +32,5 @@ pub(crate) async fn authorized(module: &Module, name: &str, arguments: &Value) -
 /// Calls a tool.
 pub(crate) async fn call(module: &Module, name: &str, arguments: Value) -> ToolResult {
     let call = authorized(module, name, &arguments).await;
-    module.invoke(call, &CallContext::new("test")).await
+    module.invoke(&call, &CallContext::new("test")).await
 }

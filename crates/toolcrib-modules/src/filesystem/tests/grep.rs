@@ -128,6 +128,6 @@ async fn a_call_that_has_been_cancelled_searches_nothing() {
     let context = CallContext::new("test");
     context.cancel.cancel();
     let call = authorized(&place.module, "grep", &json!({"pattern": "milk"})).await;
-    let result = place.module.invoke(call, &context).await;
+    let result = place.module.invoke(&call, &context).await;
     assert_eq!(result.error.map(|error| error.kind), Some(ErrorKind::Cancelled));
 }

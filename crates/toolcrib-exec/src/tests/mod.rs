@@ -1,5 +1,8 @@
 //! What the entrance promises.
 
+mod approvals;
+mod batch;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -9,10 +12,10 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 use toolcrib_model::{ErrorKind, JsonObject, QualifiedName, Risk, Tool, ToolCall, ToolError, ToolResult};
 use toolcrib_policy::{Authorized, Call, Policy, Question};
-use toolcrib_port::{Answer, Approver, CallContext, ToolEngine};
+use toolcrib_port::{Answer, Approver, Asked, CallContext, ToolEngine};
 use toolcrib_registry::ToolRegistry;
 
-use crate::{DenyAll, Executor, Limits, MAX_DEPTH};
+use crate::{DenyAll, Executor, MAX_DEPTH};
 
 /// Does what the name of the tool says, and counts how often it was asked to.
 #[derive(Default)]
@@ -22,12 +25,12 @@ struct Engine {
 
 #[async_trait]
 impl ToolEngine for Engine {
-    async fn invoke(&self, call: Authorized<Call>, context: &CallContext) -> ToolResult {
+    async fn invoke(&self, call: &Authorized<Call>, context: &CallContext) -> ToolResult {
         self.calls.fetch_add(1, Ordering::SeqCst);
         match call.tool.name.name() {
             "panic" => panic!("the engine breaks"),
             "hang" => std::future::pending().await,
-            "flood" => call.ok("x".repeat(1000)),
+            "flood" => call.ok("x".repeat(100_000)),
             "nest" => {
                 let caller = context.caller.clone().unwrap();
                 caller.call(ToolCall::new("t.nest", call.arguments.clone()), context).await
@@ -56,14 +59,13 @@ fn fixture(capabilities: Value, approver: Arc<dyn Approver>) -> Fixture {
         tool("flood"),
         tool("nest"),
         tool("secret"),
+        tool("echo").with_parameters(json!({"type": "object", "additionalProperties": true})),
     ];
     let registry = ToolRegistry::from_tools("test", tools).unwrap();
     let policy = Policy::new(&serde_json::from_value(capabilities).unwrap(), []).unwrap();
     let engine = Arc::new(Engine::default());
-    let limits = Limits { result_bytes: 500, ..Limits::default() };
-    let executor = Executor::new(Arc::new(registry), Arc::new(policy), approver)
-        .with_engine("test", engine.clone())
-        .with_limits(limits);
+    let executor =
+        Executor::new(Arc::new(registry), Arc::new(policy), approver).with_engine("test", engine.clone());
     Fixture { engine, executor: Arc::new(executor) }
 }
 
@@ -136,10 +138,12 @@ struct Scripted(Option<fn(&Question) -> Answer>);
 
 #[async_trait]
 impl Approver for Scripted {
-    async fn ask(&self, question: &Question) -> Answer {
-        match self.0 {
-            Some(answer) => answer(question),
-            None => std::future::pending().await,
+    async fn ask(&self, batch: &mut [Asked]) {
+        for asked in batch {
+            match self.0 {
+                Some(answer) => asked.answer = Some(answer(asked.question())),
+                None => std::future::pending().await,
+            }
         }
     }
 }
@@ -147,7 +151,7 @@ impl Approver for Scripted {
 #[tokio::test(start_paused = true)]
 async fn only_an_answer_to_this_very_question_lets_a_call_through() {
     let with = |answer| fixture(json!({}), Arc::new(Scripted(answer)));
-    let yes = with(Some(|question| Answer::Approved(question.digest)));
+    let yes = with(Some(|question| Answer::Approved(question.approve())));
     assert!(yes.call("t.sum", json!({"left": 1, "right": 2})).await.is_ok());
     let no = with(Some(|_| Answer::Denied(Some("not now".into()))));
     let error = no.error("t.flood", json!({})).await;
@@ -192,8 +196,13 @@ async fn calls_cannot_nest_without_end() {
 async fn a_large_result_is_cut_and_says_so() {
     let result = granted().call("t.flood", json!({})).await;
     let text = result.result.as_str().unwrap();
-    assert!(text.ends_with("[cut: 500 of 1000 bytes shown; ask for less]"), "{text}");
-    assert_eq!(result.metadata["truncated_bytes"], 1000);
+    let handle = result.metadata["handle"].as_str().unwrap();
+    let how = format!(
+        r#"[cut: 100,000 bytes; read the rest with read_result(handle="{handle}", page=1), or with grep]"#
+    );
+    assert!(text.ends_with(&how), "{text}");
+    assert!(text.len() < 50_000, "{}", text.len());
+    assert_eq!(result.metadata["truncated_bytes"], 100_000);
 }
 
 #[tokio::test]

@@ -1,0 +1,292 @@
+//! How much may run at once, how often, and for how long it is kept: plain data, as an app file has it.
+
+use std::collections::{HashMap, HashSet};
+use std::num::NonZeroU32;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use toolcrib_model::{QualifiedName, Tool};
+
+use super::breaker::Rules;
+
+/// How many calls of one source run side by side, when nothing is said about it.
+pub const DEFAULT_SOURCE_CONCURRENCY: u32 = 32;
+
+/// How many calls of one tool run side by side, when nothing is said about it. A quarter of what its source has, so
+/// that a tool that hangs leaves room for the others.
+pub const DEFAULT_TOOL_CONCURRENCY: u32 = 8;
+
+/// How many calls wait for one source, and how many for one tool, before the next is turned away at once.
+pub const DEFAULT_QUEUE: u32 = 1_000;
+
+/// How often an idempotent call is tried again.
+pub const DEFAULT_RETRIES: u32 = 2;
+
+/// The most that it can be set to be tried again.
+pub const MAX_RETRIES: u32 = 10;
+
+/// How many failures in a row open the circuit of a source.
+pub const DEFAULT_BREAKER_FAILURES: u32 = 5;
+
+/// How long a circuit is open before one call is let through to see. It doubles with each such call that fails.
+pub const DEFAULT_OPEN: Duration = Duration::from_secs(5);
+
+/// The longest that a circuit is open before one call is let through to see.
+pub const DEFAULT_MAX_OPEN: Duration = Duration::from_mins(1);
+
+/// The time over which a rate limit counts its calls, when it does not say.
+pub const DEFAULT_RATE_PERIOD: Duration = Duration::from_mins(1);
+
+/// How long a result is kept for a tool that declares `cacheable: true`.
+pub const DEFAULT_TTL: Duration = Duration::from_mins(1);
+
+/// The longest that a tool may ask for its results to be kept.
+pub const MAX_TTL: Duration = Duration::from_hours(1);
+
+/// How many results are kept.
+pub const DEFAULT_CACHE_ENTRIES: usize = 1_000;
+
+/// How much memory the kept results take, in bytes, estimated.
+pub const DEFAULT_CACHE_BYTES: usize = 32 * 1024 * 1024;
+
+/// How much memory one kept result takes at most, in bytes, estimated. What is larger is neither kept nor shared.
+pub const DEFAULT_CACHE_ENTRY_BYTES: usize = 1024 * 1024;
+
+/// The longest time that a setting can name.
+const MAX_SECONDS: f64 = 24.0 * 60.0 * 60.0;
+
+/// All that flow control can be told. What is not set has the default that its field names.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct FlowSettings {
+    /// What holds for every source, where its own row does not say otherwise. Of it, only the retries hold for those of
+    /// [`Self::in_process`].
+    pub source: SourceLimits,
+    /// What holds for one source, by the name under which its tools are registered.
+    pub sources: HashMap<String, SourceLimits>,
+    /// What holds for one tool; in data by `namespace::name`.
+    pub tools: HashMap<QualifiedName, ToolLimits>,
+    /// The sources whose tools run in this process. Nothing bounds them and nothing counts them, unless a row of their
+    /// own or of one of their tools says so: there is no connection that could be down, and a call costs less than the
+    /// bookkeeping of a queue.
+    pub in_process: HashSet<String>,
+    /// How much is kept of results that may be used again.
+    pub cache: CacheLimits,
+}
+
+/// The limits of a source.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct SourceLimits {
+    /// How many of its calls run side by side; [`DEFAULT_SOURCE_CONCURRENCY`].
+    pub max_concurrency: Option<NonZeroU32>,
+    /// How many calls of each of its tools run side by side; [`DEFAULT_TOOL_CONCURRENCY`].
+    pub max_concurrency_per_tool: Option<NonZeroU32>,
+    /// How many calls wait, for the source and for each of its tools; [`DEFAULT_QUEUE`]. With 0, none does.
+    pub queue: Option<u32>,
+    /// How often it is called; as often as may be.
+    pub rate: Option<RateLimit>,
+    /// When it is left alone for a while.
+    pub breaker: Option<BreakerLimits>,
+    /// How often a call of an idempotent tool is tried again; [`DEFAULT_RETRIES`], at most [`MAX_RETRIES`].
+    pub retries: Option<u32>,
+}
+
+/// The limits of a tool. What is not set is as its source has it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ToolLimits {
+    /// How many of its calls run side by side.
+    pub max_concurrency: Option<NonZeroU32>,
+    /// How many of its calls wait.
+    pub queue: Option<u32>,
+    /// How often it is called; as often as its source allows.
+    pub rate: Option<RateLimit>,
+    /// How often a call is tried again, when the tool is idempotent.
+    pub retries: Option<u32>,
+}
+
+/// So many calls in so much time. They are let through evenly, with a burst at the start.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RateLimit {
+    /// How many calls.
+    pub calls: NonZeroU32,
+    /// In how much time; [`DEFAULT_RATE_PERIOD`].
+    #[serde(rename = "per_seconds", default = "default_rate_period", with = "seconds")]
+    pub per: Duration,
+    /// How many of them may come at once after a pause; all of them. A burst and what follows it can come to twice the
+    /// calls in one period, so a source that counts exactly wants less.
+    #[serde(default)]
+    pub burst: Option<NonZeroU32>,
+}
+
+/// When a source is left alone for a while, and for how long.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct BreakerLimits {
+    /// How many failures in a row it takes; [`DEFAULT_BREAKER_FAILURES`]. With 0, a source is never left alone.
+    pub failures: u32,
+    /// For how long; [`DEFAULT_OPEN`].
+    #[serde(rename = "open_seconds", with = "seconds")]
+    pub open: Duration,
+    /// For how long at most, when it fails again and again; [`DEFAULT_MAX_OPEN`].
+    #[serde(rename = "max_open_seconds", with = "seconds")]
+    pub max_open: Duration,
+}
+
+/// How much is kept of results that may be used again.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct CacheLimits {
+    /// How many; [`DEFAULT_CACHE_ENTRIES`]. With 0, nothing is kept.
+    pub max_entries: usize,
+    /// How many bytes in all; [`DEFAULT_CACHE_BYTES`].
+    pub max_bytes: usize,
+    /// How many bytes each; [`DEFAULT_CACHE_ENTRY_BYTES`].
+    pub max_entry_bytes: usize,
+    /// For how long, where the tool does not say; [`DEFAULT_TTL`].
+    #[serde(rename = "ttl_seconds", with = "seconds")]
+    pub ttl: Duration,
+}
+
+impl Default for BreakerLimits {
+    fn default() -> Self {
+        Self { failures: DEFAULT_BREAKER_FAILURES, open: DEFAULT_OPEN, max_open: DEFAULT_MAX_OPEN }
+    }
+}
+
+impl Default for CacheLimits {
+    fn default() -> Self {
+        Self {
+            max_entries: DEFAULT_CACHE_ENTRIES,
+            max_bytes: DEFAULT_CACHE_BYTES,
+            max_entry_bytes: DEFAULT_CACHE_ENTRY_BYTES,
+            ttl: DEFAULT_TTL,
+        }
+    }
+}
+
+fn default_rate_period() -> Duration {
+    DEFAULT_RATE_PERIOD
+}
+
+/// What one gate enforces.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct GatePlan {
+    /// How many pass at once; `None` for any number.
+    pub(super) places: Option<u32>,
+    pub(super) rate: Option<RateLimit>,
+    pub(super) queue: u32,
+}
+
+impl GatePlan {
+    /// Whether it enforces nothing.
+    pub(super) fn is_open(&self) -> bool {
+        self.places.is_none() && self.rate.is_none()
+    }
+}
+
+impl FlowSettings {
+    /// What holds for a source, and whether that is nothing at all unless a tool of it has limits of its own.
+    fn rows(&self, source: &str) -> (Option<&SourceLimits>, Option<&SourceLimits>) {
+        let own = self.sources.get(source);
+        let all = (!self.in_process.contains(source)).then_some(&self.source);
+        (own, all)
+    }
+
+    /// Whether nothing bounds the calls of this tool, which is so for most tools of this process.
+    pub(super) fn is_unbounded(&self, source: &str, tool: &Tool) -> bool {
+        self.in_process.contains(source)
+            && !tool.metadata.contains_key("max_concurrency")
+            && (self.sources.is_empty() || !self.sources.contains_key(source))
+            && (self.tools.is_empty() || !self.tools.contains_key(&tool.name))
+    }
+
+    /// What the gate of a source enforces.
+    pub(super) fn source_gate(&self, source: &str) -> GatePlan {
+        let (own, all) = self.rows(source);
+        let default = all.map(|_| DEFAULT_SOURCE_CONCURRENCY);
+        GatePlan {
+            places: first(own, all, |row| row.max_concurrency).map(NonZeroU32::get).or(default),
+            rate: first(own, all, |row| row.rate.clone()),
+            queue: first(own, all, |row| row.queue).unwrap_or(DEFAULT_QUEUE),
+        }
+    }
+
+    /// What the gate of a tool enforces. Its own `max_concurrency`, which its author wrote, makes less of what the
+    /// operator gave, never more.
+    pub(super) fn tool_gate(&self, source: &str, tool: &Tool) -> GatePlan {
+        let (own, all) = self.rows(source);
+        let set = self.tools.get(&tool.name);
+        let default = all.map(|_| DEFAULT_TOOL_CONCURRENCY);
+        let of_source = first(own, all, |row| row.max_concurrency_per_tool).map(NonZeroU32::get).or(default);
+        let declared =
+            tool.metadata.get("max_concurrency").and_then(Value::as_u64).filter(|count| *count > 0);
+        let declared = declared.map(|count| u32::try_from(count).unwrap_or(u32::MAX));
+        let of_tool = match (of_source, declared) {
+            (Some(of_source), Some(declared)) => Some(of_source.min(declared)),
+            (of_source, declared) => of_source.or(declared),
+        };
+        GatePlan {
+            places: set.and_then(|set| set.max_concurrency).map(NonZeroU32::get).or(of_tool),
+            rate: set.and_then(|set| set.rate.clone()),
+            queue: set
+                .and_then(|set| set.queue)
+                .or_else(|| first(own, all, |row| row.queue))
+                .unwrap_or(DEFAULT_QUEUE),
+        }
+    }
+
+    /// When a source is left alone; `None` for never.
+    pub(super) fn breaker(&self, source: &str) -> Option<Rules> {
+        let (own, all) = self.rows(source);
+        let set =
+            first(own, all, |row| row.breaker.clone()).or_else(|| all.map(|_| BreakerLimits::default()))?;
+        Some(Rules {
+            failures: NonZeroU32::new(set.failures)?,
+            open: set.open,
+            max_open: set.max_open.max(set.open),
+        })
+    }
+
+    /// How often a call is tried again, when that is safe.
+    pub(super) fn retries(&self, source: &str, tool: &Tool) -> u32 {
+        let set = self.tools.get(&tool.name).and_then(|set| set.retries);
+        let own = self.sources.get(source).and_then(|row| row.retries);
+        set.or(own).or(self.source.retries).unwrap_or(DEFAULT_RETRIES).min(MAX_RETRIES)
+    }
+}
+
+/// What the row of the source says, or else that of all sources.
+fn first<T>(
+    own: Option<&SourceLimits>,
+    all: Option<&SourceLimits>,
+    read: impl Fn(&SourceLimits) -> Option<T>,
+) -> Option<T> {
+    own.and_then(&read).or_else(|| all.and_then(read))
+}
+
+/// Times as numbers of seconds.
+mod seconds {
+    use std::time::Duration;
+
+    use serde::de::Error;
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    use super::MAX_SECONDS;
+
+    pub(super) fn serialize<S: Serializer>(duration: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_f64(duration.as_secs_f64())
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
+        let seconds = f64::deserialize(deserializer)?;
+        if (0.0..=MAX_SECONDS).contains(&seconds) {
+            Ok(Duration::from_secs_f64(seconds))
+        } else {
+            Err(D::Error::custom(format!("{seconds} is not a number of seconds between 0 and {MAX_SECONDS}")))
+        }
+    }
+}

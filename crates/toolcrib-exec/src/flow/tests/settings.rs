@@ -1,0 +1,96 @@
+//! What an app file may say, and what models read of it.
+
+use toolcrib_model::ToolError;
+
+use super::super::breaker::Held;
+use super::super::refusal::{Refusal, Whose};
+use super::*;
+
+#[test]
+fn what_is_said_nearest_holds() {
+    let settings: FlowSettings = serde_json::from_value(json!({
+        "source": {"max_concurrency": 20, "rate": {"calls": 100}},
+        "sources": {"far": {"max_concurrency_per_tool": 3, "queue": 7}, "here": {"queue": 9}},
+        "tools": {"t::set": {"max_concurrency": 50, "rate": {"calls": 5, "per_seconds": 1, "burst": 1}}},
+        "in_process": ["here", "near"],
+    }))
+    .unwrap();
+    let places = |source: &str, tool: &Tool| settings.tool_gate(source, tool).places;
+    let declared = |count: Value| tool("plain").with_metadata("max_concurrency", count);
+
+    let (far, other) = (settings.source_gate("far"), settings.source_gate("other"));
+    assert_eq!((far.places, far.queue, other.places, other.queue), (Some(20), 7, Some(20), 1_000));
+    assert_eq!(far.rate, other.rate);
+    assert_eq!(far.rate.unwrap().per, Duration::from_mins(1));
+    assert_eq!(places("far", &tool("plain")), Some(3));
+    assert_eq!(places("other", &tool("plain")), Some(8));
+    assert_eq!(places("other", &tool("set")), Some(50));
+    // What a tool says of itself makes less of what it is given, and never more.
+    assert_eq!(places("other", &declared(json!(2))), Some(2));
+    assert_eq!(places("other", &declared(json!(100))), Some(8));
+    assert_eq!(places("other", &declared(json!(0))), Some(8));
+    assert_eq!(places("other", &declared(json!("2"))), Some(8));
+    // Nothing is bounded in this process, unless something is said.
+    assert!(settings.source_gate("near").is_open() && settings.breaker("near").is_none());
+    assert!(settings.is_unbounded("near", &tool("plain")));
+    assert!(!settings.is_unbounded("near", &tool("set")));
+    assert!(!settings.is_unbounded("near", &declared(json!(2))));
+    assert!(!settings.is_unbounded("here", &tool("plain")));
+    assert!(!settings.is_unbounded("far", &tool("plain")));
+    assert_eq!(places("near", &declared(json!(2))), Some(2));
+    assert_eq!(places("near", &tool("plain")), None);
+}
+
+#[test]
+fn settings_come_back_as_they_were_written() {
+    let written = json!({
+        "source": {
+            "max_concurrency": 4,
+            "max_concurrency_per_tool": 2,
+            "queue": 10,
+            "rate": {"calls": 5, "per_seconds": 1.5, "burst": null},
+            "breaker": {"failures": 3, "open_seconds": 1.0, "max_open_seconds": 30.0},
+            "retries": 1
+        },
+        "sources": {},
+        "tools": {},
+        "in_process": [],
+        "cache": {"max_entries": 1, "max_bytes": 2, "max_entry_bytes": 3, "ttl_seconds": 4.0}
+    });
+    let settings: FlowSettings = serde_json::from_value(written.clone()).unwrap();
+    assert_eq!(serde_json::to_value(settings).unwrap(), written);
+}
+
+#[test]
+fn what_makes_no_sense_is_refused() {
+    for (wrong, said) in [
+        (json!({"source": {"max_concurency": 1}}), "max_concurency"),
+        (json!({"source": {"max_concurrency": 0}}), "nonzero"),
+        (json!({"source": {"max_concurrency": -1}}), "-1"),
+        (json!({"source": {"rate": {"calls": 0}}}), "nonzero"),
+        (json!({"source": {"rate": {"calls": 1, "per_seconds": -1}}}), "-1 is not a number of seconds"),
+        (json!({"source": {"breaker": {"open_seconds": 1e9}}}), "between 0 and 86400"),
+        (json!({"tools": {"no_namespace": {}}}), "namespace::name"),
+    ] {
+        let error = serde_json::from_value::<FlowSettings>(wrong).unwrap_err().to_string();
+        assert!(error.contains(said), "{error}");
+    }
+}
+
+#[test]
+fn a_refusal_says_what_to_do_next() {
+    let call = plain("mcp weather");
+    let texts = [
+        Refusal::Cancelled,
+        Refusal::Overdue,
+        Refusal::Full { whose: Whose::Tool, queue: 1_000 },
+        Refusal::Full { whose: Whose::Source, queue: 1_000 },
+        Refusal::Full { whose: Whose::SameCall, queue: 1_000 },
+        Refusal::TooOften { whose: Whose::Tool, retry_after: millis(1_200) },
+        Refusal::TooOften { whose: Whose::Source, retry_after: seconds(90) },
+        Refusal::Held(Held { failures: 5, retry_after: millis(4_999) }),
+    ]
+    .map(|refusal| error_of(refusal.of(&call)))
+    .map(|error: ToolError| format!("{error} retryable: {}", error.retryable));
+    insta::assert_snapshot!(texts.join("\n"));
+}

@@ -1,0 +1,102 @@
+//! From a call as it was made to a verdict on its final arguments. Nothing runs here.
+
+use std::sync::Arc;
+
+use toolcrib_model::{ErrorKind, ToolCall, ToolError};
+use toolcrib_policy::{Authorized, Call, PendingCall, Policy, Verdict};
+use toolcrib_port::CallContext;
+use toolcrib_registry::{Entry, Snapshot};
+use toolcrib_schema::Repair;
+
+use crate::liberal::Forwards;
+use crate::{MAX_DEPTH, explain};
+
+/// A call on its way.
+pub(crate) struct Judged {
+    /// The tool, once it is known.
+    pub(crate) entry: Option<Arc<Entry>>,
+    /// What had to be changed to make the arguments fit.
+    pub(crate) repairs: Vec<Repair>,
+    pub(crate) state: State,
+}
+
+/// How far it is.
+pub(crate) enum State {
+    /// It may run.
+    Ready(Authorized<Call>),
+    /// A person has to be asked.
+    Ask(Box<PendingCall>),
+    /// It is over.
+    Failed(ToolError),
+    /// Somebody works on it.
+    Taken,
+}
+
+impl Judged {
+    /// The call with its final arguments, while it is on its way.
+    pub(crate) fn call(&self) -> Option<&Call> {
+        match &self.state {
+            State::Ready(authorized) => Some(authorized),
+            State::Ask(pending) => Some(pending.call()),
+            State::Failed(_) | State::Taken => None,
+        }
+    }
+
+    fn failed(entry: Option<Arc<Entry>>, error: ToolError) -> Self {
+        Self { entry, repairs: Vec::new(), state: State::Failed(error) }
+    }
+}
+
+/// Resolves the call, gates it on the tool, makes the arguments final, and gates it on those. Tools that the caller may
+/// not use take no part in it.
+pub(crate) fn judge(snapshot: &Snapshot, policy: &Policy, call: ToolCall, context: &CallContext) -> Judged {
+    if context.depth >= MAX_DEPTH {
+        let message = format!("calls are nested deeper than {MAX_DEPTH} levels");
+        return Judged::failed(None, ToolError::new(ErrorKind::LimitReached, message));
+    }
+    let principal = context.principal();
+    let is_visible = |entry: &Entry| policy.is_visible(&entry.tool, principal);
+    let overloads = match snapshot.find(&call.name, is_visible) {
+        Ok(overloads) => overloads,
+        Err(error) => return Judged::failed(None, ToolError::from(&error)),
+    };
+    let first = overloads.first();
+    let forwards = first.and_then(|entry| Forwards::of(&entry.tool));
+    let arguments = match forwards {
+        None => call.arguments,
+        Some(Forwards::Calls) if context.parallel => {
+            let message = "calls that run in parallel may not start others in parallel";
+            let error =
+                ToolError::new(ErrorKind::InvalidArgs, message).with_hint("put all calls into one list");
+            return Judged::failed(first.cloned(), error);
+        }
+        Some(forwards) => match forwards.normalise(call.arguments) {
+            Ok(arguments) => arguments,
+            Err(error) => return Judged::failed(first.cloned(), error),
+        },
+    };
+    let (entry, repaired) = match overloads.repair(arguments) {
+        Ok(found) => found,
+        Err(Some(error)) => {
+            return Judged::failed(Some(Arc::clone(error.nearest)), explain::overload_error(&error));
+        }
+        Err(None) => {
+            let message = format!("there is no tool `{}`", call.name);
+            return Judged::failed(None, ToolError::new(ErrorKind::UnknownTool, message));
+        }
+    };
+    let resolved = Call {
+        tool: Arc::clone(&entry.tool),
+        fingerprint: entry.fingerprint,
+        source: Arc::clone(&entry.source),
+        generation: snapshot.generation(),
+        arguments: repaired.arguments,
+        call_id: call.call_id,
+    };
+    let state = match policy.authorize(resolved, principal) {
+        Verdict::Granted(authorized) => State::Ready(authorized),
+        Verdict::Ask(pending) => State::Ask(pending),
+        Verdict::Denied(decision) => State::Failed(explain::denied(&decision)),
+    };
+    Judged { entry: Some(Arc::clone(entry)), repairs: repaired.repairs, state }
+}

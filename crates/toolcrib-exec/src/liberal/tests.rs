@@ -1,0 +1,94 @@
+//! Every shape that models write, and the one that comes of it.
+
+use serde_json::{Value, json};
+
+use super::Forwards;
+
+fn normalise(forwards: Forwards, arguments: &Value) -> Result<Value, String> {
+    let normal = forwards.normalise(arguments.as_object().unwrap().clone());
+    normal.map(Value::Object).map_err(|error| error.message)
+}
+
+#[test]
+fn all_shapes_of_one_call_become_name_and_params() {
+    let expected = json!({"name": "files.read", "params": {"path": "a"}});
+    for given in [
+        json!({"name": "files.read", "params": {"path": "a"}}),
+        json!({"name": "files.read", "arguments": {"path": "a"}}),
+        json!({"tool_name": "files.read", "args": {"path": "a"}}),
+        json!({"tool": "files.read", "input": {"path": "a"}}),
+        json!({"function": "files.read", "parameters": {"path": "a"}}),
+        json!({"name": "files.read", "params": "{\"path\": \"a\"}"}),
+        json!({"name": "files.read", "path": "a"}),
+        json!({"tool_name": "files.read", "path": "a"}),
+        json!({"params": {"tool_name": "files.read", "path": "a"}}),
+        json!({"params": {"tool_name": "files.read", "params": {"path": "a"}}}),
+        json!({"params": {"name": "files.read", "arguments": {"path": "a"}}}),
+        json!({"arguments": "{\"name\": \"files.read\", \"arguments\": {\"path\": \"a\"}}"}),
+    ] {
+        assert_eq!(normalise(Forwards::Call, &given), Ok(expected.clone()), "{given}");
+        assert_eq!(normalise(Forwards::Call, &expected), Ok(expected.clone()));
+    }
+}
+
+#[test]
+fn a_tool_may_have_an_argument_called_name() {
+    for (given, params) in [
+        (json!({"tool_name": "hello.greet", "name": "Ada"}), json!({"name": "Ada"})),
+        (json!({"name": "hello.greet", "params": {"name": "Ada"}}), json!({"name": "Ada"})),
+        (json!({"name": "db.fetch", "params": {"name": "x", "limit": 1}}), json!({"name": "x", "limit": 1})),
+        (json!({"name": "hello.greet", "params": null}), json!({})),
+        (json!({"name": "hello.greet", "params": " "}), json!({})),
+        (json!({"name": "hello.greet"}), json!({})),
+    ] {
+        assert_eq!(normalise(Forwards::Call, &given).unwrap()["params"], params, "{given}");
+    }
+}
+
+#[test]
+fn what_could_mean_two_things_is_an_error() {
+    for (given, message) in [
+        (
+            json!({"name": "a.b", "params": {}, "args": {}}),
+            "`params` and `args` say the same, and only one of them can be meant",
+        ),
+        (
+            json!({"name": "a.b", "tool_name": "c.d", "params": {}}),
+            "the tool is named more than once, by `name` and `tool_name`",
+        ),
+        (json!({"name": "a.b", "params": [1]}), "`params` must be a JSON object"),
+        (json!({"name": "a.b", "params": "[1]"}), "`params` must be a JSON object"),
+    ] {
+        assert_eq!(normalise(Forwards::Call, &given).unwrap_err(), message);
+    }
+    for text in ["{\"a\": 1, \"a\": 2}", "{", "{\"a\": 1e400}", &"[".repeat(10_000)] {
+        let error = normalise(Forwards::Call, &json!({"name": "a.b", "params": text})).unwrap_err();
+        assert!(error.starts_with("`params` is a text that is not JSON: "), "{error}");
+    }
+}
+
+#[test]
+fn what_is_no_part_of_a_call_is_left_for_the_schema_to_refuse() {
+    for given in [
+        json!({"name": "a.b", "params": {}, "_approved": true}),
+        json!({"nothing": 1}),
+        json!({"params": {"path": "a"}}),
+        json!({"name": 7, "params": {}}),
+    ] {
+        assert_eq!(normalise(Forwards::Call, &given), Ok(given.clone()));
+    }
+}
+
+#[test]
+fn several_calls_are_normalised_one_by_one() {
+    let expected = json!({"calls": [{"name": "a.b", "params": {"x": 1}}]});
+    for given in [
+        json!({"calls": [{"name": "a.b", "params": {"x": 1}}]}),
+        json!({"tools": [{"tool_name": "a.b", "arguments": {"x": 1}}]}),
+        json!({"actions": "[{\"name\": \"a.b\", \"x\": 1}]"}),
+        json!({"calls": {"name": "a.b", "x": 1}}),
+    ] {
+        assert_eq!(normalise(Forwards::Calls, &given), Ok(expected.clone()), "{given}");
+    }
+    assert!(normalise(Forwards::Calls, &json!({"calls": [], "tools": []})).is_err());
+}

@@ -1,0 +1,104 @@
+//! The lines of a text that match.
+
+use std::fmt::Write as _;
+
+use regex::{Regex, RegexBuilder};
+use toolcrib_model::{ErrorKind, ToolError};
+
+/// The longest pattern.
+pub(super) const MAX_PATTERN_BYTES: usize = 1_000;
+
+/// The most bytes that a compiled pattern may take.
+pub(super) const MAX_COMPILED_BYTES: usize = 1 << 20;
+
+/// The most matching lines that are listed; beyond it they are counted.
+const MAX_MATCHES: usize = 2_000;
+
+/// The most lines around each match.
+pub(super) const MAX_CONTEXT: usize = 10;
+
+/// The most bytes of a line that are shown: of a longer one those around the match.
+const MAX_LINE_BYTES: usize = 400;
+
+/// The lines that match, as `grep -n` lists them.
+pub(super) struct Matches {
+    pub(super) text: String,
+    pub(super) count: usize,
+    /// How many of them are listed.
+    pub(super) listed: usize,
+}
+
+/// Compiles a pattern for a linear-time engine.
+pub(super) fn pattern(pattern: &str) -> Result<Regex, ToolError> {
+    if pattern.len() > MAX_PATTERN_BYTES {
+        let message = format!("`grep` is longer than {MAX_PATTERN_BYTES} bytes");
+        return Err(ToolError::new(ErrorKind::InvalidArgs, message));
+    }
+    let built =
+        RegexBuilder::new(pattern).size_limit(MAX_COMPILED_BYTES).dfa_size_limit(MAX_COMPILED_BYTES).build();
+    built.map_err(|error| {
+        let reason = error.to_string();
+        let reason = reason.lines().last().unwrap_or_default().trim_start_matches("error: ");
+        ToolError::new(ErrorKind::InvalidArgs, format!("`grep` is no regular expression: {reason}")).with_hint(
+            "write it as RE2 does: no look-around and no back-references; `\\.` stands for a dot and `(?i)` at the \
+             beginning ignores case",
+        )
+    })
+}
+
+/// Looks for a pattern, line by line.
+pub(super) fn grep(text: &str, pattern: &Regex, context: usize) -> Matches {
+    let context = context.min(MAX_CONTEXT);
+    let mut matches = Matches { text: String::new(), count: 0, listed: 0 };
+    // The lines before this one, not yet shown, and how many are still shown after the last match.
+    let mut before: Vec<(usize, &str)> = Vec::new();
+    let (mut after, mut shown) = (0, 0);
+    for (number, line) in text.lines().enumerate().map(|(at, line)| (at + 1, line)) {
+        let Some(found) = pattern.find(line) else {
+            if after > 0 {
+                after -= 1;
+                shown = number;
+                write_line(&mut matches.text, number, '-', line, 0);
+            } else if context > 0 {
+                if before.len() == context {
+                    before.remove(0);
+                }
+                before.push((number, line));
+            }
+            continue;
+        };
+        matches.count += 1;
+        if matches.listed == MAX_MATCHES {
+            before.clear();
+            after = 0;
+            continue;
+        }
+        let first = before.first().map_or(number, |(first, _)| *first);
+        if context > 0 && shown > 0 && first > shown + 1 {
+            matches.text.push_str("--\n");
+        }
+        for (number, line) in before.drain(..) {
+            write_line(&mut matches.text, number, '-', line, 0);
+        }
+        write_line(&mut matches.text, number, ':', line, found.start());
+        matches.listed += 1;
+        (after, shown) = (context, number);
+    }
+    matches
+}
+
+/// `12: text`, cut around a byte.
+fn write_line(out: &mut String, number: usize, mark: char, line: &str, around: usize) {
+    // Writing to a string cannot fail.
+    let _ = write!(out, "{number}{mark} ");
+    if line.len() <= MAX_LINE_BYTES {
+        out.push_str(line);
+    } else {
+        let start = line.floor_char_boundary(around.saturating_sub(MAX_LINE_BYTES / 4));
+        let end = line.floor_char_boundary(start + MAX_LINE_BYTES);
+        let shown = line.get(start..end).unwrap_or_default();
+        let _ = write!(out, "{}{shown}", if start > 0 { "… " } else { "" });
+        let _ = write!(out, " … [bytes {} to {end} of {}]", start + 1, line.len());
+    }
+    out.push('\n');
+}

@@ -1,0 +1,175 @@
+//! What a filter asks of a value.
+
+use std::borrow::Cow;
+
+use regex::{Regex, RegexBuilder};
+use serde_json::Value;
+
+use super::select::Selection;
+use super::{Comparison, Condition, Exceeded, Operand, Path};
+use crate::results::grep::MAX_COMPILED_BYTES;
+
+/// How many bytes of a text are looked at for the price of one value.
+const BYTES_PER_STEP: usize = 64;
+
+/// Compiles the pattern of `match`, which is about the whole text, or of `search`. A dot stands for no line break.
+pub(super) fn compile_pattern(pattern: &str, is_whole: bool) -> Result<Regex, String> {
+    let anchored = format!(r"\A(?:{pattern})\z");
+    RegexBuilder::new(if is_whole { &anchored } else { pattern })
+        .crlf(true)
+        .size_limit(MAX_COMPILED_BYTES)
+        .dfa_size_limit(MAX_COMPILED_BYTES)
+        .build()
+        .map_err(|_| "no regular expression that can be matched in linear time".to_owned())
+}
+
+impl<'v> Selection<'v> {
+    /// Whether a value fulfils a condition.
+    pub(super) fn holds(&self, condition: &Condition, value: &'v Value) -> Result<bool, Exceeded> {
+        self.pay(1)?;
+        match condition {
+            Condition::Any(parts) => {
+                for part in parts {
+                    if self.holds(part, value)? {
+                        return Ok(true);
+                    }
+                }
+                Ok(false)
+            }
+            Condition::All(parts) => {
+                for part in parts {
+                    if !self.holds(part, value)? {
+                        return Ok(false);
+                    }
+                }
+                Ok(true)
+            }
+            Condition::Not(inner) => Ok(!self.holds(inner, value)?),
+            Condition::Exists(path) => Ok(!self.follow(path, value)?.is_empty()),
+            Condition::Matches(text, pattern) => match self.evaluate(text, value)?.as_deref() {
+                Some(Value::String(text)) => {
+                    self.pay(text.len() / BYTES_PER_STEP)?;
+                    Ok(pattern.is_match(text))
+                }
+                _ => Ok(false),
+            },
+            Condition::Compare(left, comparison, right) => {
+                let (left, right) = (self.evaluate(left, value)?, self.evaluate(right, value)?);
+                self.compare(left.as_deref(), *comparison, right.as_deref())
+            }
+        }
+    }
+
+    fn follow(&self, path: &Path, value: &'v Value) -> Result<Vec<&'v Value>, Exceeded> {
+        self.select(&path.segments, if path.is_absolute { self.root } else { value })
+    }
+
+    /// The value of one side of a comparison, where it has one.
+    fn evaluate<'q>(&self, operand: &'q Operand, value: &'v Value) -> Result<Option<Cow<'q, Value>>, Exceeded>
+    where
+        'v: 'q,
+    {
+        Ok(match operand {
+            Operand::Literal(literal) => Some(Cow::Borrowed(literal)),
+            Operand::Path(path) => match self.follow(path, value)?.as_slice() {
+                [only] => Some(Cow::Borrowed(*only)),
+                _ => None,
+            },
+            Operand::Count(path) => Some(Cow::Owned(self.follow(path, value)?.len().into())),
+            Operand::Length(of) => {
+                let length = match self.evaluate(of, value)?.as_deref() {
+                    Some(Value::String(text)) => {
+                        self.pay(text.len() / BYTES_PER_STEP)?;
+                        Some(text.chars().count())
+                    }
+                    Some(Value::Array(items)) => Some(items.len()),
+                    Some(Value::Object(map)) => Some(map.len()),
+                    _ => None,
+                };
+                length.map(|length| Cow::Owned(length.into()))
+            }
+        })
+    }
+
+    fn compare(
+        &self,
+        left: Option<&Value>,
+        comparison: Comparison,
+        right: Option<&Value>,
+    ) -> Result<bool, Exceeded> {
+        Ok(match comparison {
+            Comparison::Equal => self.are_equal(left, right)?,
+            Comparison::Unequal => !self.are_equal(left, right)?,
+            Comparison::Less => is_less(left, right),
+            Comparison::Greater => is_less(right, left),
+            Comparison::AtMost => is_less(left, right) || self.are_equal(left, right)?,
+            Comparison::AtLeast => is_less(right, left) || self.are_equal(left, right)?,
+        })
+    }
+
+    fn are_equal(&self, left: Option<&Value>, right: Option<&Value>) -> Result<bool, Exceeded> {
+        self.pay(1)?;
+        let (Some(left), Some(right)) = (left, right) else { return Ok(left.is_none() && right.is_none()) };
+        match (left, right) {
+            (Value::Number(_), Value::Number(_)) => {
+                Ok(numbers(left, right).is_some_and(|(left, right)| left == right))
+            }
+            (Value::String(left), Value::String(right)) => {
+                self.pay(left.len().min(right.len()) / BYTES_PER_STEP)?;
+                Ok(left == right)
+            }
+            (Value::Array(left), Value::Array(right)) => {
+                if left.len() != right.len() {
+                    return Ok(false);
+                }
+                self.all_equal(left.iter().zip(right).map(|(left, right)| (Some(left), Some(right))))
+            }
+            (Value::Object(left), Value::Object(right)) => {
+                if left.len() != right.len() {
+                    return Ok(false);
+                }
+                self.all_equal(left.iter().map(|(key, value)| (Some(value), right.get(key))))
+            }
+            _ => Ok(left == right),
+        }
+    }
+
+    fn all_equal<'a>(
+        &self,
+        pairs: impl Iterator<Item = (Option<&'a Value>, Option<&'a Value>)>,
+    ) -> Result<bool, Exceeded> {
+        for (left, right) in pairs {
+            if !self.are_equal(left, right)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+}
+
+/// Whether one number or text comes before another; nothing else has an order.
+fn is_less(left: Option<&Value>, right: Option<&Value>) -> bool {
+    match (left, right) {
+        (Some(Value::String(left)), Some(Value::String(right))) => left < right,
+        (Some(left), Some(right)) => numbers(left, right).is_some_and(|(left, right)| left < right),
+        _ => false,
+    }
+}
+
+/// Two numbers as such that can be compared: exact where both are whole.
+fn numbers(left: &Value, right: &Value) -> Option<(Number, Number)> {
+    match (whole(left), whole(right)) {
+        (Some(left), Some(right)) => Some((Number::Whole(left), Number::Whole(right))),
+        _ => Some((Number::Float(left.as_f64()?), Number::Float(right.as_f64()?))),
+    }
+}
+
+fn whole(value: &Value) -> Option<i128> {
+    value.as_i64().map(i128::from).or_else(|| value.as_u64().map(i128::from))
+}
+
+#[derive(PartialEq, PartialOrd)]
+enum Number {
+    Whole(i128),
+    Float(f64),
+}

@@ -1,0 +1,125 @@
+//! `JSONPath` (RFC 9535) within bounds.
+//!
+//! Libraries for it evaluate a query to its end, however much work that is: `$..*..*..*` visits the same values over and
+//! over, and a filter inside of a filter looks at all values for each of them. Here each step is paid for, and a query
+//! that costs too much is an error. Beyond the RFC, the `$` at the beginning may be left out, and a `-` may stand in a
+//! name after a dot. Short of it, the pattern of `match` and `search` has to be a text in the query.
+
+use regex::Regex;
+use serde_json::Value;
+
+mod explain;
+mod filter;
+mod parse;
+mod select;
+
+pub(super) use explain::explain;
+
+/// The longest query.
+pub(super) const MAX_QUERY_BYTES: usize = 1_000;
+
+/// How deep filters and parentheses may nest.
+pub(super) const MAX_NESTING: usize = 16;
+
+/// The most values that a query may look at, those that it looks at again included.
+pub(super) const MAX_STEPS: usize = 20_000_000;
+
+/// The most values that a query may find.
+pub(super) const MAX_MATCHES: usize = 100_000;
+
+/// A query.
+#[derive(Debug)]
+pub(super) struct Query {
+    segments: Vec<Segment>,
+}
+
+/// A text is no query.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Malformed {
+    /// The byte at which it stops to be one.
+    pub(super) at: usize,
+    /// What is wrong there.
+    pub(super) message: String,
+}
+
+/// Why a query was given up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Exceeded {
+    Steps,
+    Matches,
+}
+
+#[derive(Debug)]
+struct Segment {
+    /// Whether it goes for the values below as well: `..`.
+    descends: bool,
+    selectors: Vec<Selector>,
+}
+
+#[derive(Debug)]
+enum Selector {
+    Name(String),
+    All,
+    Index(i64),
+    Slice { start: Option<i64>, end: Option<i64>, step: i64 },
+    Filter(Condition),
+}
+
+/// What a filter asks of each value.
+#[derive(Debug)]
+enum Condition {
+    Any(Vec<Condition>),
+    All(Vec<Condition>),
+    Not(Box<Condition>),
+    Exists(Path),
+    Compare(Operand, Comparison, Operand),
+    Matches(Operand, Regex),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Comparison {
+    Equal,
+    Unequal,
+    Less,
+    AtMost,
+    Greater,
+    AtLeast,
+}
+
+/// A query inside of a filter.
+#[derive(Debug)]
+struct Path {
+    /// Whether it starts at the root (`$`) rather than at the value (`@`).
+    is_absolute: bool,
+    segments: Vec<Segment>,
+}
+
+/// One side of a comparison.
+#[derive(Debug)]
+enum Operand {
+    Literal(Value),
+    /// The value of a path that means one at most, or of `value()`.
+    Path(Path),
+    Length(Box<Operand>),
+    Count(Path),
+}
+
+impl Query {
+    /// Reads a query.
+    pub(super) fn parse(text: &str) -> Result<Self, Malformed> {
+        parse::parse(text)
+    }
+
+    /// The values that it finds, in order.
+    pub(super) fn select<'v>(&self, root: &'v Value) -> Result<Vec<&'v Value>, Exceeded> {
+        let found = select::Selection::new(root, MAX_STEPS).select(&self.segments, root)?;
+        if found.len() > MAX_MATCHES { Err(Exceeded::Matches) } else { Ok(found) }
+    }
+}
+
+impl Segment {
+    /// Whether it finds one value at most.
+    fn is_single(&self) -> bool {
+        !self.descends && matches!(self.selectors.as_slice(), [Selector::Name(_) | Selector::Index(_)])
+    }
+}

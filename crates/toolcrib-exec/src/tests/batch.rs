@@ -1,0 +1,147 @@
+//! Several calls at once, and checks of one's own.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use serde_json::json;
+use toolcrib_model::{ErrorKind, JsonObject, ToolCall, ToolError, ToolResult};
+use toolcrib_policy::Call;
+use toolcrib_port::{Answer, Approver, Asked, CallContext};
+
+use super::{Engine, Fixture, fixture, granted};
+use crate::{DenyAll, Executor, Hook};
+
+fn calls(names: &[&str]) -> Vec<ToolCall> {
+    let sum = json!({"left": 1, "right": 2}).as_object().unwrap().clone();
+    let arguments = |name: &str| if name == "t.sum" { sum.clone() } else { JsonObject::default() };
+    let call =
+        |(id, name): (usize, &&str)| ToolCall::new(*name, arguments(name)).with_call_id(id.to_string());
+    names.iter().enumerate().map(call).collect()
+}
+
+fn kinds(results: &[ToolResult]) -> Vec<Option<ErrorKind>> {
+    results.iter().map(|result| result.error.as_ref().map(|error| error.kind)).collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_call_has_one_result_in_order_and_fails_alone() {
+    let fixture = granted();
+    let names = ["t.hang", "t.sum", "t.panic", "t.secret", "t.nothing", "t.sum"];
+    let results = fixture.executor.call_all(calls(&names), &CallContext::new("s")).await;
+    let ids: Vec<_> = results.iter().map(|result| result.call_id.clone().unwrap()).collect();
+    assert_eq!(ids, ["0", "1", "2", "3", "4", "5"]);
+    let expected = [
+        Some(ErrorKind::Timeout),
+        None,
+        Some(ErrorKind::Internal),
+        Some(ErrorKind::Denied),
+        Some(ErrorKind::UnknownTool),
+        None,
+    ];
+    assert_eq!(kinds(&results), expected);
+}
+
+/// Says yes, and notes how much was asked about at once and how many calls had run by then.
+struct Noting {
+    engine: Mutex<Option<Arc<Engine>>>,
+    seen: Mutex<Vec<(usize, usize)>>,
+}
+
+#[async_trait]
+impl Approver for Noting {
+    async fn ask(&self, batch: &mut [Asked]) {
+        let ran =
+            self.engine.lock().unwrap().as_ref().unwrap().calls.load(std::sync::atomic::Ordering::SeqCst);
+        self.seen.lock().unwrap().push((batch.len(), ran));
+        for asked in batch {
+            asked.answer = Some(Answer::Approved(asked.question().approve()));
+        }
+    }
+}
+
+#[tokio::test]
+async fn all_is_asked_together_before_anything_runs() {
+    let approver = Arc::new(Noting { engine: Mutex::default(), seen: Mutex::default() });
+    let capabilities = json!({"default_policy": "grant", "approve": [{"actions": ["sum", "echo"]}]});
+    let fixture = fixture(capabilities, approver.clone());
+    *approver.engine.lock().unwrap() = Some(fixture.engine.clone());
+    let names = ["t.flood", "t.sum", "t.echo", "t.sum"];
+    let results = fixture.executor.call_all(calls(&names), &CallContext::new("s")).await;
+    assert_eq!(kinds(&results), [None; 4]);
+    assert_eq!(*approver.seen.lock().unwrap(), [(3, 0)]);
+}
+
+/// Answers the first question and then nothing.
+struct Distracted;
+
+#[async_trait]
+impl Approver for Distracted {
+    async fn ask(&self, batch: &mut [Asked]) {
+        if let [first, ..] = batch {
+            first.answer = Some(Answer::Approved(first.question().approve()));
+        }
+        std::future::pending::<()>().await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_answered_before_the_time_was_over_counts() {
+    let fixture = fixture(json!({}), Arc::new(Distracted));
+    let results = fixture.executor.call_all(calls(&["t.sum", "t.echo"]), &CallContext::new("s")).await;
+    assert_eq!(kinds(&results), [None, Some(ErrorKind::ApprovalDenied)]);
+    assert_eq!(fixture.calls(), 1);
+}
+
+/// Stops the tool `echo`, and adds a word to what `flood` returns.
+struct Check;
+
+#[async_trait]
+impl Hook for Check {
+    async fn before(&self, call: &Call, _context: &CallContext) -> Result<(), ToolError> {
+        match call.tool.name.name() {
+            "echo" => Err(ToolError::new(ErrorKind::Denied, "not on Sundays")),
+            "nest" => panic!("the hook breaks"),
+            _ => Ok(()),
+        }
+    }
+
+    async fn after(&self, call: &Call, mut result: ToolResult, _context: &CallContext) -> ToolResult {
+        if call.tool.name.name() == "sum" {
+            result.result = json!("checked");
+        }
+        result
+    }
+}
+
+#[tokio::test]
+async fn a_check_of_ones_own_stops_a_call_and_replaces_a_result() {
+    let Fixture { engine, executor } = granted();
+    let executor = Arc::into_inner(executor).unwrap().with_hook(Arc::new(Check));
+    let fixture = Fixture { engine, executor: Arc::new(executor) };
+    assert_eq!(fixture.error("t.echo", json!({})).await.message, "not on Sundays");
+    assert_eq!(fixture.error("t.nest", json!({})).await.kind, ErrorKind::Internal);
+    assert_eq!(fixture.calls(), 0);
+    assert_eq!(fixture.call("t.sum", json!({"left": 1, "right": 2})).await.result, "checked");
+}
+
+#[tokio::test]
+async fn nobody_is_asked_about_a_call_that_a_check_stops() {
+    let approver = Arc::new(Noting { engine: Mutex::default(), seen: Mutex::default() });
+    let Fixture { engine, executor } = fixture(json!({}), approver.clone());
+    let executor: Executor = Arc::into_inner(executor).unwrap().with_hook(Arc::new(Check));
+    let fixture = Fixture { engine, executor: Arc::new(executor) };
+    assert_eq!(fixture.error("t.echo", json!({})).await.kind, ErrorKind::Denied);
+    assert!(approver.seen.lock().unwrap().is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_dropped_call_leaves_nothing_running() {
+    let fixture = fixture(json!({"default_policy": "grant"}), Arc::new(DenyAll));
+    let context = CallContext::new("s");
+    let running = fixture.executor.call_all(calls(&["t.hang", "t.hang"]), &context);
+    assert!(tokio::time::timeout(Duration::from_secs(1), running).await.is_err());
+    assert_eq!(fixture.calls(), 2);
+    // The engine is held by the fixture and the executor alone.
+    assert_eq!(Arc::strong_count(&fixture.engine), 2);
+}

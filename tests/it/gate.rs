@@ -1,0 +1,183 @@
+//! Every way to a tool leads through the gate: each way in, crossed with each decision, counts what really ran.
+
+use serde_json::{Value, json};
+use toolcrib_testkit::{ModelServer, Turn};
+
+use crate::support::{Lab, binary};
+
+/// What the policy says of the tool, and whether somebody says yes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Decision {
+    Denied,
+    /// Approval is needed, and there is nobody to ask.
+    NobodyToAsk,
+    /// Approval is needed, and given.
+    Approved,
+    Granted,
+}
+
+impl Decision {
+    const ALL: [Self; 4] = [Self::Denied, Self::NobodyToAsk, Self::Approved, Self::Granted];
+
+    fn rule(self) -> &'static str {
+        match self {
+            Self::Denied => "deny",
+            Self::NobodyToAsk | Self::Approved => "approve",
+            Self::Granted => "grant",
+        }
+    }
+
+    /// How often the tool runs for one call.
+    fn runs(self) -> usize {
+        usize::from(matches!(self, Self::Approved | Self::Granted))
+    }
+
+    /// A lab whose tool appends a line to `ran.txt` each time that it runs.
+    fn lab(self) -> Lab {
+        let app = format!(
+            r#"
+agents:
+  - id: clerk
+    brain:
+      provider: openai
+      model: test-model
+      base_url: "${{MODEL_URL}}"
+      context_window: ${{WINDOW}}
+      native_tool_use: ${{NATIVE}}
+tools:
+  registry: [{{type: file, path: tools.yaml, engine: shop}}]
+  engines:
+    shop: {{type: command, argv: [sh, -c, 'echo ran >> ran.txt; echo done', sh]}}
+  capabilities:
+    default_policy: deny
+    grant: [{{module: context_builder}}]
+    {}: [{{module: shop, actions: [touch]}}]
+"#,
+            self.rule()
+        )
+        .replace("grant: [{module: context_builder}]\n    grant: [", "grant: [{module: context_builder}, ");
+        Lab::with_app(&app)
+            .with_file("tools.yaml", "shop: [{name: touch, description: Leaves a trace.}]\n")
+            .with_variable("OPENAI_API_KEY", "test")
+    }
+}
+
+/// The arguments of a tool of the runtime, that lead to the tool.
+fn ways() -> Vec<(&'static str, Value)> {
+    let touch = json!({"name": "shop.touch", "params": {}});
+    let nested = json!({"name": "context_builder.execute_tool", "params": touch});
+    vec![
+        ("shop.touch", json!({})),
+        ("shop__touch", json!({})),
+        ("execute_tool", touch.clone()),
+        ("execute_tool", json!({"tool_name": "shop.touch"})),
+        ("execute_tool", json!({"params": {"tool_name": "shop::touch"}})),
+        ("execute_tool", nested.clone()),
+        ("context_builder.execute_tool", json!({"name": "execute_tool", "params": nested})),
+        ("run_parallel", json!({"calls": [touch]})),
+        ("run_parallel", json!({"calls": [nested]})),
+        ("execute_tool", json!({"name": "run_parallel", "params": {"calls": [touch]}})),
+    ]
+}
+
+/// How often the tool ran since the last time that this was asked.
+fn ran(lab: &Lab) -> usize {
+    let path = lab.path("ran.txt");
+    let lines = std::fs::read_to_string(&path).map_or(0, |text| text.lines().count());
+    let _ = std::fs::remove_file(path);
+    lines
+}
+
+#[tokio::test]
+async fn a_call_from_the_command_line_runs_as_often_as_the_policy_lets_it() {
+    for decision in Decision::ALL {
+        let lab = decision.lab().with_variable("WINDOW", "8000").with_variable("NATIVE", "true");
+        let lab = lab.with_variable("MODEL_URL", "http://127.0.0.1:9/v1");
+        for (name, arguments) in ways() {
+            let arguments = arguments.to_string();
+            let mut words = vec!["call", "app.yaml", name, &arguments];
+            if decision == Decision::Approved {
+                words.push("--yes");
+            }
+            lab.run_words(&words).await;
+            assert_eq!(ran(&lab), decision.runs(), "{decision:?}: {words:?}");
+        }
+    }
+}
+
+/// An agent that takes every way, in one conversation.
+async fn agent_runs(decision: Decision, window: &str, is_native: bool) -> usize {
+    let call = |(name, arguments): (&str, Value)| {
+        let name = name.replace('.', "__");
+        if is_native { Turn::call(&name, &arguments) } else { Turn::text_call(&name, &arguments) }
+    };
+    let turns = ways().into_iter().map(call).chain([Turn::text("Done.")]);
+    let server = ModelServer::start(turns).await.unwrap();
+    let lab = decision.lab().with_variable("MODEL_URL", server.base_url());
+    let lab = lab.with_variable("WINDOW", window).with_variable("NATIVE", is_native.to_string());
+    let mut words = vec!["run", "app.yaml", "Leave traces.", "--json"];
+    if decision == Decision::Approved {
+        words.push("--yes");
+    }
+    let report = lab.run_words(&words).await.expect(0).json();
+    assert_eq!(report["calls"].as_array().unwrap().len(), ways().len(), "{decision:?}: {report:#}");
+    ran(&lab)
+}
+
+#[tokio::test]
+async fn a_call_of_an_agent_runs_as_often_as_the_policy_lets_it() {
+    for decision in Decision::ALL {
+        // Direct, and by discovery, where a call of a tool that was not offered is routed by itself.
+        for (window, is_native) in [("131072", true), ("500", true), ("131072", false), ("500", false)] {
+            let expected = decision.runs() * ways().len();
+            assert_eq!(agent_runs(decision, window, is_native).await, expected, "{decision:?} {window}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_call_of_a_client_of_the_server_runs_as_often_as_the_policy_lets_it() {
+    for decision in Decision::ALL {
+        let app = format!(
+            "
+tools:
+  registry: [{{type: mcp, namespace: remote, command: ['{}', serve, app.yaml, --stdio]}}]
+  capabilities: {{default_policy: grant}}
+",
+            binary().display()
+        );
+        let lab = decision.lab().with_variable("WINDOW", "8000").with_variable("NATIVE", "true");
+        let lab = lab.with_variable("MODEL_URL", "http://127.0.0.1:9/v1").with_file("client.yaml", app);
+        // A client has nobody who says yes to the server.
+        let expected = usize::from(decision == Decision::Granted);
+        for (name, arguments) in [
+            ("remote.shop__touch", json!({})),
+            ("remote.run_parallel", json!({"calls": [{"name": "shop.touch", "params": {}}]})),
+        ] {
+            lab.run(["call", "client.yaml", name, &arguments.to_string(), "--yes"]).await;
+            assert_eq!(ran(&lab), expected, "{decision:?}: {name}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_flag_that_says_approved_approves_nothing() {
+    let lab = Decision::NobodyToAsk.lab().with_variable("WINDOW", "8000").with_variable("NATIVE", "true");
+    let lab = lab.with_variable("MODEL_URL", "http://127.0.0.1:9/v1");
+    for flag in
+        ["_approved", "approved", "confirm", "confirmed", "session", "session_id", "agent", "_Approved"]
+    {
+        let touch = json!({"name": "shop.touch", "params": {flag: true}});
+        for (name, arguments) in [
+            ("shop.touch", json!({flag: true})),
+            ("execute_tool", json!({"name": "shop.touch", "params": {}, flag: true})),
+            ("execute_tool", touch.clone()),
+            ("execute_tool", json!({"name": "execute_tool", "params": touch, flag: true})),
+            ("run_parallel", json!({"calls": [touch], flag: true})),
+            ("run_parallel", json!({"calls": [{"name": "shop.touch", "params": {}, flag: true}]})),
+        ] {
+            lab.run(["call", "app.yaml", name, &arguments.to_string()]).await;
+            assert_eq!(ran(&lab), 0, "{name} {arguments}");
+        }
+    }
+}
