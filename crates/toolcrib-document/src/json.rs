@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::fmt;
 
-use serde::de::{self, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::de::{self, Deserialize, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::map::Entry;
 use serde_json::{Map, Number, Value};
 
@@ -15,6 +15,27 @@ const DUPLICATE: &str = "duplicate key ";
 
 /// From here on an integer may need more than 64 bits: 2⁶³.
 const WIDE: f64 = 9_223_372_036_854_775_808.0;
+
+/// A JSON value of which no object has the same key twice, for readers of single values: two readers may take different
+/// ones, and what one checks the other would not run.
+///
+/// ```
+/// use toolcrib_document::StrictValue;
+///
+/// let value: StrictValue = serde_json::from_str(r#"{"path": "a"}"#)?;
+/// assert_eq!(value.0["path"], "a");
+/// let error = serde_json::from_str::<StrictValue>(r#"{"path": "a", "path": "b"}"#).unwrap_err();
+/// assert_eq!(error.to_string(), "duplicate key path at line 1 column 20");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct StrictValue(pub Value);
+
+impl<'de> Deserialize<'de> for StrictValue {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(Strict { has_wide_number: &Cell::new(false) }).map(Self)
+    }
+}
 
 pub(crate) fn read(text: &str) -> Result<Node, Error> {
     read_from_line(text, 1)

@@ -42,5 +42,6 @@ mod tests;
 pub use document::{Document, Format, parse};
 pub use error::{Error, Position};
 pub use expand::{UnsetVariable, expand, expand_path};
+pub use json::StrictValue;
 pub use limits::{Limits, MAX_ALIAS_BYTES, MAX_ALIAS_NODES, MAX_BYTES, MAX_DEPTH};
 pub use nearest::nearest;

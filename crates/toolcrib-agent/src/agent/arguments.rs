@@ -1,6 +1,7 @@
 //! Reading the arguments of a call.
 
 use serde_json::Value;
+use toolcrib_document::StrictValue;
 use toolcrib_model::{ErrorKind, JsonObject, ToolError};
 
 use crate::ToolFunction;
@@ -18,10 +19,12 @@ pub(super) fn parse(raw: &str) -> Result<JsonObject, String> {
         return Ok(JsonObject::new());
     }
     match serde_json::from_str(raw) {
-        Ok(Value::Object(arguments)) => Ok(arguments),
-        Ok(Value::Null) => Ok(JsonObject::new()),
-        Ok(Value::String(inner)) => serde_json::from_str(&inner)
-            .map_err(|_| "its arguments are a JSON text, not an object".to_owned()),
+        Ok(StrictValue(Value::Object(arguments))) => Ok(arguments),
+        Ok(StrictValue(Value::Null)) => Ok(JsonObject::new()),
+        Ok(StrictValue(Value::String(inner))) => match serde_json::from_str(&inner) {
+            Ok(StrictValue(Value::Object(arguments))) => Ok(arguments),
+            _ => Err("its arguments are a JSON text, not an object".to_owned()),
+        },
         Ok(_) => Err("its arguments are JSON, but not an object".to_owned()),
         Err(error) => Err(format!("its arguments are not JSON: {error}")),
     }

@@ -1,6 +1,7 @@
 //! A JSON value as a call.
 
 use serde_json::Value;
+use toolcrib_document::StrictValue;
 use toolcrib_model::JsonObject;
 
 use super::{MAX_TEXT_CALLS, TextCall};
@@ -51,8 +52,13 @@ fn arguments(key: &str, value: Value) -> Result<JsonObject, String> {
         Value::Object(arguments) => Ok(arguments),
         Value::Null => Ok(JsonObject::new()),
         Value::String(text) if text.trim().is_empty() => Ok(JsonObject::new()),
-        Value::String(text) => serde_json::from_str(&text)
-            .map_err(|error| format!("`{key}` is a text that is not a JSON object: {}", reason(&error))),
+        Value::String(text) => match serde_json::from_str(&text) {
+            Ok(StrictValue(Value::Object(arguments))) => Ok(arguments),
+            Ok(StrictValue(other)) => {
+                Err(format!("`{key}` is a text of {}, not of a JSON object", kind(&other)))
+            }
+            Err(error) => Err(format!("`{key}` is a text that is not a JSON object: {}", reason(&error))),
+        },
         other => Err(format!("`{key}` must be a JSON object, not {}", kind(&other))),
     }
 }

@@ -1,6 +1,7 @@
 //! The documented notation: `<tool_call>{"name": …, "arguments": …}</tool_call>`.
 
-use serde_json::{Deserializer, Value};
+use serde_json::Deserializer;
+use toolcrib_document::StrictValue;
 
 use super::object::{calls, guess_name, reason, unreadable};
 use super::{Found, MAX_TEXT_CALLS, TextCall};
@@ -67,11 +68,11 @@ fn read(rest: &str, place: Place) -> Option<(MakeCalls, usize)> {
     }
     let body = without_fence(rest);
     if body.starts_with(['{', '[']) {
-        let mut values = Deserializer::from_str(body).into_iter::<Value>();
+        let mut values = Deserializer::from_str(body).into_iter::<StrictValue>();
         let outcome = values.next();
         let value_end = rest.len() - body.len() + values.byte_offset();
         let problem = match outcome {
-            Some(Ok(value)) => match end_of_call(rest.get(value_end..).unwrap_or_default()) {
+            Some(Ok(StrictValue(value))) => match end_of_call(rest.get(value_end..).unwrap_or_default()) {
                 Some(closing) => return Some((Box::new(|raw| calls(value, raw)), value_end + closing)),
                 None => "something stands between the JSON object and the closing tag".to_owned(),
             },

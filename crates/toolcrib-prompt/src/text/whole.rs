@@ -1,6 +1,7 @@
 //! A message that is one JSON object and nothing else, bare or in a code fence.
 
 use serde_json::{Deserializer, Map, Value};
+use toolcrib_document::StrictValue;
 
 use super::object::{ARGUMENT_KEYS, NAME_KEYS, calls, guess_name, is_name, reason, unreadable};
 use super::{Found, TextCall};
@@ -36,11 +37,12 @@ fn read(text: &str, inner: &str) -> Option<Found> {
     if !inner.starts_with('{') {
         return None;
     }
-    let mut values = Deserializer::from_str(inner).into_iter::<Map<String, Value>>();
+    let mut values = Deserializer::from_str(inner).into_iter::<StrictValue>();
     let calls = match values.next()? {
-        Ok(object) => {
+        Ok(StrictValue(Value::Object(object))) => {
             (is_call(&object) && values.byte_offset() == inner.len()).then(|| calls(object.into(), inner))?
         }
+        Ok(_) => return None,
         Err(error) => vec![broken(inner, &error)?],
     };
     Some(Found { range: 0..text.len(), calls })
