@@ -56,7 +56,7 @@ impl FunctionTool {
                 }
             })
         });
-        Self::from_handler(name, description, schema_of::<A>(), handler)
+        Self::from_handler(name, description, arguments_of::<A>(), handler)
     }
 
     /// A tool whose function makes the whole [`ToolResult`], as one that passes on the result of another call.
@@ -67,7 +67,7 @@ impl FunctionTool {
         R: Future<Output = ToolResult> + Send + 'static,
     {
         let handler: Handler = Arc::new(move |call, context| Box::pin(function(call, context)));
-        Self::from_handler(name, description, schema_of::<A>(), handler)
+        Self::from_handler(name, description, arguments_of::<A>(), handler)
     }
 
     fn from_handler(
@@ -129,6 +129,13 @@ impl FunctionTool {
     }
 }
 
+/// The schema of the arguments of a call.
+fn arguments_of<A: JsonSchema>() -> Value {
+    let mut schema = schema_of::<A>();
+    leave_out_null(&mut schema);
+    schema
+}
+
 /// The schema of a type, in the form that providers of models take: nothing by reference, no title.
 fn schema_of<T: JsonSchema>() -> Value {
     let settings = SchemaSettings::draft2020_12().with(|settings| {
@@ -145,6 +152,36 @@ fn schema_of<T: JsonSchema>() -> Value {
     }
     drop_number_formats(&mut schema);
     schema
+}
+
+/// Lets an argument that may be left out be left out, and no more: `Option` would also allow null, in words that every
+/// request of a model pays for. One that sends null all the same is repaired.
+fn leave_out_null(schema: &mut Value) {
+    match schema {
+        Value::Object(map) => {
+            let required = map.get("required").and_then(Value::as_array).cloned().unwrap_or_default();
+            if let Some(properties) = map.get_mut("properties").and_then(Value::as_object_mut) {
+                let optional = properties.iter_mut().filter(|(name, _)| !required.contains(&json!(name)));
+                optional.filter_map(|(_, property)| property.as_object_mut()).for_each(without_null);
+            }
+            map.values_mut().for_each(leave_out_null);
+        }
+        Value::Array(items) => items.iter_mut().for_each(leave_out_null),
+        _ => {}
+    }
+}
+
+fn without_null(property: &mut JsonObject) {
+    if property.get("default") == Some(&Value::Null) {
+        property.shift_remove("default");
+    }
+    let alone = match property.get("type").and_then(Value::as_array).map(Vec::as_slice) {
+        Some([one, null] | [null, one]) if null == "null" => Some(one.clone()),
+        _ => None,
+    };
+    if let Some(alone) = alone {
+        property.insert("type".into(), alone);
+    }
 }
 
 /// Takes away `uint8`, `double` and their like: they say how Rust stores a number, which is nothing to a model, and
