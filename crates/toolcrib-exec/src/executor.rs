@@ -13,7 +13,11 @@ use toolcrib_registry::{Entry, ToolRegistry};
 
 use crate::approve::Asking;
 use crate::judge::{Judged, State, judge};
-use crate::{Flow, FlowSettings, Hook, Limits, Lineage, Results, caught, invoke};
+use crate::limits::deadline_of;
+use crate::{
+    DEFAULT_APPROVAL_WAIT, Flow, FlowSettings, Hook, Lineage, MAX_APPROVAL_WAIT, MIN_APPROVAL_WAIT, Results,
+    caught, invoke,
+};
 
 /// The one entrance to execution.
 pub struct Executor {
@@ -23,7 +27,7 @@ pub struct Executor {
     approvals: Approvals,
     engines: RwLock<HashMap<String, Arc<dyn ToolEngine>>>,
     hooks: Vec<Arc<dyn Hook>>,
-    limits: Limits,
+    approval_wait: Duration,
     flow: Flow,
     results: Arc<Results>,
 }
@@ -38,19 +42,20 @@ impl Executor {
             approvals: Approvals::new(),
             engines: RwLock::default(),
             hooks: Vec::new(),
-            limits: Limits::default(),
+            approval_wait: DEFAULT_APPROVAL_WAIT,
             flow: Flow::default(),
             results: Arc::default(),
         }
     }
 
-    /// Sets the bounds.
-    pub fn with_limits(mut self, limits: Limits) -> Self {
-        self.limits = limits;
+    /// Sets how long a person may take to answer, between [`MIN_APPROVAL_WAIT`] and [`MAX_APPROVAL_WAIT`]; after that the
+    /// call is denied. [`DEFAULT_APPROVAL_WAIT`] when it is not set.
+    pub fn with_approval_wait(mut self, wait: Duration) -> Self {
+        self.approval_wait = wait.clamp(MIN_APPROVAL_WAIT, MAX_APPROVAL_WAIT);
         self
     }
 
-    /// Sets how much may run at once, how often, and for how long it is kept.
+    /// Sets how much may run at once, how often, for how long, and for how long it is kept.
     pub fn with_flow(mut self, settings: FlowSettings) -> Self {
         self.flow = Flow::new(settings);
         self
@@ -167,7 +172,7 @@ impl Executor {
             approver: self.approver.as_ref(),
             approvals: &self.approvals,
             policy: &self.policy,
-            patience: self.limits.patience(),
+            patience: self.approval_wait,
         };
         asking.ask(calls.iter_mut().map(|call| &mut call.judged), context).await;
         for call in calls {
@@ -234,7 +239,8 @@ impl Executor {
                 .with_retryable(false));
         };
         let started = Instant::now();
-        let own = self.limits.deadline_of(&call.tool, &call.source).map(|duration| started + duration);
+        let own =
+            deadline_of(&call.tool, &call.source, self.flow.settings()).map(|duration| started + duration);
         let deadline = match (own, context.deadline) {
             (Some(own), Some(outer)) => Some(own.min(outer)),
             (own, outer) => own.or(outer),

@@ -48,6 +48,8 @@ mod flow;
 mod hooks;
 mod limits;
 
+pub mod audit;
+
 mod approve;
 mod approvers;
 mod caught;
@@ -70,8 +72,7 @@ pub use flow::{
 };
 pub use hooks::Hook;
 pub use limits::{
-    DEFAULT_APPROVAL_WAIT, DEFAULT_DEADLINE, Limits, MAX_APPROVAL_WAIT, MAX_DEADLINE, MAX_DEPTH,
-    MIN_APPROVAL_WAIT,
+    DEFAULT_APPROVAL_WAIT, DEFAULT_DEADLINE, MAX_APPROVAL_WAIT, MAX_DEADLINE, MAX_DEPTH, MIN_APPROVAL_WAIT,
 };
 pub use results::{
     BYTES_PER_TOKEN, DEFAULT_RESULT_TOKENS, KEPT_FOR, MAX_FULL_RESULT_BYTES, MAX_KEPT_BYTES,

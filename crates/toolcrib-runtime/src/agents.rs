@@ -148,7 +148,9 @@ impl Runtime {
             settings = settings.with_base_url(base_url);
         }
         if let Some(key) = filled("api_key", &brain.api_key)?.or(own_key) {
-            settings = settings.with_api_key(Secret::new(key));
+            let key = Secret::new(key);
+            self.app().secrets().add(key_variable.unwrap_or("api_key"), key.clone());
+            settings = settings.with_api_key(key);
         }
         // The operator wrote the address of the model's server, so any address is allowed.
         let http = HttpClient::new(HttpPolicy { allow_private: true, ..HttpPolicy::default() })

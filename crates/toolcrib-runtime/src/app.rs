@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use toolcrib_agent::Provider;
 use toolcrib_document::{Document, Format, Limits, parse};
+use toolcrib_exec::Secrets;
 use toolcrib_io::files::read_bounded;
 use toolcrib_loader_mcp::DEFAULT_STARTUP_TIMEOUT;
-use toolcrib_port::Reject;
-use toolcrib_registry::ToolRegistry;
+use toolcrib_registry::{Snapshot, ToolRegistry};
 
 use crate::{AgentConfig, AppConfig, Error, Extensions, check, sources, variables};
 
@@ -96,6 +96,12 @@ impl App {
         if errors.is_empty() { Ok(app) } else { Err(Error::App { file: app.file, errors }) }
     }
 
+    /// The values of the file's variables that are secrets. They are taken out of results; a logger should take them out
+    /// of what it writes.
+    pub fn secrets(&self) -> &Secrets {
+        &self.extensions.secrets
+    }
+
     /// The name of the app.
     pub fn id(&self) -> &str {
         self.config.app.id.as_deref().unwrap_or(&self.file)
@@ -123,12 +129,13 @@ impl App {
         is_missing.then(|| format!("the recording `{path}` of the agent `{}` is not there", agent.id))
     }
 
-    /// What cannot be used of the sources that are files. Nothing is started, and nothing remote is reached.
-    pub async fn check_local_sources(&self) -> Result<Vec<Reject>, Error> {
+    /// What the sources that are files hold, and what of it cannot be used. Nothing is started, and nothing remote is
+    /// reached.
+    pub async fn check_local_sources(&self) -> Result<Arc<Snapshot>, Error> {
         let sources =
             sources::sources(self).map_err(|errors| Error::App { file: self.file.clone(), errors })?;
         let local = sources.into_iter().filter(|source| source.is_local).map(|source| source.loader);
-        Ok(ToolRegistry::from_loaders(local).await.snapshot().rejected().to_vec())
+        Ok(ToolRegistry::from_loaders(local).await.snapshot())
     }
 
     /// A path of the app file, relative to its folder.

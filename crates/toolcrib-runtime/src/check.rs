@@ -8,8 +8,8 @@ use toolcrib_modules::ModuleContext;
 use toolcrib_policy::{Access, Policy, RUNTIME_NAMESPACE};
 use toolcrib_sdk::Module;
 
-use crate::sources;
 use crate::{App, ModuleConfig};
+use crate::{limits, sources};
 
 /// Everything that is wrong, in the order of the file.
 pub(crate) fn check(app: &App) -> Vec<Error> {
@@ -20,12 +20,16 @@ pub(crate) fn check(app: &App) -> Vec<Error> {
     registry(app, &mut errors);
     rules(app, &built, &mut errors);
     budget(app, &mut errors);
-    if errors.is_empty() {
-        errors.extend(sources::sources(app).err().unwrap_or_default());
-    }
+    limits::check(app, &mut errors);
     let constraints = app.config.modules.iter().map(|(id, module)| (id.as_str(), &module.constraints));
     if let Err(error) = Policy::new(&app.config.tools.capabilities, constraints) {
         errors.push(app.document.error_at(error.place().pointer(), error.to_string()));
+    }
+    if errors.is_empty() {
+        match sources::sources(app) {
+            Ok(sources) => errors.extend(limits::flow(app, &built, &sources).err()),
+            Err(wrong) => errors.extend(wrong),
+        }
     }
     errors.sort_by_key(Error::position);
     errors

@@ -9,6 +9,8 @@ use std::time::Duration;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use toolcrib_document::{Document, Error as DocumentError};
+use toolcrib_exec::Secrets;
+use toolcrib_policy::Access;
 use toolcrib_port::ToolEngine;
 use toolcrib_registry::{DataflowEnrichment, Enrichment};
 
@@ -58,6 +60,7 @@ pub struct Extensions {
     loaders: BTreeMap<String, LoaderFactory>,
     engines: BTreeMap<String, EngineFactory>,
     pub(crate) enrichments: Vec<Arc<dyn Enrichment>>,
+    pub(crate) secrets: Secrets,
 }
 
 /// Where in an app file something is named.
@@ -73,6 +76,7 @@ impl Default for Extensions {
             loaders: BTreeMap::new(),
             engines: BTreeMap::new(),
             enrichments: vec![Arc::new(DataflowEnrichment)],
+            secrets: Secrets::new(),
         })
     }
 }
@@ -107,6 +111,12 @@ impl Extensions {
     /// Adds an enrichment, which runs after each load.
     pub fn with_enrichment(mut self, enrichment: Arc<dyn Enrichment>) -> Self {
         self.enrichments.push(enrichment);
+        self
+    }
+
+    /// Sets where the secrets of the app file are collected, so that a logger that is there before it knows them.
+    pub fn with_secrets(mut self, secrets: Secrets) -> Self {
+        self.secrets = secrets;
         self
     }
 
@@ -173,6 +183,12 @@ impl Place<'_> {
     /// How long a server may take to start when its entry does not say.
     pub fn startup_timeout(&self) -> Duration {
         self.app.startup_timeout
+    }
+
+    /// What the app's tools may reach, for an engine to keep to.
+    pub fn access(&self) -> Result<Access, String> {
+        let rules = self.app.config.tools.capabilities.access.as_ref();
+        Access::of_app(rules).map_err(|error| error.to_string())
     }
 
     fn typed<T: DeserializeOwned>(&self) -> Result<T, DocumentError> {

@@ -30,6 +30,8 @@ mod settings;
 
 mod check;
 mod extensions;
+mod limits;
+mod redacted;
 mod sources;
 mod variables;
 
@@ -48,7 +50,7 @@ pub use error::Error;
 pub use extensions::{Extensions, Place};
 pub use runtime::Runtime;
 pub use settings::{
-    AgentConfig, AppConfig, AppSection, BrainConfig, ExecutionSection, ModuleConfig, RuntimeSection,
-    ToolsSection,
+    AgentConfig, AppConfig, AppSection, BrainConfig, ExecutionSection, LimitsSection, ModuleConfig,
+    RuntimeSection, ToolsSection,
 };
 pub use sources::{Source, SourceRequest};

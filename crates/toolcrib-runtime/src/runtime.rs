@@ -1,9 +1,11 @@
 //! The wiring of an app.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU32;
 use std::sync::Arc;
+use std::time::Duration;
 
-use toolcrib_exec::Executor;
+use toolcrib_exec::{Executor, ResultLimits, Results, result_tools};
 use toolcrib_meta::Discovery;
 use toolcrib_modules::{ModuleContext, build};
 use toolcrib_policy::{Access, Constraints, Policy};
@@ -12,7 +14,7 @@ use toolcrib_registry::{Snapshot, ToolRegistry};
 use toolcrib_sdk::Module;
 
 use crate::watcher::Watcher;
-use crate::{App, Error, sources};
+use crate::{App, Error, limits, sources};
 
 /// An app that runs.
 pub struct Runtime {
@@ -36,19 +38,28 @@ impl Runtime {
             .with_enrichments(app.extensions.enrichments.iter().cloned())
             .map_err(|error| Error::Start { what: "the enrichments".into(), message: error.to_string() })?;
         let registry = Arc::new(registry);
-        let executor = Executor::new(Arc::clone(&registry), Arc::clone(&policy), approver);
-
         let modules = modules(&app, &policy)?;
+        let sources =
+            sources::sources(&app).map_err(|errors| Error::App { file: app.file.clone(), errors })?;
+        let results = Arc::new(results(&app));
+        let mut executor = Executor::new(Arc::clone(&registry), Arc::clone(&policy), approver)
+            .with_flow(limits::flow(&app, &modules, &sources).map_err(|error| app.wrong(error))?)
+            .with_results(Arc::clone(&results));
+        if let Some(seconds) = app.config.tools.limits.approval_timeout_seconds {
+            executor = executor.with_approval_wait(Duration::from_secs(seconds.get().into()));
+        }
+
         let descriptions: BTreeMap<String, String> =
             modules.iter().map(|module| (module.id().to_owned(), module.description().to_owned())).collect();
         let discovery = Arc::new(Discovery::new(&registry, policy).with_descriptions(descriptions));
-        let meta = toolcrib_meta::module(Arc::clone(&discovery));
-        for module in std::iter::once(meta).chain(modules) {
+        let mut own = toolcrib_meta::module(Arc::clone(&discovery));
+        for tool in result_tools(results) {
+            own = own.with_tool(tool);
+        }
+        for module in std::iter::once(own).chain(modules) {
             let module = Arc::new(module);
             add(&executor, module.clone(), Some(module));
         }
-        let sources =
-            sources::sources(&app).map_err(|errors| Error::App { file: app.file.clone(), errors })?;
         let mut watched = Vec::new();
         for source in sources {
             watched.extend(source.watched.map(|path| (path, source.loader.source().to_owned())));
@@ -105,6 +116,12 @@ fn add(executor: &Executor, loader: Arc<dyn ToolLoader>, engine: Option<Arc<dyn 
         executor.add_engine(loader.source(), engine);
     }
     executor.registry().add_loader(loader);
+}
+
+fn results(app: &App) -> Results {
+    let mut limits = ResultLimits::default();
+    limits.tokens = app.config.tools.limits.result_tokens.map_or(limits.tokens, NonZeroU32::get);
+    Results::new(limits).with_secrets(app.secrets().clone())
 }
 
 fn modules(app: &App, policy: &Policy) -> Result<Vec<Module>, Error> {

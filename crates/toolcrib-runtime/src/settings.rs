@@ -6,6 +6,7 @@ use std::num::NonZeroU32;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use toolcrib_agent::Provider;
+use toolcrib_exec::{CacheLimits, SourceLimits, ToolLimits};
 use toolcrib_policy::{AccessRules, Capabilities, Constraints};
 use toolcrib_prompt::InjectionMode;
 
@@ -98,6 +99,8 @@ pub struct ModuleConfig {
     pub setup: Vec<Value>,
     /// Which of its actions exist for agents.
     pub constraints: Constraints,
+    /// How long its calls take, and how many run at once; no bound but the time when absent.
+    pub limits: SourceLimits,
     /// What it may reach; what `tools.capabilities.access` says when absent. Both hold.
     #[serde(deserialize_with = "present")]
     pub access: Option<AccessRules>,
@@ -118,6 +121,24 @@ pub struct ToolsSection {
     pub engines: BTreeMap<String, Value>,
     /// The rules of the gate.
     pub capabilities: Capabilities,
+    /// How long calls take, how many run at once, how much of a result is shown.
+    pub limits: LimitsSection,
+}
+
+/// `tools.limits`.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct LimitsSection {
+    /// What holds for each source whose entry has no `limits` of its own.
+    pub source: SourceLimits,
+    /// What holds for one tool, by its name.
+    pub tools: BTreeMap<String, ToolLimits>,
+    /// How much is kept of results that may be used again.
+    pub cache: CacheLimits,
+    /// Seconds that a person may take to answer, from 10 to 1,800; 300 when absent.
+    pub approval_timeout_seconds: Option<NonZeroU32>,
+    /// Tokens of a result that a model is shown, from 250 to 16,000; 6,000 when absent.
+    pub result_tokens: Option<NonZeroU32>,
 }
 
 /// `execution`.

@@ -67,6 +67,43 @@ fn the_settings_of_a_source_are_checked_before_anything_starts() {
 }
 
 #[test]
+fn limits_are_checked_before_anything_starts() {
+    for (limits, message) in [
+        (
+            "{source: {queue: -1}}",
+            "app.yaml:3:21: `tools.limits.source.queue`: invalid value: integer `-1`, expected u32",
+        ),
+        ("{source: {timeout: 1}}", "app.yaml:3:19: unknown key `timeout`, did you mean `timeout_seconds`?"),
+        (
+            "{approval_timeout_seconds: 5}",
+            "app.yaml:3:36: `approval_timeout_seconds` is a number of seconds from 10 to 1800, not 5",
+        ),
+        (
+            "{result_tokens: 1}",
+            "app.yaml:3:25: `result_tokens` is a number of tokens from 250 to 16000, not 1",
+        ),
+        ("{tools: {greet: {}}}", "app.yaml:3:18: `greet` is not a qualified name"),
+    ] {
+        assert_eq!(wrong(&format!("modules: {{hello: {{}}}}\ntools:\n  limits: {limits}\n")), message);
+    }
+    let entry = "tools:\n  registry:\n    - {type: file, path: a, limits: {max_concurency: 1}}\n";
+    assert_eq!(wrong(entry), "app.yaml:3:38: unknown key `max_concurency`, did you mean `max_concurrency`?");
+}
+
+#[tokio::test]
+async fn the_limits_of_an_entry_hold_for_its_source() {
+    let text = "
+modules: {hello: {limits: {rate: {calls: 1, per_seconds: 3600}, queue: 0}}}
+tools: {capabilities: {default_policy: grant}}
+";
+    let runtime = start(text).await;
+    let context = CallContext::new("s");
+    let call = || runtime.executor().call(ToolCall::new("hello.status", JsonObject::new()), &context);
+    assert!(call().await.is_ok());
+    assert_eq!(call().await.error.unwrap().kind, ErrorKind::Overloaded);
+}
+
+#[test]
 fn a_mistake_in_a_rule_is_said_at_its_line_and_column() {
     let cases = [
         "deny: [{module: shell, argument: [{path: /x, equals: 1}]}]",
@@ -103,6 +140,21 @@ tools: {capabilities: {default_policy: grant, access: {filesystem: [{path: src/l
         let result = runtime.executor().call(call, &CallContext::new("s")).await;
         assert_eq!(result.is_ok(), is_ok, "{path}: {result:?}");
     }
+}
+
+#[test]
+fn a_source_that_access_does_not_allow_is_refused_before_it_starts() {
+    let cases = [
+        "registry: [{type: mcp, namespace: a, command: [npx, server]}]",
+        "registry: [{type: mcp, namespace: a, url: 'https://mcp.example.net/mcp'}]",
+        "registry: [{type: rest, namespace: a, spec: 'https://docs.example.net/openapi.json'}]",
+        "registry: [{type: rest, namespace: a, spec: a.yaml, base_url: 'https://api.example.com:8443'}]",
+        "engines: {shell: {type: command, argv: [sh, -c, 'true']}}",
+        "engines: {shell: {type: command, tools: {one: [git, log], two: [./git, log]}}}",
+    ];
+    let access = "access: {network: ['*.example.com:443'], system: [git]}";
+    let messages = cases.map(|entry| wrong(&format!("tools:\n  {entry}\n  capabilities: {{{access}}}\n")));
+    insta::assert_snapshot!(messages.join("\n"));
 }
 
 #[test]
@@ -155,7 +207,7 @@ runtime: {tokens_per_tool: 201}
         .iter()
         .map(|tool| tool.wire_name.clone())
         .collect();
-    assert_eq!(names, ["run_parallel", "hello__greet_many", "hello__say_hello"]);
+    assert_eq!(names, ["run_parallel", "read_result", "hello__greet_many", "hello__say_hello"]);
     let Err(Error::UnknownAgent { known, .. }) = runtime.agent(Some("third")) else { panic!("found") };
     assert_eq!(known, ["first", "second"]);
 }

@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 use toolcrib_document::{Error, expand, expand_path};
+use toolcrib_exec::is_secret;
+use toolcrib_model::Secret;
 
 use crate::App;
 
@@ -44,8 +46,16 @@ pub(crate) fn filled(app: &App, value: &Value, pointer: &str) -> Result<Value, E
     })
 }
 
-/// One text with its variables filled in; an unset one is an error at its place.
+/// One text with its variables filled in; an unset one is an error at its place. The values of secrets are noted, so
+/// that nothing says them.
 pub(crate) fn expanded(app: &App, text: &str, pointer: &str, is_path: bool) -> Result<String, Error> {
-    let filled = if is_path { expand_path(text, &lookup) } else { expand(text, &lookup) };
+    let noting = |name: &str| {
+        let value = lookup(name)?;
+        if is_secret(pointer, text, name) {
+            app.secrets().add(name, Secret::new(value.as_str()));
+        }
+        Some(value)
+    };
+    let filled = if is_path { expand_path(text, &noting) } else { expand(text, &noting) };
     filled.map_err(|unset| app.document.error_at(pointer, unset.to_string()))
 }

@@ -118,6 +118,11 @@ impl Flow {
         Self { settings, sources: States::default(), cache, flights: Flights::default() }
     }
 
+    /// What it was told.
+    pub(crate) fn settings(&self) -> &FlowSettings {
+        &self.settings
+    }
+
     /// Runs a call, when there is room for it and it has to be run. `deadline` is the call's own; an attempt ends by it
     /// on its own account, and when `context` is cancelled.
     ///

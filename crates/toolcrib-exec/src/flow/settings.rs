@@ -9,6 +9,7 @@ use serde_json::Value;
 use toolcrib_model::{QualifiedName, Tool};
 
 use super::breaker::Rules;
+use crate::{DEFAULT_DEADLINE, MAX_DEADLINE};
 
 /// How many calls of one source run side by side, when nothing is said about it.
 pub const DEFAULT_SOURCE_CONCURRENCY: u32 = 32;
@@ -60,8 +61,8 @@ const MAX_SECONDS: f64 = 24.0 * 60.0 * 60.0;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct FlowSettings {
-    /// What holds for every source, where its own row does not say otherwise. Of it, only the retries hold for those of
-    /// [`Self::in_process`].
+    /// What holds for every source, where its own row does not say otherwise. Of it, only the timeout and the retries hold
+    /// for those of [`Self::in_process`].
     pub source: SourceLimits,
     /// What holds for one source, by the name under which its tools are registered.
     pub sources: HashMap<String, SourceLimits>,
@@ -79,6 +80,10 @@ pub struct FlowSettings {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SourceLimits {
+    /// How long a call may take, waiting included; [`DEFAULT_DEADLINE`](crate::DEFAULT_DEADLINE), at most
+    /// [`MAX_DEADLINE`](crate::MAX_DEADLINE).
+    #[serde(rename = "timeout_seconds", with = "seconds::optional")]
+    pub timeout: Option<Duration>,
     /// How many of its calls run side by side; [`DEFAULT_SOURCE_CONCURRENCY`].
     pub max_concurrency: Option<NonZeroU32>,
     /// How many calls of each of its tools run side by side; [`DEFAULT_TOOL_CONCURRENCY`].
@@ -97,6 +102,9 @@ pub struct SourceLimits {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ToolLimits {
+    /// How long a call may take; at most [`MAX_DEADLINE`](crate::MAX_DEADLINE).
+    #[serde(rename = "timeout_seconds", with = "seconds::optional")]
+    pub timeout: Option<Duration>,
     /// How many of its calls run side by side.
     pub max_concurrency: Option<NonZeroU32>,
     /// How many of its calls wait.
@@ -251,6 +259,18 @@ impl FlowSettings {
         })
     }
 
+    /// How long a call may take: what the operator says of the tool, else what the tool says of itself under
+    /// `timeout_seconds`, else what the operator says of the source.
+    pub(crate) fn timeout(&self, source: &str, tool: &Tool) -> Duration {
+        let set = self.tools.get(&tool.name).and_then(|set| set.timeout);
+        let declared = || {
+            let seconds = tool.metadata.get("timeout_seconds").and_then(Value::as_f64)?;
+            Duration::try_from_secs_f64(seconds).ok()
+        };
+        let of_source = || first(self.sources.get(source), Some(&self.source), |row| row.timeout);
+        set.or_else(declared).or_else(of_source).unwrap_or(DEFAULT_DEADLINE).min(MAX_DEADLINE)
+    }
+
     /// How often a call is tried again, when that is safe.
     pub(super) fn retries(&self, source: &str, tool: &Tool) -> u32 {
         let set = self.tools.get(&tool.name).and_then(|set| set.retries);
@@ -287,6 +307,28 @@ mod seconds {
             Ok(Duration::from_secs_f64(seconds))
         } else {
             Err(D::Error::custom(format!("{seconds} is not a number of seconds between 0 and {MAX_SECONDS}")))
+        }
+    }
+
+    /// The same where it may be left out.
+    pub(super) mod optional {
+        use std::time::Duration;
+
+        use serde::de::IntoDeserializer as _;
+        use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+        pub(in super::super) fn serialize<S: Serializer>(
+            duration: &Option<Duration>,
+            serializer: S,
+        ) -> Result<S::Ok, S::Error> {
+            duration.map(|duration| duration.as_secs_f64()).serialize(serializer)
+        }
+
+        pub(in super::super) fn deserialize<'de, D: Deserializer<'de>>(
+            deserializer: D,
+        ) -> Result<Option<Duration>, D::Error> {
+            let Some(seconds) = Option::<f64>::deserialize(deserializer)? else { return Ok(None) };
+            super::deserialize(seconds.into_deserializer()).map(Some)
         }
     }
 }

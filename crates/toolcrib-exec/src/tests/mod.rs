@@ -109,6 +109,17 @@ async fn wrong_arguments_never_reach_the_engine_and_the_error_shows_how_to_mend_
 }
 
 #[tokio::test]
+async fn a_repaired_call_runs_with_its_final_arguments_and_says_what_was_changed() {
+    let fixture = granted();
+    let result = fixture.call("sum", json!({"left": "1", "right": 2})).await;
+    assert_eq!(result.result, json!({"left": 1, "right": 2}));
+    let repairs = json!([{"path": "/left", "change": "string_to_integer", "from": "1", "to": 1}]);
+    assert_eq!(result.metadata["repairs"], repairs);
+    let result = fixture.call("sum", json!({"left": 1, "right": 2})).await;
+    assert!(!result.metadata.contains_key("repairs"));
+}
+
+#[tokio::test]
 async fn an_unknown_name_gets_the_nearest_and_never_a_hidden_one() {
     let fixture = granted();
     let error = fixture.error("t.sun", json!({})).await;

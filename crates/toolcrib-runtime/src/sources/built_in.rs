@@ -14,6 +14,7 @@ use toolcrib_loader_file::{
 use toolcrib_loader_mcp::{McpConnection, McpEngine, McpLoader, McpSource, McpTransport};
 use toolcrib_loader_rest::{RestSource, SpecLocation};
 use toolcrib_model::Secret;
+use toolcrib_policy::Access;
 use toolcrib_port::ToolEngine;
 use url::Url;
 
@@ -129,13 +130,19 @@ fn inline(InlineEntry { namespace, .. }: InlineEntry, place: &Place<'_>) -> Resu
 fn command(mut settings: CommandSettings, place: &Place<'_>) -> Result<Arc<dyn ToolEngine>, String> {
     let cwd = settings.cwd.take().map_or_else(|| place.folder().to_owned(), |cwd| place.folder().join(cwd));
     settings.cwd = Some(cwd);
-    match CommandEngine::new(settings) {
-        Ok(engine) => Ok(Arc::new(engine)),
-        Err(error) => Err(error.to_string()),
-    }
+    let access = place.access()?;
+    let engine = CommandEngine::new(settings).map_err(|error| error.to_string())?;
+    engine.programs().try_for_each(|program| may_start(&access, program))?;
+    Ok(Arc::new(engine.with_access(access)))
 }
 
 fn mcp(entry: McpEntry, place: &Place<'_>) -> Result<Source, String> {
+    let access = place.access()?;
+    match (&entry.command, &entry.url) {
+        (Some(command), None) => command.first().map_or(Ok(()), |program| may_start(&access, program))?,
+        (None, Some(url)) => may_reach(&access, url)?,
+        _ => {}
+    }
     let transport = match (entry.command, entry.url) {
         (Some(command), None) if !command.is_empty() => McpTransport::Stdio {
             command,
@@ -162,17 +169,18 @@ fn mcp(entry: McpEntry, place: &Place<'_>) -> Result<Source, String> {
 
 pub(super) fn mcp_source(source: McpSource) -> Source {
     let connection = McpConnection::new(source);
-    Source {
-        loader: Arc::new(McpLoader::new(connection.clone())),
-        engine: Some(Arc::new(McpEngine::new(connection))),
-        is_local: false,
-        watched: None,
-    }
+    Source::new(Arc::new(McpLoader::new(connection.clone())))
+        .with_engine(Arc::new(McpEngine::new(connection)))
 }
 
 fn rest(entry: RestEntry, place: &Place<'_>) -> Result<Source, String> {
     let spec = located(place.folder(), &entry.spec);
+    let access = place.access()?;
+    for url in entry.base_url.iter().chain(Some(&spec).filter(|spec| is_url(spec))) {
+        may_reach(&access, url)?;
+    }
     let mut source = RestSource::new(&spec, entry.namespace.clone())
+        .with_access(access)
         .with_name(format!("rest {} as {}", entry.spec, entry.namespace));
     if let Some(base_url) = entry.base_url {
         source = source.with_base_url(base_url);
@@ -192,7 +200,26 @@ fn rest(entry: RestEntry, place: &Place<'_>) -> Result<Source, String> {
 pub(super) fn rest_source(source: RestSource) -> Result<Source, String> {
     let is_local = matches!(source.spec, SpecLocation::File(_));
     let (loader, engine) = source.open().map_err(|error| error.to_string())?;
-    Ok(Source { loader: Arc::new(loader), engine: Some(Arc::new(engine)), is_local, watched: None })
+    let source = Source::new(Arc::new(loader)).with_engine(Arc::new(engine));
+    Ok(if is_local { source.local() } else { source })
+}
+
+/// Refuses a program that `access` does not name.
+fn may_start(access: &Access, program: &str) -> Result<(), String> {
+    if access.allows_program(program) {
+        return Ok(());
+    }
+    Err(format!("`{program}` may not be started; add it to `tools.capabilities.access.system`"))
+}
+
+/// Refuses a host that `access` does not name. What is no URL is told of elsewhere.
+fn may_reach(access: &Access, url: &str) -> Result<(), String> {
+    let Ok(url) = Url::parse(url) else { return Ok(()) };
+    let (Some(host), Some(port)) = (url.host_str(), url.port_or_known_default()) else { return Ok(()) };
+    if access.allows_host(host, port) {
+        return Ok(());
+    }
+    Err(format!("`{host}:{port}` may not be reached; add it to `tools.capabilities.access.network`"))
 }
 
 fn is_url(spec: &str) -> bool {

@@ -9,11 +9,13 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use toolcrib_document::Error as DocumentError;
+use toolcrib_exec::SourceLimits;
 use toolcrib_port::{ToolEngine, ToolLoader};
 
 pub(crate) use self::built_in::register;
 pub use self::request::SourceRequest;
 use crate::extensions::Place;
+use crate::redacted::Redacted;
 use crate::{App, variables};
 
 /// A loader with the engine that runs its tools; a tool file may have none.
@@ -27,12 +29,14 @@ pub struct Source {
     pub is_local: bool,
     /// The file whose saving loads it again.
     pub watched: Option<PathBuf>,
+    /// What its entry says under `limits`.
+    pub(crate) limits: Option<SourceLimits>,
 }
 
 impl Source {
     /// A source whose tools need an engine that its entry names.
     pub fn new(loader: Arc<dyn ToolLoader>) -> Self {
-        Self { loader, engine: None, is_local: false, watched: None }
+        Self { loader, engine: None, is_local: false, watched: None, limits: None }
     }
 
     /// Sets the engine; one that the entry names with `engine:` is taken instead.
@@ -86,9 +90,13 @@ fn engines(app: &App) -> Result<Engines, DocumentError> {
 
 fn source(app: &App, entry: &Value, pointer: &str, engines: &Engines) -> Result<Source, DocumentError> {
     let (kind, mut settings) = settings(app, entry, pointer)?;
-    // Every loader takes an engine, so none has to know of it.
-    let engine = settings.as_object_mut().and_then(|map| map.shift_remove("engine"));
-    let source = app.extensions.loader(&kind, &Place { app, pointer, settings: &settings })?;
+    // Every loader takes an engine and limits, so none has to know of them.
+    let mut taken = |key| settings.as_object_mut().and_then(|map| map.shift_remove(key));
+    let (engine, limits) = (taken("engine"), taken("limits"));
+    let limits = limits.map(|limits| app.document.deserialize_value(&limits, &format!("{pointer}/limits")));
+    let mut source = app.extensions.loader(&kind, &Place { app, pointer, settings: &settings })?;
+    source.limits = limits.transpose()?;
+    source.loader = Arc::new(Redacted::new(source.loader, app.secrets().clone()));
     match engine.as_ref().and_then(Value::as_str).and_then(|name| engines.get(name)) {
         Some(engine) => Ok(source.with_engine(Arc::clone(engine))),
         None => Ok(source),

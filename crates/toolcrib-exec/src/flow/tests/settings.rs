@@ -45,6 +45,7 @@ fn what_is_said_nearest_holds() {
 fn settings_come_back_as_they_were_written() {
     let written = json!({
         "source": {
+            "timeout_seconds": 30.0,
             "max_concurrency": 4,
             "max_concurrency_per_tool": 2,
             "queue": 10,
@@ -58,7 +59,29 @@ fn settings_come_back_as_they_were_written() {
         "cache": {"max_entries": 1, "max_bytes": 2, "max_entry_bytes": 3, "ttl_seconds": 4.0}
     });
     let settings: FlowSettings = serde_json::from_value(written.clone()).unwrap();
-    assert_eq!(serde_json::to_value(settings).unwrap(), written);
+    assert_eq!(serde_json::to_value(&settings).unwrap(), written);
+    let defaults = serde_json::to_value(FlowSettings::default()).unwrap();
+    assert_eq!(serde_json::from_value::<FlowSettings>(defaults).unwrap(), FlowSettings::default());
+}
+
+#[test]
+fn a_timeout_is_what_the_operator_says_of_the_tool_then_what_the_tool_says_then_what_its_source_has() {
+    let settings = json!({
+        "source": {"timeout_seconds": 5},
+        "sources": {"far": {"timeout_seconds": 7}},
+        "tools": {"t::set": {"timeout_seconds": 9}, "t::long": {"timeout_seconds": 6000}},
+        "in_process": ["near"],
+    });
+    let settings: FlowSettings = serde_json::from_value(settings).unwrap();
+    let declared = |name| tool(name).with_metadata("timeout_seconds", 8);
+    let seconds = |source, tool: &Tool| settings.timeout(source, tool).as_secs();
+    assert_eq!(seconds("other", &tool("plain")), 5);
+    assert_eq!(seconds("near", &tool("plain")), 5);
+    assert_eq!(seconds("far", &tool("plain")), 7);
+    assert_eq!(seconds("far", &declared("plain")), 8);
+    assert_eq!(seconds("far", &declared("set")), 9);
+    assert_eq!(seconds("far", &tool("long")), 600);
+    assert_eq!(FlowSettings::default().timeout("far", &tool("plain")).as_secs(), 60);
 }
 
 #[test]

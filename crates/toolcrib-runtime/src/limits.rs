@@ -1,0 +1,66 @@
+//! What an app file says about limits.
+
+use std::collections::{HashMap, HashSet};
+use std::num::NonZeroU32;
+use std::ops::RangeInclusive;
+
+use toolcrib_document::Error;
+use toolcrib_exec::{
+    FlowSettings, MAX_APPROVAL_WAIT, MAX_RESULT_TOKENS, MIN_APPROVAL_WAIT, MIN_RESULT_TOKENS, SourceLimits,
+};
+use toolcrib_model::{NAMESPACE_SEPARATOR, QualifiedName};
+use toolcrib_port::ToolLoader as _;
+use toolcrib_sdk::Module;
+
+use crate::App;
+use crate::sources::Source;
+
+/// How much may run at once, how often and for how long.
+pub(crate) fn flow(app: &App, modules: &[Module], sources: &[Source]) -> Result<FlowSettings, Error> {
+    let limits = &app.config.tools.limits;
+    let of_modules = modules.iter().filter_map(|module| {
+        let limits = &app.config.modules.get(module.id())?.limits;
+        (*limits != SourceLimits::default()).then(|| (module.source().to_owned(), limits.clone()))
+    });
+    let of_sources = sources
+        .iter()
+        .filter_map(|source| source.limits.clone().map(|limits| (source.loader.source().to_owned(), limits)));
+    let tools = limits.tools.iter().map(|(name, limits)| {
+        let place = format!("/tools/limits/tools/{}", name.replace('~', "~0").replace('/', "~1"));
+        let name = match name.split_once('.').filter(|_| !name.contains(NAMESPACE_SEPARATOR)) {
+            Some((namespace, name)) => QualifiedName::new(namespace, name),
+            None => name.parse(),
+        };
+        name.map(|name| (name, limits.clone()))
+            .map_err(|error| app.document.error_at(&place, error.to_string()))
+    });
+    Ok(FlowSettings {
+        source: limits.source.clone(),
+        sources: of_modules.chain(of_sources).collect(),
+        tools: tools.collect::<Result<HashMap<_, _>, _>>()?,
+        in_process: modules.iter().map(|module| module.source().to_owned()).collect::<HashSet<_>>(),
+        cache: limits.cache.clone(),
+    })
+}
+
+/// What is wrong with the numbers.
+pub(crate) fn check(app: &App, errors: &mut Vec<Error>) {
+    let limits = &app.config.tools.limits;
+    let seconds = MIN_APPROVAL_WAIT.as_secs()..=MAX_APPROVAL_WAIT.as_secs();
+    let tokens = MIN_RESULT_TOKENS.into()..=MAX_RESULT_TOKENS.into();
+    let numbers = [
+        ("approval_timeout_seconds", limits.approval_timeout_seconds, seconds, "seconds"),
+        ("result_tokens", limits.result_tokens, tokens, "tokens"),
+    ];
+    for (key, given, range, unit) in numbers {
+        let is_in = |range: &RangeInclusive<u64>, given: NonZeroU32| range.contains(&given.get().into());
+        if let Some(given) = given.filter(|given| !is_in(&range, *given)) {
+            let message = format!(
+                "`{key}` is a number of {unit} from {} to {}, not {given}",
+                range.start(),
+                range.end()
+            );
+            errors.push(app.document.error_at(&format!("/tools/limits/{key}"), message));
+        }
+    }
+}
