@@ -33,7 +33,7 @@ impl Decision {
     }
 
     /// A lab whose tool appends a line to `ran.txt` each time that it runs.
-    fn lab(self) -> Lab {
+    fn lab(self, window: &str, is_native: bool) -> Lab {
         let app = format!(
             r#"
 agents:
@@ -41,9 +41,9 @@ agents:
     brain:
       provider: openai
       model: test-model
-      base_url: "${{MODEL_URL}}"
-      context_window: ${{WINDOW}}
-      native_tool_use: ${{NATIVE}}
+      base_url: "${{MODEL_URL:-http://127.0.0.1:9/v1}}"
+      context_window: {window}
+      native_tool_use: {is_native}
 tools:
   registry: [{{type: file, path: tools.yaml, engine: shop}}]
   engines:
@@ -51,9 +51,9 @@ tools:
   capabilities:
     default_policy: deny
     grant: [{{module: context_builder}}]
-    {}: [{{module: shop, actions: [touch]}}]
+    {rule}: [{{module: shop, actions: [touch]}}]
 "#,
-            self.rule()
+            rule = self.rule()
         )
         .replace("grant: [{module: context_builder}]\n    grant: [", "grant: [{module: context_builder}, ");
         Lab::with_app(&app)
@@ -91,8 +91,7 @@ fn ran(lab: &Lab) -> usize {
 #[tokio::test]
 async fn a_call_from_the_command_line_runs_as_often_as_the_policy_lets_it() {
     for decision in Decision::ALL {
-        let lab = decision.lab().with_variable("WINDOW", "8000").with_variable("NATIVE", "true");
-        let lab = lab.with_variable("MODEL_URL", "http://127.0.0.1:9/v1");
+        let lab = decision.lab("8000", true);
         for (name, arguments) in ways() {
             let arguments = arguments.to_string();
             let mut words = vec!["call", "app.yaml", name, &arguments];
@@ -113,8 +112,7 @@ async fn agent_runs(decision: Decision, window: &str, is_native: bool) -> usize 
     };
     let turns = ways().into_iter().map(call).chain([Turn::text("Done.")]);
     let server = ModelServer::start(turns).await.unwrap();
-    let lab = decision.lab().with_variable("MODEL_URL", server.base_url());
-    let lab = lab.with_variable("WINDOW", window).with_variable("NATIVE", is_native.to_string());
+    let lab = decision.lab(window, is_native).with_variable("MODEL_URL", server.base_url());
     let mut words = vec!["run", "app.yaml", "Leave traces.", "--json"];
     if decision == Decision::Approved {
         words.push("--yes");
@@ -146,8 +144,7 @@ tools:
 ",
             binary().display()
         );
-        let lab = decision.lab().with_variable("WINDOW", "8000").with_variable("NATIVE", "true");
-        let lab = lab.with_variable("MODEL_URL", "http://127.0.0.1:9/v1").with_file("client.yaml", app);
+        let lab = decision.lab("8000", true).with_file("client.yaml", app);
         // A client has nobody who says yes to the server.
         let expected = usize::from(decision == Decision::Granted);
         for (name, arguments) in [
@@ -162,8 +159,7 @@ tools:
 
 #[tokio::test]
 async fn a_flag_that_says_approved_approves_nothing() {
-    let lab = Decision::NobodyToAsk.lab().with_variable("WINDOW", "8000").with_variable("NATIVE", "true");
-    let lab = lab.with_variable("MODEL_URL", "http://127.0.0.1:9/v1");
+    let lab = Decision::NobodyToAsk.lab("8000", true);
     for flag in
         ["_approved", "approved", "confirm", "confirmed", "session", "session_id", "agent", "_Approved"]
     {
@@ -176,8 +172,12 @@ async fn a_flag_that_says_approved_approves_nothing() {
             ("run_parallel", json!({"calls": [touch], flag: true})),
             ("run_parallel", json!({"calls": [{"name": "shop.touch", "params": {}, flag: true}]})),
         ] {
-            lab.run(["call", "app.yaml", name, &arguments.to_string()]).await;
+            let outcome = lab.run(["call", "app.yaml", name, &arguments.to_string()]).await;
             assert_eq!(ran(&lab), 0, "{name} {arguments}");
+            // It was refused for what it is, not for something else that is wrong.
+            let report = outcome.report();
+            let is_refused = ["approval_required", "invalid_args"].iter().any(|kind| report.contains(kind));
+            assert!(is_refused, "{name} {arguments}: {report}");
         }
     }
 }

@@ -15,6 +15,7 @@
 mod support;
 
 mod agent;
+mod attacks;
 mod bad_calls;
 mod bad_input;
 mod bad_sources;
@@ -25,4 +26,6 @@ mod leftovers;
 mod modes;
 mod peers;
 mod quickstart;
+mod secrets;
 mod serve;
+mod telemetry;
