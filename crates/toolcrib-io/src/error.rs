@@ -35,6 +35,12 @@ pub enum Error {
         /// What is wrong with it, and how to write it.
         reason: String,
     },
+    /// The program is not among those that may be started.
+    #[error("may not start `{program}`: the configuration does not allow it under `access.system`")]
+    ProgramNotAllowed {
+        /// The program as the command names it.
+        program: String,
+    },
     /// The program does not exist.
     #[error("program `{program}` not found in {searched}; install it, or give its full path")]
     ProgramNotFound {

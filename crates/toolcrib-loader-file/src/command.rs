@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use toolcrib_io::process::{Command, Output, RunLimits, run};
 use toolcrib_model::{ErrorKind, Secret, ToolError, ToolResult};
-use toolcrib_policy::{Authorized, Call};
+use toolcrib_policy::{Access, Authorized, Call};
 use toolcrib_port::{CallContext, ToolEngine};
 
 use crate::template::Template;
@@ -66,6 +66,7 @@ pub struct CommandEngine {
     default: Template,
     tools: BTreeMap<String, Template>,
     settings: CommandSettings,
+    access: Access,
 }
 
 impl CommandEngine {
@@ -76,7 +77,18 @@ impl CommandEngine {
             .iter()
             .map(|(tool, argv)| Ok((tool.clone(), Template::parse(argv)?)))
             .collect::<Result<_, TemplateError>>()?;
-        Ok(Self { default: Template::parse(&settings.argv)?, tools, settings })
+        Ok(Self { default: Template::parse(&settings.argv)?, tools, settings, access: Access::unlimited() })
+    }
+
+    /// Sets which programs may be started.
+    pub fn with_access(mut self, access: Access) -> Self {
+        self.access = access;
+        self
+    }
+
+    /// The programs that it starts.
+    pub fn programs(&self) -> impl Iterator<Item = &str> {
+        std::iter::once(&self.default).chain(self.tools.values()).filter_map(Template::program)
     }
 
     async fn run(&self, call: &Call) -> Result<Value, ToolError> {
@@ -92,7 +104,10 @@ impl CommandEngine {
             .fill(tool, &call.arguments)
             .map_err(|error| ToolError::new(ErrorKind::InvalidArgs, error.to_string()))?;
         let program = argv.first().cloned().unwrap_or_default();
-        let mut command = Command::new(argv);
+        let declared = Access::of_tool(&call.tool)
+            .map_err(|error| ToolError::new(ErrorKind::Denied, error.to_string()))?;
+        let access = declared.and(&self.access);
+        let mut command = Command::new(argv).with_guard(move |program| access.allows_program(program));
         if let Some(cwd) = &self.settings.cwd {
             command = command.with_cwd(cwd);
         }
@@ -100,7 +115,11 @@ impl CommandEngine {
             command = command.with_env(name, value.expose());
         }
         let output = run(&command, None, &RunLimits::default()).await.map_err(|error| {
-            ToolError::new(ErrorKind::Unavailable, error.to_string()).with_retryable(false)
+            let kind = match error {
+                toolcrib_io::Error::ProgramNotAllowed { .. } => ErrorKind::Denied,
+                _ => ErrorKind::Unavailable,
+            };
+            ToolError::new(kind, error.to_string()).with_retryable(false)
         })?;
         self.read(&program, &output)
     }

@@ -13,9 +13,6 @@ use crate::shape::{self, Problem};
 /// The namespace of a tool that nobody gives one.
 pub const DEFAULT_NAMESPACE: &str = "default";
 
-/// The most broken tools of one file that are reported one by one.
-const MAX_REJECTS: usize = 100;
-
 /// Loads the tools of one YAML or JSON file.
 #[derive(Clone, Debug)]
 pub struct FileLoader {
@@ -77,21 +74,18 @@ pub(crate) fn collect(
         Ok(found) => found,
         Err(error) => return Loaded::failed(source, RejectKind::InvalidTool, error.at(file)),
     };
-    let mut loaded = Loaded::default();
-    let mut broken = Vec::new();
-    for (tool, pointer) in found {
-        match tool {
-            Ok(tool) => loaded.tools.push(tool),
-            Err(problem) => broken.push((problem, pointer)),
-        }
-    }
-    loaded.rejected = rejects(document, broken, source, file);
-    loaded
+    let rejected = rejects(document, found.broken, found.beyond, source, file);
+    Loaded { tools: found.tools, rejected }
 }
 
 /// The rejects with their places; of very many broken tools the first ones, and how many there are beyond them.
-fn rejects(document: &Document, mut broken: Vec<(Problem, String)>, source: &str, file: &str) -> Vec<Reject> {
-    let beyond = broken.split_off(broken.len().min(MAX_REJECTS));
+fn rejects(
+    document: &Document,
+    broken: Vec<(Problem, String)>,
+    beyond: Option<(usize, String)>,
+    source: &str,
+    file: &str,
+) -> Vec<Reject> {
     let pointers: Vec<&str> = broken.iter().map(|(_, pointer)| pointer.as_str()).collect();
     let positions = document.positions_of(&pointers);
     let reject = |name, reason| Reject::tool(source, name, RejectKind::InvalidTool, reason);
@@ -105,8 +99,8 @@ fn rejects(document: &Document, mut broken: Vec<(Problem, String)>, source: &str
             reject(name, error.at(file))
         })
         .collect();
-    if let Some((_, pointer)) = beyond.first() {
-        rejects.push(reject(pointer.clone(), format!("{file}: and {} more tools are broken", beyond.len())));
+    if let Some((count, pointer)) = beyond {
+        rejects.push(reject(pointer, format!("{file}: and {count} more tools are broken")));
     }
     rejects
 }

@@ -1,5 +1,7 @@
 //! From the value of a file to its tools.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Map, Value};
 use toolcrib_document::{Document, Error};
 use toolcrib_model::{JsonObject, NAMESPACE_SEPARATOR, QualifiedName, Tool};
@@ -19,8 +21,36 @@ pub(crate) struct Problem {
     pub(crate) message: String,
 }
 
-/// A tool, or why it is none, with the JSON pointer of its place.
-type Found = (Result<Tool, Problem>, String);
+/// The most broken tools of one file that are reported one by one.
+pub(crate) const MAX_PROBLEMS: usize = 100;
+
+/// What a file holds.
+#[derive(Default)]
+pub(crate) struct Found {
+    pub(crate) tools: Vec<Tool>,
+    /// What is wrong, with the JSON pointer of its place: the first [`MAX_PROBLEMS`].
+    pub(crate) broken: Vec<(Problem, String)>,
+    /// How many broken tools there are beyond them, and the place of the first.
+    pub(crate) beyond: Option<(usize, String)>,
+}
+
+impl Found {
+    fn add(&mut self, tool: Result<Tool, Problem>, pointer: impl FnOnce() -> String) {
+        match (tool, &mut self.beyond) {
+            (Ok(tool), _) => self.tools.push(tool),
+            (Err(problem), _) if self.broken.len() < MAX_PROBLEMS => self.broken.push((problem, pointer())),
+            (Err(_), Some((count, _))) => *count += 1,
+            (Err(_), none) => *none = Some((1, pointer())),
+        }
+    }
+
+    fn add_list(&mut self, items: Vec<Value>, pointer: &str, around: Surroundings<'_>) {
+        for (position, item) in items.into_iter().enumerate() {
+            let pointer = || format!("{pointer}/{position}");
+            self.add(tool(item, None, pointer, around), pointer);
+        }
+    }
+}
 
 /// Where a tool stands, and the namespaces that apply to it, the strongest first.
 #[derive(Clone, Copy)]
@@ -36,10 +66,14 @@ pub(crate) fn tools(
     document: &Document,
     base: &str,
     argument: Option<&str>,
-) -> Result<Vec<Found>, Error> {
+) -> Result<Found, Error> {
     let around = Surroundings { document, argument, file: None };
+    let mut found = Found::default();
     let mut map = match value {
-        Value::Array(items) => return Ok(list(items, base, around)),
+        Value::Array(items) => {
+            found.add_list(items, base, around);
+            return Ok(found);
+        }
         Value::Object(map) => map,
         Value::Null => {
             return Err(document.error_at(base, "there is nothing here; it should be a list of tools"));
@@ -50,20 +84,23 @@ pub(crate) fn tools(
     let file = file.as_deref();
     if let Some(Value::Array(items)) = map.get_mut("tools") {
         let items = std::mem::take(items);
-        return Ok(list(items, &format!("{base}/tools"), Surroundings { file, ..around }));
+        found.add_list(items, &format!("{base}/tools"), Surroundings { file, ..around });
+        return Ok(found);
     }
     if is_tool(&map) {
-        return Ok(vec![(tool(Value::Object(map), None, base, around), base.to_owned())]);
+        let pointer = || base.to_owned();
+        found.add(tool(Value::Object(map), None, pointer, around), pointer);
+        return Ok(found);
     }
-    let mut found = Vec::new();
     for (key, value) in map {
         let pointer = format!("{base}/{}", key.replace('~', "~0").replace('/', "~1"));
         match value {
             Value::Array(items) => {
-                found.extend(list(items, &pointer, Surroundings { file: Some(&key), ..around }));
+                found.add_list(items, &pointer, Surroundings { file: Some(&key), ..around });
             }
             Value::Object(_) => {
-                found.push((tool(value, Some(&key), &pointer, Surroundings { file, ..around }), pointer));
+                let pointer = || pointer.clone();
+                found.add(tool(value, Some(&key), pointer, Surroundings { file, ..around }), pointer);
             }
             Value::String(_) if key == "namespace" => {}
             _ => {
@@ -81,15 +118,12 @@ fn is_tool(map: &Map<String, Value>) -> bool {
             && map.keys().any(|key| TOOL_KEYS.contains(&key.as_str()))
 }
 
-fn list(items: Vec<Value>, pointer: &str, around: Surroundings<'_>) -> Vec<Found> {
-    let place = |(position, item)| {
-        let pointer = format!("{pointer}/{position}");
-        (tool(item, None, &pointer, around), pointer)
-    };
-    items.into_iter().enumerate().map(place).collect()
-}
-
-fn tool(value: Value, key: Option<&str>, pointer: &str, around: Surroundings<'_>) -> Result<Tool, Problem> {
+fn tool(
+    value: Value,
+    key: Option<&str>,
+    pointer: impl FnOnce() -> String,
+    around: Surroundings<'_>,
+) -> Result<Tool, Problem> {
     let nameless = |message: &str| Problem { name: None, message: message.into() };
     let Value::Object(mut map) = value else { return Err(nameless("a tool should be a mapping")) };
     // OpenAI wraps the tool; what stands beside the wrapped part (namespace, metadata) still counts.
@@ -132,7 +166,11 @@ fn tool(value: Value, key: Option<&str>, pointer: &str, around: Surroundings<'_>
         schema(&mut map, ["parameters", "input_schema", "inputSchema"]).map_err(problem)?;
     let (_, output) =
         schema(&mut map, ["output_parameters", "output_schema", "outputSchema"]).map_err(problem)?;
-    let exact = around.document.exact_integers(&format!("{pointer}{wrapped}/{key}"));
+    let exact = if around.document.has_exact_integers() {
+        around.document.exact_integers(&format!("{}{wrapped}/{key}", pointer()))
+    } else {
+        BTreeMap::new()
+    };
     let mut tool = Tool::new(name)
         .with_description(description)
         .with_exact_parameters(parameters, &exact)

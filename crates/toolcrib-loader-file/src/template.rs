@@ -161,6 +161,14 @@ impl Template {
         }
     }
 
+    /// The first word, which has no places.
+    pub(crate) fn program(&self) -> Option<&str> {
+        match self.groups.first()?.first()?.parts.first()? {
+            Part::Text(text) => Some(text),
+            Part::Place(_) => None,
+        }
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.groups.is_empty()
     }

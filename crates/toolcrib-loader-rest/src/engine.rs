@@ -70,6 +70,9 @@ impl RestEngine {
                 ErrorKind::Denied,
                 format!("the operator sets `allow_private: true` for `{source}` if this is meant"),
             ),
+            IoError::HostNotAllowed { .. } => {
+                (ErrorKind::Denied, "the operator adds the host to `access.network` if this is meant".into())
+            }
             IoError::RootCertificatesMissing { .. } | IoError::InvalidUrl { .. } => {
                 let hint = format!("the operator repairs the machine or the `base_url` of `{source}`");
                 return ToolError::new(ErrorKind::Unavailable, error.to_string())

@@ -12,6 +12,7 @@ use toolcrib_document::{Document, Format, Limits, MAX_BYTES, parse};
 use toolcrib_io::files::read_bounded;
 use toolcrib_io::http::{HttpClient, HttpPolicy, Request, names_private_address};
 use toolcrib_model::QualifiedName;
+use toolcrib_policy::Access;
 use toolcrib_port::{Loaded, RejectKind, ToolLoader};
 use url::{Origin, Url};
 
@@ -53,9 +54,14 @@ struct Clients {
 }
 
 impl Clients {
-    fn new(policy: HttpPolicy) -> Result<Self, Error> {
-        let client =
-            |policy| HttpClient::new(policy).map_err(|error| Error::Client { reason: error.to_string() });
+    fn new(policy: HttpPolicy, access: &Access) -> Result<Self, Error> {
+        let client = |policy| match HttpClient::new(policy) {
+            Ok(client) => {
+                let access = access.clone();
+                Ok(client.with_guard(move |host, port| access.allows_host(host, port)))
+            }
+            Err(error) => Err(Error::Client { reason: error.to_string() }),
+        };
         let following = client(HttpPolicy { max_redirects: MAX_REDIRECTS, ..policy })?;
         Ok(Self { following, strict: client(policy)? })
     }
@@ -102,10 +108,13 @@ impl RestSource {
             SpecLocation::File(_) => None,
         });
         let own_clients = match operator_url.filter(|url| names_private_address(url)) {
-            Some(url) => Some((url.origin(), Clients::new(HttpPolicy { allow_private: true, ..strict })?)),
+            Some(url) => {
+                let policy = HttpPolicy { allow_private: true, ..strict };
+                Some((url.origin(), Clients::new(policy, &self.access)?))
+            }
             None => None,
         };
-        let clients = Clients::new(strict)?;
+        let clients = Clients::new(strict, &self.access)?;
         let own_headers = headers.keys().map(|name| name.as_str().to_owned()).collect();
         let shared = Arc::new(Shared {
             source: self,

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use toolcrib_io::http::{DEFAULT_MAX_RESPONSE_BYTES, DEFAULT_TIMEOUT};
 use toolcrib_model::Secret;
+use toolcrib_policy::Access;
 use url::Url;
 
 /// Where an OpenAPI document is.
@@ -70,6 +71,8 @@ pub struct RestSource {
     /// Headers of every call, such as `Authorization`. They need a `base_url`, because that is the only origin they
     /// are sent to: a document must not choose who receives a credential. Arguments cannot change them.
     pub headers: Vec<(String, Secret)>,
+    /// The hosts that requests may go to; any by default.
+    pub access: Access,
 }
 
 impl RestSource {
@@ -85,6 +88,7 @@ impl RestSource {
             timeout: DEFAULT_TIMEOUT,
             max_response_bytes: DEFAULT_MAX_RESPONSE_BYTES,
             headers: Vec::new(),
+            access: Access::unlimited(),
         }
     }
 
@@ -115,6 +119,12 @@ impl RestSource {
     /// Sets how much of an answer is read.
     pub fn with_max_response_bytes(mut self, bytes: usize) -> Self {
         self.max_response_bytes = bytes;
+        self
+    }
+
+    /// Sets which hosts requests may go to.
+    pub fn with_access(mut self, access: Access) -> Self {
+        self.access = access;
         self
     }
 

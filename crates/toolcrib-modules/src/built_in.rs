@@ -62,12 +62,13 @@ fn workspace(module: &'static str, context: &ModuleContext) -> Result<Root, Erro
         source => Error::WorkspaceUnusable { module, workspace, source },
     })?;
     let access = context.access.clone();
+    let folder = root.path().to_string_lossy().into_owned();
     Ok(root.with_guard(move |path, purpose| {
         let mode = match purpose {
             Purpose::Read => Mode::Read,
             Purpose::Write => Mode::Write,
         };
         // What is not UTF-8 cannot be compared.
-        path.to_str().is_some_and(|path| access.allows_path(path, mode))
+        path.to_str().is_some_and(|path| access.allows_path_below(&folder, path, mode))
     }))
 }

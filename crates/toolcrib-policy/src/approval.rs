@@ -67,6 +67,11 @@ impl Approval {
         self
     }
 
+    /// For how long it holds.
+    pub fn remembered(&self) -> Remember {
+        self.remember
+    }
+
     /// The arguments that the person put in the place of those that were asked about.
     pub fn edited(&self) -> Option<&JsonObject> {
         self.edited.as_ref()

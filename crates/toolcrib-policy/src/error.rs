@@ -33,7 +33,7 @@ pub enum PolicyError {
         pattern: String,
         /// What is wrong with it.
         #[source]
-        source: globset::Error,
+        source: Box<dyn std::error::Error + Send + Sync>,
     },
     /// A condition on arguments is not one.
     #[error("{place}: {problem}")]

@@ -33,6 +33,7 @@ mod decision;
 mod policy;
 mod principal;
 
+mod glob;
 mod pattern;
 mod profile;
 mod rule;
@@ -61,6 +62,7 @@ pub use condition::{Condition, MAX_COMPILED_REGEX_BYTES, MAX_CONDITIONS, MAX_REG
 pub use decision::{Decision, Verdict};
 pub use digest::ApprovalDigest;
 pub use error::PolicyError;
+pub use glob::MAX_PATTERN_BYTES;
 pub use place::Place;
 pub use policy::{MAX_RULES, Policy, RUNTIME_NAMESPACE};
 pub use principal::Principal;

@@ -1,7 +1,6 @@
 //! Names, and patterns of names.
 
-use globset::{Glob, GlobMatcher};
-
+use crate::glob::{Glob, Star, check_length};
 use crate::{Place, PolicyError};
 
 /// A name or a glob.
@@ -12,7 +11,7 @@ pub(crate) enum Pattern {
     /// This name.
     Name(String),
     /// A pattern of names.
-    Glob(GlobMatcher),
+    Glob(Glob),
 }
 
 impl Pattern {
@@ -21,14 +20,10 @@ impl Pattern {
             return Ok(Self::Any);
         }
         if is_literal(pattern) {
+            check_length(place, pattern)?;
             return Ok(Self::Name(pattern.to_owned()));
         }
-        match Glob::new(pattern) {
-            Ok(glob) => Ok(Self::Glob(glob.compile_matcher())),
-            Err(source) => {
-                Err(PolicyError::Pattern { place: place.clone(), pattern: pattern.to_owned(), source })
-            }
-        }
+        Glob::new(place, pattern, pattern, Star::Anything).map(Self::Glob)
     }
 
     /// The patterns of a list.
@@ -40,7 +35,7 @@ impl Pattern {
         match self {
             Self::Any => true,
             Self::Name(own) => own == name,
-            Self::Glob(glob) => glob.is_match(name),
+            Self::Glob(glob) => glob.fits(name),
         }
     }
 

@@ -71,10 +71,7 @@ impl Policy {
                 Ok((module.to_owned(), CompiledConstraints::new(module, constraints)?))
             })
             .collect::<Result<_, PolicyError>>()?;
-        let access = match &capabilities.access {
-            Some(rules) => Access::new(&place.key("access"), rules)?,
-            None => Access::unlimited(),
-        };
+        let access = Access::of_app(capabilities.access.as_ref())?;
         Ok(Self {
             constraints,
             rules,

@@ -115,6 +115,34 @@ fn a_broken_pattern_names_its_rule() {
 }
 
 #[test]
+fn a_pattern_that_is_too_long_too_deep_or_too_large_is_refused() {
+    let deep = format!("{}a{}", "{".repeat(400), "}".repeat(400));
+    for (pattern, message) in [
+        ("a".repeat(5000), "5000 bytes of a pattern, more than 1000"),
+        ("?".repeat(5000), "5000 bytes of a pattern, more than 1000"),
+        (deep.clone(), "is not a valid pattern"),
+    ] {
+        for rules in [
+            json!({"deny": [{"module": pattern}]}),
+            json!({"deny": [{"module": "a", "agent": pattern}]}),
+            json!({"access": {"filesystem": [{"path": format!("*{pattern}")}]}}),
+        ] {
+            let rules: Capabilities = serde_json::from_value(rules).unwrap();
+            let error = Policy::new(&rules, []).unwrap_err().to_string();
+            assert!(error.contains(message) || error.contains("5001 bytes of a pattern"), "{error}");
+        }
+    }
+}
+
+#[test]
+fn a_hostile_pattern_takes_linear_time() {
+    let policy = policy(json!({"deny": [{"module": "a", "agent": "*a".repeat(400)}]}));
+    let agent = "a".repeat(10_000) + "!";
+    // With a backtracking matcher this ends long after the test is given up.
+    assert!(policy.is_visible(&tool("a", "b"), Principal::new("s").with_agent(&agent)));
+}
+
+#[test]
 fn a_rule_that_names_nothing_is_refused() {
     let capabilities: Capabilities = serde_json::from_value(json!({"grant": [{}]})).unwrap();
     let error = Policy::new(&capabilities, []).unwrap_err();

@@ -37,6 +37,10 @@ impl Guard {
         Self(Arc::new(admits))
     }
 
+    pub(super) fn admits(&self, relative: &Path, purpose: Purpose) -> bool {
+        (self.0)(relative, purpose)
+    }
+
     /// Refuses a path that may not be reached, and one that a symlink leads to such a place. Between this look and the
     /// opening somebody else may put a symlink there, which then leads no further than the root.
     pub(super) fn check(
@@ -51,11 +55,11 @@ impl Guard {
             Purpose::Write => "write",
         };
         let refused = || Error::PathNotAllowed { path: given.display().to_string(), operation };
-        if !(self.0)(relative, purpose) {
+        if !self.admits(relative, purpose) {
             return Err(refused());
         }
         let real = real(dir, relative).map_err(|source| explain(operation, given, source))?;
-        if real == relative || (self.0)(&real, purpose) { Ok(()) } else { Err(refused()) }
+        if real == relative || self.admits(&real, purpose) { Ok(()) } else { Err(refused()) }
     }
 }
 

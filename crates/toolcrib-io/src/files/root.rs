@@ -136,6 +136,11 @@ impl Root {
         below(&self.spellings, path)
     }
 
+    /// Whether a path without symlinks may be read.
+    pub(super) fn admits_reading(&self, relative: &Path) -> bool {
+        self.guard.as_ref().is_none_or(|guard| guard.admits(relative, Purpose::Read))
+    }
+
     /// The path relative to the root, if it may be reached.
     fn admitted(&self, path: &Path, purpose: Purpose) -> Result<PathBuf, Error> {
         let relative = below(&self.spellings, path)?;

@@ -337,6 +337,10 @@ fn a_guard_lets_only_what_it_admits_be_reached_and_sees_through_symlinks() {
     for error in [root.write("dir/b.txt", b"x").err(), root.create_dir_all("dir/x").err()] {
         assert!(matches!(error, Some(Error::PathNotAllowed { operation: "write", .. })), "{error:?}");
     }
+    let without_sub = place.root.clone().with_guard(|path, _| !path.starts_with("dir/sub"));
+    let walk = without_sub.walk(".", WalkLimits::default()).unwrap();
+    assert!(walk.entries.iter().all(|entry| entry.path.parent() != Some(Path::new("dir/sub"))), "{walk:?}");
+    assert_eq!(walk.unreadable, [Path::new("dir/sub")]);
     let everything = place.root.clone().with_guard(|path, _| !path.starts_with("gone"));
     assert!(everything.write("dir/dangling", b"x").is_err());
     assert!(!place.inner().join("gone").exists());

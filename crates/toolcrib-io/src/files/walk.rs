@@ -51,7 +51,7 @@ pub struct Walk {
     pub entries: Vec<WalkEntry>,
     /// Whether a limit left something out.
     pub truncated: bool,
-    /// Directories that could not be read, relative to the root.
+    /// Directories that could not or may not be read, relative to the root.
     pub unreadable: Vec<PathBuf>,
 }
 
@@ -64,12 +64,13 @@ impl Root {
         let prefix = below.strip_prefix(".").unwrap_or(&below);
         let limits = WalkLimits { depth: limits.depth.min(MAX_WALK_DEPTH), ..limits };
         let mut walk = Walk::default();
-        descend(&dir, prefix, 1, limits, &mut walk).map_err(|source| explain("walk", path, source))?;
+        descend(self, &dir, prefix, 1, limits, &mut walk).map_err(|source| explain("walk", path, source))?;
         Ok(walk)
     }
 }
 
 fn descend(
+    root: &Root,
     dir: &Dir,
     prefix: &Path,
     depth: usize,
@@ -88,9 +89,13 @@ fn descend(
         if entry.kind != Kind::Directory {
             continue;
         }
+        if !root.admits_reading(&path) {
+            walk.unreadable.push(path);
+            continue;
+        }
         // Opened from its parent's handle: if a symlink has taken its place by now, it leads no further than there.
         let descended =
-            dir.open_dir(&entry.name).and_then(|below| descend(&below, &path, depth + 1, limits, walk));
+            dir.open_dir(&entry.name).and_then(|below| descend(root, &below, &path, depth + 1, limits, walk));
         if descended.is_err() {
             walk.unreadable.push(path);
         }

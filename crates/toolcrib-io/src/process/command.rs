@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use crate::Error;
 
@@ -21,7 +22,23 @@ pub struct Command {
     pub cwd: Option<PathBuf>,
     /// Variables to set beside the [inherited ones](super::INHERITED_ENVIRONMENT), or instead of them.
     pub env: BTreeMap<String, String>,
+    guard: Option<Guard>,
 }
+
+/// Says of programs whether they may be started.
+#[derive(Clone)]
+struct Guard(Arc<Admits>);
+
+type Admits = dyn Fn(&str) -> bool + Send + Sync;
+
+/// Two guards are the same when they are one.
+impl PartialEq for Guard {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for Guard {}
 
 impl Command {
     /// A command of these words, in our own directory.
@@ -41,12 +58,18 @@ impl Command {
         self
     }
 
+    /// Lets it be started only if the guard admits its program. It is asked about the first word, as it stands.
+    pub fn with_guard(mut self, admits: impl Fn(&str) -> bool + Send + Sync + 'static) -> Self {
+        self.guard = Some(Guard(Arc::new(admits)));
+        self
+    }
+
     /// The first word; empty if there is none.
     pub fn program(&self) -> &str {
         self.argv.first().map_or("", String::as_str)
     }
 
-    /// Refuses what no system could start.
+    /// Refuses what no system could start, and what may not be started.
     #[cfg_attr(not(unix), expect(dead_code, reason = "nothing is started there"))]
     pub(super) fn check(&self) -> Result<(), Error> {
         let invalid = |reason: String| Error::InvalidCommand { program: self.program().to_owned(), reason };
@@ -64,7 +87,12 @@ impl Command {
                 return Err(invalid(format!("the value of {name} contains a NUL character; leave it out")));
             }
         }
-        Ok(())
+        match &self.guard {
+            Some(Guard(admits)) if !admits(self.program()) => {
+                Err(Error::ProgramNotAllowed { program: self.program().to_owned() })
+            }
+            _ => Ok(()),
+        }
     }
 }
 
@@ -75,6 +103,7 @@ impl fmt::Debug for Command {
             .field("argv", &self.argv)
             .field("cwd", &self.cwd)
             .field("env", &self.env.keys())
+            .field("guard", &self.guard.is_some())
             .finish()
     }
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use toolcrib_model::{ErrorKind, Secret, ToolError};
+use toolcrib_policy::Access;
 use toolcrib_port::ToolLoader;
 
 use super::server::{DOCUMENT, PetStore};
@@ -198,6 +199,29 @@ async fn a_private_address_is_refused_unless_the_operator_wrote_it_or_allows_it(
 
     let (_folder, pets) = from_file(|source| source.with_base_url(format!("{}/api", store.origin))).await;
     assert!(pets.call("listPets", json!({})).await.is_ok());
+}
+
+#[tokio::test]
+async fn a_host_that_access_does_not_name_is_not_asked() {
+    let store = PetStore::start().await;
+    let to_store = |source: RestSource| source.with_base_url(format!("{}/api", store.origin));
+    let only = |host: &str| {
+        let rules = serde_json::from_value(json!({"network": [host]})).unwrap();
+        Access::of_app(Some(&rules)).unwrap()
+    };
+    let address = store.origin.strip_prefix("http://").unwrap();
+    let (_folder, pets) = from_file(|source| to_store(source).with_access(only(address))).await;
+    pets.ok("addPet", json!({"body": {"name": "Rex"}})).await;
+    let (_folder, others) = from_file(|source| to_store(source).with_access(only("*.example.com"))).await;
+    let error = others.error("addPet", json!({"body": {"name": "Tom"}})).await;
+    assert_eq!(error.kind, ErrorKind::Denied);
+    assert!(error.message.starts_with("may not connect to `127.0.0.1` at port "), "{error}");
+    assert!(error.hint.unwrap().contains("`access.network`"));
+    let all = pets.ok("listPets", json!({})).await;
+    assert_eq!(all.as_array().map(Vec::len), Some(1), "{all}");
+    // The document itself is fetched under the same rule.
+    let spec = RestSource::new(&format!("{}/openapi.yaml", store.origin), "pets").with_access(only("[::1]"));
+    assert_eq!(Fixture::open(spec.with_private_allowed()).await.loaded.tools.len(), 0);
 }
 
 #[tokio::test]

@@ -24,9 +24,8 @@ pub(super) fn failure(root: &Root, error: Error) -> ToolError {
             failed(format!("`{path}` is outside of the workspace: {reason}"))
                 .with_hint("give a path relative to the workspace")
         }
-        Error::PathNotAllowed { .. } => {
-            failed(error.to_string()).with_hint("use a path that is allowed, or ask the user")
-        }
+        Error::PathNotAllowed { .. } => ToolError::new(ErrorKind::Denied, error.to_string())
+            .with_hint("use a path that is allowed, or ask the user"),
         Error::WrongKind { path, expected: "file" } => {
             failed(format!("`{path}` is not a file")).with_hint("`filesystem.ls` lists a directory")
         }

@@ -37,8 +37,9 @@ pub const MAX_ACCESS_ENTRIES: usize = 1024;
 ///   system: [git, /usr/bin/python3]
 /// ```
 ///
-/// Tools declare the same under `access` of their metadata. That is for what the app's own modules do; nothing stops a
-/// server that runs elsewhere.
+/// It holds for whatever this process does for tools: the files that modules open, the servers that are called by HTTP,
+/// the programs that are started. What a started program or a called server does in turn is beyond it. Tools declare the
+/// same under `access` of their metadata.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AccessRules {
@@ -88,6 +89,12 @@ impl Access {
         Ok(Self { layers: vec![Arc::new(layer)] })
     }
 
+    /// The `access` of the app, as it stands under `tools.capabilities`; unlimited where there is none.
+    pub fn of_app(rules: Option<&AccessRules>) -> Result<Self, PolicyError> {
+        let place = Place::new("tools").key("capabilities").key("access");
+        rules.map_or_else(|| Ok(Self::unlimited()), |rules| Self::new(&place, rules))
+    }
+
     /// The `access` of a module, as it stands under `modules.<id>`.
     pub fn of_module(id: &str, rules: &AccessRules) -> Result<Self, PolicyError> {
         Self::new(&Place::new("modules").key(id).key("access"), rules)
@@ -121,9 +128,19 @@ impl Access {
     /// Whether a file may be read or written. Paths are compared as they are written: symlinks are for the door to the
     /// file system to see through.
     pub fn allows_path(&self, path: &str, mode: Mode) -> bool {
+        self.allows_any(&[path], mode)
+    }
+
+    /// The same for a path relative to the workspace, which rules may also name by its full path.
+    pub fn allows_path_below(&self, workspace: &str, relative: &str, mode: Mode) -> bool {
+        self.allows_any(&[relative, &format!("{workspace}/{relative}")], mode)
+    }
+
+    fn allows_any(&self, spellings: &[&str], mode: Mode) -> bool {
         self.layers.iter().all(|layer| {
             layer.filesystem.as_ref().is_none_or(|rules| {
-                path::normalised(path).is_some_and(|path| rules.iter().any(|rule| rule.allows(&path, mode)))
+                let mut paths = spellings.iter().filter_map(|path| path::normalised(path));
+                paths.any(|path| rules.iter().any(|rule| rule.allows(&path, mode)))
             })
         })
     }

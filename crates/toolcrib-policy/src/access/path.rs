@@ -1,8 +1,8 @@
 //! Files and folders.
 
-use globset::{GlobBuilder, GlobMatcher};
 use serde::{Deserialize, Serialize};
 
+use crate::glob::{Glob, Star};
 use crate::{Place, PolicyError};
 
 /// What may be done with a file.
@@ -37,7 +37,7 @@ pub(super) struct CompiledPathRule {
 enum Files {
     /// This, and all that is below it.
     Below(Path),
-    Glob(GlobMatcher),
+    Glob(Glob),
 }
 
 /// A path without `.`, `..` and doubled slashes.
@@ -55,11 +55,7 @@ impl CompiledPathRule {
             return Err(super::wrong(place, &rule.path, problem));
         };
         let files = if rule.path.contains(['*', '?', '[', '{']) {
-            let pattern = path.text();
-            let glob = GlobBuilder::new(&pattern).literal_separator(true).build().map_err(|source| {
-                PolicyError::Pattern { place: place.clone(), pattern: rule.path.clone(), source }
-            })?;
-            Files::Glob(glob.compile_matcher())
+            Files::Glob(Glob::new(place, &rule.path, &path.text(), Star::Folder)?)
         } else {
             Files::Below(path)
         };
@@ -72,7 +68,7 @@ impl CompiledPathRule {
                 Files::Below(own) => {
                     own.is_absolute == path.is_absolute && path.parts.starts_with(&own.parts)
                 }
-                Files::Glob(glob) => glob.is_match(path.text()),
+                Files::Glob(glob) => glob.fits(&path.text()),
             }
     }
 }

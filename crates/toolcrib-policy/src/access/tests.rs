@@ -92,6 +92,16 @@ fn only_the_paths_that_are_named_are_read_or_written() {
 }
 
 #[test]
+fn a_rule_may_name_a_file_of_the_workspace_by_its_full_path() {
+    let access = access(json!({"filesystem": [{"path": "/work/data"}, {"path": "out", "mode": "write"}]}));
+    let allows = |path: &str, mode| access.allows_path_below("/work", path, mode);
+    assert!(allows("data/a.txt", Mode::Read) && allows("out/a.txt", Mode::Write));
+    assert!(!allows("data/a.txt", Mode::Write) && !allows("secret", Mode::Read));
+    assert!(!allows(".", Mode::Read) && !allows("data/../secret", Mode::Read));
+    assert!(!access.allows_path_below("/other", "data/a.txt", Mode::Read));
+}
+
+#[test]
 fn only_the_programs_that_are_named_are_started() {
     let access = access(json!({"system": ["git", "/usr/bin/python3"]}));
     for (program, allowed) in [

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use futures::FutureExt;
 
-use super::super::{Command, DRAIN_GRACE, RunLimits, run};
+use super::super::{Command, DRAIN_GRACE, RunLimits, run, spawn};
 use super::{PATIENCE, assert_group_ends, end, number_in, shell};
 use crate::Error;
 
@@ -107,6 +107,21 @@ async fn a_missing_program_is_named_with_the_place_where_it_was_looked_for() {
     );
     let error = refused(&Command::new(["./no-such-program"]).with_cwd("/usr")).await;
     assert!(error.to_string().contains("not found in /usr/no-such-program"), "{error}");
+}
+
+#[tokio::test]
+async fn a_program_that_the_guard_does_not_admit_is_not_started() {
+    let folder = tempfile::tempdir().unwrap();
+    let trace = folder.path().join("trace");
+    let only = |allowed: &'static str| {
+        shell(&format!("echo ran >> {}", trace.display())).with_guard(move |program| program == allowed)
+    };
+    let error = refused(&only("git")).await;
+    assert!(matches!(&error, Error::ProgramNotAllowed { program } if program == "sh"), "{error:?}");
+    assert!(matches!(spawn(&only("/bin/sh"), "server"), Err(Error::ProgramNotAllowed { .. })));
+    assert!(!trace.exists());
+    assert!(run(&only("sh"), None, &RunLimits::default()).await.unwrap().status.success());
+    assert!(trace.exists());
 }
 
 #[tokio::test]

@@ -1,5 +1,6 @@
 //! Tests in real directories, through the engine.
 
+mod access;
 mod blocking;
 mod find;
 mod grep;

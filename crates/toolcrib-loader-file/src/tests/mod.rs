@@ -1,5 +1,7 @@
 //! What tool files and their engines promise.
 
+mod names;
+
 use std::path::Path;
 use std::sync::Arc;
 
@@ -209,6 +211,45 @@ fn the_program_is_not_up_to_the_model() {
     assert_eq!(refusal(json!(["{a}", "b"])), TemplateError::Program { word: "{a}".into() });
     assert_eq!(refusal(json!(["./{@tool}.sh"])), TemplateError::Program { word: "./{@tool}.sh".into() });
     assert_eq!(refusal(json!([["sh", "{a}"]])), TemplateError::ProgramGroup);
+}
+
+#[tokio::test]
+async fn a_program_that_access_does_not_name_is_not_started() {
+    let only = |program: &str| {
+        let rules = serde_json::from_value(json!({"system": [program]})).unwrap();
+        toolcrib_policy::Access::of_app(Some(&rules)).unwrap()
+    };
+    let settings = json!({"argv": ["echo", "hello"], "tools": {"other": ["git", "log"]}});
+    let engine = command(settings.clone()).with_access(only("echo"));
+    assert_eq!(engine.programs().collect::<Vec<_>>(), ["echo", "git"]);
+    assert_eq!(invoke(&engine, json!({})).await.result, "hello");
+    let error = failure(&command(settings).with_access(only("git")), json!({})).await;
+    assert_eq!(error.kind, ErrorKind::Denied);
+    assert_eq!(
+        error.message,
+        "may not start `echo`: the configuration does not allow it under `access.system`"
+    );
+}
+
+#[tokio::test]
+async fn a_tool_that_declares_its_access_starts_nothing_else() {
+    let engine = command(json!({"argv": ["echo", "hello"]}));
+    for (access, is_ok) in [
+        (json!({"system": ["echo"]}), true),
+        (json!({"network": []}), true),
+        (json!({"system": ["git"]}), false),
+        (json!({"systems": ["echo"]}), false),
+        (json!(null), false),
+    ] {
+        let tool = Tool::new(QualifiedName::new("w", "get").unwrap()).with_metadata("access", access.clone());
+        let call = Call::new(Arc::new(tool), "file".into(), 1);
+        let granting = Capabilities { default_policy: Effect::Grant, ..Capabilities::default() };
+        let Verdict::Granted(call) = Policy::new(&granting, []).unwrap().authorize(call, "s") else {
+            panic!("not granted")
+        };
+        let error = engine.invoke(&call, &CallContext::new("s")).await.error;
+        assert_eq!(error.map(|error| error.kind), (!is_ok).then_some(ErrorKind::Denied), "{access}");
+    }
 }
 
 #[tokio::test]
