@@ -112,7 +112,9 @@ fn check(part: &'static str, text: &str) -> Result<(), NameError> {
 
 impl fmt::Display for QualifiedName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}{NAMESPACE_SEPARATOR}{}", self.namespace, self.name)
+        f.write_str(&self.namespace)?;
+        f.write_str(NAMESPACE_SEPARATOR)?;
+        f.write_str(&self.name)
     }
 }
 

@@ -98,3 +98,34 @@ fn a_secret_does_not_print() {
     assert_eq!(format!("{secret} {secret:?}"), "[secret] [secret]");
     assert_eq!(secret.expose(), "hunter2");
 }
+
+#[test]
+fn a_field_takes_what_a_person_writes_for_its_kind_and_nothing_else() {
+    use crate::FieldKind;
+    let choice = || FieldKind::Choice(vec!["red".into(), "2".into(), "blue".into()]);
+    for (kind, text, value) in [
+        (FieldKind::Text, " as it is ", Some(json!(" as it is "))),
+        (FieldKind::Number, " 2.5\n", Some(json!(2.5))),
+        (FieldKind::Number, "-1e3", Some(json!(-1000.0))),
+        (FieldKind::Number, "2,5", None),
+        (FieldKind::Number, "NaN", None),
+        (FieldKind::Integer, "42", Some(json!(42))),
+        (FieldKind::Integer, "4.2", None),
+        (FieldKind::Boolean, "Yes", Some(json!(true))),
+        (FieldKind::Boolean, "n", Some(json!(false))),
+        (FieldKind::Boolean, "maybe", None),
+        (choice(), "blue", Some(json!("blue"))),
+        (choice(), "1", Some(json!("red"))),
+        // A choice that reads like a number means itself.
+        (choice(), "2", Some(json!("2"))),
+        (choice(), "3", Some(json!("blue"))),
+        (choice(), "0", None),
+        (choice(), "4", None),
+        (choice(), "green", None),
+    ] {
+        let parsed = kind.parse(text);
+        assert_eq!(parsed.as_ref().ok(), value.as_ref(), "{kind:?} {text:?}");
+        assert!(parsed.is_ok_and(|value| kind.accepts(&value)) || value.is_none(), "{kind:?} {text:?}");
+    }
+    assert!(!choice().accepts(&json!("green")) && !FieldKind::Integer.accepts(&json!(1.5)));
+}

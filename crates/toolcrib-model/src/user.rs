@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use serde_json::Value;
+
 use crate::JsonObject;
 
 /// A question of an agent to its user, who says yes or no and fills in what is asked for.
@@ -32,6 +34,8 @@ pub struct FormField {
     pub kind: FieldKind,
     /// Whether it has to be filled in.
     pub required: bool,
+    /// What it holds when the user leaves it as it is.
+    pub default: Option<Value>,
 }
 
 /// What a field takes.
@@ -47,6 +51,55 @@ pub enum FieldKind {
     Boolean,
     /// One of these.
     Choice(Vec<String>),
+}
+
+impl FieldKind {
+    /// Whether a value is one of this field.
+    pub fn accepts(&self, value: &Value) -> bool {
+        match self {
+            Self::Text => value.is_string(),
+            Self::Number => value.is_number(),
+            Self::Integer => value.is_i64() || value.is_u64(),
+            Self::Boolean => value.is_boolean(),
+            Self::Choice(choices) => {
+                value.as_str().is_some_and(|text| choices.iter().any(|choice| choice == text))
+            }
+        }
+    }
+
+    /// The value that a person wrote; what to write instead where it is none. A choice may be written as its number,
+    /// from 1.
+    pub fn parse(&self, text: &str) -> Result<Value, String> {
+        let trimmed = text.trim();
+        match self {
+            Self::Text => Ok(text.into()),
+            Self::Number => match trimmed.parse::<serde_json::Number>() {
+                Ok(number) => Ok(Value::Number(number)),
+                Err(_) => Err("a number is wanted here, as 2.5".into()),
+            },
+            Self::Integer => match trimmed.parse::<serde_json::Number>().map(Value::Number) {
+                Ok(number) if self.accepts(&number) => Ok(number),
+                _ => Err("a whole number is wanted here, as 42".into()),
+            },
+            Self::Boolean => match trimmed.to_lowercase().as_str() {
+                "y" | "yes" | "true" => Ok(true.into()),
+                "n" | "no" | "false" => Ok(false.into()),
+                _ => Err("y or n is wanted here".into()),
+            },
+            Self::Choice(choices) => {
+                let by_number =
+                    trimmed.parse::<usize>().ok().and_then(|number| choices.get(number.checked_sub(1)?));
+                let chosen = choices.iter().find(|choice| choice.trim() == trimmed).or(by_number);
+                match chosen {
+                    Some(choice) => Ok(choice.as_str().into()),
+                    None => Err(format!(
+                        "one of the choices is wanted here, as its number from 1 to {}",
+                        choices.len()
+                    )),
+                }
+            }
+        }
+    }
 }
 
 /// What came back.

@@ -15,6 +15,12 @@ pub trait ToolEngine: Send + Sync {
     /// same authorized call.
     async fn invoke(&self, call: &Authorized<Call>, context: &CallContext) -> ToolResult;
 
+    /// Whether calls run in this process and reach nothing outside of it that could be slow or down. Their number is not
+    /// bounded then, unless somebody says so.
+    fn is_in_process(&self) -> bool {
+        false
+    }
+
     /// Ends what the engine has running: connections, child processes. Called once, at shutdown.
     async fn close(&self) {}
 }

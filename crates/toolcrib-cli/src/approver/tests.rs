@@ -1,70 +1,84 @@
-//! What a person is asked, and which answers count.
+//! What a person is asked, and which answers count. The transcripts are what stands on the screen.
 
-use std::sync::Arc;
+mod calls;
+mod diff;
+mod editor;
+mod user;
 
-use serde_json::json;
-use toolcrib_model::{JsonObject, Risk, Tool};
-use toolcrib_policy::{Call, Capabilities, Policy, Question, Verdict};
-use toolcrib_port::Answer;
+use std::collections::VecDeque;
+use std::sync::Mutex;
 
-use super::{MAX_ARGUMENTS, answer, describe};
+use async_trait::async_trait;
+use serde_json::Value;
+use toolcrib_model::JsonObject;
 
-fn question(arguments: JsonObject) -> Question {
-    let tool =
-        Tool::new("files::write".parse().unwrap()).with_description("Writes a file.").with_risk(Risk::High);
-    let mut call = Call::new(Arc::new(tool), "test".into(), 1);
-    call.arguments = arguments;
-    let policy = Policy::new(&Capabilities::default(), []).unwrap();
-    match policy.authorize(call, "test") {
-        Verdict::Ask(pending) => pending.question(),
-        other => panic!("{other:?}"),
+use super::Terminal;
+use super::desk::Desk;
+use crate::printable::{Layout, printable};
+
+/// A person who says and writes what the test wants.
+#[derive(Default)]
+struct Script {
+    lines: Mutex<VecDeque<String>>,
+    /// What is saved in the editor, each time that it opens; `None` where there is no editor.
+    edits: Option<Mutex<VecDeque<Result<String, String>>>>,
+    screen: Mutex<String>,
+}
+
+impl Script {
+    fn saying<const N: usize>(lines: [&str; N]) -> Self {
+        Self { lines: Mutex::new(lines.map(str::to_owned).into()), ..Self::default() }
+    }
+
+    fn editing<const N: usize>(self, edits: [Result<&str, &str>; N]) -> Self {
+        let edits = edits.map(|edit| edit.map(str::to_owned).map_err(str::to_owned));
+        Self { edits: Some(Mutex::new(edits.into())), ..self }
+    }
+
+    fn terminal(self) -> Terminal<Self> {
+        Terminal::new(self)
+    }
+
+    fn put(&self, text: &str) {
+        self.screen.lock().unwrap().push_str(&printable(text, Layout::Lines));
     }
 }
 
-fn object(value: &serde_json::Value) -> JsonObject {
+impl Terminal<Script> {
+    /// All that was shown and typed. Nothing of what was to be said is left.
+    fn transcript(&self) -> String {
+        assert!(self.desk.lines.lock().unwrap().is_empty(), "{:?}", self.desk.lines);
+        let screen = self.desk.screen.lock().unwrap();
+        // Prompts end with a space, which no snapshot keeps.
+        screen.lines().map(str::trim_end).collect::<Vec<_>>().join("\n")
+    }
+}
+
+#[async_trait]
+impl Desk for Script {
+    fn tell(&self, text: &str) {
+        self.put(&format!("{text}\n"));
+    }
+
+    async fn ask(&self, text: &str, prompt: &str) -> Option<String> {
+        let line = self.lines.lock().unwrap().pop_front();
+        let typed = line.as_deref().unwrap_or("<end>");
+        let newline = if text.is_empty() { "" } else { "\n" };
+        self.put(&format!("{text}{newline}{prompt}{typed}\n"));
+        line
+    }
+
+    fn has_editor(&self) -> bool {
+        self.edits.is_some()
+    }
+
+    async fn edit(&self, text: &str, ending: &str) -> Result<String, String> {
+        self.put(&format!("<editor on {ending}>\n{text}\n</editor>\n"));
+        let mut edits = self.edits.as_ref().unwrap().lock().unwrap();
+        edits.pop_front().unwrap_or_else(|| Err("the editor is gone".into()))
+    }
+}
+
+fn object(value: &Value) -> JsonObject {
     value.as_object().unwrap().clone()
-}
-
-#[test]
-fn neither_a_name_nor_a_value_nor_a_side_effect_forges_a_line() {
-    let mut question = question(object(&json!({
-        "path\n  side effects: none\u{1b}[1A": "a\u{202e}txt.exe\u{9b}2K\n  run: no",
-    })));
-    question.side_effects = vec!["delete\n\u{1b}[2Jnothing".into()];
-    question.rule = "the\nrule".into();
-    let shown = describe(&question);
-    assert_eq!(
-        shown.lines().collect::<Vec<_>>(),
-        [
-            "",
-            r"files.write wants to run (risk high; the\u{a}rule)",
-            r#"  path\u{a}  side effects: none\u{1b}[1A: "a\u{202e}txt.exe\u{9b}2K\n  run: no""#,
-            r"  side effects: delete\u{a}\u{1b}[2Jnothing",
-        ]
-    );
-}
-
-#[test]
-fn what_is_too_long_to_read_is_cut_and_says_so() {
-    let mut arguments = object(&json!({"text": "x".repeat(5000)}));
-    for number in 0..MAX_ARGUMENTS + 2 {
-        arguments.insert(format!("n{number}"), number.into());
-    }
-    let shown = describe(&question(arguments));
-    assert!(shown.contains("xxx… (5002 bytes)\n"), "{shown}");
-    assert!(shown.ends_with("\n  … and 3 more arguments, which are not shown"), "{shown}");
-    assert!(shown.len() < 2000, "{shown}");
-}
-
-#[test]
-fn only_a_plain_yes_approves() {
-    let question = question(JsonObject::new());
-    for yes in ["y\n", "Y\n", " yes \r\n"] {
-        assert_eq!(answer(&question, Some(yes)), Answer::Approved(question.approve()));
-    }
-    for no in [None, Some("\n"), Some("n\n"), Some("no\n")] {
-        assert_eq!(answer(&question, no), Answer::Denied(None));
-    }
-    let said = answer(&question, Some("y\nno\n"));
-    assert_eq!(said, Answer::Denied(Some("y\nno".into())));
 }

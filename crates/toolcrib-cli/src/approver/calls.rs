@@ -1,0 +1,255 @@
+//! Asking about calls: one by itself, several together.
+
+use std::collections::VecDeque;
+use std::sync::{Mutex, PoisonError};
+
+use toolcrib_model::JsonObject;
+use toolcrib_policy::{Approval, Question, Remember};
+use toolcrib_port::{Answer, Asked};
+
+use super::desk::Desk;
+use super::edit::{self, Edited};
+use super::reply::{Reply, numbered, reply};
+use super::show::{self, Sizes};
+use super::{diff, show::quoted};
+use crate::printable::{Layout, cut};
+
+/// How often something unclear is asked again before it counts as a no.
+const MAX_UNCLEAR: usize = 10;
+
+/// How many edits are kept for the case that they are not taken.
+const MAX_DRAFTS: usize = 64;
+
+/// The most bytes of a reason that is shown.
+const MAX_REASON_BYTES: usize = 1000;
+
+/// What was edited last, by question, to go on from where it is not taken.
+#[derive(Default)]
+pub(super) struct Drafts(Mutex<VecDeque<(u64, JsonObject)>>);
+
+impl Drafts {
+    fn keep(&self, question: u64, arguments: JsonObject) {
+        let mut drafts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if drafts.len() >= MAX_DRAFTS {
+            drafts.pop_front();
+        }
+        drafts.push_back((question, arguments));
+    }
+
+    fn take(&self, question: u64) -> Option<JsonObject> {
+        let mut drafts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let at = drafts.iter().rposition(|(known, _)| *known == question)?;
+        drafts.remove(at).map(|(_, arguments)| arguments)
+    }
+}
+
+/// Asks about a batch. What is answered is put down at once.
+pub(super) async fn ask(desk: &dyn Desk, drafts: &Drafts, batch: &mut [Asked]) {
+    if batch.len() > 1 && !together(desk, drafts, batch).await {
+        return;
+    }
+    for at in 0..batch.len() {
+        if let Some(question) = open(batch, at) {
+            let answer = one(desk, drafts, &question).await;
+            put(desk, batch, at, answer);
+        }
+    }
+}
+
+/// Asks about all at once, until each has an answer; whether the rest is to be asked about one by one.
+async fn together(desk: &dyn Desk, drafts: &Drafts, batch: &mut [Asked]) -> bool {
+    let shown = show::calls(batch.iter().enumerate().map(|(at, asked)| (at + 1, asked.question())));
+    let mut text = shown.text;
+    let prompt = "run them? [y all, n none, o one by one, or one of them: 2 y, 2 n, 2 e …; or say why not] ";
+    for _ in 0..batch.len() + MAX_UNCLEAR {
+        let line = desk.ask(&text, prompt).await;
+        text = String::new();
+        if let Some((number, rest)) = line.as_deref().and_then(numbered) {
+            match number.checked_sub(1).and_then(|at| Some((at, open(batch, at)?))) {
+                None => text = format!("{number} is none of those that are open"),
+                Some((at, question)) => {
+                    let answer = match reply((!rest.is_empty()).then_some(rest)) {
+                        Reply::Yes(remember) => yes(&question, None, remember),
+                        Reply::No(said) if !rest.is_empty() => Answer::Denied(said),
+                        Reply::Edit => edited(desk, drafts, &question).await,
+                        // By its number alone: this one in full.
+                        _ => one(desk, drafts, &question).await,
+                    };
+                    put(desk, batch, at, answer);
+                }
+            }
+        } else {
+            match reply(line.as_deref()) {
+                Reply::Yes(remember) => {
+                    for at in 0..batch.len() {
+                        if let Some(question) = open(batch, at) {
+                            put(desk, batch, at, yes(&question, None, remember));
+                        }
+                    }
+                }
+                Reply::No(said) => {
+                    for asked in batch.iter_mut().filter(|asked| asked.answer.is_none()) {
+                        asked.answer = Some(Answer::Denied(said.clone()));
+                    }
+                }
+                Reply::Unclear if line.as_deref().is_some_and(|line| line.trim() == "o") => return true,
+                Reply::All => return true,
+                Reply::Unclear | Reply::Edit | Reply::Undo => {
+                    "write y, n or o, or a number".clone_into(&mut text);
+                }
+            }
+        }
+        let open: Vec<_> = batch.iter().enumerate().filter(|(_, asked)| asked.answer.is_none()).collect();
+        if open.is_empty() {
+            return false;
+        }
+        let numbers: Vec<_> = open.iter().map(|(at, _)| (at + 1).to_string()).collect();
+        let open = format!("still open: {}", numbers.join(", "));
+        text = if text.is_empty() { open } else { format!("{text}\n{open}") };
+    }
+    true
+}
+
+/// Asks about one call.
+async fn one(desk: &dyn Desk, drafts: &Drafts, question: &Question) -> Answer {
+    Asking::new(desk, drafts, question).until_answered(false).await
+}
+
+/// The same, with the editor open.
+async fn edited(desk: &dyn Desk, drafts: &Drafts, question: &Question) -> Answer {
+    Asking::new(desk, drafts, question).until_answered(true).await
+}
+
+/// One call, and what the person has made of it so far.
+struct Asking<'a> {
+    desk: &'a dyn Desk,
+    drafts: &'a Drafts,
+    question: &'a Question,
+    /// What the person wants to run instead.
+    edited: Option<JsonObject>,
+    draft: String,
+    /// What was wrong with the last edit.
+    problem: Option<String>,
+}
+
+impl<'a> Asking<'a> {
+    fn new(desk: &'a dyn Desk, drafts: &'a Drafts, question: &'a Question) -> Self {
+        let last = drafts.take(question.id);
+        let draft = edit::draft(last.as_ref().unwrap_or(&question.arguments));
+        Self { desk, drafts, question, edited: None, draft, problem: None }
+    }
+
+    async fn until_answered(&mut self, mut is_editing: bool) -> Answer {
+        let (mut sizes, mut unclear) = (Sizes::ONE, 0);
+        let mut note = String::new();
+        while unclear < MAX_UNCLEAR {
+            if std::mem::take(&mut is_editing) {
+                self.edit().await;
+            }
+            let (text, prompt) = self.shown(sizes);
+            let text = if note.is_empty() { text } else { format!("{text}\n{note}") };
+            note.clear();
+            match reply(self.desk.ask(&text, &prompt).await.as_deref()) {
+                Reply::Yes(remember) => {
+                    if let Some(arguments) = &self.edited {
+                        self.drafts.keep(self.question.id, arguments.clone());
+                    }
+                    return yes(self.question, self.edited.clone(), remember);
+                }
+                Reply::No(said) => return Answer::Denied(said),
+                Reply::Edit => is_editing = true,
+                Reply::Undo if self.edited.is_some() => {
+                    self.edited = None;
+                    self.draft = edit::draft(&self.question.arguments);
+                }
+                Reply::All => sizes = Sizes::ALL,
+                Reply::Unclear | Reply::Undo => {
+                    unclear += 1;
+                    "that is none of the letters; write one of them, or in words why not"
+                        .clone_into(&mut note);
+                }
+            }
+        }
+        Answer::Denied(None)
+    }
+
+    async fn edit(&mut self) {
+        let current = self.edited.as_ref().unwrap_or(&self.question.arguments);
+        match edit::arguments(self.desk, &self.draft, current).await {
+            Edited::Arguments(arguments) => {
+                self.draft = edit::draft(&arguments);
+                self.problem = None;
+                self.edited = (arguments != self.question.arguments).then_some(arguments);
+            }
+            Edited::Broken { draft, problem } => (self.draft, self.problem) = (draft, Some(problem)),
+        }
+    }
+
+    /// What is shown next, and the prompt behind it.
+    fn shown(&self, sizes: Sizes) -> (String, String) {
+        let (mut text, mut more) = match &self.edited {
+            None => {
+                let shown = show::call(self.question, sizes);
+                let more = if shown.is_cut { ", a all of it" } else { "" };
+                (shown.text, more)
+            }
+            Some(arguments) => {
+                let tool = show::name(self.question);
+                let changes = diff::arguments(&self.question.arguments, arguments);
+                (format!("\n{tool} with these changes\n{changes}"), ", u undo")
+            }
+        };
+        if let Some(problem) = &self.problem {
+            let problem = quoted(&cut(problem, Layout::Lines, MAX_REASON_BYTES));
+            text.extend(["\nthe edit was not taken:\n", &problem]);
+        }
+        if matches!((sizes.value_bytes, &self.edited), (bytes, None) if bytes == Sizes::ALL.value_bytes) {
+            more = "";
+        }
+        let prompt = format!(
+            "run it? [y once, s always in this session, v always with these values, e edit{more}, n no, or say why not] "
+        );
+        (text, prompt)
+    }
+}
+
+/// Yes, to the call as it stands or as it was edited.
+fn yes(question: &Question, edited: Option<JsonObject>, remember: Remember) -> Answer {
+    let approval: Approval = match edited {
+        Some(arguments) => question.approve_edited(arguments),
+        None => question.approve(),
+    };
+    Answer::Approved(approval.remember(remember))
+}
+
+/// The question at this place, if it has no answer.
+fn open(batch: &[Asked], at: usize) -> Option<Question> {
+    let asked = batch.get(at).filter(|asked| asked.answer.is_none())?;
+    Some(asked.question().clone())
+}
+
+/// Puts an answer down, and with it those of the calls that it covers.
+fn put(desk: &dyn Desk, batch: &mut [Asked], at: usize, answer: Answer) {
+    let Some(question) = open(batch, at) else { return };
+    let covers = covered(&answer);
+    if let Some(asked) = batch.get_mut(at) {
+        asked.answer = Some(answer);
+    }
+    let Some(remember) = covers else { return };
+    for (other, asked) in batch.iter_mut().enumerate().filter(|(_, asked)| asked.answer.is_none()) {
+        if asked.question().is_answered_by(&question, remember) {
+            asked.answer = Some(Answer::Approved(asked.question().approve()));
+            desk.tell(&format!("{} runs too: that was the answer for this session", other + 1));
+        }
+    }
+}
+
+/// For what else the answer holds. Values that were edited are no longer those that were asked about.
+fn covered(answer: &Answer) -> Option<Remember> {
+    let Answer::Approved(approval) = answer else { return None };
+    match approval.remembered() {
+        Remember::Once => None,
+        Remember::Arguments if approval.edited().is_some() => None,
+        remember => Some(remember),
+    }
+}

@@ -1,0 +1,219 @@
+//! What an agent asks its user: a text to look through, an answer to pick, a form to fill in.
+
+use std::fmt::Write as _;
+
+use serde_json::Value;
+use toolcrib_model::{FieldKind, FormField, JsonObject, UserAnswer, UserQuestion};
+
+use super::desk::Desk;
+use super::diff;
+use super::reply::{Reply, feedback, reply};
+use super::show::quoted;
+use crate::printable::{Layout, cut, excerpt};
+
+/// The most bytes of the text to look through that are shown at first.
+const MAX_CONTENT_BYTES: usize = 8000;
+
+/// The most bytes of a question, or of the whole text to look through.
+const MAX_TEXT_BYTES: usize = 400_000;
+
+/// The most bytes of a label, a choice or a default.
+const MAX_LABEL_BYTES: usize = 800;
+
+/// How often something that does not fit is asked again before it counts as a no.
+const MAX_ATTEMPTS: usize = 10;
+
+/// The line that ends a text that is written without an editor.
+const END_OF_TEXT: &str = ".";
+
+/// The most lines of such a text.
+const MAX_INLINE_LINES: usize = 1000;
+
+/// Asks, until there is an answer.
+pub(super) async fn ask(desk: &dyn Desk, question: &UserQuestion) -> UserAnswer {
+    match answer(desk, question).await {
+        Ok(answer) => answer,
+        Err(said) => UserAnswer::Denied(said),
+    }
+}
+
+/// The answer; an error is a no, with what was said.
+async fn answer(desk: &dyn Desk, question: &UserQuestion) -> Result<UserAnswer, Option<String>> {
+    let agent = question.agent.as_deref().map(|agent| format!(" {}", excerpt(agent, MAX_LABEL_BYTES)));
+    let asked = quoted(&cut(&question.question, Layout::Lines, MAX_TEXT_BYTES));
+    let mut text = format!("\nthe agent{} asks you:\n{asked}", agent.unwrap_or_default());
+    let (mut content, mut choice, mut said) = (None, None, None);
+    if let Some(own) = &question.content {
+        content = reviewed(desk, &mut text, own).await?;
+    }
+    if !question.choices.is_empty() {
+        choice = Some(picked(desk, &mut text, &question.choices).await?);
+    }
+    let fields = filled(desk, &mut text, &question.fields).await?;
+    if question.content.is_none() && question.choices.is_empty() && question.fields.is_empty() {
+        said = plain(desk, &text).await?;
+    }
+    Ok(UserAnswer::Approved { content, choice, fields, feedback: said })
+}
+
+/// A question without anything to look at: yes, no, or an answer in words.
+async fn plain(desk: &dyn Desk, text: &str) -> Result<Option<String>, Option<String>> {
+    let line = desk.ask(text, "your answer? [y, n, or in words] ").await;
+    let said = line.as_deref().unwrap_or_default().trim();
+    match said.to_lowercase().as_str() {
+        "" | "n" | "no" => Err(None),
+        "y" | "yes" => Ok(None),
+        _ => Ok(Some(feedback(said))),
+    }
+}
+
+/// The text as the person left it; `None` where it is as it was.
+async fn reviewed(desk: &dyn Desk, text: &mut String, own: &str) -> Result<Option<String>, Option<String>> {
+    let mut edited: Option<String> = None;
+    let mut max_bytes = MAX_CONTENT_BYTES;
+    // What was said before stands above the text once.
+    let mut shown = std::mem::take(text) + "\n\n" + &quoted(&cut(own, Layout::Lines, max_bytes));
+    for _ in 0..MAX_ATTEMPTS {
+        let more = if own.len() > max_bytes { ", a all of it" } else { "" };
+        let undo = if edited.is_some() { ", u undo" } else { "" };
+        let prompt = format!("agreed? [y, e edit{more}{undo}, n no, or say why not] ");
+        match reply(desk.ask(&shown, &prompt).await.as_deref()) {
+            Reply::Yes(_) => return Ok(edited),
+            Reply::No(said) => return Err(said),
+            Reply::All => {
+                max_bytes = MAX_TEXT_BYTES;
+                shown = quoted(&cut(own, Layout::Lines, max_bytes));
+            }
+            Reply::Undo => {
+                edited = None;
+                "it is as it was".clone_into(&mut shown);
+            }
+            Reply::Edit => match change(desk, edited.as_deref().unwrap_or(own)).await {
+                Err(problem) => {
+                    let problem = quoted(&cut(&problem, Layout::Lines, MAX_LABEL_BYTES));
+                    shown = format!("the edit was not taken:\n{problem}");
+                }
+                Ok(new) if new == own => {
+                    edited = None;
+                    "it is as it was".clone_into(&mut shown);
+                }
+                Ok(new) => {
+                    shown = format!("\nwith these changes\n{}", diff::lines(own, &new));
+                    edited = Some(new);
+                }
+            },
+            Reply::Unclear => "that is none of the letters".clone_into(&mut shown),
+        }
+    }
+    Err(None)
+}
+
+async fn change(desk: &dyn Desk, text: &str) -> Result<String, String> {
+    if desk.has_editor() {
+        let edited = desk.edit(text, ".md").await?;
+        // Editors end the last line; that is no change.
+        let is_ended = edited.ends_with('\n') && !text.ends_with('\n');
+        return Ok(if is_ended { edited.trim_end_matches('\n').to_owned() } else { edited });
+    }
+    let mut shown = format!(
+        "no editor is set (VISUAL or EDITOR); write the whole new text, and `{END_OF_TEXT}` on a line of its own behind it"
+    );
+    let mut lines = Vec::new();
+    for _ in 0..MAX_INLINE_LINES {
+        let Some(line) = desk.ask(&shown, "text> ").await else { return Err("it has no end".to_owned()) };
+        shown.clear();
+        let line = line.trim_end_matches(['\n', '\r']);
+        if line == END_OF_TEXT {
+            return Ok(lines.join("\n"));
+        }
+        lines.push(line.to_owned());
+    }
+    Err(format!("it has more than {MAX_INLINE_LINES} lines; set an editor"))
+}
+
+/// One of the choices, by its number or its text.
+async fn picked(desk: &dyn Desk, text: &mut String, choices: &[String]) -> Result<String, Option<String>> {
+    let mut shown = std::mem::take(text) + &numbered_list(choices);
+    let kind = FieldKind::Choice(choices.to_vec());
+    let prompt = format!("which one? [1-{}, n none, or say why not] ", choices.len());
+    for _ in 0..MAX_ATTEMPTS {
+        let line = desk.ask(&shown, &prompt).await;
+        let said = line.as_deref().unwrap_or_default().trim();
+        if let Ok(Value::String(choice)) = kind.parse(said) {
+            return Ok(choice);
+        }
+        let is_number = !said.is_empty() && said.bytes().all(|byte| byte.is_ascii_digit());
+        match reply(Some(said)) {
+            Reply::No(said) if !is_number => return Err(said),
+            _ => shown = format!("write a number from 1 to {}", choices.len()),
+        }
+    }
+    Err(None)
+}
+
+fn numbered_list(choices: &[String]) -> String {
+    let mut text = String::new();
+    for (at, choice) in choices.iter().enumerate() {
+        // Writing to a string cannot fail.
+        let _ = write!(text, "\n  {}. {}", at + 1, excerpt(choice, MAX_LABEL_BYTES));
+    }
+    text
+}
+
+/// The fields of a form, one by one.
+async fn filled(
+    desk: &dyn Desk,
+    text: &mut String,
+    fields: &[FormField],
+) -> Result<JsonObject, Option<String>> {
+    let mut filled = JsonObject::new();
+    for (at, field) in fields.iter().enumerate() {
+        let above = std::mem::take(text);
+        if let Some(value) = one_field(desk, &above, field, (at + 1, fields.len())).await? {
+            filled.insert(field.name.clone(), value);
+        }
+    }
+    Ok(filled)
+}
+
+/// The value of one field; `None` where it is left empty.
+async fn one_field(
+    desk: &dyn Desk,
+    above: &str,
+    field: &FormField,
+    (number, count): (usize, usize),
+) -> Result<Option<Value>, Option<String>> {
+    let label = excerpt(&field.label, MAX_LABEL_BYTES);
+    let kind = match &field.kind {
+        FieldKind::Text => "text",
+        FieldKind::Number => "number",
+        FieldKind::Integer => "whole number",
+        FieldKind::Boolean => "y or n",
+        FieldKind::Choice(_) => "one of these",
+    };
+    let default = field.default.as_ref();
+    let empty = match default {
+        Some(default) => format!("empty: {}", excerpt(&default.to_string(), MAX_LABEL_BYTES)),
+        None if field.required => "required".to_owned(),
+        None => "may be empty".to_owned(),
+    };
+    let mut shown = format!("{above}\n({number} of {count}) {label} [{kind}; {empty}]");
+    if let FieldKind::Choice(choices) = &field.kind {
+        shown.push_str(&numbered_list(choices));
+    }
+    for _ in 0..MAX_ATTEMPTS {
+        // The end of the input gives the form up.
+        let Some(line) = desk.ask(&shown, "> ").await else { return Err(None) };
+        let line = line.trim_end_matches(['\n', '\r']);
+        shown = match (line.trim().is_empty(), default) {
+            (true, Some(default)) => return Ok(Some(default.clone())),
+            (true, None) if field.required => "it has to be filled in; Ctrl-D gives the form up".to_owned(),
+            (true, None) => return Ok(None),
+            (false, _) => match field.kind.parse(line) {
+                Ok(value) => return Ok(Some(value)),
+                Err(problem) => problem,
+            },
+        };
+    }
+    Err(None)
+}

@@ -1,0 +1,203 @@
+//! What a model writes, made into a question that can be put to a person.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use toolcrib_model::{ErrorKind, FieldKind, FormField, ToolError, UserQuestion};
+use toolcrib_sdk::CallContext;
+
+use super::{DEFAULT_TIMEOUT, MAX_TIMEOUT, MIN_TIMEOUT};
+
+/// The most characters of a question.
+pub const MAX_QUESTION_CHARS: usize = 4000;
+
+/// The most characters of the text to look through.
+pub const MAX_CONTENT_CHARS: usize = 100_000;
+
+/// The most answers to pick from.
+pub const MAX_CHOICES: usize = 50;
+
+/// The most fields of a form.
+pub const MAX_FIELDS: usize = 30;
+
+/// The most characters of a choice, or of a field's name or label.
+pub const MAX_TEXT_CHARS: usize = 200;
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct AskUser {
+    /// What to ask, in a sentence or two.
+    #[schemars(length(min = 1, max = MAX_QUESTION_CHARS))]
+    question: String,
+    /// A text for the user to look through and perhaps change before saying yes, such as a plan; markdown.
+    #[serde(default)]
+    #[schemars(length(max = MAX_CONTENT_CHARS))]
+    content: Option<String>,
+    /// Answers of which the user picks one.
+    #[serde(default)]
+    #[schemars(length(max = MAX_CHOICES))]
+    choices: Vec<String>,
+    /// A form for the user to fill in.
+    #[serde(default)]
+    #[schemars(length(max = MAX_FIELDS))]
+    fields: Vec<Field>,
+    /// How many seconds to wait for the answer.
+    #[serde(default = "default_timeout")]
+    #[schemars(range(min = 10, max = 1800))]
+    timeout: f64,
+}
+
+fn default_timeout() -> f64 {
+    DEFAULT_TIMEOUT.as_secs_f64()
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Field {
+    /// Its key in the answer.
+    #[schemars(length(min = 1, max = MAX_TEXT_CHARS))]
+    name: String,
+    /// What the user is shown; the name otherwise.
+    #[serde(default)]
+    #[schemars(length(max = MAX_TEXT_CHARS))]
+    label: Option<String>,
+    /// What it takes.
+    #[serde(rename = "type", default)]
+    kind: Kind,
+    /// For the type `choice`: what there is to pick from.
+    #[serde(default)]
+    #[schemars(length(max = MAX_CHOICES))]
+    choices: Vec<String>,
+    /// Whether it has to be filled in.
+    #[serde(default)]
+    required: bool,
+    /// What it holds when the user leaves it as it is.
+    #[serde(default)]
+    default: Option<Value>,
+}
+
+#[derive(Clone, Copy, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum Kind {
+    #[default]
+    Text,
+    Number,
+    Integer,
+    Boolean,
+    Choice,
+}
+
+impl AskUser {
+    /// How long the user may take.
+    pub(super) fn patience(&self) -> Duration {
+        let seconds = Duration::try_from_secs_f64(self.timeout).unwrap_or(DEFAULT_TIMEOUT);
+        seconds.clamp(MIN_TIMEOUT, MAX_TIMEOUT)
+    }
+
+    /// The question, once it is one that can be answered.
+    pub(super) fn question(self, context: &CallContext) -> Result<UserQuestion, ToolError> {
+        if self.question.trim().is_empty() {
+            return Err(invalid("`question` is empty"));
+        }
+        check_length("question", &self.question, MAX_QUESTION_CHARS)?;
+        if let Some(content) = &self.content {
+            check_length("content", content, MAX_CONTENT_CHARS)?;
+        }
+        check_choices("choices", &self.choices)?;
+        if self.fields.len() > MAX_FIELDS {
+            return Err(invalid(format!(
+                "`fields` has {} entries, at most {MAX_FIELDS} are asked",
+                self.fields.len()
+            )));
+        }
+        let mut names = BTreeSet::new();
+        let mut fields = Vec::with_capacity(self.fields.len());
+        for (position, field) in self.fields.into_iter().enumerate() {
+            let field = field.checked(position)?;
+            if !names.insert(field.name.clone()) {
+                return Err(invalid(format!("two of the `fields` are named `{}`", field.name)));
+            }
+            fields.push(field);
+        }
+        Ok(UserQuestion {
+            session: context.session.clone(),
+            agent: context.agent.clone(),
+            question: self.question,
+            content: self.content,
+            choices: self.choices,
+            fields,
+        })
+    }
+}
+
+impl Field {
+    fn checked(self, position: usize) -> Result<FormField, ToolError> {
+        let place = |key: &str| format!("fields[{position}].{key}");
+        if self.name.trim().is_empty() {
+            return Err(invalid(format!("`{}` is empty", place("name"))));
+        }
+        check_length(&place("name"), &self.name, MAX_TEXT_CHARS)?;
+        let label = self.label.unwrap_or_else(|| self.name.clone());
+        check_length(&place("label"), &label, MAX_TEXT_CHARS)?;
+        check_choices(&place("choices"), &self.choices)?;
+        let kind = match (self.kind, self.choices.is_empty()) {
+            (Kind::Choice, true) => {
+                return Err(invalid(format!(
+                    "`{}` is empty, and there is nothing to pick",
+                    place("choices")
+                )));
+            }
+            (Kind::Choice, false) => FieldKind::Choice(self.choices),
+            (_, false) => {
+                let message = format!("`{}` is for the type `choice` only", place("choices"));
+                return Err(invalid(message).with_hint("set `type` to `choice`, or leave `choices` out"));
+            }
+            (Kind::Text, true) => FieldKind::Text,
+            (Kind::Number, true) => FieldKind::Number,
+            (Kind::Integer, true) => FieldKind::Integer,
+            (Kind::Boolean, true) => FieldKind::Boolean,
+        };
+        // `null` says that there is none.
+        let default = self.default.filter(|default| !default.is_null());
+        if default.as_ref().is_some_and(|default| !kind.accepts(default)) {
+            return Err(invalid(format!("`{}` is no value of the field's type", place("default"))));
+        }
+        if let Some(Value::String(text)) = &default {
+            check_length(&place("default"), text, MAX_CONTENT_CHARS)?;
+        }
+        Ok(FormField { name: self.name, label, kind, required: self.required, default })
+    }
+}
+
+fn check_choices(name: &str, choices: &[String]) -> Result<(), ToolError> {
+    if choices.len() > MAX_CHOICES {
+        return Err(invalid(format!(
+            "`{name}` has {} entries, at most {MAX_CHOICES} are shown",
+            choices.len()
+        )));
+    }
+    let mut seen = BTreeSet::new();
+    for choice in choices {
+        check_length(name, choice, MAX_TEXT_CHARS)?;
+        if choice.trim().is_empty() || !seen.insert(choice.trim()) {
+            return Err(invalid(format!("`{name}` has an empty entry, or one twice")));
+        }
+    }
+    Ok(())
+}
+
+fn check_length(name: &str, text: &str, limit: usize) -> Result<(), ToolError> {
+    match text.chars().count() {
+        count if count > limit => {
+            Err(invalid(format!("`{name}` has {count} characters, at most {limit} are shown")))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn invalid(message: impl Into<String>) -> ToolError {
+    ToolError::new(ErrorKind::InvalidArgs, message)
+}

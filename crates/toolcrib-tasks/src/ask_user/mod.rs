@@ -1,0 +1,55 @@
+//! `ask_user`: an agent asks its user, and waits.
+
+mod answer;
+mod arguments;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::Value;
+use toolcrib_model::{ErrorKind, Risk, ToolError};
+use toolcrib_port::Approver;
+use toolcrib_sdk::{CallContext, FunctionTool};
+
+use arguments::AskUser;
+
+pub use arguments::{MAX_CHOICES, MAX_CONTENT_CHARS, MAX_FIELDS, MAX_QUESTION_CHARS, MAX_TEXT_CHARS};
+
+/// How long the user may take when the model does not say.
+pub const DEFAULT_TIMEOUT: Duration = Duration::from_mins(5);
+
+/// The shortest time that the user can be given.
+pub const MIN_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// The longest time that the user can be given.
+pub const MAX_TIMEOUT: Duration = Duration::from_mins(30);
+
+const DESCRIPTION: &str = "Ask the user and wait for the answer: a yes or no, a text to review and change (`content`), one \
+                           of several `choices`, or `fields` of a form. Use it when only the user can decide";
+
+/// The tools that ask the user through this approver.
+pub fn tools(approver: Arc<dyn Approver>) -> Vec<FunctionTool> {
+    let ask = move |arguments: AskUser, context: CallContext| {
+        let approver = Arc::clone(&approver);
+        async move { ask(&*approver, arguments, &context).await }
+    };
+    let tool = FunctionTool::new("ask_user", DESCRIPTION, ask)
+        .with_risk(Risk::Low)
+        .with_aliases(["question", "ask the user", "demander à l'utilisateur"])
+        .with_metadata("operational", true)
+        .with_metadata("exposed_when_granted", true)
+        // It bounds its waiting itself, so the deadline of calls does not.
+        .with_metadata("awaits_user", true);
+    vec![tool]
+}
+
+async fn ask(approver: &dyn Approver, arguments: AskUser, context: &CallContext) -> Result<Value, ToolError> {
+    let patience = arguments.patience();
+    let question = arguments.question(context)?;
+    if let Ok(answer) = tokio::time::timeout(patience, approver.ask_user(&question)).await {
+        return answer::result(&question, answer);
+    }
+    let message = format!("the user has not answered within {} s", patience.as_secs());
+    let hint = "that is no consent; go on without the answer and say what you assumed, or stop here";
+    Err(ToolError::new(ErrorKind::ApprovalDenied, message).with_hint(hint))
+}

@@ -1,0 +1,29 @@
+//! The operational tools of the runtime that outlast one step: asking the user.
+//!
+//! [`tools`] makes them for one [`Approver`](toolcrib_port::Approver), as functions that belong into the namespace of
+//! the runtime's own tools:
+//!
+//! ```
+//! use std::sync::Arc;
+//! use toolcrib_exec::DenyAll;
+//! use toolcrib_sdk::Module;
+//!
+//! let module = toolcrib_tasks::tools(Arc::new(DenyAll))
+//!     .into_iter()
+//!     .fold(Module::new("context_builder", "Finds and runs tools."), Module::with_tool);
+//! assert_eq!(module.actions().collect::<Vec<_>>(), ["ask_user"]);
+//! ```
+//!
+//! `ask_user` shows the user a question, a text to look through and change, answers to pick and fields to fill in. It is
+//! there for agents only where a rule grants it: `grant: [{module: context_builder, actions: [ask_user]}]`. An answer is
+//! checked against what was asked, whoever gives it. It approves no call: that is for the gate alone.
+
+mod ask_user;
+
+#[cfg(test)]
+mod tests;
+
+pub use ask_user::{
+    DEFAULT_TIMEOUT, MAX_CHOICES, MAX_CONTENT_CHARS, MAX_FIELDS, MAX_QUESTION_CHARS, MAX_TEXT_CHARS,
+    MAX_TIMEOUT, MIN_TIMEOUT, tools,
+};
