@@ -1,5 +1,6 @@
 //! Why there is no reply of a model, or no end of a run.
 
+use std::borrow::Cow;
 use std::io;
 use std::time::Duration;
 
@@ -173,6 +174,22 @@ pub enum Error {
 }
 
 impl Error {
+    /// What sort of failure it is, in a word, as traces name it.
+    pub(crate) fn kind(&self) -> Cow<'static, str> {
+        Cow::Borrowed(match self {
+            Self::Refused { status, .. } => return status.to_string().into(),
+            Self::Unreachable { .. } => "unreachable",
+            Self::TimedOut { .. } => "timeout",
+            Self::Interrupted { .. } => "interrupted",
+            Self::NotAReply { .. } => "not_a_reply",
+            Self::TooLarge { .. } => "too_large",
+            Self::Recording { .. } | Self::RecordingEnded { .. } | Self::Unexpected { .. } => "recording",
+            Self::EmptyReply { .. } => "empty_reply",
+            Self::Cancelled => "cancelled",
+            _ => "_OTHER",
+        })
+    }
+
     /// Whether the model's server is the trouble, and the same request may succeed later or elsewhere.
     pub fn is_unavailable(&self) -> bool {
         match self {

@@ -71,6 +71,14 @@ impl Provider {
         }
     }
 
+    /// The name in traces, which has its own convention for some.
+    pub(crate) fn trace_name(self) -> &'static str {
+        match self {
+            Self::Mistral => "mistral_ai",
+            other => other.as_str(),
+        }
+    }
+
     /// Where its Chat Completions API is, without `/chat/completions`.
     pub fn base_url(self) -> Option<&'static str> {
         match self {

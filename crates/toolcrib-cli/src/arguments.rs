@@ -57,6 +57,27 @@ pub(crate) enum Command {
     Doctor(Doctor),
 }
 
+impl Command {
+    /// Where its spans go, of a command that runs tools.
+    pub(crate) fn otlp(&self) -> Option<&Otlp> {
+        match self {
+            Self::Call(arguments) => Some(&arguments.otlp),
+            Self::Run(arguments) => Some(&arguments.otlp),
+            Self::Serve(arguments) => Some(&arguments.otlp),
+            _ => None,
+        }
+    }
+}
+
+/// Where spans go.
+#[derive(Args, Debug)]
+pub(crate) struct Otlp {
+    /// Send spans to a collector that takes OTLP over HTTP, at `http://localhost:4318` unless another is given. Without
+    /// the flag they are sent where `OTEL_EXPORTER_OTLP_ENDPOINT` says.
+    #[arg(long, value_name = "ENDPOINT", num_args = 0..=1, default_missing_value = "")]
+    pub(crate) otlp: Option<String>,
+}
+
 #[derive(Args, Debug)]
 pub(crate) struct App {
     /// The app file.
@@ -137,6 +158,8 @@ pub(crate) struct Call {
     /// Approve what the policy would ask about.
     #[arg(long)]
     pub(crate) yes: bool,
+    #[command(flatten)]
+    pub(crate) otlp: Otlp,
 }
 
 #[derive(Args, Debug)]
@@ -157,6 +180,8 @@ pub(crate) struct Run {
     /// Approve what the policy would ask about.
     #[arg(long)]
     pub(crate) yes: bool,
+    #[command(flatten)]
+    pub(crate) otlp: Otlp,
 }
 
 #[derive(Args, Debug)]
@@ -175,6 +200,8 @@ pub(crate) struct Serve {
     /// On standard input and output; the default, and the only way in this version.
     #[arg(long)]
     pub(crate) stdio: bool,
+    #[command(flatten)]
+    pub(crate) otlp: Otlp,
 }
 
 #[derive(Args, Debug)]

@@ -75,7 +75,9 @@ impl Keyboard {
     /// shown is no answer to it, and is discarded.
     pub(crate) async fn answer(&self, question: &str, prompt: &str) -> Option<String> {
         let _in_use = self.in_use.lock().await;
-        tell(question);
+        if !question.is_empty() {
+            tell(question);
+        }
         self.shared.lock().is_stale = true;
         self.shared.discard().ok()?;
         let line = self.next(prompt).await;

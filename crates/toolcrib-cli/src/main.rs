@@ -15,11 +15,16 @@ mod keyboard;
 mod observer;
 mod output;
 mod printable;
+mod secrets;
+mod telemetry;
 
 use std::process::ExitCode;
 
 use clap::Parser;
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::filter_fn;
+use tracing_subscriber::layer::{Layer, SubscriberExt};
+use tracing_subscriber::util::SubscriberInitExt;
+use tracing_subscriber::{EnvFilter, fmt};
 
 use crate::arguments::Arguments;
 use crate::exit::{Exit, Failure};
@@ -44,13 +49,25 @@ fn main() -> ExitCode {
             return Exit::BadInput.into();
         }
     };
+    let telemetry = match telemetry_of(&arguments) {
+        Ok(settings) => settings.map(telemetry::prepare),
+        Err(failure) => {
+            if arguments.json {
+                output::json(&failure.json());
+            }
+            output::tell(&format!("error: {}", failure.message));
+            return failure.exit.into();
+        }
+    };
+    let (spans, queue) = telemetry.unzip();
     let filter = EnvFilter::try_from_env(LOG_VARIABLE).unwrap_or_else(|_| EnvFilter::new("off"));
-    tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(std::io::stderr)
-        // It would say so on standard error, and panic when that is what failed.
+    // It would say so on standard error, and panic when that is what failed.
+    let log = fmt::layer()
+        .with_writer(|| secrets::secrets().writer(std::io::stderr()))
         .log_internal_errors(false)
-        .init();
+        .with_filter(filter);
+    let spans = spans.map(|spans| spans.with_filter(filter_fn(telemetry::is_ours)));
+    tracing_subscriber::registry().with(log).with(spans).init();
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => {
@@ -58,8 +75,34 @@ fn main() -> ExitCode {
             return Exit::Failed.into();
         }
     };
-    let code = runtime.block_on(commands::run(arguments));
+    let code = runtime.block_on(async {
+        let telemetry = queue.and_then(|queue| queue.start().map_err(|error| tell_unsent(&error)).ok());
+        let code = commands::run(arguments).await;
+        if let Some(telemetry) = telemetry
+            && let Some(unsent) = telemetry.finish().await
+        {
+            tell_unsent(&unsent);
+        }
+        code
+    });
     // Threads that wait for standard input cannot be ended; the process does not wait for them.
     runtime.shutdown_background();
     code
+}
+
+/// Where spans go. A variable that is wrong was not meant for this command alone, and does not end it.
+fn telemetry_of(arguments: &Arguments) -> Result<Option<telemetry::Settings>, Failure> {
+    let Some(wanted) = arguments.command.otlp() else { return Ok(None) };
+    let flag = wanted.otlp.as_deref();
+    telemetry::Settings::read(flag, |name| std::env::var(name).ok()).or_else(|message| {
+        if flag.is_some() {
+            return Err(Failure::bad_input(message));
+        }
+        tell_unsent(&format!("no spans are sent: {message}"));
+        Ok(None)
+    })
+}
+
+fn tell_unsent(why: &(impl std::fmt::Display + ?Sized)) {
+    output::tell(&format!("warning: {why}"));
 }

@@ -6,12 +6,14 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use tokio::time::Instant;
-use toolcrib_model::{ErrorKind, ToolCall, ToolError, ToolResult};
+use toolcrib_model::{ErrorKind, JsonObject, ToolCall, ToolError, ToolResult};
 use toolcrib_policy::{Approvals, Authorized, Call, Consent, Policy};
 use toolcrib_port::{Approver, CallContext, ToolCaller, ToolEngine};
 use toolcrib_registry::{Entry, ToolRegistry};
+use tracing::Instrument as _;
 
 use crate::approve::Asking;
+use crate::audit::{Audit, Pending};
 use crate::judge::{Judged, State, judge};
 use crate::limits::deadline_of;
 use crate::{
@@ -30,6 +32,7 @@ pub struct Executor {
     approval_wait: Duration,
     flow: Flow,
     results: Arc<Results>,
+    audit: Audit,
 }
 
 impl Executor {
@@ -45,6 +48,7 @@ impl Executor {
             approval_wait: DEFAULT_APPROVAL_WAIT,
             flow: Flow::default(),
             results: Arc::default(),
+            audit: Audit::default(),
         }
     }
 
@@ -64,6 +68,12 @@ impl Executor {
     /// Sets what becomes of results. What [`result_tools`](crate::result_tools) reads has to be the same.
     pub fn with_results(mut self, results: Arc<Results>) -> Self {
         self.results = results;
+        self
+    }
+
+    /// Sets where records of calls go.
+    pub fn with_audit(mut self, audit: Audit) -> Self {
+        self.audit = audit;
         self
     }
 
@@ -148,9 +158,27 @@ impl Executor {
 
     fn begin(&self, call: ToolCall, context: &CallContext) -> OnItsWay {
         let started = Instant::now();
-        let (name, call_id) = (call.name.clone(), call.call_id.clone());
-        let judged = judge(&self.registry.snapshot(), &self.policy, call, context);
-        OnItsWay { name, call_id, started, judged }
+        let mut pending = self.audit.begin(&call, context);
+        let ToolCall { name, arguments, call_id } = call;
+        let snapshot = self.registry.snapshot();
+        let mut judged = judge(&snapshot, &self.policy, &name, arguments, call_id.clone(), context);
+        if let Err(error) = self.audit.check() {
+            judged.state = State::Failed(error);
+        }
+        match &judged.state {
+            State::Ready(call) => pending.judged(call, call.decision(), judged.repairs.len()),
+            State::Ask(asking) => pending.judged(asking.call(), asking.decision(), judged.repairs.len()),
+            State::Failed(_) | State::Taken => {
+                if let Some(entry) = &judged.entry {
+                    pending.found(entry, snapshot.generation());
+                }
+                if let Some((entry, decision)) = &judged.denied {
+                    pending.found(entry, snapshot.generation());
+                    pending.decided(decision);
+                }
+            }
+        }
+        OnItsWay { name, call_id, started, judged, pending }
     }
 
     /// Runs the checks of one's own, then asks about what needs an answer.
@@ -168,6 +196,9 @@ impl Executor {
         if calls.iter().all(|call| !matches!(call.judged.state, State::Ask(_))) {
             return;
         }
+        for call in calls.iter_mut().filter(|call| matches!(call.judged.state, State::Ask(_))) {
+            call.pending.asking();
+        }
         let asking = Asking {
             approver: self.approver.as_ref(),
             approvals: &self.approvals,
@@ -176,6 +207,7 @@ impl Executor {
         };
         asking.ask(calls.iter_mut().map(|call| &mut call.judged), context).await;
         for call in calls {
+            call.pending.answered();
             // Answers take time, in which a refresh may have put another tool in its place.
             if let (State::Ready(_), Some(entry)) = (&call.judged.state, &call.judged.entry)
                 && !self.is_current(entry)
@@ -202,11 +234,15 @@ impl Executor {
     }
 
     async fn finish(self: &Arc<Self>, call: OnItsWay, context: &CallContext, above: &Lineage) -> ToolResult {
-        let OnItsWay { name, call_id, started, judged } = call;
-        let Judged { entry, repairs, state } = judged;
+        let OnItsWay { name, call_id, started, judged, mut pending } = call;
+        let Judged { entry, repairs, state, .. } = judged;
         let reported = || entry.as_ref().map_or_else(|| name.clone(), |entry| entry.tool.name.to_string());
         let outcome = match state {
-            State::Ready(authorized) => self.invoke(&authorized, context, above).await,
+            State::Ready(authorized) => {
+                pending.running(&authorized);
+                let span = pending.span().clone();
+                self.invoke(&authorized, context, above, &pending).instrument(span).await
+            }
             State::Failed(error) => Err(error),
             // Every question is answered or given up before.
             State::Ask(_) | State::Taken => Err(fault("the approval", &name)),
@@ -219,6 +255,7 @@ impl Executor {
             result.metadata.insert("repairs".into(), serde_json::to_value(&repairs).unwrap_or_default());
         }
         result.metadata.insert("ms".into(), millis(started.elapsed()).into());
+        pending.finish(&result);
         result
     }
 
@@ -227,6 +264,7 @@ impl Executor {
         call: &Authorized<Call>,
         context: &CallContext,
         above: &Lineage,
+        pending: &Pending,
     ) -> Result<ToolResult, ToolError> {
         let engine =
             self.engines.read().unwrap_or_else(PoisonError::into_inner).get(call.source.as_ref()).cloned();
@@ -249,13 +287,18 @@ impl Executor {
             let mut inner = context.clone();
             inner.deadline = deadline;
             inner.depth += 1;
+            inner.trace = pending.trace();
             inner.caller = Some(Arc::new(Entrance { executor: Arc::downgrade(self), lineage }));
             invoke::invoke(engine.as_ref(), call, inner, started)
         };
-        let mut result = self.flow.run(call, context, above, deadline, attempt).await;
+        let mut result = self.flow.run(call, context, above, deadline, engine.is_in_process(), attempt).await;
         for hook in &self.hooks {
             let after = caught::caught(hook.after(call, result, context)).await;
             result = after.unwrap_or_else(|| call.failed(fault("a hook", &call.tool.name.dotted())));
+        }
+        if result.metadata.is_empty() {
+            // What every result says is known to fit then, so that it need not grow step by step.
+            result.metadata = JsonObject::with_capacity(USUAL_METADATA);
         }
         // A forwarded call has said already which rule let it through.
         result.metadata.entry("rule").or_insert_with(|| call.decision().rule.to_string().into());
@@ -268,6 +311,9 @@ impl Executor {
     }
 }
 
+/// How much metadata most results have.
+const USUAL_METADATA: usize = 4;
+
 /// A call between the entrance and its result.
 struct OnItsWay {
     /// As it was called.
@@ -275,6 +321,7 @@ struct OnItsWay {
     call_id: Option<String>,
     started: Instant,
     judged: Judged,
+    pending: Pending,
 }
 
 fn fault(what: &str, tool: &str) -> ToolError {

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use toolcrib_model::{ErrorKind, ToolCall, ToolError};
-use toolcrib_policy::{Authorized, Call, PendingCall, Policy, Verdict};
+use toolcrib_model::{ErrorKind, JsonObject, ToolError};
+use toolcrib_policy::{Authorized, Call, Decision, PendingCall, Policy, Verdict};
 use toolcrib_port::CallContext;
 use toolcrib_registry::{Entry, Snapshot};
 use toolcrib_schema::Repair;
@@ -18,6 +18,8 @@ pub(crate) struct Judged {
     /// What had to be changed to make the arguments fit.
     pub(crate) repairs: Vec<Repair>,
     pub(crate) state: State,
+    /// Which tool is denied, and by which rule; for the record only, since the caller is not told.
+    pub(crate) denied: Option<(Arc<Entry>, Decision)>,
 }
 
 /// How far it is.
@@ -43,34 +45,49 @@ impl Judged {
     }
 
     fn failed(entry: Option<Arc<Entry>>, error: ToolError) -> Self {
-        Self { entry, repairs: Vec::new(), state: State::Failed(error) }
+        Self { entry, repairs: Vec::new(), state: State::Failed(error), denied: None }
     }
 }
 
 /// Resolves the call, gates it on the tool, makes the arguments final, and gates it on those. Tools that the caller may
 /// not use take no part in it.
-pub(crate) fn judge(snapshot: &Snapshot, policy: &Policy, call: ToolCall, context: &CallContext) -> Judged {
+pub(crate) fn judge(
+    snapshot: &Snapshot,
+    policy: &Policy,
+    name: &str,
+    arguments: JsonObject,
+    call_id: Option<String>,
+    context: &CallContext,
+) -> Judged {
     if context.depth >= MAX_DEPTH {
         let message = format!("calls are nested deeper than {MAX_DEPTH} levels");
         return Judged::failed(None, ToolError::new(ErrorKind::LimitReached, message));
     }
     let principal = context.principal();
     let is_visible = |entry: &Entry| policy.is_visible(&entry.tool, principal);
-    let overloads = match snapshot.find(&call.name, is_visible) {
+    let overloads = match snapshot.find(name, is_visible) {
         Ok(overloads) => overloads,
-        Err(error) => return Judged::failed(None, ToolError::from(&error)),
+        Err(error) => {
+            let error = ToolError::from(&error);
+            let hidden =
+                (error.kind == ErrorKind::Denied).then(|| snapshot.find(name, |_| true).ok()).flatten();
+            let mut judged = Judged::failed(None, error);
+            let hidden = hidden.and_then(|overloads| overloads.first().cloned());
+            judged.denied = hidden.map(|entry| (Arc::clone(&entry), policy.decide(&entry.tool, principal)));
+            return judged;
+        }
     };
     let first = overloads.first();
     let forwards = first.and_then(|entry| Forwards::of(&entry.tool));
     let arguments = match forwards {
-        None => call.arguments,
+        None => arguments,
         Some(Forwards::Calls) if context.parallel => {
             let message = "calls that run in parallel may not start others in parallel";
             let error =
                 ToolError::new(ErrorKind::InvalidArgs, message).with_hint("put all calls into one list");
             return Judged::failed(first.cloned(), error);
         }
-        Some(forwards) => match forwards.normalise(call.arguments) {
+        Some(forwards) => match forwards.normalise(arguments) {
             Ok(arguments) => arguments,
             Err(error) => return Judged::failed(first.cloned(), error),
         },
@@ -81,7 +98,7 @@ pub(crate) fn judge(snapshot: &Snapshot, policy: &Policy, call: ToolCall, contex
             return Judged::failed(Some(Arc::clone(error.nearest)), explain::overload_error(&error));
         }
         Err(None) => {
-            let message = format!("there is no tool `{}`", call.name);
+            let message = format!("there is no tool `{name}`");
             return Judged::failed(None, ToolError::new(ErrorKind::UnknownTool, message));
         }
     };
@@ -91,12 +108,17 @@ pub(crate) fn judge(snapshot: &Snapshot, policy: &Policy, call: ToolCall, contex
         source: Arc::clone(&entry.source),
         generation: snapshot.generation(),
         arguments: repaired.arguments,
-        call_id: call.call_id,
+        call_id,
     };
+    let mut denied = None;
     let state = match policy.authorize(resolved, principal) {
         Verdict::Granted(authorized) => State::Ready(authorized),
         Verdict::Ask(pending) => State::Ask(pending),
-        Verdict::Denied(decision) => State::Failed(explain::denied(&decision)),
+        Verdict::Denied(decision) => {
+            let error = explain::denied(&decision);
+            denied = Some((Arc::clone(entry), decision));
+            State::Failed(error)
+        }
     };
-    Judged { entry: Some(Arc::clone(entry)), repairs: repaired.repairs, state }
+    Judged { entry: Some(Arc::clone(entry)), repairs: repaired.repairs, state, denied }
 }

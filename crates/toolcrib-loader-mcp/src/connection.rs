@@ -9,10 +9,11 @@ use rmcp::model::{ClientRequest, ServerResult};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
+use tracing::{Instrument as _, Span};
 
 use crate::error::Error;
 use crate::session::{Fault, Session};
-use crate::{McpSource, McpTransport, http, stdio};
+use crate::{McpSource, McpTransport, http, span, stdio};
 
 /// How long to leave a server alone after it failed to start for the first time. Each further failure doubles it.
 pub const FIRST_BACKOFF: Duration = Duration::from_millis(500);
@@ -104,13 +105,18 @@ impl McpConnection {
         let weak = Arc::downgrade(&self.shared);
         let source = self.source().clone();
         let target = source.target();
-        let attempt = AbortOnDropHandle::new(tokio::spawn(async move {
+        let span = span::request("initialize", &source);
+        let attempt = async move {
             let outcome = tokio::select! {
                 outcome = connect(&source) => outcome.map(Arc::new),
                 () = stop.cancelled() => Err(Error::Closed { target: source.target() }),
             };
+            if outcome.is_err() {
+                span::failed(&Span::current(), "unavailable");
+            }
             settle(&weak, outcome, failures).await
-        }));
+        };
+        let attempt = AbortOnDropHandle::new(tokio::spawn(attempt.instrument(span)));
         async move { attempt.await.unwrap_or(Err(Error::Closed { target })) }.boxed().shared()
     }
 

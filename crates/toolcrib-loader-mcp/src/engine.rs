@@ -1,15 +1,17 @@
 //! From an authorized call to the server and back.
 
 use async_trait::async_trait;
-use rmcp::model::{CallToolRequest, CallToolRequestParams, ClientRequest, ServerResult};
+use rmcp::model::{CallToolRequest, CallToolRequestParams, ClientRequest, GetMeta as _, ServerResult};
 use serde_json::Value;
 use toolcrib_model::{ErrorKind, ToolError, ToolResult};
 use toolcrib_policy::{Authorized, Call};
 use toolcrib_port::{CallContext, ToolEngine};
+use tracing::Span;
 
 use crate::McpConnection;
 use crate::result;
 use crate::session::Fault;
+use crate::span;
 
 /// Calls the tools of a server.
 pub struct McpEngine {
@@ -22,8 +24,9 @@ impl McpEngine {
         Self { connection }
     }
 
-    async fn call(&self, call: &Call) -> Result<Value, ToolError> {
-        let answer = self.connection.request(|| request(call)).await;
+    async fn call(&self, call: &Call, trace: Option<&str>) -> Result<Value, ToolError> {
+        span::describe(&Span::current(), "tools/call", self.connection.source());
+        let answer = self.connection.request(|| request(call, trace)).await;
         answer.map_err(|fault| self.failure(call, fault)).and_then(read)
     }
 
@@ -43,7 +46,10 @@ impl McpEngine {
                 ),
             )
             .with_hint("find out whether the call took effect before you repeat it"),
-            Fault::Rpc(error) => result::rpc_error(call.tool.name.name(), &error),
+            Fault::Rpc(error) => {
+                Span::current().record("rpc.response.status_code", error.code.0.to_string());
+                result::rpc_error(call.tool.name.name(), &error)
+            }
         }
     }
 }
@@ -56,7 +62,7 @@ impl ToolEngine for McpEngine {
             () = context.cancel.cancelled() => {
                 Err(ToolError::new(ErrorKind::Cancelled, "the call was given up, and the server was told"))
             }
-            outcome = self.call(call) => outcome,
+            outcome = self.call(call, context.trace.as_deref()) => outcome,
         };
         match outcome {
             Ok(value) => call.ok(value),
@@ -69,10 +75,14 @@ impl ToolEngine for McpEngine {
     }
 }
 
-fn request(call: &Call) -> ClientRequest {
+fn request(call: &Call, trace: Option<&str>) -> ClientRequest {
     let params =
         CallToolRequestParams::new(call.tool.name.name().to_owned()).with_arguments(call.arguments.clone());
-    ClientRequest::CallToolRequest(CallToolRequest::new(params))
+    let mut request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
+    if let Some(trace) = trace {
+        request.get_meta_mut().set_traceparent(trace);
+    }
+    request
 }
 
 fn read(answer: ServerResult) -> Result<Value, ToolError> {

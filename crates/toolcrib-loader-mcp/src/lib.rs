@@ -44,6 +44,7 @@ mod engine;
 mod result;
 
 mod error;
+mod span;
 mod text;
 
 #[cfg(test)]

@@ -5,9 +5,11 @@ use rmcp::model::{ClientRequest, ListToolsRequest, PaginatedRequestParams, Serve
 use serde_json::Value;
 use tokio::time::{Instant, timeout_at};
 use toolcrib_port::{Loaded, Reject, RejectKind, ToolLoader};
+use tracing::Instrument as _;
 
 use crate::McpConnection;
 use crate::session::Fault;
+use crate::span;
 use crate::text::{MAX_ERROR_CHARS, clean};
 use crate::tool;
 
@@ -118,13 +120,20 @@ impl ToolLoader for McpLoader {
         if let Err(error) = self.connection.session().await {
             return self.failed(RejectKind::Unavailable, error.to_string());
         }
-        timeout_at(deadline, self.list()).await.map_or_else(
+        let span = span::request("tools/list", source);
+        timeout_at(deadline, self.list().instrument(span.clone())).await.map_or_else(
             |_| {
+                span::failed(&span, "timeout");
                 let (target, seconds) = (source.target(), source.startup_timeout.as_secs_f32());
                 let reason = format!("MCP server `{target}` did not list its tools within {seconds} s");
                 self.failed(RejectKind::Unavailable, reason)
             },
-            |listed| listed.unwrap_or_else(|failed| failed),
+            |listed| {
+                listed.unwrap_or_else(|failed| {
+                    span::failed(&span, "unavailable");
+                    failed
+                })
+            },
         )
     }
 }

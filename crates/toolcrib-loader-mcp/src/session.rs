@@ -11,6 +11,7 @@ use tokio::runtime::Handle;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use toolcrib_model::ErrorKind;
+use tracing::Span;
 
 use crate::error::{Error, chain};
 use crate::handler::Client;
@@ -164,6 +165,9 @@ impl Session {
     /// Sends a request and waits for its answer. When the future is dropped the server is told, and nothing of the
     /// request stays behind.
     pub(crate) async fn request(self: &Arc<Self>, request: ClientRequest) -> Result<ServerResult, Fault> {
+        if let Some(server) = self.peer.peer_info() {
+            Span::current().record("mcp.protocol.version", server.protocol_version.as_str());
+        }
         let sent = self.peer.send_cancellable_request(request, PeerRequestOptions::no_options()).await;
         let handle = sent.map_err(|error| Fault::NotSent(error.to_string()))?;
         let mut guard = CancelGuard { session: Arc::downgrade(self), request: Some(handle.id.clone()) };

@@ -46,6 +46,11 @@ pub struct ChosenModel {
 impl Runtime {
     /// What an agent is shown with the tools as they are now; the first agent when none is named.
     pub fn agent(&self, id: Option<&str>) -> Result<AgentSetup, Error> {
+        self.agent_in(id, "")
+    }
+
+    /// The same for one session, as far as rules speak of sessions.
+    pub fn agent_in(&self, id: Option<&str>, session: &str) -> Result<AgentSetup, Error> {
         let agents = &self.app().config.agents;
         let config = match id {
             None => agents.iter().enumerate().next(),
@@ -61,7 +66,7 @@ impl Runtime {
         let policy = self.executor().policy();
         let tools = || snapshot.iter().map(|entry| entry.tool.as_ref());
         let (agent_id, role) = agent.map_or((DEFAULT_AGENT, DEFAULT_AGENT), |agent| (&agent.id, &agent.role));
-        let principal = Principal::new("").with_agent(agent_id);
+        let principal = Principal::new(session).with_agent(agent_id);
         let visible = || tools().filter(|tool| policy.is_visible(tool, principal));
         let reserved: Vec<&str> = tools()
             .filter(|tool| tool.name.namespace() == RUNTIME_NAMESPACE)

@@ -138,6 +138,11 @@ impl App {
         Ok(ToolRegistry::from_loaders(local).await.snapshot())
     }
 
+    /// Opens the file that records of calls go to; there are none where the app names no file.
+    pub fn audit(&self) -> Result<toolcrib_exec::audit::Audit, Error> {
+        crate::audit::open(self)
+    }
+
     /// A path of the app file, relative to its folder.
     pub(crate) fn path(&self, path: &str) -> PathBuf {
         self.folder.join(path)

@@ -9,7 +9,7 @@ use toolcrib_policy::{Access, Policy, RUNTIME_NAMESPACE};
 use toolcrib_sdk::Module;
 
 use crate::{App, ModuleConfig};
-use crate::{limits, sources};
+use crate::{audit, limits, sources};
 
 /// Everything that is wrong, in the order of the file.
 pub(crate) fn check(app: &App) -> Vec<Error> {
@@ -19,6 +19,7 @@ pub(crate) fn check(app: &App) -> Vec<Error> {
     engines(app, &mut errors);
     registry(app, &mut errors);
     rules(app, &built, &mut errors);
+    audit::check(app, &mut errors);
     budget(app, &mut errors);
     limits::check(app, &mut errors);
     let constraints = app.config.modules.iter().map(|(id, module)| (id.as_str(), &module.constraints));

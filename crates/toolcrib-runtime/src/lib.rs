@@ -28,6 +28,7 @@
 mod app;
 mod settings;
 
+mod audit;
 mod check;
 mod extensions;
 mod limits;
@@ -50,7 +51,7 @@ pub use error::Error;
 pub use extensions::{Extensions, Place};
 pub use runtime::Runtime;
 pub use settings::{
-    AgentConfig, AppConfig, AppSection, BrainConfig, ExecutionSection, LimitsSection, ModuleConfig,
-    RuntimeSection, ToolsSection,
+    AgentConfig, AppConfig, AppSection, AuditSection, BrainConfig, ExecutionSection, LimitsSection,
+    ModuleConfig, RuntimeSection, ToolsSection,
 };
 pub use sources::{Source, SourceRequest};

@@ -1,6 +1,6 @@
 //! What an app file says about limits.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::num::NonZeroU32;
 use std::ops::RangeInclusive;
 
@@ -38,7 +38,6 @@ pub(crate) fn flow(app: &App, modules: &[Module], sources: &[Source]) -> Result<
         source: limits.source.clone(),
         sources: of_modules.chain(of_sources).collect(),
         tools: tools.collect::<Result<HashMap<_, _>, _>>()?,
-        in_process: modules.iter().map(|module| module.source().to_owned()).collect::<HashSet<_>>(),
         cache: limits.cache.clone(),
     })
 }

@@ -42,9 +42,10 @@ impl Runtime {
         let sources =
             sources::sources(&app).map_err(|errors| Error::App { file: app.file.clone(), errors })?;
         let results = Arc::new(results(&app));
-        let mut executor = Executor::new(Arc::clone(&registry), Arc::clone(&policy), approver)
+        let mut executor = Executor::new(Arc::clone(&registry), Arc::clone(&policy), Arc::clone(&approver))
             .with_flow(limits::flow(&app, &modules, &sources).map_err(|error| app.wrong(error))?)
-            .with_results(Arc::clone(&results));
+            .with_results(Arc::clone(&results))
+            .with_audit(app.audit()?);
         if let Some(seconds) = app.config.tools.limits.approval_timeout_seconds {
             executor = executor.with_approval_wait(Duration::from_secs(seconds.get().into()));
         }
@@ -53,7 +54,7 @@ impl Runtime {
             modules.iter().map(|module| (module.id().to_owned(), module.description().to_owned())).collect();
         let discovery = Arc::new(Discovery::new(&registry, policy).with_descriptions(descriptions));
         let mut own = toolcrib_meta::module(Arc::clone(&discovery));
-        for tool in result_tools(results) {
+        for tool in result_tools(results).into_iter().chain(toolcrib_tasks::tools(approver)) {
             own = own.with_tool(tool);
         }
         for module in std::iter::once(own).chain(modules) {

@@ -1,7 +1,7 @@
 //! The shape of `app.yaml`.
 
 use std::collections::BTreeMap;
-use std::num::NonZeroU32;
+use std::num::{NonZeroU32, NonZeroU64};
 
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
@@ -26,6 +26,9 @@ pub struct AppConfig {
     pub execution: ExecutionSection,
     /// How agents run.
     pub runtime: RuntimeSection,
+    /// Where a record of each call goes; there are none when absent.
+    #[serde(deserialize_with = "present")]
+    pub audit: Option<AuditSection>,
 }
 
 /// `app`.
@@ -139,6 +142,25 @@ pub struct LimitsSection {
     pub approval_timeout_seconds: Option<NonZeroU32>,
     /// Tokens of a result that a model is shown, from 250 to 16,000; 6,000 when absent.
     pub result_tokens: Option<NonZeroU32>,
+}
+
+/// `audit`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a mapping with a `path`")]
+pub struct AuditSection {
+    /// The file that records are added to, relative to the app file; made when it is not there, in a folder that is.
+    pub path: String,
+    /// Whether records have the values of arguments, without secrets; only their types and a digest unless set.
+    #[serde(default)]
+    pub values: bool,
+    /// How large the file grows before it is renamed to `.1`, in place of the last; 64 MiB when absent, at least 1 MiB.
+    pub max_bytes: Option<NonZeroU64>,
+    /// Whether no call runs while records cannot be written, as on a full disk; calls go on without them unless set.
+    #[serde(default)]
+    pub required: bool,
+    /// The key of the digests, as `${NAME}`, so that those of several runs can be compared; one that nobody knows when
+    /// absent.
+    pub key: Option<String>,
 }
 
 /// `execution`.

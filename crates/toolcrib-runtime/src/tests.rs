@@ -68,26 +68,18 @@ fn the_settings_of_a_source_are_checked_before_anything_starts() {
 
 #[test]
 fn limits_are_checked_before_anything_starts() {
-    for (limits, message) in [
-        (
-            "{source: {queue: -1}}",
-            "app.yaml:3:21: `tools.limits.source.queue`: invalid value: integer `-1`, expected u32",
-        ),
-        ("{source: {timeout: 1}}", "app.yaml:3:19: unknown key `timeout`, did you mean `timeout_seconds`?"),
-        (
-            "{approval_timeout_seconds: 5}",
-            "app.yaml:3:36: `approval_timeout_seconds` is a number of seconds from 10 to 1800, not 5",
-        ),
-        (
-            "{result_tokens: 1}",
-            "app.yaml:3:25: `result_tokens` is a number of tokens from 250 to 16000, not 1",
-        ),
-        ("{tools: {greet: {}}}", "app.yaml:3:18: `greet` is not a qualified name"),
-    ] {
-        assert_eq!(wrong(&format!("modules: {{hello: {{}}}}\ntools:\n  limits: {limits}\n")), message);
-    }
-    let entry = "tools:\n  registry:\n    - {type: file, path: a, limits: {max_concurency: 1}}\n";
-    assert_eq!(wrong(entry), "app.yaml:3:38: unknown key `max_concurency`, did you mean `max_concurrency`?");
+    let limits = [
+        "{source: {queue: -1}}",
+        "{source: {timeout: 1}}",
+        "{source: {timeout_seconds: -1}}",
+        "{approval_timeout_seconds: 5}",
+        "{result_tokens: 1}",
+        "{tools: {greet: {}}}",
+    ];
+    let section = |limits: &str| format!("modules: {{hello: {{}}}}\ntools:\n  limits: {limits}\n");
+    let mut said: Vec<String> = limits.iter().map(|limits| wrong(&section(limits))).collect();
+    said.push(wrong("tools:\n  registry:\n    - {type: file, path: a, limits: {max_concurency: 1}}\n"));
+    insta::assert_snapshot!(said.join("\n"));
 }
 
 #[tokio::test]
@@ -335,4 +327,60 @@ async fn a_call_of_the_meta_tool_ends_as_the_call_inside_does() {
     let result = runtime.executor().call(call, &CallContext::new("s")).await;
     assert_eq!(result.error.map(|error| error.kind), Some(ErrorKind::ApprovalRequired));
     assert_eq!(result.name, "hello::status");
+}
+
+#[test]
+fn the_audit_is_checked_before_anything_starts() {
+    for (audit, message) in [
+        ("", "app.yaml:1:1: `audit`: invalid type: null, expected a mapping with a `path`"),
+        ("{values: true}", "app.yaml:1:1: `audit`: missing field `path`"),
+        ("{path: a, value: true}", "app.yaml:1:18: unknown key `value`, did you mean `values`?"),
+        ("{path: ''}", "app.yaml:1:9: `path` is empty; name the file that records are written to"),
+        ("{path: a, max_bytes: 1000}", "app.yaml:1:18: `max_bytes` is at least 1048576, not 1000"),
+        ("{path: a, key: ''}", "app.yaml:1:18: `key` is empty; leave it out, or make one up"),
+        (
+            "{path: '${TOOLCRIB_NO_SUCH_VARIABLE}/a'}",
+            "app.yaml:1:9: the environment variable `TOOLCRIB_NO_SUCH_VARIABLE` is not set; \
+             set it, or give a default: ${TOOLCRIB_NO_SUCH_VARIABLE:-…}",
+        ),
+    ] {
+        assert_eq!(wrong(&format!("audit: {audit}\n")), message);
+    }
+}
+
+#[test]
+fn an_audit_file_that_cannot_be_opened_is_said_at_its_place() {
+    let app = App::from_text("app.yaml", "audit: {path: /no/such/folder/audit.jsonl}\n").unwrap();
+    let error = crate::audit::open(&app).unwrap_err().to_string();
+    assert!(
+        error.starts_with("app.yaml:1:9: cannot write records to `/no/such/folder/audit.jsonl`"),
+        "{error}"
+    );
+}
+
+#[test]
+fn the_example_of_the_policy_guide_is_an_app() {
+    let guide = include_str!("../../../docs/policy.md");
+    let (_, rest) = guide.split_once("```yaml\n").unwrap();
+    let (example, _) = rest.split_once("```").unwrap();
+    let app = App::from_text("policy.md", example).unwrap();
+    let capabilities = &app.config.tools.capabilities;
+    let rules = [&capabilities.deny, &capabilities.approve, &capabilities.grant].map(Vec::len);
+    assert_eq!(rules, [2, 1, 4]);
+    assert!(capabilities.access.as_ref().is_some_and(|access| access.system.is_some()));
+}
+
+#[tokio::test]
+async fn a_tool_that_is_denied_in_a_session_is_not_in_its_plan() {
+    let runtime = start(
+        "modules: {hello: {}}
+tools: {capabilities: {deny: [{module: hello, actions: [status], session: 'guest-*'}]}}",
+    )
+    .await;
+    let offered = |session| {
+        let setup = runtime.agent_in(None, session).unwrap();
+        setup.plan.offered.iter().any(|tool| tool.wire_name == "hello__status")
+    };
+    assert!(offered("s") && !offered("guest-1"));
+    assert!(!runtime.agent_in(None, "guest-1").unwrap().system_prompt.contains("status"));
 }

@@ -1,6 +1,6 @@
 //! One function with what a model is told about it.
 
-use std::future::Future;
+use std::future::{Future, ready};
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
@@ -13,8 +13,8 @@ use toolcrib_model::{ErrorKind, JsonObject, NameError, QualifiedName, Risk, Tool
 use toolcrib_policy::Call;
 use toolcrib_port::CallContext;
 
-/// What runs: the arguments and the call they came in, to its result.
-pub(crate) type Handler = Arc<dyn Fn(Call, CallContext) -> BoxFuture<'static, ToolResult> + Send + Sync>;
+/// What runs: a call to its result.
+pub(crate) type Handler = Arc<dyn Fn(&Call, &CallContext) -> BoxFuture<'static, ToolResult> + Send + Sync>;
 
 /// A tool made of a Rust function.
 #[derive(Clone)]
@@ -37,22 +37,25 @@ impl FunctionTool {
         F: Fn(A, CallContext) -> R + Send + Sync + 'static,
         R: Future<Output = Result<T, ToolError>> + Send + 'static,
     {
-        let function = Arc::new(function);
         let handler: Handler = Arc::new(move |call, context| {
-            let function = Arc::clone(&function);
+            let arguments = match A::deserialize(&call.arguments) {
+                Ok(arguments) => arguments,
+                Err(error) => {
+                    return Box::pin(ready(call.error(ErrorKind::InvalidArgs, error.to_string())));
+                }
+            };
+            let running = function(arguments, context.clone());
+            let (call_id, name) = (call.call_id.clone(), call.tool.name.to_string());
             Box::pin(async move {
-                let arguments = match serde_json::from_value(Value::Object(call.arguments.clone())) {
-                    Ok(arguments) => arguments,
-                    Err(error) => return call.error(ErrorKind::InvalidArgs, error.to_string()),
+                let json =
+                    |error| ToolError::new(ErrorKind::Internal, format!("the result is not JSON: {error}"));
+                let value = match running.await {
+                    Ok(value) => serde_json::to_value(value).map_err(json),
+                    Err(error) => Err(error),
                 };
-                match function(arguments, context).await {
-                    Ok(value) => match serde_json::to_value(value) {
-                        Ok(value) => call.ok(value),
-                        Err(error) => {
-                            call.error(ErrorKind::Internal, format!("the result is not JSON: {error}"))
-                        }
-                    },
-                    Err(error) => call.failed(error),
+                match value {
+                    Ok(value) => ToolResult::ok(call_id, name, value),
+                    Err(error) => ToolResult::failed(call_id, name, error),
                 }
             })
         });
@@ -66,7 +69,8 @@ impl FunctionTool {
         F: Fn(Call, CallContext) -> R + Send + Sync + 'static,
         R: Future<Output = ToolResult> + Send + 'static,
     {
-        let handler: Handler = Arc::new(move |call, context| Box::pin(function(call, context)));
+        let handler: Handler =
+            Arc::new(move |call, context| Box::pin(function(call.clone(), context.clone())));
         Self::from_handler(name, description, arguments_of::<A>(), handler)
     }
 

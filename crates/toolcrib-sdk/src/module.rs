@@ -74,9 +74,13 @@ impl ToolLoader for Module {
 
 #[async_trait]
 impl ToolEngine for Module {
+    fn is_in_process(&self) -> bool {
+        true
+    }
+
     async fn invoke(&self, call: &Authorized<Call>, context: &CallContext) -> ToolResult {
         match self.tools.iter().find(|function| function.name() == call.tool.name.name()) {
-            Some(function) => (function.handler)(Call::clone(call), context.clone()).await,
+            Some(function) => (function.handler)(call, context).await,
             None => call
                 .error(ErrorKind::ToolChanged, format!("`{}` is no longer there", call.tool.name.dotted())),
         }

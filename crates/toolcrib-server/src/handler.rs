@@ -89,9 +89,17 @@ impl ServerHandler for Handler {
             None => request.name.to_string(),
         };
         let call = ToolCall::new(name, request.arguments.unwrap_or_default());
-        let call_context = CallContext::new(SESSION).with_cancel(context.ct.clone());
+        let mut call_context = CallContext::new(SESSION).with_cancel(context.ct.clone());
+        if let Some(trace) = context.meta.get_traceparent().filter(|trace| is_traceparent(trace)) {
+            call_context = call_context.with_trace(trace);
+        }
         Ok(content(self.runtime.executor().call(call, &call_context).await).into())
     }
+}
+
+/// Whether a client's text has the form of a `traceparent`, which is passed on to the engines.
+fn is_traceparent(text: &str) -> bool {
+    text.len() == 55 && text.bytes().all(|byte| byte == b'-' || byte.is_ascii_hexdigit())
 }
 
 /// A result as MCP has it: text that any client shows, and the structure where there is one. A failure of the tool is

@@ -51,8 +51,8 @@ async fn a_client_lists_the_tools_that_policy_lets_it_see() {
     let answer = client.request("tools/list", json!({})).await;
     let tools = answer["result"]["tools"].as_array().unwrap();
     let names: Vec<_> = tools.iter().map(|tool| tool["name"].as_str().unwrap()).collect();
-    assert_eq!(names, ["run_parallel", "hello__say_hello", "hello__status"]);
-    assert_eq!(tools[1]["annotations"]["readOnlyHint"], true);
+    assert_eq!(names, ["run_parallel", "read_result", "hello__say_hello", "hello__status"]);
+    assert_eq!(tools[2]["annotations"]["readOnlyHint"], true);
 }
 
 #[tokio::test]

@@ -2,7 +2,8 @@
 //!
 //! [`ModelServer`] speaks the wire format of `OpenAI` Chat Completions. It answers with the [`Turn`]s of a script,
 //! streamed or whole as each request asks, records each [`ModelRequest`] byte for byte, and refuses what the real API
-//! refuses. [`PetStore`] is a small HTTP service with an `OpenAPI` document that fits it. [`processes_of`] and
+//! refuses. [`PetStore`] is a small HTTP service with an `OpenAPI` document that fits it, and [`Collector`] takes spans by
+//! OTLP. [`processes_of`] and
 //! [`descendants`] list processes, so that a test can assert that none is left, and [`wait_until`] looks for what
 //! nobody announces.
 //!
@@ -25,6 +26,7 @@
 
 mod host;
 
+mod collector;
 mod model;
 mod petstore;
 
@@ -34,6 +36,7 @@ mod wait;
 #[cfg(test)]
 mod tests;
 
+pub use collector::{Collector, Export};
 pub use model::{ModelRequest, ModelServer, Turn};
 pub use petstore::PetStore;
 pub use process::{Process, descendants, processes_of};

@@ -11,6 +11,7 @@ mod observer;
 mod report;
 mod result_text;
 mod settings;
+mod span;
 mod state;
 
 #[cfg(test)]
@@ -22,6 +23,7 @@ use tokio::time::Instant;
 use toolcrib_model::{ErrorKind, ToolCall, ToolError, ToolResult};
 use toolcrib_port::{CallContext, ToolCaller};
 use toolcrib_prompt::CallStyle;
+use tracing::Instrument as _;
 
 use self::state::{Action, RunState};
 use crate::{ChatModel, Error};
@@ -70,6 +72,22 @@ impl Agent {
         context: &CallContext,
         observer: &mut dyn Observer,
     ) -> RunReport {
+        let span = span::invoke_agent(&self.settings, model.provider(), context);
+        let running = self.drive(prompt, conversation, model, caller, context, observer);
+        let report = running.instrument(span.clone()).await;
+        span::finished(&span, &report);
+        report
+    }
+
+    async fn drive(
+        &self,
+        prompt: &str,
+        conversation: &mut Conversation,
+        model: &dyn ChatModel,
+        caller: &dyn ToolCaller,
+        context: &CallContext,
+        observer: &mut dyn Observer,
+    ) -> RunReport {
         let end = Instant::now() + self.settings.limits.max_duration;
         let mut context = context.clone().with_agent(self.settings.name.as_str());
         context.deadline = Some(context.deadline.map_or(end, |deadline| deadline.min(end)));
@@ -82,7 +100,7 @@ impl Agent {
                 state.stop(Outcome::LimitReached { limit: Limit::Duration });
             }
             match state.next() {
-                Action::Ask => ask(&mut state, model, &context, end, observer).await,
+                Action::Ask => ask(&mut state, &self.settings, model, &context, end, observer).await,
                 Action::Call(call) => {
                     observer.on_call_started(&call);
                     let began = Instant::now();
@@ -100,6 +118,7 @@ impl Agent {
 
 async fn ask(
     state: &mut RunState<'_>,
+    settings: &AgentSettings,
     model: &dyn ChatModel,
     context: &CallContext,
     end: Instant,
@@ -113,12 +132,15 @@ async fn ask(
             observer.on_text(text);
         }
     };
+    let span = span::chat(settings, model.provider(), context);
     let reply = tokio::select! {
         biased;
         () = context.cancel.cancelled() => Err(Outcome::Failed { error: Error::Cancelled }),
         () = tokio::time::sleep_until(end) => Err(Outcome::LimitReached { limit: Limit::Duration }),
-        reply = model.complete(&request, &mut on_text) => reply.map_err(|error| Outcome::Failed { error }),
+        reply = model.complete(&request, &mut on_text).instrument(span.clone()) => reply.map_err(|error| Outcome::Failed { error }),
     };
+    span::replied(&span, &reply);
+    drop(span);
     match reply {
         Ok(reply) => {
             let prose = state.on_reply(reply);

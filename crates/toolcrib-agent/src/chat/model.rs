@@ -21,6 +21,11 @@ pub trait ChatModel: Send + Sync {
         request: &ChatRequest<'_>,
         on_text: &mut TextSink<'_>,
     ) -> Result<ChatReply, Error>;
+
+    /// Who runs it, as traces name it: `gen_ai.provider.name` of the conventions of `OpenTelemetry`.
+    fn provider(&self) -> &'static str {
+        "custom"
+    }
 }
 
 /// A conversation so far.
@@ -74,5 +79,9 @@ impl<M: ChatModel + ?Sized> ChatModel for Arc<M> {
         on_text: &mut TextSink<'_>,
     ) -> Result<ChatReply, Error> {
         (**self).complete(request, on_text).await
+    }
+
+    fn provider(&self) -> &'static str {
+        (**self).provider()
     }
 }

@@ -208,6 +208,10 @@ impl ChatModel for OpenAiModel {
             attempt += 1;
         }
     }
+
+    fn provider(&self) -> &'static str {
+        self.endpoint.provider.trace_name()
+    }
 }
 
 fn authorization(provider: Provider, key: &Secret) -> Result<HeaderValue, Error> {

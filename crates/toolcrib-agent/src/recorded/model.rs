@@ -7,7 +7,7 @@ use serde_json::json;
 use toolcrib_prompt::CallStyle;
 
 use super::format::{RecordedCall, Turn, read};
-use crate::{ChatModel, ChatReply, ChatRequest, Error, Message, RequestedCall, TextSink, Usage};
+use crate::{ChatModel, ChatReply, ChatRequest, Error, Message, Provider, RequestedCall, TextSink, Usage};
 
 /// How much of what came is shown when it is not what was expected, in characters.
 const MAX_FOUND_CHARS: usize = 300;
@@ -87,6 +87,10 @@ impl ChatModel for RecordedModel {
             usage: Usage::default(),
             finish_reason: Some(finish_reason.to_owned()),
         })
+    }
+
+    fn provider(&self) -> &'static str {
+        Provider::Recorded.as_str()
     }
 }
 

@@ -86,6 +86,10 @@ impl<M: ChatModel, W: Write + Send> ChatModel for Recorder<M, W> {
         self.record(&reply).map_err(|source| Error::RecordFailed { source })?;
         Ok(reply)
     }
+
+    fn provider(&self) -> &'static str {
+        self.inner.provider()
+    }
 }
 
 impl<M: fmt::Debug, W> fmt::Debug for Recorder<M, W> {

@@ -24,7 +24,7 @@ pub(crate) async fn run(arguments: &Call, json: bool) -> Result<Exit, Failure> {
     let runtime = start_patiently(&arguments.app, approver(arguments.yes)).await?;
     let interrupts = Interrupts::watch();
     let turn = interrupts.turn();
-    let context = CallContext::new(SESSION).with_cancel(turn.cancel());
+    let context = CallContext::new(SESSION).with_cancel(turn.cancel()).with_full_results();
     let result = runtime.executor().call(call, &context).await;
     let rejected = runtime.snapshot().rejected().to_vec();
     runtime.close().await;

@@ -20,11 +20,12 @@ use std::time::Duration;
 use toolcrib_exec::DenyAll;
 use toolcrib_policy::Principal;
 use toolcrib_port::Approver;
-use toolcrib_runtime::{App, Runtime};
+use toolcrib_runtime::{App, Extensions, Runtime};
 
 use crate::arguments::{Arguments, Command};
 use crate::exit::{Exit, Failure};
 use crate::output;
+use crate::secrets::secrets;
 
 /// Runs one command to its exit code.
 pub(crate) async fn run(arguments: Arguments) -> ExitCode {
@@ -64,14 +65,19 @@ pub(crate) fn principal() -> Principal<'static> {
     Principal::new(SESSION)
 }
 
+/// Opens an app, whose secrets the log does not say from then on.
+fn open(path: &Path) -> Result<App, toolcrib_runtime::Error> {
+    App::open_with(path, Extensions::default().with_secrets(secrets().clone()))
+}
+
 /// Opens an app and starts it for an agent.
 async fn start(path: &Path, approver: Arc<dyn Approver>) -> Result<Runtime, Failure> {
-    start_app(App::open(path)?, approver).await
+    start_app(open(path)?, approver).await
 }
 
 /// Opens an app and starts it for one answer, which should be complete.
 async fn start_patiently(path: &Path, approver: Arc<dyn Approver>) -> Result<Runtime, Failure> {
-    let mut app = App::open(path)?;
+    let mut app = open(path)?;
     app.startup_timeout = STARTUP_PATIENCE;
     start_app(app, approver).await
 }

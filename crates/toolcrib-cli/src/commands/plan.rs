@@ -1,13 +1,14 @@
 //! `toolcrib plan`.
 
 use super::look;
+use super::run::SESSION;
 use crate::arguments::Plan;
 use crate::exit::{Exit, Failure};
 use crate::output;
 
 pub(crate) async fn run(arguments: &Plan, json: bool) -> Result<Exit, Failure> {
     let runtime = look(&arguments.app).await?;
-    let setup = runtime.agent(arguments.agent.as_deref());
+    let setup = runtime.agent_in(arguments.agent.as_deref(), SESSION);
     output::rejects(runtime.snapshot().rejected());
     runtime.close().await;
     let setup = setup?;

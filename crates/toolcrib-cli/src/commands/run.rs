@@ -19,7 +19,7 @@ use crate::observer::Watcher;
 use crate::output::{self, tell};
 
 /// The session of one process.
-const SESSION: &str = "run";
+pub(super) const SESSION: &str = "run";
 
 /// The most bytes of a prompt from standard input.
 const MAX_PROMPT_BYTES: u64 = 1024 * 1024;
@@ -49,7 +49,7 @@ async fn drive(
             "{file} has no `agents`; `toolcrib init` shows how one is written"
         )));
     }
-    let setup = runtime.agent(arguments.agent.as_deref())?;
+    let setup = runtime.agent_in(arguments.agent.as_deref(), SESSION)?;
     let model = model(runtime, &setup, &arguments)?;
     let mut session = Session {
         agent: Agent::new(setup.settings.clone()),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use toolcrib_exec::DenyAll;
-use toolcrib_runtime::{App, Error, Runtime};
+use toolcrib_runtime::{Error, Runtime};
 
 use super::{STARTUP_PATIENCE, exit_of_rejects};
 use crate::arguments::Validate;
@@ -12,23 +12,25 @@ use crate::exit::{Exit, Failure};
 use crate::output;
 
 pub(crate) async fn run(arguments: &Validate, json: bool) -> Result<Exit, Failure> {
-    let mut app = match App::open(&arguments.app) {
+    let mut app = match super::open(&arguments.app) {
         Ok(app) => app,
         Err(error @ Error::App { .. }) => return Ok(wrong(&error, json)),
         Err(error) => return Err(error.into()),
     };
-    let (file, warnings) = (app.file.clone(), app.warnings());
+    let (file, mut warnings) = (app.file.clone(), app.warnings());
     let (agents, sources) = (app.config.agents.len(), app.config.tools.registry.len());
-    let rejected = if arguments.connect {
+    let snapshot = if arguments.connect {
         app.startup_timeout = STARTUP_PATIENCE;
         let runtime = Runtime::start(app, Arc::new(DenyAll)).await?;
-        let rejected = runtime.snapshot().rejected().to_vec();
+        let snapshot = runtime.snapshot();
         runtime.close().await;
-        rejected
+        snapshot
     } else {
         app.check_local_sources().await?
     };
-    let exit = exit_of_rejects(&rejected);
+    warnings.extend(snapshot.warnings());
+    let rejected = snapshot.rejected();
+    let exit = exit_of_rejects(rejected);
     let exit = if exit == Exit::Ok && !rejected.is_empty() { Exit::BadInput } else { exit };
     if json {
         output::json(
@@ -39,7 +41,7 @@ pub(crate) async fn run(arguments: &Validate, json: bool) -> Result<Exit, Failur
     for warning in &warnings {
         output::tell(&format!("warning: {file}: {warning}"));
     }
-    output::rejects(&rejected);
+    output::rejects(rejected);
     if exit == Exit::Ok {
         output::say(&format!("{file}: ok ({agents} agents, {sources} sources)"));
     }

@@ -15,8 +15,8 @@
 //!
 //! # What is bounded by default
 //!
-//! The calls of sources outside of this process. Those of [`FlowSettings::in_process`] pass with four look-ups in maps
-//! that never change, without a lock and without memory, unless they have limits of their own. The runtime's own tools
+//! The calls of sources outside of this process. Those of engines in this process pass with three look-ups in maps that
+//! never change, without a lock and without memory, unless they have limits of their own. The runtime's own tools
 //! pass unseen: they forward calls, and a place that a forwarder holds is one that the call inside waits for.
 //!
 //! # Declarations of tools
@@ -127,13 +127,15 @@ impl Flow {
     /// on its own account, and when `context` is cancelled.
     ///
     /// `above` is what the calls above this one hold, and an attempt is handed what the calls that it makes have to name.
-    /// Without calls above it is [`Lineage::default`].
+    /// Without calls above it is [`Lineage::default`]. `in_process` is what the [engine](toolcrib_port::ToolEngine) says of
+    /// itself.
     pub async fn run<Attempt, Running>(
         &self,
         call: &Authorized<Call>,
         context: &CallContext,
         above: &Lineage,
         deadline: Option<Instant>,
+        in_process: bool,
         mut attempt: Attempt,
     ) -> ToolResult
     where
@@ -148,12 +150,12 @@ impl Flow {
         if let Some(cacheable) = Cacheable::of(&call.tool, self.cache.limits().ttl)
             && let Some(key) = Key::of(call, context, cacheable)
         {
-            match self.answer(&key, call, patience).await {
+            match self.answer(&key, call, patience, in_process).await {
                 Ok(result) => return result,
                 Err(part) => lead = part.map(|lead| (lead, cacheable.ttl)),
             }
         }
-        let result = self.attempts(call, patience, above, &mut attempt).await;
+        let result = self.attempts(call, patience, above, in_process, &mut attempt).await;
         if let Some((lead, ttl)) = lead {
             self.land(lead, &result, ttl);
         }
@@ -167,9 +169,10 @@ impl Flow {
         key: &Arc<Key>,
         call: &Call,
         patience: Patience<'_>,
+        in_process: bool,
     ) -> Result<ToolResult, Option<Lead<'_>>> {
-        let queue =
-            usize::try_from(self.settings.tool_gate(&call.source, &call.tool).queue).unwrap_or(usize::MAX);
+        let queue = self.settings.tool_gate(&call.source, &call.tool, in_process).queue;
+        let queue = usize::try_from(queue).unwrap_or(usize::MAX);
         loop {
             if let Some(result) = self.cached(key, call) {
                 return Ok(result);
@@ -231,13 +234,14 @@ impl Flow {
         call: &Call,
         patience: Patience<'_>,
         above: &Lineage,
+        in_process: bool,
         attempt: &mut Attempt,
     ) -> ToolResult
     where
         Attempt: FnMut(Lineage) -> Running,
         Running: Future<Output = ToolResult>,
     {
-        let way = self.way(call);
+        let way = self.way(call, in_process);
         let mut retries = 0;
         let mut waited = Duration::ZERO;
         let mut last = None;
@@ -258,7 +262,7 @@ impl Flow {
                 waited += admission.waited;
                 admission.permission.settle(Report::of(&result));
             }
-            let Some(pause) = self.pause(call, &result, retries, patience.deadline) else {
+            let Some(pause) = self.pause(call, &result, retries, patience.deadline, in_process) else {
                 return finish(result, retries + 1, waited);
             };
             retries += 1;
@@ -276,28 +280,29 @@ impl Flow {
         result: &ToolResult,
         retries: u32,
         deadline: Option<Instant>,
+        in_process: bool,
     ) -> Option<Duration> {
         let pause = retry::backoff(&call.tool, result, retries)?;
         let is_late = || deadline.is_some_and(|deadline| Instant::now() + pause >= deadline);
         if retries >= self.settings.retries(&call.source, &call.tool) || is_late() {
             return None;
         }
-        self.source(&call.source).spend_retry().then_some(pause)
+        self.source(&call.source, in_process).spend_retry().then_some(pause)
     }
 
     /// What the call has to pass; `None` when that is nothing.
-    fn way(&self, call: &Call) -> Option<Way> {
-        if self.settings.is_unbounded(&call.source, &call.tool) {
+    fn way(&self, call: &Call, in_process: bool) -> Option<Way> {
+        if in_process && self.settings.is_unbounded(&call.source, &call.tool) {
             return None;
         }
-        let source = self.source(&call.source);
+        let source = self.source(&call.source, in_process);
         let tool = source.tool(&call.tool, &self.settings);
         Some(Way { source, tool })
     }
 
     /// What is known of a source, made when it is first called.
-    fn source(&self, name: &Arc<str>) -> Arc<Source> {
-        let make = || (Arc::clone(name), Source::new(Arc::clone(name), &self.settings));
+    fn source(&self, name: &Arc<str>, in_process: bool) -> Arc<Source> {
+        let make = || (Arc::clone(name), Source::new(Arc::clone(name), in_process, &self.settings));
         self.sources.get(&**name, |_| true, make)
     }
 }

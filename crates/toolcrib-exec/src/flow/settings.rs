@@ -1,6 +1,6 @@
 //! How much may run at once, how often, and for how long it is kept: plain data, as an app file has it.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::num::NonZeroU32;
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ pub const DEFAULT_SOURCE_CONCURRENCY: u32 = 32;
 pub const DEFAULT_TOOL_CONCURRENCY: u32 = 8;
 
 /// How many calls wait for one source, and how many for one tool, before the next is turned away at once.
-pub const DEFAULT_QUEUE: u32 = 1_000;
+pub const DEFAULT_QUEUE: u32 = 10_000;
 
 /// How often an idempotent call is tried again.
 pub const DEFAULT_RETRIES: u32 = 2;
@@ -62,16 +62,14 @@ const MAX_SECONDS: f64 = 24.0 * 60.0 * 60.0;
 #[serde(default, deny_unknown_fields)]
 pub struct FlowSettings {
     /// What holds for every source, where its own row does not say otherwise. Of it, only the timeout and the retries hold
-    /// for those of [`Self::in_process`].
+    /// for engines that run [in this process](toolcrib_port::ToolEngine::is_in_process): nothing bounds and nothing counts
+    /// their calls, unless a row of their source or tool says so. There is no connection that could be down, and a call
+    /// costs less than the bookkeeping of a queue.
     pub source: SourceLimits,
     /// What holds for one source, by the name under which its tools are registered.
     pub sources: HashMap<String, SourceLimits>,
     /// What holds for one tool; in data by `namespace::name`.
     pub tools: HashMap<QualifiedName, ToolLimits>,
-    /// The sources whose tools run in this process. Nothing bounds them and nothing counts them, unless a row of their
-    /// own or of one of their tools says so: there is no connection that could be down, and a call costs less than the
-    /// bookkeeping of a queue.
-    pub in_process: HashSet<String>,
     /// How much is kept of results that may be used again.
     pub cache: CacheLimits,
 }
@@ -198,23 +196,22 @@ impl GatePlan {
 
 impl FlowSettings {
     /// What holds for a source, and whether that is nothing at all unless a tool of it has limits of its own.
-    fn rows(&self, source: &str) -> (Option<&SourceLimits>, Option<&SourceLimits>) {
+    fn rows(&self, source: &str, in_process: bool) -> (Option<&SourceLimits>, Option<&SourceLimits>) {
         let own = self.sources.get(source);
-        let all = (!self.in_process.contains(source)).then_some(&self.source);
+        let all = (!in_process).then_some(&self.source);
         (own, all)
     }
 
-    /// Whether nothing bounds the calls of this tool, which is so for most tools of this process.
+    /// Whether nothing bounds the calls of this tool of this process, which is so for most.
     pub(super) fn is_unbounded(&self, source: &str, tool: &Tool) -> bool {
-        self.in_process.contains(source)
-            && !tool.metadata.contains_key("max_concurrency")
+        !tool.metadata.contains_key("max_concurrency")
             && (self.sources.is_empty() || !self.sources.contains_key(source))
             && (self.tools.is_empty() || !self.tools.contains_key(&tool.name))
     }
 
     /// What the gate of a source enforces.
-    pub(super) fn source_gate(&self, source: &str) -> GatePlan {
-        let (own, all) = self.rows(source);
+    pub(super) fn source_gate(&self, source: &str, in_process: bool) -> GatePlan {
+        let (own, all) = self.rows(source, in_process);
         let default = all.map(|_| DEFAULT_SOURCE_CONCURRENCY);
         GatePlan {
             places: first(own, all, |row| row.max_concurrency).map(NonZeroU32::get).or(default),
@@ -225,8 +222,8 @@ impl FlowSettings {
 
     /// What the gate of a tool enforces. Its own `max_concurrency`, which its author wrote, makes less of what the
     /// operator gave, never more.
-    pub(super) fn tool_gate(&self, source: &str, tool: &Tool) -> GatePlan {
-        let (own, all) = self.rows(source);
+    pub(super) fn tool_gate(&self, source: &str, tool: &Tool, in_process: bool) -> GatePlan {
+        let (own, all) = self.rows(source, in_process);
         let set = self.tools.get(&tool.name);
         let default = all.map(|_| DEFAULT_TOOL_CONCURRENCY);
         let of_source = first(own, all, |row| row.max_concurrency_per_tool).map(NonZeroU32::get).or(default);
@@ -248,8 +245,8 @@ impl FlowSettings {
     }
 
     /// When a source is left alone; `None` for never.
-    pub(super) fn breaker(&self, source: &str) -> Option<Rules> {
-        let (own, all) = self.rows(source);
+    pub(super) fn breaker(&self, source: &str, in_process: bool) -> Option<Rules> {
+        let (own, all) = self.rows(source, in_process);
         let set =
             first(own, all, |row| row.breaker.clone()).or_else(|| all.map(|_| BreakerLimits::default()))?;
         Some(Rules {

@@ -20,6 +20,7 @@ const MIN_KNOWN: usize = 64;
 #[derive(Debug)]
 pub(super) struct Source {
     name: Arc<str>,
+    in_process: bool,
     pub(super) gate: Arc<Gate>,
     tools: States<QualifiedName, Gate>,
     health: Mutex<Health>,
@@ -39,15 +40,16 @@ pub(super) struct Permission {
 }
 
 impl Source {
-    pub(super) fn new(name: Arc<str>, settings: &FlowSettings) -> Self {
-        let health = Health { breaker: Breaker::new(settings.breaker(&name)), budget: Budget::new() };
-        let gate = Arc::new(Gate::new(settings.source_gate(&name)));
-        Self { name, gate, tools: States::default(), health: Mutex::new(health) }
+    pub(super) fn new(name: Arc<str>, in_process: bool, settings: &FlowSettings) -> Self {
+        let health =
+            Health { breaker: Breaker::new(settings.breaker(&name, in_process)), budget: Budget::new() };
+        let gate = Arc::new(Gate::new(settings.source_gate(&name, in_process)));
+        Self { name, in_process, gate, tools: States::default(), health: Mutex::new(health) }
     }
 
     /// The gate of one of its tools.
     pub(super) fn tool(&self, tool: &Tool, settings: &FlowSettings) -> Option<Arc<Gate>> {
-        let plan = settings.tool_gate(&self.name, tool);
+        let plan = settings.tool_gate(&self.name, tool, self.in_process);
         if plan.is_open() {
             return None;
         }

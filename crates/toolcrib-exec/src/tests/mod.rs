@@ -1,6 +1,7 @@
 //! What the entrance promises.
 
 mod approvals;
+mod audit;
 mod batch;
 
 use std::sync::Arc;

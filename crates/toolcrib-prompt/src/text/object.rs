@@ -55,7 +55,7 @@ fn arguments(key: &str, value: Value) -> Result<JsonObject, String> {
         Value::String(text) => match serde_json::from_str(&text) {
             Ok(StrictValue(Value::Object(arguments))) => Ok(arguments),
             Ok(StrictValue(other)) => {
-                Err(format!("`{key}` is a text of {}, not of a JSON object", kind(&other)))
+                Err(format!("`{key}` is a text that is not a JSON object: it is {}", kind(&other)))
             }
             Err(error) => Err(format!("`{key}` is a text that is not a JSON object: {}", reason(&error))),
         },

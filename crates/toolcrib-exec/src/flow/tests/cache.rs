@@ -16,7 +16,7 @@ impl Bed {
 
     async fn ask_as(&self, call: &Authorized<Call>, context: &CallContext) -> ToolResult {
         let attempt = |_| async { call.ok(self.attempts.up()) };
-        self.flow.run(call, context, &Lineage::default(), within(60), attempt).await
+        self.flow.run(call, context, &Lineage::default(), within(60), false, attempt).await
     }
 
     async fn ask(&self, call: &Authorized<Call>) -> Value {

@@ -182,7 +182,7 @@ async fn memory_stays_flat_over_many_sources_tools_and_sessions() {
         let ends = if round % 100 == 0 { Err(ErrorKind::Timeout) } else { Ok(()) };
         let attempt = |_| async { ends.map_or_else(|kind| failure(&call, kind), |()| call.ok(round)) };
         let above = Lineage::default();
-        let running = flow.run(&call, &context, &above, within(60), attempt);
+        let running = flow.run(&call, &context, &above, within(60), false, attempt);
         if round % 101 == 0 {
             drop(running);
         } else {

@@ -37,7 +37,7 @@ async fn another_principal_runs_its_own() {
     let above = Lineage::default();
     let calls = contexts
         .iter()
-        .map(|context| flow.run(&call, context, &above, within(60), |_| slowly(&call, &attempts)));
+        .map(|context| flow.run(&call, context, &above, within(60), false, |_| slowly(&call, &attempts)));
     let results = join_all(calls).await;
     assert_eq!(attempts.get(), 3);
     assert!(results.iter().all(|result| !result.metadata.contains_key("shared")));
@@ -103,7 +103,7 @@ async fn whoever_follows_keeps_its_own_deadline_and_may_give_up() {
     let hurried =
         flow.go(&call, within(5), || slowly(&call, &attempts)).map(|result| (result, started.elapsed()));
     let given_up = flow
-        .run(&call, &context, &above, within(60), |_| slowly(&call, &attempts))
+        .run(&call, &context, &above, within(60), false, |_| slowly(&call, &attempts))
         .map(|result| (result, started.elapsed()));
     let giving_up = async {
         pass(seconds(7)).await;

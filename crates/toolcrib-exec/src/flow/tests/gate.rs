@@ -117,7 +117,7 @@ async fn a_call_that_is_given_up_or_overdue_while_it_waits_does_not_run() {
     let cancel = CancellationToken::new();
     let context = CallContext::new("s").with_cancel(cancel.clone());
     let above = Lineage::default();
-    let given_up = flow.run(&call, &context, &above, within(60), |_| async {
+    let given_up = flow.run(&call, &context, &above, within(60), false, |_| async {
         attempts.up();
         call.ok("fine")
     });

@@ -57,7 +57,7 @@ impl Flow {
         mut attempt: impl FnMut() -> F,
     ) -> ToolResult {
         let context = CallContext::new("s");
-        self.run(call, &context, &Lineage::default(), deadline, |_| attempt()).await
+        self.run(call, &context, &Lineage::default(), deadline, false, |_| attempt()).await
     }
 }
 

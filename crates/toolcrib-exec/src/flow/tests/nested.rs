@@ -19,10 +19,11 @@ async fn a_tool_that_calls_its_own_source_does_not_wait_for_itself() {
     let (outer, inner) = (plain("far"), call(tool("inner"), "far"));
     for below in [&inner, &outer] {
         let result = flow
-            .run(&outer, &context, &Lineage::default(), within(60), |lineage| {
+            .run(&outer, &context, &Lineage::default(), within(60), false, |lineage| {
                 let (flow, context) = (&flow, &context);
                 async move {
-                    flow.run(below, context, &lineage, within(60), |_| async { below.ok("inside") }).await
+                    flow.run(below, context, &lineage, within(60), false, |_| async { below.ok("inside") })
+                        .await
                 }
             })
             .await;
@@ -45,11 +46,11 @@ async fn a_place_is_lent_to_one_call_at_a_time_and_only_while_it_is_held() {
                 pass(seconds(1)).await;
                 inner.ok("inside")
             };
-            flow.run(inner, context, &lineage, within(60), attempt).await
+            flow.run(inner, context, &lineage, within(60), false, attempt).await
         }
     };
     let result = flow
-        .run(&outer, &context, &Lineage::default(), within(60), |lineage| {
+        .run(&outer, &context, &Lineage::default(), within(60), false, |lineage| {
             *kept.lock().unwrap() = Some(lineage.clone());
             let calls = [below(lineage.clone()), below(lineage.clone()), below(lineage)];
             let outer = &outer;

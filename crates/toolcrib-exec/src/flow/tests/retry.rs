@@ -86,7 +86,6 @@ async fn settings_say_how_often() {
         (json!({"source": {"retries": 3}}), 4),
         (json!({"source": {"retries": 3}, "sources": {"far": {"retries": 1}}}), 2),
         (json!({"sources": {"far": {"retries": 1}}, "tools": {"t::plain": {"retries": 2}}}), 3),
-        (json!({"in_process": ["far"]}), 3),
         (json!({"source": {"retries": 1000, "breaker": {"failures": 0}}}), 11),
     ] {
         let error = ToolError::new(ErrorKind::Unavailable, "as told");
@@ -149,7 +148,7 @@ async fn a_caller_who_gives_up_ends_the_pause_before_a_retry() {
     let cancel = CancellationToken::new();
     let context = CallContext::new("s").with_cancel(cancel.clone());
     let above = Lineage::default();
-    let running = flow.run(&call, &context, &above, within(60), |_| async {
+    let running = flow.run(&call, &context, &above, within(60), false, |_| async {
         attempts.up();
         failure(&call, ErrorKind::Unavailable)
     });

@@ -12,14 +12,15 @@ fn what_is_said_nearest_holds() {
         "source": {"max_concurrency": 20, "rate": {"calls": 100}},
         "sources": {"far": {"max_concurrency_per_tool": 3, "queue": 7}, "here": {"queue": 9}},
         "tools": {"t::set": {"max_concurrency": 50, "rate": {"calls": 5, "per_seconds": 1, "burst": 1}}},
-        "in_process": ["here", "near"],
     }))
     .unwrap();
-    let places = |source: &str, tool: &Tool| settings.tool_gate(source, tool).places;
+    let places = |source: &str, tool: &Tool| {
+        settings.tool_gate(source, tool, source == "here" || source == "near").places
+    };
     let declared = |count: Value| tool("plain").with_metadata("max_concurrency", count);
 
-    let (far, other) = (settings.source_gate("far"), settings.source_gate("other"));
-    assert_eq!((far.places, far.queue, other.places, other.queue), (Some(20), 7, Some(20), 1_000));
+    let (far, other) = (settings.source_gate("far", false), settings.source_gate("other", false));
+    assert_eq!((far.places, far.queue, other.places, other.queue), (Some(20), 7, Some(20), 10_000));
     assert_eq!(far.rate, other.rate);
     assert_eq!(far.rate.unwrap().per, Duration::from_mins(1));
     assert_eq!(places("far", &tool("plain")), Some(3));
@@ -31,12 +32,11 @@ fn what_is_said_nearest_holds() {
     assert_eq!(places("other", &declared(json!(0))), Some(8));
     assert_eq!(places("other", &declared(json!("2"))), Some(8));
     // Nothing is bounded in this process, unless something is said.
-    assert!(settings.source_gate("near").is_open() && settings.breaker("near").is_none());
+    assert!(settings.source_gate("near", true).is_open() && settings.breaker("near", true).is_none());
     assert!(settings.is_unbounded("near", &tool("plain")));
     assert!(!settings.is_unbounded("near", &tool("set")));
     assert!(!settings.is_unbounded("near", &declared(json!(2))));
     assert!(!settings.is_unbounded("here", &tool("plain")));
-    assert!(!settings.is_unbounded("far", &tool("plain")));
     assert_eq!(places("near", &declared(json!(2))), Some(2));
     assert_eq!(places("near", &tool("plain")), None);
 }
@@ -55,7 +55,6 @@ fn settings_come_back_as_they_were_written() {
         },
         "sources": {},
         "tools": {},
-        "in_process": [],
         "cache": {"max_entries": 1, "max_bytes": 2, "max_entry_bytes": 3, "ttl_seconds": 4.0}
     });
     let settings: FlowSettings = serde_json::from_value(written.clone()).unwrap();
@@ -70,7 +69,6 @@ fn a_timeout_is_what_the_operator_says_of_the_tool_then_what_the_tool_says_then_
         "source": {"timeout_seconds": 5},
         "sources": {"far": {"timeout_seconds": 7}},
         "tools": {"t::set": {"timeout_seconds": 9}, "t::long": {"timeout_seconds": 6000}},
-        "in_process": ["near"],
     });
     let settings: FlowSettings = serde_json::from_value(settings).unwrap();
     let declared = |name| tool(name).with_metadata("timeout_seconds", 8);

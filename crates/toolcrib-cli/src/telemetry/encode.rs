@@ -1,0 +1,61 @@
+//! Spans as OTLP/JSON: <https://opentelemetry.io/docs/specs/otlp/#json-protobuf-encoding>.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use serde_json::{Value, json};
+
+use super::layer::{Attribute, Closed, Kind};
+
+/// The body of a request with these spans.
+pub(super) fn request(resource: &[(String, String)], spans: &[Closed]) -> Value {
+    let resource: Vec<_> =
+        resource.iter().map(|(key, value)| json!({"key": key, "value": {"stringValue": value}})).collect();
+    json!({"resourceSpans": [{
+        "resource": {"attributes": resource},
+        "scopeSpans": [{
+            "scope": {"name": "toolcrib", "version": env!("CARGO_PKG_VERSION")},
+            "spans": spans.iter().map(span).collect::<Vec<_>>(),
+        }],
+    }]})
+}
+
+fn span(span: &Closed) -> Value {
+    let attributes: Vec<_> =
+        span.attributes.iter().map(|(key, value)| json!({"key": key, "value": attribute(value)})).collect();
+    json!({
+        "traceId": span.place.trace.to_string(),
+        "spanId": span.place.span.to_string(),
+        // Empty for the first of a trace.
+        "parentSpanId": span.parent.map(|parent| parent.to_string()).unwrap_or_default(),
+        "name": span.name,
+        "kind": kind(span.kind),
+        "startTimeUnixNano": nanoseconds(span.started),
+        "endTimeUnixNano": nanoseconds(span.started + span.took),
+        "attributes": attributes,
+        // Unset, or an error.
+        "status": {"code": if span.is_error { 2 } else { 0 }},
+    })
+}
+
+fn attribute(attribute: &Attribute) -> Value {
+    match attribute {
+        Attribute::Text(text) => json!({"stringValue": text}),
+        Attribute::List(text) => json!({"arrayValue": {"values": [{"stringValue": text}]}}),
+        // Integers of 64 bits are texts in the JSON of protocol buffers.
+        Attribute::Integer(number) => json!({"intValue": number.to_string()}),
+        Attribute::Number(number) => json!({"doubleValue": number}),
+        Attribute::Flag(flag) => json!({"boolValue": flag}),
+    }
+}
+
+fn kind(kind: Kind) -> u8 {
+    match kind {
+        Kind::Internal => 1,
+        Kind::Server => 2,
+        Kind::Client => 3,
+    }
+}
+
+fn nanoseconds(time: SystemTime) -> String {
+    time.duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos().to_string()
+}

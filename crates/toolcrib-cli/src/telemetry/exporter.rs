@@ -1,0 +1,181 @@
+//! From the queue to the collector.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use http::Method;
+use http::header::{CONTENT_TYPE, HeaderValue};
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+use toolcrib_io::http::{HttpClient, HttpPolicy, Request};
+
+use super::Settings;
+use super::encode;
+use super::layer::Closed;
+use crate::secrets::secrets;
+
+/// The most spans of a request.
+const MAX_BATCH: usize = 512;
+
+/// How long a span waits for others to be sent with.
+const BATCH_DELAY: Duration = Duration::from_secs(1);
+
+/// How long to wait before a batch is sent again that a collector could not take just then; one wait for each try.
+const RETRY_DELAYS: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(4)];
+
+/// The most bytes of a collector's answer that are read.
+const MAX_ANSWER_BYTES: usize = 64 * 1024;
+
+/// What was sent and what was not.
+#[derive(Debug, Default)]
+pub(super) struct Counts {
+    unsent: AtomicU64,
+    /// In the batch that is being sent, or in the queue.
+    pending: AtomicU64,
+    why: Mutex<Option<String>>,
+}
+
+impl Counts {
+    /// There was no room for a span.
+    pub(super) fn no_room(&self) {
+        self.failed(1, "they came faster than the collector took them");
+    }
+
+    /// The end of the process does not wait any longer.
+    pub(super) fn gave_up(&self, waited: Duration) {
+        let pending = self.pending.load(Ordering::Relaxed);
+        self.failed(pending, &format!("the collector did not answer within {} s", waited.as_secs()));
+    }
+
+    /// How many spans were not sent, and the first reason.
+    pub(super) fn unsent(&self) -> Option<(u64, String)> {
+        let unsent = self.unsent.load(Ordering::Relaxed);
+        let why = self.why.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        (unsent > 0).then(|| (unsent, why.unwrap_or_default()))
+    }
+
+    fn failed(&self, spans: u64, why: &str) {
+        let before = self.unsent.fetch_add(spans, Ordering::Relaxed);
+        if before == 0 && spans > 0 {
+            tracing::warn!(why, "spans are not sent");
+            *self.why.lock().unwrap_or_else(PoisonError::into_inner) = Some(why.to_owned());
+        }
+    }
+}
+
+/// Sends spans.
+pub(super) struct Exporter {
+    settings: Settings,
+    client: HttpClient,
+    spans: mpsc::Receiver<Closed>,
+    counts: Arc<Counts>,
+    stop: CancellationToken,
+}
+
+/// Why a batch was not taken.
+struct Refused {
+    why: String,
+    may_retry: bool,
+}
+
+impl Exporter {
+    pub(super) fn new(
+        settings: Settings,
+        spans: mpsc::Receiver<Closed>,
+        counts: Arc<Counts>,
+        stop: CancellationToken,
+    ) -> Result<Self, toolcrib_io::Error> {
+        let client = HttpClient::new(HttpPolicy {
+            // The operator wrote the address down.
+            allow_private: true,
+            timeout: settings.timeout,
+            max_response_bytes: MAX_ANSWER_BYTES,
+            ..HttpPolicy::default()
+        })?;
+        Ok(Self { settings, client, spans, counts, stop })
+    }
+
+    /// Sends until it is told to stop, and then what is left.
+    pub(super) async fn run(mut self) {
+        while !self.stop.is_cancelled() {
+            let batch = self.batch().await;
+            self.send(batch).await;
+        }
+        loop {
+            let mut batch = Vec::new();
+            while batch.len() < MAX_BATCH
+                && let Ok(span) = self.spans.try_recv()
+            {
+                batch.push(span);
+            }
+            if batch.is_empty() {
+                return;
+            }
+            self.send(batch).await;
+        }
+    }
+
+    /// The next spans: as many as come within a while of the first.
+    async fn batch(&mut self) -> Vec<Closed> {
+        let mut batch = Vec::new();
+        tokio::select! {
+            biased;
+            () = self.stop.cancelled() => return batch,
+            _ = self.spans.recv_many(&mut batch, MAX_BATCH) => {}
+        }
+        let delay = tokio::time::sleep(BATCH_DELAY);
+        tokio::pin!(delay);
+        while batch.len() < MAX_BATCH {
+            let room = MAX_BATCH - batch.len();
+            tokio::select! {
+                biased;
+                () = self.stop.cancelled() => break,
+                () = &mut delay => break,
+                received = self.spans.recv_many(&mut batch, room) => if received == 0 { break },
+            }
+        }
+        batch
+    }
+
+    async fn send(&self, batch: Vec<Closed>) {
+        if batch.is_empty() {
+            return;
+        }
+        let count = batch.len() as u64;
+        self.counts.pending.store(count + self.spans.len() as u64, Ordering::Relaxed);
+        let body = encode::request(&self.settings.resource, &batch).to_string();
+        let body = secrets().redactor().redact(&body).into_owned();
+        drop(batch);
+        let mut delays = RETRY_DELAYS.into_iter();
+        loop {
+            let Err(refused) = self.post(&body).await else { break };
+            let delay = delays.next().filter(|_| refused.may_retry && !self.stop.is_cancelled());
+            let Some(delay) = delay else {
+                self.counts.failed(count, &refused.why);
+                break;
+            };
+            tokio::select! {
+                () = self.stop.cancelled() => {}
+                () = tokio::time::sleep(delay) => {}
+            }
+        }
+        self.counts.pending.store(self.spans.len() as u64, Ordering::Relaxed);
+    }
+
+    async fn post(&self, body: &str) -> Result<(), Refused> {
+        let mut headers = self.settings.headers.clone();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        let request = Request::new(Method::POST, self.settings.endpoint.clone());
+        let answer = self.client.send(request.with_headers(headers).with_body(body.to_owned())).await;
+        match answer {
+            Ok(answer) if answer.status.is_success() => Ok(()),
+            // As the protocol lists them.
+            Ok(answer) => Err(Refused {
+                why: format!("the collector answered {}", answer.status),
+                may_retry: matches!(answer.status.as_u16(), 429 | 502 | 503 | 504),
+            }),
+            Err(error) => Err(Refused { why: error.to_string(), may_retry: true }),
+        }
+    }
+}

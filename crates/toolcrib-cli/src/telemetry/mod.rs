@@ -1,0 +1,90 @@
+//! Spans, sent to a collector by OTLP.
+//!
+//! A [`SpanLayer`] notes the spans of Toolcrib while they are open, and puts them into a bounded queue when they close;
+//! the [`exporter`] sends them on in batches, as JSON over HTTP. Calls never wait for it: what finds no room is counted
+//! and dropped. At the end of the process what is left is sent, for [`FLUSH_TIMEOUT`] at most.
+//!
+//! It is our own, since the SDK of OpenTelemetry with its exporter brings eleven crates and forty seconds of building
+//! for what is a few pages here: one signal, one protocol, and the HTTP client that is there. Events, metrics,
+//! links and sampling of our own are not done; a span whose remote parent is not sampled is not sent.
+
+mod encode;
+mod exporter;
+mod ids;
+mod layer;
+mod settings;
+
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+use tracing::Metadata;
+
+use exporter::{Counts, Exporter};
+use layer::Closed;
+pub(crate) use layer::SpanLayer;
+pub(crate) use settings::Settings;
+
+/// The most spans that wait to be sent; as the specification has it for batches.
+const MAX_QUEUED: usize = 2048;
+
+/// How long the process waits for the last spans to be sent when it ends.
+const FLUSH_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// What is sent, of all that is noted: our own spans, not those of the libraries below.
+pub(crate) fn is_ours(metadata: &Metadata<'_>) -> bool {
+    metadata.is_span() && metadata.target().starts_with("toolcrib")
+}
+
+/// Spans on their way, before there is anything that sends them.
+pub(crate) struct Queue {
+    settings: Settings,
+    spans: mpsc::Receiver<Closed>,
+    counts: Arc<Counts>,
+}
+
+/// What sends spans, while the process runs.
+pub(crate) struct Telemetry {
+    endpoint: String,
+    stop: CancellationToken,
+    task: JoinHandle<()>,
+    counts: Arc<Counts>,
+}
+
+/// The layer that notes spans, and the queue that it fills.
+pub(crate) fn prepare(settings: Settings) -> (SpanLayer, Queue) {
+    let (sender, spans) = mpsc::channel(MAX_QUEUED);
+    let counts = Arc::new(Counts::default());
+    // What says so later than somebody else would say the same.
+    let _ = toolcrib_exec::audit::set_trace_source(layer::traceparent);
+    (SpanLayer::new(sender, Arc::clone(&counts)), Queue { settings, spans, counts })
+}
+
+impl Queue {
+    /// Starts to send, on the runtime that is running.
+    pub(crate) fn start(self) -> Result<Telemetry, toolcrib_io::Error> {
+        let Self { settings, spans, counts } = self;
+        let (stop, endpoint) = (CancellationToken::new(), settings.endpoint.to_string());
+        let exporter = Exporter::new(settings, spans, Arc::clone(&counts), stop.clone())?;
+        Ok(Telemetry { endpoint, stop, task: tokio::spawn(exporter.run()), counts })
+    }
+}
+
+impl Telemetry {
+    /// Sends what is left, and says what could not be sent.
+    pub(crate) async fn finish(mut self) -> Option<String> {
+        self.stop.cancel();
+        if tokio::time::timeout(FLUSH_TIMEOUT, &mut self.task).await.is_err() {
+            self.task.abort();
+            self.counts.gave_up(FLUSH_TIMEOUT);
+        }
+        let (unsent, why) = self.counts.unsent()?;
+        let spans = if unsent == 1 { "span was" } else { "spans were" };
+        Some(format!("{unsent} {spans} not sent to {}: {why}", self.endpoint))
+    }
+}

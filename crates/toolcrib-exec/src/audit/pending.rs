@@ -1,0 +1,304 @@
+//! A call between its coming in and its record.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use serde_json::Value;
+use tokio::time::Instant;
+use toolcrib_model::{JsonObject, Tool, ToolCall, ToolResult};
+use toolcrib_policy::{Authorized, Call, Consent, Decision, Effect};
+use toolcrib_port::CallContext;
+use toolcrib_registry::Entry;
+use tracing::Span;
+
+use super::record::{Outcome, Record, SCHEMA_VERSION};
+use super::shape::shape;
+use super::span::{span, traceparent};
+use super::text::{json_bytes, nests_within, shown};
+use super::time::{milliseconds, rfc3339};
+use super::{MAX_VALUES_BYTES, Settings};
+
+/// The metadata of a result that says how long the call waited for its turn.
+const QUEUED: &str = "queued_ms";
+
+/// How deep arguments may nest that a record says more of than this.
+const MAX_ARGUMENTS_DEPTH: usize = 128;
+
+/// A call that has no record yet. It writes one when it is [finished](Self::finish) or dropped, and holds the span.
+#[derive(Debug)]
+#[must_use = "the call is recorded as dropped when this is"]
+pub struct Pending {
+    span: Span,
+    trace: Option<Arc<str>>,
+    /// What the span knows already.
+    told: Told,
+    /// `None` without a sink, and when it is written.
+    open: Option<Box<Open>>,
+}
+
+#[derive(Debug, Default)]
+struct Told {
+    tool: bool,
+    decision: Option<Decision>,
+}
+
+struct Open {
+    settings: Arc<Settings>,
+    record: Record,
+    began: Instant,
+    asked: Option<Instant>,
+    waited: Option<Duration>,
+    ran: Option<Instant>,
+    tool: Option<Arc<Tool>>,
+    /// `None` when they nest too deep.
+    arguments: Option<JsonObject>,
+}
+
+impl Pending {
+    pub(super) fn new(settings: Option<Arc<Settings>>, call: &ToolCall, context: &CallContext) -> Self {
+        let span = span(call, context);
+        let trace = traceparent(&span).or_else(|| context.trace.clone());
+        let open = settings.map(|settings| Box::new(Open::new(settings, call, context, trace.as_deref())));
+        if !span.is_disabled() {
+            span.record("gen_ai.tool.name", shown(&call.name));
+        }
+        Self { span, trace, told: Told::default(), open }
+    }
+
+    /// The span of the call. What the call does should be instrumented with it.
+    pub fn span(&self) -> &Span {
+        &self.span
+    }
+
+    /// The `traceparent` that engines pass on: that of the call's span, else that of its caller.
+    pub fn trace(&self) -> Option<Arc<str>> {
+        self.trace.clone()
+    }
+
+    /// The tool is known. For calls that come no further than this.
+    pub fn found(&mut self, entry: &Entry, generation: u64) {
+        self.of_tool(&entry.tool, &entry.source);
+        if let Some(open) = &mut self.open {
+            open.record.fingerprint = Some(entry.fingerprint);
+            open.record.generation = Some(generation);
+        }
+    }
+
+    /// The policy has decided. For calls that it denies; any other is [`judged`](Self::judged).
+    pub fn decided(&mut self, decision: &Decision) {
+        if !self.span.is_disabled() && self.told.decision.as_ref() != Some(decision) {
+            self.span.record("toolcrib.decision", effect(decision.effect));
+            self.span.record("toolcrib.rule", &*decision.rule);
+            self.told.decision = Some(decision.clone());
+        }
+        if let Some(open) = &mut self.open {
+            open.record.decision = Some(decision.effect);
+            open.record.rule = Some(shown(&decision.rule));
+        }
+    }
+
+    /// The call has its final arguments, after so many repairs, and may run or be asked about.
+    pub fn judged(&mut self, call: &Call, decision: &Decision, repairs: usize) {
+        self.of_tool(&call.tool, &call.source);
+        self.decided(decision);
+        if let Some(open) = &mut self.open {
+            open.record.fingerprint = Some(call.fingerprint);
+            open.record.generation = Some(call.generation);
+            open.record.repairs = repairs;
+            open.set_arguments(&call.arguments);
+        }
+    }
+
+    /// Somebody is asked about the call.
+    pub fn asking(&mut self) {
+        if let Some(open) = &mut self.open {
+            open.asked.get_or_insert_with(Instant::now);
+        }
+    }
+
+    /// Nobody is asked any more.
+    pub fn answered(&mut self) {
+        if let Some(open) = &mut self.open
+            && let Some(asked) = open.asked.take()
+        {
+            *open.waited.get_or_insert_default() += asked.elapsed();
+        }
+    }
+
+    /// The call begins to run.
+    pub fn running(&mut self, call: &Authorized<Call>) {
+        self.answered();
+        if !self.span.is_disabled() {
+            self.span.record("toolcrib.consent", consent(call.consent()));
+        }
+        let repairs = self.open.as_ref().map_or(0, |open| open.record.repairs);
+        self.judged(call, call.decision(), repairs);
+        if let Some(open) = &mut self.open {
+            open.record.consent = Some(call.consent());
+            open.ran = Some(Instant::now());
+        }
+    }
+
+    /// The call has its result, as its caller gets it.
+    pub fn finish(mut self, result: &ToolResult) {
+        let outcome = result.error.as_ref().map_or(Outcome::Ok, |error| Outcome::Failed(error.kind));
+        self.close(outcome, Some(result));
+    }
+
+    fn of_tool(&mut self, tool: &Arc<Tool>, source: &str) {
+        if !self.span.is_disabled() && !std::mem::replace(&mut self.told.tool, true) {
+            let name = tool.name.dotted();
+            self.span.record("otel.name", format!("execute_tool {name}"));
+            self.span.record("gen_ai.tool.name", name);
+            self.span.record("toolcrib.source", shown(source));
+        }
+        if let Some(open) = &mut self.open {
+            open.record.called = None;
+            open.record.tool = Some(tool.name.to_string());
+            open.record.source = Some(shown(source));
+            open.tool = Some(Arc::clone(tool));
+        }
+    }
+
+    fn close(&mut self, outcome: Outcome, result: Option<&ToolResult>) {
+        self.answered();
+        if outcome != Outcome::Ok && !self.span.is_disabled() {
+            self.span.record("error.type", outcome.as_str());
+            self.span.record("otel.status_code", "ERROR");
+        }
+        if let Some(open) = self.open.take() {
+            open.write(outcome, result);
+        }
+        // Its children may outlive it in other tasks; what it tells is over.
+        self.span = Span::none();
+    }
+}
+
+impl Drop for Pending {
+    fn drop(&mut self) {
+        if self.open.is_some() || !self.span.is_disabled() {
+            self.close(Outcome::Dropped, None);
+        }
+    }
+}
+
+impl Open {
+    fn new(settings: Arc<Settings>, call: &ToolCall, context: &CallContext, trace: Option<&str>) -> Self {
+        let text = |text: &str| shown(&settings.secrets.redactor().redact(text));
+        let record = Record {
+            v: SCHEMA_VERSION,
+            time: rfc3339(SystemTime::now()),
+            session: text(&context.session),
+            conversation: context.conversation.as_deref().map(text),
+            user: context.user.as_deref().map(text),
+            agent: context.agent.as_deref().map(text),
+            trace: trace.map(text),
+            depth: context.depth,
+            call_id: call.call_id.as_deref().map(text),
+            called: Some(text(&call.name)),
+            tool: None,
+            fingerprint: None,
+            source: None,
+            generation: None,
+            decision: None,
+            rule: None,
+            consent: None,
+            arguments_hash: None,
+            arguments_shape: Value::Null,
+            arguments: None,
+            repairs: 0,
+            outcome: Outcome::Dropped,
+            retryable: None,
+            waited_ms: None,
+            queued_ms: None,
+            ran_ms: None,
+            total_ms: 0.0,
+            result_bytes: None,
+        };
+        Self {
+            settings,
+            record,
+            began: Instant::now(),
+            asked: None,
+            waited: None,
+            ran: None,
+            tool: None,
+            arguments: kept(&call.arguments),
+        }
+    }
+
+    fn set_arguments(&mut self, arguments: &JsonObject) {
+        if self.arguments.as_ref() != Some(arguments) {
+            self.arguments = kept(arguments);
+        }
+    }
+
+    /// Tells the sink. A sink that panics must not take the call with it, and this may run while a future is dropped.
+    fn write(self: Box<Self>, outcome: Outcome, result: Option<&ToolResult>) {
+        let _ = catch_unwind(AssertUnwindSafe(move || {
+            let (sink, record) = (Arc::clone(&self.settings.sink), self.finished(outcome, result));
+            sink.record(&record);
+        }));
+    }
+
+    fn finished(mut self: Box<Self>, outcome: Outcome, result: Option<&ToolResult>) -> Record {
+        let now = Instant::now();
+        let queued = result.and_then(|result| result.metadata.get(QUEUED)).and_then(Value::as_f64);
+        let ran = self.ran.map(|ran| milliseconds(now - ran));
+        let schema = self.tool.as_ref().map_or(&Value::Null, |tool| &tool.parameters);
+        let record = &mut self.record;
+        if let Some(arguments) = &self.arguments {
+            record.arguments_hash = self.settings.key.map(|key| key.digest(arguments));
+            record.arguments_shape = shape(arguments, schema);
+        }
+        record.outcome = outcome;
+        record.retryable = result.and_then(|result| result.error.as_ref()).map(|error| error.retryable);
+        record.waited_ms = self.waited.map(milliseconds);
+        record.queued_ms = queued;
+        record.ran_ms = ran.map(|ran| (ran - queued.unwrap_or_default()).max(0.0));
+        record.total_ms = milliseconds(now - self.began);
+        record.result_bytes = result
+            .filter(|result| result.error.is_none())
+            .and_then(|result| json_bytes(&result.result, usize::MAX))
+            .and_then(|bytes| u64::try_from(bytes).ok());
+        if self.settings.has_values {
+            let mut arguments = self.arguments.map_or(Value::Null, Value::Object);
+            if json_bytes(&arguments, MAX_VALUES_BYTES).is_some() {
+                self.settings.secrets.redactor().redact_value(&mut arguments);
+            } else {
+                arguments = Value::Null;
+            }
+            record.arguments = Some(arguments);
+        }
+        self.record
+    }
+}
+
+impl std::fmt::Debug for Open {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        // Not the arguments, whose values are not told.
+        f.debug_struct("Open").field("tool", &self.record.tool).finish_non_exhaustive()
+    }
+}
+
+fn kept(arguments: &JsonObject) -> Option<JsonObject> {
+    nests_within(arguments, MAX_ARGUMENTS_DEPTH).then(|| arguments.clone())
+}
+
+fn effect(effect: Effect) -> &'static str {
+    match effect {
+        Effect::Grant => "grant",
+        Effect::Approve => "approve",
+        Effect::Deny => "deny",
+    }
+}
+
+fn consent(consent: Consent) -> &'static str {
+    match consent {
+        Consent::Granted => "granted",
+        Consent::Approved => "approved",
+        Consent::Edited => "edited",
+        Consent::Remembered => "remembered",
+    }
+}

@@ -1,0 +1,65 @@
+//! Where records of calls go.
+
+use std::sync::Arc;
+
+use toolcrib_document::Error;
+use toolcrib_exec::audit::{Audit, JsonLines, MIN_AUDIT_BYTES};
+use toolcrib_model::Secret;
+
+use crate::{App, AuditSection, variables};
+
+/// What is wrong with the section. Nothing is opened.
+pub(crate) fn check(app: &App, errors: &mut Vec<Error>) {
+    let Some(section) = &app.config.audit else { return };
+    let wrong = |key: &str, message: String| app.document.error_at(&format!("/audit/{key}"), message);
+    match path(app, section) {
+        Ok(path) if path.trim().is_empty() => {
+            errors.push(wrong("path", "`path` is empty; name the file that records are written to".into()));
+        }
+        Ok(_) => {}
+        Err(error) => errors.push(error),
+    }
+    if let Some(given) = section.max_bytes.filter(|given| given.get() < MIN_AUDIT_BYTES) {
+        errors.push(wrong("max_bytes", format!("`max_bytes` is at least {MIN_AUDIT_BYTES}, not {given}")));
+    }
+    match key(app, section) {
+        Some(Ok(key)) if key.trim().is_empty() => {
+            errors.push(wrong("key", "`key` is empty; leave it out, or make one up".into()));
+        }
+        Some(Err(error)) => errors.push(error),
+        Some(Ok(_)) | None => {}
+    }
+}
+
+/// Opens the file that the app names. Without one, calls have no records.
+pub(crate) fn open(app: &App) -> Result<Audit, crate::Error> {
+    let Some(section) = &app.config.audit else { return Ok(Audit::default()) };
+    let path = app.path(&path(app, section).map_err(|error| app.wrong(error))?);
+    let mut file = JsonLines::open(&path).map_err(|error| {
+        let message =
+            format!("cannot write records to `{}`: {error}; its folder has to be there", path.display());
+        app.error_at("/audit/path", message)
+    })?;
+    if let Some(max_bytes) = section.max_bytes {
+        file = file.with_max_bytes(max_bytes.get());
+    }
+    if section.required {
+        file = file.required();
+    }
+    let mut audit = Audit::new(Arc::new(file)).with_secrets(app.secrets().clone());
+    if section.values {
+        audit = audit.with_values();
+    }
+    match key(app, section) {
+        Some(key) => Ok(audit.with_key(&Secret::new(key.map_err(|error| app.wrong(error))?))),
+        None => Ok(audit),
+    }
+}
+
+fn path(app: &App, section: &AuditSection) -> Result<String, Error> {
+    variables::expanded(app, &section.path, "/audit/path", true)
+}
+
+fn key(app: &App, section: &AuditSection) -> Option<Result<String, Error>> {
+    section.key.as_ref().map(|key| variables::expanded(app, key, "/audit/key", false))
+}

@@ -1,0 +1,124 @@
+//! A collector of spans, by OTLP/JSON over HTTP.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use anyhow::Result;
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode};
+use axum::routing::post;
+use axum::{Json, Router};
+use serde_json::{Value, json};
+
+use crate::host::Host;
+
+#[derive(Debug, Default)]
+struct Seen {
+    requests: Vec<Export>,
+    /// Statuses of the next answers; 200 when there is none.
+    answers: VecDeque<StatusCode>,
+    is_silent: bool,
+}
+
+/// What was sent to the collector at once.
+#[derive(Clone, Debug)]
+pub struct Export {
+    /// The headers.
+    pub headers: HeaderMap,
+    /// The body.
+    pub body: Value,
+    /// Whether the answer was a success.
+    pub was_taken: bool,
+}
+
+/// A collector that keeps what it is sent, until it is dropped.
+#[derive(Debug)]
+pub struct Collector {
+    host: Host,
+    seen: Arc<Mutex<Seen>>,
+}
+
+impl Collector {
+    /// A collector that takes everything.
+    pub async fn start() -> Result<Self> {
+        Self::with(Seen::default()).await
+    }
+
+    /// A collector that answers with these statuses first.
+    pub async fn answering(statuses: impl IntoIterator<Item = u16>) -> Result<Self> {
+        let answers = statuses.into_iter().map(StatusCode::from_u16).collect::<Result<_, _>>()?;
+        Self::with(Seen { answers, ..Seen::default() }).await
+    }
+
+    /// A collector that never answers.
+    pub async fn silent() -> Result<Self> {
+        Self::with(Seen { is_silent: true, ..Seen::default() }).await
+    }
+
+    async fn with(seen: Seen) -> Result<Self> {
+        let seen = Arc::new(Mutex::new(seen));
+        let router = Router::new().route("/v1/traces", post(take)).with_state(Arc::clone(&seen));
+        Ok(Self { host: Host::start(router).await?, seen })
+    }
+
+    /// Its address, without the path of traces.
+    pub fn endpoint(&self) -> String {
+        self.host.origin()
+    }
+
+    /// What was sent, in order.
+    pub fn exports(&self) -> Vec<Export> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner).requests.clone()
+    }
+
+    /// The spans that were taken, in the order in which they came: `{name, kind, traceId, …}`, with `attributes` as an
+    /// object of plain values.
+    pub fn spans(&self) -> Vec<Value> {
+        let taken = self.exports().into_iter().filter(|export| export.was_taken);
+        taken.flat_map(|export| spans(&export.body)).collect()
+    }
+}
+
+async fn take(
+    State(seen): State<Arc<Mutex<Seen>>>,
+    headers: HeaderMap,
+    Json(body): Json<Value>,
+) -> (StatusCode, Json<Value>) {
+    let (status, is_silent) = {
+        let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let status = seen.answers.pop_front().unwrap_or(StatusCode::OK);
+        let was_taken = status.is_success() && !seen.is_silent;
+        seen.requests.push(Export { headers, body, was_taken });
+        (status, seen.is_silent)
+    };
+    if is_silent {
+        std::future::pending::<()>().await;
+    }
+    (status, Json(json!({})))
+}
+
+fn spans(body: &Value) -> Vec<Value> {
+    let list =
+        |value: &Value, key: &str| value.get(key).and_then(Value::as_array).cloned().unwrap_or_default();
+    let mut spans = Vec::new();
+    for resource in list(body, "resourceSpans") {
+        for scope in list(&resource, "scopeSpans") {
+            for mut span in list(&scope, "spans") {
+                let attributes: serde_json::Map<_, _> =
+                    list(&span, "attributes").iter().filter_map(attribute).collect();
+                if let Some(span) = span.as_object_mut() {
+                    span.insert("attributes".to_owned(), attributes.into());
+                }
+                spans.push(span);
+            }
+        }
+    }
+    spans
+}
+
+/// The value is the only one of an object that says its type.
+fn attribute(attribute: &Value) -> Option<(String, Value)> {
+    let key = attribute.get("key")?.as_str()?.to_owned();
+    let value = attribute.get("value")?.as_object()?.values().next()?;
+    Some((key, value.clone()))
+}
