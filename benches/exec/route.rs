@@ -5,15 +5,17 @@ use std::hint::black_box;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use async_trait::async_trait;
+use schemars::JsonSchema;
+use serde::Deserialize;
 use serde_json::{Value, json};
 use toolcrib_bench::report::{Row, title};
 use toolcrib_bench::timings::Timings;
 use toolcrib_exec::{DenyAll, Executor};
-use toolcrib_model::{QualifiedName, Tool, ToolCall, ToolResult};
-use toolcrib_policy::{Authorized, Call, Capabilities, Policy, Verdict};
-use toolcrib_port::{CallContext, ToolEngine};
+use toolcrib_model::{QualifiedName, Tool, ToolCall};
+use toolcrib_policy::{Call, Capabilities, Policy, Verdict};
+use toolcrib_port::{CallContext, ToolEngine, ToolLoader};
 use toolcrib_registry::ToolRegistry;
+use toolcrib_sdk::{FunctionTool, Module};
 
 const CALLS: usize = 20_000;
 const ROUNDS: usize = 10;
@@ -21,21 +23,41 @@ const ROUNDS: usize = 10;
 const BOUND: Duration = Duration::from_micros(5);
 const BOUND_TO_BARE: f64 = 1.2;
 
-/// Returns at once.
-struct Instantly;
+/// What the tool takes.
+#[derive(Deserialize, JsonSchema)]
+#[expect(dead_code, reason = "it is read, and nothing is done with it")]
+struct Arguments {
+    query: String,
+    language: String,
+    limit: u64,
+    offset: u64,
+    exact: bool,
+    score: f64,
+    tags: Vec<String>,
+    since: String,
+    order: String,
+    owner: Owner,
+}
 
-#[async_trait]
-impl ToolEngine for Instantly {
-    async fn invoke(&self, call: &Authorized<Call>, _context: &CallContext) -> ToolResult {
-        call.ok(Value::Bool(true))
-    }
+#[derive(Deserialize, JsonSchema)]
+#[expect(dead_code, reason = "it is read, and nothing is done with it")]
+struct Owner {
+    id: u64,
+    name: String,
+}
+
+/// A module with one tool, which reads its arguments and returns at once.
+fn module() -> Module {
+    let work = |_: Arguments, _: CallContext| async { Ok(true) };
+    Module::new("bench", "Nothing.").with_tool(FunctionTool::new("work", "Does nothing.", work))
 }
 
 pub(crate) fn run() -> Result<(), Box<dyn Error>> {
     title("gate, validate and route of a tool in the same process, ten properties");
     let schema = schema();
     let tool = Tool::new(QualifiedName::new("bench", "work")?).with_parameters(schema.clone());
-    let registry = Arc::new(ToolRegistry::from_tools("bench", [tool.clone()])?);
+    let engine = Arc::new(module());
+    let registry = Arc::new(ToolRegistry::from_tools(engine.source(), [tool.clone()])?);
     let capabilities: Capabilities = serde_json::from_value(json!({
         "default_policy": "deny",
         "grant": [{"module": "other"}, {"module": "bench", "actions": ["work"]}],
@@ -43,13 +65,12 @@ pub(crate) fn run() -> Result<(), Box<dyn Error>> {
         "deny": [{"module": "shell"}, {"module": "bench", "actions": ["drop*", "delete*"]}],
     }))?;
     let policy = Arc::new(Policy::new(&capabilities, [])?);
-    let engine = Arc::new(Instantly);
     let executor = Executor::new(registry, Arc::clone(&policy), Arc::new(DenyAll));
-    let executor = Arc::new(executor.with_engine("bench", engine.clone()));
+    let executor = Arc::new(executor.with_engine(engine.source(), engine.clone()));
     let context = CallContext::new("bench");
 
     let validator = jsonschema::options().offline().build(&schema)?;
-    let mut call = Call::new(Arc::new(tool), "bench".into(), 1);
+    let mut call = Call::new(Arc::new(tool), engine.source().into(), 1);
     call.arguments = arguments().as_object().cloned().unwrap_or_default();
     let Verdict::Granted(authorized) = policy.authorize(call, context.principal()) else {
         return Err("the call is not granted".into());
@@ -59,28 +80,28 @@ pub(crate) fn run() -> Result<(), Box<dyn Error>> {
     let (mut whole, mut bare) = (Timings::default(), Timings::default());
     // Alternating, so that a disturbance meets both.
     for round in 0..=ROUNDS {
-        let given = (0..CALLS).map(|_| ToolCall::new("bench::work", authorized.arguments.clone()));
-        let calls: Vec<_> = given.collect();
-        let values: Vec<_> = (0..CALLS).map(|_| arguments()).collect();
         runtime.block_on(async {
-            for call in calls {
+            for _ in 0..CALLS {
+                let call = ToolCall::new("bench::work", authorized.arguments.clone());
                 let start = Instant::now();
                 let result = black_box(executor.call(call, &context).await);
+                drop(result);
                 let taken = start.elapsed();
                 if round > 0 {
                     whole.add(taken);
                 }
-                drop(result);
             }
-            for value in values {
+            for _ in 0..CALLS {
+                let value = Value::Object(authorized.arguments.clone());
                 let start = Instant::now();
                 let result =
                     black_box((validator.is_valid(&value), engine.invoke(&authorized, &context).await));
+                // A call takes its arguments with it.
+                drop((result, value));
                 let taken = start.elapsed();
                 if round > 0 {
                     bare.add(taken);
                 }
-                drop(result);
             }
         });
     }

@@ -7,9 +7,9 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use toolcrib_bench::catalogue;
 use toolcrib_bench::report::{Row, title};
-use toolcrib_bench::timings::per_item;
+use toolcrib_bench::timings::{Timings, per_item};
 use toolcrib_model::{QualifiedName, Tool, ToolCall};
-use toolcrib_registry::ToolRegistry;
+use toolcrib_registry::{Snapshot, ToolRegistry};
 
 const NAMES: usize = 1_000;
 const OVERLOADS: usize = 5;
@@ -23,7 +23,7 @@ pub(crate) fn run() -> Result<(), Box<dyn Error>> {
     for (overloads, bound) in [(1, BOUND_OF_ONE), (OVERLOADS, BOUND_OF_OVERLOADS)] {
         let snapshot = ToolRegistry::from_tools("bench", tools(overloads)?)?.snapshot();
         let calls: Vec<ToolCall> =
-            snapshot.tool_names().map(|name| call(name, &snapshot.get(name).map(last_schema))).collect();
+            snapshot.tool_names().map(|name| call(name, last_schema(&snapshot, name))).collect();
         for call in &calls {
             snapshot.resolve(call, |_| true)?;
         }
@@ -32,12 +32,29 @@ pub(crate) fn run() -> Result<(), Box<dyn Error>> {
         });
         Row::new(format!("overloads of each name: {overloads}"), taken).at_most(bound).print();
     }
+    first_calls()
+}
+
+/// What a call pays for a schema that was left for later, and what it pays from then on.
+fn first_calls() -> Result<(), Box<dyn Error>> {
+    let snapshot = ToolRegistry::from_tools("bench", tools(1)?)?.snapshot();
+    let calls: Vec<ToolCall> =
+        snapshot.tool_names().map(|name| call(name, last_schema(&snapshot, name))).collect();
+    for what in ["the first call of a tool: resolve, compile, check, p50", "and each after it"] {
+        let mut timings = Timings::default();
+        for call in &calls {
+            let arguments = call.arguments.clone();
+            let overloads = snapshot.find(&call.name, |_| true)?;
+            timings.time(|| overloads.repair(arguments).is_ok());
+        }
+        Row::new(what, timings.median()).print();
+    }
     Ok(())
 }
 
 /// The schema of the overload that is tried last.
-fn last_schema(overloads: toolcrib_registry::Overloads<'_>) -> Value {
-    overloads.iter().last().map(|entry| entry.tool.parameters.clone()).unwrap_or_default()
+fn last_schema<'a>(snapshot: &'a Snapshot, name: &QualifiedName) -> Option<&'a Value> {
+    snapshot.get(name)?.iter().last().map(|entry| &entry.tool.parameters)
 }
 
 fn tools(overloads: usize) -> Result<Vec<Tool>, Box<dyn Error>> {
@@ -53,8 +70,8 @@ fn tools(overloads: usize) -> Result<Vec<Tool>, Box<dyn Error>> {
 }
 
 /// A call with a value for each property of the schema.
-fn call(name: &QualifiedName, schema: &Option<Value>) -> ToolCall {
-    let properties = schema.as_ref().and_then(|schema| schema.get("properties")?.as_object());
+fn call(name: &QualifiedName, schema: Option<&Value>) -> ToolCall {
+    let properties = schema.and_then(|schema| schema.get("properties")?.as_object());
     let arguments = properties.into_iter().flatten().map(|(name, schema)| (name.clone(), value(schema)));
     ToolCall::new(name.to_string(), arguments.collect())
 }

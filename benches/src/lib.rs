@@ -2,11 +2,13 @@
 //!
 //! A bench prints one [`Row`](report::Row) for each thing that it measures: the figure, the bound that it is held
 //! against, and the ratio of the two. The bound is either written down, or another figure of the same run (a *peer*),
-//! which says more where machines differ. Nothing fails when a figure is over: a busy machine is no fault in the code.
+//! which says more where machines differ. A bench whose figure is over its bound fails in the end; run it again on an
+//! idle machine before you believe it.
 //!
 //! - [`timings`]: many durations, and their percentiles;
 //! - [`report`]: the rows;
 //! - [`memory`]: the peak of a stretch of the program;
+//! - [`processor`]: the processor time of one;
 //! - [`catalogue`]: tools that are like those that people write, the same ones in each run.
 //!
 //! Why no crate for it: `divan` and `criterion` tell how long one function takes on an idle machine. Half of what is
@@ -23,6 +25,7 @@
 
 pub mod catalogue;
 pub mod memory;
+pub mod processor;
 pub mod report;
 pub mod timings;
 

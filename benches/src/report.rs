@@ -2,6 +2,7 @@
 
 use std::error::Error;
 use std::fmt;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 /// One line of a report: what was measured, and the bound that it is held against.
@@ -10,6 +11,10 @@ pub struct Row {
     what: String,
     figure: Figure,
     bound: Option<Bound>,
+    /// Another figure that it is shown beside.
+    peer: Option<Figure>,
+    /// Another figure of the same thing.
+    next: Option<Box<Row>>,
 }
 
 /// Something that was measured.
@@ -61,7 +66,7 @@ impl fmt::Display for Figure {
 impl Row {
     /// A figure that is told and held against nothing.
     pub fn new(what: impl Into<String>, figure: impl Into<Figure>) -> Self {
-        Self { what: what.into(), figure: figure.into(), bound: None }
+        Self { what: what.into(), figure: figure.into(), bound: None, peer: None, next: None }
     }
 
     /// Holds the figure against one that is written down.
@@ -75,30 +80,90 @@ impl Row {
         self
     }
 
-    /// Whether the figure is over its bound.
+    /// Shows the figure beside that of a peer in the same run, which is no bound.
+    pub fn beside(mut self, peer: impl Into<Figure>) -> Self {
+        self.peer = Some(peer.into());
+        self
+    }
+
+    /// Shows another figure of the same thing on the same line.
+    pub fn and(mut self, next: Self) -> Self {
+        self.next = Some(next.into());
+        self
+    }
+
+    /// Whether a figure is over its bound.
     pub fn is_over(&self) -> bool {
+        self.next.as_ref().is_some_and(|next| next.is_over()) || self.is_over_itself()
+    }
+
+    fn is_over_itself(&self) -> bool {
         self.bound.as_ref().is_some_and(|bound| self.figure.amount() > bound.of.amount() * bound.times)
     }
 
-    /// Prints the line.
+    /// Prints the line. A figure that is over its bound makes [`run`] fail in the end.
     #[expect(clippy::print_stdout, reason = "a bench owns its terminal")]
     pub fn print(&self) {
         println!("{self}");
+        if self.is_over() {
+            OVER.fetch_add(1, Ordering::Relaxed);
+        }
     }
 }
 
 impl fmt::Display for Row {
     /// What, figure, bound, the ratio of the two, and the verdict.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:<58} {:>10}", self.what, self.figure)?;
+        write!(f, "{:<62}", self.what)?;
+        let mut figures = Some(self);
+        while let Some(row) = figures {
+            row.fmt_figure(f)?;
+            figures = row.next.as_deref();
+        }
+        Ok(())
+    }
+}
+
+impl Row {
+    fn fmt_figure(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, " {:>10}", self.figure)?;
+        if let Some(peer) = self.peer {
+            let ratio = self.figure.amount() / peer.amount();
+            write!(f, "   beside {peer:>13}   ratio {ratio:>6.2}")?;
+        }
         let Some(Bound { of, times }) = &self.bound else { return Ok(()) };
         #[expect(clippy::float_cmp, reason = "1.0 is written, not computed")]
         let bound = if *times == 1.0 { of.to_string() } else { format!("{times} × {of}") };
         let ratio = self.figure.amount() / of.amount();
-        let verdict = if self.is_over() { "over" } else { "ok" };
-        write!(f, "   bound {bound:>14}   ratio {ratio:>6.2}   {verdict}")
+        let verdict = if self.is_over_itself() { "over" } else { "ok" };
+        write!(f, "   bound {bound:>14}   ratio {ratio:>6.2}   {verdict:<4}")
     }
 }
+
+/// How many rows of this program were over their bounds.
+static OVER: AtomicUsize = AtomicUsize::new(0);
+
+/// Figures that are over their bounds.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct OverBound {
+    /// How many.
+    pub figures: usize,
+}
+
+impl fmt::Display for OverBound {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} of the figures above are over their bounds", self.figures)
+    }
+}
+
+impl fmt::Debug for OverBound {
+    /// As people read it, since that is what a program shows whose `main` fails.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl Error for OverBound {}
 
 /// Prints the title of a part of the report.
 #[expect(clippy::print_stdout, reason = "a bench owns its terminal")]
@@ -115,7 +180,8 @@ pub struct Part {
     pub run: fn() -> Result<(), Box<dyn Error>>,
 }
 
-/// Runs the parts of a bench that the command line names, all when it names none.
+/// Runs the parts of a bench that the command line names, all when it names none. Fails in the end when a figure was
+/// over its bound.
 pub fn run(parts: &[Part]) -> Result<(), Box<dyn Error>> {
     // Cargo itself adds `--bench`.
     let wanted: Vec<String> =
@@ -125,5 +191,9 @@ pub fn run(parts: &[Part]) -> Result<(), Box<dyn Error>> {
         return Err(format!("there is no part `{unknown}`; there is: {}", names.join(", ")).into());
     }
     let is_wanted = |part: &&Part| wanted.is_empty() || wanted.iter().any(|name| name == part.name);
-    parts.iter().filter(is_wanted).try_for_each(|part| (part.run)())
+    parts.iter().filter(is_wanted).try_for_each(|part| (part.run)())?;
+    match OVER.load(Ordering::Relaxed) {
+        0 => Ok(()),
+        figures => Err(OverBound { figures }.into()),
+    }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::report::{Figure, Row};
 use crate::timings::Timings;
-use crate::{catalogue, memory};
+use crate::{catalogue, memory, processor};
 
 #[test]
 fn percentiles_are_exact_to_a_hundredth() {
@@ -37,6 +37,8 @@ fn a_row_says_whether_the_figure_is_over_its_bound() {
         Row::new("resolve", time(3)).at_most(time(4)),
         Row::new("resolve", time(3)).at_most(time(2)),
         Row::new("check", time(3)).at_most_times(2.0, time(2)),
+        Row::new("load", time(3)).beside(time(2)),
+        Row::new("both", time(1)).at_most(time(2)).and(Row::new("", time(3)).at_most(time(2))),
         Row::new("told only", Figure::Bytes(3 << 20)),
     ];
     let told: Vec<_> = rows.map(|row| row.to_string()).into_iter().collect();
@@ -48,6 +50,8 @@ fn a_row_says_whether_the_figure_is_over_its_bound() {
             "resolve 3.00 µs bound 4.00 µs ratio 0.75 ok",
             "resolve 3.00 µs bound 2.00 µs ratio 1.50 over",
             "check 3.00 µs bound 2 × 2.00 µs ratio 1.50 ok",
+            "load 3.00 µs beside 2.00 µs ratio 1.50",
+            "both 1.00 µs bound 2.00 µs ratio 0.50 ok 3.00 µs bound 2.00 µs ratio 1.50 over",
             "told only 3.0 MiB",
         ]
     );
@@ -69,4 +73,12 @@ fn a_large_allocation_is_seen_in_the_peak() {
     // Without the kernel's files there is no answer, and no bench that needs one.
     let (_, Some(peak)) = memory::peak_of(|| vec![1_u8; 64 << 20].len()) else { return };
     assert!((60 << 20..80 << 20).contains(&peak), "{peak} bytes");
+}
+
+#[test]
+fn processor_time_is_what_work_takes() {
+    let spin = || while processor::time().is_some_and(|time| time < std::time::Duration::from_millis(80)) {};
+    let (before, ((), taken)) = (processor::time(), processor::time_of(spin));
+    assert_eq!(before.is_some(), taken.is_some());
+    assert!(processor::time() >= before);
 }

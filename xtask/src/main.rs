@@ -1,4 +1,4 @@
-//! The chores of the project: `cargo xtask tidy`, `cargo xtask lint` and `cargo xtask test`.
+//! The chores of the project: `cargo xtask tidy`, `cargo xtask lint`, `cargo xtask test` and `cargo xtask bench`.
 //!
 //! Nothing here ships. The tasks are plain Rust, so that they run wherever the project builds; `.ci/run`
 //! calls the same ones as a developer does.
@@ -7,6 +7,8 @@
 
 mod workspace;
 
+mod bench;
+mod fuzz;
 mod lint;
 mod test;
 mod tidy;
@@ -30,6 +32,11 @@ Tasks:
   lint           rustfmt, clippy with warnings denied, tidy, the docs build, cargo-deny where installed
   test [ARGS…]   all tests: install the outside peers, build the binary, run cargo-nextest (where
                  installed, else cargo test) with ARGS, then the doctests
+  bench [NAME [PART…]]
+                 how fast it is, beside the bounds that are promised: all benches or the one of that
+                 name, built optimised; fails when a figure is over its bound
+  fuzz [TARGET] [--seconds N]
+                 the fuzz targets, all or the one of that name, each for ten minutes or N seconds
   help           this text
 
 CI=true makes an error of everything that lint and test would otherwise only report as left out,
@@ -46,6 +53,8 @@ fn main() -> ExitCode {
         Some("tidy") => without_arguments("tidy", &rest, tidy::run),
         Some("lint") => without_arguments("lint", &rest, lint::run),
         Some("test") => Workspace::read().and_then(|workspace| test::run(&workspace, &rest)),
+        Some("fuzz") => Workspace::read().and_then(|workspace| fuzz::run(&workspace, &rest)),
+        Some("bench") => Workspace::read().and_then(|workspace| bench::run(&workspace, &rest)),
         Some("help" | "--help" | "-h") => {
             println!("{HELP}");
             Ok(())

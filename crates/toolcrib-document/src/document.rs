@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::exact::{ExactIntegers, Node, exact_at};
-use crate::{Error, Limits, Position, json, locate, nearest, yaml};
+use crate::{Error, Limits, Position, count, json, locate, nearest, yaml};
 
 /// How a text is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -57,6 +57,7 @@ pub fn parse(bytes: &[u8], format: Format, limits: &Limits) -> Result<Document, 
         return Err(Error::TooLarge { bytes: bytes.len(), max: limits.max_bytes });
     }
     let text = decode(bytes)?;
+    count::check(text, format)?;
     let Node { value, exact } = match format {
         Format::Json => json::read(text)?,
         Format::JsonLines => json::read_lines(text)?,
@@ -92,6 +93,11 @@ impl Document {
     /// The value holds the nearest float of each.
     pub fn exact_integers(&self, pointer: &str) -> BTreeMap<String, String> {
         exact_at(&self.exact, pointer)
+    }
+
+    /// Whether there are integers beyond 64 bits anywhere; hardly any text has one.
+    pub fn has_exact_integers(&self) -> bool {
+        !self.exact.is_empty()
     }
 
     /// Reads the whole as a type. An error names the place, the path, and the nearest known key.

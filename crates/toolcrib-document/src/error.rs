@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::{MAX_ALIAS_BYTES, MAX_ALIAS_NODES, MAX_DEPTH};
+use crate::{MAX_ALIAS_BYTES, MAX_ALIAS_NODES, MAX_DEPTH, MAX_VALUES};
 
 /// A place in a text, counted from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -31,6 +31,9 @@ pub enum Error {
         /// How many may be.
         max: usize,
     },
+    /// More than [`MAX_VALUES`].
+    #[error("the text holds more than {MAX_VALUES} values; split it")]
+    TooManyValues,
     /// Not plain UTF-8.
     #[error("{problem}; save the file as UTF-8 without a byte order mark")]
     Encoding {
@@ -117,7 +120,7 @@ impl Error {
     /// Where it is wrong, when that is one place.
     pub fn position(&self) -> Option<Position> {
         match self {
-            Self::TooLarge { .. } | Self::Encoding { .. } => None,
+            Self::TooLarge { .. } | Self::TooManyValues | Self::Encoding { .. } => None,
             Self::Syntax { position, .. }
             | Self::TooDeep { position }
             | Self::TooManyAliases { position }
@@ -136,6 +139,7 @@ impl Error {
         matches!(
             self,
             Self::TooLarge { .. }
+                | Self::TooManyValues
                 | Self::TooDeep { .. }
                 | Self::TooManyAliases { .. }
                 | Self::AliasesTooLarge { .. }
@@ -148,5 +152,16 @@ impl Error {
             Some(position) => format!("{file}:{position}: {self}"),
             None => format!("{file}: {self}"),
         }
+    }
+}
+
+/// The most characters of a key, a tag or a value that an error shows.
+const MAX_SHOWN_CHARS: usize = 120;
+
+/// The start of a text, for an error: what is wrong with a key of megabytes can be seen at its start.
+pub(crate) fn shown(text: &str) -> String {
+    match text.char_indices().nth(MAX_SHOWN_CHARS) {
+        None => text.to_owned(),
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
     }
 }

@@ -7,6 +7,7 @@ use serde::de::{self, Deserialize, DeserializeSeed, Deserializer, MapAccess, Seq
 use serde_json::map::Entry;
 use serde_json::{Map, Number, Value};
 
+use crate::error::shown;
 use crate::exact::{self, ExactIntegers, Node};
 use crate::{Error, Position};
 
@@ -150,7 +151,7 @@ impl<'de> Visitor<'de> for Strict<'_> {
                     place.insert(access.next_value_seed(self)?);
                 }
                 Entry::Occupied(twin) => {
-                    return Err(de::Error::custom(format!("{DUPLICATE}{}", twin.key())));
+                    return Err(de::Error::custom(format!("{DUPLICATE}{}", shown(twin.key()))));
                 }
             }
         }

@@ -1,7 +1,7 @@
 //! JSON and YAML text, read within bounds into [`serde_json::Value`], with the place of every value.
 //!
 //! Everything that people write for Toolcrib (app files, tool files, OpenAPI documents, recordings) comes in through
-//! [`parse`], so that the same bounds hold for all of it: [`Limits`] on bytes, depth and alias expansion, no duplicate
+//! [`parse`], so that the same bounds hold for all of it: [`Limits`] on bytes, values, depth and alias expansion, no duplicate
 //! keys, no tags, UTF-8 only. YAML is read by the 1.2 core schema (`yes` and `on` are texts), with `<<` merge keys.
 //!
 //! ```
@@ -27,6 +27,7 @@ mod document;
 mod error;
 mod limits;
 
+mod count;
 mod exact;
 mod json;
 mod locate;
@@ -43,5 +44,5 @@ pub use document::{Document, Format, parse};
 pub use error::{Error, Position};
 pub use expand::{UnsetVariable, expand, expand_path};
 pub use json::StrictValue;
-pub use limits::{Limits, MAX_ALIAS_BYTES, MAX_ALIAS_NODES, MAX_BYTES, MAX_DEPTH};
+pub use limits::{Limits, MAX_ALIAS_BYTES, MAX_ALIAS_NODES, MAX_BYTES, MAX_DEPTH, MAX_VALUES};
 pub use nearest::nearest;

@@ -6,6 +6,11 @@ pub const MAX_BYTES: usize = 16 * 1024 * 1024;
 /// The deepest nesting of values; deeper ones are found in attacks only, and every reader of a value recurses.
 pub const MAX_DEPTH: usize = 128;
 
+/// The most values of one text: a million, which is one for each 16 bytes of the largest. They are counted by what
+/// separates them (commas, opening brackets, in YAML lines too), before anything is read: a value takes some hundred
+/// bytes once it is read, and as little as two in the text.
+pub const MAX_VALUES: usize = 1_000_000;
+
 /// The most values that YAML aliases may add by repetition.
 pub const MAX_ALIAS_NODES: usize = 100_000;
 

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::{Document, Error, Format, Limits, MAX_BYTES, Position, parse};
+use crate::{Document, Error, Format, Limits, MAX_BYTES, MAX_VALUES, Position, parse};
 
 fn yaml(text: &str) -> Result<Document, Error> {
     parse(text.as_bytes(), Format::Yaml, &Limits::default())
@@ -104,6 +104,23 @@ fn too_many_bytes_are_refused_before_they_are_read() {
 }
 
 #[test]
+fn very_many_values_are_refused_before_they_are_read() {
+    let many = MAX_VALUES + 1;
+    let read = |text: String, format| parse(text.as_bytes(), format, &Limits::default());
+    for (text, format) in [
+        (format!("[{}1]", "1,".repeat(many)), Format::Json),
+        (format!("[{}1]", "1,".repeat(many)), Format::Yaml),
+        (format!("[{}", "[],".repeat(many)), Format::Json),
+        ("1\n".repeat(many), Format::JsonLines),
+        ("- 1\n".repeat(many), Format::Yaml),
+    ] {
+        assert_eq!(read(text, format), Err(Error::TooManyValues), "{format:?}");
+    }
+    let prose = format!("[\"\\\"{}\", 1]", ",[".repeat(many));
+    assert_eq!(read(prose, Format::Json).unwrap().value[1], json!(1), "a text is one value");
+}
+
+#[test]
 fn a_duplicate_key_is_an_error_at_its_place() {
     let expected = Error::DuplicateKey { position: Position { line: 2, column: 1 }, key: "a".into() };
     assert_eq!(yaml("a: 1\na: 2\n"), Err(expected));
@@ -112,6 +129,20 @@ fn a_duplicate_key_is_an_error_at_its_place() {
         matches!(&error, Error::DuplicateKey { key, position } if key == "a" && position.line == 2),
         "{error:?}"
     );
+}
+
+#[test]
+fn an_error_shows_the_start_of_what_is_wrong() {
+    let long = "k".repeat(400);
+    let json = format!("{{\"{long}\": 1, \"{long}\": 2}}");
+    let texts =
+        [format!("{{{long}: 1, {long}: 2}}"), format!("a: !{long} 1"), format!("{}: 1", "9".repeat(400))];
+    let mut errors: Vec<_> = texts.iter().map(|text| yaml(text).unwrap_err()).collect();
+    errors.push(parse(json.as_bytes(), Format::Json, &Limits::default()).unwrap_err());
+    for error in errors {
+        let text = error.to_string();
+        assert!(text.contains('…') && text.chars().count() < 200, "{}", text.len());
+    }
 }
 
 #[test]

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use saphyr_parser::{Event, Parser, ScalarStyle, ScanError, Span, Tag};
 use serde_json::{Map, Value};
 
+use crate::error::shown;
 use crate::exact::{ExactIntegers, Node, exact_at};
 use crate::{Error, Limits, MAX_ALIAS_BYTES, MAX_ALIAS_NODES, MAX_DEPTH, Position, scalar};
 
@@ -143,7 +144,7 @@ impl Builder<'_> {
         if is_text || self.limits.scalar_keys {
             Ok(Key::Text(text.to_owned()))
         } else {
-            Err(Error::NonStringKey { position, key: text.to_owned() })
+            Err(Error::NonStringKey { position, key: shown(text) })
         }
     }
 
@@ -152,7 +153,7 @@ impl Builder<'_> {
             if let Key::Text(text) = &new
                 && map.contains_key(text)
             {
-                return Err(Error::DuplicateKey { position, key: text.clone() });
+                return Err(Error::DuplicateKey { position, key: shown(text) });
             }
             *key = Some(new);
         }
@@ -249,7 +250,7 @@ fn finish(content: Content, mut exact: ExactIntegers) -> Node {
 }
 
 fn value(text: &str, style: ScalarStyle, tag: Option<&Tag>, position: Position) -> Result<Value, Error> {
-    let unrepresentable = || Error::Unrepresentable { position, text: text.to_owned() };
+    let unrepresentable = || Error::Unrepresentable { position, text: shown(text) };
     match tag {
         None if style == ScalarStyle::Plain => scalar::resolve(text).ok_or_else(unrepresentable),
         None => Ok(Value::String(text.to_owned())),
@@ -275,7 +276,7 @@ fn check_tag(tag: Option<&Tag>, allowed: &str, position: Position) -> Result<(),
 }
 
 fn unsupported(tag: &Tag, position: Position) -> Error {
-    Error::Tag { position, tag: format!("{}{}", tag.handle, tag.suffix) }
+    Error::Tag { position, tag: shown(&format!("{}{}", tag.handle, tag.suffix)) }
 }
 
 /// The copied bytes with those of one more copy, unless they are too many.

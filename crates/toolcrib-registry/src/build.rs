@@ -9,7 +9,7 @@ use toolcrib_port::{Loaded, Reject, RejectKind};
 use toolcrib_schema::Error as SchemaError;
 
 use crate::same::{is_same, is_same_tool};
-use crate::snapshot::Named;
+use crate::snapshot::{Named, warning};
 use crate::{Entry, Snapshot, ToolSchema, parallel};
 
 /// What a source last gave.
@@ -93,8 +93,14 @@ fn entry(
     let schema = match old {
         Some(old) if is_of_source(old) && is_same_tool(&old.tool, tool) => return Ok(Arc::clone(old)),
         Some(old) => old.schema.clone(),
-        None => ToolSchema::new(tool)
-            .map_err(|error| reject(kind_of(&error), format!("`parameters`: {error}")))?,
+        None => {
+            let schema = ToolSchema::new(tool)
+                .map_err(|error| reject(kind_of(&error), format!("`parameters`: {error}")))?;
+            for unchecked in schema.unchecked() {
+                tracing::warn!("{}", warning(tool, &source.name, unchecked));
+            }
+            schema
+        }
     };
     Ok(Arc::new(Entry { tool: Arc::clone(tool), fingerprint, source: Arc::clone(&source.name), schema }))
 }

@@ -54,4 +54,4 @@ pub use find::{FindError, MAX_SUGGESTIONS};
 pub use overloads::{MAX_REPAIRED_OVERLOADS, OverloadError, Overloads};
 pub use registry::{InvalidTools, LOAD_TIMEOUT, MAX_PENDING_CHANGES, RefreshError, ToolRegistry};
 pub use schema::ToolSchema;
-pub use snapshot::{Entry, Snapshot};
+pub use snapshot::{Entry, MAX_WARNINGS, Snapshot};

@@ -16,7 +16,7 @@ pub const MAX_REPAIRED_OVERLOADS: usize = 16;
 /// The tools of one name, in the order in which they were registered; at least one.
 #[derive(Clone, Debug)]
 pub struct Overloads<'a> {
-    entries: SmallVec<[&'a Arc<Entry>; 4]>,
+    entries: Entries<'a>,
 }
 
 /// No overload takes the arguments.
@@ -57,7 +57,9 @@ impl<'a> Overloads<'a> {
         if let [only] = self.entries.as_slice() {
             return Some(*only);
         }
-        self.ranked(&Value::Object(arguments.clone())).into_iter().next().map(|ranked| ranked.entry)
+        let given = Value::Object(arguments.clone());
+        let Ranked { accepting, others } = self.ranked(&given);
+        accepting.first().copied().or_else(|| by_names(others, &given).first().copied())
     }
 
     /// The tool that the call means, and its final arguments: the first that takes the arguments as they are, else the
@@ -76,46 +78,50 @@ impl<'a> Overloads<'a> {
             return repaired.map(|repaired| (*only, repaired)).map_err(|violations| failed(only, violations));
         }
         let given = Value::Object(arguments);
-        let ranked = self.ranked(&given);
+        let Ranked { accepting, others } = self.ranked(&given);
         // The rules on names are not those of JSON Schema, so one that accepts may still refuse.
-        let takes = |entry: &Entry| entry.schema.validate(&given).is_ok();
-        let exact = ranked.iter().take_while(|ranked| ranked.accepts).find(|ranked| takes(ranked.entry));
+        let exact = accepting.iter().find(|entry| entry.schema.validate(&given).is_ok());
+        let others = if exact.is_some() { Entries::new() } else { by_names(others, &given) };
         let Value::Object(arguments) = given else { return Err(None) };
-        if let Some(Ranked { entry, .. }) = exact {
+        if let Some(entry) = exact {
             let repaired = entry.schema.repair(arguments);
             return repaired
                 .map(|repaired| (*entry, repaired))
                 .map_err(|violations| failed(entry, violations));
         }
         let mut nearest = None;
-        for Ranked { entry, .. } in ranked.iter().take(MAX_REPAIRED_OVERLOADS) {
+        for entry in accepting.into_iter().chain(others).take(MAX_REPAIRED_OVERLOADS) {
             match entry.schema.repair(arguments.clone()) {
-                Ok(repaired) => return Ok((*entry, repaired)),
+                Ok(repaired) => return Ok((entry, repaired)),
                 Err(violations) => nearest = nearest.or_else(|| failed(entry, violations)),
             }
         }
         Err(nearest)
     }
 
-    /// All of them, what a call with these arguments means first.
-    fn ranked(&self, arguments: &Value) -> SmallVec<[Ranked<'a>; 4]> {
-        let rank = |entry: &'a Arc<Entry>| Ranked {
-            entry,
-            accepts: entry.schema.accepts(arguments),
-            common: entry.tool.parameter_names().filter(|name| arguments.get(name).is_some()).count(),
-        };
-        let mut ranked: SmallVec<_> = self.iter().map(rank).collect();
-        // Sorting is stable: equals stay in the order in which they were registered.
-        ranked.sort_by_key(|ranked| Reverse((ranked.accepts, ranked.common)));
-        ranked
+    fn ranked(&self, arguments: &Value) -> Ranked<'a> {
+        let (accepting, others) = self.iter().partition(|entry| entry.schema.accepts(arguments));
+        Ranked { accepting: by_names(accepting, arguments), others }
     }
 }
 
-/// How well a tool fits the arguments of a call.
+type Entries<'a> = SmallVec<[&'a Arc<Entry>; 4]>;
+
+/// The tools of one name, seen from the arguments of a call.
 struct Ranked<'a> {
-    entry: &'a Arc<Entry>,
-    /// Whether its schema accepts them.
-    accepts: bool,
-    /// How many names of arguments are also its own.
-    common: usize,
+    /// Those whose schema accepts the arguments, the likeliest first.
+    accepting: Entries<'a>,
+    /// Those whose schema does not, as they were registered.
+    others: Entries<'a>,
+}
+
+/// The tools with the most argument names in common first; equals stay in the order in which they were registered.
+fn by_names<'a>(mut entries: Entries<'a>, arguments: &Value) -> Entries<'a> {
+    if entries.len() > 1 {
+        let common = |entry: &&Arc<Entry>| {
+            entry.tool.parameter_names().filter(|name| arguments.get(name).is_some()).count()
+        };
+        entries.sort_by_cached_key(|entry| Reverse(common(entry)));
+    }
+    entries
 }

@@ -9,7 +9,8 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-/// The most parts of a plain schema, so that compiling one on the way of a call takes no time that anybody notices.
+/// The most parts of a plain schema, listed values and names included, so that compiling one on the way of a call takes
+/// no time that anybody notices.
 const MAX_PARTS: usize = 500;
 
 /// The deepest nesting of a plain schema.
@@ -26,39 +27,54 @@ const TYPES: [&str; 7] = ["string", "number", "integer", "boolean", "object", "a
 
 /// Whether a schema is known to compile.
 pub(crate) fn is_plain(schema: &Value) -> bool {
-    let mut parts = 0;
-    is_part(schema, 0, &mut parts)
+    Look { parts: 0 }.is_part(schema, 0)
 }
 
-fn is_part(schema: &Value, depth: usize, parts: &mut usize) -> bool {
-    *parts += 1;
-    if *parts > MAX_PARTS || depth > MAX_DEPTH {
-        return false;
-    }
-    match schema {
-        Value::Bool(_) => true,
-        Value::Object(map) => map.iter().all(|(keyword, value)| is_keyword(keyword, value, depth, parts)),
-        _ => false,
-    }
+/// How much of a schema has been looked at.
+struct Look {
+    parts: usize,
 }
 
-fn is_keyword(keyword: &str, value: &Value, depth: usize, parts: &mut usize) -> bool {
-    let mut is_part = |part| is_part(part, depth + 1, parts);
-    match keyword {
-        "type" => is_type(value),
-        "properties" => value.as_object().is_some_and(|properties| properties.values().all(is_part)),
-        "items" | "additionalProperties" => is_part(value),
-        "anyOf" => value.as_array().is_some_and(|parts| !parts.is_empty() && parts.iter().all(is_part)),
-        "required" => value.as_array().is_some_and(|names| are_distinct_texts(names)),
-        "title" | "description" | "format" => value.is_string(),
-        "enum" => value.as_array().is_some_and(|values| !values.is_empty() && values.iter().all(is_scalar)),
-        "examples" => value.as_array().is_some_and(|values| values.iter().all(is_data)),
-        "const" | "default" => is_data(value),
-        "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum" => value.is_number(),
-        "minLength" | "maxLength" | "minItems" | "maxItems" => value.is_u64(),
-        "uniqueItems" => value.is_boolean(),
-        "$schema" => depth == 0 && value.as_str().is_some_and(|draft| DRAFTS.contains(&draft)),
-        _ => false,
+impl Look {
+    fn has_room_for(&mut self, parts: usize) -> bool {
+        self.parts += parts;
+        self.parts <= MAX_PARTS
+    }
+
+    fn is_part(&mut self, schema: &Value, depth: usize) -> bool {
+        if !self.has_room_for(1) || depth > MAX_DEPTH {
+            return false;
+        }
+        match schema {
+            Value::Bool(_) => true,
+            Value::Object(map) => map.iter().all(|(keyword, value)| self.is_keyword(keyword, value, depth)),
+            _ => false,
+        }
+    }
+
+    fn is_keyword(&mut self, keyword: &str, value: &Value, depth: usize) -> bool {
+        if value.as_array().is_some_and(|values| !self.has_room_for(values.len())) {
+            return false;
+        }
+        let mut is_part = |part| self.is_part(part, depth + 1);
+        match keyword {
+            "type" => is_type(value),
+            "properties" => value.as_object().is_some_and(|properties| properties.values().all(is_part)),
+            "items" | "additionalProperties" => is_part(value),
+            "anyOf" => value.as_array().is_some_and(|parts| !parts.is_empty() && parts.iter().all(is_part)),
+            "required" => value.as_array().is_some_and(|names| are_distinct_texts(names)),
+            "title" | "description" | "format" => value.is_string(),
+            "enum" => {
+                value.as_array().is_some_and(|values| !values.is_empty() && values.iter().all(is_scalar))
+            }
+            "examples" => value.as_array().is_some_and(|values| values.iter().all(is_data)),
+            "const" | "default" => is_data(value),
+            "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum" => value.is_number(),
+            "minLength" | "maxLength" | "minItems" | "maxItems" => value.is_u64(),
+            "uniqueItems" => value.is_boolean(),
+            "$schema" => depth == 0 && value.as_str().is_some_and(|draft| DRAFTS.contains(&draft)),
+            _ => false,
+        }
     }
 }
 

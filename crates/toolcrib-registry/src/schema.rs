@@ -6,14 +6,16 @@ use std::sync::{Arc, LazyLock, OnceLock};
 
 use serde_json::Value;
 use toolcrib_model::Tool;
-use toolcrib_schema::{CompiledSchema, Error};
+use toolcrib_schema::{CompiledSchema, Error, Unchecked};
 
 use crate::plain::is_plain;
 
 /// The argument schema of a tool, to be used as the [`CompiledSchema`] that it is.
 ///
 /// A broken schema never becomes one. A schema of which a look tells that it will compile does so when it is first used,
-/// since most tools of a large catalogue are never called. A clone shares what was compiled.
+/// since most tools of a large catalogue are never called; any other is compiled when it is loaded. So a snapshot that is
+/// there is ready: no call can find that a schema is broken, but the first call of a tool may take as long longer as it
+/// takes to compile one small schema. A clone shares what was compiled.
 #[derive(Clone)]
 pub struct ToolSchema(Arc<State>);
 
@@ -42,6 +44,15 @@ impl ToolSchema {
             _ => State::Compiled(CompiledSchema::compile(&tool.parameters)?),
         };
         Ok(Self(Arc::new(state)))
+    }
+
+    /// The patterns that no argument is checked against; see [`CompiledSchema::unchecked`]. It compiles nothing, since a
+    /// schema that is left for later has no patterns.
+    pub fn unchecked(&self) -> &[Unchecked] {
+        match self.0.as_ref() {
+            State::Compiled(schema) => schema.unchecked(),
+            State::Later { .. } => &[],
+        }
     }
 
     fn is_compiled(&self) -> bool {

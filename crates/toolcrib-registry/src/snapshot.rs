@@ -5,9 +5,18 @@ use std::sync::Arc;
 use serde_json::Value;
 use toolcrib_model::{Fingerprint, QualifiedName, Tool, ToolCall};
 use toolcrib_port::Reject;
+use toolcrib_schema::Unchecked;
 
 use crate::spellings::Spellings;
 use crate::{Artifacts, FindError, Overloads, ToolSchema};
+
+/// The most warnings of one snapshot that are told one by one.
+pub const MAX_WARNINGS: usize = 100;
+
+/// What is said of a pattern that is not checked.
+pub(crate) fn warning(tool: &Tool, source: &str, unchecked: &Unchecked) -> String {
+    format!("`{}` ({source}): {unchecked}", tool.name.dotted())
+}
 
 /// One tool with what the registry knows of it.
 #[derive(Debug)]
@@ -75,9 +84,33 @@ impl Snapshot {
         self.entries.iter()
     }
 
+    /// The same as a slice.
+    pub fn all(&self) -> &[Arc<Entry>] {
+        &self.entries
+    }
+
     /// What did not load.
     pub fn rejected(&self) -> &[Reject] {
         &self.rejected
+    }
+
+    /// What loaded, and is not quite what it was meant to be: patterns that no argument is checked against. Of very many
+    /// the first [`MAX_WARNINGS`], and how many there are beyond them.
+    pub fn warnings(&self) -> Vec<String> {
+        let all = self.entries.iter().flat_map(|entry| {
+            entry
+                .schema
+                .unchecked()
+                .iter()
+                .map(move |unchecked| warning(&entry.tool, &entry.source, unchecked))
+        });
+        let mut all = all.fuse();
+        let mut warnings: Vec<String> = all.by_ref().take(MAX_WARNINGS).collect();
+        let beyond = all.count();
+        if beyond > 0 {
+            warnings.push(format!("and {beyond} more patterns are not checked"));
+        }
+        warnings
     }
 
     /// What the enrichments made of these tools.

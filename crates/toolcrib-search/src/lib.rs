@@ -35,9 +35,10 @@
 //! What [`SearchOptions::filter`] refuses appears nowhere, neither among the hits nor among the nearest names. Every
 //! text, number and list that tools or queries bring in is bounded by a constant of this crate.
 //!
+//! [`embedding`] makes a vector of each tool when a registry is refreshed; queries do not use them yet.
 //! [`evaluation`] has the measures by which rankings are judged.
 //!
-//! Nothing here executes a tool, decides who may see it, or reads a disk.
+//! Nothing here executes a tool or decides who may see it, and nothing but an embedding model is read from a disk.
 
 mod index;
 mod outcome;
@@ -52,6 +53,7 @@ mod query;
 mod synonyms;
 mod vocabulary;
 
+pub mod embedding;
 pub mod evaluation;
 
 mod error;

@@ -130,6 +130,8 @@ pub(super) const OWNERS: &[Owner] = &[
     Owner::of("fastembed", &["toolcrib-search"]),
     Owner::of("hnsw_rs", &["toolcrib-search"]),
     Owner::of("jsonschema", &["toolcrib-schema"]),
+    // Behind fastembed, whose runtime it loads.
+    Owner::of("ort", &["toolcrib-search"]),
     Owner::of("process-wrap", &["toolcrib-io"]),
     // The client of async-openai is handed a client that `toolcrib-io` has built.
     Owner::of("reqwest", &["toolcrib-agent", "toolcrib-io"]),

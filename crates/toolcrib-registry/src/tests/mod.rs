@@ -1,6 +1,9 @@
 //! What the registry promises.
 
 mod compat;
+mod model;
+mod overloads;
+mod plain;
 mod properties;
 mod refresh;
 
@@ -137,25 +140,6 @@ fn a_hidden_namesake_does_not_make_a_name_ambiguous() {
     let snapshot = snapshot(vec![tool("files", "read"), tool("notes", "read")]);
     let found = snapshot.find("read", |entry| entry.tool.name.namespace() == "notes").unwrap();
     assert_eq!(found.first().unwrap().tool.name.to_string(), "notes::read");
-}
-
-#[test]
-fn an_overload_is_chosen_by_schema_then_by_names_then_by_order() {
-    let snapshot = snapshot(vec![
-        with_properties("a", "get", &json!({"id": {"type": "integer"}})),
-        with_properties("a", "get", &json!({"id": {"type": "string"}, "version": {"type": "integer"}})),
-        with_properties("a", "get", &json!({"name": {"type": "string"}})),
-    ]);
-    let overloads = snapshot.find("a.get", all).unwrap();
-    let chosen = |arguments: Value| {
-        let entry = overloads.choose(arguments.as_object().unwrap()).unwrap();
-        overloads.iter().position(|other| Arc::ptr_eq(other, entry)).unwrap()
-    };
-    assert_eq!(chosen(json!({"id": 1})), 0);
-    assert_eq!(chosen(json!({"id": "x", "version": 1})), 1);
-    assert_eq!(chosen(json!({"name": "x"})), 2);
-    assert_eq!(chosen(json!({"version": "wrong", "id": 1.5})), 1, "no schema fits: the most names in common");
-    assert_eq!(chosen(json!({})), 0, "nothing tells them apart: the first");
 }
 
 struct Fragile {

@@ -1,0 +1,98 @@
+//! What one file costs until it is refused: time, and memory at the peak.
+//!
+//! Each file is loaded by a process of its own, since memory that was freed before would hide a part of what the next
+//! one takes, and so that one that crashed or hung would be seen.
+
+use std::error::Error;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use toolcrib_bench::memory;
+use toolcrib_bench::report::{Figure, Row, title};
+use toolcrib_loader_file::FileLoader;
+use toolcrib_port::ToolLoader;
+
+use crate::attacks::{ATTACKS, Attack, LARGE};
+
+/// The environment variable that tells a process to load one file and to tell what it cost.
+pub(crate) const FILE: &str = "TOOLCRIB_BENCH_FILE";
+
+/// What a hostile file may cost.
+const TIME: Duration = Duration::from_millis(100);
+const MEMORY: u64 = 64 << 20;
+
+/// What a file may cost that has to be read to its end before anybody can know that it is wrong. These are bounds of our
+/// own: nobody asked for them.
+const TIME_OF_LARGE: Duration = Duration::from_secs(3);
+const MEMORY_OF_LARGE: u64 = 768 << 20;
+
+/// How often each file is loaded; the median of the times counts.
+const ROUNDS: usize = 3;
+
+pub(crate) fn run() -> Result<(), Box<dyn Error>> {
+    title(&format!(
+        "{} hostile files, each refused with a reason: time, and memory at the peak",
+        ATTACKS.len()
+    ));
+    measure(ATTACKS, TIME, MEMORY)
+}
+
+pub(crate) fn run_large() -> Result<(), Box<dyn Error>> {
+    title("Files as large as they may be, wrong at their end: time, and memory at the peak");
+    measure(LARGE, TIME_OF_LARGE, MEMORY_OF_LARGE)
+}
+
+fn measure(attacks: &[Attack], time: Duration, memory: u64) -> Result<(), Box<dyn Error>> {
+    let folder = tempfile::tempdir()?;
+    for attack in attacks {
+        let path = folder.path().join(format!("tools.{}", attack.ending));
+        std::fs::write(&path, (attack.bytes)())?;
+        let mut costs = (0..ROUNDS).map(|_| cost_of(attack, &path)).collect::<Result<Vec<_>, _>>()?;
+        costs.sort_by_key(|cost| cost.time);
+        let peak = costs.iter().map(|cost| cost.memory).max().unwrap_or_default();
+        let Some(cost) = costs.into_iter().nth(ROUNDS / 2) else { continue };
+        let what = format!("{} ({}): {}", attack.what, attack.ending, cost.kind);
+        let memory = Row::new("", Figure::Bytes(peak)).at_most(Figure::Bytes(memory));
+        Row::new(what, cost.time).at_most(time).and(memory).print();
+    }
+    Ok(())
+}
+
+struct Cost {
+    time: Duration,
+    memory: u64,
+    /// What sort of error it was.
+    kind: String,
+}
+
+/// Loads a file in another process.
+fn cost_of(attack: &Attack, path: &Path) -> Result<Cost, Box<dyn Error>> {
+    let mut child = Command::new(std::env::current_exe()?).env(FILE, path).stdout(Stdio::piped()).spawn()?;
+    let told = child.stdout.take().map(BufReader::new).map(|out| out.lines().collect::<Result<Vec<_>, _>>());
+    let status = child.wait()?;
+    let told = told.transpose()?.unwrap_or_default().concat();
+    let mut words = told.split_whitespace();
+    let mut word = || words.next().ok_or_else(|| format!("{}: {status} after {told:?}", attack.what));
+    let time = Duration::from_nanos(word()?.parse()?);
+    Ok(Cost { time, memory: word()?.parse()?, kind: word()?.to_owned() })
+}
+
+/// Loads a file, and prints nanoseconds, bytes, and the sort of the error.
+#[expect(clippy::print_stdout, reason = "a bench owns its terminal")]
+pub(crate) fn tell(path: &Path) -> Result<(), Box<dyn Error>> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_time().build()?;
+    let loader = FileLoader::new(path);
+    // The first file of a process starts threads; that is no fault of the second.
+    runtime.block_on(FileLoader::new(path.with_extension("absent")).load());
+    let start = Instant::now();
+    let (loaded, memory) = memory::peak_of(|| runtime.block_on(loader.load()));
+    let taken = start.elapsed();
+    let [reject, ..] = loaded.rejected.as_slice() else {
+        return Err(format!("{} tools loaded, and nothing was refused", loaded.tools.len()).into());
+    };
+    let kind = serde_json::to_string(&reject.kind)?;
+    println!("{} {} {}", taken.as_nanos(), memory.unwrap_or_default(), kind.trim_matches('"'));
+    Ok(())
+}

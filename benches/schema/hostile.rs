@@ -1,0 +1,43 @@
+//! Compile, validate, example and repair of what is made to hang, on a quarter of the usual stack.
+
+use std::error::Error;
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+use toolcrib_bench::report::{Row, title};
+use toolcrib_schema::CompiledSchema;
+
+use crate::attacks::{ATTACKS, Attack};
+
+const BOUND: Duration = Duration::from_millis(100);
+const STACK_BYTES: usize = 512 << 10;
+const ROUNDS: usize = 3;
+
+pub(crate) fn run() -> Result<(), Box<dyn Error>> {
+    title("compile, validate, example and repair together, on a stack of 512 KiB; the best of three rounds");
+    for attack in ATTACKS {
+        let mut best = Duration::MAX;
+        for _ in 0..ROUNDS {
+            let round = std::thread::Builder::new().stack_size(STACK_BYTES).spawn(|| time(attack))?;
+            best = best.min(round.join().map_err(|_| format!("{} panicked", attack.0))?);
+        }
+        Row::new(attack.0, best).at_most(BOUND).print();
+    }
+    Ok(())
+}
+
+/// What one attack takes, without the making of it.
+fn time((_, schema, value): &Attack) -> Duration {
+    let (schema, value) = (schema(1), value(1));
+    let arguments = value.as_object().cloned().unwrap_or_default();
+    let start = Instant::now();
+    if let Ok(compiled) = CompiledSchema::compile(&schema) {
+        let _ = black_box(compiled.validate(&value));
+        let _ = black_box(compiled.minimal_example());
+        let _ = black_box(compiled.repair(arguments));
+    }
+    let taken = start.elapsed();
+    // Dropping what is 10,000 levels deep recurses, which is the matter of whoever built it.
+    std::mem::forget((schema, value));
+    taken
+}

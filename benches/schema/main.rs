@@ -1,0 +1,11 @@
+//! What hostile schemas and arguments cost.
+
+#[path = "../../crates/toolcrib-schema/src/tests/attacks.rs"]
+mod attacks;
+mod hostile;
+
+use toolcrib_bench::report::Part;
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    toolcrib_bench::report::run(&[Part { name: "hostile", run: hostile::run }])
+}

@@ -1,0 +1,73 @@
+//! `cargo xtask bench`: how fast it is, beside the bounds that are promised.
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, Result, bail, ensure};
+
+use crate::process::{cargo, run as run_command};
+use crate::workspace::Workspace;
+
+/// The folder of the bench package, seen from the root: each folder in it with a `main.rs` is a bench.
+const FOLDER: &str = "benches";
+
+/// The name of the bench package.
+const PACKAGE: &str = "toolcrib-bench";
+
+/// Runs the bench that is named first, only its parts that are named behind it; without a name, all benches. Each
+/// prints its figures beside their bounds and fails when one is over; all are run, also after one has failed.
+pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
+    let known = known(&workspace.root.join(FOLDER))?;
+    let (wanted, parts) = match arguments.split_first() {
+        None => (known, &[][..]),
+        Some((name, parts)) => {
+            ensure!(known.contains(name), "there is no bench {name:?}; there is: {}", known.join(", "));
+            (vec![name.clone()], parts)
+        }
+    };
+    let mut failed = Vec::new();
+    for name in wanted {
+        let mut bench = cargo(&workspace.root);
+        bench.args(["bench", "--locked", "--package", PACKAGE, "--bench", &name, "--"]).args(parts);
+        if let Err(error) = run_command(&mut bench) {
+            eprintln!("bench: {name}: {error:#}");
+            failed.push(name);
+        }
+    }
+    if !failed.is_empty() {
+        bail!("over a bound, or broken: {}", failed.join(", "));
+    }
+    Ok(())
+}
+
+/// The names of the benches, sorted.
+fn known(folder: &Path) -> Result<Vec<String>> {
+    let entries = fs::read_dir(folder).with_context(|| format!("could not list {}", folder.display()))?;
+    let mut names = Vec::new();
+    for entry in entries {
+        let entry = entry?;
+        if entry.path().join("main.rs").is_file() {
+            names.push(entry.file_name().to_string_lossy().into_owned());
+        }
+    }
+    names.sort();
+    Ok(names)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::known;
+
+    #[test]
+    fn every_folder_with_a_main_is_a_bench() {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, file) in [("search", "main.rs"), ("exec", "main.rs"), ("src", "lib.rs")] {
+            fs::create_dir(folder.path().join(name)).unwrap();
+            fs::write(folder.path().join(name).join(file), "").unwrap();
+        }
+        assert_eq!(known(folder.path()).unwrap(), ["exec", "search"]);
+        assert!(known(&folder.path().join("absent")).is_err());
+    }
+}
