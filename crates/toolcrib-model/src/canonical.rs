@@ -31,10 +31,13 @@ pub fn canonical_json(value: &Value) -> String {
 /// assert_eq!(canonical_json_with(&schema, &exact), r#"{"maximum":18446744073709551616}"#);
 /// ```
 pub fn canonical_json_with(value: &Value, exact: &ExactIntegers) -> String {
-    let mut writer = Writer { out: String::new(), exact, pointer: String::new() };
+    let mut writer = Writer { out: String::with_capacity(USUAL_BYTES), exact, pointer: String::new() };
     writer.value(value);
     writer.out
 }
+
+/// How long most schemas are at least, so that writing one does not begin with moving it a few times.
+const USUAL_BYTES: usize = 512;
 
 struct Writer<'a> {
     out: String,
@@ -96,7 +99,14 @@ impl Writer<'_> {
 
 fn write_text(out: &mut String, text: &str) {
     out.push('"');
-    for c in text.chars() {
+    // Most texts, and most of any text, stand for themselves.
+    let mut rest = text;
+    while let Some(at) = rest.bytes().position(|byte| !is_plain(byte)) {
+        let (plain, from) = rest.split_at_checked(at).unwrap_or((rest, ""));
+        out.push_str(plain);
+        let mut chars = from.chars();
+        let Some(c) = chars.next() else { break };
+        rest = chars.as_str();
         match c {
             '"' => out.push_str("\\\""),
             '\\' => out.push_str("\\\\"),
@@ -105,7 +115,6 @@ fn write_text(out: &mut String, text: &str) {
             '\t' => out.push_str("\\t"),
             '\u{8}' => out.push_str("\\b"),
             '\u{c}' => out.push_str("\\f"),
-            ' '..='~' => out.push(c),
             _ => {
                 for unit in c.encode_utf16(&mut [0; 2]) {
                     // Writing to a string cannot fail.
@@ -114,7 +123,13 @@ fn write_text(out: &mut String, text: &str) {
             }
         }
     }
+    out.push_str(rest);
     out.push('"');
+}
+
+/// Whether a byte is a character that is written as itself.
+fn is_plain(byte: u8) -> bool {
+    matches!(byte, b' '..=b'~') && byte != b'"' && byte != b'\\'
 }
 
 fn write_number(out: &mut String, number: &Number) {

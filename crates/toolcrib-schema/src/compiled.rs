@@ -6,7 +6,9 @@ use jsonschema::{Draft, Validator};
 use serde_json::Value;
 use toolcrib_model::JsonObject;
 
+use crate::effort::MAX_VALUE_CHECKS;
 use crate::names::{self, Names};
+use crate::pattern::{Cost, MAX_PATTERN_STATES};
 use crate::repair::{self, Plan};
 use crate::shape::Shape;
 use crate::unchecked::{self, Unchecked};
@@ -17,7 +19,7 @@ use crate::{Error, MAX_VALUE_DEPTH, MAX_VIOLATIONS, Repaired, Violation, Violati
 pub const MAX_SCHEMA_DEPTH: usize = 128;
 
 /// The most values in a schema: objects, lists and scalars. The largest public ones have some 20,000.
-pub const MAX_SCHEMA_NODES: usize = 100_000;
+pub const MAX_SCHEMA_NODES: u64 = 30_000;
 
 /// A schema, ready to check values.
 #[derive(Debug)]
@@ -31,6 +33,8 @@ pub struct CompiledSchema {
     names: Names,
     /// The longest way of parts that apply to the same value.
     levels: u64,
+    /// At most how many steps the check of one value takes: its own values, and what its patterns reach at once.
+    weight: u64,
     /// Whether there is a default somewhere.
     has_defaults: bool,
     /// Whether an integer is asked for somewhere.
@@ -46,7 +50,12 @@ impl CompiledSchema {
         let contents = Contents::of(schema)?;
         let levels = Graph::new(schema).check()?;
         let draft = engine::draft_of(schema);
-        let (checked, unchecked, validator) = match engine::build(schema, draft) {
+        let whole = if contents.pattern_states > MAX_PATTERN_STATES {
+            Err(Error::PatternsTooLarge)
+        } else {
+            engine::build(schema, draft)
+        };
+        let (checked, unchecked, validator) = match whole {
             Ok(validator) => (None, Vec::new(), validator),
             Err(error) => {
                 let (checked, unchecked) = unchecked::leave_out(schema).ok_or(error)?;
@@ -62,6 +71,7 @@ impl CompiledSchema {
             draft,
             validator,
             levels,
+            weight: contents.weight,
             has_defaults: contents.has_defaults,
             has_integers: contents.has_integers,
             plan: OnceLock::new(),
@@ -80,18 +90,19 @@ impl CompiledSchema {
     }
 
     /// Whether JSON Schema accepts the value. Faster than [`validate`](Self::validate), and without its rules on the
-    /// names of arguments. A value so deep that the check could overflow the stack is not accepted.
+    /// names of arguments. A value so deep that the check could overflow the stack is not accepted, and neither is one
+    /// that needs more than [`MAX_VALUE_CHECKS`](crate::MAX_VALUE_CHECKS).
     pub fn accepts(&self, value: &Value) -> bool {
-        self.accepts_shaped(value, Shape::of(value))
+        self.look(value).is_checkable && self.validator.is_valid(value)
     }
 
-    fn accepts_shaped(&self, value: &Value, shape: Shape) -> bool {
-        self.is_shallow(shape) && self.validator.is_valid(value)
-    }
-
-    /// Whether a check of the value fits on the stack.
-    fn is_shallow(&self, shape: Shape) -> bool {
-        shape.levels <= MAX_VALUE_DEPTH && shape.levels.saturating_mul(self.levels) <= MAX_CHECK_DEPTH
+    fn look(&self, value: &Value) -> Look {
+        let shape = Shape::of(value);
+        let is_shallow =
+            shape.levels <= MAX_VALUE_DEPTH && shape.levels.saturating_mul(self.levels) <= MAX_CHECK_DEPTH;
+        let is_little = || shape.amount.saturating_mul(self.weight) <= MAX_VALUE_CHECKS;
+        let is_checkable = is_shallow && (is_little() || Graph::new(self.checked()).is_checkable(value));
+        Look { shape, is_checkable }
     }
 
     /// Checks the arguments of a call.
@@ -103,12 +114,18 @@ impl CompiledSchema {
     /// - A name that differs from a listed one only in its case, or in characters that nobody sees, is refused at every
     ///   depth, and so is a name with the character NUL.
     pub fn validate(&self, value: &Value) -> Result<(), Violations> {
-        let shape = Shape::of(value);
-        if self.is_valid(value, shape) { Ok(()) } else { Err(self.violations(value, shape)) }
+        let look = self.look(value);
+        self.check(value, look).map_err(|refusal| self.violations(value, look, refusal))
     }
 
-    fn is_valid(&self, value: &Value, shape: Shape) -> bool {
-        !shape.has_nul_name && self.accepts_shaped(value, shape) && self.has_known_names(value)
+    fn check(&self, value: &Value, look: Look) -> Result<(), Refusal> {
+        if !look.is_checkable || !self.validator.is_valid(value) {
+            Err(Refusal::BySchema)
+        } else if look.shape.has_nul_name || !self.has_known_names(value) {
+            Err(Refusal::ByNames)
+        } else {
+            Ok(())
+        }
     }
 
     fn has_known_names(&self, value: &Value) -> bool {
@@ -117,12 +134,12 @@ impl CompiledSchema {
                 && names::mistaken(self.plan(), value).is_empty()
     }
 
-    fn violations(&self, value: &Value, shape: Shape) -> Violations {
-        let is_shallow = self.is_shallow(shape);
-        // Validity is cheap, since the validator remembers what it knows of each part; the errors may be very many.
-        let mut violations: Vec<Violation> = if is_shallow && self.validator.is_valid(value) {
+    fn violations(&self, value: &Value, look: Look, refusal: Refusal) -> Violations {
+        let Look { shape, is_checkable } = look;
+        // To know that a value does not fit is cheap, and its errors may be very many.
+        let mut violations: Vec<Violation> = if refusal == Refusal::ByNames {
             Vec::new()
-        } else if is_shallow && Graph::new(self.checked()).is_explainable(value) {
+        } else if is_checkable && Graph::new(self.checked()).is_explainable(value) {
             let errors = self.validator.iter_errors(value).take(MAX_VIOLATIONS);
             errors.flat_map(|error| Violation::from_error(&error, self.checked())).collect()
         } else {
@@ -132,7 +149,7 @@ impl CompiledSchema {
         if shape.has_nul_name {
             violations.extend(names::cut_short(value));
         }
-        if is_shallow && !self.names.are_plain(value) {
+        if is_checkable && violations.len() < MAX_VIOLATIONS && !self.names.are_plain(value) {
             let mistaken = names::mistaken(self.plan(), value);
             let is_new = |found: &Violation| violations.iter().all(|violation| violation.path != found.path);
             let mistaken: Vec<_> = mistaken.into_iter().filter(is_new).collect();
@@ -175,31 +192,32 @@ impl CompiledSchema {
     /// ```
     pub fn repair(&self, arguments: JsonObject) -> Result<Repaired, Violations> {
         let value = Value::Object(arguments);
-        let shape = Shape::of(&value);
-        if !self.is_valid(&value, shape) {
-            return self.mended(&value, shape);
+        let look = self.look(&value);
+        if let Err(refusal) = self.check(&value, look) {
+            return self.mended(&value, look, refusal);
         }
-        let may_change = self.has_defaults || self.has_integers && shape.has_whole_float;
+        let may_change = self.has_defaults || self.has_integers && look.shape.has_whole_float;
         if may_change && repair::wants(self.plan(), &value) {
             return Ok(self.completed(value, Vec::new()));
         }
         Ok(repaired(value, Vec::new()))
     }
 
-    fn mended(&self, value: &Value, shape: Shape) -> Result<Repaired, Violations> {
-        let is_open_to_repair = !shape.has_nul_name && self.is_shallow(shape) && self.has_known_names(value);
-        let mended = repair::mend(self.plan(), value)
-            .take(if is_open_to_repair { usize::MAX } else { 0 })
-            .find(|(value, _)| value.is_object() && self.is_valid(value, Shape::of(value)));
-        match mended {
+    fn mended(&self, value: &Value, look: Look, refusal: Refusal) -> Result<Repaired, Violations> {
+        let is_open_to_repair = look.is_checkable && !look.shape.has_nul_name && self.has_known_names(value);
+        let mended = || repair::mend(self.plan(), value).find(|(value, _)| self.is_fit(value));
+        match is_open_to_repair.then(mended).flatten() {
             Some((value, repairs)) => Ok(self.completed(value, repairs)),
-            None => Err(self.violations(value, shape)),
+            None => Err(self.violations(value, look, refusal)),
         }
     }
 
+    fn is_fit(&self, value: &Value) -> bool {
+        value.is_object() && self.check(value, self.look(value)).is_ok()
+    }
+
     fn completed(&self, value: Value, mut repairs: Vec<repair::Repair>) -> Repaired {
-        let completed = repair::complete(self.plan(), &value)
-            .find(|(value, _)| value.is_object() && self.is_valid(value, Shape::of(value)));
+        let completed = repair::complete(self.plan(), &value).find(|(value, _)| self.is_fit(value));
         match completed {
             Some((value, more)) => {
                 repairs.extend(more);
@@ -231,9 +249,26 @@ fn repaired(value: Value, repairs: Vec<repair::Repair>) -> Repaired {
     Repaired { arguments, repairs }
 }
 
+/// What is known of a value before it is checked.
+#[derive(Clone, Copy)]
+struct Look {
+    shape: Shape,
+    /// Whether a check of it fits on the stack, and into the steps that it may take.
+    is_checkable: bool,
+}
+
+/// Why a value is refused.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Refusal {
+    BySchema,
+    ByNames,
+}
+
 /// What one look at a schema tells.
 #[derive(Default)]
 struct Contents {
+    weight: u64,
+    pattern_states: u64,
     has_defaults: bool,
     has_integers: bool,
 }
@@ -244,7 +279,7 @@ impl Contents {
         let mut contents = Self::default();
         // A list of what is left to look at, so that the check itself needs no stack.
         let mut left = vec![(schema, 0)];
-        let mut nodes = 0;
+        let mut nodes = 0_u64;
         while let Some((value, depth)) = left.pop() {
             nodes += 1;
             if nodes > MAX_SCHEMA_NODES {
@@ -256,6 +291,7 @@ impl Contents {
             match value {
                 Value::Array(items) => left.extend(items.iter().map(|item| (item, depth + 1))),
                 Value::Object(map) => {
+                    contents.add_patterns(map);
                     contents.has_defaults |= map.get("default").is_some_and(|default| !default.is_null());
                     left.extend(map.values().map(|item| (item, depth + 1)));
                 }
@@ -263,6 +299,20 @@ impl Contents {
                 _ => {}
             }
         }
+        contents.weight = contents.weight.saturating_add(nodes);
         Ok(contents)
+    }
+
+    fn add_patterns(&mut self, map: &JsonObject) {
+        let own = map.get("pattern").and_then(Value::as_str);
+        let names = map.get("patternProperties").and_then(Value::as_object);
+        for pattern in own.into_iter().chain(names.into_iter().flat_map(JsonObject::keys).map(String::as_str))
+        {
+            if self.pattern_states <= MAX_PATTERN_STATES {
+                let cost = Cost::of(pattern);
+                self.pattern_states = self.pattern_states.saturating_add(cost.to_compile());
+                self.weight = self.weight.saturating_add(cost.width);
+            }
+        }
     }
 }

@@ -27,6 +27,11 @@ pub enum Error {
         "the schema is nested deeper than {MAX_SCHEMA_DEPTH} levels, or than {MAX_REFERENCE_DEPTH} through `$ref`"
     )]
     TooDeep,
+    /// It has a thousand patterns and more, and they are too large together.
+    #[error(
+        "the patterns of the schema are too many and too large together; make them shorter, or leave some out"
+    )]
+    PatternsTooLarge,
     /// More than [`MAX_SCHEMA_NODES`] values.
     #[error("the schema has more than {MAX_SCHEMA_NODES} values")]
     TooLarge,

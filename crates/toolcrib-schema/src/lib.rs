@@ -1,7 +1,8 @@
 //! JSON Schema for the arguments of tools: compiled within bounds, checked, and explained to whoever got it wrong.
 //!
 //! A [`CompiledSchema`] never fetches anything: a `$ref` that leaves the schema is an error of its own, and nothing on
-//! disk or in the network is touched on a schema's behalf. Patterns run on a linear-time engine, and a schema whose check could take for ever is refused.
+//! disk or in the network is touched on a schema's behalf. Patterns run on a linear-time engine, a schema whose check
+//! could take for ever is refused, and so is a value that is too much work for its schema.
 //!
 //! ```
 //! use serde_json::json;
@@ -23,8 +24,11 @@
 mod compiled;
 mod engine;
 mod error;
-mod shape;
 mod unchecked;
+
+mod effort;
+mod pattern;
+mod shape;
 mod work;
 
 mod names;
@@ -33,11 +37,15 @@ mod repair;
 mod example;
 mod violation;
 
+mod profile;
+
 #[cfg(test)]
 mod tests;
 
 pub use compiled::{CompiledSchema, MAX_SCHEMA_DEPTH, MAX_SCHEMA_NODES};
+pub use effort::MAX_VALUE_CHECKS;
 pub use error::Error;
+pub use profile::{MAX_SENT_DEPTH, MAX_SENT_PARTS, Profile, Sent};
 pub use repair::{Change, MAX_REPAIR_STEPS, MAX_REPAIRS, Repair, Repaired};
 pub use shape::MAX_VALUE_DEPTH;
 pub use unchecked::Unchecked;

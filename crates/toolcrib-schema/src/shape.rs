@@ -1,5 +1,7 @@
 //! What has to be known of a value before anything else looks at it.
 
+use std::io;
+
 use serde_json::Value;
 
 /// The deepest nesting of a value. Readers of JSON stop there too.
@@ -10,6 +12,8 @@ pub const MAX_VALUE_DEPTH: u64 = 128;
 pub(crate) struct Shape {
     /// How many levels of lists and mappings it has; beyond [`MAX_VALUE_DEPTH`] nobody counts.
     pub(crate) levels: u64,
+    /// How many values it has, and how many bytes of text and names.
+    pub(crate) amount: u64,
     /// Whether a number is written with a point and is whole all the same, as `1.0` is.
     pub(crate) has_whole_float: bool,
     /// Whether a name holds the character NUL, where some readers stop and others do not.
@@ -26,14 +30,17 @@ impl Shape {
     /// It recurses, but not further than the deepest level that is taken.
     fn look(&mut self, value: &Value, level: u64) {
         self.levels = self.levels.max(level);
+        self.amount += 1;
         if level > MAX_VALUE_DEPTH {
             return;
         }
         match value {
+            Value::String(text) => self.amount += bytes(text),
             Value::Number(number) => self.has_whole_float |= number.is_f64() && is_whole(number.as_f64()),
             Value::Array(items) => items.iter().for_each(|item| self.look(item, level + 1)),
             Value::Object(map) => {
                 for (name, member) in map {
+                    self.amount += bytes(name);
                     self.has_nul_name |= name.as_bytes().contains(&0);
                     self.look(member, level + 1);
                 }
@@ -41,6 +48,10 @@ impl Shape {
             _ => {}
         }
     }
+}
+
+fn bytes(text: &str) -> u64 {
+    u64::try_from(text.len()).unwrap_or(u64::MAX)
 }
 
 fn is_whole(number: Option<f64>) -> bool {
@@ -76,4 +87,33 @@ const TEXT_UNIT: usize = 64;
 
 fn text_units(text: &str) -> u64 {
     u64::try_from(text.len() / TEXT_UNIT).unwrap_or(u64::MAX)
+}
+
+/// The JSON text of a value when it has at most so many bytes; else its start.
+pub(crate) fn json_within(value: &Value, most: usize) -> Result<Vec<u8>, Vec<u8>> {
+    let mut start = Start { kept: Vec::new(), most };
+    // It ends with an error when the text is longer than what is kept of it.
+    match serde_json::to_writer(&mut start, value) {
+        Ok(()) => Ok(start.kept),
+        Err(_) => Err(start.kept),
+    }
+}
+
+/// Keeps the first bytes that are written, and then refuses more.
+struct Start {
+    kept: Vec<u8>,
+    most: usize,
+}
+
+impl io::Write for Start {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let free = self.most.saturating_sub(self.kept.len());
+        let taken = bytes.get(..free).unwrap_or(bytes);
+        self.kept.extend_from_slice(taken);
+        if taken.len() == bytes.len() { Ok(bytes.len()) } else { Err(io::ErrorKind::StorageFull.into()) }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }

@@ -12,6 +12,7 @@ use serde_json::{Map, Value, json};
 
 use crate::engine;
 use crate::names::pointer_below;
+use crate::pattern::{Cost, MAX_PATTERN_STATES};
 use crate::work::Graph;
 
 /// The most bytes of a pattern that are shown.
@@ -64,12 +65,13 @@ impl Marks {
         let (mut left, mut wrong) = (vec![schema], Vec::new());
         let mut patterns: HashMap<String, Option<&'static str>> = HashMap::new();
         let mut has_lost_properties = false;
+        let mut room = MAX_PATTERN_STATES;
         while let Some(part) = left.pop() {
             for pattern in patterns_of(part) {
                 let reason = match patterns.get(pattern) {
                     Some(reason) => *reason,
                     None if patterns.len() >= MAX_PATTERNS => return None,
-                    None => *patterns.entry(pattern.to_owned()).or_insert(reason(pattern)),
+                    None => *patterns.entry(pattern.to_owned()).or_insert(reason(pattern, &mut room)),
                 };
                 if reason.is_some() {
                     wrong.push(std::ptr::from_ref(part));
@@ -189,8 +191,13 @@ fn patterns_of(part: &Value) -> impl Iterator<Item = &str> {
     own.into_iter().chain(names.into_iter().flat_map(Map::keys).map(String::as_str))
 }
 
-/// Why a pattern is left out; none for one that can be checked, and for one that is no pattern.
-fn reason(pattern: &str) -> Option<&'static str> {
+/// Why a pattern is left out; none for one that can be checked, and for one that is no pattern. `room` is how many more
+/// states the patterns of the schema may have.
+fn reason(pattern: &str, room: &mut u64) -> Option<&'static str> {
+    let Some(rest) = room.checked_sub(Cost::of(pattern).to_compile()) else {
+        return Some("it is too large, or the patterns of the schema are together");
+    };
+    *room = rest;
     if engine::is_linear(pattern) || !engine::is_pattern(pattern) {
         None
     } else if engine::needs_backtracking(pattern) {

@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use crate::names::pointer_below;
 use crate::repair::read_text;
+use crate::shape::json_within;
 
 /// The most violations that are reported of one value.
 pub const MAX_VIOLATIONS: usize = 8;
@@ -17,8 +18,8 @@ pub const MAX_VIOLATIONS: usize = 8;
 /// The most characters of a wrong value that are quoted.
 const MAX_QUOTED_CHARS: usize = 180;
 
-/// The most characters of a schema part that are quoted.
-const MAX_EXPECTED_CHARS: usize = 400;
+/// The most bytes of a schema part that are quoted.
+const MAX_EXPECTED_BYTES: usize = 400;
 
 /// The most characters of one name that are shown.
 const MAX_NAME_CHARS: usize = 80;
@@ -33,7 +34,10 @@ const MAX_LISTED_NAMES: usize = 12;
 const MAX_DISPLAY_CHARS: usize = 4000;
 
 /// The most names or values that are compared with a misspelt one.
-const MAX_COMPARED: usize = 500;
+const MAX_COMPARED: usize = 200;
+
+/// The longest text that is compared. A longer one is not misspelt but made up.
+const MAX_COMPARED_BYTES: usize = 48;
 
 /// How alike two texts must be, from 0 to 1, before one is offered for the other.
 const MIN_LIKENESS: f64 = 0.6;
@@ -62,6 +66,8 @@ impl Violations {
         self.0.iter()
     }
 }
+
+impl std::error::Error for Violations {}
 
 impl fmt::Display for Violations {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -104,7 +110,7 @@ impl Violation {
                 unexpected.map(|name| unknown_argument(&path, name, parent)).collect()
             }
             _ => {
-                let expected = parent_schema(error, schema).cloned().and_then(bounded);
+                let expected = parent_schema(error, schema).and_then(bounded);
                 one(path.clone(), format!("{} {}", place(&path), reason(error)), expected)
             }
         }
@@ -133,7 +139,7 @@ pub(crate) fn unknown_argument(path: &str, name: &str, schema: Option<&Value>) -
         }
         None => (path.to_owned(), properties),
     };
-    Violation { path: full, message, subject, expected: expected.cloned().and_then(bounded) }
+    Violation { path: full, message, subject, expected: expected.and_then(bounded) }
 }
 
 /// A name that some readers take for another one.
@@ -154,8 +160,8 @@ fn what(path: &str) -> &'static str {
 
 /// The known text that is most like the given one, whatever the case.
 fn nearest<'a>(given: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    // Texts of more characters are not misspelt but made up, and comparing takes the product of both lengths.
-    let is_comparable = |text: &str| text.len() <= MAX_NAME_CHARS;
+    // Comparing takes the product of both lengths.
+    let is_comparable = |text: &str| text.len() <= MAX_COMPARED_BYTES;
     let lowered = given.to_lowercase();
     let likeness = |known: &str| strsim::normalized_damerau_levenshtein(&lowered, &known.to_lowercase());
     known
@@ -301,10 +307,10 @@ fn parent_schema<'a>(error: &ValidationError<'_>, schema: &'a Value) -> Option<&
     schema.pointer(parent)
 }
 
-fn property_schema(error: &ValidationError<'_>, schema: &Value, property: &str) -> Option<Value> {
-    parent_schema(error, schema)?.get("properties")?.get(property).cloned()
+fn property_schema<'a>(error: &ValidationError<'_>, schema: &'a Value, property: &str) -> Option<&'a Value> {
+    parent_schema(error, schema)?.get("properties")?.get(property)
 }
 
-fn bounded(schema: Value) -> Option<Value> {
-    (schema.to_string().len() <= MAX_EXPECTED_CHARS).then_some(schema)
+fn bounded(schema: &Value) -> Option<Value> {
+    json_within(schema, MAX_EXPECTED_BYTES).is_ok().then(|| schema.clone())
 }

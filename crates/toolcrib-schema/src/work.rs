@@ -27,9 +27,6 @@ const MAX_RESOURCES: usize = 100;
 /// The most references by name whose place is searched for. Each is a look at the whole schema.
 const MAX_SEARCHES: usize = 100;
 
-/// The most checks whose errors are collected. Beyond it a value is refused without a reason for each part.
-const MAX_EXPLAINED_CHECKS: usize = 100_000;
-
 /// Keywords whose schema applies to the value itself.
 const SAME_VALUE: [&str; 4] = ["not", "if", "then", "else"];
 
@@ -99,6 +96,11 @@ impl<'a> Graph<'a> {
         graph
     }
 
+    /// The whole schema.
+    pub(crate) fn root(&self) -> &'a Value {
+        self.root
+    }
+
     fn register(&mut self, map: &'a Map<String, Value>, value: &'a Value) {
         for key in ["$id", "id", "$anchor", "$dynamicAnchor"] {
             let Some(name) = map.get(key).and_then(Value::as_str) else { continue };
@@ -146,37 +148,8 @@ impl<'a> Graph<'a> {
         parts
     }
 
-    /// Whether all errors of a value can be collected: a walk through schema and value, which counts a part as often as
-    /// it is reached.
-    pub(crate) fn is_explainable(&self, value: &Value) -> bool {
-        let mut checks = 0;
-        let mut left = vec![(self.root, value)];
-        while let Some((schema, value)) = left.pop() {
-            checks += 1;
-            if checks > MAX_EXPLAINED_CHECKS || left.len() > MAX_EXPLAINED_CHECKS {
-                return false;
-            }
-            left.extend(self.same_value(schema).into_iter().map(|part| (part, value)));
-            let Some(map) = schema.as_object() else { continue };
-            match value {
-                Value::Object(members) => {
-                    for (name, member) in members {
-                        left.extend(property_parts(map, name).map(|part| (part, member)));
-                    }
-                }
-                Value::Array(items) => {
-                    for (position, item) in items.iter().enumerate() {
-                        left.extend(item_parts(map, position).map(|part| (part, item)));
-                    }
-                }
-                _ => {}
-            }
-        }
-        true
-    }
-
     /// The schemas that apply to the same value as this one.
-    fn same_value(&self, schema: &'a Value) -> Vec<&'a Value> {
+    pub(crate) fn same_value(&self, schema: &'a Value) -> Vec<&'a Value> {
         let Some(map) = schema.as_object() else { return Vec::new() };
         let mut parts: Vec<&Value> = SAME_VALUE.iter().filter_map(|key| map.get(*key)).collect();
         let lists = SAME_VALUE_LISTS.iter().filter_map(|key| map.get(*key)?.as_array());
@@ -286,24 +259,6 @@ fn counted(schema: &Value, sum: u64, part: u64) -> u64 {
 
 fn deepest(_: &Value, longest: u64, part: u64) -> u64 {
     longest.max(part.saturating_add(1))
-}
-
-/// The schemas for one property of a value; too many rather than too few.
-fn property_parts<'a>(map: &'a Map<String, Value>, name: &str) -> impl Iterator<Item = &'a Value> {
-    let listed = map.get("properties").and_then(|properties| properties.get(name));
-    let patterns = map.get("patternProperties").and_then(Value::as_object);
-    let rest = ["additionalProperties", "unevaluatedProperties"];
-    listed
-        .into_iter()
-        .chain(patterns.into_iter().flat_map(|map| map.values()))
-        .chain(rest.into_iter().filter_map(|key| map.get(key)))
-}
-
-/// The schemas for one item of a value; too many rather than too few.
-fn item_parts(map: &Map<String, Value>, position: usize) -> impl Iterator<Item = &Value> {
-    let listed = ["prefixItems", "items"].into_iter().filter_map(move |key| map.get(key)?.get(position));
-    let rest = ["items", "additionalItems", "unevaluatedItems", "contains"];
-    listed.chain(rest.into_iter().filter_map(|key| map.get(key)))
 }
 
 /// The part of an address that tells it from its siblings.

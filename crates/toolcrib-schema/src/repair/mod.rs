@@ -14,11 +14,11 @@ mod text;
 mod union;
 mod walk;
 
-use std::io;
-
 use serde::Serialize;
 use serde_json::Value;
 use toolcrib_model::JsonObject;
+
+use crate::shape::json_within;
 
 pub(crate) use plan::Plan;
 pub(crate) use text::read as read_text;
@@ -29,7 +29,7 @@ pub const MAX_REPAIRS: usize = 500;
 
 /// The most steps of one walk through a value and its schema: parts that are looked at, and values that are copied or
 /// checked against one alternative.
-pub const MAX_REPAIR_STEPS: u64 = 200_000;
+pub const MAX_REPAIR_STEPS: u64 = 30_000;
 
 /// The most bytes of JSON that are shown of a value before or after its change.
 const MAX_SHOWN_BYTES: usize = 200;
@@ -111,33 +111,12 @@ impl Repair {
 
 /// The value itself, or the start of its text.
 fn shown(value: &Value) -> Value {
-    let mut start = Start(Vec::new());
-    // It ends with an error when the text is longer than what is kept of it.
-    let is_whole = serde_json::to_writer(&mut start, value).is_ok();
-    if is_whole {
-        return value.clone();
-    }
+    let Err(start) = json_within(value, MAX_SHOWN_BYTES) else { return value.clone() };
     let text = match value {
         Value::String(text) => {
             text.get(..text.floor_char_boundary(MAX_SHOWN_BYTES)).unwrap_or_default().into()
         }
-        _ => String::from_utf8_lossy(&start.0),
+        _ => String::from_utf8_lossy(&start),
     };
     format!("{}…", text.trim_end_matches(char::REPLACEMENT_CHARACTER)).into()
-}
-
-/// Keeps the first bytes that are written, and then refuses more.
-struct Start(Vec<u8>);
-
-impl io::Write for Start {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let free = MAX_SHOWN_BYTES.saturating_sub(self.0.len());
-        let taken = bytes.get(..free).unwrap_or(bytes);
-        self.0.extend_from_slice(taken);
-        if taken.len() == bytes.len() { Ok(bytes.len()) } else { Err(io::ErrorKind::StorageFull.into()) }
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
 }

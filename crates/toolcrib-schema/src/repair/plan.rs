@@ -15,6 +15,9 @@ pub(super) const MAX_DEFAULT_BYTES: usize = 16 << 10;
 /// The most parts that may apply to the same value for one of them; more are not walked through.
 const MAX_TOGETHER: usize = 256;
 
+/// The most schemas of their own that values can be checked against. A value whose repair needs more is not repaired.
+pub(crate) const MAX_PROBES: usize = 500;
+
 /// The number of a part in its plan.
 pub(crate) type NodeId = usize;
 
@@ -111,9 +114,10 @@ impl Plan {
         node.together.iter().map(|id| self.node(*id))
     }
 
-    /// Whether one schema of its own accepts the value. The value is taken for the time of the check.
+    /// Whether one schema of its own accepts the value, as far as there is a probe for it. The value is taken for the time
+    /// of the check.
     pub(crate) fn accepts(&self, probe: ProbeId, value: &mut Value) -> bool {
-        let Some(validator) = &self.probes else { return false };
+        let Some(validator) = self.probes.as_ref().filter(|_| probe < MAX_PROBES) else { return false };
         let name = probe.to_string();
         let held = Value::Object([(name, value.take())].into_iter().collect());
         let is_accepted = validator.is_valid(&held);
@@ -142,6 +146,11 @@ impl Plan {
             }
         }
         parts
+    }
+
+    /// How many patterns for names the parts have.
+    pub(crate) fn patterns(&self, parts: &[NodeId]) -> usize {
+        parts.iter().map(|id| self.node(*id).patterns.len()).sum()
     }
 
     /// The names of all properties that the parts list.

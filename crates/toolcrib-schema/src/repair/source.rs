@@ -7,8 +7,9 @@ use serde_json::{Map, Value};
 
 use super::coerce;
 use super::kind::Kinds;
-use super::plan::{Condition, Filling, MAX_DEFAULT_BYTES, Node, NodeId, ProbeId, Union};
+use super::plan::{Condition, Filling, MAX_DEFAULT_BYTES, MAX_PROBES, Node, NodeId, ProbeId, Union};
 use crate::engine::Probe;
+use crate::shape::json_within;
 use crate::work::Graph;
 
 /// The most references that are followed to find the default of a property.
@@ -60,7 +61,11 @@ impl<'a> Source<'a> {
         known
     }
 
+    /// The number of a probe, which is no probe's when there are too many.
     fn probe(&mut self, probe: Probe) -> ProbeId {
+        if self.probes.len() >= MAX_PROBES {
+            return MAX_PROBES;
+        }
         self.probes.push(probe);
         self.probes.len() - 1
     }
@@ -160,7 +165,7 @@ impl<'a> Source<'a> {
     /// What the property gets when it is left out.
     fn filling(&mut self, name: &str, part: &'a Value, node: NodeId, pointer: String) -> Option<Filling> {
         let value = self.default_of(part, MAX_DEFAULT_STEPS)?;
-        if value.is_null() || value.to_string().len() > MAX_DEFAULT_BYTES {
+        if value.is_null() || json_within(value, MAX_DEFAULT_BYTES).is_err() {
             return None;
         }
         let map = part.as_object()?;

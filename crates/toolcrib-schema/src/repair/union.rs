@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::Repair;
 use super::path::Path;
-use super::plan::{Node, ProbeId, Union};
+use super::plan::{MAX_PROBES, Node, ProbeId, Union};
 use super::walk::{Stop, Walk};
 use crate::shape::size;
 
@@ -92,6 +92,9 @@ impl<'p> Walk<'p> {
     }
 
     fn accepts(&mut self, probe: ProbeId, value: &mut Value) -> Result<bool, Stop> {
+        if probe >= MAX_PROBES {
+            return Err(Stop::Exhausted);
+        }
         self.spend(size(value))?;
         Ok(self.plan.accepts(probe, value))
     }

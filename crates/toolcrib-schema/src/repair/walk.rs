@@ -234,6 +234,7 @@ impl<'p> Walk<'p> {
                 continue;
             }
             for part in plan.together(node) {
+                self.spend(u64::try_from(part.patterns.len()).unwrap_or(u64::MAX))?;
                 for id in part.members(plan, name) {
                     self.part(id, member, &here)?;
                 }

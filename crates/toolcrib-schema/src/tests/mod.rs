@@ -1,7 +1,9 @@
 //! What schemas promise.
 
+mod attacks;
 mod drafts;
 mod hostile;
+mod profile;
 mod repairs;
 
 use serde_json::{Value, json};
@@ -174,11 +176,11 @@ fn long_ways_through_references_overflow_no_stack() {
         ];
         for link in links {
             // A link is up to three parts, so that one of these is the longest that is taken.
-            for count in [40, 60, 120, 10_000] {
+            for count in [40, 60, 120, 2000] {
                 let compiled = CompiledSchema::compile(&chain(count, link));
                 assert!(compiled.is_ok() || count > 40);
                 assert!(compiled.is_ok() || compiled.as_ref().is_err_and(|error| *error == Error::TooDeep));
-                assert!(compiled.is_err() || count < 10_000);
+                assert!(compiled.is_err() || count < 2000);
                 if let Ok(schema) = compiled {
                     let _ = schema.validate(&json!(5));
                     let _ = schema.minimal_example();
@@ -242,35 +244,6 @@ fn a_deep_value_of_a_deep_schema_overflows_no_stack() {
         }
     };
     std::thread::Builder::new().stack_size(2 * 1024 * 1024).spawn(check).unwrap().join().unwrap();
-}
-
-#[test]
-fn hostile_schemas_are_refused_or_checked_quickly() {
-    on_a_small_stack(|| {
-        let mut deep = json!({});
-        for _ in 0..10_000 {
-            deep = Value::Object([("not".to_owned(), deep)].into_iter().collect());
-        }
-        let schemas = [
-            json!({"anyOf": vec![json!({"type": "integer"}); 100_000]}),
-            json!({"anyOf": vec![json!({"type": "integer"}); 30_000]}),
-            json!({"$dynamicAnchor": "self", "$dynamicRef": "#self"}),
-            json!({"$ref": "#"}),
-            json!({"allOf": [{"$ref": "#"}, {"$ref": "#"}]}),
-            json!({"type": "string", "pattern": "a{0,100000000}"}),
-            json!({"type": "string", "pattern": "(a+)+$"}),
-        ];
-        let value = Value::from(format!("{}b", "a".repeat(50_000)));
-        for schema in schemas {
-            if let Ok(schema) = CompiledSchema::compile(&schema) {
-                let _ = schema.validate(&value);
-                let _ = schema.minimal_example();
-            }
-        }
-        assert_eq!(CompiledSchema::compile(&deep).unwrap_err(), Error::TooDeep);
-        // Dropping so deep a value recurses too, which is the matter of whoever built it.
-        std::mem::forget(deep);
-    });
 }
 
 #[test]

@@ -58,7 +58,7 @@ fn the_table_holds() {
 }
 
 /// Schemas of two arguments, with everything that repairs know of.
-fn schemas() -> impl Strategy<Value = Value> {
+pub(super) fn schemas() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         Just(json!({"type": "integer"})),
         Just(json!({"type": "integer", "minimum": 3, "default": 5})),
@@ -134,7 +134,9 @@ proptest! {
                 prop_assert_eq!(Err(violations), compiled.validate(&given.into()));
             }
             Ok(repaired) => {
-                let is_same = Value::from(given).to_string() == Value::from(repaired.arguments.clone()).to_string();
+                // As text: numbers that are equal and written in two ways are not the same here.
+                let [before, after] = [given, repaired.arguments.clone()].map(|map| Value::from(map).to_string());
+                let is_same = before == after;
                 prop_assert_eq!(is_same, repaired.repairs.is_empty());
                 let is_gentle = |repair: &crate::Repair| {
                     matches!(repair.change, Change::DefaultFilled | Change::NumberToInteger)

@@ -1,0 +1,18 @@
+//! Any bytes as a file of tools, in each format.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use toolcrib_document::{Format, Limits, parse};
+use toolcrib_loader_file::InlineLoader;
+
+fuzz_target!(|bytes: &[u8]| {
+    for format in [Format::Json, Format::JsonLines, Format::Yaml] {
+        for limits in [Limits::default(), Limits::default().with_scalar_keys()] {
+            match parse(bytes, format, &limits) {
+                Ok(document) => drop(InlineLoader::new(&document, "", "fuzz", "tools")),
+                Err(error) => assert!(!error.to_string().is_empty()),
+            }
+        }
+    }
+});
