@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, de};
 use toolcrib_document::nearest;
-use toolcrib_prompt::CallStyle;
+use toolcrib_prompt::{CallStyle, Profile};
 
 use crate::Error;
 
@@ -91,6 +91,14 @@ impl Provider {
             Self::LmStudio => Some("http://localhost:1234/v1"),
             Self::Vllm => Some("http://localhost:8000/v1"),
             Self::Recorded => None,
+        }
+    }
+
+    /// What its API accepts as the schema of a tool.
+    pub fn profile(self) -> Profile {
+        match self {
+            Self::OpenAi => Profile::OpenAi,
+            _ => Profile::Portable,
         }
     }
 

@@ -60,4 +60,5 @@ pub use text::{
     MAX_TEXT_CALLS, ParsedText, TEXT_CALL_FORMAT, TextCall, parse_text_calls, render_tool_result,
 };
 pub use tokens::estimate_tokens;
+pub use toolcrib_schema::Profile;
 pub use wire::{MAX_WIRE_NAME_CHARS, WireNames, WireTarget};

@@ -3,6 +3,7 @@
 use serde::Serialize;
 use serde_json::{Value, json};
 use toolcrib_model::{JsonObject, QualifiedName, Tool};
+use toolcrib_schema::{Profile, Sent};
 
 use crate::clean::clean;
 use crate::estimate_tokens;
@@ -57,6 +58,8 @@ pub struct OfferedTool {
     /// Why it is offered.
     pub role: Role,
     pub(crate) step: Option<Step>,
+    /// What the schema became for the API that it is sent to.
+    sent: Option<Sent>,
 }
 
 impl OfferedTool {
@@ -68,6 +71,22 @@ impl OfferedTool {
             parameters: offered_parameters(&tool.parameters),
             role,
             step: Step::of(tool).filter(|_| role == Role::Discovery),
+            sent: None,
+        }
+    }
+
+    /// Rewrites the schema as an API accepts it.
+    pub(crate) fn fit(&mut self, profile: Profile) {
+        let sent = Sent::new(&self.parameters, profile);
+        self.parameters = sent.schema.clone();
+        self.sent = Some(sent);
+    }
+
+    /// The arguments that a model gave, under the names that the tool has for them.
+    pub fn restore(&self, arguments: JsonObject) -> JsonObject {
+        match &self.sent {
+            Some(sent) => sent.restore(arguments),
+            None => arguments,
         }
     }
 

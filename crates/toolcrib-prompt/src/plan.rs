@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 use serde_json::{Value, json};
 use toolcrib_model::Tool;
+use toolcrib_schema::Profile;
 
 use crate::injection::per_tool;
 use crate::offer::Role;
@@ -83,12 +84,20 @@ impl Plan {
             tokens: PlanTokens {
                 direct: settings.tokens_of(tool_count),
                 compact: per_tool(tool_count, COMPACT_TOKENS_PER_TOOL),
-                chosen: offered.iter().map(|tool| u64::from(tool.tokens())).sum(),
+                chosen: chosen_tokens(&offered),
             },
             tool_count,
             domains,
             offered,
         })
+    }
+
+    /// Rewrites the schemas that are offered as an API accepts them; calls are still checked against the originals.
+    /// [`OfferedTool::restore`] turns back what the model calls arguments then.
+    pub fn with_profile(mut self, profile: Profile) -> Self {
+        self.offered.iter_mut().for_each(|tool| tool.fit(profile));
+        self.tokens.chosen = chosen_tokens(&self.offered);
+        self
     }
 
     /// The plan as `toolcrib plan --json` prints it: `{"mode", "context_window", "budget_tokens",
@@ -116,4 +125,8 @@ impl Plan {
             "system_prompt": system_prompt,
         })
     }
+}
+
+fn chosen_tokens(offered: &[OfferedTool]) -> u64 {
+    offered.iter().map(|tool| u64::from(tool.tokens())).sum()
 }

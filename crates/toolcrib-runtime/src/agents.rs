@@ -11,9 +11,9 @@ use toolcrib_io::files::read_bounded;
 use toolcrib_io::http::{HttpClient, HttpPolicy};
 use toolcrib_model::Secret;
 use toolcrib_policy::{Principal, RUNTIME_NAMESPACE};
-use toolcrib_prompt::{CallStyle, InjectionSettings, Plan, SystemPrompt, WireNames};
+use toolcrib_prompt::{CallStyle, InjectionSettings, Plan, Profile, SystemPrompt, WireNames};
 
-use crate::{AgentConfig, Error, Runtime, variables};
+use crate::{AgentConfig, Error, Runtime, SchemaForm, variables};
 
 /// The agent of an app that has none, such as one that is only served.
 const DEFAULT_AGENT: &str = "assistant";
@@ -77,8 +77,12 @@ impl Runtime {
             what: "the plan".into(),
             message: error.to_string(),
         };
-        let plan = Plan::new(visible(), &self.injection(agent), &wire_names).map_err(start)?;
+        let mut plan = Plan::new(visible(), &self.injection(agent), &wire_names).map_err(start)?;
         let style = agent.map_or(CallStyle::Native, call_style);
+        // Schemas in the prompt pass no API that could refuse them.
+        if let Some(profile) = agent.filter(|_| style == CallStyle::Native).and_then(profile) {
+            plan = plan.with_profile(profile);
+        }
         let system_prompt = SystemPrompt::new(&plan, style)
             .with_agent(agent_id, role)
             .with_user_prompt(agent.map_or("", |agent| &agent.system_prompt))
@@ -175,6 +179,17 @@ fn recorded(path: &std::path::Path, style: CallStyle) -> Result<Arc<dyn ChatMode
     let bytes = read_bounded(path, MAX_RECORDING_BYTES as u64)
         .map_err(|source| Error::Recording { path: path.to_owned(), source })?;
     Ok(Arc::new(RecordedModel::new(path.display().to_string(), &bytes, style)?))
+}
+
+fn profile(agent: &AgentConfig) -> Option<Profile> {
+    match agent.brain.schemas {
+        None => Some(agent.brain.provider.profile()),
+        Some(SchemaForm::OpenAi) => Some(Profile::OpenAi),
+        Some(SchemaForm::Anthropic) => Some(Profile::Anthropic),
+        Some(SchemaForm::Gemini) => Some(Profile::Gemini),
+        Some(SchemaForm::Portable) => Some(Profile::Portable),
+        Some(SchemaForm::Original) => None,
+    }
 }
 
 fn call_style(agent: &AgentConfig) -> CallStyle {

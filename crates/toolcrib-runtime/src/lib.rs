@@ -52,6 +52,6 @@ pub use extensions::{Extensions, Place};
 pub use runtime::Runtime;
 pub use settings::{
     AgentConfig, AppConfig, AppSection, AuditSection, BrainConfig, ExecutionSection, LimitsSection,
-    ModuleConfig, RuntimeSection, ToolsSection,
+    ModuleConfig, RuntimeSection, SchemaForm, ToolsSection,
 };
 pub use sources::{Source, SourceRequest};

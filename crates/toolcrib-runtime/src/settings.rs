@@ -85,11 +85,32 @@ pub struct BrainConfig {
     pub context_window: Option<NonZeroU32>,
     /// Whether the model calls tools through its API rather than as text; the provider's way when absent.
     pub native_tool_use: Option<bool>,
+    /// What the server accepts as the schema of a tool; what the provider's API does when absent.
+    pub schemas: Option<SchemaForm>,
     /// Whether answers come as a stream; they do when absent.
     pub stream: Option<bool>,
     /// A file of recorded turns, relative to the app file: what `provider: recorded` plays, and what any other
     /// provider plays while its key is not set.
     pub recording: Option<String>,
+}
+
+/// `agents[].brain.schemas`: the form in which schemas are sent to the model's server. Calls are always checked against
+/// the schemas as their sources gave them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum SchemaForm {
+    /// As `OpenAI` takes them.
+    #[serde(rename = "openai")]
+    OpenAi,
+    /// As Anthropic takes them.
+    Anthropic,
+    /// As Gemini takes them.
+    Gemini,
+    /// As all of them take them.
+    Portable,
+    /// As they are.
+    Original,
 }
 
 /// One entry of `modules`.

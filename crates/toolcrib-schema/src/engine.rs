@@ -83,13 +83,45 @@ pub(crate) fn is_linear(pattern: &str) -> bool {
     options(Draft::default()).build(&json!({"pattern": pattern})).is_ok()
 }
 
-/// Whether a pattern is a regular expression at all: as ECMA-262 has them, or as an engine that goes back has them.
+/// Whether a pattern is a regular expression at all: as ECMA-262 has them, with or without braces that stand for
+/// themselves (its annex B, which browsers and most libraries follow), or as an engine that goes back has them.
 pub(crate) fn is_pattern(pattern: &str) -> bool {
-    let is_standard = || {
+    let is_standard = |pattern: &str| {
         let format = jsonschema::options().should_validate_formats(true).build(&json!({"format": "regex"}));
         format.is_ok_and(|format| format.is_valid(&pattern.into()))
     };
-    needs_backtracking(pattern) || is_standard()
+    needs_backtracking(pattern) || is_standard(pattern) || is_standard(&with_literal_braces(pattern))
+}
+
+/// The pattern with a backslash before each brace that belongs to no repetition.
+fn with_literal_braces(pattern: &str) -> String {
+    let mut out = String::with_capacity(pattern.len());
+    let mut rest = pattern;
+    while let Some(at) = rest.find(['\\', '{', '}']) {
+        let (before, from) = rest.split_at(at);
+        out.push_str(before);
+        let taken = if from.starts_with('\\') {
+            from.chars().take(2).map(char::len_utf8).sum()
+        } else if let Some(length) = repetition(from) {
+            length
+        } else {
+            out.push('\\');
+            1
+        };
+        let (piece, after) = from.split_at_checked(taken).unwrap_or((from, ""));
+        out.push_str(piece);
+        rest = after;
+    }
+    out.push_str(rest);
+    out
+}
+
+/// How long the repetition is that a text begins with: `{2}`, `{2,}` or `{2,5}`.
+fn repetition(text: &str) -> Option<usize> {
+    let (inside, _) = text.strip_prefix('{')?.split_once('}')?;
+    let (least, most) = inside.split_once(',').unwrap_or((inside, ""));
+    let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    (!least.is_empty() && is_number(least) && is_number(most)).then_some(inside.len() + 2)
 }
 
 /// Whether only an engine that goes back can match a pattern: one with look-around or back-references.

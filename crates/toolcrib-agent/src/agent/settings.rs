@@ -1,6 +1,9 @@
 //! What an agent is.
 
-use toolcrib_prompt::{CallStyle, Plan, WireNames};
+use std::collections::BTreeMap;
+
+use toolcrib_model::JsonObject;
+use toolcrib_prompt::{CallStyle, OfferedTool, Plan, WireNames};
 
 use super::limits::RunLimits;
 use crate::ToolFunction;
@@ -17,6 +20,8 @@ pub struct AgentSettings {
     pub system_prompt: String,
     /// The tools that the model is offered.
     pub tools: Vec<ToolFunction>,
+    /// The same, by their wire names, to turn back the names of arguments.
+    offered: BTreeMap<String, OfferedTool>,
     /// The names of all tools that it may use, offered or not.
     pub wire_names: WireNames,
     /// How the model calls tools.
@@ -38,9 +43,18 @@ impl AgentSettings {
             model: model.into(),
             system_prompt: String::new(),
             tools: plan.offered.iter().map(ToolFunction::from).collect(),
+            offered: plan.offered.iter().map(|tool| (tool.wire_name.clone(), tool.clone())).collect(),
             wire_names,
             style: CallStyle::Native,
             limits: RunLimits::default(),
+        }
+    }
+
+    /// The arguments of a call under the names that its tool has for them.
+    pub(crate) fn restored(&self, wire_name: &str, arguments: JsonObject) -> JsonObject {
+        match self.offered.get(wire_name) {
+            Some(tool) => tool.restore(arguments),
+            None => arguments,
         }
     }
 

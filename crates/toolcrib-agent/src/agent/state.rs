@@ -126,7 +126,7 @@ impl<'a> RunState<'a> {
                 continue;
             }
             let arguments = match &call.arguments {
-                Ok(arguments) => arguments.clone(),
+                Ok(arguments) => self.settings.restored(&call.name, arguments.clone()),
                 Err(problem) => {
                     let error = malformed(&call.name, problem, &call.raw, &self.settings.tools);
                     let result = ToolResult::failed(Some(call.id.clone()), self.qualified(&call.name), error);

@@ -260,7 +260,8 @@ impl<'a> Rewrite<'a> {
             Value::Array(_) | Value::Object(_) => "",
             _ => "string",
         };
-        let first = texts.first().map(kind).filter(|first| !first.is_empty());
+        // An API that takes one type takes it in the alternatives.
+        let first = texts.first().map(kind).filter(|first| !first.is_empty() && !part.contains_key("anyOf"));
         if let Some(first) = first.filter(|first| texts.iter().all(|option| kind(option) == *first)) {
             part.entry("type").or_insert_with(|| first.into());
         }
@@ -292,6 +293,12 @@ impl<'a> Rewrite<'a> {
         }
         match branches.as_slice() {
             [] => {}
+            // What belongs to one type would say something else of another.
+            [Value::Object(only)]
+                if only.get("type").is_some_and(|kind| part.get("type").is_some_and(|own| own != kind)) =>
+            {
+                notes.add(keyword, value);
+            }
             // One alternative is none.
             [Value::Object(only)] => {
                 if self.rules.has_single_types && only.contains_key("anyOf") {

@@ -135,6 +135,18 @@ fn a_pattern_that_cannot_be_checked_is_left_out_and_told() {
 }
 
 #[test]
+fn a_brace_that_stands_for_itself_does_not_cost_the_tool() {
+    for pattern in ["^(?:{[0-9]{2}}|x)$", "{}", "a{,3}", "}{", r"\\{a{1,2}{"] {
+        let schema = CompiledSchema::compile(&json!({"properties": {"a": {"pattern": pattern}}})).unwrap();
+        assert!(schema.accepts(&json!({"a": "{12}"})) || schema.unchecked().is_empty(), "{pattern}");
+    }
+    for pattern in ["(a", "a)", "[a", "*", "{(", "a{2,1}"] {
+        let schema = CompiledSchema::compile(&json!({"properties": {"a": {"pattern": pattern}}}));
+        assert!(schema.is_err(), "{pattern}");
+    }
+}
+
+#[test]
 fn what_depends_on_an_unchecked_pattern_refuses_nothing_that_the_schema_takes() {
     let bad = json!({"type": "string", "pattern": "^(?!a)"});
     for (schema, value) in [

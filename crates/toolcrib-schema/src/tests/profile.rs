@@ -262,3 +262,23 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn alternatives_beside_listed_values_get_no_type_of_their_own() {
+    let schema = json!({"properties": {"a": {
+        "allOf": [{"anyOf": [{"type": "integer"}, {"type": "object"}]}, {"const": "1"}],
+    }}});
+    let once = Sent::new(&schema, Profile::Gemini).schema;
+    assert!(once["properties"]["a"].get("type").is_none(), "{once}");
+    assert_eq!(Sent::new(&once, Profile::Gemini).schema, once);
+}
+
+#[test]
+fn listed_values_of_another_type_are_said_and_not_sent() {
+    let schema = json!({"properties": {"a": {
+        "allOf": [{"type": "boolean"}, {"anyOf": [{"const": "1"}, {"const": "1"}]}],
+    }}});
+    let once = Sent::new(&schema, Profile::Gemini).schema;
+    assert!(once["properties"]["a"].get("enum").is_none(), "{once}");
+    assert_eq!(Sent::new(&once, Profile::Gemini).schema, once);
+}
