@@ -44,6 +44,7 @@ agents:
       base_url: "${{MODEL_URL:-http://127.0.0.1:9/v1}}"
       context_window: {window}
       native_tool_use: {is_native}
+audit: {{path: audit.jsonl}}
 tools:
   registry: [{{type: file, path: tools.yaml, engine: shop}}]
   engines:
@@ -88,6 +89,15 @@ fn ran(lab: &Lab) -> usize {
     lines
 }
 
+/// The records of calls of the tool since the last time that this was asked.
+fn recorded(lab: &Lab) -> Vec<Value> {
+    let path = lab.path("audit.jsonl");
+    let text = std::fs::read_to_string(&path).unwrap();
+    let _ = std::fs::remove_file(path);
+    let records = text.lines().map(|line| serde_json::from_str(line).unwrap());
+    records.filter(|record: &Value| record["tool"] == "shop::touch").collect()
+}
+
 #[tokio::test]
 async fn a_call_from_the_command_line_runs_as_often_as_the_policy_lets_it() {
     for decision in Decision::ALL {
@@ -100,6 +110,13 @@ async fn a_call_from_the_command_line_runs_as_often_as_the_policy_lets_it() {
             }
             lab.run_words(&words).await;
             assert_eq!(ran(&lab), decision.runs(), "{decision:?}: {words:?}");
+            let records = recorded(&lab);
+            assert_eq!(records.len(), 1, "{decision:?}: {words:?}: {records:#?}");
+            let record = &records[0];
+            assert_eq!(record["decision"], decision.rule(), "{words:?}: {record:#}");
+            assert_eq!(record["outcome"] == "ok", decision.runs() == 1, "{words:?}: {record:#}");
+            let rule = format!("tools.capabilities.{}", decision.rule());
+            assert!(record["rule"].as_str().unwrap().starts_with(&rule), "{words:?}: {record:#}");
         }
     }
 }
@@ -119,6 +136,9 @@ async fn agent_runs(decision: Decision, window: &str, is_native: bool) -> usize 
     }
     let report = lab.run_words(&words).await.expect(0).json();
     assert_eq!(report["calls"].as_array().unwrap().len(), ways().len(), "{decision:?}: {report:#}");
+    let records = recorded(&lab);
+    assert_eq!(records.len(), ways().len(), "{decision:?}: {records:#?}");
+    assert!(records.iter().all(|record| record["agent"] == "clerk"), "{records:#?}");
     ran(&lab)
 }
 
