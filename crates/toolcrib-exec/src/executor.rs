@@ -14,11 +14,12 @@ use tracing::Instrument as _;
 
 use crate::approve::Asking;
 use crate::audit::{Audit, Pending};
+use crate::hooks::fault;
 use crate::judge::{Judged, State, judge};
 use crate::limits::deadline_of;
 use crate::{
     DEFAULT_APPROVAL_WAIT, Flow, FlowSettings, Hook, Lineage, MAX_APPROVAL_WAIT, MIN_APPROVAL_WAIT, Results,
-    caught, invoke,
+    hooks, invoke,
 };
 
 /// The one entrance to execution.
@@ -183,16 +184,7 @@ impl Executor {
 
     /// Runs the checks of one's own, then asks about what needs an answer.
     async fn ask(&self, calls: &mut [OnItsWay], context: &CallContext) {
-        for call in calls.iter_mut() {
-            for hook in &self.hooks {
-                let Some(judged) = call.judged.call() else { break };
-                let checked = caught::caught(hook.before(judged, context)).await;
-                let checked = checked.unwrap_or_else(|| Err(fault("a hook", &judged.tool.name.dotted())));
-                if let Err(error) = checked {
-                    call.judged.state = State::Failed(error);
-                }
-            }
-        }
+        self.check(calls.iter_mut().map(|call| &mut call.judged), context).await;
         if calls.iter().all(|call| !matches!(call.judged.state, State::Ask(_))) {
             return;
         }
@@ -206,6 +198,9 @@ impl Executor {
             patience: self.approval_wait,
         };
         asking.ask(calls.iter_mut().map(|call| &mut call.judged), context).await;
+        // What a person wrote is known to the checks no more than to the policy.
+        let edited = calls.iter_mut().map(|call| &mut call.judged).filter(|judged| judged.is_edited());
+        self.check(edited, context).await;
         for call in calls {
             call.pending.answered();
             // Answers take time, in which a refresh may have put another tool in its place.
@@ -218,6 +213,20 @@ impl Executor {
                 call.judged.state = State::Failed(error.with_hint("look the tool up again"));
             }
         }
+    }
+
+    /// Runs the checks of one's own on all calls side by side.
+    async fn check(&self, calls: impl Iterator<Item = &mut Judged>, context: &CallContext) {
+        if self.hooks.is_empty() {
+            return;
+        }
+        let checking = calls.map(async |judged| {
+            let Some(call) = judged.call() else { return };
+            if let Err(error) = hooks::before(&self.hooks, call, context).await {
+                judged.state = State::Failed(error);
+            }
+        });
+        futures::future::join_all(checking).await;
     }
 
     fn is_current(&self, entry: &Arc<Entry>) -> bool {
@@ -283,6 +292,9 @@ impl Executor {
             (Some(own), Some(outer)) => Some(own.min(outer)),
             (own, outer) => own.or(outer),
         };
+        if let Some(error) = invoke::too_late(call, context, deadline, started) {
+            return Err(error);
+        }
         let attempt = |lineage| {
             let mut inner = context.clone();
             inner.deadline = deadline;
@@ -292,9 +304,8 @@ impl Executor {
             invoke::invoke(engine.as_ref(), call, inner, started)
         };
         let mut result = self.flow.run(call, context, above, deadline, engine.is_in_process(), attempt).await;
-        for hook in &self.hooks {
-            let after = caught::caught(hook.after(call, result, context)).await;
-            result = after.unwrap_or_else(|| call.failed(fault("a hook", &call.tool.name.dotted())));
+        if !self.hooks.is_empty() {
+            result = hooks::after(&self.hooks, call, result, context).await;
         }
         if result.metadata.is_empty() {
             // What every result says is known to fit then, so that it need not grow step by step.
@@ -322,13 +333,6 @@ struct OnItsWay {
     started: Instant,
     judged: Judged,
     pending: Pending,
-}
-
-fn fault(what: &str, tool: &str) -> ToolError {
-    ToolError::new(
-        ErrorKind::Internal,
-        format!("{what} failed on `{tool}`; this is a fault in it, not in the call"),
-    )
 }
 
 /// The entrance, as a tool sees it that an executor runs.

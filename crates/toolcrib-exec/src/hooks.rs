@@ -1,9 +1,18 @@
 //! Checks of one's own.
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use async_trait::async_trait;
-use toolcrib_model::{ToolError, ToolResult};
+use tokio::time::Instant;
+use toolcrib_model::{ErrorKind, ToolError, ToolResult};
 use toolcrib_policy::Call;
 use toolcrib_port::CallContext;
+
+use crate::caught::caught;
+
+/// How long all hooks together may take before a call runs, and again after it.
+pub const MAX_HOOK_WAIT: Duration = Duration::from_mins(1);
 
 /// A check of one's own, before and after each call.
 ///
@@ -31,16 +40,79 @@ use toolcrib_port::CallContext;
 #[async_trait]
 pub trait Hook: Send + Sync {
     /// Sees a call with its final arguments, after the policy has let it through or a person will be asked, and before
-    /// anybody is asked and anything runs. An error is the result of the call. It is dropped with the call's own
-    /// deadline.
+    /// anybody is asked and anything runs; and again when a person has changed the arguments. An error is the result of
+    /// the call. It is dropped after [`MAX_HOOK_WAIT`], at the caller's deadline and when the caller gives up; the call
+    /// does not run then.
     async fn before(&self, call: &Call, context: &CallContext) -> Result<(), ToolError> {
         let (_, _) = (call, context);
         Ok(())
     }
 
-    /// Sees what came of a call that ran, before it is shortened, and may replace it.
+    /// Sees what came of a call that ran, before it is shortened, and may replace it. It is dropped after
+    /// [`MAX_HOOK_WAIT`]; the result is lost then.
     async fn after(&self, call: &Call, result: ToolResult, context: &CallContext) -> ToolResult {
         let (_, _) = (call, context);
         result
     }
+}
+
+/// Runs all checks before a call.
+pub(crate) async fn before(
+    hooks: &[Arc<dyn Hook>],
+    call: &Call,
+    context: &CallContext,
+) -> Result<(), ToolError> {
+    let checks = async {
+        for hook in hooks {
+            let checked = caught(hook.before(call, context)).await;
+            checked.unwrap_or_else(|| Err(fault("a hook", &call.tool.name.dotted())))?;
+        }
+        Ok(())
+    };
+    let end = Instant::now() + MAX_HOOK_WAIT;
+    let end = context.deadline.map_or(end, |deadline| deadline.min(end));
+    let failed = |kind, problem: &str| {
+        let message = format!("a check of `{}` {problem}", call.tool.name.dotted());
+        Err(ToolError::new(kind, message).with_hint("it did not run"))
+    };
+    tokio::select! {
+        biased;
+        () = context.cancel.cancelled() => failed(ErrorKind::Cancelled, "was given up by the caller"),
+        checked = tokio::time::timeout_at(end, checks) => {
+            checked.unwrap_or_else(|_| failed(ErrorKind::Timeout, "did not end in time"))
+        }
+    }
+}
+
+/// Runs all checks of what came of a call.
+pub(crate) async fn after(
+    hooks: &[Arc<dyn Hook>],
+    call: &Call,
+    mut result: ToolResult,
+    context: &CallContext,
+) -> ToolResult {
+    let checks = async {
+        for hook in hooks {
+            let checked = caught(hook.after(call, result, context)).await;
+            result = checked.unwrap_or_else(|| call.failed(fault("a hook", &call.tool.name.dotted())));
+        }
+        result
+    };
+    tokio::time::timeout(MAX_HOOK_WAIT, checks).await.unwrap_or_else(|_| {
+        let seconds = MAX_HOOK_WAIT.as_secs();
+        let message = format!(
+            "`{}` ran, and a check of its result did not end within {seconds} s",
+            call.tool.name.dotted()
+        );
+        let error = ToolError::new(ErrorKind::Internal, message);
+        call.failed(error.with_hint("see what it did before you repeat it"))
+    })
+}
+
+/// Something that others bring has panicked.
+pub(crate) fn fault(what: &str, tool: &str) -> ToolError {
+    ToolError::new(
+        ErrorKind::Internal,
+        format!("{what} failed on `{tool}`; this is a fault in it, not in the call"),
+    )
 }

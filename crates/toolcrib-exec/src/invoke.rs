@@ -30,6 +30,24 @@ pub(crate) async fn invoke(
     }
 }
 
+/// Why a call should not begin to run: its caller gave up, or its time is over, while somebody was asked.
+pub(crate) fn too_late(
+    call: &Call,
+    context: &CallContext,
+    deadline: Option<Instant>,
+    now: Instant,
+) -> Option<ToolError> {
+    let (kind, problem) = if context.cancel.is_cancelled() {
+        (ErrorKind::Cancelled, "was given up before it ran")
+    } else if deadline.is_some_and(|deadline| deadline <= now) {
+        (ErrorKind::Timeout, "was not yet running when its deadline passed")
+    } else {
+        return None;
+    };
+    let message = format!("the call of `{}` {problem}", call.tool.name.dotted());
+    Some(ToolError::new(kind, message).with_hint("it did not run"))
+}
+
 fn late(call: &Call, context: &CallContext, started: Instant) -> ToolError {
     // An outer deadline may have been the nearer one.
     let seconds = context.deadline.map(|deadline| deadline - started).unwrap_or_default().as_secs_f64();

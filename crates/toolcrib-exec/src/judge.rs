@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use toolcrib_model::{ErrorKind, JsonObject, ToolError};
-use toolcrib_policy::{Authorized, Call, Decision, PendingCall, Policy, Verdict};
+use toolcrib_policy::{Authorized, Call, Consent, Decision, PendingCall, Policy, Verdict};
 use toolcrib_port::CallContext;
 use toolcrib_registry::{Entry, Snapshot};
 use toolcrib_schema::Repair;
@@ -42,6 +42,11 @@ impl Judged {
             State::Ask(pending) => Some(pending.call()),
             State::Failed(_) | State::Taken => None,
         }
+    }
+
+    /// Whether it may run with arguments that a person wrote.
+    pub(crate) fn is_edited(&self) -> bool {
+        matches!(&self.state, State::Ready(authorized) if authorized.consent() == Consent::Edited)
     }
 
     fn failed(entry: Option<Arc<Entry>>, error: ToolError) -> Self {

@@ -70,7 +70,7 @@ pub use flow::{
     DEFAULT_RETRIES, DEFAULT_SOURCE_CONCURRENCY, DEFAULT_TOOL_CONCURRENCY, DEFAULT_TTL, Flow, FlowSettings,
     Lineage, MAX_RETRIES, MAX_TTL, RETRY_AFTER, RateLimit, SourceLimits, ToolLimits,
 };
-pub use hooks::Hook;
+pub use hooks::{Hook, MAX_HOOK_WAIT};
 pub use limits::{
     DEFAULT_APPROVAL_WAIT, DEFAULT_DEADLINE, MAX_APPROVAL_WAIT, MAX_DEADLINE, MAX_DEPTH, MIN_APPROVAL_WAIT,
 };

@@ -106,6 +106,51 @@ async fn the_call_inside_is_gated_and_validated_like_any_other() {
 }
 
 #[tokio::test]
+async fn calls_in_parallel_have_a_row_each_in_their_order_and_fail_alone() {
+    let fixture = fixture().await;
+    let read = |path: &str| json!({"name": "files.read", "params": {"path": path}});
+    let calls = json!([read("a"), {"name": "vault.read_secret"}, {"name": "files.read"}, {"name": "none.such"}, read("b")]);
+    let ran = fixture.call("run_parallel", json!({"calls": calls})).await;
+    let told: Vec<_> = ran.result["results"].as_array().unwrap().iter().collect();
+    let kinds: Vec<_> = told.iter().map(|row| row["error"]["kind"].as_str().unwrap_or("ok")).collect();
+    assert_eq!(kinds, ["ok", "denied", "invalid_args", "unknown_tool", "ok"]);
+    assert_eq!((&told[0]["result"]["path"], &told[4]["result"]["path"]), (&json!("a"), &json!("b")));
+    assert_eq!((&ran.result["succeeded"], &ran.result["failed"]), (&json!(2), &json!(3)));
+}
+
+#[tokio::test]
+async fn as_many_calls_run_in_parallel_as_are_allowed_and_none_of_them_starts_others() {
+    let fixture = fixture().await;
+    let calls =
+        |count: usize| json!({"calls": vec![json!({"name": "files.read", "params": {"path": "a"}}); count]});
+    for (count, is_taken) in [(0, false), (1, true), (50, true), (51, false)] {
+        let ran = fixture.call("run_parallel", calls(count)).await;
+        assert_eq!(ran.is_ok(), is_taken, "{count}: {ran:?}");
+    }
+    let inner = json!({"name": "run_parallel", "params": calls(1)});
+    for nested in [inner.clone(), json!({"name": "execute_tool", "params": inner})] {
+        let ran = fixture.call("run_parallel", json!({"calls": [nested]})).await;
+        let error = &ran.result["results"][0]["error"];
+        assert_eq!(
+            error["message"], "calls that run in parallel may not start others in parallel",
+            "{ran:?}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_model_is_told_which_arguments_its_user_changed_among_several_calls() {
+    let row = super::tools::parallel_row(
+        ToolResult::ok(None, "notes::write", json!("written"))
+            .with_metadata("edited_arguments", json!({"a": 1})),
+    );
+    assert_eq!(
+        row,
+        json!({"name": "notes.write", "ok": true, "result": "written", "edited_arguments": {"a": 1}})
+    );
+}
+
+#[tokio::test]
 async fn a_denied_tool_is_invisible_everywhere() {
     let fixture = fixture().await;
     for (name, arguments) in [

@@ -217,10 +217,17 @@ async fn run_parallel(call: Call, mut context: CallContext) -> ToolResult {
 }
 
 /// What a model is told of one call among several.
-fn parallel_row(result: ToolResult) -> Value {
+pub(crate) fn parallel_row(mut result: ToolResult) -> Value {
     let name = result.name.replacen("::", ".", 1);
+    let mut row = JsonObject::from_iter([("name".to_owned(), name.into())]);
+    row.insert("ok".into(), result.is_ok().into());
     match result.error {
-        None => json!({"name": name, "ok": true, "result": result.result}),
-        Some(error) => json!({"name": name, "ok": false, "error": error}),
+        None => row.insert("result".into(), result.result),
+        Some(error) => row.insert("error".into(), json!(error)),
+    };
+    // The model knows only what it asked for, not what its user made of that.
+    if let Some(edited) = result.metadata.shift_remove("edited_arguments") {
+        row.insert("edited_arguments".into(), edited);
     }
+    row.into()
 }

@@ -38,7 +38,11 @@ impl Facts {
         let exposed = tool.metadata.get("exposed_when_granted").and_then(Value::as_bool);
         Self {
             risk: tool.risk(),
-            confirmation_required: tool.confirmation_required(),
+            // What is neither yes nor no was meant as a yes: `yes` is a text in YAML.
+            confirmation_required: !matches!(
+                tool.metadata.get("confirmation_required"),
+                None | Some(Value::Null | Value::Bool(false))
+            ),
             exposed_when_granted: exposed == Some(true),
             is_of_runtime: tool.name.namespace() == RUNTIME_NAMESPACE,
         }

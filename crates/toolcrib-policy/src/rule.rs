@@ -41,6 +41,11 @@ impl CompiledRule {
         };
         let module = pattern("module", &rule.module)?;
         let actions = rule.actions.as_deref();
+        if actions.is_some_and(<[String]>::is_empty) {
+            // A denial whose list came out empty by mistake would deny nothing.
+            let problem = "there is no action in it; leave `actions` out to speak of all".to_owned();
+            return Err(PolicyError::Condition { place: place.key("actions"), problem });
+        }
         let actions = actions.map(|actions| Pattern::list(&place.key("actions"), actions)).transpose()?;
         let is_by_name = module.as_ref().is_some_and(Pattern::is_name)
             && actions.as_ref().is_some_and(|actions| actions.iter().all(Pattern::is_name));

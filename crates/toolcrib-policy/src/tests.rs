@@ -98,6 +98,17 @@ fn high_risk_and_confirmation_ask_unless_granted_by_name() {
     let confirmed = tool("a", "send").with_metadata("confirmation_required", true);
     assert_eq!(policy.decide(&confirmed, "s").effect, Effect::Approve);
     assert_eq!(policy.decide(&tool("a", "send"), "s").effect, Effect::Grant);
+    // What is no yes and no no, as `yes` is a text in YAML, is taken for a yes.
+    for (said, effect) in [
+        (json!("yes"), Effect::Approve),
+        (json!("true"), Effect::Approve),
+        (json!(1), Effect::Approve),
+        (json!(false), Effect::Grant),
+        (json!(null), Effect::Grant),
+    ] {
+        let confirmed = tool("a", "send").with_metadata("confirmation_required", said.clone());
+        assert_eq!(policy.decide(&confirmed, "s").effect, effect, "{said}");
+    }
 }
 
 #[test]
@@ -151,6 +162,13 @@ fn a_rule_that_names_nothing_is_refused() {
         "tools.capabilities.grant[0] names neither `module` nor `actions` nor `risk`; `module: \"*\"` speaks of everything"
     );
     assert!(serde_json::from_value::<Capabilities>(json!({"grant": [{"module": null}]})).is_err());
+    // A denial of an empty list would deny nothing.
+    let capabilities: Capabilities =
+        serde_json::from_value(json!({"deny": [{"module": "a", "actions": []}]})).unwrap();
+    assert_eq!(
+        Policy::new(&capabilities, []).unwrap_err().to_string(),
+        "tools.capabilities.deny[0].actions: there is no action in it; leave `actions` out to speak of all"
+    );
 }
 
 #[test]

@@ -314,6 +314,7 @@ mod seconds {
         use serde::de::IntoDeserializer as _;
         use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+        #[expect(clippy::ref_option, reason = "this is how serde calls it")]
         pub(in super::super) fn serialize<S: Serializer>(
             duration: &Option<Duration>,
             serializer: S,

@@ -5,6 +5,8 @@ use std::fmt::Write as _;
 use regex::{Regex, RegexBuilder};
 use toolcrib_model::{ErrorKind, ToolError};
 
+use super::seek::{Asker, find};
+
 /// The longest pattern.
 pub(super) const MAX_PATTERN_BYTES: usize = 1_000;
 
@@ -46,15 +48,18 @@ pub(super) fn pattern(pattern: &str) -> Result<Regex, ToolError> {
     })
 }
 
-/// Looks for a pattern, line by line.
-pub(super) fn grep(text: &str, pattern: &Regex, context: usize) -> Matches {
+/// Looks for a pattern, line by line, as long as somebody waits for it.
+pub(super) fn grep(text: &str, pattern: &Regex, context: usize, asker: &Asker) -> Matches {
     let context = context.min(MAX_CONTEXT);
     let mut matches = Matches { text: String::new(), count: 0, listed: 0 };
     // The lines before this one, not yet shown, and how many are still shown after the last match.
     let mut before: Vec<(usize, &str)> = Vec::new();
     let (mut after, mut shown) = (0, 0);
     for (number, line) in text.lines().enumerate().map(|(at, line)| (at + 1, line)) {
-        let Some(found) = pattern.find(line) else {
+        if asker.is_gone() {
+            break;
+        }
+        let Some(found) = find(pattern, line, asker) else {
             if after > 0 {
                 after -= 1;
                 shown = number;
@@ -80,7 +85,7 @@ pub(super) fn grep(text: &str, pattern: &Regex, context: usize) -> Matches {
         for (number, line) in before.drain(..) {
             write_line(&mut matches.text, number, '-', line, 0);
         }
-        write_line(&mut matches.text, number, ':', line, found.start());
+        write_line(&mut matches.text, number, ':', line, found);
         matches.listed += 1;
         (after, shown) = (context, number);
     }

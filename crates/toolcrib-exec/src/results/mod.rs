@@ -32,6 +32,7 @@ mod lines;
 mod pages;
 mod read;
 mod readable;
+mod seek;
 
 #[cfg(test)]
 mod tests;

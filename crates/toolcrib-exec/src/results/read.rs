@@ -14,12 +14,13 @@ use toolcrib_sdk::FunctionTool;
 
 use super::Results;
 use super::grep;
-use super::jsonpath::{self, Exceeded, MAX_MATCHES, MAX_STEPS, Query};
+use super::jsonpath::{self, Exceeded, MAX_MATCHES, MAX_STEPS, MAX_WHOLE_TEXT_BYTES, Query};
 use super::limits::MAX_PARSED_VALUES;
 use super::lines;
 use super::measure::json_size;
 use super::pages::Pages;
 use super::readable::readable;
+use super::seek::Asker;
 use super::shape::values;
 use super::store::{Format, Kept, Owner};
 use super::words::{counted, grouped, line_breaks, lines as line_count};
@@ -30,7 +31,8 @@ const MAX_NOTE_BYTES: usize = 360;
 /// The most handles that an error lists.
 const MAX_LISTED_HANDLES: usize = 5;
 
-/// Larger texts are read on a thread where that holds nobody up.
+/// Larger texts are read on a thread where that holds nobody up. So is whatever is looked for by a pattern or a query,
+/// which may take long in small ones too.
 const MAX_INLINE_BYTES: usize = 256 * 1024;
 
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
@@ -76,10 +78,14 @@ impl Results {
     pub(super) async fn read(&self, request: ReadResult, context: &CallContext) -> Result<Value, ToolError> {
         let kept = self.kept(&request.handle, context)?;
         let (page_bytes, is_full) = (self.limits.bytes(None), context.full_results);
-        if kept.text.len() <= MAX_INLINE_BYTES {
-            return read(&kept, &request, page_bytes, is_full);
+        let asker = Asker::default();
+        let is_short = kept.text.len() <= MAX_INLINE_BYTES;
+        if is_short && request.grep.is_none() && request.jsonpath.is_none() {
+            return read(&kept, &request, page_bytes, is_full, &asker);
         }
-        let reading = tokio::task::spawn_blocking(move || read(&kept, &request, page_bytes, is_full));
+        // Dropped with this future, as when the deadline passes; the thread ends then too.
+        let _waiting = asker.waiting();
+        let reading = tokio::task::spawn_blocking(move || read(&kept, &request, page_bytes, is_full, &asker));
         let failed =
             |_| ToolError::new(ErrorKind::Internal, "reading the result failed; this is a fault of Toolcrib");
         reading.await.map_err(failed)?
@@ -117,7 +123,13 @@ impl Results {
 }
 
 /// Reads a part of what is kept.
-fn read(kept: &Kept, request: &ReadResult, page_bytes: usize, is_full: bool) -> Result<Value, ToolError> {
+fn read(
+    kept: &Kept,
+    request: &ReadResult,
+    page_bytes: usize,
+    is_full: bool,
+    asker: &Asker,
+) -> Result<Value, ToolError> {
     // Models fill in arguments that they do not need.
     let given =
         |text: &'_ Option<String>| text.as_deref().filter(|text| !text.trim().is_empty()).map(str::to_owned);
@@ -132,7 +144,7 @@ fn read(kept: &Kept, request: &ReadResult, page_bytes: usize, is_full: bool) -> 
     }
     let page = usize::try_from(request.page.unwrap_or(1)).unwrap_or(usize::MAX);
     let mut part = match (&jsonpath, &lines, &grep) {
-        (Some(query), None, None) => match queried(kept, query, page_bytes, page)? {
+        (Some(query), None, None) => match queried(kept, query, page_bytes, page, asker)? {
             Answer::Whole(value) => return Ok(value),
             Answer::Part(part) => part,
         },
@@ -147,8 +159,8 @@ fn read(kept: &Kept, request: &ReadResult, page_bytes: usize, is_full: bool) -> 
             Part { text: Cow::Borrowed(found.text), what, first_line: None }
         }
         (None, None, Some(pattern)) => {
-            let found =
-                grep::grep(&kept.text, &grep::pattern(pattern)?, request.context.unwrap_or_default().into());
+            let context = request.context.unwrap_or_default().into();
+            let found = grep::grep(&kept.text, &grep::pattern(pattern)?, context, asker);
             let mut what = format!(
                 "{} in {}",
                 counted(found.count, "matching line"),
@@ -224,7 +236,13 @@ enum Answer<'a> {
 }
 
 /// The values that a query finds: themselves when they fit, else as text in pages.
-fn queried<'a>(kept: &Kept, query: &str, bytes: usize, page: usize) -> Result<Answer<'a>, ToolError> {
+fn queried<'a>(
+    kept: &Kept,
+    query: &str,
+    bytes: usize,
+    page: usize,
+    asker: &Asker,
+) -> Result<Answer<'a>, ToolError> {
     let invalid = |message: String| ToolError::new(ErrorKind::InvalidArgs, message);
     let instead = "use `grep`, `lines` or `page`";
     let root = match &kept.format {
@@ -249,16 +267,20 @@ fn queried<'a>(kept: &Kept, query: &str, bytes: usize, page: usize) -> Result<An
         invalid(format!("`jsonpath` is no JSONPath: {} at the arrow: {shown}", error.message))
             .with_hint("examples: $.items[0:10], $.items[*].name, $..id, $.items[?@.price < 10], $['a key']")
     })?;
-    let found = parsed.select(&root).map_err(|exceeded| {
+    let found = parsed.select(&root, asker).map_err(|exceeded| {
         let message = match exceeded {
             Exceeded::Steps => format!("the query looks at more than {} values", grouped(MAX_STEPS)),
             Exceeded::Matches => format!("the query finds more than {} values", grouped(MAX_MATCHES)),
+            Exceeded::Text => format!(
+                "`match` was asked of a text of more than {}; `search` looks at longer ones",
+                counted(MAX_WHOLE_TEXT_BYTES, "byte")
+            ),
         };
         ToolError::new(ErrorKind::LimitReached, message)
             .with_hint("narrow it, as with a slice such as [0:100]")
     })?;
     if found.is_empty()
-        && let Some(reason) = jsonpath::explain(&parsed, &root)
+        && let Some(reason) = jsonpath::explain(&parsed, &root, asker)
     {
         return Err(invalid(format!("`jsonpath` finds nothing: {reason}")));
     }

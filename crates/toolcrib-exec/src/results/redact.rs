@@ -25,9 +25,10 @@ const MIN_BASE64_BYTES: usize = 8;
 /// The longest name of a variable that is told.
 const MAX_NAME_BYTES: usize = 64;
 
-/// Takes known secrets out of texts: as they are, escaped as in JSON, percent-encoded as in URLs, and in base64, by
-/// themselves or within, as in the header of basic authentication. Each becomes `[secret NAME]`, by the name of its
-/// variable. Encodings of encodings, and other ones, are not known.
+/// Takes known secrets out of texts: as they are, escaped as in JSON, percent-encoded as in URLs, in hexadecimal digits,
+/// and in base64, by themselves or within, as in the header of basic authentication. Each becomes `[secret NAME]`, by the name of its
+/// variable. Encodings of encodings, and other ones, are not known,
+/// nor is a secret whose parts stand on several lines or in several texts.
 #[derive(Default)]
 pub struct Redactor {
     /// `None` without secrets.
@@ -201,6 +202,7 @@ fn forms(secret: &str) -> Vec<String> {
     for text in std::iter::once(secret).chain(lines.filter(|line| *line != secret)) {
         forms.push(text.to_owned());
         forms.extend([escaped(text, false), escaped(text, true)]);
+        forms.extend([hex(text, true), hex(text, false)]);
         forms.extend([percent(text, true), percent(text, false), percent(text, true).replace("%20", "+")]);
         forms.extend(
             [&STANDARD, &STANDARD_NO_PAD, &URL_SAFE, &URL_SAFE_NO_PAD].map(|base64| base64.encode(text)),
@@ -227,6 +229,12 @@ fn percent(text: &str, upper: bool) -> String {
         _ => format!("%{byte:02x}"),
     };
     text.bytes().map(code).collect()
+}
+
+/// The bytes of a text as hexadecimal digits.
+fn hex(text: &str, upper: bool) -> String {
+    let digits = |byte: u8| if upper { format!("{byte:02X}") } else { format!("{byte:02x}") };
+    text.bytes().map(digits).collect()
 }
 
 /// The letters of base64 that stand for these bytes alone, when so many others stand before them in the same group of

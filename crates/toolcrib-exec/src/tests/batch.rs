@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use serde_json::json;
+use tokio_util::sync::CancellationToken;
 use toolcrib_model::{ErrorKind, JsonObject, ToolCall, ToolError, ToolResult};
 use toolcrib_policy::Call;
 use toolcrib_port::{Answer, Approver, Asked, CallContext};
@@ -144,4 +145,101 @@ async fn a_dropped_call_leaves_nothing_running() {
     assert_eq!(fixture.calls(), 2);
     // The engine is held by the fixture and the executor alone.
     assert_eq!(Arc::strong_count(&fixture.engine), 2);
+}
+
+/// Never ends for `hang`, and lets no call of `sum` through whose left side is 5.
+struct Careful;
+
+#[async_trait]
+impl Hook for Careful {
+    async fn before(&self, call: &Call, _context: &CallContext) -> Result<(), ToolError> {
+        match (call.tool.name.name(), call.arguments.get("left")) {
+            ("hang", _) => std::future::pending().await,
+            ("sum", Some(left)) if *left == 5 => Err(ToolError::new(ErrorKind::Denied, "not five")),
+            _ => Ok(()),
+        }
+    }
+
+    async fn after(&self, call: &Call, result: ToolResult, _context: &CallContext) -> ToolResult {
+        match call.tool.name.name() {
+            "flood" => std::future::pending().await,
+            _ => result,
+        }
+    }
+}
+
+fn careful(fixture: Fixture) -> Fixture {
+    let executor = Arc::into_inner(fixture.executor).unwrap().with_hook(Arc::new(Careful));
+    Fixture { executor: Arc::new(executor), ..fixture }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_check_that_never_ends_ends_and_holds_no_other_call_up() {
+    let fixture = careful(granted());
+    let names = ["t.hang", "t.sum", "t.hang", "t.flood"];
+    let started = tokio::time::Instant::now();
+    let results = fixture.executor.call_all(calls(&names), &CallContext::new("s")).await;
+    let expected = [Some(ErrorKind::Timeout), None, Some(ErrorKind::Timeout), Some(ErrorKind::Internal)];
+    assert_eq!(kinds(&results), expected);
+    // One wait for both checks before, and one for the check after.
+    assert_eq!(started.elapsed(), 2 * crate::MAX_HOOK_WAIT);
+    // `sum` and `flood`.
+    assert_eq!(fixture.calls(), 2);
+}
+
+#[tokio::test]
+async fn a_check_ends_when_the_caller_gives_up() {
+    let fixture = careful(granted());
+    let context = CallContext::new("s");
+    let running = fixture.executor.call_all(calls(&["t.hang", "t.sum"]), &context);
+    let giving_up = async { context.cancel.cancel() };
+    let (results, ()) = tokio::join!(running, giving_up);
+    assert_eq!(kinds(&results), [Some(ErrorKind::Cancelled); 2]);
+    assert_eq!(fixture.calls(), 0);
+}
+
+#[tokio::test]
+async fn what_a_person_wrote_goes_through_the_checks_too() {
+    let approver = crate::Callback::new(|question: toolcrib_policy::Question| async move {
+        let edited = json!({"left": 5, "right": 2}).as_object().unwrap().clone();
+        Answer::Approved(question.approve_edited(edited))
+    });
+    let fixture = careful(fixture(json!({}), Arc::new(approver)));
+    assert_eq!(fixture.error("t.sum", json!({"left": 1, "right": 2})).await.message, "not five");
+    assert_eq!(fixture.calls(), 0);
+}
+
+/// Gives the calls up instead of answering, or takes longer than there is time.
+struct TooLate(Option<CancellationToken>);
+
+#[async_trait]
+impl Approver for TooLate {
+    async fn ask(&self, batch: &mut [Asked]) {
+        match &self.0 {
+            Some(cancel) => cancel.cancel(),
+            None => tokio::time::sleep(Duration::from_secs(20)).await,
+        }
+        for asked in batch {
+            asked.answer = Some(Answer::Approved(asked.question().approve()));
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn nothing_begins_to_run_for_a_caller_who_is_gone_or_whose_time_is_over() {
+    let capabilities = json!({"default_policy": "grant", "approve": [{"actions": ["echo"]}]});
+    let cancel = CancellationToken::new();
+    for (approver, kind) in
+        [(TooLate(Some(cancel.clone())), ErrorKind::Cancelled), (TooLate(None), ErrorKind::Timeout)]
+    {
+        let mut context = CallContext::new("s");
+        match &approver.0 {
+            Some(cancel) => context = context.with_cancel(cancel.clone()),
+            None => context.deadline = Some(tokio::time::Instant::now() + Duration::from_secs(10)),
+        }
+        let fixture = fixture(capabilities.clone(), Arc::new(approver));
+        let results = fixture.executor.call_all(calls(&["t.sum", "t.echo"]), &context).await;
+        assert_eq!(kinds(&results), [Some(kind); 2]);
+        assert_eq!(fixture.calls(), 0);
+    }
 }

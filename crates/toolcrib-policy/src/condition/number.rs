@@ -32,3 +32,14 @@ pub(super) fn texts(number: &Number) -> impl Iterator<Item = String> {
     let whole = integer(number).map(|whole| whole.to_string());
     std::iter::once(number.to_string()).chain(whole)
 }
+
+/// Whether a text says the number to a lenient reader, as `022` and `+22` say 22.
+pub(super) fn is_said_by(number: &Number, text: &str) -> bool {
+    match (integer(number), text.parse::<i128>()) {
+        (Some(own), Ok(given)) => own == given,
+        _ => number
+            .as_f64()
+            .zip(text.parse().ok())
+            .is_some_and(|(own, given): (f64, f64)| own.total_cmp(&given).is_eq()),
+    }
+}

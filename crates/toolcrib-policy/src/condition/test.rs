@@ -111,6 +111,7 @@ fn is_text_of(value: &Value, text: &str) -> bool {
             let text = text.trim();
             number::texts(number).any(|own| own == text)
                 || text.parse().is_ok_and(|parsed| number::same(number, &parsed))
+                || number::is_said_by(number, text)
         }
         Value::Bool(own) => text.trim().eq_ignore_ascii_case(if *own { "true" } else { "false" }),
         Value::Null => text.trim().eq_ignore_ascii_case("null"),

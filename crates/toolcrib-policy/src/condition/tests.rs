@@ -59,6 +59,10 @@ fn a_condition_is_read_widely_where_it_takes_and_narrowly_where_it_gives() {
         // The same thing said in another type.
         (json!({"path": "/a", "equals": 22}), json!({"a": "22"}), true, false),
         (json!({"path": "/a", "equals": 22}), json!({"a": " 22.0"}), true, false),
+        (json!({"path": "/a", "equals": 22}), json!({"a": "+22"}), true, false),
+        (json!({"path": "/a", "equals": 22}), json!({"a": "022"}), true, false),
+        (json!({"path": "/a", "equals": -0.5}), json!({"a": "-.5"}), true, false),
+        (json!({"path": "/a", "equals": 22}), json!({"a": "221"}), false, false),
         (json!({"path": "/a", "equals": "22"}), json!({"a": 22}), true, false),
         (json!({"path": "/a", "equals": true}), json!({"a": "True"}), true, false),
         (json!({"path": "/a", "equals": "true"}), json!({"a": true}), true, false),

@@ -7,6 +7,7 @@ use toolcrib_document::nearest;
 
 use super::select::Selection;
 use super::{MAX_STEPS, Query, Segment, Selector};
+use crate::results::seek::Asker;
 
 /// The most keys that are listed.
 const MAX_LISTED_KEYS: usize = 20;
@@ -19,10 +20,10 @@ const MAX_KEY_BYTES: usize = 80;
 
 /// Why a query finds nothing, where a name or a position in it is not there: what is there instead, and what was probably
 /// meant. `None` when the query may well find nothing, as one with a filter.
-pub(in crate::results) fn explain(query: &Query, root: &Value) -> Option<String> {
+pub(in crate::results) fn explain(query: &Query, root: &Value, asker: &Asker) -> Option<String> {
     let mut found = vec![root];
     for segment in &query.segments {
-        let next = Selection::new(root, MAX_STEPS);
+        let next = Selection::new(root, MAX_STEPS, asker);
         let next: Vec<&Value> = found
             .iter()
             .map(|value| next.select(std::slice::from_ref(segment), value))

@@ -6,8 +6,9 @@ use regex::{Regex, RegexBuilder};
 use serde_json::Value;
 
 use super::select::Selection;
-use super::{Comparison, Condition, Exceeded, Operand, Path};
+use super::{Comparison, Condition, Exceeded, MAX_WHOLE_TEXT_BYTES, Operand, Path};
 use crate::results::grep::MAX_COMPILED_BYTES;
+use crate::results::seek::find;
 
 /// How many bytes of a text are looked at for the price of one value.
 const BYTES_PER_STEP: usize = 64;
@@ -48,8 +49,18 @@ impl<'v> Selection<'v> {
             Condition::Exists(path) => Ok(!self.follow(path, value)?.is_empty()),
             Condition::Matches(text, pattern) => match self.evaluate(text, value)?.as_deref() {
                 Some(Value::String(text)) => {
+                    if text.len() > MAX_WHOLE_TEXT_BYTES {
+                        return Err(Exceeded::Text);
+                    }
                     self.pay(text.len() / BYTES_PER_STEP)?;
                     Ok(pattern.is_match(text))
+                }
+                _ => Ok(false),
+            },
+            Condition::Searches(text, pattern) => match self.evaluate(text, value)?.as_deref() {
+                Some(Value::String(text)) => {
+                    self.pay(text.len() / BYTES_PER_STEP)?;
+                    Ok(find(pattern, text, self.asker).is_some())
                 }
                 _ => Ok(false),
             },

@@ -8,6 +8,8 @@
 use regex::Regex;
 use serde_json::Value;
 
+use super::seek::Asker;
+
 mod explain;
 mod filter;
 mod parse;
@@ -23,6 +25,9 @@ pub(super) const MAX_NESTING: usize = 16;
 
 /// The most values that a query may look at, those that it looks at again included.
 pub(super) const MAX_STEPS: usize = 20_000_000;
+
+/// The longest text that `match` is tried on, which has to look at it as a whole.
+pub(super) const MAX_WHOLE_TEXT_BYTES: usize = 32 * 1024;
 
 /// The most values that a query may find.
 pub(super) const MAX_MATCHES: usize = 100_000;
@@ -47,6 +52,8 @@ pub(super) struct Malformed {
 pub(super) enum Exceeded {
     Steps,
     Matches,
+    /// A text is too long to be matched as a whole.
+    Text,
 }
 
 #[derive(Debug)]
@@ -73,7 +80,10 @@ enum Condition {
     Not(Box<Condition>),
     Exists(Path),
     Compare(Operand, Comparison, Operand),
+    /// The whole of a text.
     Matches(Operand, Regex),
+    /// Anywhere in a text.
+    Searches(Operand, Regex),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -110,9 +120,19 @@ impl Query {
         parse::parse(text)
     }
 
-    /// The values that it finds, in order.
-    pub(super) fn select<'v>(&self, root: &'v Value) -> Result<Vec<&'v Value>, Exceeded> {
-        let found = select::Selection::new(root, MAX_STEPS).select(&self.segments, root)?;
+    /// The values that it finds, in order, as long as somebody waits for them.
+    pub(super) fn select<'v>(&self, root: &'v Value, asker: &'v Asker) -> Result<Vec<&'v Value>, Exceeded> {
+        self.select_within(root, MAX_STEPS, asker)
+    }
+
+    /// The same in so many steps.
+    pub(super) fn select_within<'v>(
+        &self,
+        root: &'v Value,
+        steps: usize,
+        asker: &'v Asker,
+    ) -> Result<Vec<&'v Value>, Exceeded> {
+        let found = select::Selection::new(root, steps, asker).select(&self.segments, root)?;
         if found.len() > MAX_MATCHES { Err(Exceeded::Matches) } else { Ok(found) }
     }
 }

@@ -386,8 +386,10 @@ impl<'a> Parser<'a> {
                     return Err(self.error("expected a pattern in quotes"));
                 }
                 let pattern = self.string()?;
-                let pattern = compile_pattern(&pattern, function == "match");
-                Side::Test(Condition::Matches(text, pattern.map_err(|reason| self.error(reason))?))
+                let is_whole = function == "match";
+                let pattern = compile_pattern(&pattern, is_whole).map_err(|reason| self.error(reason))?;
+                let test = if is_whole { Condition::Matches } else { Condition::Searches };
+                Side::Test(test(text, pattern))
             }
         })
     }

@@ -6,20 +6,26 @@ use std::cmp::Ordering;
 use serde_json::Value;
 
 use super::{Exceeded, Segment, Selector};
+use crate::results::seek::Asker;
 
 /// One evaluation, with what is left of its steps.
 pub(super) struct Selection<'v> {
     pub(super) root: &'v Value,
+    pub(super) asker: &'v Asker,
     left: Cell<usize>,
 }
 
 impl<'v> Selection<'v> {
-    pub(super) fn new(root: &'v Value, steps: usize) -> Self {
-        Self { root, left: Cell::new(steps) }
+    pub(super) fn new(root: &'v Value, steps: usize, asker: &'v Asker) -> Self {
+        Self { root, asker, left: Cell::new(steps) }
     }
 
     /// Pays for a number of steps.
     pub(super) fn pay(&self, steps: usize) -> Result<(), Exceeded> {
+        if self.asker.is_gone() {
+            // Nobody reads it.
+            return Err(Exceeded::Steps);
+        }
         self.left.set(self.left.get().checked_sub(steps).ok_or(Exceeded::Steps)?);
         Ok(())
     }
