@@ -21,9 +21,10 @@ tools:
       env: {SHOP_TOKEN: "${SHOP_TOKEN}"}
       tools:
         tell: [sh, -c, 'echo "the token is $SHOP_TOKEN"', sh]
-        tell_json: [sh, -c, 'printf "{\"token\": \"%s\", \"list\": [\"%s\"]}" "$SHOP_TOKEN" "$SHOP_TOKEN"', sh]
+        tell_json: [sh, tell.sh]
         fail: [sh, -c, 'echo "bad token $SHOP_TOKEN" >&2; exit 3', sh]
         encode: [sh, -c, 'printf %s "$SHOP_TOKEN" | base64', sh]
+        dump: [sh, -c, 'printf %s "$SHOP_TOKEN" | od -An -v -tx1 | tr -d " \n"', sh]
   capabilities: {default_policy: grant}
 "#;
 
@@ -33,6 +34,7 @@ shop:
   - {name: tell_json, description: Tells it as JSON.}
   - {name: fail, description: Fails with it.}
   - {name: encode, description: Tells it in base64.}
+  - {name: dump, description: Tells it in hexadecimal digits.}
 ";
 
 const FAR: &str = "
@@ -42,10 +44,14 @@ servers: [{url: 'http://127.0.0.1:9/'}]
 paths: {/x: {get: {operationId: fetch, responses: {'200': {description: ok}}}}}
 ";
 
+/// By itself, since braces in a command line are places for arguments.
+const TELL: &str = r#"printf '{"token": "%s", "list": ["%s"]}' "$SHOP_TOKEN" "$SHOP_TOKEN""#;
+
 fn lab() -> Lab {
     Lab::with_app(APP)
         .with_file("tools.yaml", TOOLS)
         .with_file("far.yaml", FAR)
+        .with_file("tell.sh", format!("{TELL}\n"))
         .with_variable("SHOP_TOKEN", CANARY)
         .with_variable("MODEL_KEY", format!("{CANARY}-model"))
         .with_variable("TOOLCRIB_LOG", "trace")
@@ -61,6 +67,7 @@ async fn a_secret_stands_in_nothing_that_a_command_prints_or_logs() {
         &["call", "app.yaml", "shop.fail", "{}"],
         &["call", "app.yaml", "shop.fail", "{}", "--json"],
         &["call", "app.yaml", "shop.encode", "{}"],
+        &["call", "app.yaml", "shop.dump", "{}"],
         &["call", "app.yaml", "far.fetch", "{}", "--json"],
         &["call", "app.yaml", "down.anything", "{}"],
         &["run", "app.yaml", "Hello.", "--json"],
@@ -73,11 +80,21 @@ async fn a_secret_stands_in_nothing_that_a_command_prints_or_logs() {
     ] {
         let ran = lab.run_words(words).await;
         let report = ran.report();
-        let encoded = "Y2FuYXJ5LTdmM2E5MWMyZTQ";
-        assert!(!report.contains(CANARY) && !report.contains(encoded), "{words:?}: {report}");
+        let (base64, hex) = ("Y2FuYXJ5LTdmM2E5MWMyZTQ", "63616e6172792d37");
+        assert!([CANARY, base64, hex].iter().all(|form| !report.contains(form)), "{words:?}: {report}");
     }
-    let ran = lab.run(["call", "app.yaml", "shop.tell", "{}"]).await.expect(0);
-    assert_eq!(ran.stdout, "the token is [secret SHOP_TOKEN]\n");
+    // The tools do tell it, so that there is something to be taken out.
+    for (tool, told) in [
+        ("shop.tell", "the token is [secret SHOP_TOKEN]\n"),
+        ("shop.tell_json", r#"{"token": "[secret SHOP_TOKEN]", "list": ["[secret SHOP_TOKEN]"]}"#),
+        ("shop.encode", "[secret SHOP_TOKEN]\n"),
+        ("shop.dump", "[secret SHOP_TOKEN]"),
+    ] {
+        let ran = lab.run(["call", "app.yaml", tool, "{}"]).await.expect(0);
+        assert_eq!(ran.stdout.trim_end(), told.trim_end(), "{tool}");
+    }
+    let failed = lab.run(["call", "app.yaml", "shop.fail", "{}"]).await.expect(1);
+    assert!(failed.stderr.contains("bad token [secret SHOP_TOKEN]"), "{failed:?}");
 }
 
 #[tokio::test]

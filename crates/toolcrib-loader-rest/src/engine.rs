@@ -3,20 +3,26 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use http::{Method, StatusCode};
 use toolcrib_io::Error as IoError;
+use toolcrib_io::http::{Request, Response};
 use toolcrib_model::{ErrorKind, ToolError, ToolResult};
 use toolcrib_policy::{Authorized, Call};
 use toolcrib_port::{CallContext, ToolEngine};
 
+use crate::Error;
+use crate::auth::Sent;
+use crate::client::MAX_REDIRECTS;
 use crate::loader::Shared;
 use crate::operation::Operation;
 use crate::{request, response};
 
 /// Sends the calls of the tools of an OpenAPI document. Made by [`RestSource::open`](crate::RestSource::open).
 ///
-/// JSON answers become the result as they are, texts a text, and of anything else only type and size are told. A
-/// status other than 2xx is a failure of the tool, with the beginning of the body. `metadata` has `status`,
-/// `content_type` and `elapsed_ms`.
+/// JSON answers become the result as they are, texts a text, and anything else `{mimeType, bytes, blob}` with base64,
+/// which the executor takes out as a handle. A status other than 2xx is a failure of the tool, with the beginning of the
+/// body. `metadata` has `status`, `content_type`, `elapsed_ms` and some of the `headers`; `retry_after_ms` where the
+/// server says when to come back.
 #[derive(Clone)]
 pub struct RestEngine {
     pub(crate) shared: Arc<Shared>,
@@ -34,20 +40,69 @@ impl ToolEngine for RestEngine {
             let error = ToolError::new(ErrorKind::ToolChanged, message);
             return call.failed(error.with_hint("look the tool up again"));
         };
-        let request = match request::prepare(&operation, &call.arguments, &self.shared.headers) {
+        let request = match self.prepare(&operation, call).await {
             Ok(request) => request,
             Err(error) => return call.failed(error.tool_error()),
         };
-        let shown = format!("{} {}", request.method, request.url.path());
-        let client = self.shared.client(&request.url, &operation.method);
-        match client.send(request).await {
-            Ok(response) => response::result(call, &operation.method, &shown, &response),
-            Err(error) => call.failed(self.failure(&operation, &error)),
+        let asked = format!("{} {}", request.method, request.url.path());
+        match self.send(&operation, request).await {
+            Ok((response, sent)) => response::result(call, &operation.method, &asked, &response, &sent),
+            Err(Failure::Early(error)) => call.failed(error.tool_error()),
+            Err(Failure::Sending(error)) => call.failed(self.failure(&operation, &error)),
         }
     }
 }
 
+/// Why there is no answer.
+enum Failure {
+    /// Nothing was sent.
+    Early(Error),
+    Sending(IoError),
+}
+
 impl RestEngine {
+    async fn prepare(&self, operation: &Arc<Operation>, call: &Call) -> Result<Request, Error> {
+        let shared = &self.shared;
+        if !request::reads_files(operation) {
+            return request::prepare(operation, &call.arguments, &shared.headers, &mut shared.files());
+        }
+        let (shared, operation, arguments) =
+            (Arc::clone(shared), Arc::clone(operation), call.arguments.clone());
+        tokio::task::spawn_blocking(move || {
+            request::prepare(&operation, &arguments, &shared.headers, &mut shared.files())
+        })
+        .await
+        .unwrap_or_else(|error| Err(Error::malformed(format!("preparing the request failed: {error}"))))
+    }
+
+    /// Sends a request with its credentials. A fetched token that the server does not take is fetched anew, once: a call
+    /// that was answered with 401 had no effect.
+    async fn send(&self, operation: &Operation, request: Request) -> Result<(Response, Sent), Failure> {
+        let first = self.attempt(operation, request.clone()).await?;
+        if first.0.status == StatusCode::UNAUTHORIZED && self.shared.auth.discard(&first.1).await {
+            return self.attempt(operation, request).await;
+        }
+        Ok(first)
+    }
+
+    async fn attempt(
+        &self,
+        operation: &Operation,
+        mut request: Request,
+    ) -> Result<(Response, Sent), Failure> {
+        if operation.method.is_safe() {
+            request.max_redirects = MAX_REDIRECTS;
+        }
+        let client = self.shared.clients.to(&request.url);
+        // Before a token is fetched for a request that cannot be sent.
+        client.check_url(&request.url).map_err(Failure::Sending)?;
+        let sent =
+            self.shared.auth.write(&operation.credentials, &mut request).await.map_err(Failure::Early)?;
+        let mut response = client.send(request).await.map_err(Failure::Sending)?;
+        response.body = sent.without_echoes(response.body);
+        Ok((response, sent))
+    }
+
     /// A call that has no answer. When it may have arrived and is not harmless to repeat, that is what is said.
     fn failure(&self, operation: &Operation, error: &IoError) -> ToolError {
         let source = self.shared.name();
@@ -57,7 +112,7 @@ impl RestEngine {
                 format!("check that the server of `{source}` is up, or set its `base_url`"),
             ),
             IoError::RequestFailed { .. } | IoError::RequestTimedOut { .. }
-                if !operation.method.is_idempotent() =>
+                if !is_repeatable(&operation.method) =>
             {
                 (
                     ErrorKind::OutcomeUnknown,
@@ -83,4 +138,9 @@ impl RestEngine {
         };
         ToolError::new(kind, error.to_string()).with_hint(hint)
     }
+}
+
+/// Whether a request may be sent twice with no other effect than once. `QUERY` has a body, and changes nothing.
+fn is_repeatable(method: &Method) -> bool {
+    method.is_idempotent() || method.as_str() == "QUERY"
 }

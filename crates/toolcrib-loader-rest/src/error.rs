@@ -27,20 +27,29 @@ pub enum Error {
     #[error("there is no `openapi` version at the top; is this an OpenAPI document?")]
     NotOpenApi,
     /// A version that this loader does not read.
-    #[error("{format} {version} is not read yet; convert the document to OpenAPI 3.0 or 3.1")]
+    #[error("{format} {version} is not read; convert the document to OpenAPI 3.0, 3.1 or 3.2")]
     Version {
         /// `OpenAPI` or `Swagger`.
         format: &'static str,
         /// As the document says it.
         version: String,
     },
-    /// A reference leaves the document.
+    /// A reference leaves the document and its folder.
     #[error(
-        "the reference `{reference}` leaves the document, and is not followed; bundle the document into one file"
+        "the reference `{reference}` leaves the folder of the document, and is not followed; bundle the document into \
+         one file"
     )]
     ExternalReference {
         /// The reference.
         reference: String,
+    },
+    /// A reference names a file that cannot be read.
+    #[error("the file that the reference `{reference}` names cannot be read: {reason}")]
+    UnreadableReference {
+        /// The reference.
+        reference: String,
+        /// What is wrong with the file.
+        reason: String,
     },
     /// A reference points to nothing.
     #[error("the reference `{reference}` points to nothing in the document")]
@@ -82,6 +91,16 @@ pub enum Error {
         /// What is wrong with it.
         problem: String,
     },
+    /// There is no token to make a call with.
+    #[error("no token from {issuer}: {problem}")]
+    Token {
+        /// The URL that issues tokens, without its query.
+        issuer: String,
+        /// What went wrong.
+        problem: String,
+        /// Whether it may go better later.
+        passes: bool,
+    },
     /// There is no server to send a call to.
     #[error("{problem}; set `base_url` for this source")]
     NoServer {
@@ -90,7 +109,34 @@ pub enum Error {
     },
 }
 
+/// How much of a reference is told, in characters.
+const MAX_TOLD_CHARS: usize = 200;
+
+/// The beginning of a text that the document wrote.
+pub(crate) fn beginning(text: &str) -> String {
+    match text.char_indices().nth(MAX_TOLD_CHARS) {
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+        None => text.to_owned(),
+    }
+}
+
 impl Error {
+    pub(crate) fn external(reference: &str) -> Self {
+        Self::ExternalReference { reference: beginning(reference) }
+    }
+
+    pub(crate) fn unreadable(reference: &str, reason: &str) -> Self {
+        Self::UnreadableReference { reference: beginning(reference), reason: beginning(reason) }
+    }
+
+    pub(crate) fn dangling(reference: &str) -> Self {
+        Self::DanglingReference { reference: beginning(reference) }
+    }
+
+    pub(crate) fn circular(reference: &str) -> Self {
+        Self::ReferenceLoop { reference: beginning(reference) }
+    }
+
     pub(crate) fn malformed(problem: impl Into<String>) -> Self {
         Self::Malformed { problem: problem.into() }
     }
@@ -106,7 +152,7 @@ impl Error {
     /// The kind of reject that this is, when it keeps a tool or a document from loading.
     pub fn reject_kind(&self) -> RejectKind {
         match self {
-            Self::ExternalReference { .. } => RejectKind::ExternalRef,
+            Self::ExternalReference { .. } | Self::UnreadableReference { .. } => RejectKind::ExternalRef,
             Self::TooLarge { .. } => RejectKind::TooLarge,
             Self::Version { .. } | Self::Unsupported { .. } => RejectKind::Unsupported,
             Self::DanglingReference { .. } | Self::ReferenceLoop { .. } => RejectKind::InvalidSchema,
@@ -119,6 +165,9 @@ impl Error {
         match self {
             Self::Argument { .. } => ToolError::new(ErrorKind::InvalidArgs, self.to_string())
                 .with_hint("repair this argument and call again"),
+            Self::Token { passes, .. } => ToolError::new(ErrorKind::Unavailable, self.to_string())
+                .with_hint("the operator checks `auth` of this source; the call itself was not sent")
+                .with_retryable(*passes),
             Self::NoServer { .. } => {
                 ToolError::new(ErrorKind::Unavailable, self.to_string()).with_retryable(false)
             }

@@ -3,9 +3,9 @@
 //! A [`RestSource`] says where the document is and how its calls are sent. [`RestSource::open`] makes the two halves
 //! of it: a [`RestLoader`], which turns the document into tools, and a [`RestEngine`], which sends their calls.
 //!
-//! - **Nothing is lost.** Each operation becomes one tool, or a reject that says why it cannot. References inside of
-//!   the document are resolved everywhere; schemas are bundled with what they refer to in `$defs`, so recursive ones
-//!   stay recursive and finite. A reference that leaves the document is not followed.
+//! - **Nothing is lost.** Each operation becomes one tool, or a reject that says why it cannot. References are resolved
+//!   everywhere, in the document and in the files below its folder; schemas are bundled with what they refer to in
+//!   `$defs`, so recursive ones stay recursive and finite. A reference that leaves the folder is not followed.
 //! - **Arguments are flat.** Path, query, header and cookie parameters and, where that loses nothing, the properties
 //!   of the body stand side by side. A name that is used in two places becomes `id` and `id__query`.
 //! - **A value never leaves its slot.** `../../etc/passwd?x=1#f` in a path parameter is one path segment of the
@@ -39,11 +39,14 @@
 //! # }
 //! ```
 //!
-//! It reads OpenAPI 3.0 and 3.1 documents of one file. It checks no argument against its schema, because the executor
+//! It reads Swagger 2.0 and OpenAPI 3.0, 3.1 and 3.2. It checks no argument against its schema, because the executor
 //! has done that before, and it retries nothing.
 
+mod selection;
 mod source;
 
+mod cache;
+mod fetch;
 mod loader;
 mod spec;
 
@@ -52,7 +55,10 @@ mod operation;
 mod schema;
 mod unique;
 
+mod auth;
+mod client;
 mod engine;
+mod files;
 mod request;
 mod response;
 
@@ -61,7 +67,10 @@ mod error;
 #[cfg(test)]
 mod tests;
 
+pub use auth::{ClientCredentials, Credential, CredentialKind, KeyPlace};
+pub use cache::{DEFAULT_CACHE_BYTES, DocumentCache};
 pub use engine::RestEngine;
 pub use error::Error;
 pub use loader::RestLoader;
+pub use selection::OperationSelector;
 pub use source::{RestSource, SpecLocation};

@@ -1,29 +1,27 @@
 //! The loader: it reads the document, and shares its operations with the engine.
 
 use std::collections::HashMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 use async_trait::async_trait;
-use http::Method;
-use http::header::{ACCEPT, HeaderMap, HeaderName, HeaderValue};
-use toolcrib_document::{Document, Format, Limits, MAX_BYTES, parse};
-use toolcrib_io::files::read_bounded;
-use toolcrib_io::http::{HttpClient, HttpPolicy, Request, names_private_address};
+use http::header::{HeaderMap, HeaderName, HeaderValue};
+use toolcrib_document::{Document, Format, parse};
+use toolcrib_io::files::Root;
+use toolcrib_io::http::{HttpPolicy, names_private_address};
 use toolcrib_model::QualifiedName;
-use toolcrib_policy::Access;
-use toolcrib_port::{Loaded, RejectKind, ToolLoader};
-use url::{Origin, Url};
+use toolcrib_port::{Loaded, Reject, RejectKind, ToolLoader};
+use url::Url;
 
-use crate::operation::{Base, Operation, Reading, Setting, check, read_document};
+use crate::auth::{Auth, KeyPlace, MAX_TOKEN_ANSWER_BYTES, Slot};
+use crate::client::{Clients, client};
+use crate::fetch::{Fetched, fetch, keep};
+use crate::files::Files;
+use crate::operation::{Base, Operation, Reading, Setting, check, read_documents};
+use crate::selection::Selection;
+use crate::spec::{Documents, Spec, limits};
 use crate::{Error, RestEngine, RestSource, SpecLocation};
-
-/// How many redirects a request follows that changes nothing; all of them stay at the same origin.
-const MAX_REDIRECTS: usize = 5;
-
-/// What documents are fetched as.
-const ACCEPTED_DOCUMENTS: &str = "application/json, application/yaml, */*;q=0.5";
 
 /// Loads the tools of an OpenAPI document. Made by [`RestSource::open`].
 #[derive(Clone)]
@@ -37,34 +35,13 @@ pub(crate) struct Shared {
     base_url: Option<Url>,
     /// The headers of every call.
     pub(crate) headers: HeaderMap,
-    own_headers: Vec<String>,
+    /// The slots of these headers, which arguments do not reach.
+    own_slots: Vec<Slot>,
+    pub(crate) auth: Auth,
+    selection: Selection,
     /// Of the last document that could be read, by the names of their tools.
     pub(crate) operations: ArcSwap<HashMap<String, Arc<Operation>>>,
-    clients: Clients,
-    /// For the origin that the operator wrote down, when that plainly names a private address: its origin, and no other
-    /// that a document names.
-    own_clients: Option<(Origin, Clients)>,
-}
-
-struct Clients {
-    /// For requests that change nothing: it follows redirects within an origin.
-    following: HttpClient,
-    /// For all others: a redirect would turn them into something else.
-    strict: HttpClient,
-}
-
-impl Clients {
-    fn new(policy: HttpPolicy, access: &Access) -> Result<Self, Error> {
-        let client = |policy| match HttpClient::new(policy) {
-            Ok(client) => {
-                let access = access.clone();
-                Ok(client.with_guard(move |host, port| access.allows_host(host, port)))
-            }
-            Err(error) => Err(Error::Client { reason: error.to_string() }),
-        };
-        let following = client(HttpPolicy { max_redirects: MAX_REDIRECTS, ..policy })?;
-        Ok(Self { following, strict: client(policy)? })
-    }
+    pub(crate) clients: Clients,
 }
 
 impl RestSource {
@@ -97,7 +74,7 @@ impl RestSource {
             value.set_sensitive(true);
             headers.insert(header, value);
         }
-        let strict = HttpPolicy {
+        let policy = HttpPolicy {
             allow_private: self.allow_private,
             timeout: self.timeout,
             max_response_bytes: self.max_response_bytes,
@@ -107,23 +84,30 @@ impl RestSource {
             SpecLocation::Url(url) => Some(url),
             SpecLocation::File(_) => None,
         });
-        let own_clients = match operator_url.filter(|url| names_private_address(url)) {
-            Some(url) => {
-                let policy = HttpPolicy { allow_private: true, ..strict };
-                Some((url.origin(), Clients::new(policy, &self.access)?))
-            }
-            None => None,
+        let clients = Clients::new(policy, &self.access, operator_url)?;
+        // The operator wrote the URL down that tokens come from.
+        let issuer = |url: &Url| {
+            let allow_private = policy.allow_private || names_private_address(url);
+            let policy = HttpPolicy { allow_private, max_response_bytes: MAX_TOKEN_ANSWER_BYTES, ..policy };
+            client(policy, &self.access)
         };
-        let clients = Clients::new(strict, &self.access)?;
-        let own_headers = headers.keys().map(|name| name.as_str().to_owned()).collect();
+        let wrong = |problem| setting("auth", problem);
+        let auth = Auth::new(&self.auth, base_url.as_ref(), &issuer, &wrong)?;
+        let own_slots = headers.keys().map(|name| Slot::new(KeyPlace::Header, name.as_str())).collect();
+        let selection = Selection {
+            include: self.include.clone(),
+            exclude: self.exclude.clone(),
+            risks: self.risks.clone(),
+        };
         let shared = Arc::new(Shared {
             source: self,
             base_url,
             headers,
-            own_headers,
+            own_slots,
+            auth,
+            selection,
             operations: ArcSwap::default(),
             clients,
-            own_clients,
         });
         Ok((RestLoader { shared: Arc::clone(&shared) }, RestEngine { shared }))
     }
@@ -141,33 +125,46 @@ impl ToolLoader for RestLoader {
 
     async fn load(&self) -> Loaded {
         let shared = Arc::clone(&self.shared);
-        let read = match shared.fetch().await {
-            Err(failed) => return failed,
-            // Parsing and conversion take a while on a document of some megabytes.
-            Ok(bytes) => tokio::task::spawn_blocking(move || shared.read(&bytes)).await,
+        let fetched = match fetch(&shared.source, |url| shared.clients.to(url).clone()).await {
+            Err(failed) => return shared.failed(failed.kind, failed.reason),
+            Ok(fetched) => fetched,
         };
+        // Parsing and conversion take a while on a document of some megabytes.
+        let read = tokio::task::spawn_blocking(move || shared.read_fetched(fetched)).await;
+        self.share(match read {
+            Ok(read) => read,
+            Err(error) => {
+                let reason = format!("reading the document failed: {error}");
+                Err(self.shared.failed(RejectKind::InvalidTool, reason))
+            }
+        })
+    }
+}
+
+impl RestLoader {
+    /// Loads from this text, as if it stood where the document is. References to other files are not followed. It
+    /// blocks for as long as the reading takes.
+    pub fn load_text(&self, text: &[u8]) -> Loaded {
+        self.share(self.shared.read(text, None))
+    }
+
+    /// Hands the operations to the engine.
+    fn share(&self, read: Result<Reading, Loaded>) -> Loaded {
         match read {
-            Ok(Ok(reading)) => {
+            Ok(reading) => {
                 self.shared.operations.store(Arc::new(reading.operations));
                 reading.loaded
             }
             // The operations of the last good document stay, for calls to the tools that came from it.
-            Ok(Err(failed)) => failed,
-            Err(error) => {
-                self.shared.failed(RejectKind::InvalidTool, format!("reading the document failed: {error}"))
-            }
+            Err(failed) => failed,
         }
     }
 }
 
 impl Shared {
-    /// The client for a request.
-    pub(crate) fn client(&self, url: &Url, method: &Method) -> &HttpClient {
-        let clients = match &self.own_clients {
-            Some((origin, clients)) if *origin == url.origin() => clients,
-            _ => &self.clients,
-        };
-        if method.is_safe() { &clients.following } else { &clients.strict }
+    /// The files that a call may upload.
+    pub(crate) fn files(&self) -> Files<'_> {
+        Files::new(self.source.workspace.as_deref(), &self.source.access)
     }
 
     /// What messages call the source.
@@ -179,68 +176,75 @@ impl Shared {
         Loaded::failed(self.source.name.as_str(), kind, reason)
     }
 
-    async fn fetch(&self) -> Result<Vec<u8>, Loaded> {
-        let url = match &self.source.spec {
-            SpecLocation::Url(url) => url,
-            SpecLocation::File(path) => {
-                let path = path.clone();
-                return tokio::task::spawn_blocking(move || read_bounded(path, MAX_BYTES as u64))
-                    .await
-                    .map_err(|error| {
-                        self.failed(RejectKind::Unreadable, format!("reading the file failed: {error}"))
-                    })?
-                    .map_err(|error| self.failed(kind_of(&error), error.to_string()));
+    /// Reads what was fetched, and keeps it if it can be read; else what was kept earlier.
+    fn read_fetched(&self, fetched: Fetched) -> Result<Reading, Loaded> {
+        let Fetched { bytes, fresh, kept, warning } = fetched;
+        let (read, warning) = match (self.read(&bytes, self.folder()), kept) {
+            (Err(failed), Some(kept)) => {
+                let reason = failed.rejected.first().map_or_else(String::new, |reject| reject.reason.clone());
+                (self.read(&kept.bytes, None).map_err(|_| failed), Some(reason))
             }
+            (Ok(reading), _) => {
+                if let (Some(cache), SpecLocation::Url(url), Some(validators)) =
+                    (&self.source.cache, &self.source.spec, fresh)
+                {
+                    keep(cache, url, bytes, validators);
+                }
+                (Ok(reading), warning)
+            }
+            (failed, None) => (failed, warning),
         };
-        let headers = HeaderMap::from_iter([(ACCEPT, HeaderValue::from_static(ACCEPTED_DOCUMENTS))]);
-        let request = Request::new(Method::GET, url.clone()).with_headers(headers);
-        let client = self.client(url, &Method::GET);
-        let response = client
-            .send(request)
-            .await
-            .map_err(|error| self.failed(RejectKind::Unavailable, error.to_string()))?;
-        if !response.status.is_success() {
-            let reason = format!("{} was answered with {}; check the URL", self.source.spec, response.status);
-            return Err(self.failed(RejectKind::Unavailable, reason));
+        let mut reading = read?;
+        if let Some(reason) = warning {
+            let told = format!("{reason}; until then the copy that was kept of it is used");
+            let reject = Reject::source(self.source.name.as_str(), RejectKind::Unavailable, told);
+            reading.loaded.rejected.push(reject);
         }
-        if response.truncated {
-            let limit = client.policy().max_response_bytes;
-            return Err(
-                self.failed(RejectKind::TooLarge, format!("the document has more than {limit} bytes"))
-            );
-        }
-        Ok(response.body.to_vec())
+        Ok(reading)
     }
 
-    fn read(&self, bytes: &[u8]) -> Result<Reading, Loaded> {
+    /// The folder of a document on disk, and its name there.
+    fn folder(&self) -> Option<(PathBuf, String)> {
+        let SpecLocation::File(path) = &self.source.spec else { return None };
+        let name = path.file_name()?.to_str()?.to_owned();
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        Some((folder.to_owned(), name))
+    }
+
+    fn read(&self, bytes: &[u8], folder: Option<(PathBuf, String)>) -> Result<Reading, Loaded> {
         let (path, document_url) = match &self.source.spec {
             SpecLocation::File(path) => (path.as_path(), None),
             SpecLocation::Url(url) => (Path::new(url.path()), Some(url)),
         };
-        let document = self.parse(path, bytes)?;
+        let value = self.parse(path, bytes)?.value;
+        let folder = folder.and_then(|(folder, name)| Some((Root::open(folder).ok()?, name)));
+        let documents = match folder {
+            Some((root, name)) => Documents::read(&root, &name, value),
+            None => Documents::single(value),
+        };
+        let failed =
+            |error: Error| self.failed(error.reject_kind(), format!("{}: {error}", self.source.spec));
+        let spec = Spec::new(&documents).map_err(failed)?;
+        let auth = self.auth.bind(&spec.security_schemes(), &self.own_slots);
         let setting = Setting {
             source: &self.source.name,
             namespace: &self.source.namespace,
-            base: Base { configured: self.base_url.as_ref(), document: document_url },
-            own_headers: &self.own_headers,
+            base: Base {
+                configured: self.base_url.as_ref(),
+                document: document_url,
+                variables: Some(&self.source.variables),
+            },
+            auth: &auth,
+            selection: &self.selection,
+            has_workspace: self.source.workspace.is_some(),
         };
-        read_document(&document.value, &setting)
-            .map_err(|error| self.failed(error.reject_kind(), format!("{}: {error}", self.source.spec)))
+        read_documents(spec, &setting).map_err(failed)
     }
 
     fn parse(&self, path: &Path, bytes: &[u8]) -> Result<Document, Loaded> {
-        // Status codes are keys, and in YAML they are numbers.
-        let limits = Limits::default().with_scalar_keys();
-        parse(bytes, Format::detect(path, bytes), &limits).map_err(|error| {
+        parse(bytes, Format::detect(path, bytes), &limits()).map_err(|error| {
             let kind = if error.is_limit() { RejectKind::TooLarge } else { RejectKind::Syntax };
             self.failed(kind, error.at(&self.source.spec))
         })
-    }
-}
-
-fn kind_of(error: &toolcrib_io::Error) -> RejectKind {
-    match error {
-        toolcrib_io::Error::TooLarge { .. } => RejectKind::TooLarge,
-        _ => RejectKind::Unreadable,
     }
 }

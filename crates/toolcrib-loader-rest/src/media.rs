@@ -27,7 +27,7 @@ impl MediaKind {
         match essence.as_str() {
             ANY | "application/*" => Self::Json,
             "application/x-www-form-urlencoded" => Self::Form,
-            "multipart/form-data" => Self::Multipart,
+            _ if kind == "multipart" => Self::Multipart,
             _ if subtype == "json" || subtype.ends_with("+json") => Self::Json,
             _ if kind == "text" || is_text_subtype(subtype) => Self::Text,
             _ => Self::Binary,
@@ -63,8 +63,18 @@ pub(crate) fn concrete(media_type: &str) -> &str {
         (false, _) => media_type,
         (true, MediaKind::Json) => JSON,
         (true, MediaKind::Text) => "text/plain",
+        // What most content of the range is.
+        (true, _) if is_in(media_type, "image/") => "image/png",
+        (true, _) if is_in(media_type, "audio/") => "audio/mpeg",
+        (true, _) if is_in(media_type, "video/") => "video/mp4",
+        (true, _) if is_in(media_type, "font/") => "font/woff2",
+        (true, MediaKind::Multipart) => "multipart/form-data",
         (true, _) => "application/octet-stream",
     }
+}
+
+fn is_in(media_type: &str, kind: &str) -> bool {
+    essence(media_type).starts_with(kind)
 }
 
 /// The entry of a request's `content` that calls are sent in: JSON first, and of several kinds of it the plain one,
@@ -89,4 +99,12 @@ pub(crate) fn preferred_response(content: &JsonObject) -> Option<(&str, &Value)>
         .map(|(media_type, value)| (media_type.as_str(), value))
         .filter(|(media_type, _)| MediaKind::of(media_type) == MediaKind::Json)
         .min_by_key(|(media_type, _)| (essence(media_type) != JSON, media_type.contains(';')))
+}
+
+/// The value of a parameter, such as `charset`, without quotes.
+pub(crate) fn parameter<'a>(media_type: &'a str, name: &str) -> Option<&'a str> {
+    media_type.split(';').skip(1).find_map(|parameter| {
+        let (key, value) = parameter.split_once('=')?;
+        key.trim().eq_ignore_ascii_case(name).then(|| value.trim().trim_matches('"'))
+    })
 }

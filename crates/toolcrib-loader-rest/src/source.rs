@@ -1,5 +1,6 @@
 //! Where a document is, and how its calls are to be sent.
 
+use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::fmt;
 use std::path::PathBuf;
@@ -7,16 +8,18 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use toolcrib_io::http::{DEFAULT_MAX_RESPONSE_BYTES, DEFAULT_TIMEOUT};
-use toolcrib_model::Secret;
+use toolcrib_model::{Risk, Secret};
 use toolcrib_policy::Access;
 use url::Url;
+
+use crate::{Credential, DocumentCache, OperationSelector};
 
 /// Where an OpenAPI document is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SpecLocation {
     /// In a file.
     File(PathBuf),
-    /// On a server, fetched by the guarded client at each load.
+    /// On a server, fetched by the guarded client at each load, unless it has not changed since.
     Url(Url),
 }
 
@@ -62,6 +65,16 @@ pub struct RestSource {
     /// Where calls go, in place of the servers that the document names. A path in it comes before the paths of the
     /// operations.
     pub base_url: Option<String>,
+    /// Which operations become tools: those that fit one of these; all where there is none.
+    pub include: Vec<OperationSelector>,
+    /// Which operations do not.
+    pub exclude: Vec<OperationSelector>,
+    /// Of what risk operations are, by the first that fits; else the method says it: low for `GET`, `HEAD`, `OPTIONS`,
+    /// `TRACE` and `QUERY`, high for `DELETE`, and medium for all others.
+    pub risks: Vec<(OperationSelector, Risk)>,
+    /// Where a document from a server is kept, so that it is not sent again when it has not changed, and is there when
+    /// it cannot be fetched; nowhere by default.
+    pub cache: Option<DocumentCache>,
     /// Whether the document and its servers may be on loopback and private addresses. Off by default.
     pub allow_private: bool,
     /// How long a request and its answer may take; [`DEFAULT_TIMEOUT`] by default.
@@ -71,7 +84,13 @@ pub struct RestSource {
     /// Headers of every call, such as `Authorization`. They need a `base_url`, because that is the only origin they
     /// are sent to: a document must not choose who receives a credential. Arguments cannot change them.
     pub headers: Vec<(String, Secret)>,
-    /// The hosts that requests may go to; any by default.
+    /// What calls prove with who makes them. Each credential goes to one origin, and arguments cannot change it.
+    pub auth: Vec<Credential>,
+    /// Values of the variables in the URLs of the document's servers, in place of their defaults.
+    pub variables: BTreeMap<String, String>,
+    /// The folder that calls may upload files from; none by default.
+    pub workspace: Option<PathBuf>,
+    /// The hosts that requests may go to, and the files that may be uploaded; any by default.
     pub access: Access,
 }
 
@@ -84,10 +103,17 @@ impl RestSource {
             spec,
             namespace: namespace.into(),
             base_url: None,
+            include: Vec::new(),
+            exclude: Vec::new(),
+            risks: Vec::new(),
+            cache: None,
             allow_private: false,
             timeout: DEFAULT_TIMEOUT,
             max_response_bytes: DEFAULT_MAX_RESPONSE_BYTES,
             headers: Vec::new(),
+            auth: Vec::new(),
+            variables: BTreeMap::new(),
+            workspace: None,
             access: Access::unlimited(),
         }
     }
@@ -101,6 +127,30 @@ impl RestSource {
     /// Sets where calls go.
     pub fn with_base_url(mut self, base_url: impl Into<String>) -> Self {
         self.base_url = Some(base_url.into());
+        self
+    }
+
+    /// Makes tools only of these operations, and of those that were added before.
+    pub fn with_included(mut self, selector: OperationSelector) -> Self {
+        self.include.push(selector);
+        self
+    }
+
+    /// Makes no tools of these operations.
+    pub fn with_excluded(mut self, selector: OperationSelector) -> Self {
+        self.exclude.push(selector);
+        self
+    }
+
+    /// Sets the risk of these operations.
+    pub fn with_risk(mut self, selector: OperationSelector, risk: Risk) -> Self {
+        self.risks.push((selector, risk));
+        self
+    }
+
+    /// Sets where the document is kept.
+    pub fn with_cache(mut self, cache: DocumentCache) -> Self {
+        self.cache = Some(cache);
         self
     }
 
@@ -125,6 +175,24 @@ impl RestSource {
     /// Sets which hosts requests may go to.
     pub fn with_access(mut self, access: Access) -> Self {
         self.access = access;
+        self
+    }
+
+    /// Adds a credential.
+    pub fn with_credential(mut self, credential: Credential) -> Self {
+        self.auth.push(credential);
+        self
+    }
+
+    /// Sets a variable of the document's servers.
+    pub fn with_variable(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.variables.insert(name.into(), value.into());
+        self
+    }
+
+    /// Sets the folder that files may be uploaded from.
+    pub fn with_workspace(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.workspace = Some(folder.into());
         self
     }
 

@@ -165,6 +165,11 @@ impl Place<'_> {
         &self.app.folder
     }
 
+    /// The folder that the app's tools work in.
+    pub fn workspace(&self) -> Result<PathBuf, String> {
+        self.app.workspace().map_err(|error| error.to_string())
+    }
+
     /// The name of the app file, for messages.
     pub fn file(&self) -> &str {
         &self.app.file

@@ -6,10 +6,12 @@ use std::ops::RangeInclusive;
 
 use toolcrib_document::Error;
 use toolcrib_exec::{
-    FlowSettings, MAX_APPROVAL_WAIT, MAX_RESULT_TOKENS, MIN_APPROVAL_WAIT, MIN_RESULT_TOKENS, SourceLimits,
+    FlowSettings, MAX_APPROVAL_WAIT, MAX_DEADLINE, MAX_RESULT_TOKENS, MIN_APPROVAL_WAIT, MIN_RESULT_TOKENS,
+    SourceLimits,
 };
 use toolcrib_model::{NAMESPACE_SEPARATOR, QualifiedName};
 use toolcrib_port::ToolLoader as _;
+use toolcrib_registry::Snapshot;
 use toolcrib_sdk::Module;
 
 use crate::App;
@@ -26,7 +28,7 @@ pub(crate) fn flow(app: &App, modules: &[Module], sources: &[Source]) -> Result<
         .iter()
         .filter_map(|source| source.limits.clone().map(|limits| (source.loader.source().to_owned(), limits)));
     let tools = limits.tools.iter().map(|(name, limits)| {
-        let place = format!("/tools/limits/tools/{}", name.replace('~', "~0").replace('/', "~1"));
+        let place = format!("/tools/limits/tools/{}", escaped(name));
         let name = match name.split_once('.').filter(|_| !name.contains(NAMESPACE_SEPARATOR)) {
             Some((namespace, name)) => QualifiedName::new(namespace, name),
             None => name.parse(),
@@ -45,6 +47,23 @@ pub(crate) fn flow(app: &App, modules: &[Module], sources: &[Source]) -> Result<
 /// What is wrong with the numbers.
 pub(crate) fn check(app: &App, errors: &mut Vec<Error>) {
     let limits = &app.config.tools.limits;
+    let modules = app.config.modules.iter();
+    let timeouts = modules
+        .map(|(id, module)| (format!("/modules/{}/limits", escaped(id)), module.limits.timeout))
+        .chain([("/tools/limits/source".to_owned(), limits.source.timeout)])
+        .chain(
+            limits
+                .tools
+                .iter()
+                .map(|(name, set)| (format!("/tools/limits/tools/{}", escaped(name)), set.timeout)),
+        );
+    for (place, given) in timeouts.filter_map(|(place, given)| Some((place, given?))) {
+        if given > MAX_DEADLINE {
+            let most = MAX_DEADLINE.as_secs();
+            let message = format!("`timeout_seconds` is at most {most}, not {}", given.as_secs_f64());
+            errors.push(app.document.error_at(&format!("{place}/timeout_seconds"), message));
+        }
+    }
     let seconds = MIN_APPROVAL_WAIT.as_secs()..=MAX_APPROVAL_WAIT.as_secs();
     let tokens = MIN_RESULT_TOKENS.into()..=MAX_RESULT_TOKENS.into();
     let numbers = [
@@ -62,4 +81,18 @@ pub(crate) fn check(app: &App, errors: &mut Vec<Error>) {
             errors.push(app.document.error_at(&format!("/tools/limits/{key}"), message));
         }
     }
+}
+
+/// A name as a part of a JSON Pointer.
+fn escaped(name: &str) -> String {
+    name.replace('~', "~0").replace('/', "~1")
+}
+
+/// The tools that limits name and nothing has.
+pub(crate) fn unused<'a>(app: &'a App, snapshot: &'a Snapshot) -> impl Iterator<Item = String> + 'a {
+    let named = app.config.tools.limits.tools.keys();
+    let is_unused = |name: &&String| snapshot.find(name, |_| true).is_err();
+    named
+        .filter(is_unused)
+        .map(|name| format!("`tools.limits.tools` has limits for `{name}`, and there is no such tool"))
 }

@@ -1,10 +1,11 @@
 //! A source whose tools and failures name no secret.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use toolcrib_exec::Secrets;
-use toolcrib_port::{Loaded, ToolLoader};
+use toolcrib_port::{Loaded, Reject, RejectKind, ToolLoader};
 
 /// Takes the secrets of an app out of what a loader brings, before anybody searches it, shows it or sends it to a model. A
 /// server can put what it was given into a description, or into its last words.
@@ -32,6 +33,16 @@ impl ToolLoader for Redacted {
     async fn load(&self) -> Loaded {
         let mut loaded = self.loader.load().await;
         let redactor = self.secrets.redactor();
+        // A name cannot be told in part, and is told wherever there is the tool.
+        let (tools, named) = loaded
+            .tools
+            .into_iter()
+            .partition::<Vec<_>, _>(|tool| matches!(redactor.redact(tool.name.name()), Cow::Borrowed(_)));
+        loaded.tools = tools;
+        loaded.rejected.extend(named.into_iter().map(|tool| {
+            let reason = "its name holds a secret of this app; give the tool another name, or the secret another value";
+            Reject::tool(self.source(), tool.name.to_string(), RejectKind::InvalidTool, reason)
+        }));
         for tool in &mut loaded.tools {
             tool.description = redactor.redact(&tool.description).into_owned();
             redactor.redact_value(&mut tool.parameters);
@@ -39,6 +50,7 @@ impl ToolLoader for Redacted {
             redactor.redact_object(&mut tool.metadata);
         }
         for reject in &mut loaded.rejected {
+            reject.name = reject.name.take().map(|name| redactor.redact(&name).into_owned());
             reject.reason = redactor.redact(&reject.reason).into_owned();
         }
         loaded

@@ -94,7 +94,7 @@ impl Runtime {
         self.executor.registry().snapshot()
     }
 
-    /// Rules that speak of no tool, which may be misspelt. Not said while a source is missing, whose tools they may be
+    /// Rules and limits that speak of no tool, which may be misspelt. Not said while a source is missing, whose tools they may be
     /// about.
     pub fn warnings(&self) -> Vec<String> {
         let snapshot = self.snapshot();
@@ -103,7 +103,8 @@ impl Runtime {
         }
         let tools: Vec<_> = snapshot.iter().map(|entry| entry.tool.as_ref()).collect();
         let unused = self.executor.policy().unused_rules(tools.iter().copied());
-        unused.map(|rule| format!("`{rule}` speaks of no tool that is there")).collect()
+        let rules = unused.map(|rule| format!("`{rule}` speaks of no tool that is there"));
+        rules.chain(limits::unused(&self.app, &snapshot)).collect()
     }
 
     /// Ends everything that was started: connections and child processes.

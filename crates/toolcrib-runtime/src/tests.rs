@@ -57,6 +57,43 @@ fn the_settings_of_a_source_are_checked_before_anything_starts() {
         ),
         ("{type: rest, spec: a.yaml}", "app.yaml:3:7: `tools.registry.0`: missing field `namespace`"),
         (
+            "{type: rest, namespace: a, spec: a.yaml, auth: {type: bearer, tokn: x}}",
+            "app.yaml:3:69: unknown key `tokn`, did you mean `token`?",
+        ),
+        (
+            "{type: rest, namespace: a, spec: a.yaml, auth: [{type: basic, username: x, token: y}]}",
+            "app.yaml:3:7: `auth` of type `basic` has no `token`; it has `username`, `password`",
+        ),
+        (
+            "{type: rest, namespace: a, spec: a.yaml, auth: {type: api_key, value: x, name: X-Key}}",
+            "app.yaml:3:7: `auth` of type `api_key` needs `in`; it has `value`, `in`, `name`",
+        ),
+        (
+            "{type: rest, namespace: a, spec: a.yaml, auth: {type: bearer, token: x}}",
+            "app.yaml:3:7: `auth` of the OpenAPI source rest a.yaml as a: a credential goes to one origin only: set its \
+             `origin`, or `base_url`",
+        ),
+        (
+            "{type: rest, namespace: a, spec: a.yaml, max_response_bytes: 0}",
+            "app.yaml:3:7: `max_response_bytes` has to be from 1 to 104857600, not 0",
+        ),
+        (
+            "{type: rest, namespace: a, spec: a.yaml, include: {tgas: [x]}}",
+            "app.yaml:3:58: unknown key `tgas`, did you mean `tags`?",
+        ),
+        (
+            "{type: rest, namespace: a, spec: a.yaml, exclude: [{}]}",
+            "app.yaml:3:7: an entry of `exclude` names none of `operations`, `tags`, `methods` and `paths`, and would fit all",
+        ),
+        (
+            "{type: rest, namespace: a, spec: a.yaml, risks: {methods: [GET]}}",
+            "app.yaml:3:7: an entry of `risks` needs a `risk`: low, medium or high",
+        ),
+        (
+            "{type: rest, namespace: a, spec: a.yaml, cache: 3}",
+            "app.yaml:3:55: `tools.registry.0.cache`: `cache` has to be a folder, or `false`",
+        ),
+        (
             "{type: file, path: '${TOOLCRIB_NO_SUCH_VARIABLE}/a'}",
             "app.yaml:3:20: the environment variable `TOOLCRIB_NO_SUCH_VARIABLE` is not set; \
              set it, or give a default: ${TOOLCRIB_NO_SUCH_VARIABLE:-…}",
@@ -75,6 +112,8 @@ fn limits_are_checked_before_anything_starts() {
         "{approval_timeout_seconds: 5}",
         "{result_tokens: 1}",
         "{tools: {greet: {}}}",
+        "{tools: {hello.greet: {timeout_seconds: 601}}}",
+        "{source: {timeout_seconds: 3600}}",
     ];
     let section = |limits: &str| format!("modules: {{hello: {{}}}}\ntools:\n  limits: {limits}\n");
     let mut said: Vec<String> = limits.iter().map(|limits| wrong(&section(limits))).collect();
@@ -141,6 +180,8 @@ fn a_source_that_access_does_not_allow_is_refused_before_it_starts() {
         "registry: [{type: mcp, namespace: a, url: 'https://mcp.example.net/mcp'}]",
         "registry: [{type: rest, namespace: a, spec: 'https://docs.example.net/openapi.json'}]",
         "registry: [{type: rest, namespace: a, spec: a.yaml, base_url: 'https://api.example.com:8443'}]",
+        "registry: [{type: rest, namespace: a, spec: a.yaml, auth: {type: oauth2, origin: 'https://api.example.com', \
+         token_url: 'https://id.example.net', client_id: a, client_secret: b}}]",
         "engines: {shell: {type: command, argv: [sh, -c, 'true']}}",
         "engines: {shell: {type: command, tools: {one: [git, log], two: [./git, log]}}}",
     ];
@@ -269,6 +310,27 @@ tools:
     assert_eq!(runtime.snapshot().rejected()[0].reason, "app.yaml:9:11: the tool has no `name`");
 }
 
+#[tokio::test]
+async fn a_tool_whose_name_holds_a_secret_is_not_loaded() {
+    let app = App::from_text(
+        "app.yaml",
+        "
+tools:
+  registry:
+    - {type: inline, namespace: desk, tools: [{name: ask_canary_5ab3}, {name: ask}]}
+",
+    )
+    .unwrap();
+    app.secrets().add("TOKEN", toolcrib_model::Secret::new("canary_5ab3"));
+    let runtime = Runtime::start(app, Arc::new(DenyAll)).await.unwrap();
+    let snapshot = runtime.snapshot();
+    assert!(snapshot.tool_names().all(|name| !name.name().contains("canary")));
+    assert!(snapshot.tool_names().any(|name| name.dotted() == "desk.ask"));
+    let rejected = &snapshot.rejected()[0];
+    assert_eq!(rejected.name.as_deref(), Some("desk::ask_[secret TOKEN]"));
+    assert!(rejected.reason.starts_with("its name holds a secret"), "{rejected:?}");
+}
+
 /// How soon a saved file has to be loaded again.
 const RELOAD_TIME: Duration = Duration::from_millis(500);
 
@@ -302,6 +364,9 @@ async fn a_rule_that_speaks_of_no_tool_is_warned_of() {
         start("modules: {hello: {}}\ntools: {capabilities: {deny: [{module: hello, actions: ['x*']}]}}")
             .await;
     assert_eq!(runtime.warnings(), ["`tools.capabilities.deny[0]` speaks of no tool that is there"]);
+    let text = "modules: {hello: {}}\ntools: {limits: {tools: {hello.statsu: {retries: 1}, hello.status: {}}}}";
+    let warned = ["`tools.limits.tools` has limits for `hello.statsu`, and there is no such tool"];
+    assert_eq!(start(text).await.warnings(), warned);
 }
 
 #[tokio::test]

@@ -8,7 +8,7 @@ use toolcrib_model::Secret;
 use crate::App;
 
 /// Keys whose texts are paths, where `$NAME` and `~` count too.
-const PATH_KEYS: [&str; 3] = ["path", "spec", "cwd"];
+const PATH_KEYS: [&str; 4] = ["path", "spec", "cwd", "cache"];
 
 /// Stands for the path of the running program, so that an app can start another one beside itself.
 const OWN_PROGRAM: &str = "TOOLCRIB";

@@ -57,6 +57,14 @@ impl Root {
         Ok(Self { dir: Arc::new(dir), spellings: Arc::new([given, canonical]), guard: None })
     }
 
+    /// Opens a directory, which is made with all above it where it is not there.
+    pub fn create(path: impl AsRef<Path>) -> Result<Self, Error> {
+        let path = path.as_ref();
+        Dir::create_ambient_dir_all(path, ambient_authority())
+            .map_err(|source| explain("create", path, source))?;
+        Self::open(path)
+    }
+
     /// Lets only those paths be reached that the guard admits. It is asked about paths relative to the root, of which
     /// `.` is the root itself: about the one that was given, and about where its symlinks lead.
     pub fn with_guard(mut self, admits: impl Fn(&Path, Purpose) -> bool + Send + Sync + 'static) -> Self {
@@ -102,6 +110,13 @@ impl Root {
         let path = path.as_ref();
         let relative = self.admitted(path, Purpose::Write)?;
         self.dir.create_dir_all(relative).map_err(|source| explain("create", path, source))
+    }
+
+    /// Removes a file, or a symlink without what it leads to.
+    pub fn remove(&self, path: impl AsRef<Path>) -> Result<(), Error> {
+        let path = path.as_ref();
+        let relative = self.admitted(path, Purpose::Write)?;
+        self.dir.remove_file(relative).map_err(|source| explain("remove", path, source))
     }
 
     /// What is at the path. Symlinks are followed within the root.

@@ -345,3 +345,20 @@ fn a_guard_lets_only_what_it_admits_be_reached_and_sees_through_symlinks() {
     assert!(everything.write("dir/dangling", b"x").is_err());
     assert!(!place.inner().join("gone").exists());
 }
+
+#[test]
+fn a_root_is_made_where_there_is_none_and_its_files_are_removed() {
+    let place = Place::new();
+    let folder = place.inner().join("new/deeper");
+    let root = Root::create(&folder).unwrap();
+    Root::create(&folder).unwrap();
+    root.write("a", b"x").unwrap();
+    symlink(place.outer.path().join("secret"), folder.join("link")).unwrap();
+    root.remove("a").unwrap();
+    root.remove("link").unwrap();
+    assert!(root.list(".").unwrap().entries.is_empty());
+    assert!(place.outer.path().join("secret").exists());
+    assert!(matches!(root.remove("a"), Err(Error::NotFound { .. })));
+    assert!(matches!(root.remove("../b"), Err(Error::OutsideRoot { .. })));
+    assert!(Root::create(place.inner().join("a.txt")).is_err());
+}

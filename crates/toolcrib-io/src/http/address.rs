@@ -24,7 +24,8 @@ pub enum AddressClass {
     Shared,
     /// `224.0.0.0/4`, `ff00::/8`.
     Multicast,
-    /// Set aside for protocols, tests, documentation or the future.
+    /// Set aside for protocols, tests, documentation or the future; and `168.63.129.16`, at which a cloud serves its
+    /// virtual machines alone.
     Reserved,
 }
 
@@ -83,7 +84,7 @@ fn classify_v4(address: Ipv4Addr) -> Option<AddressClass> {
         [192, 0, 0 | 2, _] | [192, 88, 99, _] | [198, 18 | 19, ..] | [198, 51, 100, _] | [203, 0, 113, _] => {
             Some(AddressClass::Reserved)
         }
-        [240..=255, ..] => Some(AddressClass::Reserved),
+        [240..=255, ..] | [168, 63, 129, 16] => Some(AddressClass::Reserved),
         _ => None,
     }
 }

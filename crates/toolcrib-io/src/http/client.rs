@@ -7,12 +7,13 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use bytes::{Bytes, BytesMut};
+use http::header::LOCATION;
 use reqwest::redirect;
 use url::{Host, Url};
 
 use super::message::{Request, Response};
 use super::policy::{CONNECT_TIMEOUT, HttpPolicy, MAX_IDLE_CONNECTIONS_PER_HOST};
-use super::resolver::{GuardedResolver, Refused, admit};
+use super::resolver::{GuardedResolver, Names, Refused, admit};
 use super::tls;
 use crate::Error;
 
@@ -43,10 +44,15 @@ impl fmt::Debug for Guard {
 impl HttpClient {
     /// A client that does what the policy allows.
     pub fn new(policy: HttpPolicy) -> Result<Self, Error> {
+        Self::with_names(policy, Names::System)
+    }
+
+    /// A client that looks names up there.
+    pub(super) fn with_names(policy: HttpPolicy, names: Names) -> Result<Self, Error> {
         let tls = tls::configure()?;
         let inner = reqwest::Client::builder()
             .tls_backend_preconfigured(tls.config)
-            .dns_resolver(Arc::new(GuardedResolver { allow_private: policy.allow_private }))
+            .dns_resolver(Arc::new(GuardedResolver { allow_private: policy.allow_private, names }))
             .redirect(same_origin(policy.max_redirects))
             .no_proxy()
             .referer(false)
@@ -127,12 +133,21 @@ impl HttpClient {
 
     async fn exchange(&self, request: Request) -> reqwest::Result<Response> {
         let began = Instant::now();
-        let Request { method, url, headers, body } = request;
-        let mut prepared = self.inner.request(method, url).headers(headers);
-        if let Some(body) = body {
-            prepared = prepared.body(body);
-        }
-        let mut response = prepared.send().await?;
+        let Request { method, mut url, headers, body, max_redirects } = request;
+        let mut followed = 0;
+        let mut response = loop {
+            let next = (followed < max_redirects).then(|| url.clone());
+            let mut prepared = self.inner.request(method.clone(), url).headers(headers.clone());
+            if let Some(body) = &body {
+                prepared = prepared.body(body.clone());
+            }
+            let response = prepared.send().await?;
+            match next.and_then(|from| self.redirected(&from, &response)) {
+                Some(to) => url = to,
+                None => break response,
+            }
+            followed += 1;
+        };
         let (body, truncated) = read(&mut response, self.policy.max_response_bytes).await?;
         Ok(Response {
             status: response.status(),
@@ -141,6 +156,21 @@ impl HttpClient {
             truncated,
             elapsed: began.elapsed(),
         })
+    }
+}
+
+impl HttpClient {
+    /// Where a redirect leads that may be followed: to the origin that was asked, whose credentials the request may
+    /// carry, and nowhere that a request could not go by itself.
+    fn redirected(&self, from: &Url, response: &reqwest::Response) -> Option<Url> {
+        if !matches!(response.status().as_u16(), 301 | 302 | 303 | 307 | 308) {
+            return None;
+        }
+        let location = response.headers().get(LOCATION)?.to_str().ok()?;
+        let mut to = from.join(location).ok()?;
+        // The client would make an `Authorization` header of these, in place of the one of the request.
+        to.set_username("").and_then(|()| to.set_password(None)).ok()?;
+        (to.origin() == from.origin() && self.check_url(&to).is_ok()).then_some(to)
     }
 }
 

@@ -17,17 +17,26 @@ pub struct Request {
     pub headers: HeaderMap,
     /// The body.
     pub body: Option<Bytes>,
+    /// How many redirects are followed for this request, of those that stay at the same origin; 0 by default. Only
+    /// methods that change nothing should have more: each hop is sent with the same method, headers and body.
+    pub max_redirects: usize,
 }
 
 impl Request {
     /// A request without headers and body.
     pub fn new(method: Method, url: Url) -> Self {
-        Self { method, url, headers: HeaderMap::new(), body: None }
+        Self { method, url, headers: HeaderMap::new(), body: None, max_redirects: 0 }
     }
 
     /// Sets the headers.
     pub fn with_headers(mut self, headers: HeaderMap) -> Self {
         self.headers = headers;
+        self
+    }
+
+    /// Sets how many redirects are followed.
+    pub fn with_redirects(mut self, max: usize) -> Self {
+        self.max_redirects = max;
         self
     }
 

@@ -23,19 +23,40 @@ impl fmt::Display for Refused {
 
 impl std::error::Error for Refused {}
 
-/// Resolves as the system does. The connection is made to the very addresses that were checked, so that a name cannot
+/// Where names are looked up.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Names {
+    /// As the system does it.
+    System,
+    /// As a test says.
+    #[cfg(test)]
+    Stub(fn(&str) -> Vec<IpAddr>),
+}
+
+impl Names {
+    /// The addresses of a name. Port 0 stands for the port of the URL.
+    async fn look_up(self, name: &str) -> std::io::Result<Vec<SocketAddr>> {
+        match self {
+            Self::System => Ok(tokio::net::lookup_host((name, 0)).await?.collect()),
+            #[cfg(test)]
+            Self::Stub(answer) => Ok(answer(name).into_iter().map(|ip| SocketAddr::new(ip, 0)).collect()),
+        }
+    }
+}
+
+/// Resolves names under the guard. The connection is made to the very addresses that were checked, so that a name cannot
 /// change its mind in between.
 #[derive(Debug)]
 pub(super) struct GuardedResolver {
     pub(super) allow_private: bool,
+    pub(super) names: Names,
 }
 
 impl Resolve for GuardedResolver {
     fn resolve(&self, name: Name) -> Resolving {
-        let allow_private = self.allow_private;
+        let Self { allow_private, names } = *self;
         Box::pin(async move {
-            // Port 0 stands for the port of the URL.
-            let addresses: Vec<SocketAddr> = tokio::net::lookup_host((name.as_str(), 0)).await?.collect();
+            let addresses = names.look_up(name.as_str()).await?;
             if !allow_private {
                 admit(name.as_str(), &addresses)?;
             }

@@ -6,9 +6,12 @@ mod server;
 
 mod arguments;
 mod body;
+mod form;
 mod parameter;
+mod swagger;
 
 mod document;
+mod found;
 mod output;
 
 #[cfg(test)]
@@ -19,10 +22,14 @@ use toolcrib_model::Fingerprint;
 use url::Url;
 
 use crate::Error;
+use crate::auth::Credentials;
 
 pub(crate) use arguments::{BoundBody, BoundParameter, Shape};
-pub(crate) use body::{Encoding, Part};
-pub(crate) use document::{Reading, Setting, read_document};
+pub(crate) use body::Encoding;
+#[cfg(test)]
+pub(crate) use document::read_document;
+pub(crate) use document::{Reading, Setting, read_documents};
+pub(crate) use form::Part;
 pub(crate) use parameter::{Place, Style, Writing};
 pub(crate) use path::{PathTemplate, Piece};
 pub(crate) use server::{Base, check};
@@ -38,6 +45,8 @@ pub(crate) struct Operation {
     pub(crate) server: Result<Url, Error>,
     /// What the `Accept` header says.
     pub(crate) accept: HeaderValue,
+    /// The credentials that its calls are sent with, made from its `security`.
+    pub(crate) credentials: Credentials,
     /// The digest of the argument schema that the operation was loaded with.
     pub(crate) fingerprint: Fingerprint,
 }

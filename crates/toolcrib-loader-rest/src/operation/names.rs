@@ -5,9 +5,10 @@ use toolcrib_model::{MAX_NAME_CHARS, NAMESPACE_SEPARATOR, QualifiedName};
 use crate::unique::UniqueNames;
 
 /// An operation as far as its name is concerned.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Unnamed<'a> {
-    pub(crate) method: &'static str,
+    /// In lower case.
+    pub(crate) method: String,
     pub(crate) path: &'a str,
     pub(crate) operation_id: Option<&'a str>,
 }
@@ -18,7 +19,9 @@ pub(crate) struct Unnamed<'a> {
 /// others get their method and path behind it: so a name stays with its operation when the document is reordered.
 pub(crate) fn allot(operations: &[Unnamed<'_>]) -> Vec<String> {
     let mut order: Vec<usize> = (0..operations.len()).collect();
-    order.sort_by_key(|index| operations.get(*index).map(|operation| (operation.path, operation.method)));
+    order.sort_by_key(|index| {
+        operations.get(*index).map(|operation| (operation.path, operation.method.as_str()))
+    });
     let mut taken = UniqueNames::default();
     let mut names = vec![String::new(); operations.len()];
     for index in order {
@@ -49,7 +52,7 @@ fn free_name(operation: &Unnamed<'_>, taken: &mut UniqueNames) -> String {
 
 /// `get_pets_petid` of `GET /pets/{petId}`.
 fn slug(operation: &Unnamed<'_>) -> String {
-    let mut out = operation.method.to_owned();
+    let mut out = operation.method.clone();
     for word in operation.path.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()) {
         out.push('_');
         out.push_str(&word.to_lowercase());

@@ -2,52 +2,79 @@
 
 use http::HeaderValue;
 use serde_json::{Value, json};
-use toolcrib_model::JsonObject;
 
+use super::swagger;
 use crate::Error;
-use crate::media;
-use crate::schema::{Budget, Converter, Direction};
-use crate::spec::Spec;
+use crate::media::{self, MediaKind};
+use crate::schema::{Converter, Direction, Schemas};
+use crate::spec::{Dialect, Node, Spec};
 
-/// The schema of the first JSON answer of success, `{}` when there is none.
-pub(crate) fn schema<'a>(operation: &'a Value, spec: Spec<'a>, budget: &mut Budget) -> Result<Value, Error> {
-    for content in success_contents(operation, spec)? {
-        if let Some((_, media)) = media::preferred_response(content) {
-            let Some(schema) = spec.resolve(media)?.get("schema") else { break };
-            let mut converter = Converter::new(spec, Direction::Output, budget);
-            let mut schema = converter.convert_top(schema)?;
-            let definitions = converter.definitions()?;
-            if let Some(map) = schema.as_object_mut()
-                && !definitions.is_empty()
-            {
-                map.insert("$defs".into(), definitions.into());
-            }
-            return Ok(schema);
+/// The schema of the first JSON answer of success, `{}` when there is none; and what is to be told of it.
+pub(crate) fn schema<'a>(
+    operation: Node<'a>,
+    schemas: &mut Schemas<'a>,
+) -> Result<(Value, Vec<String>), Error> {
+    for response in successes(operation, schemas.spec)? {
+        let Some(schema) = schema_of(response, operation, schemas.spec)? else { continue };
+        let mut converter = Converter::new(schemas, Direction::Output);
+        let mut schema = converter.convert_top(schema)?;
+        let (definitions, notes) = converter.definitions()?;
+        if !definitions.is_empty()
+            && let Some(map) = schema.as_object_mut()
+        {
+            map.insert("$defs".into(), definitions.into());
         }
+        return Ok((schema, notes));
     }
-    Ok(json!({}))
+    Ok((json!({}), Vec::new()))
+}
+
+fn schema_of<'a>(response: Node<'a>, operation: Node<'a>, spec: Spec<'a>) -> Result<Option<Node<'a>>, Error> {
+    if spec.dialect == Dialect::Swagger20 {
+        let produced = swagger::media_types(spec, operation, "produces");
+        let is_json =
+            produced.is_empty() || produced.iter().any(|kind| MediaKind::of(kind) == MediaKind::Json);
+        let schema = response.get("schema").filter(|_| is_json);
+        return Ok(schema.filter(|schema| schema.text("type") != Some("file")));
+    }
+    let content = response.get_or_nothing("content");
+    match content.object().and_then(media::preferred_response) {
+        Some((_, media)) => Ok(spec.resolve(content.at(media))?.get("schema")),
+        None => Ok(None),
+    }
 }
 
 /// What the `Accept` header of a call says: the media type of the answer that the schema is of, anything else next.
-pub(crate) fn accept<'a>(operation: &'a Value, spec: Spec<'a>) -> HeaderValue {
-    let contents = success_contents(operation, spec).unwrap_or_default();
-    let wanted = contents
-        .iter()
-        .find_map(|content| media::preferred_response(content))
-        .map(|(media_type, _)| media_type)
-        .or_else(|| contents.first().and_then(|content| content.keys().next()).map(String::as_str))
-        .filter(|media_type| *media_type != media::ANY);
+pub(crate) fn accept<'a>(operation: Node<'a>, spec: Spec<'a>) -> HeaderValue {
+    let wanted = if spec.dialect == Dialect::Swagger20 {
+        let produced = swagger::media_types(spec, operation, "produces");
+        let json = produced.iter().find(|media_type| MediaKind::of(media_type) == MediaKind::Json);
+        json.or(produced.first()).copied()
+    } else {
+        let contents: Vec<_> = successes(operation, spec)
+            .unwrap_or_default()
+            .into_iter()
+            .filter_map(|response| response.get("content")?.object())
+            .collect();
+        contents
+            .iter()
+            .find_map(|content| media::preferred_response(content))
+            .map(|(media_type, _)| media_type)
+            .or_else(|| contents.first().and_then(|content| content.keys().next()).map(String::as_str))
+    };
     wanted
+        .filter(|media_type| *media_type != media::ANY)
         .and_then(|media_type| HeaderValue::from_str(&format!("{media_type}, */*;q=0.5")).ok())
         .unwrap_or(HeaderValue::from_static(media::ANY))
 }
 
-/// The `content` of each answer of success.
-fn success_contents<'a>(operation: &'a Value, spec: Spec<'a>) -> Result<Vec<&'a JsonObject>, Error> {
-    let responses = operation.get("responses").and_then(Value::as_object);
-    let mut contents = Vec::new();
-    for (_, response) in responses.into_iter().flatten().filter(|(code, _)| code.starts_with('2')) {
-        contents.extend(spec.resolve(response)?.get("content").and_then(Value::as_object));
+/// The answers of success: those of a status first, then `2XX`; where there are none, what answers have by default.
+fn successes<'a>(operation: Node<'a>, spec: Spec<'a>) -> Result<Vec<Node<'a>>, Error> {
+    let responses = operation.get_or_nothing("responses");
+    let mut found: Vec<_> = responses.entries().filter(|(code, _)| code.starts_with('2')).collect();
+    found.sort_by_key(|(code, _)| *code);
+    if found.is_empty() {
+        found.extend(responses.get("default").map(|response| ("default", response)));
     }
-    Ok(contents)
+    found.into_iter().map(|(_, response)| spec.resolve(response)).collect()
 }

@@ -2,13 +2,20 @@
 
 use serde_json::{Value, json};
 
+use super::swagger;
 use crate::Error;
-use crate::schema::Converter;
-use crate::spec::Spec;
+use crate::auth::BoundAuth;
+use crate::error::beginning;
+use crate::media::MediaKind;
+use crate::schema::{Converter, is_plain_example};
+use crate::spec::{Dialect, Node};
+
+/// The most examples of a parameter that are kept.
+const MAX_EXAMPLES: usize = 5;
 
 /// Headers that are not for arguments: the document's other parts say them, the client does, or they would change
 /// where a request ends.
-const RESERVED_HEADERS: [&str; 13] = [
+const RESERVED_HEADERS: [&str; 15] = [
     "accept",
     "authorization",
     "connection",
@@ -16,8 +23,10 @@ const RESERVED_HEADERS: [&str; 13] = [
     "content-type",
     "expect",
     "host",
+    "http2-settings",
     "keep-alive",
     "proxy-authorization",
+    "proxy-connection",
     "te",
     "trailer",
     "transfer-encoding",
@@ -29,6 +38,8 @@ const RESERVED_HEADERS: [&str; 13] = [
 pub(crate) enum Place {
     Path,
     Query,
+    /// The whole of the query, of OpenAPI 3.2.
+    QueryString,
     Header,
     Cookie,
 }
@@ -42,7 +53,11 @@ pub(crate) enum Style {
     Form,
     SpaceDelimited,
     PipeDelimited,
+    /// `tsv` of Swagger 2.0.
+    TabDelimited,
     DeepObject,
+    /// Of OpenAPI 3.2: as a form, and not encoded.
+    Cookie,
 }
 
 /// How the value of a parameter or of a form field becomes text.
@@ -57,6 +72,10 @@ pub(crate) enum Writing {
     },
     /// As a JSON text.
     Json,
+    /// As it is, in some other media type.
+    Text,
+    /// The fields of an object as those of a form.
+    Form,
 }
 
 /// One parameter of an operation.
@@ -75,13 +94,15 @@ impl Place {
         match self {
             Self::Path => "path",
             Self::Query => "query",
+            Self::QueryString => "querystring",
             Self::Header => "header",
             Self::Cookie => "cookie",
         }
     }
 
     fn parse(text: &str) -> Option<Self> {
-        [Self::Path, Self::Query, Self::Header, Self::Cookie].into_iter().find(|place| place.as_str() == text)
+        let places = [Self::Path, Self::Query, Self::QueryString, Self::Header, Self::Cookie];
+        places.into_iter().find(|place| place.as_str() == text)
     }
 }
 
@@ -92,35 +113,41 @@ impl Style {
             (Some("simple") | None, Place::Path | Place::Header) => Ok(Self::Simple),
             (Some("label"), Place::Path) => Ok(Self::Label),
             (Some("matrix"), Place::Path) => Ok(Self::Matrix),
-            (Some("form") | None, Place::Query | Place::Cookie) => Ok(Self::Form),
+            (Some("form") | None, Place::Query | Place::QueryString | Place::Cookie) => Ok(Self::Form),
             (Some("spaceDelimited"), Place::Query) => Ok(Self::SpaceDelimited),
             (Some("pipeDelimited"), Place::Query) => Ok(Self::PipeDelimited),
             (Some("deepObject"), Place::Query) => Ok(Self::DeepObject),
+            (Some("cookie"), Place::Cookie) => Ok(Self::Cookie),
             (Some(other), place) => {
+                let other = beginning(other);
                 Err(Error::unsupported(format!("the style `{other}` of a {} parameter", place.as_str())))
             }
         }
     }
 }
 
-/// The name and place of a parameter, which tell it from others. `None` when it is a header that is not for arguments.
-pub(crate) fn identity<'a>(
-    parameter: &'a Value,
-    own_headers: &[String],
-) -> Result<Option<(&'a str, Place)>, Error> {
-    let text = |key| parameter.get(key).and_then(Value::as_str);
-    let name = text("name").ok_or_else(|| Error::malformed("a parameter has no `name`"))?;
-    let place = text("in").ok_or_else(|| Error::malformed(format!("the parameter `{name}` has no `in`")))?;
-    let place = Place::parse(place)
-        .ok_or_else(|| Error::unsupported(format!("`in: {place}` of the parameter `{name}`")))?;
+/// The name and place of a parameter, which tell it from others. `None` when it is not for arguments: a header that
+/// others set, or the slot of a credential.
+pub(crate) fn identity<'a>(parameter: Node<'a>, auth: &BoundAuth) -> Result<Option<(&'a str, Place)>, Error> {
+    let name = parameter.text("name").ok_or_else(|| Error::malformed("a parameter has no `name`"))?;
+    let shown = beginning(name);
+    let place = parameter
+        .text("in")
+        .ok_or_else(|| Error::malformed(format!("the parameter `{shown}` has no `in`")))?;
+    let place = Place::parse(place).ok_or_else(|| {
+        Error::unsupported(format!("`in: {}` of the parameter `{shown}`", beginning(place)))
+    })?;
+    if auth.owns(place, name) {
+        return Ok(None);
+    }
     if place == Place::Header {
         let lower = name.to_ascii_lowercase();
-        if RESERVED_HEADERS.contains(&lower.as_str()) || own_headers.contains(&lower) {
+        if RESERVED_HEADERS.contains(&lower.as_str()) {
             return Ok(None);
         }
         if http::HeaderName::from_bytes(name.as_bytes()).is_err() {
             return Err(Error::malformed(format!(
-                "the header parameter {name:?} cannot be the name of a header"
+                "the header parameter {shown:?} cannot be the name of a header"
             )));
         }
     }
@@ -129,51 +156,78 @@ pub(crate) fn identity<'a>(
 
 /// Reads the rest of a parameter.
 pub(crate) fn read<'a>(
-    parameter: &'a Value,
+    parameter: Node<'a>,
     (name, place): (&str, Place),
-    spec: Spec<'a>,
-    converter: &mut Converter<'a, '_>,
+    converter: &mut Converter<'_, 'a>,
 ) -> Result<Parameter, Error> {
-    let flag = |key| parameter.get(key).and_then(Value::as_bool);
-    let content =
-        parameter.get("content").and_then(Value::as_object).and_then(|content| content.values().next());
-    let (mut schema, writing) = if let Some(media) = content {
-        (converter.convert(spec.resolve(media)?.get("schema").unwrap_or(&Value::Null))?, Writing::Json)
+    converter.charge(parameter.get_or_nothing("description").value)?;
+    let content = parameter.get("content").and_then(|content| content.entries().next());
+    let (mut schema, writing) = if converter.spec().dialect == Dialect::Swagger20 {
+        // What is not a keyword of schemas is left out on the way.
+        (converter.convert(parameter)?, swagger::writing(parameter, place)?)
+    } else if let Some((media_type, media)) = content {
+        let media = converter.spec().resolve(media)?;
+        let schema = converter.convert(media.get_or_nothing("schema"))?;
+        (schema, written_as(media_type))
     } else {
-        let style = Style::parse(parameter.get("style").and_then(Value::as_str), place)?;
+        let style = Style::parse(parameter.text("style"), place).or_else(|error| {
+            converter.remark(format!("{error}, and it is written in the usual one"));
+            Style::parse(None, place)
+        })?;
         let writing = Writing::Styled {
             style,
-            explode: flag("explode").unwrap_or(style == Style::Form),
-            allow_reserved: flag("allowReserved").unwrap_or(false),
+            explode: parameter.flag("explode").unwrap_or(matches!(style, Style::Form | Style::Cookie)),
+            allow_reserved: parameter.is_set("allowReserved"),
         };
-        (converter.convert(parameter.get("schema").unwrap_or(&Value::Null))?, writing)
+        (converter.convert(parameter.get_or_nothing("schema"))?, writing)
     };
-    if let Some(description) =
-        parameter.get("description").and_then(Value::as_str).filter(|text| !text.is_empty())
-    {
+    if let Some(description) = parameter.words("description") {
         annotate(&mut schema, "description", description.into());
     }
-    if let Some(example) = parameter.get("example") {
-        annotate(&mut schema, "examples", json!([example]));
+    let examples = examples(parameter, converter);
+    if !examples.is_empty() {
+        annotate(&mut schema, "examples", examples.into());
     }
-    if flag("deprecated") == Some(true) {
+    if parameter.is_set("deprecated") {
         annotate(&mut schema, "deprecated", true.into());
     }
     Ok(Parameter {
         name: name.to_owned(),
         place,
         writing,
-        required: place == Place::Path || flag("required") == Some(true),
+        required: place == Place::Path || parameter.is_set("required"),
         schema,
     })
 }
 
+/// How the value of a parameter is written that has a media type.
+fn written_as(media_type: &str) -> Writing {
+    match MediaKind::of(media_type) {
+        MediaKind::Json => Writing::Json,
+        MediaKind::Form => Writing::Form,
+        _ => Writing::Text,
+    }
+}
+
+/// `example`, or the values of `examples`. Those of Swagger 2.0 are not of OpenAPI.
+fn examples<'a>(parameter: Node<'a>, converter: &Converter<'_, 'a>) -> Vec<Value> {
+    let spec = converter.spec();
+    let named = parameter.get("examples").filter(|_| spec.dialect != Dialect::Swagger20);
+    let named = named.into_iter().flat_map(Node::entries).filter_map(|(_, example)| {
+        let example = spec.resolve(example).ok()?;
+        example.get("dataValue").or_else(|| example.get("value"))
+    });
+    let all = parameter.get("example").into_iter().chain(named).map(|example| example.value);
+    all.filter(|example| is_plain_example(example)).take(MAX_EXAMPLES).cloned().collect()
+}
+
 /// A parameter that stands in the path and nowhere else.
-pub(crate) fn undeclared(name: &str) -> Parameter {
+pub(crate) fn undeclared(name: &str, place: Place) -> Parameter {
+    let style = if place == Place::Path { Style::Simple } else { Style::Form };
     Parameter {
         name: name.to_owned(),
-        place: Place::Path,
-        writing: Writing::Styled { style: Style::Simple, explode: false, allow_reserved: false },
+        place,
+        writing: Writing::Styled { style, explode: false, allow_reserved: false },
         required: true,
         schema: json!({"type": "string"}),
     }

@@ -11,6 +11,8 @@ pub(crate) struct PathTemplate {
     pub(crate) segments: Vec<Vec<Piece>>,
     /// A query that stands in the path itself; OpenAPI has no place for it, but documents do it.
     pub(crate) fixed_query: Option<String>,
+    /// The places of such a query: the key, and the name of the parameter.
+    pub(crate) query_places: Vec<(String, String)>,
 }
 
 /// A part of a path segment.
@@ -26,13 +28,23 @@ impl PathTemplate {
     pub(crate) fn parse(path: &str) -> Result<Self, Error> {
         // Some documents tell operations on one path apart by a fragment, which is never sent.
         let path = path.split_once('#').map_or(path, |(path, _)| path);
-        let (path, query) = match path.split_once('?') {
-            Some((path, query)) => (path, Some(encode_literal(query)).filter(|query| !query.is_empty())),
-            None => (path, None),
-        };
+        let (path, query) = path.split_once('?').unwrap_or((path, ""));
+        let mut fixed: Vec<&str> = Vec::new();
+        let mut query_places = Vec::new();
+        for pair in query.split('&').filter(|pair| !pair.is_empty()) {
+            let place = pair.split_once('=').and_then(|(key, value)| {
+                let name = value.strip_prefix('{')?.strip_suffix('}')?;
+                (!key.is_empty() && !name.is_empty()).then(|| (key.to_owned(), name.to_owned()))
+            });
+            match place {
+                Some(place) => query_places.push(place),
+                None => fixed.push(pair),
+            }
+        }
+        let fixed_query = (!fixed.is_empty()).then(|| encode_literal(&fixed.join("&")));
         let path = path.strip_prefix('/').unwrap_or(path);
         let segments = path.split('/').map(pieces).collect::<Result<_, _>>()?;
-        Ok(Self { segments, fixed_query: query })
+        Ok(Self { segments, fixed_query, query_places })
     }
 
     /// The names of all places.

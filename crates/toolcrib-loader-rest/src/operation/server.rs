@@ -1,9 +1,14 @@
 //! Where the calls of an operation go.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 use url::Url;
 
 use crate::Error;
+
+/// The most values of a variable that a message lists.
+const MAX_LISTED_VALUES: usize = 20;
 
 /// Where to send calls, as far as the source itself says it.
 #[derive(Clone, Copy, Debug, Default)]
@@ -12,6 +17,8 @@ pub(crate) struct Base<'a> {
     pub(crate) configured: Option<&'a Url>,
     /// Where the document came from, which its relative servers are relative to.
     pub(crate) document: Option<&'a Url>,
+    /// Values of the variables of its servers, in place of their defaults.
+    pub(crate) variables: Option<&'a BTreeMap<String, String>>,
 }
 
 impl Base<'_> {
@@ -22,7 +29,7 @@ impl Base<'_> {
         }
         let server = levels.into_iter().flatten().find_map(|servers| servers.as_array()?.first());
         let text = match server {
-            Some(server) => fill_in(server)?,
+            Some(server) => self.fill_in(server)?,
             None => "/".to_owned(),
         };
         let url = match (Url::parse(&text), self.document) {
@@ -45,7 +52,7 @@ pub(crate) fn check(url: &Url) -> Result<(), &'static str> {
     if !matches!(url.scheme(), "http" | "https") {
         Err("is neither http nor https")
     } else if !url.username().is_empty() || url.password().is_some() {
-        Err("holds a user or password, which belong into `headers`")
+        Err("holds a user or password, which belong into `auth` or `headers`")
     } else {
         Ok(())
     }
@@ -55,23 +62,49 @@ fn no_server(text: &str, problem: &str) -> Error {
     Error::NoServer { problem: format!("the server `{text}` of the document {problem}") }
 }
 
-/// The URL of a server, its variables replaced by their defaults.
-fn fill_in(server: &Value) -> Result<String, Error> {
-    let text = server.get("url").and_then(Value::as_str).unwrap_or("/");
-    let mut out = String::new();
-    let mut rest = text;
-    while let Some((before, after)) = rest.split_once('{') {
-        let (name, behind) =
-            after.split_once('}').ok_or_else(|| no_server(text, "has a `{` without its `}`"))?;
-        let default = server.get("variables").and_then(|variables| variables.get(name)?.get("default"));
-        out.push_str(before);
-        match default {
-            Some(Value::String(value)) => out.push_str(value),
-            Some(value @ (Value::Number(_) | Value::Bool(_))) => out.push_str(&value.to_string()),
-            _ => return Err(no_server(text, &format!("has no default for its variable `{name}`"))),
+impl Base<'_> {
+    /// The URL of a server, its variables replaced by the settings for them or by their defaults.
+    fn fill_in(&self, server: &Value) -> Result<String, Error> {
+        let text = server.get("url").and_then(Value::as_str).unwrap_or("/");
+        let mut out = String::new();
+        let mut rest = text;
+        while let Some((before, after)) = rest.split_once('{') {
+            let (name, behind) =
+                after.split_once('}').ok_or_else(|| no_server(text, "has a `{` without its `}`"))?;
+            let variable = server.get("variables").and_then(|variables| variables.get(name));
+            out.push_str(before);
+            out.push_str(&self.value(text, name, variable.unwrap_or(&Value::Null))?);
+            rest = behind;
         }
-        rest = behind;
+        out.push_str(rest);
+        Ok(out)
     }
-    out.push_str(rest);
-    Ok(out)
+
+    fn value(&self, text: &str, name: &str, variable: &Value) -> Result<String, Error> {
+        let Some(set) = self.variables.and_then(|variables| variables.get(name)) else {
+            return variable.get("default").and_then(plain).ok_or_else(|| {
+                let problem = format!("has no default for its variable `{name}`, which `variables` can set");
+                no_server(text, &problem)
+            });
+        };
+        let known: Vec<String> =
+            variable.get("enum").and_then(Value::as_array).into_iter().flatten().filter_map(plain).collect();
+        if known.is_empty() || known.contains(set) {
+            return Ok(set.clone());
+        }
+        let problem = format!(
+            "knows no `{set}` for its variable `{name}`, but {}",
+            known.iter().take(MAX_LISTED_VALUES).map(String::as_str).collect::<Vec<_>>().join(", ")
+        );
+        Err(no_server(text, &problem))
+    }
+}
+
+/// A value of a variable. YAML reads ports and versions as numbers.
+fn plain(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(_) | Value::Bool(_) => Some(value.to_string()),
+        _ => None,
+    }
 }

@@ -1,6 +1,8 @@
 //! From the arguments of a call to the request that is sent.
 
 mod body;
+mod multipart;
+
 pub(crate) mod encode;
 mod style;
 
@@ -15,28 +17,46 @@ use toolcrib_model::JsonObject;
 use url::Url;
 
 use crate::Error;
-use crate::operation::{BoundParameter, Operation, PathTemplate, Piece, Place};
+use crate::auth::{KeyPlace, Slot};
+use crate::files::Files;
+use crate::operation::{BoundParameter, Encoding, Operation, PathTemplate, Piece, Place};
 
-/// Builds the request. The headers of the source go before those of the arguments.
+/// The longest URL that is sent, in bytes. Many servers take less.
+const MAX_URL_BYTES: usize = 32 * 1024;
+
+/// The parameters that a call has a value for.
+type Given<'a> = [(&'a BoundParameter, &'a Value)];
+
+/// Builds the request, all but the credentials. The headers of the source go before those of the arguments.
 pub(crate) fn prepare(
     operation: &Operation,
     arguments: &JsonObject,
     own: &HeaderMap,
+    files: &mut Files<'_>,
 ) -> Result<Request, Error> {
     let server = operation.server.clone()?;
+    let owned = &operation.credentials.owned;
     let given = given(&operation.parameters, arguments)?;
-    let url = url(server, &operation.path, &given)?;
-    let mut headers = headers(&given)?;
+    let url = url(server, &operation.path, &given, owned)?;
+    let mut headers = headers(&given, owned)?;
     headers.insert(ACCEPT, operation.accept.clone());
     let mut request = Request::new(operation.method.clone(), url);
     if let Some(body) = &operation.body
-        && let Some((content_type, bytes)) = body::write(body, arguments)?
+        && let Some((content_type, bytes)) = body::write(body, arguments, files)?
     {
         headers.insert(CONTENT_TYPE, content_type);
         request = request.with_body(bytes);
     }
-    headers.extend(own.iter().map(|(name, value)| (name.clone(), value.clone())));
+    for (name, value) in own {
+        headers.insert(name, value.clone());
+    }
     Ok(request.with_headers(headers))
+}
+
+/// Whether preparing the call reads files.
+pub(crate) fn reads_files(operation: &Operation) -> bool {
+    let encoding = operation.body.as_ref().map(|body| &body.encoding);
+    matches!(encoding, Some(Encoding::Multipart(_) | Encoding::Base64))
 }
 
 /// The parameters that the call has a value for. Null is as good as absent: there is no text for it.
@@ -57,30 +77,78 @@ fn given<'a>(
     Ok(given)
 }
 
-fn url(mut url: Url, template: &PathTemplate, given: &[(&BoundParameter, &Value)]) -> Result<Url, Error> {
+fn url(mut url: Url, template: &PathTemplate, given: &Given<'_>, owned: &[Slot]) -> Result<Url, Error> {
     let mut path = url.path().trim_end_matches('/').to_owned();
     for pieces in &template.segments {
         path.push('/');
         path.push_str(&segment(pieces, given)?);
     }
-    let mut query: Vec<String> = [url.query(), template.fixed_query.as_deref()]
+    let query = [url.query(), template.fixed_query.as_deref()];
+    let mut query: Vec<String> = query
         .into_iter()
         .flatten()
-        .filter(|part| !part.is_empty())
+        .flat_map(|query| query.split('&'))
+        .filter(|pair| !pair.is_empty() && !is_owned(owned, KeyPlace::Query, pair))
         .map(str::to_owned)
         .collect();
-    for (BoundParameter { parameter, .. }, value) in given {
-        if parameter.place == Place::Query {
-            query.extend(style::as_pairs(&parameter.name, value, parameter.writing));
+    for (bound, value) in given {
+        if matches!(bound.parameter.place, Place::Query | Place::QueryString) {
+            query.extend(pairs(bound, value, owned, KeyPlace::Query)?);
         }
     }
     url.set_path(&path);
     url.set_query((!query.is_empty()).then(|| query.join("&")).as_deref());
     url.set_fragment(None);
-    Ok(url)
+    if url.as_str().len() <= MAX_URL_BYTES {
+        return Ok(url);
+    }
+    let longest = given
+        .iter()
+        .filter(|(bound, _)| matches!(bound.parameter.place, Place::Path | Place::Query | Place::QueryString))
+        .max_by_key(|(_, value)| style::text_of(value).len());
+    let problem = format!("makes the URL longer than {MAX_URL_BYTES} bytes");
+    match longest {
+        Some((bound, _)) => Err(Error::argument(&bound.argument, problem)),
+        None => Err(Error::malformed(format!("the document {problem}"))),
+    }
 }
 
-fn segment(pieces: &[Piece], given: &[(&BoundParameter, &Value)]) -> Result<String, Error> {
+/// The pairs of a parameter of the query or of a cookie. An object brings names of its own, and none may be that of a
+/// credential.
+fn pairs(
+    bound: &BoundParameter,
+    value: &Value,
+    owned: &[Slot],
+    place: KeyPlace,
+) -> Result<Vec<String>, Error> {
+    let BoundParameter { parameter, .. } = bound;
+    let pairs = match parameter.place {
+        Place::QueryString => style::as_query(value, parameter.writing),
+        _ => style::as_pairs(&parameter.name, value, parameter.writing)
+            .map_err(|problem| Error::argument(&bound.argument, problem))?,
+    };
+    match pairs.iter().find(|pair| is_owned(owned, place, pair)) {
+        None => Ok(pairs),
+        Some(pair) => Err(Error::argument(
+            &bound.argument,
+            format!("must not set `{}`, which is where a credential of this source goes", name_of(pair)),
+        )),
+    }
+}
+
+/// Whether an encoded pair has the name of a credential's slot.
+fn is_owned(owned: &[Slot], place: KeyPlace, pair: &str) -> bool {
+    owned.iter().filter(|slot| slot.place == place).any(|slot| {
+        let name = name_of(pair);
+        slot.name.eq_ignore_ascii_case(name) || encode::encode(&slot.name).eq_ignore_ascii_case(name)
+    })
+}
+
+fn name_of(pair: &str) -> &str {
+    pair.split_once('=').map_or(pair, |(name, _)| name)
+}
+
+fn segment(pieces: &[Piece], given: &Given<'_>) -> Result<String, Error> {
     let mut out = String::new();
     let mut last_argument = None;
     for piece in pieces {
@@ -95,7 +163,8 @@ fn segment(pieces: &[Piece], given: &[(&BoundParameter, &Value)]) -> Result<Stri
             .iter()
             .find(|(bound, _)| bound.parameter.place == Place::Path && bound.parameter.name == *name)
             .ok_or_else(|| Error::argument(name, "is required and has no value"))?;
-        let text = style::in_path(name, value, bound.parameter.writing);
+        let text = style::in_path(name, value, bound.parameter.writing)
+            .map_err(|problem| Error::argument(&bound.argument, problem))?;
         if text.is_empty() {
             return Err(Error::argument(&bound.argument, "must not be empty: it is a part of the path"));
         }
@@ -113,13 +182,15 @@ fn segment(pieces: &[Piece], given: &[(&BoundParameter, &Value)]) -> Result<Stri
     }
 }
 
-fn headers(given: &[(&BoundParameter, &Value)]) -> Result<HeaderMap, Error> {
+fn headers(given: &Given<'_>, owned: &[Slot]) -> Result<HeaderMap, Error> {
     let mut headers = HeaderMap::new();
     let mut cookies: Vec<String> = Vec::new();
-    for (BoundParameter { argument, parameter }, value) in given {
+    for (bound, value) in given {
+        let BoundParameter { argument, parameter } = bound;
         match parameter.place {
             Place::Header => {
-                let text = style::in_header(value, parameter.writing);
+                let text = style::in_header(value, parameter.writing)
+                    .map_err(|problem| Error::argument(argument, problem))?;
                 let header = HeaderName::from_bytes(parameter.name.as_bytes())
                     .map_err(|_| Error::argument(argument, "has no valid header to go into"))?;
                 let value = HeaderValue::from_bytes(text.as_bytes()).map_err(|_| {
@@ -134,8 +205,8 @@ fn headers(given: &[(&BoundParameter, &Value)]) -> Result<HeaderMap, Error> {
                     headers.insert(header, value);
                 }
             }
-            Place::Cookie => cookies.extend(style::as_pairs(&parameter.name, value, parameter.writing)),
-            Place::Path | Place::Query => {}
+            Place::Cookie => cookies.extend(pairs(bound, value, owned, KeyPlace::Cookie)?),
+            Place::Path | Place::Query | Place::QueryString => {}
         }
     }
     if !cookies.is_empty() {

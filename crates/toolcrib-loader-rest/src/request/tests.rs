@@ -2,27 +2,57 @@
 
 #![expect(clippy::needless_pass_by_value, reason = "the values are literals of the tests")]
 
+use std::path::Path;
+
 use http::HeaderMap;
 use serde_json::{Value, json};
 use toolcrib_io::http::Request;
-use toolcrib_model::Secret;
+use toolcrib_model::JsonObject;
+use toolcrib_policy::Access;
 
 use crate::Error;
-use crate::operation::{Base, Setting, read_document};
+use crate::auth::{Auth, BoundAuth, KeyPlace, Slot};
+use crate::files::{Files, MAX_UPLOAD_BYTES};
+use crate::operation::{Base, Operation, Setting, read_document};
 use crate::request::prepare;
+use crate::selection::Selection;
 
-/// The only operation of a document with this path and operation.
-fn request(path: &str, operation: Value, arguments: Value) -> Result<Request, Error> {
+/// The only operation of a document.
+fn operation_of(document: &Value, auth: &BoundAuth) -> (Operation, Value) {
+    let setting = Setting {
+        source: "test",
+        namespace: "api",
+        base: Base::default(),
+        auth,
+        selection: &Selection::default(),
+        has_workspace: true,
+    };
+    let reading = read_document(document, &setting).unwrap();
+    let operation =
+        reading.operations.values().next().unwrap_or_else(|| panic!("{:?}", reading.loaded.rejected));
+    ((**operation).clone(), reading.loaded.tools[0].parameters["properties"].clone())
+}
+
+/// The request of the only operation of a document with this path and operation.
+fn request_from(
+    path: &str,
+    operation: Value,
+    arguments: Value,
+    workspace: Option<&Path>,
+) -> Result<Request, Error> {
     let document = json!({
         "openapi": "3.0.3",
         "servers": [{"url": "https://api.example/v1/"}],
         "paths": {path: {"post": operation}},
     });
-    let setting = Setting { source: "test", namespace: "api", base: Base::default(), own_headers: &[] };
-    let reading = read_document(&document, &setting).unwrap();
-    let operation =
-        reading.operations.values().next().unwrap_or_else(|| panic!("{:?}", reading.loaded.rejected));
-    prepare(operation, arguments.as_object().unwrap(), &HeaderMap::new())
+    let (operation, _) = operation_of(&document, &BoundAuth::default());
+    let access = Access::unlimited();
+    let mut files = Files::new(workspace, &access);
+    prepare(&operation, arguments.as_object().unwrap(), &HeaderMap::new(), &mut files)
+}
+
+fn request(path: &str, operation: Value, arguments: Value) -> Result<Request, Error> {
+    request_from(path, operation, arguments, None)
 }
 
 fn parameter(place: &str, extra: Value) -> Value {
@@ -111,6 +141,7 @@ fn styles_of_query_parameters_keep_each_value_in_its_pair() {
             json!({"a": [1]}),
             "v=%7B%22a%22%3A%5B1%5D%7D",
         ),
+        (json!({"content": {"text/plain": {"schema": {}}}}), json!("a\"b"), "v=a%22b"),
     ] {
         assert_eq!(
             url("/p", parameter("query", extra), value),
@@ -127,6 +158,58 @@ fn what_the_document_writes_into_a_path_is_kept() {
 }
 
 #[test]
+fn a_value_stays_in_its_slot_whatever_it_is() {
+    let hostile = [
+        ".",
+        "..",
+        "%2e",
+        "%2E%2e",
+        "../..",
+        "/",
+        "//evil.example/",
+        "?",
+        "#",
+        "&v=2",
+        "a\r\nX: 1",
+        "\0",
+        "\\..\\",
+    ];
+    for value in hostile {
+        for (place, extra) in [
+            ("path", json!({})),
+            ("path", json!({"style": "label"})),
+            ("path", json!({"style": "matrix"})),
+            ("query", json!({})),
+            ("query", json!({"allowReserved": true})),
+            ("query", json!({"style": "deepObject"})),
+            ("header", json!({})),
+            ("cookie", json!({})),
+        ] {
+            let path = if place == "path" { "/a/{v}/b" } else { "/a/b" };
+            match request(path, parameter(place, extra.clone()), json!({"v": value})) {
+                Err(error) => {
+                    assert!(matches!(&error, Error::Argument { argument, .. } if argument == "v"), "{error}");
+                }
+                Ok(request) => {
+                    assert_eq!(request.url.origin().ascii_serialization(), "https://api.example");
+                    let segments: Vec<_> = request.url.path_segments().unwrap().collect();
+                    let expected = if place == "path" { 4 } else { 3 };
+                    assert_eq!(
+                        (segments.len(), segments[0]),
+                        (expected, "v1"),
+                        "{place} {value:?} {segments:?}"
+                    );
+                    assert_eq!(segments.last(), Some(&"b"), "{place} {value:?}");
+                    assert_eq!(request.url.query_pairs().count(), usize::from(place == "query"), "{value:?}");
+                    assert_eq!(request.url.fragment(), None);
+                    assert!(request.headers.len() <= 2);
+                }
+            }
+        }
+    }
+}
+
+#[test]
 fn headers_hold_values_as_they_are_and_no_line_breaks() {
     let header = |value: Value| request("/p", parameter("header", json!({})), json!({"v": value}));
     assert_eq!(header(json!(["a", "b c"])).unwrap().headers["v"], "a,b c");
@@ -134,6 +217,68 @@ fn headers_hold_values_as_they_are_and_no_line_breaks() {
     for value in ["a\r\nX-Evil: 1", "a\nb", "a\0b"] {
         assert!(matches!(header(value.into()), Err(Error::Argument { .. })), "{value:?}");
     }
+}
+
+#[test]
+fn a_list_of_which_an_item_would_arrive_as_two_is_refused() {
+    let many = |place: &str, style: Option<&str>, explode: bool, value: Value| {
+        let mut extra = json!({"explode": explode});
+        if let Some(style) = style {
+            extra["style"] = style.into();
+        }
+        let path = if place == "path" { "/{v}" } else { "/p" };
+        request(path, parameter(place, extra), json!({"v": value}))
+    };
+    for (place, style, explode, value, is_sent) in [
+        ("header", None, false, json!(["a,b"]), false),
+        ("header", None, false, json!("a,b"), true),
+        ("header", None, false, json!({"a": "b=c"}), true),
+        ("header", None, true, json!({"a": "b=c"}), false),
+        ("header", None, false, json!(" a"), false),
+        ("header", None, false, json!("a\u{a0}"), false),
+        ("query", Some("form"), false, json!(["a,b"]), true),
+        ("query", Some("spaceDelimited"), false, json!(["a b"]), false),
+        ("query", Some("spaceDelimited"), true, json!(["a b"]), true),
+        ("query", Some("pipeDelimited"), false, json!({"a|b": 1}), false),
+        ("query", Some("pipeDelimited"), false, json!("a|b"), true),
+        ("path", Some("label"), true, json!(["a.b"]), false),
+        ("path", Some("label"), false, json!(["a.b"]), true),
+        ("path", Some("matrix"), true, json!(["a;b"]), true),
+        ("path", None, false, json!(["a,b"]), true),
+    ] {
+        let sent = many(place, style, explode, value.clone());
+        assert_eq!(sent.is_ok(), is_sent, "{place} {style:?} {value}: {sent:?}");
+        if let Err(error) = sent {
+            assert!(matches!(&error, Error::Argument { argument, .. } if argument == "v"), "{error}");
+        }
+    }
+}
+
+#[test]
+fn an_argument_that_makes_the_url_too_long_is_named() {
+    let operation = json!({"parameters": [
+        {"name": "a", "in": "query", "schema": {}}, {"name": "b", "in": "query", "schema": {}},
+    ]});
+    let error = request("/p", operation.clone(), json!({"a": "x", "b": "é".repeat(8000)})).unwrap_err();
+    assert_eq!(error.to_string(), "the argument `b` makes the URL longer than 32768 bytes");
+    assert!(request("/p", operation, json!({"a": "x", "b": "y".repeat(8000)})).is_ok());
+}
+
+#[test]
+fn a_cookie_that_is_not_encoded_holds_what_a_cookie_can() {
+    let cookie = |explode: bool, value: Value| {
+        let extra = json!({"style": "cookie", "explode": explode});
+        request("/p", parameter("cookie", extra), json!({"v": value}))
+            .map(|request| request.headers["cookie"].clone())
+    };
+    assert_eq!(cookie(true, json!("a/b=%20")).unwrap(), "v=a/b=%20");
+    assert_eq!(cookie(true, json!(["a", "b"])).unwrap(), "v=a; v=b");
+    assert_eq!(cookie(true, json!({"a": 1, "b": 2})).unwrap(), "a=1; b=2");
+    assert_eq!(cookie(false, json!(["a", "b"])).unwrap(), "v=a,b");
+    for value in ["a; admin=1", "a,b", "a b", "\"a\"", "a\r\nX: 1", "é", "a\\b"] {
+        assert!(matches!(cookie(true, value.into()), Err(Error::Argument { .. })), "{value}");
+    }
+    assert!(cookie(false, json!(["a,b"])).is_err());
 }
 
 #[test]
@@ -147,24 +292,78 @@ fn cookies_are_joined_and_encoded() {
 
 #[test]
 fn arguments_cannot_set_the_headers_that_decide_where_a_request_ends_or_who_sends_it() {
-    for name in ["Authorization", "Host", "Content-Length", "transfer-encoding", "Content-Type", "X-Key"] {
+    let own = [Slot::new(KeyPlace::Header, "x-key")];
+    let auth = Auth::default().bind(&JsonObject::new(), &own);
+    for name in [
+        "Authorization",
+        "Host",
+        "Content-Length",
+        "transfer-encoding",
+        "Content-Type",
+        "Connection",
+        "Proxy-Connection",
+        "TE",
+        "Upgrade",
+        "X-Key",
+    ] {
         let document = json!({
             "openapi": "3.0.0",
             "servers": [{"url": "https://api.example"}],
-            "paths": {"/": {"get": {"parameters": [{"name": name, "in": "header", "schema": {"type": "string"}}]}}},
+            "paths": {"/": {"get": {"parameters": [
+                {"name": name, "in": "header", "required": true, "schema": {"type": "string"}},
+            ]}}},
         });
-        let own = ["x-key".to_owned()];
-        let setting = Setting { source: "test", namespace: "api", base: Base::default(), own_headers: &own };
-        let reading = read_document(&document, &setting).unwrap();
-        assert_eq!(reading.loaded.tools[0].parameters["properties"], json!({}), "{name}");
+        let (operation, properties) = operation_of(&document, &auth);
+        assert_eq!(properties, json!({}), "{name}");
         let mut headers = HeaderMap::new();
-        headers.insert("x-key", Secret::new("real").expose().parse().unwrap());
+        headers.insert("x-key", "real".parse().unwrap());
         let arguments = json!({name: "forged"});
+        let access = Access::unlimited();
         let request =
-            prepare(&reading.operations["get_root"], arguments.as_object().unwrap(), &headers).unwrap();
+            prepare(&operation, arguments.as_object().unwrap(), &headers, &mut Files::new(None, &access))
+                .unwrap();
         assert_eq!(request.headers["x-key"], "real");
         assert!(request.headers.values().all(|value| value != "forged"), "{name}");
     }
+}
+
+#[test]
+fn no_argument_reaches_the_slot_of_a_credential() {
+    let slots = [
+        Slot::new(KeyPlace::Query, "api key"),
+        Slot::new(KeyPlace::Cookie, "session"),
+        Slot::new(KeyPlace::Header, "x-key"),
+    ];
+    let auth = Auth::default().bind(&JsonObject::new(), &slots);
+    let parameter = |place: &str, name: &str| json!({"name": name, "in": place, "schema": {}});
+    let document = json!({
+        "openapi": "3.0.0",
+        // What the document itself writes there goes, too.
+        "servers": [{"url": "https://api.example?api%20key=document&page=1"}],
+        "paths": {"/": {"get": {"parameters": [
+            parameter("query", "API KEY"), parameter("cookie", "session"), parameter("header", "Cookie"),
+            parameter("header", "X-KEY"), parameter("query", "filter"), parameter("cookie", "others"),
+        ]}}},
+    });
+    let (operation, properties) = operation_of(&document, &auth);
+    assert_eq!(properties.as_object().unwrap().keys().collect::<Vec<_>>(), ["filter", "others"]);
+    let send = |arguments: Value| {
+        let access = Access::unlimited();
+        prepare(&operation, arguments.as_object().unwrap(), &HeaderMap::new(), &mut Files::new(None, &access))
+    };
+    // An exploded object brings names of its own.
+    for arguments in [
+        json!({"filter": {"api key": "forged"}}),
+        json!({"filter": {"Api Key": "forged"}}),
+        json!({"others": {"session": "forged"}}),
+    ] {
+        let error = send(arguments).unwrap_err();
+        assert!(error.to_string().contains("which is where a credential of this source goes"), "{error}");
+    }
+    let request =
+        send(json!({"filter": {"a": 1}, "others": {"b": 2}, "API KEY": "x", "session": "x"})).unwrap();
+    assert_eq!(request.url.as_str(), "https://api.example/?page=1&a=1");
+    assert_eq!(request.headers["cookie"], "b=2");
 }
 
 fn sent(content: Value, arguments: Value) -> (String, String) {
@@ -181,6 +380,7 @@ fn bodies_are_written_as_their_media_type_says() {
         ("application/json", object.clone(), json!({"a": "x", "b": null}), r#"{"a":"x","b":null}"#),
         ("application/json", json!({"type": "array"}), json!({"body": [1]}), "[1]"),
         ("application/vnd.api+json; v=1", object.clone(), json!({}), "{}"),
+        ("application/json-patch+json", json!({"type": "array"}), json!({"body": []}), "[]"),
         ("text/csv", json!({"type": "string"}), json!({"body": "a,b\n"}), "a,b\n"),
         ("image/png", json!({"type": "string", "format": "binary"}), json!({"body": "aGk"}), "hi"),
         (
@@ -224,6 +424,115 @@ fn a_file_is_a_part_of_its_own_in_a_multipart_body() {
          --{boundary}--\r\n"
     );
     assert_eq!(body, expected);
+}
+
+#[test]
+fn what_a_part_is_called_stays_in_its_line_and_its_content_is_as_its_media_type_says() {
+    let content = json!({"multipart/mixed; boundary=fixed": {
+        "schema": {"type": "object", "properties": {"note": {}}, "additionalProperties": {}},
+        "encoding": {"note": {"contentType": "application/json; charset=utf-8"}},
+    }});
+    let (content_type, body) =
+        sent(content, json!({"body": {"note": "n", "a\r\nX: 1": [1, [2]], "gone": null}}));
+    let boundary = content_type.strip_prefix("multipart/mixed; boundary=").unwrap();
+    assert!(boundary != "fixed" && boundary.len() <= 70);
+    let expected = format!(
+        "--{boundary}\r\nContent-Disposition: form-data; name=\"note\"\r\n\
+         Content-Type: application/json; charset=utf-8\r\n\r\n\"n\"\r\n\
+         --{boundary}\r\nContent-Disposition: form-data; name=\"a%0D%0AX: 1\"\r\n\r\n1\r\n\
+         --{boundary}\r\nContent-Disposition: form-data; name=\"a%0D%0AX: 1\"\r\n\
+         Content-Type: application/json\r\n\r\n[2]\r\n--{boundary}--\r\n"
+    );
+    assert_eq!(body, expected);
+}
+
+#[test]
+fn parts_follow_the_style_that_their_encoding_says() {
+    let parts = |style: Value, value: Value| {
+        let document = json!({
+            "openapi": "3.1.0",
+            "servers": [{"url": "https://api.example"}],
+            "paths": {"/": {"post": {"requestBody": {"required": true, "content": {"multipart/form-data": {
+                "schema": {"type": "object", "properties": {"v": {"type": ["object", "array"]}}},
+                "encoding": {"v": style},
+            }}}}}},
+        });
+        let (operation, _) = operation_of(&document, &BoundAuth::default());
+        let access = Access::unlimited();
+        let arguments = json!({"v": value});
+        let mut files = Files::new(None, &access);
+        let request = prepare(&operation, arguments.as_object().unwrap(), &HeaderMap::new(), &mut files)?;
+        let body = String::from_utf8(request.body.unwrap().to_vec()).unwrap();
+        let named = body.split("name=\"").skip(1).map(|part| {
+            let (name, rest) = part.split_once("\"\r\n\r\n").unwrap();
+            format!("{name}={}", rest.split("\r\n").next().unwrap())
+        });
+        Ok::<_, Error>(named.collect::<Vec<_>>().join("&"))
+    };
+    let (list, object) = (json!(["a", "b"]), json!({"x": 1, "y": {"z": 2}}));
+    for (style, value, expected) in [
+        (json!({"style": "form"}), &list, "v=a&v=b"),
+        (json!({"style": "form"}), &object, "x=1&y={\"z\":2}"),
+        (json!({"style": "form", "explode": false}), &list, "v=a,b"),
+        (json!({"style": "pipeDelimited"}), &list, "v=a|b"),
+        (json!({"style": "deepObject"}), &object, "v[x]=1&v[y][z]=2"),
+        (json!({"style": "deepObject"}), &list, "v=a&v=b"),
+    ] {
+        assert_eq!(parts(style.clone(), value.clone()).unwrap(), expected, "{style}");
+    }
+    let error = parts(json!({"style": "pipeDelimited"}), json!(["a|b"])).unwrap_err();
+    assert!(matches!(&error, Error::Argument { argument, .. } if argument == "v"), "{error}");
+}
+
+#[test]
+fn a_file_of_the_workspace_is_uploaded_and_none_from_outside() {
+    let folder = tempfile::tempdir().unwrap();
+    let workspace = folder.path().join("workspace");
+    std::fs::create_dir_all(workspace.join("in")).unwrap();
+    std::fs::write(folder.path().join("secret"), "outside").unwrap();
+    std::fs::write(workspace.join("in/a\".txt"), "inside").unwrap();
+    #[cfg(unix)]
+    std::os::unix::fs::symlink(folder.path().join("secret"), workspace.join("link")).unwrap();
+    let form = json!({"requestBody": {"content": {"multipart/form-data": {"schema": {
+        "type": "object", "properties": {"file": {"type": "string", "format": "binary"}},
+    }}}}});
+    let image = json!({"requestBody": {"content": {"image/png": {}}}});
+    let upload = |workspace: Option<&Path>, file: &str| {
+        request_from("/p", form.clone(), json!({"file": file}), workspace)
+            .map(|request| String::from_utf8(request.body.unwrap().to_vec()).unwrap())
+    };
+    let body = upload(Some(&workspace), "file:in/a\".txt").unwrap();
+    assert!(body.contains("filename=\"a%22.txt\"") && body.contains("\r\n\r\ninside\r\n"), "{body}");
+    let whole = request_from("/p", image, json!({"body": "file: in/a\".txt"}), Some(&workspace)).unwrap();
+    assert_eq!(whole.body.unwrap(), "inside");
+    assert!(upload(None, "data:text/plain;base64,aGk=").unwrap().contains("\r\n\r\nhi\r\n"));
+    for path in ["file:../secret", "file:/etc/passwd", "file:link", "file:in", "file:", "file:none"] {
+        let error = upload(Some(&workspace), path).unwrap_err();
+        assert!(matches!(&error, Error::Argument { argument, .. } if argument == "file"), "{path}: {error}");
+    }
+    let error = upload(None, "file:in/a.txt").unwrap_err();
+    assert!(error.to_string().contains("this source has no workspace"), "{error}");
+}
+
+#[test]
+fn files_keep_to_the_access_rules_and_the_bound_on_uploads() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("open.txt"), "open").unwrap();
+    std::fs::write(folder.path().join("closed.txt"), "closed").unwrap();
+    let large = std::fs::File::create(folder.path().join("large.txt")).unwrap();
+    large.set_len(MAX_UPLOAD_BYTES as u64 + 1).unwrap();
+    let rules =
+        json!({"filesystem": [{"path": "open.txt", "mode": "read"}, {"path": "large.txt", "mode": "read"}]});
+    let access = Access::of_app(Some(&serde_json::from_value(rules).unwrap())).unwrap();
+    let mut files = Files::new(Some(folder.path()), &access);
+    assert_eq!(files.content("file", "file:open.txt").unwrap().bytes, b"open");
+    for (path, expected) in [
+        ("file:closed.txt", "does not allow it under `access.filesystem`"),
+        ("file:large.txt", "is too large: one call uploads at most 33554432 bytes"),
+    ] {
+        let error = files.content("file", path).unwrap_err().to_string();
+        assert!(error.contains(expected), "{error}");
+    }
 }
 
 #[test]

@@ -1,324 +1,326 @@
-//! One pass over a schema: OpenAPI's own keywords are rewritten, references are gathered into `$defs`.
+//! One pass over a schema: OpenAPI's own keywords are rewritten, references lead into `$defs`.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use serde_json::{Value, json};
 use toolcrib_model::JsonObject;
 
+use super::definitions::{BYTES_OF_NODE, Converted, Direction, Schemas, size, values};
+use super::keyword::{self, Kind};
+use super::null::{ANNOTATIONS, with_null};
+use super::visible::{hidden_names, is_hidden, required};
 use crate::Error;
-use crate::spec::{Dialect, Spec};
-use crate::unique::UniqueNames;
+use crate::spec::{Dialect, Node, Spec, kind};
 
-/// The most values of one tool's schema, `$defs` included. The largest of a public API has some 30,000.
-const MAX_SCHEMA_NODES: usize = 100_000;
+/// The most values of an example that is kept.
+const MAX_EXAMPLE_NODES: usize = 100;
 
-/// The most values of all schemas made from one document, because every tool carries its own `$defs`.
-const MAX_DOCUMENT_NODES: usize = 4_000_000;
+/// The most examples that are kept.
+const MAX_EXAMPLES: usize = 5;
 
-/// Keywords that say nothing to a model or a validator, or that mean something else once the schema has moved.
-const DROPPED: [&str; 15] = [
-    "$anchor",
-    "$comment",
-    "$defs",
-    "$dynamicAnchor",
-    "$id",
-    "$schema",
-    "$vocabulary",
-    "definitions",
-    "discriminator",
-    "externalDocs",
-    "id",
-    "nullable",
-    "readOnly",
-    "writeOnly",
-    "xml",
-];
+/// How many values that are searched take as much room as one that is kept.
+const SEARCHED_OF_NODE: usize = 16;
 
-/// Keywords that describe a value and do not restrict it.
-const ANNOTATIONS: [&str; 5] = ["title", "description", "default", "examples", "deprecated"];
+/// The most notes on one schema.
+const MAX_NOTES: usize = 20;
 
-/// Which way the values of a schema go.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Direction {
-    /// To the server: what is `readOnly` is left out.
-    Input,
-    /// From the server: what is `writeOnly` is left out.
-    Output,
-}
-
-/// What the conversions of one document share.
-#[derive(Debug)]
-pub(crate) struct Budget {
-    /// How many values the schemas may still have.
-    nodes: usize,
-}
-
-impl Default for Budget {
-    fn default() -> Self {
-        Self { nodes: MAX_DOCUMENT_NODES }
-    }
-}
-
-/// Converts the schemas of one tool, in one direction.
-pub(crate) struct Converter<'a, 'b> {
-    spec: Spec<'a>,
+/// Converts a schema, or several that share their `$defs`, in one direction.
+pub(crate) struct Converter<'s, 'a> {
+    schemas: &'s mut Schemas<'a>,
     direction: Direction,
-    budget: &'b mut Budget,
-    nodes: usize,
-    names: HashMap<String, String>,
-    taken: UniqueNames,
-    pending: Vec<(String, &'a Value)>,
+    converted: Converted,
+    /// What the whole that an inline part of an `allOf` belongs to hides.
+    hidden: HashSet<&'a str>,
 }
 
-impl<'a, 'b> Converter<'a, 'b> {
-    pub(crate) fn new(spec: Spec<'a>, direction: Direction, budget: &'b mut Budget) -> Self {
-        Self {
-            spec,
-            direction,
-            budget,
-            nodes: 0,
-            names: HashMap::new(),
-            taken: UniqueNames::default(),
-            pending: Vec::new(),
-        }
+impl<'s, 'a> Converter<'s, 'a> {
+    pub(crate) fn new(schemas: &'s mut Schemas<'a>, direction: Direction) -> Self {
+        Self { schemas, direction, converted: Converted::default(), hidden: HashSet::new() }
+    }
+
+    pub(crate) fn spec(&self) -> Spec<'a> {
+        self.schemas.spec
+    }
+
+    /// Takes room for something that is copied into the tool beside its schemas.
+    pub(crate) fn charge(&mut self, value: &Value) -> Result<(), Error> {
+        self.schemas.charge(value)
     }
 
     /// Converts a schema. Its references point into the `$defs` that [`definitions`](Self::definitions) returns.
-    pub(crate) fn convert(&mut self, schema: &'a Value) -> Result<Value, Error> {
-        match schema {
-            Value::Object(map) => self.object(map),
-            Value::Bool(_) => Ok(schema.clone()),
+    pub(crate) fn convert(&mut self, schema: Node<'a>) -> Result<Value, Error> {
+        match schema.value {
+            Value::Object(map) => self.object(schema, map),
+            Value::Bool(_) => {
+                self.count(1)?;
+                Ok(schema.value.clone())
+            }
             Value::Null => Ok(json!({})),
-            other => Err(Error::malformed(format!("a schema must be an object, not {other}"))),
+            other => Err(Error::malformed(format!("a schema must be an object, not {}", kind(other)))),
         }
     }
 
     /// Converts a schema, and what it refers to in its place, so that its own keywords can be seen.
-    pub(crate) fn convert_top(&mut self, schema: &'a Value) -> Result<Value, Error> {
+    pub(crate) fn convert_top(&mut self, schema: Node<'a>) -> Result<Value, Error> {
         let restricts = |key: &String| key != "$ref" && !ANNOTATIONS.contains(&key.as_str());
-        match schema.as_object() {
-            Some(map) if self.spec.dialect == Dialect::OpenApi31 && map.keys().any(restricts) => {
+        match schema.object() {
+            Some(map) if self.spec().dialect.has_siblings() && map.keys().any(restricts) => {
                 self.convert(schema)
             }
             _ => {
-                let resolved = self.spec.resolve(schema)?;
+                let resolved = self.spec().resolve(schema)?;
                 self.convert(resolved)
             }
         }
     }
 
-    /// Everything that the converted schemas refer to, by its name in `$defs`.
-    pub(crate) fn definitions(mut self) -> Result<JsonObject, Error> {
-        let mut definitions = JsonObject::new();
-        while let Some((name, schema)) = self.pending.pop() {
-            let converted = self.convert(schema)?;
-            definitions.insert(name, converted);
+    /// Tells something of the operation beside what is told of its schemas.
+    pub(crate) fn remark(&mut self, note: String) {
+        if self.converted.notes.len() < MAX_NOTES {
+            self.converted.notes.push(note);
         }
-        definitions.sort_keys();
-        Ok(definitions)
     }
 
-    fn object(&mut self, map: &'a JsonObject) -> Result<Value, Error> {
+    /// Everything that the converted schemas refer to, by its name in `$defs`; and what is to be told of all of them.
+    pub(crate) fn definitions(self) -> Result<(JsonObject, Vec<String>), Error> {
+        let Self { schemas, direction, mut converted, .. } = self;
+        let mut notes = std::mem::take(&mut converted.notes);
+        let definitions = schemas.bundle(direction, &converted, &mut notes)?;
+        notes.truncate(MAX_NOTES);
+        Ok((definitions, notes))
+    }
+
+    pub(super) fn finish(self, value: Value) -> Converted {
+        Converted { value, ..self.converted }
+    }
+
+    fn object(&mut self, schema: Node<'a>, map: &'a JsonObject) -> Result<Value, Error> {
         self.count(1)?;
-        let is_reference = map.contains_key("$ref");
+        let alone = map.contains_key("$ref") && !self.spec().dialect.has_siblings();
         let mut out = JsonObject::new();
         for (key, value) in map {
-            let counts = !is_reference
-                || self.spec.dialect == Dialect::OpenApi31
-                || matches!(key.as_str(), "$ref" | "description");
-            if counts && !is_dropped(map, key, value) {
-                let (key, value) = self.keyword(map, key, value)?;
-                out.insert(key.to_owned(), value);
+            if !alone || matches!(key.as_str(), "$ref" | "description") {
+                self.keyword(schema, key, schema.at(value), &mut out)?;
             }
         }
         // Strictly, `nullable` counts beside a `type` only; authors who write it elsewhere mean it all the same.
-        if is_set(map, "nullable") {
-            out = with_null(out);
-        }
-        Ok(Value::Object(out))
+        let is_nullable = schema.is_set("nullable")
+            || (self.spec().dialect == Dialect::Swagger20 && schema.is_set("x-nullable"));
+        Ok(Value::Object(if is_nullable { with_null(out) } else { out }))
     }
 
-    fn keyword<'k>(
+    fn keyword(
         &mut self,
-        map: &'a JsonObject,
-        key: &'k str,
-        value: &'a Value,
-    ) -> Result<(&'k str, Value), Error> {
-        Ok(match (key, value) {
-            ("$ref", Value::String(reference)) => (key, self.reference(reference)?),
-            ("$ref", other) => return Err(Error::malformed(format!("a `$ref` must be a text, not {other}"))),
-            ("$dynamicRef" | "$recursiveRef", _) => {
-                return Err(Error::unsupported(format!("the keyword `{key}`")));
+        schema: Node<'a>,
+        key: &'a str,
+        node: Node<'a>,
+        out: &mut JsonObject,
+    ) -> Result<(), Error> {
+        let value = match (key, keyword::kind(key)) {
+            (_, Kind::Unknown) => return Ok(()),
+            ("$ref", _) => match node.value {
+                Value::String(reference) => self.reference(schema.file, reference)?,
+                other => {
+                    return Err(Error::malformed(format!("a `$ref` must be a text, not {}", kind(other))));
+                }
+            },
+            // Where it may lead depends on the way to it; the one place in the document is what is meant.
+            ("$dynamicRef", _) => match node.value {
+                Value::String(reference) => {
+                    let value = self.reference(schema.file, reference)?;
+                    out.entry("$ref").or_insert(value);
+                    return Ok(());
+                }
+                _ => return Ok(()),
+            },
+            ("$recursiveRef", _) => return Err(Error::unsupported("the keyword `$recursiveRef`")),
+            ("properties", _) if node.value.is_object() => self.inner(|inner| inner.properties(node))?,
+            ("required", _) if node.value.is_array() => {
+                self.count(node.items().count())?;
+                let hidden = self.hidden_of(schema)?;
+                match required(node, &hidden) {
+                    Value::Array(names) if names.is_empty() => return Ok(()),
+                    names => names,
+                }
             }
-            ("properties", Value::Object(properties)) => (key, self.properties(properties)?),
-            ("patternProperties" | "dependentSchemas", Value::Object(schemas)) => (key, self.map(schemas)?),
-            ("required", Value::Array(names)) => {
-                self.count(names.len())?;
-                (key, self.required(map, names))
+            ("items", _) if node.value.is_array() => {
+                if node.items().next().is_some() {
+                    let items = self.inner(|inner| inner.list(node))?;
+                    out.insert("prefixItems".into(), items);
+                }
+                return Ok(());
             }
-            ("items", Value::Array(schemas)) => ("prefixItems", self.list(schemas)?),
-            ("allOf" | "anyOf" | "oneOf" | "prefixItems", Value::Array(schemas)) => {
-                (key, self.list(schemas)?)
+            ("minimum", _) if schema.is_set("exclusiveMinimum") => {
+                return self.bound("exclusiveMinimum", node, out);
             }
-            (
-                "items"
-                | "additionalProperties"
-                | "not"
-                | "contains"
-                | "propertyNames"
-                | "if"
-                | "then"
-                | "else"
-                | "unevaluatedItems"
-                | "unevaluatedProperties"
-                | "contentSchema",
-                schema,
-            ) => (key, self.convert(schema)?),
-            ("minimum", bound) if is_set(map, "exclusiveMinimum") => ("exclusiveMinimum", bound.clone()),
-            ("maximum", bound) if is_set(map, "exclusiveMaximum") => ("exclusiveMaximum", bound.clone()),
-            ("format", Value::String(format)) if format == "byte" => ("contentEncoding", "base64".into()),
-            ("example", example) => ("examples", vec![self.copy(example)?].into()),
-            (_, value) => (key, self.copy(value)?),
-        })
+            ("maximum", _) if schema.is_set("exclusiveMaximum") => {
+                return self.bound("exclusiveMaximum", node, out);
+            }
+            // As a flag, a bound goes with `minimum` or `maximum`, and `required` is from before there was the list.
+            ("exclusiveMinimum" | "exclusiveMaximum" | "required", _) if node.value.is_boolean() => {
+                return Ok(());
+            }
+            ("format", _) if node.value == "byte" => {
+                out.insert("contentEncoding".into(), "base64".into());
+                return Ok(());
+            }
+            ("example", _) if schema.get("examples").is_some_and(|examples| examples.value.is_array()) => {
+                return Ok(());
+            }
+            ("example", _) => {
+                if is_plain_example(node.value) {
+                    self.count_value(node.value)?;
+                    out.insert("examples".into(), vec![node.value.clone()].into());
+                }
+                return Ok(());
+            }
+            ("examples", _) => {
+                let examples: Vec<Value> = node
+                    .items()
+                    .map(|example| example.value)
+                    .filter(|example| is_plain_example(example))
+                    .take(MAX_EXAMPLES)
+                    .cloned()
+                    .collect();
+                if !examples.is_empty() {
+                    examples.iter().try_for_each(|example| self.count_value(example))?;
+                    out.insert(key.into(), examples.into());
+                }
+                return Ok(());
+            }
+            ("default", _) if has_reference(node.value) => return Ok(()),
+            ("allOf", Kind::Schemas) if node.value.is_array() => self.all_of(schema, node)?,
+            ("not" | "if" | "then" | "else", Kind::Schema) if is_schema(node.value) => self.convert(node)?,
+            (_, Kind::Schema) if is_schema(node.value) => self.inner(|inner| inner.convert(node))?,
+            (_, Kind::Schemas) if is_schema(node.value) => vec![self.convert(node)?].into(),
+            (_, Kind::Schemas) if node.items().next().is_some() => self.list(node)?,
+            (_, Kind::SchemaMap) if node.value.is_object() => self.inner(|inner| inner.map(node))?,
+            (_, Kind::Value(read)) if read(node.value).is_some() => self.value(key, read, node.value)?,
+            _ => {
+                self.note(key, node.value);
+                return Ok(());
+            }
+        };
+        out.insert(key.to_owned(), value);
+        Ok(())
     }
 
-    fn copy(&mut self, value: &Value) -> Result<Value, Error> {
-        self.count(size(value))?;
-        Ok(value.clone())
+    /// A value as it has to be, which may be a little different from what was written.
+    fn value(
+        &mut self,
+        key: &str,
+        read: fn(&Value) -> Option<Value>,
+        written: &Value,
+    ) -> Result<Value, Error> {
+        let value = read(written).unwrap_or_default();
+        self.count_value(&value)?;
+        if value != *written {
+            self.note(key, written);
+        }
+        Ok(value)
     }
 
-    fn list(&mut self, schemas: &'a [Value]) -> Result<Value, Error> {
-        schemas.iter().map(|schema| self.convert(schema)).collect()
+    /// `minimum: 3, exclusiveMinimum: true`, which is `exclusiveMinimum: 3`.
+    fn bound(&mut self, key: &'static str, node: Node<'a>, out: &mut JsonObject) -> Result<(), Error> {
+        self.count(1)?;
+        if node.value.is_number() {
+            out.insert(key.into(), node.value.clone());
+        }
+        Ok(())
     }
 
-    fn map(&mut self, schemas: &'a JsonObject) -> Result<Value, Error> {
-        schemas.iter().map(|(name, schema)| Ok((name.clone(), self.convert(schema)?))).collect()
+    /// The parts of an `allOf` speak of one value: what one of them hides, no other may require.
+    fn all_of(&mut self, schema: Node<'a>, parts: Node<'a>) -> Result<Value, Error> {
+        let hidden = self.hidden_of(schema)?;
+        let outer = std::mem::replace(&mut self.hidden, hidden);
+        let list = self.list(parts);
+        self.hidden = outer;
+        list
     }
 
-    fn properties(&mut self, properties: &'a JsonObject) -> Result<Value, Error> {
+    fn hidden_of(&mut self, schema: Node<'a>) -> Result<HashSet<&'a str>, Error> {
+        let (mut hidden, searched) = hidden_names(self.spec(), self.direction, schema);
+        self.schemas.take(searched / SEARCHED_OF_NODE)?;
+        hidden.extend(&self.hidden);
+        Ok(hidden)
+    }
+
+    /// Converts the schema of another value, such as that of the items of a list.
+    fn inner(&mut self, convert: impl FnOnce(&mut Self) -> Result<Value, Error>) -> Result<Value, Error> {
+        let outer = std::mem::take(&mut self.hidden);
+        let converted = convert(self);
+        self.hidden = outer;
+        converted
+    }
+
+    fn list(&mut self, schemas: Node<'a>) -> Result<Value, Error> {
+        schemas.items().map(|schema| self.convert(schema)).collect()
+    }
+
+    fn map(&mut self, schemas: Node<'a>) -> Result<Value, Error> {
+        schemas.entries().map(|(name, schema)| Ok((name.to_owned(), self.convert(schema)?))).collect()
+    }
+
+    fn properties(&mut self, properties: Node<'a>) -> Result<Value, Error> {
         let mut out = JsonObject::new();
-        for (name, schema) in properties {
-            if !self.is_hidden(schema) {
-                out.insert(name.clone(), self.convert(schema)?);
+        for (name, schema) in properties.entries() {
+            if !is_hidden(self.spec(), self.direction, schema) {
+                self.take(0, name.len() / BYTES_OF_NODE)?;
+                out.insert(name.to_owned(), self.convert(schema)?);
             }
         }
         Ok(Value::Object(out))
     }
 
-    fn required(&self, map: &'a JsonObject, names: &'a [Value]) -> Value {
-        let properties = map.get("properties");
-        let mut seen = HashSet::new();
-        let is_asked_for = |name: &&'a Value| {
-            let property = name.as_str().and_then(|name| properties?.get(name));
-            !property.is_some_and(|schema| self.is_hidden(schema)) && seen.insert(*name)
-        };
-        names.iter().filter(is_asked_for).cloned().collect()
+    fn reference(&mut self, file: usize, reference: &str) -> Result<Value, Error> {
+        let id = self.schemas.definition(file, reference)?;
+        self.converted.references.push(id);
+        Ok(self.schemas.reference(id))
     }
 
-    /// Whether a property goes the other way only. A reference that leads nowhere is reported when it is converted.
-    fn is_hidden(&self, schema: &'a Value) -> bool {
-        let keyword = match self.direction {
-            Direction::Input => "readOnly",
-            Direction::Output => "writeOnly",
-        };
-        let is_hidden = |schema: &Value| schema.as_object().is_some_and(|map| is_set(map, keyword));
-        is_hidden(schema) || self.spec.resolve(schema).is_ok_and(is_hidden)
-    }
-
-    fn reference(&mut self, reference: &str) -> Result<Value, Error> {
-        let (pointer, target) = self.spec.target(reference)?;
-        if let Some(name) = self.names.get(&pointer) {
-            return Ok(definition_reference(name));
+    fn note(&mut self, key: &str, value: &Value) {
+        // Null is how some writers say that there is nothing.
+        if !value.is_null() && self.converted.notes.len() < MAX_NOTES {
+            let note = format!("the keyword `{key}` of a schema cannot be {} as it is there", kind(value));
+            if !self.converted.notes.contains(&note) {
+                self.converted.notes.push(note);
+            }
         }
-        // A chain of references that only leads back to itself would send a validator round and round.
-        self.spec.resolve(target)?;
-        let wanted = definition_name(&pointer);
-        let name = self.taken.take_numbered(&wanted, |wanted, count| format!("{wanted}_{count}"));
-        self.names.insert(pointer, name.clone());
-        self.pending.push((name.clone(), target));
-        Ok(definition_reference(&name))
     }
 
     fn count(&mut self, nodes: usize) -> Result<(), Error> {
-        self.nodes += nodes;
-        if self.nodes > MAX_SCHEMA_NODES {
-            return Err(Error::TooLarge { what: "the schema of the operation", max: MAX_SCHEMA_NODES });
+        self.take(nodes, nodes)
+    }
+
+    fn count_value(&mut self, value: &Value) -> Result<(), Error> {
+        self.take(values(value), size(value))
+    }
+
+    fn take(&mut self, nodes: usize, cost: usize) -> Result<(), Error> {
+        let max = self.direction.max_nodes();
+        self.converted.nodes += nodes;
+        self.converted.cost += cost;
+        if self.converted.nodes > max {
+            return Err(Error::TooLarge { what: "the schema of the operation", max });
         }
-        let left = self.budget.nodes.checked_sub(nodes);
-        self.budget.nodes = left.unwrap_or(0);
-        match left {
-            Some(_) => Ok(()),
-            None => Err(Error::TooLarge {
-                what: "the schemas of all operations together",
-                max: MAX_DOCUMENT_NODES,
-            }),
-        }
+        self.schemas.take(cost)
     }
 }
 
-/// Whether a keyword of a schema is left out: it says nothing here, another says it better, or it is not what the name
-/// means today.
-fn is_dropped(map: &JsonObject, key: &str, value: &Value) -> bool {
-    match key {
-        "properties" => value.is_null(),
-        // As a flag on the property itself it is from before JSON Schema had the list.
-        "required" => value.is_null() || value.is_boolean(),
-        // As a flag it goes with `minimum` or `maximum`.
-        "exclusiveMinimum" | "exclusiveMaximum" => value.is_boolean(),
-        "example" => map.get("examples").is_some_and(Value::is_array),
-        "examples" => !value.is_array(),
-        _ => key.starts_with("x-") || DROPPED.contains(&key),
-    }
+fn is_schema(value: &Value) -> bool {
+    value.is_object() || value.is_boolean()
 }
 
-fn is_set(map: &JsonObject, key: &str) -> bool {
-    map.get(key) == Some(&Value::Bool(true))
+/// Whether an example is worth its place, and cannot be mistaken for a part of the schema.
+pub(crate) fn is_plain_example(value: &Value) -> bool {
+    size(value) <= MAX_EXAMPLE_NODES && !has_reference(value)
 }
 
-fn size(value: &Value) -> usize {
+/// Whether a `$ref` stands in data, where it is none.
+fn has_reference(value: &Value) -> bool {
     match value {
-        Value::Array(items) => 1 + items.iter().map(size).sum::<usize>(),
-        Value::Object(map) => 1 + map.values().map(size).sum::<usize>(),
-        _ => 1,
+        Value::Array(items) => items.iter().any(has_reference),
+        Value::Object(map) => map.contains_key("$ref") || map.values().any(has_reference),
+        _ => false,
     }
-}
-
-fn definition_reference(name: &str) -> Value {
-    format!("#/$defs/{name}").into()
-}
-
-/// The name of a component, or the path to what is not one. Only characters that need no escape in a reference.
-fn definition_name(pointer: &str) -> String {
-    let plain = pointer
-        .strip_prefix("/components/schemas/")
-        .filter(|rest| !rest.contains('/'))
-        .unwrap_or_else(|| pointer.trim_start_matches('/'));
-    let name: String =
-        plain.chars().map(|c| if c.is_ascii_alphanumeric() || "._-".contains(c) { c } else { '_' }).collect();
-    if name.is_empty() { "document".into() } else { name }
-}
-
-/// The same schema, which takes null as well.
-fn with_null(mut schema: JsonObject) -> JsonObject {
-    let null = Value::from("null");
-    if let Some(Value::Array(members)) = schema.get_mut("enum")
-        && !members.contains(&Value::Null)
-    {
-        members.push(Value::Null);
-    }
-    match schema.get_mut("type") {
-        Some(Value::Array(types)) if types.contains(&null) => return schema,
-        Some(Value::Array(types)) => types.push(null),
-        Some(single) if *single == null => return schema,
-        Some(single) => *single = Value::Array(vec![single.take(), null]),
-        None => {}
-    }
-    if !["$ref", "allOf", "anyOf", "oneOf"].iter().any(|key| schema.contains_key(*key)) {
-        return schema;
-    }
-    // What stands beside the parts of a composition must not keep null out, so null is an alternative to all of it.
-    let (mut outside, inside): (JsonObject, JsonObject) =
-        schema.into_iter().partition(|(key, _)| ANNOTATIONS.contains(&key.as_str()));
-    outside.insert("anyOf".into(), json!([inside, {"type": "null"}]));
-    outside
 }

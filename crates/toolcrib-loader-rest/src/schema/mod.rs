@@ -1,8 +1,14 @@
 //! From the schemas of an OpenAPI document to JSON Schema 2020-12 that stands on its own.
 
 mod convert;
+mod definitions;
+mod fit;
+mod keyword;
+mod null;
+mod visible;
 
 #[cfg(test)]
 mod tests;
 
-pub(crate) use convert::{Budget, Converter, Direction};
+pub(crate) use convert::{Converter, is_plain_example};
+pub(crate) use definitions::{Direction, Schemas};

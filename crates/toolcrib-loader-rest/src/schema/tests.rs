@@ -4,9 +4,9 @@
 
 use serde_json::{Value, json};
 
-use super::{Budget, Converter, Direction};
+use super::{Converter, Direction, Schemas};
 use crate::Error;
-use crate::spec::Spec;
+use crate::spec::{Documents, Spec};
 
 /// A document with these component schemas.
 fn document(version: &str, schemas: Value) -> Value {
@@ -17,10 +17,12 @@ fn convert(document: &Value, schema: &Value, direction: Direction) -> Result<(Va
     // A schema belongs to a document, so it is put where it lives as long.
     let mut whole = document.clone();
     whole["schema"] = schema.clone();
-    let mut budget = Budget::default();
-    let mut converter = Converter::new(Spec::new(&whole)?, direction, &mut budget);
-    let result = converter.convert(&whole["schema"])?;
-    let definitions = converter.definitions()?;
+    let documents = Documents::single(whole);
+    let spec = Spec::new(&documents)?;
+    let mut schemas = Schemas::new(spec);
+    let mut converter = Converter::new(&mut schemas, direction);
+    let result = converter.convert(spec.root().get_or_nothing("schema"))?;
+    let (definitions, _) = converter.definitions()?;
     Ok((result, definitions.into()))
 }
 
@@ -42,12 +44,28 @@ fn keywords_of_openapi_become_json_schema_2020_12() {
             json!({"type": "integer", "exclusiveMinimum": 1, "maximum": 9}),
         ),
         (json!({"exclusiveMinimum": 1}), json!({"exclusiveMinimum": 1})),
-        (json!({"example": {"$ref": "not a reference"}}), json!({"examples": [{"$ref": "not a reference"}]})),
+        (json!({"example": {"a": 1}}), json!({"examples": [{"a": 1}]})),
+        (json!({"example": {"$ref": "not a reference"}, "default": [{"$ref": "#/a"}]}), json!({})),
+        (json!({"const": {"$ref": "data"}}), json!({"const": {"$ref": "data"}})),
+        (
+            json!({"type": "String", "minLength": "2", "maxLength": -1, "pattern": 3}),
+            json!({"type": "string", "minLength": 2}),
+        ),
+        (json!({"type": "any", "anyOf": [], "enum": null, "required": "a", "properties": []}), json!({})),
+        (
+            json!({"type": ["string", "null"], "default": null}),
+            json!({"type": ["string", "null"], "default": null}),
+        ),
+        (json!({"exclusiveMaximum": true, "$schema": "x", "unknown": {"$ref": "y"}}), json!({})),
         (json!({"type": "string", "format": "byte"}), json!({"type": "string", "contentEncoding": "base64"})),
         (json!({"xml": {}, "discriminator": {}, "externalDocs": {}, "x-mine": 1}), json!({})),
         (json!({"items": [{"nullable": true, "type": "null"}]}), json!({"prefixItems": [{"type": "null"}]})),
         (json!({"required": ["a", "a", "b"]}), json!({"required": ["a", "b"]})),
         (json!({"required": true, "type": "string"}), json!({"type": "string"})),
+        (
+            json!({"allOf": [{"required": ["id", "a"]}], "properties": {"id": {"readOnly": true}}}),
+            json!({"allOf": [{"required": ["a"]}], "properties": {}}),
+        ),
         (
             json!({"properties": {"x-mine": true, "$ref": {"type": "string"}}}),
             json!({"properties": {"x-mine": true, "$ref": {"type": "string"}}}),
@@ -148,7 +166,7 @@ fn a_reference_that_cannot_be_followed_is_named() {
     assert!(matches!(error("https://evil.example/x"), Error::ExternalReference { .. }));
     assert!(matches!(error("#/components/schemas/C"), Error::DanglingReference { .. }));
     assert!(matches!(error("#/components/schemas/A"), Error::ReferenceLoop { .. }));
-    assert!(matches!(error("#anchor"), Error::Unsupported { .. }));
+    assert!(matches!(error("#anchor"), Error::DanglingReference { .. }));
 }
 
 #[test]
@@ -157,4 +175,127 @@ fn a_schema_that_is_too_large_is_refused() {
     let document = document("3.0.0", json!({}));
     let error = convert(&document, &json!({"enum": many}), Direction::Input).unwrap_err();
     assert!(matches!(error, Error::TooLarge { .. }), "{error}");
+}
+
+#[test]
+fn what_is_too_far_from_the_top_of_a_large_schema_is_anything() {
+    let large: Vec<Value> = (0..9000).map(Value::from).collect();
+    let schemas: serde_json::Map<String, Value> = (0..5)
+        .map(|index| {
+            let next = format!("#/components/schemas/S{}", (index + 1) % 5);
+            (format!("S{index}"), json!({"enum": large, "not": {"$ref": next}}))
+        })
+        .collect();
+    let document = document("3.0.0", schemas.into());
+    let (_, definitions) =
+        convert(&document, &json!({"$ref": "#/components/schemas/S0"}), Direction::Input).unwrap();
+    let kept: Vec<_> = definitions
+        .as_object()
+        .unwrap()
+        .iter()
+        .map(|(name, schema)| (name.as_str(), schema != &json!({})))
+        .collect();
+    assert_eq!(
+        kept,
+        [("S0", true), ("S1", true), ("S2", false)],
+        "nothing dangles, and nothing is lost near the top"
+    );
+}
+
+#[test]
+fn a_reference_may_name_an_anchor_or_an_address_of_the_document() {
+    let document = document(
+        "3.1.0",
+        json!({
+            "A": {"$anchor": "a", "type": "string"},
+            "B": {"$id": "https://x.example/b", "$defs": {"C": {"type": "integer"}}},
+            "D": {"$ref": "#/components/schemas/B"},
+        }),
+    );
+    let schema = json!({"prefixItems": [
+        {"$ref": "#a"}, {"$dynamicRef": "#a"}, {"$ref": "https://x.example/b#/$defs/C"},
+        {"$ref": "#/components/schemas/D/$defs/C"},
+    ]});
+    let (converted, definitions) = convert(&document, &schema, Direction::Input).unwrap();
+    let expected = json!({"prefixItems": [
+        {"$ref": "#/$defs/A"}, {"$ref": "#/$defs/A"}, {"$ref": "#/$defs/components_schemas_B__defs_C"},
+        {"$ref": "#/$defs/components_schemas_B__defs_C"},
+    ]});
+    assert_eq!(converted, expected);
+    let expected = json!({"A": {"type": "string"}, "components_schemas_B__defs_C": {"type": "integer"}});
+    assert_eq!(definitions, expected);
+}
+
+#[test]
+fn a_schema_that_would_take_too_long_to_check_refers_to_anything() {
+    let names: Vec<String> = (0..20).map(|index| format!("S{index}")).collect();
+    let definitions: serde_json::Map<String, Value> = names
+        .iter()
+        .map(|name| {
+            let any: Vec<Value> =
+                names.iter().map(|other| json!({"$ref": format!("#/$defs/{other}")})).collect();
+            (
+                name.clone(),
+                json!({"type": "object", "properties": {"a": {"anyOf": any}}, "oneOf": [{"anyOf": any}]}),
+            )
+        })
+        .collect();
+    let documents = Documents::single(document("3.1.0", json!({})));
+    let mut schemas = Schemas::new(Spec::new(&documents).unwrap());
+    let mut schema = json!({"properties": {"a": {"$ref": "#/$defs/S0"}}, "$defs": definitions});
+    let note = schemas.fit(&mut schema).unwrap();
+    assert!(
+        note.contains(" parts of the schema are left out, and may be anything: checking one value may take"),
+        "{note}"
+    );
+    assert_eq!(schema["$defs"]["S19"], json!({"type": "object"}));
+    assert!(schema["$defs"]["S0"]["properties"].is_object());
+    toolcrib_schema::CompiledSchema::compile(&schema).unwrap();
+    let mut plain = json!({"$defs": {"A": {"allOf": [{"type": "object"}]}}, "$ref": "#/$defs/A"});
+    assert_eq!(schemas.fit(&mut plain), None);
+    let deep: serde_json::Map<String, Value> = (0..300)
+        .map(|index| {
+            (
+                format!("S{index}"),
+                json!({"properties": {"a": {"$ref": format!("#/$defs/S{}", (index + 1) % 300)}}}),
+            )
+        })
+        .collect();
+    let mut schemas = Schemas::new(Spec::new(&documents).unwrap());
+    let mut deep = json!({"$ref": "#/$defs/S0", "$defs": deep});
+    let note = schemas.fit(&mut deep).unwrap();
+    assert!(note.contains("nested deeper than 128 levels"), "{note}");
+    toolcrib_schema::CompiledSchema::compile(&deep).unwrap();
+}
+
+#[test]
+fn all_schemas_of_a_document_share_a_bound_and_each_has_its_part_of_it() {
+    let large: Vec<Value> = (0..2000).map(Value::from).collect();
+    let documents = Documents::single(document("3.0.0", json!({"Large": {"enum": large}})));
+    let spec = Spec::new(&documents).unwrap();
+    let schema = json!({"items": {"$ref": "#/components/schemas/Large"}});
+    let mut schemas = Schemas::new(spec);
+    schemas.share_among(4000);
+    let mut bundled = || {
+        let mut converter = Converter::new(&mut schemas, Direction::Input);
+        converter.convert(spec.root().at(&schema)).unwrap();
+        converter.definitions().unwrap()
+    };
+    let (definitions, notes) = bundled();
+    let note = "1 parts of the schema are left out, and may be anything: it is too large";
+    assert_eq!((definitions["Large"].clone(), notes), (json!({}), vec![note.to_owned()]));
+    // What the first ones have not used is there for the others.
+    for _ in 0..2500 {
+        bundled();
+    }
+    assert_eq!(bundled().1, Vec::<String>::new());
+}
+
+#[test]
+fn texts_that_are_copied_take_room_too() {
+    let documents = Documents::single(document("3.0.0", json!({})));
+    let mut schemas = Schemas::new(Spec::new(&documents).unwrap());
+    let text = Value::from("x".repeat(1 << 20));
+    let copies = (0..1000).take_while(|_| schemas.charge(&text).is_ok()).count();
+    assert!(copies < 300, "{copies}");
 }

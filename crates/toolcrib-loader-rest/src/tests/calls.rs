@@ -94,9 +94,10 @@ async fn an_answer_is_read_as_what_it_is() {
     for (kind, expected) in [
         ("text", json!("hello")),
         ("xml", json!("<a/>")),
-        ("image", json!({"content_type": "image/png", "bytes": 5})),
+        ("image", json!({"mimeType": "image/png", "bytes": 5, "blob": "iVBOR/8="})),
         ("vendor", json!({"a": 1})),
         ("liar", json!("<html>")),
+        ("latin", json!("caf\u{e9}")),
         ("none", json!(null)),
         ("moved", json!("stolen")),
     ] {
@@ -104,6 +105,9 @@ async fn an_answer_is_read_as_what_it_is() {
     }
     let liar = pets.call("answer", json!({"kind": "liar"})).await;
     assert!(liar.metadata["warning"].as_str().unwrap().contains("is JSON, and it is not"));
+    let binary = pets.call("answer", json!({"kind": "binary-text"})).await;
+    assert_eq!(binary.result, json!({"mimeType": "text/plain", "bytes": 3, "blob": "AP8B"}));
+    assert!(binary.metadata["warning"].as_str().unwrap().contains("is text, and it is not"));
 }
 
 #[tokio::test]

@@ -61,8 +61,8 @@ async fn a_document_that_cannot_be_read_says_where_and_why() {
     assert_eq!((kind, reason.starts_with("/broken.json:2:")), (RejectKind::Syntax, true), "{reason}");
     let (kind, reason) = reject_of("broken.yaml", "openapi: 3.0.0\npaths: [\n").await;
     assert_eq!((kind, reason.starts_with("/broken.yaml:")), (RejectKind::Syntax, true), "{reason}");
-    let (kind, reason) = reject_of("old.yaml", "swagger: '2.0'\n").await;
-    assert_eq!((kind, reason.contains("Swagger 2.0")), (RejectKind::Unsupported, true), "{reason}");
+    let (kind, reason) = reject_of("old.yaml", "swagger: '1.2'\n").await;
+    assert_eq!((kind, reason.contains("Swagger 1.2")), (RejectKind::Unsupported, true), "{reason}");
     let (kind, reason) = reject_of("app.yaml", "app: {id: x}\n").await;
     assert_eq!((kind, reason.contains("no `openapi` version")), (RejectKind::InvalidTool, true), "{reason}");
     let deep = format!("{}{}", "[".repeat(200), "]".repeat(200));

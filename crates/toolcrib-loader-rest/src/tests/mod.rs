@@ -1,8 +1,14 @@
 //! What loader and engine promise together: on real files, against a real server.
 
+mod auth;
 mod calls;
+mod canary;
 mod corpus;
+mod documents;
+mod hostile;
+mod hostile_documents;
 mod loading;
+mod petstore;
 mod server;
 
 use std::sync::Arc;

@@ -139,6 +139,8 @@ async fn answer(Path(kind): Path<String>, headers: HeaderMap) -> Response {
         "text" => typed("text/plain; charset=utf-8", b"hello"),
         "xml" => typed("application/xml", b"<a/>"),
         "image" => typed("image/png", b"\x89PNG\xff"),
+        "latin" => typed("text/plain; charset=ISO-8859-1", b"caf\xe9"),
+        "binary-text" => typed("text/plain", b"\0\xff\x01"),
         "liar" => typed("application/json", b"<html>"),
         "vendor" => typed("application/vnd.api+json", b"{\"a\": 1}"),
         "long" => typed("text/plain", &[b'x'; 5000]),

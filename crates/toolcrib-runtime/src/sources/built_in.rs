@@ -1,7 +1,6 @@
 //! The loaders and engines that Toolcrib comes with.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,13 +11,12 @@ use toolcrib_loader_file::{
     CommandEngine, CommandSettings, FileLoader, InlineLoader, MockEngine, MockSettings,
 };
 use toolcrib_loader_mcp::{McpConnection, McpEngine, McpLoader, McpSource, McpTransport};
-use toolcrib_loader_rest::{RestSource, SpecLocation};
 use toolcrib_model::Secret;
 use toolcrib_policy::Access;
 use toolcrib_port::ToolEngine;
 use url::Url;
 
-use super::Source;
+use super::{Source, rest};
 use crate::extensions::{Extensions, Place};
 
 /// Adds them under their names.
@@ -27,7 +25,7 @@ pub(crate) fn register(extensions: Extensions) -> Extensions {
         .with_loader("file", file)
         .with_loader("inline", inline)
         .with_loader("mcp", mcp)
-        .with_loader("rest", rest)
+        .with_loader("rest", rest::open)
         .with_engine("command", command)
         .with_engine("mock", |settings: MockSettings, _: &Place<'_>| {
             Ok(Arc::new(MockEngine::new(settings)) as Arc<dyn ToolEngine>)
@@ -37,7 +35,7 @@ pub(crate) fn register(extensions: Extensions) -> Extensions {
 /// A time that an app file sets: from 1 to [`MAX_SECONDS`] seconds.
 #[derive(Clone, Copy, Deserialize)]
 #[serde(try_from = "f64")]
-struct Seconds(f64);
+pub(super) struct Seconds(f64);
 
 /// The longest time that an app file can set.
 const MAX_SECONDS: f64 = 120.0;
@@ -55,7 +53,7 @@ impl TryFrom<f64> for Seconds {
 }
 
 impl Seconds {
-    fn duration(self) -> Duration {
+    pub(super) fn duration(self) -> Duration {
         Duration::from_secs_f64(self.0)
     }
 }
@@ -94,19 +92,6 @@ struct McpEntry {
     #[serde(default)]
     trusted: bool,
     startup_timeout_seconds: Option<Seconds>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RestEntry {
-    namespace: String,
-    spec: String,
-    base_url: Option<String>,
-    #[serde(default)]
-    headers: BTreeMap<String, Secret>,
-    #[serde(default)]
-    allow_private: bool,
-    timeout_seconds: Option<Seconds>,
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "loaders may refuse their settings")]
@@ -173,37 +158,6 @@ pub(super) fn mcp_source(source: McpSource) -> Source {
         .with_engine(Arc::new(McpEngine::new(connection)))
 }
 
-fn rest(entry: RestEntry, place: &Place<'_>) -> Result<Source, String> {
-    let spec = located(place.folder(), &entry.spec);
-    let access = place.access()?;
-    for url in entry.base_url.iter().chain(Some(&spec).filter(|spec| is_url(spec))) {
-        may_reach(&access, url)?;
-    }
-    let mut source = RestSource::new(&spec, entry.namespace.clone())
-        .with_access(access)
-        .with_name(format!("rest {} as {}", entry.spec, entry.namespace));
-    if let Some(base_url) = entry.base_url {
-        source = source.with_base_url(base_url);
-    }
-    if entry.allow_private {
-        source = source.with_private_allowed();
-    }
-    if let Some(seconds) = entry.timeout_seconds {
-        source = source.with_timeout(seconds.duration());
-    }
-    for (name, value) in entry.headers {
-        source = source.with_header(name, value);
-    }
-    rest_source(source)
-}
-
-pub(super) fn rest_source(source: RestSource) -> Result<Source, String> {
-    let is_local = matches!(source.spec, SpecLocation::File(_));
-    let (loader, engine) = source.open().map_err(|error| error.to_string())?;
-    let source = Source::new(Arc::new(loader)).with_engine(Arc::new(engine));
-    Ok(if is_local { source.local() } else { source })
-}
-
 /// Refuses a program that `access` does not name.
 fn may_start(access: &Access, program: &str) -> Result<(), String> {
     if access.allows_program(program) {
@@ -213,21 +167,13 @@ fn may_start(access: &Access, program: &str) -> Result<(), String> {
 }
 
 /// Refuses a host that `access` does not name. What is no URL is told of elsewhere.
-fn may_reach(access: &Access, url: &str) -> Result<(), String> {
+pub(super) fn may_reach(access: &Access, url: &str) -> Result<(), String> {
     let Ok(url) = Url::parse(url) else { return Ok(()) };
     let (Some(host), Some(port)) = (url.host_str(), url.port_or_known_default()) else { return Ok(()) };
     if access.allows_host(host, port) {
         return Ok(());
     }
     Err(format!("`{host}:{port}` may not be reached; add it to `tools.capabilities.access.network`"))
-}
-
-fn is_url(spec: &str) -> bool {
-    spec.starts_with("http://") || spec.starts_with("https://")
-}
-
-fn located(folder: &Path, spec: &str) -> String {
-    if is_url(spec) { spec.to_owned() } else { folder.join(spec).display().to_string() }
 }
 
 /// Whether the operator wrote a URL that plainly names a private address, which is leave to go there.

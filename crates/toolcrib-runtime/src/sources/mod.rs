@@ -1,7 +1,10 @@
 //! From an entry of `tools.registry` to a loader and its engine.
 
+mod auth;
 mod built_in;
 mod request;
+mod rest;
+mod selection;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

@@ -9,7 +9,9 @@ use toolcrib_loader_mcp::{McpSource, McpTransport};
 use toolcrib_loader_rest::RestSource;
 
 use super::Source;
-use super::built_in::{is_private, mcp_source, rest_source};
+use super::selection::by_default;
+use super::built_in::{is_private, mcp_source};
+use super::rest::rest_source;
 use crate::Error;
 
 /// One source by itself, as `toolcrib load` takes it.
@@ -40,7 +42,7 @@ impl SourceRequest {
             Self::OpenApi(spec) => {
                 let source =
                     RestSource::new(&spec, namespace.map_or_else(|| namespace_of(&spec), str::to_owned));
-                rest_source(source).map_err(|message| Error::Start { what: spec, message })
+                rest_source(by_default(source)).map_err(|message| Error::Start { what: spec, message })
             }
             Self::McpCommand(command) => {
                 let source = McpSource::stdio(namespace.unwrap_or("mcp"), command);

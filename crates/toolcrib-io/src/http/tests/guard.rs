@@ -1,8 +1,11 @@
 //! What the guard refuses, and where.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use http::Method;
 use url::Url;
 
+use super::super::resolver::Names;
 use super::super::{AddressClass, HttpClient, HttpPolicy, Request};
 use super::{Server, client};
 use crate::Error;
@@ -40,6 +43,38 @@ async fn a_name_that_leads_to_loopback_is_refused_when_it_is_resolved() {
 
     let allowed = client(|_| {}).send(Request::new(Method::GET, url)).await.unwrap();
     assert_eq!(allowed.status, 200);
+}
+
+#[tokio::test]
+async fn a_name_is_refused_that_leads_inside_by_any_of_its_addresses_and_is_looked_up_once() {
+    static LOOKS: AtomicUsize = AtomicUsize::new(0);
+    let server = Server::start("HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n").await;
+    let names = Names::Stub(|name| {
+        LOOKS.fetch_add(1, Ordering::SeqCst);
+        let addresses = match name {
+            "plain.example" => "127.0.0.1",
+            "mapped.example" => "::ffff:127.0.0.1",
+            "both.example" => "192.0.3.1 127.0.0.1",
+            "metadata.example" => "169.254.169.254",
+            "unique.example" => "fc00::1",
+            _ => "0.0.0.0",
+        };
+        addresses.split(' ').map(|address| address.parse().unwrap()).collect()
+    });
+    let client = HttpClient::with_names(HttpPolicy::default(), names).unwrap();
+    let hosts = ["plain", "mapped", "both", "metadata", "unique", "none"];
+    for host in hosts {
+        let url = Url::parse(&format!("http://{host}.example:{}/", server.port)).unwrap();
+        let error = client.send(Request::new(Method::GET, url)).await.unwrap_err();
+        assert!(matches!(error, Error::AddressRefused { .. }), "{host}: {error:?}");
+    }
+    // A second look, as a name that changes its mind hopes for, there is none: what was checked is what is dialled.
+    assert_eq!((LOOKS.load(Ordering::SeqCst), server.requests().len()), (hosts.len(), 0));
+    let policy = HttpPolicy { allow_private: true, ..HttpPolicy::default() };
+    let client = HttpClient::with_names(policy, names).unwrap();
+    let url = Url::parse(&format!("http://plain.example:{}/", server.port)).unwrap();
+    assert_eq!(client.send(Request::new(Method::GET, url)).await.unwrap().status, 200);
+    assert_eq!((LOOKS.load(Ordering::SeqCst), server.requests().len()), (hosts.len() + 1, 1));
 }
 
 #[test]

@@ -20,12 +20,18 @@ struct Server {
 }
 
 impl Server {
-    /// Answers each request with `answer`, in which `{port}` is the server's own, and closes the connection.
+    /// Answers each request with `answer`, and closes the connection.
     async fn start(answer: impl Into<Vec<u8>>) -> Self {
+        let answer = answer.into();
+        Self::start_with_port(|_| answer).await
+    }
+
+    /// The same, of an answer that has the port of the server in it.
+    async fn start_with_port<A: Into<Vec<u8>>>(answer: impl FnOnce(u16) -> A) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
         let requests = Arc::new(Mutex::new(Vec::new()));
-        let (answer, kept) = (answer.into(), Arc::clone(&requests));
+        let (answer, kept) = (answer(port).into(), Arc::clone(&requests));
         tokio::spawn(async move {
             while let Ok((connection, _)) = listener.accept().await {
                 tokio::spawn(serve(connection, answer.clone(), Arc::clone(&kept)));

@@ -105,6 +105,50 @@ async fn a_redirect_is_the_answer_unless_it_stays_and_may_be_followed() {
 }
 
 #[tokio::test]
+async fn a_request_follows_as_many_redirects_as_it_says_and_none_that_leads_away() {
+    let elsewhere = Server::start("HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n").await;
+    let redirect = |to: &str| format!("HTTP/1.1 307 Moved\r\nlocation: {to}\r\ncontent-length: 0\r\n\r\n");
+    for (location, allowed, sent) in [
+        ("/again".to_owned(), 0, 1),
+        ("/again".to_owned(), 2, 3),
+        (elsewhere.url("/").to_string(), 5, 1),
+        // The same machine in another spelling is another origin: the credentials are not for it.
+        (format!("//localhost:{}/", elsewhere.port), 5, 1),
+        ("file:///etc/passwd".to_owned(), 5, 1),
+        ("http://[::1".to_owned(), 5, 1),
+    ] {
+        let server = Server::start(redirect(&location)).await;
+        let response = client(|_| {}).send(server.get("/").with_redirects(allowed)).await.unwrap();
+        assert_eq!(
+            (response.status, server.requests().len()),
+            (StatusCode::TEMPORARY_REDIRECT, sent),
+            "{location}"
+        );
+    }
+    assert!(elsewhere.requests().is_empty());
+}
+
+#[tokio::test]
+async fn a_redirect_does_not_change_who_a_request_is_from() {
+    let location = "location: http://evil:pass@127.0.0.1:{port}/";
+    let server = Server::start_with_port(|port| {
+        let location = location.replace("{port}", &port.to_string());
+        format!("HTTP/1.1 307 Moved\r\n{location}\r\ncontent-length: 0\r\n\r\n")
+    })
+    .await;
+    let mut headers = HeaderMap::new();
+    headers.insert("authorization", "Bearer ours".parse().unwrap());
+    client(|_| {}).send(server.get("/").with_headers(headers).with_redirects(1)).await.unwrap();
+    let requests = server.requests();
+    assert_eq!(requests.len(), 2);
+    assert!(
+        requests.iter().all(|request| request.contains("authorization: Bearer ours\r\n")),
+        "{requests:?}"
+    );
+    assert!(!requests[1].contains("Basic"), "{requests:?}");
+}
+
+#[tokio::test]
 async fn a_server_that_does_not_speak_tls_is_an_error_that_names_it() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = Url::parse(&format!("https://{}/", listener.local_addr().unwrap())).unwrap();

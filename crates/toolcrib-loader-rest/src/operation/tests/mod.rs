@@ -2,16 +2,34 @@
 
 #![expect(clippy::needless_pass_by_value, reason = "the values are literals of the tests")]
 
+mod dialects;
+
+use std::collections::BTreeMap;
+
 use serde_json::{Value, json};
-use toolcrib_model::Tool;
+use toolcrib_model::{Risk, Tool};
 use toolcrib_port::{Loaded, RejectKind};
 use url::Url;
 
 use super::{Base, Reading, Setting, read_document};
-use crate::Error;
+use crate::auth::BoundAuth;
+use crate::selection::Selection;
+use crate::{Error, OperationSelector};
 
 fn read_from(document: &Value, base: Base<'_>) -> Result<Reading, Error> {
-    read_document(document, &Setting { source: "test", namespace: "api", base, own_headers: &[] })
+    read_with(document, base, &Selection::default())
+}
+
+fn read_with(document: &Value, base: Base<'_>, selection: &Selection) -> Result<Reading, Error> {
+    let setting = Setting {
+        source: "test",
+        namespace: "api",
+        base,
+        auth: &BoundAuth::default(),
+        selection,
+        has_workspace: false,
+    };
+    read_document(document, &setting)
 }
 
 fn read(paths: Value) -> Loaded {
@@ -59,8 +77,8 @@ fn every_method_is_a_tool_with_its_risk() {
         ("delete_pets_petid", "high"),
         ("patch_pets_petid", "medium"),
         ("head_pets_petid", "low"),
-        ("options_pets_petid", "medium"),
-        ("trace_pets_petid", "medium"),
+        ("options_pets_petid", "low"),
+        ("trace_pets_petid", "low"),
     ];
     assert_eq!(risks, expected);
 }
@@ -69,13 +87,14 @@ fn every_method_is_a_tool_with_its_risk() {
 fn what_is_known_of_an_operation_stands_in_its_metadata() {
     let loaded = read(json!({"/pets": {"delete": {
         "operationId": "clear", "summary": "Clear.", "description": "Removes all.", "tags": ["pets"], "deprecated": true,
+        "externalDocs": {"url": "https://docs.example"}, "security": [{"key": []}],
     }}}));
     let tool: &Tool = &loaded.tools[0];
     assert_eq!(tool.name.dotted(), "api.clear");
     assert_eq!(tool.description, "Clear.\n\nRemoves all.");
     let expected = json!({
-        "risk": "high", "source": "test", "method": "DELETE", "path": "/pets", "idempotent": true, "tags": ["pets"],
-        "deprecated": true,
+        "risk": "high", "source": "test", "method": "DELETE", "path": "/pets", "idempotent": true, "deprecated": true,
+        "tags": ["pets"], "externalDocs": {"url": "https://docs.example"}, "security": [{"key": []}],
     });
     assert_eq!(Value::from(tool.metadata.clone()), expected);
 }
@@ -87,6 +106,8 @@ fn names_are_unique_and_do_not_depend_on_the_order_of_the_document() {
     let loaded = read(json!({"/b": b.clone(), "/a": a.clone()}));
     assert_eq!(names(&loaded), ["list_get_b", "list"]);
     assert_eq!(loaded.tools[0].metadata["renamed_from"], "list");
+    let note = "another operation is called `list` too, so this one has its method and path in its name";
+    assert_eq!(loaded.tools[0].metadata["notes"], json!([note]));
     assert_eq!(names(&read(json!({"/a": a, "/b": b}))), ["list", "list_get_b"]);
     assert_eq!(
         names(&read(json!({"/a-b": {"get": {}}, "/a_b": {"get": {}}, "/": {"get": {}}}))),
@@ -226,16 +247,16 @@ fn of_several_media_types_json_is_sent() {
 fn a_version_that_is_not_read_is_named() {
     for (document, expected) in [
         (
-            json!({"swagger": "2.0"}),
-            "Swagger 2.0 is not read yet; convert the document to OpenAPI 3.0 or 3.1",
+            json!({"swagger": "1.2"}),
+            "Swagger 1.2 is not read; convert the document to OpenAPI 3.0, 3.1 or 3.2",
         ),
         (
-            json!({"openapi": "3.2.0"}),
-            "OpenAPI 3.2.0 is not read yet; convert the document to OpenAPI 3.0 or 3.1",
+            json!({"openapi": "4.0.0"}),
+            "OpenAPI 4.0.0 is not read; convert the document to OpenAPI 3.0, 3.1 or 3.2",
         ),
         (
             json!({"openapi": "3.01"}),
-            "OpenAPI 3.01 is not read yet; convert the document to OpenAPI 3.0 or 3.1",
+            "OpenAPI 3.01 is not read; convert the document to OpenAPI 3.0, 3.1 or 3.2",
         ),
         (json!({"name": "x"}), "there is no `openapi` version at the top; is this an OpenAPI document?"),
         (json!([]), "there is no `openapi` version at the top; is this an OpenAPI document?"),
@@ -265,9 +286,22 @@ fn the_server_is_the_setting_or_the_innermost_of_the_document() {
         text(root.clone(), json!([{"url": "https://other.example"}]), Base::default()),
         "https://other.example/"
     );
+    let variables = |value: &str| {
+        BTreeMap::from([("n".to_owned(), value.to_owned()), ("other".to_owned(), "x".to_owned())])
+    };
+    let three = variables("3");
+    let set = Base { variables: Some(&three), ..Base::default() };
+    assert_eq!(text(root.clone(), json!([]), set), "https://api.example/v3");
+    let listed =
+        json!([{"url": "https://api.example/{n}", "variables": {"n": {"default": "1", "enum": ["1", 2]}}}]);
+    assert_eq!(
+        server(listed, json!([]), set).unwrap_err().to_string(),
+        "the server `https://api.example/{n}` of the document knows no `3` for its variable `n`, but 1, 2; set `base_url` \
+         for this source"
+    );
     assert_eq!(text(json!([{"url": "../v1"}]), json!(null), from_web), "https://docs.example/v1");
     assert_eq!(text(json!(null), json!(null), from_web), "https://docs.example/");
-    let configured = Base { configured: Some(&document), document: None };
+    let configured = Base { configured: Some(&document), ..Base::default() };
     assert_eq!(text(root, json!([{"url": "https://other.example"}]), configured), document.as_str());
     for broken in
         ["/api", "ftp://x.example", "https://user:pw@x.example", "https://{x}.example", "https://{x"]
@@ -275,4 +309,85 @@ fn the_server_is_the_setting_or_the_innermost_of_the_document() {
         let error = server(json!([{"url": broken}]), json!(null), Base::default()).unwrap_err();
         assert!(error.to_string().ends_with("; set `base_url` for this source"), "{error}");
     }
+}
+
+#[test]
+fn a_selection_leaves_operations_out_and_sets_risks_but_changes_no_names() {
+    let document = json!({"openapi": "3.0.0", "paths": {
+        "/a": {"get": {"operationId": "list", "tags": ["a"]}, "delete": {"operationId": "drop", "tags": ["a"]}},
+        "/b": {"get": {"operationId": "list", "tags": ["b"]}},
+    }});
+    let selector = OperationSelector::default;
+    let selection = Selection {
+        include: vec![selector().with_operation("list"), selector().with_method("delete")],
+        exclude: vec![selector().with_tag("a").with_method("GET")],
+        risks: vec![(selector().with_path("/*"), Risk::Low)],
+    };
+    let reading = read_with(&document, Base::default(), &selection).unwrap();
+    let tools: Vec<_> = reading.loaded.tools.iter().map(|tool| (tool.name.name(), tool.risk())).collect();
+    assert_eq!(tools, [("drop", Risk::Low), ("list_get_b", Risk::Low)]);
+    let none = Selection { include: vec![selector().with_tag("c")], ..Selection::default() };
+    let reading = read_with(&document, Base::default(), &none).unwrap();
+    assert_eq!(reading.loaded.rejected[0].name.as_deref(), Some("include"));
+}
+
+#[test]
+fn a_place_in_a_query_that_stands_in_the_path_is_a_parameter_of_the_query() {
+    let loaded =
+        read(json!({"/find?kind={k}&fixed=1&free={f}": {"get": {"operationId": "find", "parameters": [
+            {"name": "k", "in": "path", "required": true, "schema": {"type": "integer"}},
+        ]}}}));
+    let expected = json!({
+        "type": "object",
+        "properties": {"kind": {"type": "integer"}, "free": {"type": "string"}},
+        "required": ["kind", "free"],
+        "additionalProperties": false,
+    });
+    assert_eq!(loaded.tools[0].parameters, expected);
+}
+
+#[test]
+fn a_body_with_a_discriminator_stays_whole() {
+    let pet = json!({"type": "object", "properties": {"kind": {"type": "string"}}, "discriminator": {"propertyName": "kind"}});
+    let schema = parameters_of(json_body(true, pet));
+    assert_eq!(schema["properties"]["body"]["properties"]["kind"], json!({"type": "string"}));
+}
+
+#[test]
+fn the_answer_of_success_is_that_of_the_lowest_status_or_of_the_default() {
+    let answer = |kind: &str| json!({"content": {"application/json": {"schema": {"type": kind}}}});
+    for (responses, expected) in [
+        (
+            json!({"201": answer("array"), "200": answer("object"), "default": answer("string")}),
+            json!({"type": "object"}),
+        ),
+        (json!({"2XX": answer("array"), "default": answer("string")}), json!({"type": "array"})),
+        (json!({"default": answer("string"), "404": answer("array")}), json!({"type": "string"})),
+        (json!({"204": {"description": ""}, "default": answer("string")}), json!({})),
+    ] {
+        let loaded = read(json!({"/": {"get": {"responses": responses}}}));
+        assert_eq!(loaded.tools[0].output_parameters, expected);
+    }
+}
+
+#[test]
+fn a_document_that_grows_without_end_is_refused() {
+    let item: serde_json::Map<String, Value> =
+        ["get", "put", "post"].into_iter().map(|method| (method.to_owned(), json!({}))).collect();
+    let paths: serde_json::Map<String, Value> = (0..10_000)
+        .map(|index| (format!("/{index}"), json!({"$ref": "#/components/pathItems/All"})))
+        .collect();
+    let document = json!({"openapi": "3.1.0", "paths": paths, "components": {"pathItems": {"All": item}}});
+    let error = read_from(&document, Base::default()).unwrap_err();
+    assert!(matches!(error, Error::TooLarge { .. }), "{error}");
+}
+
+#[test]
+fn a_style_that_a_place_does_not_have_is_the_usual_one_with_a_note() {
+    let loaded = read(json!({"/a/{x}": {"get": {"parameters": [
+        {"name": "x", "in": "path", "required": true, "style": "form", "schema": {"type": "string"}},
+    ]}}}));
+    let expected =
+        "the style `form` of a path parameter is not supported yet, and it is written in the usual one";
+    assert_eq!(loaded.tools[0].metadata["notes"], json!([expected]));
 }

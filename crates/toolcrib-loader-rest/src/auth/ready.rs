@@ -1,0 +1,250 @@
+//! Credentials that were checked, and how they get into a request.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use bytes::Bytes;
+use http::header::{COOKIE, HeaderName, HeaderValue};
+use toolcrib_io::http::{HttpClient, Request};
+use toolcrib_model::{JsonObject, Secret};
+use url::{Origin, Url};
+
+use super::bound::{Family, Planned, Sketch, may_hold_key};
+use super::token::TokenSource;
+use super::{BoundAuth, Credential, CredentialKind, Credentials, KeyPlace, Slot};
+use crate::Error;
+use crate::operation::check;
+use crate::request::encode::encode;
+
+/// Shorter texts stand in answers by chance.
+const MIN_ECHO_BYTES: usize = 8;
+
+/// What stands in the place of a credential.
+const MASK: &[u8] = b"[secret]";
+
+/// The credentials of a source.
+#[derive(Debug, Default)]
+pub(crate) struct Auth {
+    credentials: Vec<Ready>,
+}
+
+#[derive(Debug)]
+struct Ready {
+    sketch: Sketch,
+    origin: Origin,
+    content: Content,
+}
+
+/// What is written.
+#[derive(Debug)]
+enum Content {
+    /// A whole `Authorization` header.
+    Header(HeaderValue),
+    Key(Secret),
+    Token(Box<TokenSource>),
+}
+
+/// Which credentials went with a request.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Sent {
+    /// The fetched token, by its credential and its number.
+    token: Option<(usize, u64)>,
+    /// What was made or fetched here, and so is known to nobody who takes secrets out of results.
+    echoes: Vec<Secret>,
+    /// Whether one was held back, because the request goes to another origin than it is for.
+    pub(crate) withheld: bool,
+}
+
+impl Sent {
+    /// Keeps what stands behind `Bearer` or `Basic`.
+    fn note(&mut self, header: &HeaderValue) {
+        let text = header.to_str().unwrap_or_default();
+        if let Some((_, secret)) = text.split_once(' ')
+            && secret.len() >= MIN_ECHO_BYTES
+        {
+            self.echoes.push(Secret::new(secret));
+        }
+    }
+
+    /// The body of an answer without the credentials of its request, which some servers send back.
+    pub(crate) fn without_echoes(&self, body: Bytes) -> Bytes {
+        self.echoes.iter().fold(body, |body, secret| {
+            let secret = secret.expose().as_bytes();
+            let finds = |body: &[u8]| body.windows(secret.len()).position(|window| window == secret);
+            let Some(mut at) = finds(&body) else { return body };
+            let (mut out, mut rest) = (Vec::with_capacity(body.len()), &body[..]);
+            loop {
+                let (before, found) = rest.split_at(at);
+                out.extend_from_slice(before);
+                out.extend_from_slice(MASK);
+                rest = found.get(secret.len()..).unwrap_or_default();
+                match finds(rest) {
+                    Some(next) => at = next,
+                    None => break,
+                }
+            }
+            out.extend_from_slice(rest);
+            out.into()
+        })
+    }
+}
+
+impl Auth {
+    /// Checks the credentials. `client` makes the one that tokens are fetched with, for the URL that issues them.
+    pub(crate) fn new(
+        credentials: &[Credential],
+        base_url: Option<&Url>,
+        client: &dyn Fn(&Url) -> Result<HttpClient, Error>,
+        wrong: &dyn Fn(String) -> Error,
+    ) -> Result<Self, Error> {
+        let ready = credentials.iter().map(|credential| Ready::new(credential, base_url, client, wrong));
+        Ok(Self { credentials: ready.collect::<Result<_, _>>()? })
+    }
+
+    /// Beside the security schemes of a document, as OpenAPI 3 writes them. `own` are the slots of the source's own headers.
+    pub(crate) fn bind(&self, schemes: &JsonObject, own: &[Slot]) -> BoundAuth {
+        BoundAuth::new(self.credentials.iter().map(|ready| ready.sketch.clone()).collect(), schemes, own)
+    }
+
+    /// Writes credentials into a request, each only if the request goes to its origin.
+    pub(crate) async fn write(
+        &self,
+        credentials: &Credentials,
+        request: &mut Request,
+    ) -> Result<Sent, Error> {
+        let mut sent = Sent::default();
+        for Planned { credential, slot } in &credentials.planned {
+            let Some(ready) = self.credentials.get(*credential) else { continue };
+            if ready.origin != request.url.origin() {
+                sent.withheld = true;
+                continue;
+            }
+            match &ready.content {
+                Content::Header(value) => {
+                    sent.note(value);
+                    insert(request, slot, value.clone())?;
+                }
+                Content::Token(source) => {
+                    let token = source.token().await?;
+                    sent.token = Some((*credential, token.number));
+                    sent.note(&token.header);
+                    insert(request, slot, token.header)?;
+                }
+                Content::Key(key) => match slot.place {
+                    KeyPlace::Header => {
+                        insert(request, slot, sensitive(key.expose()).ok_or_else(unsendable)?)?;
+                    }
+                    KeyPlace::Query => append_to_query(&mut request.url, slot, key),
+                    KeyPlace::Cookie => append_to_cookies(request, slot, key)?,
+                },
+            }
+        }
+        Ok(sent)
+    }
+
+    /// Forgets the token that a request was sent with, because the server did not take it. Whether there was one.
+    pub(crate) async fn discard(&self, sent: &Sent) -> bool {
+        let Some((credential, number)) = sent.token else { return false };
+        match self.credentials.get(credential).map(|ready| &ready.content) {
+            Some(Content::Token(source)) => {
+                source.discard(number).await;
+                true
+            }
+            _ => false,
+        }
+    }
+}
+
+impl Ready {
+    fn new(
+        credential: &Credential,
+        base_url: Option<&Url>,
+        client: &dyn Fn(&Url) -> Result<HttpClient, Error>,
+        wrong: &dyn Fn(String) -> Error,
+    ) -> Result<Self, Error> {
+        let own =
+            credential.origin.as_deref().map(|text| url_of("origin", text).map_err(wrong)).transpose()?;
+        let Some(origin) = own.as_ref().or(base_url).map(Url::origin) else {
+            return Err(wrong(
+                "a credential goes to one origin only: set its `origin`, or `base_url`".into(),
+            ));
+        };
+        let header = |text: String| sensitive(&text).ok_or_else(|| wrong(UNSENDABLE.into()));
+        let mut slot = Some(Slot::authorization());
+        let (family, content) = match &credential.kind {
+            CredentialKind::Bearer { token } => {
+                (Family::Token, Content::Header(header(format!("Bearer {}", token.expose()))?))
+            }
+            CredentialKind::Basic { username, .. } if username.contains(':') => {
+                return Err(wrong("the `username` must not have a colon".into()));
+            }
+            CredentialKind::Basic { username, password } => {
+                let pair = STANDARD.encode(format!("{username}:{}", password.expose()));
+                (Family::Basic, Content::Header(header(format!("Basic {pair}"))?))
+            }
+            CredentialKind::ApiKey { value, slot: place } => {
+                header(value.expose().to_owned())?;
+                slot =
+                    place.as_ref().map(|(place, name)| key_slot(*place, name)).transpose().map_err(wrong)?;
+                (Family::Key, Content::Key(value.clone()))
+            }
+            CredentialKind::OAuth2(settings) => {
+                let url = url_of("token_url", &settings.token_url).map_err(wrong)?;
+                let source = TokenSource::new(settings.clone(), client(&url)?, url);
+                (Family::Token, Content::Token(Box::new(source)))
+            }
+        };
+        Ok(Self { sketch: Sketch { scheme: credential.scheme.clone(), family, slot }, origin, content })
+    }
+}
+
+const UNSENDABLE: &str = "a value holds line breaks or other control characters";
+
+fn unsendable() -> Error {
+    Error::malformed(UNSENDABLE)
+}
+
+fn url_of(setting: &str, text: &str) -> Result<Url, String> {
+    let url = Url::parse(text).map_err(|error| format!("`{setting}` is not a URL: {error}"))?;
+    check(&url).map_err(|problem| format!("`{setting}` {problem}"))?;
+    Ok(url)
+}
+
+fn key_slot(place: KeyPlace, name: &str) -> Result<Slot, String> {
+    match place {
+        KeyPlace::Header if may_hold_key(name) => Ok(Slot::new(place, name.to_ascii_lowercase())),
+        KeyPlace::Header => Err(format!("`{name}` cannot be the header of a key")),
+        _ if name.is_empty() => Err("the `name` of a key must not be empty".into()),
+        _ => Ok(Slot::new(place, name)),
+    }
+}
+
+fn sensitive(text: &str) -> Option<HeaderValue> {
+    let mut value = HeaderValue::from_str(text).ok()?;
+    value.set_sensitive(true);
+    Some(value)
+}
+
+fn insert(request: &mut Request, slot: &Slot, value: HeaderValue) -> Result<(), Error> {
+    let name = HeaderName::from_bytes(slot.name.as_bytes()).map_err(|_| unsendable())?;
+    request.headers.insert(name, value);
+    Ok(())
+}
+
+fn append_to_query(url: &mut Url, slot: &Slot, key: &Secret) {
+    let pair = format!("{}={}", encode(&slot.name), encode(key.expose()));
+    let query = match url.query() {
+        Some(query) if !query.is_empty() => format!("{query}&{pair}"),
+        _ => pair,
+    };
+    url.set_query(Some(&query));
+}
+
+fn append_to_cookies(request: &mut Request, slot: &Slot, key: &Secret) -> Result<(), Error> {
+    let pair = format!("{}={}", encode(&slot.name), encode(key.expose()));
+    let cookies = match request.headers.get(COOKIE).and_then(|cookies| cookies.to_str().ok()) {
+        Some(cookies) => format!("{cookies}; {pair}"),
+        None => pair,
+    };
+    request.headers.insert(COOKIE, sensitive(&cookies).ok_or_else(unsendable)?);
+    Ok(())
+}

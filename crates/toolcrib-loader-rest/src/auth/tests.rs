@@ -1,0 +1,202 @@
+//! Which credential goes where.
+
+#![expect(clippy::needless_pass_by_value, reason = "the values are literals of the tests")]
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{HeaderMap, Method, StatusCode};
+use serde_json::{Value, json};
+use tokio::time::Instant;
+use toolcrib_io::http::{HttpClient, HttpPolicy, Response};
+use toolcrib_model::Secret;
+use url::Url;
+
+use super::bound::{Family, Planned, Sketch};
+use super::token::TokenSource;
+use super::{Auth, BoundAuth, ClientCredentials, Credential, CredentialKind, KeyPlace, Slot};
+use crate::Error;
+use crate::operation::Place;
+
+fn schemes() -> Value {
+    json!({
+        "bearer": {"type": "http", "scheme": "Bearer"},
+        "basic": {"type": "http", "scheme": "basic"},
+        "oauth": {"type": "oauth2", "flows": {}},
+        "key": {"type": "apiKey", "in": "query", "name": "api_key"},
+        "header": {"type": "apiKey", "in": "header", "name": "X-Key"},
+        "host": {"type": "apiKey", "in": "header", "name": "Host"},
+        "digest": {"type": "http", "scheme": "digest"},
+    })
+}
+
+fn sketch(family: Family, scheme: Option<&str>, slot: Option<Slot>) -> Sketch {
+    Sketch { scheme: scheme.map(str::to_owned), family, slot }
+}
+
+fn bound(sketches: Vec<Sketch>) -> BoundAuth {
+    BoundAuth::new(sketches, schemes().as_object().unwrap(), &[])
+}
+
+/// The credentials of a call, as `0 header authorization`.
+fn planned(bound: &BoundAuth, security: Value) -> Vec<String> {
+    let security = Some(&security).filter(|security| !security.is_null());
+    let planned = bound.credentials(security, &Method::GET).planned;
+    planned
+        .iter()
+        .map(|Planned { credential, slot }| {
+            format!("{credential} {:?} {}", slot.place, slot.name).to_lowercase()
+        })
+        .collect()
+}
+
+#[test]
+fn a_call_is_made_with_the_first_alternative_that_is_all_there() {
+    let token = || sketch(Family::Token, None, Some(Slot::authorization()));
+    let key = |scheme| sketch(Family::Key, scheme, None);
+    let placed = || sketch(Family::Key, None, Some(Slot::new(KeyPlace::Header, "x-key")));
+    for (sketches, security, expected) in [
+        (vec![token()], json!([{"bearer": []}]), vec!["0 header authorization"]),
+        (vec![token()], json!([{"oauth": ["read"]}]), vec!["0 header authorization"]),
+        (vec![key(None), token()], json!([{"basic": []}, {"bearer": []}]), vec!["1 header authorization"]),
+        (
+            vec![key(None), token()],
+            json!([{"key": [], "oauth": []}]),
+            vec!["0 query api_key", "1 header authorization"],
+        ),
+        (vec![key(Some("header")), key(None)], json!([{"header": []}]), vec!["0 header x-key"]),
+        (vec![key(Some("header")), key(None)], json!([{"key": []}]), vec!["1 query api_key"]),
+        // A key that says where it goes is for no other place, but is sent where the document is wrong.
+        (vec![placed()], json!([{"header": []}]), vec!["0 header x-key"]),
+        (vec![placed()], json!([{"key": []}]), vec!["0 header x-key"]),
+        (vec![token()], json!([{"digest": []}]), vec!["0 header authorization"]),
+        // The document does not say.
+        (vec![token(), placed()], json!(null), vec!["0 header authorization", "1 header x-key"]),
+        (vec![token(), token()], json!(null), vec!["0 header authorization"]),
+        (vec![key(None)], json!(null), vec![]),
+        (vec![key(Some("key"))], json!(null), vec![]),
+        // It says that nothing is needed, or that nothing need be.
+        (vec![token(), placed()], json!([]), vec![]),
+        (vec![token()], json!([{}]), vec!["0 header authorization"]),
+        (vec![token()], json!([{}, {"bearer": []}]), vec!["0 header authorization"]),
+        // It must not have a key written where the client writes.
+        (vec![key(None)], json!([{"host": []}]), vec![]),
+    ] {
+        let described = format!("{sketches:?} {security}");
+        assert_eq!(planned(&bound(sketches), security), expected, "{described}");
+    }
+}
+
+#[test]
+fn no_credential_goes_with_a_call_that_servers_send_back() {
+    let bound = bound(vec![sketch(Family::Token, None, Some(Slot::authorization()))]);
+    assert_eq!(bound.credentials(None, &Method::TRACE).planned, []);
+}
+
+#[test]
+fn a_parameter_that_would_write_into_a_slot_is_known() {
+    let key = |scheme: Option<&str>| bound(vec![sketch(Family::Key, scheme, None)]);
+    let session = Slot::new(KeyPlace::Cookie, "session");
+    let cookie = bound(vec![sketch(Family::Key, None, Some(session))]);
+    for (bound, place, name, expected) in [
+        (key(None), Place::Query, "API_KEY", true),
+        (key(None), Place::Header, "x-KEY", true),
+        (key(Some("header")), Place::Query, "api_key", false),
+        (key(Some("header")), Place::Header, "X-Key", true),
+        (key(None), Place::Cookie, "api_key", false),
+        (cookie.clone(), Place::Cookie, "session", true),
+        (cookie.clone(), Place::Header, "Cookie", true),
+        (cookie, Place::Query, "session", false),
+        (BoundAuth::default(), Place::Query, "api_key", false),
+    ] {
+        assert_eq!(bound.owns(place, name), expected, "{place:?} {name}");
+    }
+}
+
+#[test]
+fn a_credential_that_cannot_be_used_says_why() {
+    let open = |credential: Credential, base_url: Option<&str>| {
+        let base_url = base_url.map(|url| url.parse().unwrap());
+        let client = |_: &Url| {
+            HttpClient::new(HttpPolicy::default()).map_err(|error| Error::malformed(error.to_string()))
+        };
+        Auth::new(&[credential], base_url.as_ref(), &client, &Error::malformed).map(|_| ())
+    };
+    let bearer = |token: &str| Credential::new(CredentialKind::Bearer { token: Secret::new(token) });
+    let key = |place, name: &str| {
+        let slot = Some((place, name.to_owned()));
+        Credential::new(CredentialKind::ApiKey { value: Secret::new("hunter2"), slot })
+    };
+    let basic = CredentialKind::Basic { username: "a:b".into(), password: Secret::new("hunter2") };
+    let base = Some("https://api.example/v1");
+    open(bearer("hunter2"), base).unwrap();
+    for (credential, base_url, expected) in [
+        (bearer("hunter2"), None, "set its `origin`, or `base_url`"),
+        (bearer("hunter2\r\n"), base, "a value holds line breaks"),
+        (bearer("hunter2").for_origin("api.example"), base, "`origin` is not a URL"),
+        (bearer("hunter2").for_origin("ftp://api.example"), base, "`origin` is neither http nor https"),
+        (Credential::new(basic), base, "must not have a colon"),
+        (key(KeyPlace::Header, "Content-Length"), base, "cannot be the header of a key"),
+        (key(KeyPlace::Header, "a b"), base, "cannot be the header of a key"),
+        (key(KeyPlace::Query, ""), base, "must not be empty"),
+    ] {
+        let error = open(credential, base_url).unwrap_err().to_string();
+        assert!(error.contains(expected) && !error.contains("hunter2"), "{error}");
+    }
+}
+
+#[test]
+fn a_token_is_used_until_shortly_before_its_end() {
+    let settings = ClientCredentials {
+        token_url: "https://id.example/token".into(),
+        client_id: "me".into(),
+        client_secret: Secret::new("hunter2"),
+        scopes: Vec::new(),
+        audience: None,
+        secret_in_body: false,
+    };
+    let client = HttpClient::new(HttpPolicy::default()).unwrap();
+    let source = TokenSource::new(settings, client, "https://id.example/token".parse().unwrap());
+    let read = |status: u16, body: Value| {
+        let response = Response {
+            status: StatusCode::from_u16(status).unwrap(),
+            headers: HeaderMap::new(),
+            body: Bytes::from(body.to_string()),
+            truncated: false,
+            elapsed: Duration::ZERO,
+        };
+        let now = Instant::now();
+        source.read(&response, now, 1).map(|token| token.usable_until().map(|end| (end - now).as_secs()))
+    };
+    for (expires_in, expected) in [
+        (json!(3600), Some(3570)),
+        (json!("3600"), Some(3570)),
+        (json!(20), Some(10)),
+        (json!(0), Some(0)),
+        (json!(-5), Some(0)),
+        (json!(1e300), Some(365 * 24 * 3600 - 30)),
+        (json!(null), None),
+        (json!("soon"), None),
+    ] {
+        let usable =
+            read(200, json!({"access_token": "t", "token_type": "bearer", "expires_in": expires_in}));
+        assert_eq!(usable.unwrap(), expected, "{expires_in}");
+    }
+    for (status, body, passes) in [
+        (200, json!({}), false),
+        (200, json!({"access_token": ""}), false),
+        (200, json!({"access_token": "a\r\nb"}), false),
+        (200, json!({"access_token": "t", "token_type": "mac"}), false),
+        (401, json!({"error": "invalid_client"}), false),
+        (503, json!(null), true),
+    ] {
+        let error = read(status, body.clone()).unwrap_err();
+        assert!(matches!(&error, Error::Token { passes: told, .. } if *told == passes), "{body}: {error}");
+    }
+    let long = json!({"error": "invalid_client", "error_description": "x\n".repeat(5000)});
+    let told = read(400, long).unwrap_err().to_string();
+    assert!(told.starts_with(
+        "no token from https://id.example/token: the answer was 400 Bad Request: invalid_client: xx"
+    ));
+    assert!(told.len() < 300 && !told.contains('\n'), "{told}");
+}

@@ -1,0 +1,159 @@
+//! The fields of a form, and which of them are files.
+
+use std::collections::HashMap;
+
+use serde_json::{Value, json};
+
+use super::parameter::{Place, Style, Writing, annotate};
+use crate::Error;
+use crate::media::MediaKind;
+use crate::spec::{Dialect, Node, Spec};
+
+/// How deep the parts of an `allOf` are searched for fields.
+const MAX_DEPTH: usize = 8;
+
+/// The most schemas that are searched for fields.
+const MAX_SEARCHED: usize = 200;
+
+/// What is known of a field of a multipart body.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Part {
+    /// The media type, where the document says one.
+    pub(crate) media_type: Option<String>,
+    /// Whether the argument is a file.
+    pub(crate) binary: bool,
+    /// How a list or an object becomes one text; a part for each item, or JSON, where nothing is said.
+    pub(crate) writing: Option<Writing>,
+}
+
+/// How the fields of an `encoding` are written that say so.
+pub(super) fn fields(encoding: Option<Node<'_>>) -> Result<HashMap<String, Writing>, Error> {
+    let mut out = HashMap::new();
+    for (name, field) in encoding.into_iter().flat_map(Node::entries) {
+        if let Some(writing) = writing(field)? {
+            out.insert(name.to_owned(), writing);
+        }
+    }
+    Ok(out)
+}
+
+fn writing(field: Node<'_>) -> Result<Option<Writing>, Error> {
+    let style = field.text("style");
+    if style.is_none() && field.flag("explode").is_none() && field.flag("allowReserved").is_none() {
+        return Ok(None);
+    }
+    let style = Style::parse(style, Place::Query)?;
+    let explode = field.flag("explode").unwrap_or(style == Style::Form);
+    Ok(Some(Writing::Styled { style, explode, allow_reserved: field.is_set("allowReserved") }))
+}
+
+/// How a part is written that says so. Before OpenAPI 3.1 that counts in urlencoded forms only.
+fn part_writing(field: Option<Node<'_>>, spec: Spec<'_>) -> Result<Option<Writing>, Error> {
+    match field.filter(|_| spec.dialect >= Dialect::OpenApi31) {
+        Some(field) => writing(field),
+        None => Ok(None),
+    }
+}
+
+/// Finds out which fields are files, and says so in their schemas. `files` says how the argument for one is written.
+pub(super) fn parts<'a>(
+    raw: Node<'a>,
+    encoding: Option<Node<'a>>,
+    files: &str,
+    spec: Spec<'a>,
+    schema: &mut Value,
+) -> Result<HashMap<String, Part>, Error> {
+    let mut out = HashMap::new();
+    let own = properties(raw, spec);
+    for (name, field) in encoding.into_iter().flat_map(Node::entries) {
+        if !own.contains_key(name) {
+            let part = Part {
+                media_type: media_type(field),
+                binary: false,
+                writing: part_writing(Some(field), spec)?,
+            };
+            out.insert(name.to_owned(), part);
+        }
+    }
+    for (name, property) in own {
+        let field = encoding.and_then(|encoding| encoding.get(name));
+        let written = part_writing(field, spec)?;
+        let media_type = field.and_then(media_type);
+        let own = spec.resolve(property)?;
+        let items = spec.resolve(own.get_or_nothing("items"))?;
+        let is_list = is_file(items, media_type.as_deref());
+        let binary = is_list || is_file(own, media_type.as_deref());
+        if binary && let Some(argument) = schema.get_mut("properties").and_then(|all| all.get_mut(name)) {
+            let described = property.words("description").or(own.words("description"));
+            let description = match described {
+                Some(text) => format!("{text} (A file, {files}.)"),
+                None => format!("A file, {files}."),
+            };
+            *argument = if is_list {
+                let mut list = json!({"type": "array", "items": file(&format!("A file, {files}."))});
+                for bound in ["minItems", "maxItems"] {
+                    if let Some(value) = own.get(bound).filter(|bound| bound.value.is_u64()) {
+                        annotate(&mut list, bound, value.value.clone());
+                    }
+                }
+                annotate(&mut list, "description", description.into());
+                list
+            } else {
+                file(&description)
+            };
+        }
+        let writing = written.filter(|_| !binary);
+        out.insert(name.to_owned(), Part { media_type, binary, writing });
+    }
+    Ok(out)
+}
+
+/// The properties of a schema, and of all that it is composed of.
+fn properties<'a>(schema: Node<'a>, spec: Spec<'a>) -> HashMap<&'a str, Node<'a>> {
+    let mut found = HashMap::new();
+    let mut pending = vec![(schema, 0)];
+    let mut searched = 0;
+    while let Some((schema, depth)) = pending.pop() {
+        let Ok(schema) = spec.resolve(schema) else { continue };
+        for (name, property) in schema.get("properties").into_iter().flat_map(Node::entries) {
+            found.entry(name).or_insert(property);
+        }
+        searched += 1;
+        if depth < MAX_DEPTH && searched < MAX_SEARCHED {
+            for key in ["allOf", "anyOf", "oneOf"] {
+                let parts = schema.get(key).into_iter().flat_map(Node::items);
+                pending.extend(parts.take(MAX_SEARCHED).map(|part| (part, depth + 1)));
+            }
+        }
+    }
+    found
+}
+
+/// The media type of a field, the first of several. One that is a range says nothing.
+fn media_type(field: Node<'_>) -> Option<String> {
+    let text = field.text("contentType")?.split(',').next()?.trim();
+    let is_one = !text.is_empty() && !text.contains('*') && http::HeaderValue::from_str(text).is_ok();
+    is_one.then(|| text.to_owned())
+}
+
+/// Whether a field is a file: `format: binary` in OpenAPI 3.0; in 3.1 a media type without an encoding, or one that says
+/// nothing but has a media type that is no text.
+fn is_file(schema: Node<'_>, media_type: Option<&str>) -> bool {
+    let is_encoded = schema.text("contentEncoding").is_some();
+    let is_binary = media_type.is_some_and(|media_type| MediaKind::of(media_type) == MediaKind::Binary);
+    let is_text = match schema.get("type") {
+        None => !["$ref", "properties", "items", "allOf", "anyOf", "oneOf", "enum"]
+            .iter()
+            .any(|key| schema.get(key).is_some()),
+        Some(kind) => kind.value == "string",
+    };
+    matches!(schema.text("format"), Some("binary"))
+        || schema.text("type") == Some("file")
+        || (schema.text("contentMediaType").is_some() && !is_encoded)
+        || (schema.value.is_object() && is_binary && is_text && !is_encoded)
+}
+
+/// The argument for a file.
+pub(super) fn file(description: &str) -> Value {
+    json!({"type": "string", "contentEncoding": "base64", "description": description})
+}

@@ -1,0 +1,271 @@
+//! An operation as it stands in the document, and the tool that it becomes.
+
+use std::collections::HashMap;
+
+use http::Method;
+use serde_json::json;
+use toolcrib_model::{QualifiedName, Risk, Tool};
+
+use super::arguments::{self, Arguments};
+use super::body::BodyDraft;
+use super::names::{self, Unnamed};
+use super::parameter::{self, Parameter, Place};
+use super::{Operation, PathTemplate, Setting, output, swagger};
+use crate::Error;
+use crate::schema::{Converter, Direction, Schemas};
+use crate::selection::Outline;
+use crate::spec::{Dialect, Node, Spec};
+
+/// How the argument for a file is written.
+const AS_BASE64: &str = "as base64";
+const AS_BASE64_OR_PATH: &str = "as base64, or `file:` and its path in the workspace";
+
+/// An operation as it stands in the document.
+#[derive(Clone)]
+pub(super) struct Found<'a> {
+    pub(super) method: Method,
+    pub(super) path: &'a str,
+    /// The path item, and what stands beside its `$ref`; the same where there is none.
+    pub(super) levels: [Node<'a>; 2],
+    pub(super) operation: Node<'a>,
+}
+
+/// The parameters of an operation: those that have a place in its URL and headers, and the parts of its body.
+#[derive(Default)]
+struct Gathered<'a> {
+    parameters: Vec<Parameter>,
+    of_body: Vec<Node<'a>>,
+}
+
+impl<'a> Found<'a> {
+    pub(super) fn unnamed(&self) -> Unnamed<'a> {
+        Unnamed {
+            method: self.method.as_str().to_ascii_lowercase(),
+            path: self.path,
+            operation_id: self.operation.words("operationId"),
+        }
+    }
+
+    /// What a selection looks at.
+    pub(super) fn outline<'b>(&'b self, name: &'b str) -> Outline<'b> {
+        Outline {
+            names: [Some(name), self.operation.words("operationId")],
+            tags: self
+                .operation
+                .get_or_nothing("tags")
+                .items()
+                .filter_map(|tag| tag.value.as_str())
+                .collect(),
+            method: self.method.as_str(),
+            path: self.path,
+        }
+    }
+
+    pub(super) fn read(
+        &self,
+        name: &str,
+        setting: &Setting<'_>,
+        schemas: &mut Schemas<'a>,
+    ) -> Result<(Tool, Operation), Error> {
+        if !self.operation.value.is_object() {
+            return Err(Error::malformed(format!("`{} {}` is not an object", self.method, self.path)));
+        }
+        let spec = schemas.spec;
+        let template = PathTemplate::parse(self.path)?;
+        let files = if setting.has_workspace { AS_BASE64_OR_PATH } else { AS_BASE64 };
+        let mut notes = Vec::new();
+        let mut converter = Converter::new(schemas, Direction::Input);
+        let Gathered { parameters, of_body } =
+            self.parameters(&template, setting, &mut converter, &mut notes)?;
+        let body = match self.operation.get("requestBody") {
+            _ if spec.dialect == Dialect::Swagger20 => {
+                swagger::body(&of_body, self.operation, files, &mut converter)?
+            }
+            Some(body) => BodyDraft::read(body, files, &mut converter)?,
+            None => None,
+        };
+        let Arguments { parameters, body, mut schema } = arguments::bind(parameters, body);
+        let (definitions, of_schema) = converter.definitions()?;
+        notes.extend(of_schema);
+        if !definitions.is_empty() {
+            schema.insert("$defs".into(), definitions.into());
+        }
+        let mut schema = schema.into();
+        notes.extend(schemas.fit(&mut schema));
+        // The tool can be called all the same, so it is not rejected for what it returns.
+        let (mut result, of_schema) = output::schema(self.operation, schemas).unwrap_or_else(|error| {
+            (json!({}), vec![format!("the schema of the result is left out: {error}")])
+        });
+        notes.extend(of_schema);
+        notes.extend(schemas.fit(&mut result).map(|note| format!("of the result, {note}")));
+        let qualified = QualifiedName::new(setting.namespace, name)
+            .map_err(|error| Error::malformed(format!("`{name}` cannot be the name of a tool: {error}")))?;
+        let tool = self.describe(Tool::new(qualified), setting, schemas, notes)?;
+        let tool = tool.with_parameters(schema).with_output_parameters(result);
+        let operation = Operation {
+            method: self.method.clone(),
+            path: template,
+            parameters,
+            body,
+            server: self.server(spec, setting),
+            accept: output::accept(self.operation, spec),
+            credentials: setting.auth.credentials(self.security(spec).map(|node| node.value), &self.method),
+            fingerprint: tool.fingerprint(),
+        };
+        Ok((tool, operation))
+    }
+
+    fn server(&self, spec: Spec<'a>, setting: &Setting<'_>) -> Result<url::Url, Error> {
+        if spec.dialect == Dialect::Swagger20 {
+            return setting.base.server([None, None, Some(&swagger::servers(spec, self.operation))]);
+        }
+        let [target, item] = self.levels.map(|level| level.get("servers"));
+        let levels = [self.operation.get("servers"), item.or(target), spec.root().get("servers")];
+        setting.base.server(levels.map(|servers| servers.map(|servers| servers.value)))
+    }
+
+    /// The parameters of the path and of the operation, which go before those of the path, and exactly those path
+    /// parameters that the path has a place for.
+    fn parameters(
+        &self,
+        template: &PathTemplate,
+        setting: &Setting<'_>,
+        converter: &mut Converter<'_, 'a>,
+        notes: &mut Vec<String>,
+    ) -> Result<Gathered<'a>, Error> {
+        let spec = converter.spec();
+        let is_swagger = spec.dialect == Dialect::Swagger20;
+        let mut of_body: Vec<Node<'a>> = Vec::new();
+        let mut gathered: Vec<((&str, Place), Node<'a>)> = Vec::new();
+        let mut positions: HashMap<(&str, Place), usize> = HashMap::new();
+        let [target, item] = self.levels;
+        // Without a `$ref` these are one.
+        let beside = Some(item).filter(|item| item.get("$ref").is_some());
+        for level in [Some(target), beside, Some(self.operation)].into_iter().flatten() {
+            for declared in level.get_or_nothing("parameters").items() {
+                let declared = spec.resolve(declared)?;
+                if is_swagger && swagger::is_of_body(declared) {
+                    let same = |other: &Node<'a>| {
+                        other.text("in") == declared.text("in") && other.text("name") == declared.text("name")
+                    };
+                    match of_body.iter_mut().find(|other| same(other)) {
+                        Some(earlier) => *earlier = declared,
+                        None => of_body.push(declared),
+                    }
+                    continue;
+                }
+                let Some(identity) = parameter::identity(declared, setting.auth)? else { continue };
+                let position = *positions.entry(identity).or_insert(gathered.len());
+                match gathered.get_mut(position) {
+                    Some((_, earlier)) => *earlier = declared,
+                    None => gathered.push((identity, declared)),
+                }
+            }
+        }
+        let mut places = template.parameters();
+        let mut in_query = template.query_places.clone();
+        let mut parameters = Vec::new();
+        for (identity @ (name, place), declared) in gathered {
+            // A place in a query that stands in the path is one of the query, whatever the parameter says.
+            let is_there = |(_, wanted): &(String, String)| wanted == name;
+            let key =
+                in_query.iter().position(is_there).filter(|_| matches!(place, Place::Path | Place::Query));
+            let identity = match key.map(|position| in_query.remove(position)) {
+                Some((key, _)) if place == Place::Path && !places.contains(name) => {
+                    let mut moved = parameter::read(declared, (name, Place::Query), converter)?;
+                    moved.name = key;
+                    moved.required = true;
+                    parameters.push(moved);
+                    continue;
+                }
+                _ => identity,
+            };
+            if place == Place::Path && !places.remove(name) {
+                notes.push(format!("the path parameter `{name}` is left out: the path has no place for it"));
+                continue;
+            }
+            parameters.push(parameter::read(declared, identity, converter)?);
+        }
+        for name in places {
+            notes.push(format!("the path parameter `{name}` is not declared, and is taken as a text"));
+            parameters.push(parameter::undeclared(name, Place::Path));
+        }
+        for (key, _) in in_query {
+            notes.push(format!("the query parameter `{key}` is not declared, and is taken as a text"));
+            parameters.push(parameter::undeclared(&key, Place::Query));
+        }
+        Ok(Gathered { parameters, of_body })
+    }
+
+    /// What the operation asks its callers to be known by.
+    fn security(&self, spec: Spec<'a>) -> Option<Node<'a>> {
+        self.operation.get("security").or_else(|| spec.root().get("security"))
+    }
+
+    /// Adds everything that is neither the name nor a schema.
+    fn describe(
+        &self,
+        tool: Tool,
+        setting: &Setting<'_>,
+        schemas: &mut Schemas<'a>,
+        notes: Vec<String>,
+    ) -> Result<Tool, Error> {
+        let description = match (self.operation.words("summary"), self.operation.words("description")) {
+            (Some(summary), Some(description)) if !description.starts_with(summary) => {
+                format!("{summary}\n\n{description}")
+            }
+            (_, Some(text)) | (Some(text), None) => text.to_owned(),
+            (None, None) => format!("{} {}", self.method, self.path),
+        };
+        let risk = setting.selection.risk(&self.outline(tool.name.name())).unwrap_or_else(|| self.risk());
+        let wanted = names::wanted(&self.unnamed());
+        let renamed = (wanted != tool.name.name()).then_some(wanted);
+        for node in ["summary", "description"].into_iter().filter_map(|key| self.operation.get(key)) {
+            schemas.charge(node.value)?;
+        }
+        let mut tool = tool
+            .with_description(description)
+            .with_risk(risk)
+            .with_metadata("source", setting.source)
+            .with_metadata("method", self.method.as_str())
+            .with_metadata("path", self.path)
+            .with_metadata("idempotent", self.is_idempotent());
+        if self.operation.is_set("deprecated") {
+            tool = tool.with_metadata("deprecated", true);
+        }
+        let copied = [
+            ("tags", self.operation.get("tags").filter(|tags| tags.value.is_array())),
+            ("externalDocs", self.operation.get("externalDocs")),
+            ("security", self.security(schemas.spec)),
+        ];
+        for (key, node) in copied {
+            if let Some(node) = node {
+                schemas.charge(node.value)?;
+                tool = tool.with_metadata(key, node.value.clone());
+            }
+        }
+        let mut notes = notes;
+        if let Some(wanted) = renamed {
+            notes.push(format!(
+                "another operation is called `{wanted}` too, so this one has its method and path in its name"
+            ));
+            tool = tool.with_metadata("renamed_from", wanted);
+        }
+        if !notes.is_empty() {
+            tool = tool.with_metadata("notes", notes);
+        }
+        Ok(tool)
+    }
+
+    fn risk(&self) -> Risk {
+        match self.method.as_str() {
+            "GET" | "HEAD" | "OPTIONS" | "TRACE" | "QUERY" => Risk::Low,
+            "DELETE" => Risk::High,
+            _ => Risk::Medium,
+        }
+    }
+
+    fn is_idempotent(&self) -> bool {
+        self.method.is_idempotent() || self.method.as_str() == "QUERY"
+    }
+}

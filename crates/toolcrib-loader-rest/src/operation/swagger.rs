@@ -1,0 +1,162 @@
+//! What Swagger 2.0 writes in another way: bodies and forms as parameters, servers in parts, media types in lists.
+
+use std::collections::HashMap;
+
+use serde_json::{Value, json};
+use toolcrib_model::JsonObject;
+
+use super::body::{BodyDraft, Content, Encoding};
+use super::form::{self, Part};
+use super::parameter::{Place, Style, Writing};
+use crate::Error;
+use crate::media::{self, MediaKind};
+use crate::schema::Converter;
+use crate::spec::{Node, Spec};
+
+/// What is sent when a document names no media type.
+const URL_ENCODED: &str = "application/x-www-form-urlencoded";
+const MULTIPART: &str = "multipart/form-data";
+
+/// Whether a parameter is a part of the body.
+pub(super) fn is_of_body(parameter: Node<'_>) -> bool {
+    matches!(parameter.text("in"), Some("body" | "formData"))
+}
+
+/// How the value of a parameter becomes text.
+pub(super) fn writing(parameter: Node<'_>, place: Place) -> Result<Writing, Error> {
+    let plain = match place {
+        Place::Path | Place::Header => Style::Simple,
+        _ => Style::Form,
+    };
+    let (style, explode) = match parameter.text("collectionFormat") {
+        None | Some("csv") => (plain, false),
+        Some("ssv") => (Style::SpaceDelimited, false),
+        Some("tsv") => (Style::TabDelimited, false),
+        Some("pipes") => (Style::PipeDelimited, false),
+        Some("multi") => (plain, plain == Style::Form),
+        Some(other) => {
+            return Err(Error::unsupported(format!(
+                "the collection format `{}`",
+                crate::error::beginning(other)
+            )));
+        }
+    };
+    Ok(Writing::Styled { style, explode, allow_reserved: false })
+}
+
+/// The body that these parameters make, of which the last ones count; `None` when there is none of them.
+pub(super) fn body<'a>(
+    parameters: &[Node<'a>],
+    operation: Node<'a>,
+    files: &str,
+    converter: &mut Converter<'_, 'a>,
+) -> Result<Option<BodyDraft>, Error> {
+    let consumed = media_types(converter.spec(), operation, "consumes");
+    if let Some(body) = parameters.iter().rev().find(|parameter| parameter.text("in") == Some("body")) {
+        // A body is described by a schema, which no form is read from where there is something better.
+        let content = Content {
+            media_type: preferred(&consumed).unwrap_or(media::JSON),
+            schema: body.get_or_nothing("schema"),
+            fields: None,
+            required: body.is_set("required"),
+            description: body.words("description"),
+        };
+        return BodyDraft::of(content, files, converter).map(Some);
+    }
+    form(parameters, &consumed, files, converter)
+}
+
+fn preferred<'a>(media_types: &[&'a str]) -> Option<&'a str> {
+    let content: JsonObject =
+        media_types.iter().map(|media_type| ((*media_type).to_owned(), Value::Null)).collect();
+    let (best, _) = media::preferred_request(&content)?;
+    media_types.iter().copied().find(|media_type| *media_type == best)
+}
+
+fn form<'a>(
+    parameters: &[Node<'a>],
+    consumed: &[&'a str],
+    files: &str,
+    converter: &mut Converter<'_, 'a>,
+) -> Result<Option<BodyDraft>, Error> {
+    let mut properties = JsonObject::new();
+    let mut required: Vec<&str> = Vec::new();
+    let mut fields: HashMap<String, Writing> = HashMap::new();
+    let mut parts: HashMap<String, Part> = HashMap::new();
+    for field in parameters.iter().filter(|parameter| parameter.text("in") == Some("formData")) {
+        let Some(name) = field.text("name") else {
+            return Err(Error::malformed("a parameter has no `name`"));
+        };
+        let is_file = field.text("type") == Some("file");
+        let schema = if is_file {
+            let description = match field.words("description") {
+                Some(text) => format!("{text} (A file, {files}.)"),
+                None => format!("A file, {files}."),
+            };
+            form::file(&description)
+        } else {
+            converter.convert(*field)?
+        };
+        properties.insert(name.to_owned(), schema);
+        if field.is_set("required") && !required.contains(&name) {
+            required.push(name);
+        }
+        let writing = writing(*field, Place::Query)?;
+        // With `multi`, each item is a part of its own, as it is where nothing is said.
+        let joined = match writing {
+            Writing::Styled { explode: false, .. } if field.text("type") == Some("array") => Some(writing),
+            _ => None,
+        };
+        fields.insert(name.to_owned(), writing);
+        parts.insert(name.to_owned(), Part { media_type: None, binary: is_file, writing: joined });
+    }
+    if properties.is_empty() {
+        return Ok(None);
+    }
+    let has_file = parts.values().any(|part| part.binary);
+    let kinds: Vec<MediaKind> = consumed.iter().map(|media_type| MediaKind::of(media_type)).collect();
+    let is_multipart =
+        has_file || (kinds.contains(&MediaKind::Multipart) && !kinds.contains(&MediaKind::Form));
+    let (media_type, encoding) = if is_multipart {
+        (MULTIPART, Encoding::Multipart(parts))
+    } else {
+        (URL_ENCODED, Encoding::Form(fields))
+    };
+    Ok(Some(BodyDraft {
+        media_type: media_type.to_owned(),
+        encoding,
+        required: !required.is_empty(),
+        schema: json!({"type": "object", "properties": properties, "required": required}),
+        is_open: false,
+    }))
+}
+
+/// The media types that an operation or, where it says nothing, the document takes or gives.
+pub(super) fn media_types<'a>(spec: Spec<'a>, operation: Node<'a>, key: &str) -> Vec<&'a str> {
+    let listed = operation.get(key).or_else(|| spec.root().get(key));
+    listed.into_iter().flat_map(Node::items).filter_map(|media_type| media_type.value.as_str()).collect()
+}
+
+/// `schemes`, `host` and `basePath` as the `servers` of OpenAPI 3.
+pub(super) fn servers(spec: Spec<'_>, operation: Node<'_>) -> Value {
+    let root = spec.root();
+    let schemes: Vec<&str> = operation
+        .get("schemes")
+        .or_else(|| root.get("schemes"))
+        .into_iter()
+        .flat_map(Node::items)
+        .filter_map(|scheme| scheme.value.as_str())
+        .collect();
+    let scheme = ["https", "http"].into_iter().find(|scheme| schemes.contains(scheme));
+    let scheme = scheme.or_else(|| schemes.first().copied());
+    let path = root.text("basePath").unwrap_or("/");
+    let slash = if path.starts_with('/') { "" } else { "/" };
+    let url = match (root.words("host"), scheme) {
+        (Some(host), _) if host.contains("://") => format!("{}{slash}{path}", host.trim_end_matches('/')),
+        (Some(host), scheme) => format!("{}://{host}{slash}{path}", scheme.unwrap_or("https")),
+        // The host is that of the document.
+        (None, _) => format!("{slash}{path}"),
+    };
+    // A brace is no variable here.
+    json!([{"url": url.replace('{', "%7B").replace('}', "%7D")}])
+}

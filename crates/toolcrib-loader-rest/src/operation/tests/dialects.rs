@@ -1,0 +1,133 @@
+//! What each version of OpenAPI writes in its own way.
+
+use serde_json::{Value, json};
+
+use super::read_from;
+use crate::operation::{Base, Encoding, Place, Style, Writing};
+
+#[test]
+fn swagger_2_0_is_read_as_it_is_written() {
+    let document = json!({
+        "swagger": "2.0", "host": "api.example", "basePath": "/v1", "schemes": ["http", "https"],
+        "consumes": ["application/json"], "produces": ["application/json"],
+        "definitions": {"Pet": {"type": "object", "required": ["name"], "properties": {
+            "name": {"type": "string"}, "id": {"type": "integer", "readOnly": true}, "nick": {"type": "string", "x-nullable": true},
+        }}},
+        "parameters": {"limit": {"name": "limit", "in": "query", "type": "integer", "format": "int32", "maximum": 10, "exclusiveMaximum": true}},
+        "paths": {
+            "/pets/{id}": {
+                "parameters": [{"name": "id", "in": "path", "required": true, "type": "integer"}],
+                "put": {
+                    "operationId": "put",
+                    "parameters": [
+                        {"$ref": "#/parameters/limit"},
+                        {"name": "tags", "in": "query", "type": "array", "items": {"type": "string"}, "collectionFormat": "multi"},
+                        {"name": "kinds", "in": "query", "type": "array", "items": {"type": "string"}},
+                        {"name": "pet", "in": "body", "required": true, "schema": {"$ref": "#/definitions/Pet"}},
+                    ],
+                    "responses": {"200": {"description": "", "schema": {"$ref": "#/definitions/Pet"}}},
+                },
+                "post": {
+                    "operationId": "upload", "consumes": ["multipart/form-data"], "schemes": ["http"],
+                    "parameters": [
+                        {"name": "file", "in": "formData", "type": "file", "required": true, "description": "A picture"},
+                        {"name": "labels", "in": "formData", "type": "array", "items": {"type": "string"}},
+                    ],
+                    "responses": {"200": {"description": "", "schema": {"type": "file"}}},
+                },
+            },
+        },
+    });
+    let reading = read_from(&document, Base::default()).unwrap();
+    assert_eq!(reading.loaded.rejected, []);
+    let [put, upload] = reading.loaded.tools.as_slice() else { panic!("{:?}", reading.loaded.tools) };
+    let expected = json!({
+        "type": "object",
+        "properties": {
+            "id": {"type": "integer"},
+            "limit": {"type": "integer", "format": "int32", "exclusiveMaximum": 10},
+            "tags": {"type": "array", "items": {"type": "string"}},
+            "kinds": {"type": "array", "items": {"type": "string"}},
+            "name": {"type": "string"},
+            "nick": {"type": ["string", "null"]},
+        },
+        "required": ["id", "name"],
+        "additionalProperties": false,
+    });
+    assert_eq!(put.parameters, expected);
+    assert_eq!(put.output_parameters["properties"]["id"], json!({"type": "integer"}));
+    let written = |name: &str| {
+        let parameters = &reading.operations["put"].parameters;
+        parameters.iter().find(|bound| bound.argument == name).unwrap().parameter.writing
+    };
+    let form = |explode| Writing::Styled { style: Style::Form, explode, allow_reserved: false };
+    assert_eq!((written("tags"), written("kinds")), (form(true), form(false)));
+    assert_eq!(reading.operations["put"].server.as_ref().unwrap().as_str(), "https://api.example/v1");
+    assert_eq!(reading.operations["upload"].server.as_ref().unwrap().as_str(), "http://api.example/v1");
+    assert_eq!(upload.parameters["properties"]["file"]["description"], "A picture (A file, as base64.)");
+    assert_eq!(upload.output_parameters, json!({}));
+    let body = reading.operations["upload"].body.as_ref().unwrap();
+    let Encoding::Multipart(parts) = &body.encoding else { panic!("{body:?}") };
+    assert!(parts["file"].binary && parts["labels"].writing == Some(form(false)));
+}
+
+#[test]
+fn openapi_3_2_has_any_method_and_the_query_as_a_whole() {
+    let item = json!({
+        "query": {"operationId": "search", "requestBody": {"content": {"application/json": {"schema": {"type": "array"}}}}},
+        "additionalOperations": {"COPY": {"parameters": [{"name": "all", "in": "querystring", "content": {
+            "application/x-www-form-urlencoded": {"schema": {"type": "object", "properties": {"a": {"type": "string"}}}},
+        }}]}},
+    });
+    let document = |version: &str| json!({"openapi": version, "paths": {"/pets": item}});
+    let reading = read_from(&document("3.2.0"), Base::default()).unwrap();
+    assert_eq!(reading.loaded.rejected, []);
+    let [search, copy] = reading.loaded.tools.as_slice() else { panic!("{:?}", reading.loaded.tools) };
+    assert_eq!((search.name.name(), search.risk().as_str()), ("search", "low"));
+    assert_eq!((copy.name.name(), copy.risk().as_str()), ("copy_pets", "medium"));
+    assert_eq!(reading.operations["copy_pets"].method.as_str(), "COPY");
+    let all = &reading.operations["copy_pets"].parameters[0].parameter;
+    assert_eq!((all.place, all.writing), (Place::QueryString, Writing::Form));
+    assert!(read_from(&document("3.1.0"), Base::default()).unwrap().loaded.tools.is_empty());
+}
+
+#[test]
+fn what_a_multipart_body_has_files_in_is_found_in_every_form() {
+    let content = |media: Value| {
+        let body = json!({"required": true, "content": {"multipart/form-data": media}});
+        let document = json!({"openapi": "3.1.0", "paths": {"/": {"post": {"requestBody": body}}}});
+        let reading = read_from(&document, Base::default()).unwrap();
+        assert_eq!(reading.loaded.rejected, []);
+        let Some(Encoding::Multipart(parts)) =
+            reading.operations["post_root"].body.as_ref().map(|body| body.encoding.clone())
+        else {
+            panic!("{reading:?}")
+        };
+        let mut files: Vec<_> =
+            parts.iter().filter(|(_, part)| part.binary).map(|(name, _)| name.clone()).collect();
+        files.sort();
+        (
+            files,
+            reading.loaded.tools[0].parameters["properties"]
+                .as_object()
+                .unwrap()
+                .keys()
+                .cloned()
+                .collect::<Vec<_>>(),
+        )
+    };
+    let (files, arguments) = content(json!({
+        "schema": {"type": "object", "properties": {
+            "old": {"type": "string", "format": "binary"}, "new": {"contentMediaType": "image/png"}, "bare": {},
+            "list": {"type": "array", "items": {"type": "string", "format": "binary"}}, "text": {"type": "string"},
+            "encoded": {"type": "string", "contentMediaType": "image/png", "contentEncoding": "base64"},
+        }},
+        "encoding": {"bare": {"contentType": "image/png"}},
+    }));
+    assert_eq!(files, ["bare", "list", "new", "old"]);
+    assert_eq!(arguments.len(), 6);
+    let (files, arguments) =
+        content(json!({"schema": {"allOf": [{"properties": {"file": {"format": "binary"}}}]}}));
+    assert_eq!((files, arguments), (vec!["file".to_owned()], vec!["body".to_owned()]));
+    assert_eq!(content(json!({})), (vec![], vec!["body".to_owned()]));
+}

@@ -1,0 +1,102 @@
+//! Bodies of several parts (RFC 2046), above all `multipart/form-data` (RFC 7578).
+
+use std::collections::HashMap;
+use std::fmt::Write as _;
+use std::hash::{BuildHasher, Hasher, RandomState};
+
+use serde_json::Value;
+use toolcrib_model::JsonObject;
+
+use super::body::NOT_CONTENT;
+use super::style;
+use crate::Error;
+use crate::files::Files;
+use crate::media::{JSON, MediaKind, essence};
+use crate::operation::Part;
+
+/// What is known of a part that says nothing of itself.
+const UNKNOWN: &str = "application/octet-stream";
+
+/// The content type and the bytes: one part for each value, lists repeated.
+pub(super) fn write(
+    media_type: &str,
+    fields: &JsonObject,
+    parts: &HashMap<String, Part>,
+    files: &mut Files<'_>,
+) -> Result<(String, Vec<u8>), Error> {
+    let plain = Part::default();
+    let mut written = Vec::new();
+    for (name, value) in fields.iter().filter(|(_, value)| !value.is_null()) {
+        let part = parts.get(name).unwrap_or(&plain);
+        if let Some(writing) = part.writing.filter(|_| value.is_array() || value.is_object()) {
+            let fields =
+                style::as_parts(name, value, writing).map_err(|problem| Error::argument(name, problem))?;
+            for (name, text) in fields {
+                written.push(one(&name, &text.into(), part, files)?);
+            }
+            continue;
+        }
+        let values = match value {
+            Value::Array(values) => values.as_slice(),
+            single => std::slice::from_ref(single),
+        };
+        for value in values {
+            written.push(one(name, value, part, files)?);
+        }
+    }
+    let boundary = boundary();
+    let mut out = Vec::new();
+    for (head, content) in &written {
+        out.extend_from_slice(format!("--{boundary}\r\n{head}\r\n\r\n").as_bytes());
+        out.extend_from_slice(content);
+        out.extend_from_slice(b"\r\n");
+    }
+    out.extend_from_slice(format!("--{boundary}--\r\n").as_bytes());
+    Ok((format!("{}; boundary={boundary}", essence(media_type)), out))
+}
+
+/// The head and the content of a part.
+fn one(name: &str, value: &Value, part: &Part, files: &mut Files<'_>) -> Result<(String, Vec<u8>), Error> {
+    let mut head = format!("Content-Disposition: form-data; name=\"{}\"", quoted(name));
+    let own_type = part.media_type.as_deref();
+    let (default_type, content) = match value {
+        value if part.binary => {
+            let text = value.as_str().ok_or_else(|| Error::argument(name, NOT_CONTENT))?;
+            let content = files.content(name, text)?;
+            // Writing to a string cannot fail.
+            let _ = write!(head, "; filename=\"{}\"", quoted(content.name.as_deref().unwrap_or(name)));
+            (Some(UNKNOWN), content.bytes)
+        }
+        Value::Object(_) | Value::Array(_) => (Some(JSON), value.to_string().into_bytes()),
+        value if own_type.is_some_and(|own| MediaKind::of(own) == MediaKind::Json) => {
+            (None, value.to_string().into_bytes())
+        }
+        // Text is what a part is by default.
+        scalar => (None, style::text_of(scalar).into_bytes()),
+    };
+    if let Some(media_type) = own_type.or(default_type) {
+        head.push_str("\r\nContent-Type: ");
+        head.push_str(media_type);
+    }
+    Ok((head, content))
+}
+
+/// A name in quotes, as browsers write it.
+fn quoted(name: &str) -> String {
+    let mut out = String::new();
+    for c in name.chars() {
+        if c == '"' || c.is_ascii_control() {
+            let _ = write!(out, "%{:02X}", u32::from(c));
+        } else {
+            out.push(c);
+        }
+    }
+    out
+}
+
+/// A text that no part can know of, and so that stands in none.
+fn boundary() -> String {
+    // The standard library seeds each of these anew, which is all the chance that is needed.
+    let chance = || RandomState::new().build_hasher().finish();
+    format!("toolcrib-{:016x}{:016x}", chance(), chance())
+}

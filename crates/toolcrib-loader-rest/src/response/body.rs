@@ -1,0 +1,68 @@
+//! The body of an answer as a value. What a server says of it is a hint: the bytes decide.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Value, json};
+use toolcrib_io::http::Response;
+
+use crate::media::{MediaKind, essence, parameter};
+
+/// What some servers begin JSON with.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// The media type of bytes that nobody knows.
+const UNKNOWN: &str = "application/octet-stream";
+
+const CUT_OFF: &str = "the body was longer than what is read, and is cut off";
+
+/// The value, and what is wrong with it.
+pub(super) fn read(response: &Response, content_type: Option<&str>) -> (Value, Option<String>) {
+    let body = response.body.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&response.body);
+    if body.is_empty() {
+        return (Value::Null, None);
+    }
+    let cut_off = response.truncated.then(|| CUT_OFF.to_owned());
+    // Servers that say nothing mostly send JSON.
+    let kind = content_type.map_or(MediaKind::Json, MediaKind::of);
+    let mut problem = cut_off;
+    if kind == MediaKind::Json && !response.truncated {
+        match serde_json::from_slice(body) {
+            Ok(value) => return (value, None),
+            Err(error) if content_type.is_some() => {
+                problem = Some(format!("the server says that the body is JSON, and it is not: {error}"));
+            }
+            Err(_) => {}
+        }
+    }
+    let is_unknown = content_type.is_none_or(|content_type| essence(content_type) == UNKNOWN);
+    if kind != MediaKind::Binary || is_unknown {
+        match text(body, content_type, response.truncated) {
+            Some(text) => return (text.into(), problem),
+            None if is_unknown => {}
+            None => {
+                problem =
+                    problem.or_else(|| Some("the server says that the body is text, and it is not".into()));
+            }
+        }
+    }
+    let media_type = content_type.unwrap_or(UNKNOWN);
+    (json!({"mimeType": media_type, "bytes": body.len(), "blob": STANDARD.encode(body)}), problem)
+}
+
+/// The body as a text, if it is one.
+pub(super) fn text(body: &[u8], content_type: Option<&str>, is_cut: bool) -> Option<String> {
+    let error = match std::str::from_utf8(body) {
+        Ok(text) if text.contains('\0') => return None,
+        Ok(text) => return Some(text.to_owned()),
+        Err(error) => error,
+    };
+    // A character that was cut in two.
+    if is_cut && error.error_len().is_none() {
+        return std::str::from_utf8(body.get(..error.valid_up_to())?).ok().map(str::to_owned);
+    }
+    let charset = content_type.and_then(|content_type| parameter(content_type, "charset"))?;
+    let is_latin = ["iso-8859-1", "latin1", "windows-1252", "us-ascii"]
+        .iter()
+        .any(|name| charset.eq_ignore_ascii_case(name));
+    (is_latin && !body.contains(&0)).then(|| body.iter().copied().map(char::from).collect())
+}

@@ -1,0 +1,122 @@
+//! What a model is told of a status other than 2xx.
+
+use std::fmt::Write as _;
+
+use http::header::{LOCATION, RETRY_AFTER};
+use http::{HeaderMap, StatusCode};
+use serde_json::Value;
+use toolcrib_io::http::Response;
+use toolcrib_model::{ErrorKind, JsonObject, ToolError};
+
+use super::{body, headers};
+use crate::auth::Sent;
+use crate::media::essence;
+
+/// How much of the body of a failure a model reads, in bytes.
+const MAX_BODY_BYTES: usize = 2048;
+
+/// The media type of problem details (RFC 9457).
+const PROBLEM: &str = "application/problem+json";
+
+/// What stands in problem details and says nothing that the status does not.
+const KNOWN_MEMBERS: [&str; 4] = ["status", "title", "detail", "type"];
+
+/// The failure: status, reason, and the beginning of the body.
+pub(super) fn error(asked: &str, response: &Response, content_type: Option<&str>, sent: &Sent) -> ToolError {
+    let status = response.status;
+    let mut message = format!("{asked} was answered with {}", status.as_u16());
+    if let Some(reason) = status.canonical_reason() {
+        message.push(' ');
+        message.push_str(reason);
+    }
+    if let Some(location) = headers::text(&response.headers, LOCATION).filter(|_| status.is_redirection()) {
+        message.push_str(", to ");
+        message.push_str(location);
+    }
+    if let Some(said) = said(response, content_type) {
+        message.push_str(": ");
+        message.push_str(&said);
+    }
+    // These had no effect, or say themselves that they pass. Whether a call is repeated depends on its tool, too.
+    let retryable = matches!(
+        status,
+        StatusCode::REQUEST_TIMEOUT
+            | StatusCode::TOO_EARLY
+            | StatusCode::TOO_MANY_REQUESTS
+            | StatusCode::BAD_GATEWAY
+            | StatusCode::SERVICE_UNAVAILABLE
+            | StatusCode::GATEWAY_TIMEOUT
+    );
+    let error = ToolError::new(ErrorKind::ToolFailed, message).with_retryable(retryable);
+    match hint(status, &response.headers, sent) {
+        Some(hint) => error.with_hint(hint),
+        None => error,
+    }
+}
+
+/// The body in so many bytes: the sentences of problem details, a text, or the size of anything else.
+fn said(response: &Response, content_type: Option<&str>) -> Option<String> {
+    if content_type.is_some_and(|content_type| essence(content_type) == PROBLEM)
+        && let Ok(Value::Object(problem)) = serde_json::from_slice(&response.body)
+        && let Some(said) = problem_said(problem)
+    {
+        return Some(shortened(&said, false));
+    }
+    // A character more than is told, so that what is cut is known to be.
+    let beginning = response.body.get(..=MAX_BODY_BYTES + char::MAX_LEN_UTF8).unwrap_or(&response.body);
+    let is_cut = response.truncated || beginning.len() < response.body.len();
+    match body::text(beginning, content_type, is_cut) {
+        Some(text) if text.trim().is_empty() => None,
+        Some(text) => Some(shortened(text.trim(), is_cut)),
+        None => Some(format!("{} bytes of {}", response.body.len(), content_type.unwrap_or("unknown data"))),
+    }
+}
+
+/// Title and detail, and what else there is.
+fn problem_said(mut problem: JsonObject) -> Option<String> {
+    let text = |key: &str| problem.get(key).and_then(Value::as_str).filter(|text| !text.is_empty());
+    let parts: Vec<&str> = ["title", "detail"].iter().filter_map(|key| text(key)).collect();
+    let mut said = Some(parts.join(": ")).filter(|said| !said.is_empty())?;
+    problem.retain(|key, _| !KNOWN_MEMBERS.contains(&key.as_str()));
+    if !problem.is_empty() {
+        // Writing to a string cannot fail.
+        let _ = write!(said, " {}", Value::Object(problem));
+    }
+    Some(said)
+}
+
+fn shortened(text: &str, is_cut: bool) -> String {
+    let end = text.floor_char_boundary(MAX_BODY_BYTES);
+    match text.get(..end) {
+        Some(beginning) if is_cut || end < text.len() => format!("{beginning}…"),
+        _ => text.to_owned(),
+    }
+}
+
+fn hint(status: StatusCode, headers: &HeaderMap, sent: &Sent) -> Option<String> {
+    Some(match status {
+        StatusCode::BAD_REQUEST | StatusCode::UNPROCESSABLE_ENTITY => {
+            "repair the arguments and call again".into()
+        }
+        StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN if sent.withheld => {
+            "the credential of this source is for another origin than this server, and was not sent; the operator sets \
+             `base_url`, or the `origin` of the credential"
+                .into()
+        }
+        StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
+            "the server wants other credentials; the operator sets them in `auth` of this source".into()
+        }
+        StatusCode::NOT_FOUND | StatusCode::GONE => "check the identifiers among the arguments".into(),
+        StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE => {
+            match headers::text(headers, RETRY_AFTER) {
+                Some(wait) => format!("try again after `{wait}` (seconds, or a date)"),
+                None => "try again later".into(),
+            }
+        }
+        status if status.is_redirection() => {
+            "redirects to another origin are not followed; set `base_url` of this source to where it leads"
+                .into()
+        }
+        _ => return None,
+    })
+}

@@ -1,0 +1,63 @@
+//! From the answer of a server to the result of a call.
+
+mod body;
+mod failure;
+mod headers;
+
+#[cfg(test)]
+mod tests;
+
+use http::Method;
+use http::header::CONTENT_TYPE;
+use serde_json::json;
+use toolcrib_io::http::Response;
+use toolcrib_model::ToolResult;
+use toolcrib_policy::Call;
+
+use crate::auth::Sent;
+
+/// The metadata of a result that says in how many milliseconds the same call may succeed. Flow control reads it.
+const RETRY_AFTER: &str = "retry_after_ms";
+
+/// Makes the result. `asked` is the method and path, for messages.
+pub(crate) fn result(
+    call: &Call,
+    method: &Method,
+    asked: &str,
+    response: &Response,
+    sent: &Sent,
+) -> ToolResult {
+    let content_type = headers::text(&response.headers, CONTENT_TYPE);
+    let mut warning = None;
+    let mut result = if !response.status.is_success() {
+        call.failed(failure::error(asked, response, content_type, sent))
+    } else if *method == Method::HEAD {
+        call.ok(json!({"status": response.status.as_u16(), "headers": headers::all(&response.headers)}))
+    } else {
+        let (value, problem) = body::read(response, content_type);
+        warning = problem;
+        call.ok(value)
+    };
+    result = result
+        .with_metadata("status", response.status.as_u16())
+        .with_metadata("elapsed_ms", u64::try_from(response.elapsed.as_millis()).unwrap_or(u64::MAX));
+    if let Some(content_type) = content_type {
+        result = result.with_metadata("content_type", content_type);
+    }
+    let selected = headers::selected(&response.headers);
+    if !selected.is_empty() {
+        result = result.with_metadata("headers", selected);
+    }
+    if !response.status.is_success()
+        && let Some(wait) = headers::retry_after(&response.headers)
+    {
+        result = result.with_metadata(RETRY_AFTER, u64::try_from(wait.as_millis()).unwrap_or(u64::MAX));
+    }
+    if response.truncated {
+        result = result.with_metadata("truncated", true);
+    }
+    match warning {
+        Some(warning) => result.with_metadata("warning", warning),
+        None => result,
+    }
+}

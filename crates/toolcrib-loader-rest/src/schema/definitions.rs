@@ -1,0 +1,256 @@
+//! What the schemas of a document share: each that a reference names is converted once in each direction.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::rc::Rc;
+
+use serde_json::{Value, json};
+use toolcrib_model::JsonObject;
+
+use super::Converter;
+use crate::Error;
+use crate::spec::{Key, Node, Spec};
+use crate::unique::UniqueNames;
+
+/// The most values of the argument schema of one tool, a little less than what can be compiled. What lies beyond, in
+/// the parts that are farthest from the top, is anything.
+pub(super) const MAX_INPUT_NODES: usize = 25_000;
+
+/// The most values of the schema of a result. What lies beyond is anything.
+pub(super) const MAX_OUTPUT_NODES: usize = 10_000;
+
+/// The most values of all schemas made from one document, because every tool carries its own `$defs`.
+const MAX_DOCUMENT_NODES: usize = 4_000_000;
+
+/// The longest name in `$defs`, without the number that tells equal ones apart.
+const MAX_DEFINITION_NAME_CHARS: usize = 100;
+
+/// The most values of schemas that are looked at to see whether they can be checked.
+const MAX_CHECKED_NODES: usize = 3_000_000;
+
+/// How many bytes of a text take as much room as a value.
+pub(super) const BYTES_OF_NODE: usize = 64;
+
+/// Which way the values of a schema go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Direction {
+    /// To the server: what is `readOnly` is left out.
+    Input,
+    /// From the server: what is `writeOnly` is left out.
+    Output,
+}
+
+impl Direction {
+    pub(super) fn max_nodes(self) -> usize {
+        match self {
+            Self::Input => MAX_INPUT_NODES,
+            Self::Output => MAX_OUTPUT_NODES,
+        }
+    }
+}
+
+/// The schemas of one document.
+pub(crate) struct Schemas<'a> {
+    pub(crate) spec: Spec<'a>,
+    known: HashMap<Key, usize>,
+    definitions: Vec<Definition<'a>>,
+    taken: UniqueNames,
+    /// How many values the schemas may still have.
+    left: usize,
+    /// How many values of schemas may still be looked at to see whether they can be checked.
+    checks: usize,
+    /// How many definitions a schema could have that had too many.
+    pub(super) fitting: Option<usize>,
+    /// How many schemas have not had their share of the room.
+    shares: usize,
+}
+
+/// A schema that a reference names.
+struct Definition<'a> {
+    name: String,
+    node: Node<'a>,
+    input: Option<Result<Rc<Converted>, Error>>,
+    output: Option<Result<Rc<Converted>, Error>>,
+}
+
+/// A schema that was converted.
+#[derive(Debug, Default)]
+pub(super) struct Converted {
+    pub(super) value: Value,
+    /// How many values it has.
+    pub(super) nodes: usize,
+    /// How much room it takes: its values, and its texts by their length.
+    pub(super) cost: usize,
+    /// The definitions that it refers to.
+    pub(super) references: Vec<usize>,
+    pub(super) notes: Vec<String>,
+}
+
+impl<'a> Schemas<'a> {
+    pub(crate) fn new(spec: Spec<'a>) -> Self {
+        Self {
+            spec,
+            known: HashMap::new(),
+            definitions: Vec::new(),
+            taken: UniqueNames::default(),
+            left: MAX_DOCUMENT_NODES,
+            checks: MAX_CHECKED_NODES,
+            fitting: None,
+            shares: 0,
+        }
+    }
+
+    /// Sets among how many schemas the room is shared.
+    pub(crate) fn share_among(&mut self, count: usize) {
+        self.shares = count;
+    }
+
+    /// Takes room for something that is not a schema and is copied into a tool.
+    pub(crate) fn charge(&mut self, value: &Value) -> Result<(), Error> {
+        self.take(size(value))
+    }
+
+    pub(super) fn take(&mut self, nodes: usize) -> Result<(), Error> {
+        let left = self.left.checked_sub(nodes);
+        self.left = left.unwrap_or(0);
+        left.map(|_| ()).ok_or(Error::TooLarge {
+            what: "the schemas of all operations together",
+            max: MAX_DOCUMENT_NODES,
+        })
+    }
+
+    /// Takes room for a look at so many values, when there is some.
+    pub(super) fn take_check(&mut self, nodes: usize) -> bool {
+        let left = self.checks.checked_sub(nodes);
+        self.checks = left.unwrap_or(self.checks);
+        left.is_some()
+    }
+
+    /// The definition of what a reference leads to.
+    pub(super) fn definition(&mut self, file: usize, reference: &str) -> Result<usize, Error> {
+        let (key, node) = self.spec.target(file, reference)?;
+        if let Some(known) = self.known.get(&key) {
+            return Ok(*known);
+        }
+        // A chain of references that only leads back to itself would send a validator round and round.
+        self.spec.resolve(node)?;
+        let wanted = definition_name(self.spec.stem(key.file), &key.pointer);
+        let name = self.taken.take_numbered(&wanted, |wanted, count| format!("{wanted}_{count}"));
+        let id = self.definitions.len();
+        self.definitions.push(Definition { name, node, input: None, output: None });
+        self.known.insert(key, id);
+        Ok(id)
+    }
+
+    pub(super) fn reference(&self, id: usize) -> Value {
+        let name = self.definitions.get(id).map_or("", |definition| &definition.name);
+        format!("#/$defs/{name}").into()
+    }
+
+    /// All that the definitions lead to, the nearest first, as far as there is room.
+    pub(super) fn bundle(
+        &mut self,
+        direction: Direction,
+        top: &Converted,
+        notes: &mut Vec<String>,
+    ) -> Result<JsonObject, Error> {
+        // What the tools before have not used is there for those behind.
+        let share = (self.left / self.shares.max(1)).max(top.cost);
+        self.shares = self.shares.saturating_sub(1);
+        let max_nodes = direction.max_nodes();
+        let (mut nodes, mut cost) = (top.nodes, top.cost);
+        let mut left_out = 0;
+        let mut seen: HashSet<usize> = HashSet::new();
+        let mut pending: VecDeque<usize> = VecDeque::new();
+        let mut bundled = JsonObject::new();
+        pending.extend(top.references.iter().filter(|id| seen.insert(**id)));
+        while let Some(id) = pending.pop_front() {
+            let converted = match self.converted(id, direction) {
+                Err(Error::TooLarge { .. }) => {
+                    Rc::new(Converted { nodes: max_nodes, ..Converted::default() })
+                }
+                converted => converted?,
+            };
+            let name = self.definitions.get(id).map_or("", |definition| &definition.name).to_owned();
+            if nodes.saturating_add(converted.nodes) > max_nodes
+                || cost.saturating_add(converted.cost) > share
+            {
+                left_out += 1;
+                nodes += 1;
+                self.take(1)?;
+                bundled.insert(name, json!({}));
+                continue;
+            }
+            nodes += converted.nodes;
+            cost += converted.cost;
+            self.take(converted.cost)?;
+            notes.extend(converted.notes.iter().cloned());
+            bundled.insert(name, converted.value.clone());
+            pending.extend(converted.references.iter().filter(|id| seen.insert(**id)));
+        }
+        if left_out > 0 {
+            notes.push(format!(
+                "{left_out} parts of the schema are left out, and may be anything: it is too large"
+            ));
+        }
+        Ok(bundled)
+    }
+
+    fn converted(&mut self, id: usize, direction: Direction) -> Result<Rc<Converted>, Error> {
+        let Some(definition) = self.definitions.get(id) else { return Ok(Rc::default()) };
+        let (node, known) = match direction {
+            Direction::Input => (definition.node, &definition.input),
+            Direction::Output => (definition.node, &definition.output),
+        };
+        if let Some(known) = known {
+            return known.clone();
+        }
+        let mut converter = Converter::new(self, direction);
+        let converted = converter.convert(node).map(|value| Rc::new(converter.finish(value)));
+        if let Some(definition) = self.definitions.get_mut(id) {
+            match direction {
+                Direction::Input => definition.input = Some(converted.clone()),
+                Direction::Output => definition.output = Some(converted.clone()),
+            }
+        }
+        converted
+    }
+}
+
+/// How many values a value has.
+pub(super) fn values(value: &Value) -> usize {
+    match value {
+        Value::Array(items) => 1 + items.iter().map(values).sum::<usize>(),
+        Value::Object(map) => 1 + map.values().map(values).sum::<usize>(),
+        _ => 1,
+    }
+}
+
+/// How much room a value takes: its values, and its texts by their length.
+pub(super) fn size(value: &Value) -> usize {
+    match value {
+        Value::Array(items) => 1 + items.iter().map(size).sum::<usize>(),
+        Value::Object(map) => {
+            1 + map.iter().map(|(key, value)| key.len() / BYTES_OF_NODE + size(value)).sum::<usize>()
+        }
+        Value::String(text) => 1 + text.len() / BYTES_OF_NODE,
+        _ => 1,
+    }
+}
+
+/// The name of a component, or the path to what is not one. Only characters that need no escape in a reference.
+fn definition_name(stem: Option<&str>, pointer: &str) -> String {
+    let component = ["/components/schemas/", "/definitions/", "/$defs/"]
+        .into_iter()
+        .find_map(|folder| pointer.strip_prefix(folder).filter(|rest| !rest.contains('/')));
+    let plain = match (stem, component) {
+        (_, Some(component)) => component.to_owned(),
+        (Some(stem), None) => format!("{stem}{pointer}"),
+        (None, None) => pointer.trim_start_matches('/').to_owned(),
+    };
+    let name: String = plain
+        .chars()
+        .take(MAX_DEFINITION_NAME_CHARS)
+        .map(|c| if c.is_ascii_alphanumeric() || "._-".contains(c) { c } else { '_' })
+        .collect();
+    if name.is_empty() { "document".into() } else { name }
+}

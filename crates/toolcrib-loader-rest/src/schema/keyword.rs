@@ -1,0 +1,116 @@
+//! The keywords of JSON Schema 2020-12, and what may stand behind each.
+
+use serde_json::Value;
+
+/// What stands behind a keyword.
+#[derive(Clone, Copy)]
+pub(super) enum Kind {
+    /// A schema.
+    Schema,
+    /// A list of schemas.
+    Schemas,
+    /// Schemas by names.
+    SchemaMap,
+    /// A value; the function makes it what it has to be, if it can.
+    Value(fn(&Value) -> Option<Value>),
+    /// The keyword says nothing to a model or a validator, or would mean something else where the schema is moved to.
+    Unknown,
+}
+
+/// The types of JSON Schema.
+const TYPES: [&str; 7] = ["null", "boolean", "object", "array", "number", "string", "integer"];
+
+pub(super) fn kind(key: &str) -> Kind {
+    match key {
+        "items"
+        | "additionalProperties"
+        | "not"
+        | "contains"
+        | "propertyNames"
+        | "if"
+        | "then"
+        | "else"
+        | "unevaluatedItems"
+        | "unevaluatedProperties"
+        | "contentSchema" => Kind::Schema,
+        "allOf" | "anyOf" | "oneOf" | "prefixItems" => Kind::Schemas,
+        "properties" | "patternProperties" | "dependentSchemas" => Kind::SchemaMap,
+        "$ref" | "$dynamicRef" | "$recursiveRef" | "example" | "examples" | "default" | "const" => {
+            Kind::Value(|value| Some(value.clone()))
+        }
+        "type" => Kind::Value(types),
+        "title" | "description" | "format" | "pattern" | "contentEncoding" | "contentMediaType" => {
+            Kind::Value(|value| value.is_string().then(|| value.clone()))
+        }
+        "deprecated" | "uniqueItems" => Kind::Value(flag),
+        "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum" => Kind::Value(number),
+        "multipleOf" => {
+            Kind::Value(|value| number(value).filter(|value| value.as_f64().is_some_and(|n| n > 0.0)))
+        }
+        "minLength" | "maxLength" | "minItems" | "maxItems" | "minProperties" | "maxProperties"
+        | "minContains" | "maxContains" => Kind::Value(count),
+        "enum" => Kind::Value(|value| {
+            value.as_array().is_some_and(|items| !items.is_empty()).then(|| value.clone())
+        }),
+        "required" => Kind::Value(|_| None),
+        "dependentRequired" => Kind::Value(|value| {
+            let is_names =
+                |names: &Value| names.as_array().is_some_and(|names| names.iter().all(Value::is_string));
+            value.as_object()?.values().all(is_names).then(|| value.clone())
+        }),
+        _ => Kind::Unknown,
+    }
+}
+
+/// A type or several. Some documents write them as their language does.
+fn types(value: &Value) -> Option<Value> {
+    let known = |value: &Value| {
+        let lower = value.as_str()?.to_ascii_lowercase();
+        match lower.as_str() {
+            // A file of Swagger 2.0, where it is not the whole.
+            "file" => Some("string"),
+            lower => TYPES.into_iter().find(|known| *known == lower),
+        }
+    };
+    match value {
+        Value::Array(items) => {
+            let mut types: Vec<&str> = Vec::new();
+            for item in items {
+                // With one that is not known the others are not all that is meant.
+                let kind = known(item)?;
+                if !types.contains(&kind) {
+                    types.push(kind);
+                }
+            }
+            (!types.is_empty()).then(|| types.into())
+        }
+        single => known(single).map(Value::from),
+    }
+}
+
+fn flag(value: &Value) -> Option<Value> {
+    match value {
+        Value::Bool(_) => Some(value.clone()),
+        Value::String(text) => text.parse::<bool>().ok().map(Value::from),
+        _ => None,
+    }
+}
+
+fn number(value: &Value) -> Option<Value> {
+    match value {
+        Value::Number(_) => Some(value.clone()),
+        Value::String(text) => text.trim().parse::<i64>().ok().map(Value::from).or_else(|| {
+            text.trim().parse::<f64>().ok().and_then(serde_json::Number::from_f64).map(Value::Number)
+        }),
+        _ => None,
+    }
+}
+
+/// A number of things: whole, and not below zero.
+fn count(value: &Value) -> Option<Value> {
+    let number = number(value)?;
+    if number.is_u64() {
+        return Some(number);
+    }
+    number.as_f64().filter(|n| *n >= 0.0 && n.fract() == 0.0).map(|_| number.clone())
+}

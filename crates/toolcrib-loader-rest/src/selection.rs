@@ -1,0 +1,203 @@
+//! Which operations of a document become tools, and which risk they have.
+
+use toolcrib_model::Risk;
+
+/// Some of the operations of a document: those that fit all of its lists that are not empty. A word fits that is in the
+/// list; in operations and paths, `*` stands for any text without a `/`, and `**` for any text.
+///
+/// ```
+/// use toolcrib_loader_rest::{OperationSelector, RestSource};
+///
+/// let pets = OperationSelector::default().with_tag("pets").with_method("GET");
+/// let source = RestSource::new("specs/petstore.yaml", "petstore").with_included(pets);
+/// assert_eq!(source.include.len(), 1);
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct OperationSelector {
+    /// By `operationId`, or by the name of the tool.
+    pub operations: Vec<String>,
+    /// By one of their tags.
+    pub tags: Vec<String>,
+    /// By method, in any case.
+    pub methods: Vec<String>,
+    /// By path, as the document writes it.
+    pub paths: Vec<String>,
+}
+
+/// The selectors of a source.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Selection {
+    pub(crate) include: Vec<OperationSelector>,
+    pub(crate) exclude: Vec<OperationSelector>,
+    /// The first that fits says the risk.
+    pub(crate) risks: Vec<(OperationSelector, Risk)>,
+}
+
+/// What a selector looks at.
+#[derive(Clone, Debug)]
+pub(crate) struct Outline<'a> {
+    pub(crate) names: [Option<&'a str>; 2],
+    pub(crate) tags: Vec<&'a str>,
+    pub(crate) method: &'a str,
+    pub(crate) path: &'a str,
+}
+
+impl OperationSelector {
+    /// Adds an `operationId`.
+    pub fn with_operation(mut self, operation: impl Into<String>) -> Self {
+        self.operations.push(operation.into());
+        self
+    }
+
+    /// Adds a tag.
+    pub fn with_tag(mut self, tag: impl Into<String>) -> Self {
+        self.tags.push(tag.into());
+        self
+    }
+
+    /// Adds a method.
+    pub fn with_method(mut self, method: impl Into<String>) -> Self {
+        self.methods.push(method.into());
+        self
+    }
+
+    /// Adds a path.
+    pub fn with_path(mut self, path: impl Into<String>) -> Self {
+        self.paths.push(path.into());
+        self
+    }
+
+    fn fits(&self, outline: &Outline<'_>) -> bool {
+        let any = |list: &[String], fits: &dyn Fn(&str) -> bool| {
+            list.is_empty() || list.iter().any(|wanted| fits(wanted))
+        };
+        any(&self.operations, &|wanted| outline.names.iter().flatten().any(|name| fits_glob(wanted, name)))
+            && any(&self.tags, &|wanted| outline.tags.contains(&wanted))
+            && any(&self.methods, &|wanted| wanted.eq_ignore_ascii_case(outline.method))
+            && any(&self.paths, &|wanted| fits_glob(wanted, outline.path))
+    }
+}
+
+impl Selection {
+    /// Whether an operation becomes a tool: it fits what is included, where anything is, and nothing that is excluded.
+    pub(crate) fn admits(&self, outline: &Outline<'_>) -> bool {
+        let fits = |selectors: &[OperationSelector]| selectors.iter().any(|selector| selector.fits(outline));
+        (self.include.is_empty() || fits(&self.include)) && !fits(&self.exclude)
+    }
+
+    /// Whether it may leave operations out.
+    pub(crate) fn narrows(&self) -> bool {
+        !self.include.is_empty() || !self.exclude.is_empty()
+    }
+
+    pub(crate) fn risk(&self, outline: &Outline<'_>) -> Option<Risk> {
+        self.risks.iter().find(|(selector, _)| selector.fits(outline)).map(|(_, risk)| *risk)
+    }
+}
+
+/// Whether a text fits a pattern: one pass over the text, which remembers everywhere in the pattern it may be.
+fn fits_glob(pattern: &str, text: &str) -> bool {
+    if !pattern.contains('*') {
+        return pattern == text;
+    }
+    let parts = parts(pattern);
+    // Which parts of the pattern are behind.
+    let mut reached = vec![false; parts.len() + 1];
+    reach(&mut reached, &parts, 0);
+    for c in text.chars() {
+        let mut next = vec![false; parts.len() + 1];
+        for (position, part) in parts.iter().enumerate() {
+            if !reached.get(position).copied().unwrap_or(false) {
+                continue;
+            }
+            match part {
+                Part::Char(wanted) if *wanted == c => reach(&mut next, &parts, position + 1),
+                Part::Within if c != '/' => reach(&mut next, &parts, position),
+                Part::Across => reach(&mut next, &parts, position),
+                _ => {}
+            }
+        }
+        reached = next;
+    }
+    reached.last().copied().unwrap_or(false)
+}
+
+enum Part {
+    Char(char),
+    Within,
+    Across,
+}
+
+fn parts(pattern: &str) -> Vec<Part> {
+    let mut parts = Vec::new();
+    let mut chars = pattern.chars().peekable();
+    while let Some(c) = chars.next() {
+        parts.push(match c {
+            '*' if chars.next_if_eq(&'*').is_some() => Part::Across,
+            '*' => Part::Within,
+            c => Part::Char(c),
+        });
+    }
+    parts
+}
+
+/// Marks a position, and those behind it that a star for no text leads to.
+fn reach(reached: &mut [bool], parts: &[Part], mut position: usize) {
+    while let Some(mark) = reached.get_mut(position) {
+        *mark = true;
+        match parts.get(position) {
+            Some(Part::Within | Part::Across) => position += 1,
+            _ => break,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{OperationSelector, Outline, Selection, fits_glob};
+
+    #[test]
+    fn one_star_stays_within_a_segment_and_two_do_not() {
+        for (pattern, text, fits) in [
+            ("/pets", "/pets", true),
+            ("/pets", "/pets/{id}", false),
+            ("/pets/*", "/pets/{id}", true),
+            ("/pets/*", "/pets/{id}/toys", false),
+            ("/pets/**", "/pets/{id}/toys", true),
+            ("/pets**", "/pets", true),
+            ("/*/toys", "/pets/toys", true),
+            ("**/toys/*", "/a/b/toys/c", true),
+            ("get*Pet", "getMyPet", true),
+            ("get*Pet", "getMyPets", false),
+            ("*", "", true),
+        ] {
+            assert_eq!(fits_glob(pattern, text), fits, "{pattern} {text}");
+        }
+        let hostile = format!("{}b", "a*".repeat(200));
+        assert!(!fits_glob(&hostile, &"a".repeat(2000)));
+    }
+
+    #[test]
+    fn an_operation_has_to_fit_all_lists_of_a_selector_and_one_selector() {
+        let outline = |method, tags: &[&'static str]| Outline {
+            names: [Some("listPets"), None],
+            tags: tags.to_vec(),
+            method,
+            path: "/pets",
+        };
+        let selector = || OperationSelector::default();
+        let selection = Selection {
+            include: vec![
+                selector().with_tag("pets").with_method("get"),
+                selector().with_operation("list*").with_path("/toys"),
+            ],
+            exclude: vec![selector().with_tag("internal")],
+            risks: Vec::new(),
+        };
+        assert!(selection.admits(&outline("GET", &["pets"])));
+        assert!(!selection.admits(&outline("PUT", &["pets"])));
+        assert!(!selection.admits(&outline("GET", &["toys"])));
+        assert!(!selection.admits(&outline("GET", &["pets", "internal"])));
+    }
+}

@@ -1,0 +1,255 @@
+//! The files of a document: the one that the source names, and those that its references name.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::OnceLock;
+
+use serde_json::Value;
+use toolcrib_document::{Format, Limits, MAX_BYTES, parse};
+use toolcrib_io::files::Root;
+
+use super::Node;
+use super::reference::{Key, percent_decode};
+use crate::Error;
+
+/// The most files of one document.
+const MAX_FILES: usize = 1000;
+
+/// The most bytes of all files of one document that references name: 32 MiB.
+const MAX_REFERRED_BYTES: usize = 2 * MAX_BYTES;
+
+/// The longest JSON pointer to what has an anchor or an address of its own.
+const MAX_POINTER_BYTES: usize = 4096;
+
+/// The bounds of a file. Status codes are keys, and in YAML they are numbers.
+pub(crate) fn limits() -> Limits {
+    Limits::default().with_scalar_keys()
+}
+
+/// A document of one file or of several.
+#[derive(Debug)]
+pub(crate) struct Documents {
+    first: File,
+    others: Vec<File>,
+    /// Every file that a reference names, by its path below the folder, or why it cannot be read.
+    paths: BTreeMap<String, Result<usize, String>>,
+}
+
+#[derive(Debug)]
+struct File {
+    /// Below the folder of the document; empty where there is no folder.
+    path: String,
+    value: Value,
+    names: OnceLock<Names>,
+}
+
+/// What a file names besides by its pointers.
+#[derive(Debug, Default)]
+struct Names {
+    /// From `$anchor` and `$dynamicAnchor` to the pointer.
+    anchors: HashMap<String, String>,
+    /// From `$id` and `$self` to the pointer.
+    addresses: HashMap<String, String>,
+}
+
+impl Documents {
+    /// A document of one file, whose references to other files are not followed.
+    pub(crate) fn single(value: Value) -> Self {
+        Self { first: File::new(String::new(), value), others: Vec::new(), paths: BTreeMap::new() }
+    }
+
+    /// A document with all files of its folder that it refers to. `path` is its own below the folder.
+    pub(crate) fn read(folder: &Root, path: &str, value: Value) -> Self {
+        let mut documents = Self {
+            first: File::new(path.to_owned(), value),
+            others: Vec::new(),
+            paths: BTreeMap::from([(path.to_owned(), Ok(0))]),
+        };
+        let mut bytes_left = MAX_REFERRED_BYTES;
+        let mut next = 0;
+        while let Some(file) = documents.file(next) {
+            for path in named_files(file) {
+                if documents.paths.contains_key(&path) || documents.paths.len() >= MAX_FILES {
+                    continue;
+                }
+                let read = read_file(folder, &path, &mut bytes_left).map(|value| {
+                    documents.others.push(File::new(path.clone(), value));
+                    documents.others.len()
+                });
+                documents.paths.insert(path, read);
+            }
+            next += 1;
+        }
+        documents
+    }
+
+    pub(crate) fn root(&self) -> Node<'_> {
+        self.top(0)
+    }
+
+    pub(super) fn top(&self, file: usize) -> Node<'_> {
+        Node { value: self.file(file).map_or(&Value::Null, |file| &file.value), file }
+    }
+
+    /// How a file is called in the names of definitions; nothing for the document itself.
+    pub(crate) fn stem(&self, file: usize) -> Option<&str> {
+        let path = self.others.get(file.checked_sub(1)?)?.path.as_str();
+        let name = path.rsplit('/').next().unwrap_or(path);
+        Some(name.split_once('.').map_or(name, |(stem, _)| stem))
+    }
+
+    /// Where a reference leads before its fragment is looked at.
+    pub(super) fn find(&self, from: usize, address: &str, reference: &str) -> Result<Key, Error> {
+        let top = |file| Key { file, pointer: String::new() };
+        if address.is_empty() {
+            return Ok(top(from));
+        }
+        let path = self.file(from).and_then(|file| file.path_of(address));
+        let failed = match path.and_then(|path| self.paths.get(&path)) {
+            Some(Ok(file)) => return Ok(top(*file)),
+            Some(Err(reason)) => Some(reason),
+            None => None,
+        };
+        let named = (0..=self.others.len()).find_map(|file| {
+            Some(Key { file, pointer: self.file(file)?.names().addresses.get(address)?.clone() })
+        });
+        match (named, failed) {
+            (Some(key), _) => Ok(key),
+            (None, Some(reason)) => Err(Error::unreadable(reference, reason)),
+            (None, None) => Err(Error::external(reference)),
+        }
+    }
+
+    /// The pointer to what has this anchor.
+    pub(super) fn anchor(&self, file: usize, anchor: &str) -> Option<String> {
+        self.file(file)?.names().anchors.get(anchor).cloned()
+    }
+
+    fn file(&self, file: usize) -> Option<&File> {
+        match file.checked_sub(1) {
+            None => Some(&self.first),
+            Some(other) => self.others.get(other),
+        }
+    }
+}
+
+impl File {
+    fn new(path: String, value: Value) -> Self {
+        Self { path, value, names: OnceLock::new() }
+    }
+
+    /// The path below the folder that a relative address means, seen from this file; none when it leads out.
+    fn path_of(&self, address: &str) -> Option<String> {
+        if self.path.is_empty() || has_scheme(address) || address.starts_with(['/', '?']) {
+            return None;
+        }
+        let decoded = percent_decode(address);
+        let mut steps: Vec<&str> = self.path.split('/').collect();
+        steps.pop();
+        for step in decoded.split('/') {
+            match step {
+                "" | "." => {}
+                ".." => {
+                    steps.pop()?;
+                }
+                step => steps.push(step),
+            }
+        }
+        Some(steps.join("/"))
+    }
+
+    fn names(&self) -> &Names {
+        self.names.get_or_init(|| {
+            let mut names = Names::default();
+            names.gather(&self.value, &mut String::new());
+            names
+        })
+    }
+}
+
+impl Names {
+    /// Adds the names of a value and of all in it. The parser has bounded how deep that is.
+    fn gather(&mut self, value: &Value, pointer: &mut String) {
+        if pointer.len() > MAX_POINTER_BYTES {
+            return;
+        }
+        let length = pointer.len();
+        match value {
+            Value::Object(map) => {
+                let text = |key| map.get(key).and_then(Value::as_str);
+                for anchor in [text("$anchor"), text("$dynamicAnchor")].into_iter().flatten() {
+                    self.anchors.entry(anchor.to_owned()).or_insert_with(|| pointer.clone());
+                }
+                for address in [text("$id"), text("$self")].into_iter().flatten() {
+                    let address = address.trim_end_matches('#').to_owned();
+                    self.addresses.entry(address).or_insert_with(|| pointer.clone());
+                }
+                for (key, value) in map.iter().filter(|(_, value)| is_composite(value)) {
+                    pointer.push('/');
+                    pointer.push_str(&key.replace('~', "~0").replace('/', "~1"));
+                    self.gather(value, pointer);
+                    pointer.truncate(length);
+                }
+            }
+            Value::Array(items) => {
+                for (index, value) in items.iter().enumerate().filter(|(_, value)| is_composite(value)) {
+                    pointer.push('/');
+                    pointer.push_str(&index.to_string());
+                    self.gather(value, pointer);
+                    pointer.truncate(length);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+fn is_composite(value: &Value) -> bool {
+    value.is_object() || value.is_array()
+}
+
+/// The files that the references of a file name, in the order in which they stand.
+fn named_files(file: &File) -> Vec<String> {
+    let mut paths = Vec::new();
+    let mut pending = vec![&file.value];
+    while let Some(value) = pending.pop() {
+        match value {
+            Value::Object(map) => {
+                if let Some(Value::String(reference)) = map.get("$ref")
+                    && !reference.starts_with('#')
+                {
+                    let address =
+                        reference.split_once('#').map_or(reference.as_str(), |(address, _)| address);
+                    paths.extend(file.path_of(address));
+                }
+                pending.extend(map.values().rev().filter(|value| is_composite(value)));
+            }
+            Value::Array(items) => pending.extend(items.iter().rev().filter(|value| is_composite(value))),
+            _ => {}
+        }
+    }
+    paths
+}
+
+fn read_file(folder: &Root, path: &str, bytes_left: &mut usize) -> Result<Value, String> {
+    let limit = MAX_BYTES.min(*bytes_left);
+    let slice = folder.read(path, 0, limit).map_err(|error| error.to_string())?;
+    if slice.truncated {
+        *bytes_left = 0;
+        return Err(format!(
+            "`{path}` is too large: a file may have {MAX_BYTES} bytes, and all of a document {MAX_REFERRED_BYTES}"
+        ));
+    }
+    *bytes_left -= slice.bytes.len();
+    let format = Format::detect(path.as_ref(), &slice.bytes);
+    parse(&slice.bytes, format, &limits()).map(|document| document.value).map_err(|error| error.at(path))
+}
+
+/// Whether an address begins with a scheme, such as `https:`.
+fn has_scheme(address: &str) -> bool {
+    address.split_once(':').is_some_and(|(scheme, _)| {
+        // One letter is the drive of a path.
+        scheme.len() > 1
+            && scheme.starts_with(|c: char| c.is_ascii_alphabetic())
+            && scheme.chars().all(|c| c.is_ascii_alphanumeric() || "+.-".contains(c))
+    })
+}

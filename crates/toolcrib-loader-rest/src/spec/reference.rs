@@ -1,0 +1,123 @@
+//! Where a `$ref` leads.
+
+use serde_json::Value;
+
+use super::{Node, Spec};
+use crate::Error;
+
+/// The most references that may lead from one to the next before something else comes.
+const MAX_REFERENCE_HOPS: usize = 32;
+
+/// The place of a value: its file, and the JSON pointer in it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Key {
+    pub(crate) file: usize,
+    pub(crate) pointer: String,
+}
+
+impl<'a> Spec<'a> {
+    /// The value itself, or what its `$ref` leads to.
+    pub(crate) fn resolve(&self, node: Node<'a>) -> Result<Node<'a>, Error> {
+        self.resolve_within(node, &mut { MAX_REFERENCE_HOPS })
+    }
+
+    fn resolve_within(&self, mut node: Node<'a>, hops: &mut usize) -> Result<Node<'a>, Error> {
+        while let Some(reference) = node.value.get("$ref") {
+            let Value::String(reference) = reference else {
+                return Err(Error::malformed(format!("a `$ref` must be a text, not {}", kind(reference))));
+            };
+            *hops = hops.checked_sub(1).ok_or_else(|| Error::circular(reference))?;
+            node = self.target_within(node.file, reference, hops)?.1;
+        }
+        Ok(node)
+    }
+
+    /// What one reference points to, and its place.
+    pub(crate) fn target(&self, from: usize, reference: &str) -> Result<(Key, Node<'a>), Error> {
+        self.target_within(from, reference, &mut { MAX_REFERENCE_HOPS })
+    }
+
+    fn target_within(
+        &self,
+        from: usize,
+        reference: &str,
+        hops: &mut usize,
+    ) -> Result<(Key, Node<'a>), Error> {
+        let (address, fragment) = reference.split_once('#').unwrap_or((reference, ""));
+        let fragment = percent_decode(fragment);
+        let top = match self.documents.find(from, address, reference)? {
+            // A schema with an `$id` of its own is a document of its own.
+            Key { file, pointer } if pointer.is_empty() => Key { file, pointer },
+            inner if fragment.is_empty() || fragment.starts_with('/') => inner,
+            Key { file, .. } => Key { file, pointer: String::new() },
+        };
+        let pointer = if fragment.is_empty() || fragment.starts_with('/') {
+            format!("{}{fragment}", top.pointer)
+        } else {
+            let anchored = self.documents.anchor(top.file, &fragment);
+            anchored.ok_or_else(|| Error::dangling(reference))?
+        };
+        let file = self.documents.top(top.file);
+        match file.value.pointer(&pointer) {
+            Some(value) => Ok((Key { file: top.file, pointer }, file.at(value))),
+            None => self.walk(file, &pointer, reference, hops),
+        }
+    }
+
+    /// Follows a pointer that leads through references, which strictly none may.
+    fn walk(
+        &self,
+        top: Node<'a>,
+        pointer: &str,
+        reference: &str,
+        hops: &mut usize,
+    ) -> Result<(Key, Node<'a>), Error> {
+        let dangling = || Error::dangling(reference);
+        let mut node = top;
+        let mut key = Key { file: top.file, pointer: String::new() };
+        for token in pointer.split('/').skip(1) {
+            let step = format!("/{token}");
+            while node.value.pointer(&step).is_none() {
+                let next = node.text("$ref").ok_or_else(dangling)?;
+                *hops = hops.checked_sub(1).ok_or_else(|| Error::circular(reference))?;
+                (key, node) = self.target_within(node.file, next, hops)?;
+            }
+            node = node.value.pointer(&step).map(|value| node.at(value)).ok_or_else(dangling)?;
+            key.pointer.push_str(&step);
+        }
+        Ok((key, node))
+    }
+}
+
+/// What a value is, for messages: a value itself may be of any size.
+pub(crate) fn kind(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a text",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "an object",
+    }
+}
+
+/// Undoes the percent-encoding of a part of a URI; what is not an escape stays.
+pub(super) fn percent_decode(text: &str) -> String {
+    if !text.contains('%') {
+        return text.to_owned();
+    }
+    let mut out = Vec::with_capacity(text.len());
+    let mut bytes = text.as_bytes();
+    while let Some((first, rest)) = bytes.split_first() {
+        let escaped = match (first, rest) {
+            (b'%', [high, low, ..]) => std::str::from_utf8(&[*high, *low])
+                .ok()
+                .filter(|digits| digits.bytes().all(|digit| digit.is_ascii_hexdigit()))
+                .and_then(|digits| u8::from_str_radix(digits, 16).ok()),
+            _ => None,
+        };
+        out.push(escaped.unwrap_or(*first));
+        bytes = if escaped.is_some() { rest.get(2..).unwrap_or_default() } else { rest };
+    }
+    String::from_utf8_lossy(&out).into_owned()
+}

@@ -1,0 +1,163 @@
+//! `auth` of a source: credentials as an app file writes them.
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
+use serde::de::{MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+use toolcrib_loader_rest::{ClientCredentials, Credential, CredentialKind, KeyPlace};
+use toolcrib_model::Secret;
+
+/// One credential. Which of the settings there must be depends on `type`.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct AuthEntry {
+    #[serde(rename = "type")]
+    kind: Kind,
+    scheme: Option<String>,
+    origin: Option<String>,
+    token: Option<Secret>,
+    username: Option<String>,
+    password: Option<Secret>,
+    value: Option<Secret>,
+    #[serde(rename = "in")]
+    place: Option<In>,
+    name: Option<String>,
+    token_url: Option<String>,
+    client_id: Option<String>,
+    client_secret: Option<Secret>,
+    scopes: Option<Vec<String>>,
+    audience: Option<String>,
+    client_auth: Option<ClientAuth>,
+}
+
+#[derive(Clone, Copy, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+enum Kind {
+    Bearer,
+    Basic,
+    ApiKey,
+    Oauth2,
+}
+
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum In {
+    Header,
+    Query,
+    Cookie,
+}
+
+/// Where id and secret of an OAuth client are sent.
+#[derive(Clone, Copy, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+enum ClientAuth {
+    Header,
+    Body,
+}
+
+impl AuthEntry {
+    pub(super) fn token_url(&self) -> Option<&String> {
+        self.token_url.as_ref()
+    }
+
+    /// The credential, or which setting is missing or is for another type.
+    pub(super) fn credential(self) -> Result<Credential, String> {
+        let (name, own): (&str, &[&str]) = match self.kind {
+            Kind::Bearer => ("bearer", &["token"]),
+            Kind::Basic => ("basic", &["username", "password"]),
+            Kind::ApiKey => ("api_key", &["value", "in", "name"]),
+            Kind::Oauth2 => {
+                ("oauth2", &["token_url", "client_id", "client_secret", "scopes", "audience", "client_auth"])
+            }
+        };
+        let set = [
+            ("token", self.token.is_some()),
+            ("username", self.username.is_some()),
+            ("password", self.password.is_some()),
+            ("value", self.value.is_some()),
+            ("in", self.place.is_some()),
+            ("name", self.name.is_some()),
+            ("token_url", self.token_url.is_some()),
+            ("client_id", self.client_id.is_some()),
+            ("client_secret", self.client_secret.is_some()),
+            ("scopes", self.scopes.is_some()),
+            ("audience", self.audience.is_some()),
+            ("client_auth", self.client_auth.is_some()),
+        ];
+        if let Some((key, _)) = set.iter().find(|(key, is_set)| *is_set && !own.contains(key)) {
+            return Err(format!("`auth` of type `{name}` has no `{key}`; it has {}", listed(own)));
+        }
+        let missing = |key: &str| format!("`auth` of type `{name}` needs `{key}`; it has {}", listed(own));
+        let kind = match self.kind {
+            Kind::Bearer => CredentialKind::Bearer { token: self.token.ok_or_else(|| missing("token"))? },
+            Kind::Basic => CredentialKind::Basic {
+                username: self.username.ok_or_else(|| missing("username"))?,
+                password: self.password.ok_or_else(|| missing("password"))?,
+            },
+            Kind::ApiKey => CredentialKind::ApiKey {
+                value: self.value.ok_or_else(|| missing("value"))?,
+                slot: match (self.place, self.name) {
+                    (Some(place), Some(name)) => Some((place.into(), name)),
+                    (None, None) => None,
+                    (Some(_), None) => return Err(missing("name")),
+                    (None, Some(_)) => return Err(missing("in")),
+                },
+            },
+            Kind::Oauth2 => CredentialKind::OAuth2(ClientCredentials {
+                token_url: self.token_url.ok_or_else(|| missing("token_url"))?,
+                client_id: self.client_id.ok_or_else(|| missing("client_id"))?,
+                client_secret: self.client_secret.ok_or_else(|| missing("client_secret"))?,
+                scopes: self.scopes.unwrap_or_default(),
+                audience: self.audience,
+                secret_in_body: self.client_auth == Some(ClientAuth::Body),
+            }),
+        };
+        let mut credential = Credential::new(kind);
+        credential.scheme = self.scheme;
+        credential.origin = self.origin;
+        Ok(credential)
+    }
+}
+
+fn listed(keys: &[&str]) -> String {
+    keys.iter().map(|key| format!("`{key}`")).collect::<Vec<_>>().join(", ")
+}
+
+impl From<In> for KeyPlace {
+    fn from(place: In) -> Self {
+        match place {
+            In::Header => Self::Header,
+            In::Query => Self::Query,
+            In::Cookie => Self::Cookie,
+        }
+    }
+}
+
+/// An entry by itself, or a list of them.
+pub(super) fn one_or_many<'de, D, T>(deserializer: D) -> Result<Vec<T>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Deserialize<'de>,
+{
+    struct OneOrMany<T>(PhantomData<T>);
+
+    impl<'de, T: Deserialize<'de>> Visitor<'de> for OneOrMany<T> {
+        type Value = Vec<T>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("an entry or a list of entries")
+        }
+
+        fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
+            T::deserialize(MapAccessDeserializer::new(map)).map(|entry| vec![entry])
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(self, items: A) -> Result<Self::Value, A::Error> {
+            Vec::deserialize(SeqAccessDeserializer::new(items))
+        }
+    }
+
+    deserializer.deserialize_any(OneOrMany(PhantomData))
+}

@@ -1,0 +1,104 @@
+//! OpenAPI documents of an app file.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use serde::Deserialize;
+use toolcrib_loader_rest::{RestSource, SpecLocation};
+use toolcrib_model::Secret;
+
+use super::Source;
+use super::auth::{AuthEntry, one_or_many};
+use super::built_in::{Seconds, may_reach};
+use super::selection::{CacheEntry, SelectorEntry, keep, select};
+use crate::extensions::Place;
+
+/// The largest answer that an app file can have read, in bytes.
+const MAX_RESPONSE_BYTES: usize = 100 * 1024 * 1024;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RestEntry {
+    namespace: String,
+    spec: String,
+    base_url: Option<String>,
+    #[serde(default)]
+    headers: BTreeMap<String, Secret>,
+    /// One credential, or several.
+    #[serde(default, deserialize_with = "one_or_many")]
+    auth: Vec<AuthEntry>,
+    /// Of the URLs of the document's servers.
+    #[serde(default)]
+    variables: BTreeMap<String, String>,
+    #[serde(default)]
+    allow_private: bool,
+    timeout_seconds: Option<Seconds>,
+    max_response_bytes: Option<usize>,
+    #[serde(default, deserialize_with = "one_or_many")]
+    include: Vec<SelectorEntry>,
+    #[serde(default, deserialize_with = "one_or_many")]
+    exclude: Vec<SelectorEntry>,
+    #[serde(default, deserialize_with = "one_or_many")]
+    risks: Vec<SelectorEntry>,
+    cache: Option<CacheEntry>,
+}
+
+/// Makes the source.
+pub(super) fn open(entry: RestEntry, place: &Place<'_>) -> Result<Source, String> {
+    let spec = located(place.folder(), &entry.spec);
+    let access = place.access()?;
+    let issuers = entry.auth.iter().filter_map(AuthEntry::token_url);
+    for url in entry.base_url.iter().chain(Some(&spec).filter(|spec| is_url(spec))).chain(issuers) {
+        may_reach(&access, url)?;
+    }
+    let mut source = RestSource::new(&spec, entry.namespace.clone())
+        .with_access(access)
+        .with_workspace(place.workspace()?)
+        .with_name(format!("rest {} as {}", entry.spec, entry.namespace));
+    if let Some(base_url) = entry.base_url {
+        source = source.with_base_url(base_url);
+    }
+    if entry.allow_private {
+        source = source.with_private_allowed();
+    }
+    if let Some(seconds) = entry.timeout_seconds {
+        source = source.with_timeout(seconds.duration());
+    }
+    match entry.max_response_bytes {
+        None => {}
+        Some(bytes @ 1..=MAX_RESPONSE_BYTES) => source = source.with_max_response_bytes(bytes),
+        Some(bytes) => {
+            return Err(format!(
+                "`max_response_bytes` has to be from 1 to {MAX_RESPONSE_BYTES}, not {bytes}"
+            ));
+        }
+    }
+    source = select(source, entry.include, entry.exclude, entry.risks)?;
+    source = keep(source, entry.cache.as_ref(), place);
+    for (name, value) in entry.headers {
+        source = source.with_header(name, value);
+    }
+    for (name, value) in entry.variables {
+        source = source.with_variable(name, value);
+    }
+    for credential in entry.auth {
+        source = source.with_credential(credential.credential()?);
+    }
+    rest_source(source)
+}
+
+pub(super) fn rest_source(source: RestSource) -> Result<Source, String> {
+    let is_local = matches!(source.spec, SpecLocation::File(_));
+    let (loader, engine) = source.open().map_err(|error| error.to_string())?;
+    let source = Source::new(Arc::new(loader)).with_engine(Arc::new(engine));
+    Ok(if is_local { source.local() } else { source })
+}
+
+fn is_url(spec: &str) -> bool {
+    spec.starts_with("http://") || spec.starts_with("https://")
+}
+
+fn located(folder: &Path, spec: &str) -> String {
+    if is_url(spec) { spec.to_owned() } else { folder.join(spec).display().to_string() }
+}

@@ -1,0 +1,97 @@
+//! Which operations of an OpenAPI document become tools, and where the document is kept.
+
+use serde::Deserialize;
+use toolcrib_io::http::names_private_address;
+use toolcrib_loader_rest::{DocumentCache, OperationSelector, RestSource, SpecLocation};
+use toolcrib_model::Risk;
+
+use crate::extensions::Place;
+
+/// Some of the operations of a document.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct SelectorEntry {
+    #[serde(default)]
+    operations: Vec<String>,
+    #[serde(default)]
+    tags: Vec<String>,
+    #[serde(default)]
+    methods: Vec<String>,
+    #[serde(default)]
+    paths: Vec<String>,
+    /// Where it is an entry of `risks`.
+    risk: Option<Risk>,
+}
+
+/// `cache: false`, or a folder.
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "`cache` has to be a folder, or `false`")]
+pub(super) enum CacheEntry {
+    Switch(bool),
+    Folder(String),
+}
+
+impl SelectorEntry {
+    fn selector(self, setting: &str) -> Result<(OperationSelector, Option<Risk>), String> {
+        let mut selector = OperationSelector::default();
+        selector.operations = self.operations;
+        selector.tags = self.tags;
+        selector.methods = self.methods;
+        selector.paths = self.paths;
+        if selector == OperationSelector::default() {
+            return Err(format!(
+                "an entry of `{setting}` names none of `operations`, `tags`, `methods` and `paths`, and would fit all"
+            ));
+        }
+        Ok((selector, self.risk))
+    }
+}
+
+/// Sets what is included, what is excluded, and the risks.
+pub(super) fn select(
+    mut source: RestSource,
+    include: Vec<SelectorEntry>,
+    exclude: Vec<SelectorEntry>,
+    risks: Vec<SelectorEntry>,
+) -> Result<RestSource, String> {
+    for (setting, entries) in [("include", include), ("exclude", exclude), ("risks", risks)] {
+        for entry in entries {
+            source = match (setting, entry.selector(setting)?) {
+                ("include", (selector, None)) => source.with_included(selector),
+                ("exclude", (selector, None)) => source.with_excluded(selector),
+                ("risks", (selector, Some(risk))) => source.with_risk(selector, risk),
+                ("risks", _) => return Err("an entry of `risks` needs a `risk`: low, medium or high".into()),
+                _ => return Err(format!("`risk` has no place in `{setting}`; write it under `risks`")),
+            };
+        }
+    }
+    Ok(source)
+}
+
+/// Keeps the document where the app file says, else [`by_default`].
+pub(super) fn keep(
+    source: RestSource,
+    cache: Option<&CacheEntry>,
+    place: &Place<'_>,
+) -> RestSource {
+    match cache {
+        Some(CacheEntry::Switch(false)) => source,
+        Some(CacheEntry::Folder(folder)) => source.with_cache(DocumentCache::new(place.path(folder))),
+        Some(CacheEntry::Switch(true)) | None => by_default(source),
+    }
+}
+
+/// Keeps a document from a server in the user's folder for caches: `toolcrib/openapi` in `$XDG_CACHE_HOME`, or in
+/// `.cache` of `$HOME`; nowhere when neither is set, or when the server is plainly a private one, which is near.
+pub(super) fn by_default(source: RestSource) -> RestSource {
+    let SpecLocation::Url(url) = &source.spec else { return source };
+    if names_private_address(url) {
+        return source;
+    }
+    let folder = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(std::path::PathBuf::from);
+    let caches = folder("XDG_CACHE_HOME").or_else(|| Some(folder("HOME")?.join(".cache")));
+    match caches.filter(|folder| folder.is_absolute()) {
+        Some(folder) => source.with_cache(DocumentCache::new(folder.join("toolcrib").join("openapi"))),
+        None => source,
+    }
+}
