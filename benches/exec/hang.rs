@@ -9,7 +9,7 @@ use serde_json::json;
 use toolcrib_bench::report::{Row, title};
 use toolcrib_bench::timings::Timings;
 use toolcrib_exec::{DenyAll, Executor};
-use toolcrib_model::{QualifiedName, Tool, ToolCall, ToolResult};
+use toolcrib_model::{JsonObject, QualifiedName, Tool, ToolCall, ToolResult};
 use toolcrib_policy::{Authorized, Call, Policy};
 use toolcrib_port::{CallContext, ToolEngine};
 use toolcrib_registry::ToolRegistry;
@@ -58,7 +58,7 @@ async fn burst(executor: &Arc<Executor>, hangs: bool) -> Result<Timings, Box<dyn
     let context = CallContext::new("bench");
     let call = |name: &str| {
         let (executor, context, call) =
-            (Arc::clone(executor), context.clone(), ToolCall::new(name, Default::default()));
+            (Arc::clone(executor), context.clone(), ToolCall::new(name, JsonObject::default()));
         tokio::spawn(async move {
             let start = Instant::now();
             let result = executor.call(call, &context).await;

@@ -8,7 +8,7 @@ use serde_json::json;
 use toolcrib_bench::memory::peak_of;
 use toolcrib_bench::report::{Figure, Row, title};
 use toolcrib_exec::{DenyAll, Executor};
-use toolcrib_model::{QualifiedName, Tool, ToolCall, ToolResult};
+use toolcrib_model::{JsonObject, QualifiedName, Tool, ToolCall, ToolResult};
 use toolcrib_policy::{Authorized, Call, Policy};
 use toolcrib_port::{CallContext, ToolEngine};
 use toolcrib_registry::ToolRegistry;
@@ -40,7 +40,7 @@ pub(crate) fn run() -> Result<(), Box<dyn Error>> {
     let executor = Arc::new(executor.with_engine("bench", Arc::new(Flood)));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let context = CallContext::new("bench").with_agent("assistant");
-    let call = ToolCall::new("bench.flood", Default::default());
+    let call = ToolCall::new("bench.flood", JsonObject::default());
     let (result, peak) = peak_of(|| runtime.block_on(executor.call(call, &context)));
     if let Some(error) = result.error {
         return Err(error.into());

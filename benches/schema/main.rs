@@ -1,6 +1,7 @@
 //! What hostile schemas and arguments cost.
 
 #[path = "../../crates/toolcrib-schema/src/tests/attacks.rs"]
+#[expect(clippy::indexing_slicing, reason = "a bench may fail by panicking")]
 mod attacks;
 mod hostile;
 

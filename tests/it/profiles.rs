@@ -50,7 +50,8 @@ async fn what_an_api_refuses_is_rewritten_for_it_and_means_the_same() {
         let text = parameters.to_string();
         assert!(parameters.get("anyOf").is_none() && !text.contains("$ref"), "{schemas}: {parameters:#}");
         let names: Vec<&String> = parameters["properties"].as_object().unwrap().keys().collect();
-        let is_plain = |name: &&String| name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_.-".contains(&byte));
+        let is_plain =
+            |name: &&String| name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_.-".contains(&byte));
         assert!(names.len() == 3 && names.iter().all(is_plain), "{schemas}: {names:?}");
 
         // What the model was offered is what it calls; the tool is given its own names, and is checked by its own schema.

@@ -20,8 +20,10 @@ const MAX_STDERR_CHARS: usize = 2000;
 /// `tools.engines.<name>` of `type: command`.
 ///
 /// Each word of `argv` may hold places: `{city}` is the argument of that name, `{@tool}` the bare name of the tool,
-/// `{@arguments}` all arguments as one JSON text. There is no shell: a value is always one word, or a part of one. The
-/// first word, which is the program, has no places.
+/// `{@arguments}` all arguments as one JSON text. The name of an argument begins with a letter; any other brace is one of
+/// the program's own, and `{{city}}` stands for `{city}`. There is no shell: a value is always one word, or a part of
+/// one. The first word, which is the program, has no places, and neither has the script of a shell: in
+/// `argv: [sh, -c, 'wc -l < "$1"', sh, "{file}"]` the value stays one.
 ///
 /// A word whose argument is absent falls away. Words that belong together are a list, which falls away as a whole: in
 /// `argv: [grep, [-e, "{pattern}"], "{file}"]` the `-e` goes with its pattern, and does not take the file for one.

@@ -67,6 +67,14 @@ pub enum TemplateError {
         /// The name of the argument.
         argument: String,
     },
+    /// An argument would be part of a script that a shell runs.
+    #[error(
+        "`{{{argument}}}` stands in the script of a shell, where it could run anything; write `\"$1\"` there, and          `{{{argument}}}` as a word of its own behind the script and a name for it"
+    )]
+    Script {
+        /// The name of the argument.
+        argument: String,
+    },
     /// A program's argument cannot hold NUL.
     #[error("`{argument}` contains a NUL character")]
     Nul {
@@ -78,18 +86,39 @@ pub enum TemplateError {
 impl Word {
     fn parse(word: &str) -> Result<Self, TemplateError> {
         let mut parts = Vec::new();
+        let mut text = String::new();
         let mut rest = word;
-        while let Some((text, from)) = rest.split_once('{') {
-            let (name, after) =
-                from.split_once('}').ok_or_else(|| TemplateError::Unclosed { word: word.into() })?;
-            if !text.is_empty() {
-                parts.push(Part::Text(text.into()));
+        while let Some((before, from)) = rest.split_once('{') {
+            text.push_str(before);
+            let is_escaped = from.starts_with('{');
+            let inside = from.strip_prefix('{').unwrap_or(from);
+            let (name, after) = inside.split_at(inside.find(|c| !is_of_name(c)).unwrap_or(inside.len()));
+            let closed = after.strip_prefix(if is_escaped { "}}" } else { "}" });
+            match closed {
+                Some(after) if is_place(name) && is_escaped => {
+                    text.extend(["{", name, "}"]);
+                    rest = after;
+                }
+                Some(after) if is_place(name) => {
+                    if !text.is_empty() {
+                        parts.push(Part::Text(std::mem::take(&mut text)));
+                    }
+                    parts.push(Part::Place(name.into()));
+                    rest = after;
+                }
+                None if is_place(name) && after.is_empty() => {
+                    return Err(TemplateError::Unclosed { word: word.into() });
+                }
+                // Programs have braces of their own.
+                _ => {
+                    text.push('{');
+                    rest = from;
+                }
             }
-            parts.push(Part::Place(name.into()));
-            rest = after;
         }
-        if !rest.is_empty() || parts.is_empty() {
-            parts.push(Part::Text(rest.into()));
+        text.push_str(rest);
+        if !text.is_empty() || parts.is_empty() {
+            parts.push(Part::Text(text));
         }
         Ok(Self { parts })
     }
@@ -140,6 +169,25 @@ impl Word {
     }
 }
 
+/// Whether the text can be the name of a place: that of an argument, or one of the two that are always there.
+fn is_place(name: &str) -> bool {
+    [TOOL_PLACE, ARGUMENTS_PLACE].contains(&name)
+        || name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') && !name.contains('@')
+}
+
+fn is_of_name(c: char) -> bool {
+    c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '@')
+}
+
+/// Programs that run the text behind `-c`.
+const SHELLS: [&str; 8] = ["ash", "bash", "busybox", "dash", "fish", "ksh", "sh", "zsh"];
+
+/// Whether a word is the option of a shell by which it runs the next word, such as `-c` or `-ec`.
+fn is_script_option(word: &Word) -> bool {
+    let [Part::Text(text)] = word.parts.as_slice() else { return false };
+    text.starts_with('-') && !text.starts_with("--") && text.contains('c')
+}
+
 impl Template {
     pub(crate) fn parse(argv: &[ArgvItem]) -> Result<Self, TemplateError> {
         let mut groups = Vec::with_capacity(argv.len());
@@ -157,8 +205,31 @@ impl Template {
             (Some(ArgvItem::Word(word)), Some([program])) if program.has_place() => {
                 Err(TemplateError::Program { word: word.clone() })
             }
-            _ => Ok(Self { groups }),
+            _ => {
+                let template = Self { groups };
+                match template.script_with_place() {
+                    Some(word) => Err(TemplateError::Script { argument: word.into() }),
+                    None => Ok(template),
+                }
+            }
         }
+    }
+
+    /// An argument that would become part of a script: whoever gives it could run any other program.
+    fn script_with_place(&self) -> Option<&str> {
+        let program = self.program()?.rsplit('/').next()?;
+        if !SHELLS.contains(&program) {
+            return None;
+        }
+        let words: Vec<&Word> = self.groups.iter().flatten().collect();
+        let mut scripts = words.windows(2).filter_map(|pair| match pair {
+            [option, script] if is_script_option(option) => Some(script),
+            _ => None,
+        });
+        scripts.next()?.parts.iter().find_map(|part| match part {
+            Part::Place(name) => Some(name.as_str()),
+            Part::Text(_) => None,
+        })
     }
 
     /// The first word, which has no places.

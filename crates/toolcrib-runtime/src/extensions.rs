@@ -150,6 +150,7 @@ impl fmt::Debug for Extensions {
             .field("loaders", &self.loaders.keys())
             .field("engines", &self.engines.keys())
             .field("enrichments", &enrichments)
+            .field("secrets", &self.secrets)
             .finish()
     }
 }

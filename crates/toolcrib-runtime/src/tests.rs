@@ -91,7 +91,7 @@ fn the_settings_of_a_source_are_checked_before_anything_starts() {
         ),
         (
             "{type: rest, namespace: a, spec: a.yaml, cache: 3}",
-            "app.yaml:3:55: `tools.registry.0.cache`: `cache` has to be a folder, or `false`",
+            "app.yaml:3:48: `tools.registry.0.cache`: `cache` has to be a folder, or `false`",
         ),
         (
             "{type: file, path: '${TOOLCRIB_NO_SUCH_VARIABLE}/a'}",
@@ -364,7 +364,8 @@ async fn a_rule_that_speaks_of_no_tool_is_warned_of() {
         start("modules: {hello: {}}\ntools: {capabilities: {deny: [{module: hello, actions: ['x*']}]}}")
             .await;
     assert_eq!(runtime.warnings(), ["`tools.capabilities.deny[0]` speaks of no tool that is there"]);
-    let text = "modules: {hello: {}}\ntools: {limits: {tools: {hello.statsu: {retries: 1}, hello.status: {}}}}";
+    let text =
+        "modules: {hello: {}}\ntools: {limits: {tools: {hello.statsu: {retries: 1}, hello.status: {}}}}";
     let warned = ["`tools.limits.tools` has limits for `hello.statsu`, and there is no such tool"];
     assert_eq!(start(text).await.warnings(), warned);
 }

@@ -217,7 +217,7 @@ impl Approver for TooLate {
     async fn ask(&self, batch: &mut [Asked]) {
         match &self.0 {
             Some(cancel) => cancel.cancel(),
-            None => tokio::time::sleep(Duration::from_secs(20)).await,
+            None => tokio::time::advance(Duration::from_secs(20)).await,
         }
         for asked in batch {
             asked.answer = Some(Answer::Approved(asked.question().approve()));

@@ -210,6 +210,13 @@ fn the_program_is_not_up_to_the_model() {
         |argv: Value| CommandEngine::new(serde_json::from_value(json!({"argv": argv})).unwrap()).unwrap_err();
     assert_eq!(refusal(json!(["{a}", "b"])), TemplateError::Program { word: "{a}".into() });
     assert_eq!(refusal(json!(["./{@tool}.sh"])), TemplateError::Program { word: "./{@tool}.sh".into() });
+    for script in [
+        json!(["sh", "-c", "wc -l {file}"]),
+        json!(["/bin/bash", "-ec", "{a-b} | sort"]),
+        json!(["busybox", "sh", "-c", "x{@arguments}"]),
+    ] {
+        assert!(matches!(refusal(script.clone()), TemplateError::Script { .. }), "{script}");
+    }
     assert_eq!(refusal(json!([["sh", "{a}"]])), TemplateError::ProgramGroup);
 }
 
@@ -329,4 +336,19 @@ async fn fingerprints_agree_with_the_original_system_on_edge_cases() {
             }
         }
     }
+}
+
+#[tokio::test]
+async fn braces_that_are_no_place_belong_to_the_program() {
+    let argv = ["printf", "%s|", "{name: .n}", "${x}y", "{}", "{1}", "{{a}}", "{a}{ b", "a{"];
+    let engine = command(json!({"argv": argv}));
+    let printed = invoke(&engine, json!({"a": "A"})).await.result;
+    assert_eq!(printed, "{name: .n}|{}|{1}|{a}|A{ b|a{|", "a word whose argument is absent falls away");
+}
+
+#[tokio::test]
+async fn an_argument_is_never_read_as_a_script() {
+    let engine = command(json!({"argv": ["sh", "-c", "echo \"{x: $1}\"", "sh", "{a}"]}));
+    let printed = invoke(&engine, json!({"a": "$(id); id"})).await.result;
+    assert_eq!(printed, "{x: $(id); id}");
 }

@@ -16,7 +16,7 @@ use crate::unique::UniqueNames;
 pub(super) const MAX_INPUT_NODES: usize = 25_000;
 
 /// The most values of the schema of a result. What lies beyond is anything.
-pub(super) const MAX_OUTPUT_NODES: usize = 10_000;
+pub(super) const MAX_OUTPUT_NODES: usize = 5_000;
 
 /// The most values of all schemas made from one document, because every tool carries its own `$defs`.
 const MAX_DOCUMENT_NODES: usize = 4_000_000;
@@ -24,8 +24,11 @@ const MAX_DOCUMENT_NODES: usize = 4_000_000;
 /// The longest name in `$defs`, without the number that tells equal ones apart.
 const MAX_DEFINITION_NAME_CHARS: usize = 100;
 
+/// How many definitions every schema may have, also in a document where some had too many.
+const MIN_DEFINITIONS: usize = 64;
+
 /// The most values of schemas that are looked at to see whether they can be checked.
-const MAX_CHECKED_NODES: usize = 3_000_000;
+const MAX_CHECKED_NODES: usize = 1_000_000;
 
 /// How many bytes of a text take as much room as a value.
 pub(super) const BYTES_OF_NODE: usize = 64;
@@ -157,6 +160,7 @@ impl<'a> Schemas<'a> {
         let share = (self.left / self.shares.max(1)).max(top.cost);
         self.shares = self.shares.saturating_sub(1);
         let max_nodes = direction.max_nodes();
+        let max_definitions = self.fitting.map_or(usize::MAX, |fitting| MIN_DEFINITIONS.max(2 * fitting));
         let (mut nodes, mut cost) = (top.nodes, top.cost);
         let mut left_out = 0;
         let mut seen: HashSet<usize> = HashSet::new();
@@ -173,6 +177,7 @@ impl<'a> Schemas<'a> {
             let name = self.definitions.get(id).map_or("", |definition| &definition.name).to_owned();
             if nodes.saturating_add(converted.nodes) > max_nodes
                 || cost.saturating_add(converted.cost) > share
+                || bundled.len() >= max_definitions
             {
                 left_out += 1;
                 nodes += 1;

@@ -9,9 +9,9 @@ use toolcrib_loader_mcp::{McpSource, McpTransport};
 use toolcrib_loader_rest::RestSource;
 
 use super::Source;
-use super::selection::by_default;
 use super::built_in::{is_private, mcp_source};
 use super::rest::rest_source;
+use super::selection::by_default;
 use crate::Error;
 
 /// One source by itself, as `toolcrib load` takes it.

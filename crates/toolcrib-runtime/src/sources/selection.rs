@@ -69,11 +69,7 @@ pub(super) fn select(
 }
 
 /// Keeps the document where the app file says, else [`by_default`].
-pub(super) fn keep(
-    source: RestSource,
-    cache: Option<&CacheEntry>,
-    place: &Place<'_>,
-) -> RestSource {
+pub(super) fn keep(source: RestSource, cache: Option<&CacheEntry>, place: &Place<'_>) -> RestSource {
     match cache {
         Some(CacheEntry::Switch(false)) => source,
         Some(CacheEntry::Folder(folder)) => source.with_cache(DocumentCache::new(place.path(folder))),
@@ -88,7 +84,8 @@ pub(super) fn by_default(source: RestSource) -> RestSource {
     if names_private_address(url) {
         return source;
     }
-    let folder = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(std::path::PathBuf::from);
+    let folder =
+        |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(std::path::PathBuf::from);
     let caches = folder("XDG_CACHE_HOME").or_else(|| Some(folder("HOME")?.join(".cache")));
     match caches.filter(|folder| folder.is_absolute()) {
         Some(folder) => source.with_cache(DocumentCache::new(folder.join("toolcrib").join("openapi"))),

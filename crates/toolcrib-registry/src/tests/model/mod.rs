@@ -5,6 +5,7 @@
 
 mod sync;
 
+#[expect(clippy::duplicate_mod, reason = "the same code runs on the model and on the real thing")]
 #[path = "../../registry.rs"]
 #[expect(dead_code, unreachable_pub, reason = "the model calls only what it is about")]
 mod registry;
