@@ -9,14 +9,14 @@
 //! use std::sync::Arc;
 //! use toolcrib_meta::Discovery;
 //! use toolcrib_model::{QualifiedName, Tool};
-//! use toolcrib_policy::{Capabilities, Policy};
+//! use toolcrib_policy::{Capabilities, Policy, Principal};
 //! use toolcrib_registry::ToolRegistry;
 //!
 //! let read = Tool::new(QualifiedName::new("files", "read")?).with_description("Reads a text file.");
 //! let registry = Arc::new(ToolRegistry::from_tools("inline", [read])?);
 //! let policy = Arc::new(Policy::new(&Capabilities::default(), [])?);
 //! let discovery = Discovery::new(&registry, policy);
-//! let found = discovery.search("please read a file", 5)?;
+//! let found = discovery.search("please read a file", 5, Principal::new("session"))?;
 //! assert_eq!(found.results[0].name, "files.read");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
