@@ -258,11 +258,11 @@ impl Executor {
         };
         let mut result = outcome.unwrap_or_else(|error| ToolResult::failed(None, reported(), error));
         result.call_id = call_id;
-        let tool = entry.as_ref().map(|entry| &entry.tool);
-        let mut result = self.results.shape(result, tool, context);
         if !repairs.is_empty() {
             result.metadata.insert("repairs".into(), serde_json::to_value(&repairs).unwrap_or_default());
         }
+        let tool = entry.as_ref().map(|entry| &entry.tool);
+        let mut result = self.results.shape(result, tool, context);
         result.metadata.insert("ms".into(), millis(started.elapsed()).into());
         pending.finish(&result);
         result

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::num::NonZeroU32;
 use std::ops::RangeInclusive;
+use std::time::Duration;
 
 use toolcrib_document::Error;
 use toolcrib_exec::{
@@ -44,6 +45,14 @@ pub(crate) fn flow(app: &App, modules: &[Module], sources: &[Source]) -> Result<
     })
 }
 
+/// What is wrong with a time that calls may take, of the limits at a place.
+pub(crate) fn too_long(app: &App, place: &str, given: Option<Duration>) -> Option<Error> {
+    let given = given.filter(|given| *given > MAX_DEADLINE)?;
+    let most = MAX_DEADLINE.as_secs();
+    let message = format!("`timeout_seconds` is at most {most}, not {}", given.as_secs_f64());
+    Some(app.document.error_at(&format!("{place}/timeout_seconds"), message))
+}
+
 /// What is wrong with the numbers.
 pub(crate) fn check(app: &App, errors: &mut Vec<Error>) {
     let limits = &app.config.tools.limits;
@@ -57,13 +66,7 @@ pub(crate) fn check(app: &App, errors: &mut Vec<Error>) {
                 .iter()
                 .map(|(name, set)| (format!("/tools/limits/tools/{}", escaped(name)), set.timeout)),
         );
-    for (place, given) in timeouts.filter_map(|(place, given)| Some((place, given?))) {
-        if given > MAX_DEADLINE {
-            let most = MAX_DEADLINE.as_secs();
-            let message = format!("`timeout_seconds` is at most {most}, not {}", given.as_secs_f64());
-            errors.push(app.document.error_at(&format!("{place}/timeout_seconds"), message));
-        }
-    }
+    errors.extend(timeouts.filter_map(|(place, given)| too_long(app, &place, given)));
     let seconds = MIN_APPROVAL_WAIT.as_secs()..=MAX_APPROVAL_WAIT.as_secs();
     let tokens = MIN_RESULT_TOKENS.into()..=MAX_RESULT_TOKENS.into();
     let numbers = [

@@ -118,6 +118,7 @@ fn limits_are_checked_before_anything_starts() {
     let section = |limits: &str| format!("modules: {{hello: {{}}}}\ntools:\n  limits: {limits}\n");
     let mut said: Vec<String> = limits.iter().map(|limits| wrong(&section(limits))).collect();
     said.push(wrong("tools:\n  registry:\n    - {type: file, path: a, limits: {max_concurency: 1}}\n"));
+    said.push(wrong("tools:\n  registry:\n    - {type: file, path: a, limits: {timeout_seconds: 900}}\n"));
     insta::assert_snapshot!(said.join("\n"));
 }
 

@@ -18,6 +18,7 @@ use toolcrib_port::{ToolEngine, ToolLoader};
 pub(crate) use self::built_in::register;
 pub use self::request::SourceRequest;
 use crate::extensions::Place;
+use crate::limits::too_long;
 use crate::redacted::Redacted;
 use crate::{App, variables};
 
@@ -96,9 +97,14 @@ fn source(app: &App, entry: &Value, pointer: &str, engines: &Engines) -> Result<
     // Every loader takes an engine and limits, so none has to know of them.
     let mut taken = |key| settings.as_object_mut().and_then(|map| map.shift_remove(key));
     let (engine, limits) = (taken("engine"), taken("limits"));
-    let limits = limits.map(|limits| app.document.deserialize_value(&limits, &format!("{pointer}/limits")));
+    let place = format!("{pointer}/limits");
+    let limits =
+        limits.map(|limits| app.document.deserialize_value::<SourceLimits>(&limits, &place)).transpose()?;
+    if let Some(error) = limits.as_ref().and_then(|limits| too_long(app, &place, limits.timeout)) {
+        return Err(error);
+    }
     let mut source = app.extensions.loader(&kind, &Place { app, pointer, settings: &settings })?;
-    source.limits = limits.transpose()?;
+    source.limits = limits;
     source.loader = Arc::new(Redacted::new(source.loader, app.secrets().clone()));
     match engine.as_ref().and_then(Value::as_str).and_then(|name| engines.get(name)) {
         Some(engine) => Ok(source.with_engine(Arc::clone(engine))),
