@@ -16,7 +16,7 @@ pub const MAX_EMBEDDED_BYTES: usize = 2 * 1024;
 pub struct ContentHash([u8; 32]);
 
 impl ContentHash {
-    /// The digest of a text for the model of this [id](crate::Embedder::id).
+    /// The digest of a text for the model of this [id](super::Embedder::id).
     pub fn of(model: &str, text: &str) -> Self {
         let digest = Sha256::new()
             .chain_update(model.len().to_le_bytes())

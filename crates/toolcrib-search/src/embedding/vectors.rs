@@ -23,7 +23,7 @@ impl Embeddings {
     /// The key of the artifact.
     pub const KEY: &'static str = "embeddings";
 
-    /// The [id](crate::Embedder::id) of the model.
+    /// The [id](super::Embedder::id) of the model.
     pub fn model(&self) -> &str {
         &self.model
     }
