@@ -5,6 +5,7 @@ use std::path::Path;
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use toolcrib_model::pointer_part;
 
 use crate::exact::{ExactIntegers, Node, exact_at};
 use crate::{Error, Limits, Position, count, json, locate, nearest, yaml};
@@ -125,7 +126,7 @@ impl Document {
                     }
                 };
                 place.push('/');
-                place.push_str(&key.replace('~', "~0").replace('/', "~1"));
+                place.push_str(&pointer_part(&key));
                 path.push_str(&text);
             }
             self.shape_error(&place, path.trim_start_matches('.'), &error.inner().to_string())

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::Bound;
 
 use serde_json::Value;
+use toolcrib_model::pointer_part;
 
 /// The digits of such integers by JSON pointer.
 pub(crate) type ExactIntegers = BTreeMap<String, String>;
@@ -66,7 +67,7 @@ fn walk<'a>(
         Value::Object(map) => {
             for (key, item) in map {
                 pointer.push('/');
-                pointer.push_str(&key.replace('~', "~0").replace('/', "~1"));
+                pointer.push_str(&pointer_part(key));
                 walk(item, pointer, numbers, exact);
                 pointer.truncate(above);
             }

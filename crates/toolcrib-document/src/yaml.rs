@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use saphyr_parser::{Event, Parser, ScalarStyle, ScanError, Span, Tag};
 use serde_json::{Map, Value};
+use toolcrib_model::pointer_part;
 
 use crate::error::shown;
 use crate::exact::{ExactIntegers, Node, exact_at};
@@ -212,8 +213,7 @@ impl Builder<'_> {
 
 /// The same integers, as seen from the mapping or sequence above.
 fn below(segment: &str, exact: ExactIntegers) -> impl Iterator<Item = (String, String)> {
-    let segment =
-        if exact.is_empty() { String::new() } else { segment.replace('~', "~0").replace('/', "~1") };
+    let segment = if exact.is_empty() { String::new() } else { pointer_part(segment) };
     exact.into_iter().map(move |(pointer, digits)| (format!("/{segment}{pointer}"), digits))
 }
 
@@ -237,7 +237,7 @@ fn finish(content: Content, mut exact: ExactIntegers) -> Node {
                         if map.contains_key(key) {
                             continue;
                         }
-                        let pointer = format!("{place}/{}", key.replace('~', "~0").replace('/', "~1"));
+                        let pointer = format!("{place}/{}", pointer_part(key));
                         exact.extend(below(key, exact_at(&merge.exact, &pointer)));
                         map.insert(key.clone(), value.clone());
                     }

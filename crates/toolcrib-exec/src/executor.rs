@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use tokio::time::Instant;
-use toolcrib_model::{ErrorKind, JsonObject, ToolCall, ToolError, ToolResult};
+use toolcrib_model::{ErrorKind, ToolCall, ToolError, ToolResult};
 use toolcrib_policy::{Approvals, Authorized, Call, Consent, Policy};
 use toolcrib_port::{Approver, CallContext, ToolCaller, ToolEngine};
 use toolcrib_registry::{Entry, ToolRegistry};
@@ -14,6 +14,7 @@ use tracing::Instrument as _;
 
 use crate::approve::Asking;
 use crate::audit::{Audit, Pending};
+use crate::flow::milliseconds;
 use crate::hooks::fault;
 use crate::judge::{Judged, State, judge};
 use crate::limits::deadline_of;
@@ -263,7 +264,7 @@ impl Executor {
         }
         let tool = entry.as_ref().map(|entry| &entry.tool);
         let mut result = self.results.shape(result, tool, context);
-        result.metadata.insert("ms".into(), millis(started.elapsed()).into());
+        result.metadata.insert("ms".into(), milliseconds(started.elapsed()).into());
         pending.finish(&result);
         result
     }
@@ -307,10 +308,6 @@ impl Executor {
         if !self.hooks.is_empty() {
             result = hooks::after(&self.hooks, call, result, context).await;
         }
-        if result.metadata.is_empty() {
-            // What every result says is known to fit then, so that it need not grow step by step.
-            result.metadata = JsonObject::with_capacity(USUAL_METADATA);
-        }
         // A forwarded call has said already which rule let it through.
         result.metadata.entry("rule").or_insert_with(|| call.decision().rule.to_string().into());
         result.metadata.entry("generation").or_insert_with(|| call.generation.into());
@@ -321,9 +318,6 @@ impl Executor {
         Ok(result)
     }
 }
-
-/// How much metadata most results have.
-const USUAL_METADATA: usize = 4;
 
 /// A call between the entrance and its result.
 struct OnItsWay {
@@ -362,8 +356,4 @@ impl ToolCaller for Entrance {
 fn closed(call: ToolCall) -> ToolResult {
     let error = ToolError::new(ErrorKind::Cancelled, "the runtime is shutting down");
     ToolResult::failed(call.call_id, call.name, error)
-}
-
-fn millis(duration: Duration) -> u64 {
-    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 use toolcrib_document::{Document, Error};
-use toolcrib_model::{JsonObject, NAMESPACE_SEPARATOR, QualifiedName, Tool};
+use toolcrib_model::{JsonObject, NAMESPACE_SEPARATOR, QualifiedName, Tool, pointer_part};
 
 use crate::DEFAULT_NAMESPACE;
 
@@ -93,7 +93,7 @@ pub(crate) fn tools(
         return Ok(found);
     }
     for (key, value) in map {
-        let pointer = format!("{base}/{}", key.replace('~', "~0").replace('/', "~1"));
+        let pointer = format!("{base}/{}", pointer_part(&key));
         match value {
             Value::Array(items) => {
                 found.add_list(items, &pointer, Surroundings { file: Some(&key), ..around });

@@ -8,6 +8,8 @@ use std::fmt::Write as _;
 
 use serde_json::{Number, Value};
 
+use crate::pointer_part;
+
 /// Integers as they were written, by JSON pointer, where a [`Value`] holds only the nearest float: those beyond 64 bits.
 pub type ExactIntegers = BTreeMap<String, String>;
 
@@ -78,7 +80,7 @@ impl Writer<'_> {
                     }
                     write_text(&mut self.out, key);
                     self.out.push(':');
-                    self.child(item, || key.replace('~', "~0").replace('/', "~1"));
+                    self.child(item, || pointer_part(key));
                 }
                 self.out.push('}');
             }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use toolcrib_model::pointer_part;
 
 /// Where in an app file something stands: as people write it, and as a JSON pointer.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,7 +20,7 @@ impl Place {
         let dot = if self.text.is_empty() { "" } else { "." };
         Self {
             text: format!("{}{dot}{key}", self.text),
-            pointer: format!("{}/{}", self.pointer, key.replace('~', "~0").replace('/', "~1")),
+            pointer: format!("{}/{}", self.pointer, pointer_part(key)),
         }
     }
 

@@ -10,7 +10,7 @@ use toolcrib_exec::{
     FlowSettings, MAX_APPROVAL_WAIT, MAX_DEADLINE, MAX_RESULT_TOKENS, MIN_APPROVAL_WAIT, MIN_RESULT_TOKENS,
     SourceLimits,
 };
-use toolcrib_model::{NAMESPACE_SEPARATOR, QualifiedName};
+use toolcrib_model::{NAMESPACE_SEPARATOR, QualifiedName, pointer_part};
 use toolcrib_port::ToolLoader as _;
 use toolcrib_registry::Snapshot;
 use toolcrib_sdk::Module;
@@ -29,7 +29,7 @@ pub(crate) fn flow(app: &App, modules: &[Module], sources: &[Source]) -> Result<
         .iter()
         .filter_map(|source| source.limits.clone().map(|limits| (source.loader.source().to_owned(), limits)));
     let tools = limits.tools.iter().map(|(name, limits)| {
-        let place = format!("/tools/limits/tools/{}", escaped(name));
+        let place = format!("/tools/limits/tools/{}", pointer_part(name));
         let name = match name.split_once('.').filter(|_| !name.contains(NAMESPACE_SEPARATOR)) {
             Some((namespace, name)) => QualifiedName::new(namespace, name),
             None => name.parse(),
@@ -58,13 +58,13 @@ pub(crate) fn check(app: &App, errors: &mut Vec<Error>) {
     let limits = &app.config.tools.limits;
     let modules = app.config.modules.iter();
     let timeouts = modules
-        .map(|(id, module)| (format!("/modules/{}/limits", escaped(id)), module.limits.timeout))
+        .map(|(id, module)| (format!("/modules/{}/limits", pointer_part(id)), module.limits.timeout))
         .chain([("/tools/limits/source".to_owned(), limits.source.timeout)])
         .chain(
             limits
                 .tools
                 .iter()
-                .map(|(name, set)| (format!("/tools/limits/tools/{}", escaped(name)), set.timeout)),
+                .map(|(name, set)| (format!("/tools/limits/tools/{}", pointer_part(name)), set.timeout)),
         );
     errors.extend(timeouts.filter_map(|(place, given)| too_long(app, &place, given)));
     let seconds = MIN_APPROVAL_WAIT.as_secs()..=MAX_APPROVAL_WAIT.as_secs();
@@ -84,11 +84,6 @@ pub(crate) fn check(app: &App, errors: &mut Vec<Error>) {
             errors.push(app.document.error_at(&format!("/tools/limits/{key}"), message));
         }
     }
-}
-
-/// A name as a part of a JSON Pointer.
-fn escaped(name: &str) -> String {
-    name.replace('~', "~0").replace('/', "~1")
 }
 
 /// The tools that limits name and nothing has.

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use toolcrib_document::{Error, expand, expand_path};
 use toolcrib_exec::is_secret;
-use toolcrib_model::Secret;
+use toolcrib_model::{Secret, pointer_part};
 
 use crate::App;
 
@@ -37,7 +37,7 @@ pub(crate) fn filled(app: &App, value: &Value, pointer: &str) -> Result<Value, E
         }
         Value::Object(map) => {
             let entries = map.iter().map(|(key, item)| {
-                let place = format!("{pointer}/{}", key.replace('~', "~0").replace('/', "~1"));
+                let place = format!("{pointer}/{}", pointer_part(key));
                 Ok((key.clone(), filled(app, item, &place)?))
             });
             Value::Object(entries.collect::<Result<_, Error>>()?)

@@ -1,6 +1,7 @@
 //! The validator, set up as this crate uses it.
 
 use jsonschema::{Draft, PatternOptions, Registry, Validator};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Map, Value, json};
 
 use crate::Error;
@@ -52,7 +53,9 @@ pub(crate) fn probes(schema: &Value, draft: Draft, probes: &[Probe]) -> Option<V
         .enumerate()
         .map(|(number, probe)| {
             let schema = match probe {
-                Probe::Part(pointer) => json!({"$ref": format!("{ADDRESS}#{}", fragment(pointer))}),
+                Probe::Part(pointer) => {
+                    json!({"$ref": format!("{ADDRESS}#{}", utf8_percent_encode(pointer, FRAGMENT))})
+                }
                 Probe::Pattern(pattern) => json!({"pattern": pattern}),
             };
             (number.to_string(), schema)
@@ -61,22 +64,9 @@ pub(crate) fn probes(schema: &Value, draft: Draft, probes: &[Probe]) -> Option<V
     options(draft).with_registry(&registry).build(&json!({"properties": members})).ok()
 }
 
-/// A JSON pointer as the fragment of an address.
-fn fragment(pointer: &str) -> String {
-    let mut fragment = String::with_capacity(pointer.len());
-    for byte in pointer.bytes() {
-        if byte.is_ascii_alphanumeric() || b"/-._~".contains(&byte) {
-            fragment.push(char::from(byte));
-        } else {
-            const DIGITS: [char; 16] =
-                ['0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'A', 'B', 'C', 'D', 'E', 'F'];
-            fragment.push('%');
-            fragment
-                .extend([byte >> 4, byte & 15].iter().filter_map(|digit| DIGITS.get(usize::from(*digit))));
-        }
-    }
-    fragment
-}
+/// What a fragment of an address keeps as it is, of what stands in JSON pointers.
+const FRAGMENT: &AsciiSet =
+    &NON_ALPHANUMERIC.remove(b'/').remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 /// Whether a pattern can be matched in linear time, and within its bounds.
 pub(crate) fn is_linear(pattern: &str) -> bool {

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value};
-use toolcrib_model::is_invisible;
+use toolcrib_model::{is_invisible, pointer_part};
 
 use crate::repair::Plan;
 use crate::violation::{mistaken_name, unknown_argument};
@@ -193,7 +193,7 @@ pub(crate) fn cut_short(value: &Value) -> Option<Violation> {
 }
 
 pub(crate) fn pointer_below(pointer: &str, name: &str) -> String {
-    format!("{pointer}/{}", name.replace('~', "~0").replace('/', "~1"))
+    format!("{pointer}/{}", pointer_part(name))
 }
 
 /// A name as it looks: without its case, and without what nobody sees.

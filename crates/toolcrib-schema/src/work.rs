@@ -6,7 +6,9 @@
 use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
 
+use percent_encoding::percent_decode_str;
 use serde_json::{Map, Value};
+use toolcrib_model::pointer_part;
 
 use crate::Error;
 
@@ -171,7 +173,7 @@ impl<'a> Graph<'a> {
         let [target] = parts.as_slice() else { return None };
         let fragment = reference.strip_prefix('#').filter(|rest| rest.is_empty() || rest.starts_with('/'));
         let pointer = match fragment {
-            Some(fragment) => percent_decoded(fragment),
+            Some(fragment) => percent_decode_str(fragment).decode_utf8_lossy().into_owned(),
             None => self.pointer_to(target)?,
         };
         let is_there = self.root.pointer(&pointer).is_some_and(|found| std::ptr::eq(found, *target));
@@ -190,9 +192,9 @@ impl<'a> Graph<'a> {
                 Value::Array(items) => {
                     left.extend(items.iter().enumerate().map(|(at, item)| (item, format!("{pointer}/{at}"))));
                 }
-                Value::Object(map) => left.extend(map.iter().map(|(name, member)| {
-                    (member, format!("{pointer}/{}", name.replace('~', "~0").replace('/', "~1")))
-                })),
+                Value::Object(map) => left.extend(
+                    map.iter().map(|(name, member)| (member, format!("{pointer}/{}", pointer_part(name)))),
+                ),
                 _ => {}
             }
         }
@@ -206,7 +208,7 @@ impl<'a> Graph<'a> {
             parts.extend(self.named.get(fragment).into_iter().flatten());
             return;
         }
-        let pointer = percent_decoded(fragment);
+        let pointer = percent_decode_str(fragment).decode_utf8_lossy();
         let bases = if base.is_empty() {
             self.resources.as_slice()
         } else {
@@ -265,21 +267,4 @@ fn deepest(_: &Value, longest: u64, part: u64) -> u64 {
 fn last_part(address: &str) -> &str {
     let address = address.trim_end_matches('#');
     address.rsplit(['/', '#', ':']).next().unwrap_or(address)
-}
-
-/// A fragment of an address as a JSON pointer.
-fn percent_decoded(fragment: &str) -> String {
-    let mut bytes = Vec::with_capacity(fragment.len());
-    let mut rest = fragment.as_bytes();
-    while let Some((first, after)) = rest.split_first() {
-        let hex = after.get(..2).filter(|_| *first == b'%').and_then(|hex| std::str::from_utf8(hex).ok());
-        if let Some(byte) = hex.and_then(|hex| u8::from_str_radix(hex, 16).ok()) {
-            bytes.push(byte);
-            rest = after.get(2..).unwrap_or_default();
-        } else {
-            bytes.push(*first);
-            rest = after;
-        }
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
 }

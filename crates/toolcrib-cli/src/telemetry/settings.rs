@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use http::{HeaderMap, HeaderName, HeaderValue};
+use percent_encoding::percent_decode_str;
 use url::Url;
 
 /// Where a collector listens when nothing is said about it.
@@ -128,22 +129,6 @@ fn resource(name: Option<String>, attributes: &str) -> Vec<(String, String)> {
 /// `key=value,key=value`, the values percent-encoded. What is none of these is left out.
 fn pairs(text: &str) -> impl Iterator<Item = (String, String)> {
     let pairs = text.split(',').filter_map(|pair| pair.split_once('='));
-    pairs.map(|(key, value)| (key.trim().to_owned(), decoded(value.trim()))).take(MAX_PAIRS)
-}
-
-fn decoded(text: &str) -> String {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((first, after)) = rest.split_first() {
-        let digits =
-            after.get(..2).filter(|_| *first == b'%').and_then(|digits| std::str::from_utf8(digits).ok());
-        if let Some(byte) = digits.and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
-            bytes.push(byte);
-            rest = after.get(2..).unwrap_or_default();
-        } else {
-            bytes.push(*first);
-            rest = after;
-        }
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
+    let decoded = |value: &str| percent_decode_str(value).decode_utf8_lossy().into_owned();
+    pairs.map(move |(key, value)| (key.trim().to_owned(), decoded(value.trim()))).take(MAX_PAIRS)
 }

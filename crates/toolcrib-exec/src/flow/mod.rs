@@ -65,6 +65,7 @@ use toolcrib_port::CallContext;
 
 pub use lineage::Lineage;
 pub use refusal::RETRY_AFTER;
+pub(crate) use refusal::milliseconds;
 pub use settings::*;
 
 use breaker::Report;
@@ -73,7 +74,7 @@ use flight::{Flights, Lead, Outcome, Part};
 use gate::{Gate, Pass};
 use key::{Cacheable, Key};
 use patience::Patience;
-use refusal::{Refusal, Whose, milliseconds};
+use refusal::{Refusal, Whose};
 use source::{Permission, Source, States};
 
 /// The metadata of a result that says how often the call was attempted, when that was more than once.

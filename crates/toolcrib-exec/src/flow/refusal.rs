@@ -82,7 +82,7 @@ impl Refusal {
 }
 
 /// In milliseconds, for metadata.
-pub(super) fn milliseconds(duration: Duration) -> u64 {
+pub(crate) fn milliseconds(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 

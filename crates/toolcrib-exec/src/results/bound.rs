@@ -2,6 +2,8 @@
 
 use toolcrib_model::ToolError;
 
+use super::words::head;
+
 /// The most bytes of an error's message, and of its hint.
 const MAX_ERROR_BYTES: usize = 8 * 1024;
 
@@ -9,11 +11,7 @@ const MAX_ERROR_BYTES: usize = 8 * 1024;
 pub(crate) fn bound_error(error: &mut ToolError) {
     for text in [Some(&mut error.message), error.hint.as_mut()].into_iter().flatten() {
         if text.len() > MAX_ERROR_BYTES {
-            *text = format!("{}… [cut: {} bytes]", prefix(text, MAX_ERROR_BYTES), text.len());
+            *text = format!("{}… [cut: {} bytes]", head(text, MAX_ERROR_BYTES), text.len());
         }
     }
-}
-
-fn prefix(text: &str, bytes: usize) -> &str {
-    text.get(..text.floor_char_boundary(bytes)).unwrap_or(text)
 }

@@ -252,28 +252,22 @@ fn shorten_text(text: &str, bytes: usize) -> String {
 
 /// As much of the beginning as takes so many bytes inside of a JSON string.
 fn escaped_head(text: &str, bytes: usize) -> &str {
-    let mut left = bytes;
-    let fits = |byte: u8| {
-        let size = escaped_size(byte);
-        let fits = size <= left;
-        left = left.saturating_sub(size);
-        fits
-    };
-    let end = text.bytes().map(fits).take_while(|fits| *fits).count();
-    super::words::head(text, end)
+    super::words::head(text, fitting(text.bytes(), bytes))
 }
 
 /// As much of the end as takes so many bytes inside of a JSON string.
 fn escaped_tail(text: &str, bytes: usize) -> &str {
-    let mut left = bytes;
-    let fits = |byte: u8| {
-        let size = escaped_size(byte);
-        let fits = size <= left;
-        left = left.saturating_sub(size);
-        fits
+    super::words::tail(text, fitting(text.bytes().rev(), bytes))
+}
+
+/// How many of these bytes of a text take so many inside of a JSON string.
+fn fitting(text: impl Iterator<Item = u8>, bytes: usize) -> usize {
+    let mut left = Some(bytes);
+    let mut fits = |byte: u8| {
+        left = left.and_then(|left| left.checked_sub(escaped_size(byte)));
+        left.is_some()
     };
-    let count = text.bytes().rev().map(fits).take_while(|fits| *fits).count();
-    super::words::tail(text, count)
+    text.take_while(|byte| fits(*byte)).count()
 }
 
 /// A place as `JSONPath`, when that is short.

@@ -1,40 +1,40 @@
 //! Percent-encoding (RFC 3986): a value never leaves the slot it is written into.
 
-use std::fmt::Write as _;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
-/// Characters with a meaning in URLs that cannot end a value in a query: RFC 3986's reserved ones, without `#`, `&`,
-/// `+`, `=` and the brackets.
-const HARMLESS_RESERVED: &str = ":/?@!$'()*,;";
+/// Everything but the unreserved characters of RFC 3986.
+const VALUE: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
-/// Characters that may stand in a path or query as they are, and `%`, because the author of a document wrote the
-/// escapes.
-const LITERAL: &str = ":@!$&'()*+,;=/?%";
+/// RFC 3986's reserved characters that cannot end a value in a query stay: all but `#`, `&`, `+`, `=` and the
+/// brackets.
+const RESERVED_VALUE: &AsciiSet = &VALUE
+    .remove(b':')
+    .remove(b'/')
+    .remove(b'?')
+    .remove(b'@')
+    .remove(b'!')
+    .remove(b'$')
+    .remove(b'\'')
+    .remove(b'(')
+    .remove(b')')
+    .remove(b'*')
+    .remove(b',')
+    .remove(b';');
+
+/// What may stand in a path or query stays, and `%`, because the author of a document wrote the escapes.
+const LITERAL: &AsciiSet = &RESERVED_VALUE.remove(b'&').remove(b'+').remove(b'=').remove(b'%');
 
 /// Encodes a value: everything but letters, digits and `-._~`.
 pub(crate) fn encode(text: &str) -> String {
-    encode_except(text, "")
+    utf8_percent_encode(text, VALUE).to_string()
 }
 
 /// Encodes a value of a parameter with `allowReserved`.
 pub(crate) fn encode_reserved(text: &str) -> String {
-    encode_except(text, HARMLESS_RESERVED)
+    utf8_percent_encode(text, RESERVED_VALUE).to_string()
 }
 
 /// Encodes what the author of a document wrote between the slots.
 pub(crate) fn encode_literal(text: &str) -> String {
-    encode_except(text, LITERAL)
-}
-
-fn encode_except(text: &str, kept: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        let c = char::from(byte);
-        if c.is_ascii_alphanumeric() || "-._~".contains(c) || (c.is_ascii() && kept.contains(c)) {
-            out.push(c);
-        } else {
-            // Writing to a string cannot fail.
-            let _ = write!(out, "%{byte:02X}");
-        }
-    }
-    out
+    utf8_percent_encode(text, LITERAL).to_string()
 }

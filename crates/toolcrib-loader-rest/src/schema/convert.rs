@@ -3,14 +3,14 @@
 use std::collections::HashSet;
 
 use serde_json::{Value, json};
-use toolcrib_model::JsonObject;
+use toolcrib_model::{JsonObject, kind_of};
 
 use super::definitions::{BYTES_OF_NODE, Converted, Direction, Schemas, size, values};
 use super::keyword::{self, Kind};
 use super::null::{ANNOTATIONS, with_null};
 use super::visible::{hidden_names, is_hidden, required};
 use crate::Error;
-use crate::spec::{Dialect, Node, Spec, kind};
+use crate::spec::{Dialect, Node, Spec};
 
 /// The most values of an example that is kept.
 const MAX_EXAMPLE_NODES: usize = 100;
@@ -56,7 +56,7 @@ impl<'s, 'a> Converter<'s, 'a> {
                 Ok(schema.value.clone())
             }
             Value::Null => Ok(json!({})),
-            other => Err(Error::malformed(format!("a schema must be an object, not {}", kind(other)))),
+            other => Err(Error::malformed(format!("a schema must be an object, not {}", kind_of(other)))),
         }
     }
 
@@ -121,7 +121,7 @@ impl<'s, 'a> Converter<'s, 'a> {
             ("$ref", _) => match node.value {
                 Value::String(reference) => self.reference(schema.file, reference)?,
                 other => {
-                    return Err(Error::malformed(format!("a `$ref` must be a text, not {}", kind(other))));
+                    return Err(Error::malformed(format!("a `$ref` must be a text, not {}", kind_of(other))));
                 }
             },
             // Where it may lead depends on the way to it; the one place in the document is what is meant.
@@ -281,7 +281,7 @@ impl<'s, 'a> Converter<'s, 'a> {
     fn note(&mut self, key: &str, value: &Value) {
         // Null is how some writers say that there is nothing.
         if !value.is_null() && self.converted.notes.len() < MAX_NOTES {
-            let note = format!("the keyword `{key}` of a schema cannot be {} as it is there", kind(value));
+            let note = format!("the keyword `{key}` of a schema cannot be {} as it is there", kind_of(value));
             if !self.converted.notes.contains(&note) {
                 self.converted.notes.push(note);
             }

@@ -3,12 +3,14 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::OnceLock;
 
+use percent_encoding::percent_decode_str;
 use serde_json::Value;
 use toolcrib_document::{Format, Limits, MAX_BYTES, parse};
 use toolcrib_io::files::Root;
+use toolcrib_model::pointer_part;
 
 use super::Node;
-use super::reference::{Key, percent_decode};
+use super::reference::Key;
 use crate::Error;
 
 /// The most files of one document.
@@ -142,7 +144,7 @@ impl File {
         if self.path.is_empty() || has_scheme(address) || address.starts_with(['/', '?']) {
             return None;
         }
-        let decoded = percent_decode(address);
+        let decoded = percent_decode_str(address).decode_utf8_lossy();
         let mut steps: Vec<&str> = self.path.split('/').collect();
         steps.pop();
         for step in decoded.split('/') {
@@ -185,7 +187,7 @@ impl Names {
                 }
                 for (key, value) in map.iter().filter(|(_, value)| is_composite(value)) {
                     pointer.push('/');
-                    pointer.push_str(&key.replace('~', "~0").replace('/', "~1"));
+                    pointer.push_str(&pointer_part(key));
                     self.gather(value, pointer);
                     pointer.truncate(length);
                 }

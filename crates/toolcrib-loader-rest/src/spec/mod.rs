@@ -12,7 +12,7 @@ use crate::Error;
 
 pub(crate) use files::{Documents, limits};
 pub(crate) use node::Node;
-pub(crate) use reference::{Key, kind};
+pub(crate) use reference::Key;
 
 /// How the document is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -1,6 +1,8 @@
 //! Where a `$ref` leads.
 
+use percent_encoding::percent_decode_str;
 use serde_json::Value;
+use toolcrib_model::kind_of;
 
 use super::{Node, Spec};
 use crate::Error;
@@ -24,7 +26,7 @@ impl<'a> Spec<'a> {
     fn resolve_within(&self, mut node: Node<'a>, hops: &mut usize) -> Result<Node<'a>, Error> {
         while let Some(reference) = node.value.get("$ref") {
             let Value::String(reference) = reference else {
-                return Err(Error::malformed(format!("a `$ref` must be a text, not {}", kind(reference))));
+                return Err(Error::malformed(format!("a `$ref` must be a text, not {}", kind_of(reference))));
             };
             *hops = hops.checked_sub(1).ok_or_else(|| Error::circular(reference))?;
             node = self.target_within(node.file, reference, hops)?.1;
@@ -44,7 +46,7 @@ impl<'a> Spec<'a> {
         hops: &mut usize,
     ) -> Result<(Key, Node<'a>), Error> {
         let (address, fragment) = reference.split_once('#').unwrap_or((reference, ""));
-        let fragment = percent_decode(fragment);
+        let fragment = percent_decode_str(fragment).decode_utf8_lossy();
         let top = match self.documents.find(from, address, reference)? {
             // A schema with an `$id` of its own is a document of its own.
             Key { file, pointer } if pointer.is_empty() => Key { file, pointer },
@@ -87,37 +89,4 @@ impl<'a> Spec<'a> {
         }
         Ok((key, node))
     }
-}
-
-/// What a value is, for messages: a value itself may be of any size.
-pub(crate) fn kind(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "a boolean",
-        Value::Number(_) => "a number",
-        Value::String(_) => "a text",
-        Value::Array(_) => "a list",
-        Value::Object(_) => "an object",
-    }
-}
-
-/// Undoes the percent-encoding of a part of a URI; what is not an escape stays.
-pub(super) fn percent_decode(text: &str) -> String {
-    if !text.contains('%') {
-        return text.to_owned();
-    }
-    let mut out = Vec::with_capacity(text.len());
-    let mut bytes = text.as_bytes();
-    while let Some((first, rest)) = bytes.split_first() {
-        let escaped = match (first, rest) {
-            (b'%', [high, low, ..]) => std::str::from_utf8(&[*high, *low])
-                .ok()
-                .filter(|digits| digits.bytes().all(|digit| digit.is_ascii_hexdigit()))
-                .and_then(|digits| u8::from_str_radix(digits, 16).ok()),
-            _ => None,
-        };
-        out.push(escaped.unwrap_or(*first));
-        bytes = if escaped.is_some() { rest.get(2..).unwrap_or_default() } else { rest };
-    }
-    String::from_utf8_lossy(&out).into_owned()
 }

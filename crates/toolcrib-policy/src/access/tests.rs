@@ -93,8 +93,8 @@ fn only_the_paths_that_are_named_are_read_or_written() {
 
 #[test]
 fn a_rule_may_name_a_file_of_the_workspace_by_its_full_path() {
-    let access = access(json!({"filesystem": [{"path": "/work/data"}, {"path": "out", "mode": "write"}]}));
-    let allows = |path: &str, mode| access.allows_path_below("/work", path, mode);
+    let access = access(json!({"filesystem": [{"path": "/srv/data"}, {"path": "out", "mode": "write"}]}));
+    let allows = |path: &str, mode| access.allows_path_below("/srv", path, mode);
     assert!(allows("data/a.txt", Mode::Read) && allows("out/a.txt", Mode::Write));
     assert!(!allows("data/a.txt", Mode::Write) && !allows("secret", Mode::Read));
     assert!(!allows(".", Mode::Read) && !allows("data/../secret", Mode::Read));

@@ -1,5 +1,7 @@
 //! Where in a value one is, without a text until it is needed.
 
+use toolcrib_model::pointer_part;
+
 /// The most bytes of a pointer that are shown.
 const MAX_POINTER_BYTES: usize = 300;
 
@@ -39,7 +41,7 @@ impl<'a> Path<'a> {
         for step in steps.into_iter().rev() {
             pointer.push('/');
             match step {
-                Step::Name(name) => pointer.push_str(&name.replace('~', "~0").replace('/', "~1")),
+                Step::Name(name) => pointer.push_str(&pointer_part(name)),
                 Step::Position(position) => pointer.push_str(&position.to_string()),
             }
             if pointer.len() > MAX_POINTER_BYTES {

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use jsonschema::Draft;
 use serde_json::{Map, Value};
+use toolcrib_model::pointer_part;
 
 use super::coerce;
 use super::kind::Kinds;
@@ -224,5 +225,5 @@ fn mapping<'a>(
 }
 
 fn member_pointer(pointer: &str, keyword: &str, name: &str) -> String {
-    format!("{pointer}/{keyword}/{}", name.replace('~', "~0").replace('/', "~1"))
+    format!("{pointer}/{keyword}/{}", pointer_part(name))
 }

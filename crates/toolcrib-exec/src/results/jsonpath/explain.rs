@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 use toolcrib_document::nearest;
+use toolcrib_model::kind_of;
 
 use super::select::Selection;
 use super::{MAX_STEPS, Query, Segment, Selector};
@@ -51,11 +52,11 @@ fn missing(segment: &Segment, found: &[&Value]) -> Option<String> {
                 shown(name),
                 items.len()
             ),
-            other => format!("{} was asked of {}, which has no keys", shown(name), kind(other)),
+            other => format!("{} was asked of {}, which has no keys", shown(name), kind_of(other)),
         }),
         ([Selector::Index(index)], false) => Some(match first {
             Value::Array(items) => format!("there is no item [{index}]: the list has {} items", items.len()),
-            other => format!("[{index}] was asked of {}, which is no list", kind(other)),
+            other => format!("[{index}] was asked of {}, which is no list", kind_of(other)),
         }),
         _ => None,
     }
@@ -92,15 +93,4 @@ fn shown(name: &str) -> String {
     let end = name.floor_char_boundary(MAX_KEY_BYTES);
     let short = name.get(..end).unwrap_or_default();
     format!("`{short}{}`", if end < name.len() { "…" } else { "" })
-}
-
-fn kind(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "a boolean",
-        Value::Number(_) => "a number",
-        Value::String(_) => "a text",
-        Value::Array(_) => "a list",
-        Value::Object(_) => "an object",
-    }
 }
