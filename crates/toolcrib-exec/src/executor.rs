@@ -15,9 +15,10 @@ use tracing::Instrument as _;
 use crate::approve::Asking;
 use crate::audit::{Audit, Pending};
 use crate::flow::milliseconds;
+use crate::heartbeat::Heartbeat;
 use crate::hooks::fault;
 use crate::judge::{Judged, State, judge};
-use crate::limits::deadline_of;
+use crate::limits::{MAX_DEADLINE, deadline_of};
 use crate::{
     DEFAULT_APPROVAL_WAIT, Flow, FlowSettings, Hook, Lineage, MAX_APPROVAL_WAIT, MIN_APPROVAL_WAIT, Results,
     hooks, invoke,
@@ -287,9 +288,8 @@ impl Executor {
                 .with_retryable(false));
         };
         let started = Instant::now();
-        let own =
-            deadline_of(&call.tool, &call.source, self.flow.settings()).map(|duration| started + duration);
-        let deadline = match (own, context.deadline) {
+        let own = deadline_of(&call.tool, &call.source, self.flow.settings());
+        let deadline = match (own.map(|duration| started + duration), context.deadline) {
             (Some(own), Some(outer)) => Some(own.min(outer)),
             (own, outer) => own.or(outer),
         };
@@ -302,7 +302,12 @@ impl Executor {
             inner.depth += 1;
             inner.trace = pending.trace();
             inner.caller = Some(Arc::new(Entrance { executor: Arc::downgrade(self), lineage }));
-            invoke::invoke(engine.as_ref(), call, inner, started)
+            let heartbeat = own.filter(|_| engine.reports_progress()).map(|patience| {
+                let latest = started + MAX_DEADLINE;
+                let latest = context.deadline.map_or(latest, |outer| outer.min(latest));
+                self.heartbeat(&mut inner, patience, latest)
+            });
+            invoke::invoke(engine.as_ref(), call, inner, heartbeat, started)
         };
         let mut result = self.flow.run(call, context, above, deadline, engine.is_in_process(), attempt).await;
         if !self.hooks.is_empty() {
@@ -316,6 +321,17 @@ impl Executor {
             result.metadata.insert("edited_arguments".into(), call.arguments.clone().into());
         }
         Ok(result)
+    }
+
+    /// Puts itself between the engine and whoever listens to the progress of the call.
+    fn heartbeat(&self, context: &mut CallContext, patience: Duration, latest: Instant) -> Arc<Heartbeat> {
+        // An attempt that follows another one has what the call has left.
+        let first = context.deadline.unwrap_or(latest);
+        let redactor = self.results.secrets().redactor();
+        let heartbeat = Arc::new(Heartbeat::new(first, patience, latest, context.progress.take(), redactor));
+        context.progress = Some(heartbeat.clone());
+        context.deadline = Some(latest);
+        heartbeat
     }
 }
 

@@ -1,20 +1,31 @@
 //! One attempt, ended in every case.
 
+use std::sync::Arc;
+
 use tokio::time::Instant;
 use toolcrib_model::{ErrorKind, Risk, ToolError, ToolResult};
 use toolcrib_policy::{Authorized, Call};
 use toolcrib_port::{CallContext, ToolEngine};
 
 use crate::caught::caught;
+use crate::heartbeat::Heartbeat;
 
-/// Runs the call until it ends, the deadline of the context passes or the caller gives up. `started` is when the time of
-/// the call began, all attempts included.
+/// Runs the call until it ends, its deadline passes or the caller gives up. The deadline is that of the heartbeat, else that
+/// of the context. `started` is when the time of the call began, all attempts included.
 pub(crate) async fn invoke(
     engine: &dyn ToolEngine,
     call: &Authorized<Call>,
     context: CallContext,
+    heartbeat: Option<Arc<Heartbeat>>,
     started: Instant,
 ) -> ToolResult {
+    let passed = async {
+        match (&heartbeat, context.deadline) {
+            (Some(heartbeat), _) => heartbeat.passed().await,
+            (None, Some(deadline)) => tokio::time::sleep_until(deadline).await,
+            (None, None) => std::future::pending().await,
+        }
+    };
     tokio::select! {
         // What is there already counts, even when the deadline has just passed.
         biased;
@@ -26,7 +37,10 @@ pub(crate) async fn invoke(
         () = context.cancel.cancelled() => {
             call.error(ErrorKind::Cancelled, format!("the call of `{}` was given up", call.tool.name.dotted()))
         }
-        () = passed(context.deadline) => call.failed(late(call, &context, started)),
+        () = passed => {
+            let deadline = heartbeat.as_ref().map(|heartbeat| heartbeat.deadline()).or(context.deadline);
+            call.failed(late(call, deadline, started))
+        }
     }
 }
 
@@ -48,9 +62,9 @@ pub(crate) fn too_late(
     Some(ToolError::new(kind, message).with_hint("it did not run"))
 }
 
-fn late(call: &Call, context: &CallContext, started: Instant) -> ToolError {
+fn late(call: &Call, deadline: Option<Instant>, started: Instant) -> ToolError {
     // An outer deadline may have been the nearer one.
-    let seconds = context.deadline.map(|deadline| deadline - started).unwrap_or_default().as_secs_f64();
+    let seconds = deadline.map(|deadline| deadline - started).unwrap_or_default().as_secs_f64();
     let message = format!("`{}` did not end within its deadline of {seconds} s", call.tool.name.dotted());
     let may_repeat = call.tool.is_idempotent() || call.tool.risk() == Risk::Low;
     let hint = if may_repeat {
@@ -59,11 +73,4 @@ fn late(call: &Call, context: &CallContext, started: Instant) -> ToolError {
         "whether it took effect is not known: check before you repeat it"
     };
     ToolError::new(ErrorKind::Timeout, message).with_hint(hint).with_retryable(may_repeat)
-}
-
-async fn passed(deadline: Option<Instant>) {
-    match deadline {
-        Some(deadline) => tokio::time::sleep_until(deadline).await,
-        None => std::future::pending().await,
-    }
 }

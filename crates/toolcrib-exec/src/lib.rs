@@ -54,6 +54,7 @@ mod approve;
 mod approvers;
 mod caught;
 mod explain;
+mod heartbeat;
 mod invoke;
 mod judge;
 mod liberal;

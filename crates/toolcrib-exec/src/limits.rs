@@ -12,7 +12,8 @@ use crate::liberal::Forwards;
 /// How long a call may take when its tool says nothing.
 pub const DEFAULT_DEADLINE: Duration = Duration::from_mins(1);
 
-/// The longest deadline a tool may ask for.
+/// The longest deadline a tool may ask for, and the longest that a call may take which tells of its progress: each time it
+/// does, it has its deadline anew.
 pub const MAX_DEADLINE: Duration = Duration::from_mins(10);
 
 /// How long a person may take to answer, when nothing is said about it.

@@ -8,6 +8,8 @@ use tokio_util::sync::CancellationToken;
 use toolcrib_model::{ToolCall, ToolResult};
 use toolcrib_policy::Principal;
 
+use crate::ProgressListener;
+
 /// The one entrance to execution.
 #[async_trait]
 pub trait ToolCaller: Send + Sync {
@@ -51,6 +53,8 @@ pub struct CallContext {
     pub parallel: bool,
     /// Whether a program reads the result, which takes in more than a model.
     pub full_results: bool,
+    /// Who wants to know how far the call is.
+    pub progress: Option<Arc<dyn ProgressListener>>,
     /// The entrance, for tools that call tools.
     pub caller: Option<Arc<dyn ToolCaller>>,
 }
@@ -69,6 +73,7 @@ impl CallContext {
             depth: 0,
             parallel: false,
             full_results: false,
+            progress: None,
             caller: None,
         }
     }
@@ -100,6 +105,12 @@ impl CallContext {
     /// Sets the token by which the caller gives up.
     pub fn with_cancel(mut self, cancel: CancellationToken) -> Self {
         self.cancel = cancel;
+        self
+    }
+
+    /// Says who wants to know how far the call is.
+    pub fn with_progress(mut self, listener: Arc<dyn ProgressListener>) -> Self {
+        self.progress = Some(listener);
         self
     }
 

@@ -21,6 +21,12 @@ pub trait ToolEngine: Send + Sync {
         false
     }
 
+    /// Whether it tells the listener of the context how far a call is. Each time it does, the call has its deadline anew,
+    /// up to a maximum.
+    fn reports_progress(&self) -> bool {
+        false
+    }
+
     /// Ends what the engine has running: connections, child processes. Called once, at shutdown.
     async fn close(&self) {}
 }

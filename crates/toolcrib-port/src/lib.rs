@@ -4,6 +4,7 @@
 //! - A [`ToolEngine`] runs the calls of a source. It takes [`Authorized`](toolcrib_policy::Authorized) calls only.
 //! - A [`CallContext`] carries what the runtime knows of a call and its arguments cannot say.
 //! - A [`ToolCaller`] is the one entrance to execution, as seen by whatever wants to run a tool.
+//! - A [`ProgressListener`] is told how far a call is.
 //! - An [`Approver`] puts a question to a person.
 //!
 //! ```
@@ -27,8 +28,10 @@ mod approver;
 mod context;
 mod engine;
 mod loader;
+mod progress;
 
 pub use approver::{Answer, Approver, Asked};
 pub use context::{CallContext, ToolCaller};
 pub use engine::ToolEngine;
 pub use loader::{Loaded, Reject, RejectKind, ToolLoader};
+pub use progress::{Progress, ProgressListener};

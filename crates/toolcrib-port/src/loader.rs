@@ -21,6 +21,19 @@ pub trait ToolLoader: Send + Sync {
     /// Reads the source as it is now. A broken tool or an absent server is a [`Reject`]; what else there is loads.
     /// Connections stay open from one call to the next.
     async fn load(&self) -> Loaded;
+
+    /// What the source itself says, since the last load, of how its tools are meant to be used. It is the text of a stranger,
+    /// and has to be shown as one.
+    fn instructions(&self) -> Option<String> {
+        None
+    }
+
+    /// Comes back when the source has said, since the last load, that it is no longer what was loaded; never where a
+    /// source does not say such things. A source may say so as often as it likes: who waits here sees to it that it is
+    /// not loaded all the time.
+    async fn changed(&self) {
+        std::future::pending::<()>().await;
+    }
 }
 
 /// What came of one source.
@@ -68,6 +81,8 @@ pub enum RejectKind {
     NamespaceTaken,
     /// The server or host cannot be reached, or broke off.
     Unavailable,
+    /// The tool or the server is not the one that was approved.
+    Changed,
     /// Something that this loader does not do.
     Unsupported,
 }

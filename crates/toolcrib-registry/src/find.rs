@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use toolcrib_model::{ErrorKind, QualifiedName, ToolError};
+use toolcrib_port::{Reject, RejectKind};
 
 use crate::{Entry, Overloads, Snapshot};
 
@@ -35,6 +36,14 @@ pub enum FindError {
         /// What it may mean, sorted.
         candidates: Vec<QualifiedName>,
     },
+    /// The tool is held back, because it is no longer the one that was approved.
+    #[error("the tool `{spelling}` may not be used: {reason}")]
+    Changed {
+        /// The name as it was given.
+        spelling: String,
+        /// What became of it.
+        reason: String,
+    },
     /// The tool is there, and the caller may not use it. Nothing else is said about it.
     #[error("the tool `{spelling}` may not be used here")]
     Hidden {
@@ -50,6 +59,9 @@ impl Snapshot {
         let spelling = spelling.trim();
         let mut candidates = self.spellings().find(spelling).peekable();
         if candidates.peek().is_none() {
+            if let Some(reject) = self.held_back(spelling) {
+                return Err(FindError::Changed { spelling: cut(spelling), reason: reject.reason.clone() });
+            }
             return Err(FindError::Unknown {
                 spelling: cut(spelling),
                 suggestions: self.suggest(spelling, visible),
@@ -65,6 +77,17 @@ impl Snapshot {
             }
         }
         found.ok_or_else(|| FindError::Hidden { spelling: cut(spelling) })
+    }
+
+    /// The tool of this name that did not load because it has changed.
+    fn held_back(&self, spelling: &str) -> Option<&Reject> {
+        let given = plain(spelling.get(..MAX_SPELLING_BYTES).unwrap_or(spelling));
+        let mut changed = self.rejected().iter().filter(|reject| reject.kind == RejectKind::Changed);
+        let means = |name: &str| {
+            let bare = name.split_once('.').map_or(name, |(_, bare)| bare);
+            plain(name) == given || plain(bare) == given
+        };
+        changed.find(|reject| reject.name.as_deref().is_some_and(means))
     }
 
     fn ambiguous(&self, spelling: &str, visible: impl Fn(&Entry) -> bool) -> FindError {
@@ -133,6 +156,8 @@ impl From<&FindError> for ToolError {
                 .with_hint(format!("did you mean {}?", list(suggestions))),
             FindError::Ambiguous { candidates, .. } => Self::new(ErrorKind::AmbiguousTool, message)
                 .with_hint(format!("use the full name: {}", list(candidates))),
+            FindError::Changed { .. } => Self::new(ErrorKind::ToolChanged, message)
+                .with_hint("find another way, or ask the user to look at the change"),
             FindError::Hidden { .. } => {
                 Self::new(ErrorKind::Denied, message).with_hint("find another way, or ask the user")
             }

@@ -151,6 +151,33 @@ impl Secrets {
         true
     }
 
+    /// Adds a secret that others follow, such as a token: of those of this name, only the last `keep` are known.
+    pub fn add_latest(&self, name: impl Into<String>, secret: Secret, keep: usize) -> bool {
+        let name = name.into();
+        if !Redactor::takes(&secret) {
+            return false;
+        }
+        {
+            let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+            if let Some(at) = known.secrets.iter().position(|(_, other)| *other == secret) {
+                if known.secrets.get(at).is_some_and(|(other, _)| *other == name) {
+                    // It is the last one again. What takes it out stays the same.
+                    let again = known.secrets.remove(at);
+                    known.secrets.push(again);
+                }
+                return true;
+            }
+            let is_one = |(other, _): &(String, Secret)| *other == name;
+            let count = known.secrets.iter().filter(|one| is_one(one)).count();
+            if count >= keep
+                && let Some(oldest) = known.secrets.iter().position(is_one)
+            {
+                known.secrets.remove(oldest);
+            }
+        }
+        self.add(name, secret)
+    }
+
     /// What takes the secrets out of texts, as they are known now.
     pub fn redactor(&self) -> Arc<Redactor> {
         {

@@ -3,6 +3,7 @@
 mod approvals;
 mod audit;
 mod batch;
+mod progress;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -39,6 +39,22 @@ fn first<const N: usize>(sources: [(&str, Option<&str>, Loaded); N]) -> Snapshot
 }
 
 #[test]
+fn a_tool_that_has_changed_is_held_back_and_a_call_of_it_says_so() {
+    let reason = "it is not the one that was approved";
+    let reject = toolcrib_port::Reject::tool("mcp s", "s.drop_it", RejectKind::Changed, reason);
+    let loaded = Loaded { tools: vec![tool("s", "drop")], rejected: vec![reject] };
+    let snapshot = first([("mcp s", Some("s"), loaded)]);
+    for spelling in ["s.drop_it", "s::drop_it", "s__drop_it", "drop_it", " s.drop_it "] {
+        let error = snapshot.find(spelling, |_| true).unwrap_err();
+        let error = toolcrib_model::ToolError::from(&error);
+        assert_eq!(error.kind, toolcrib_model::ErrorKind::ToolChanged, "{spelling}: {error}");
+        assert!(error.message.contains(reason), "{error}");
+    }
+    assert!(matches!(snapshot.find("s.dropit", |_| true), Err(FindError::Unknown { .. })));
+    assert!(snapshot.find("s.drop", |_| true).is_ok());
+}
+
+#[test]
 fn nobody_adds_to_a_namespace_that_belongs_to_another_source() {
     let one = |namespace: &str| Loaded { tools: vec![tool(namespace, "read")], rejected: vec![] };
     let snapshot = first([
