@@ -75,7 +75,7 @@ async fn a_source_of_each_kind_loads_into_the_namespace_that_it_is_given() {
     let lab = Lab::new().with_file("tools.yaml", "[{name: price}]\n").with_file("server.sh", mcp_script(""));
     for (option, source, name) in [
         ("--file", "tools.yaml", "mine::price"),
-        ("--openapi", &*store.document_url(), "mine::listPets"),
+        ("--openapi", &*store.document_url(), "mine::updatePet"),
         ("--mcp", "sh server.sh", "mine::ask"),
     ] {
         let loaded =

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use http::{Method, StatusCode};
+use http::StatusCode;
 use toolcrib_io::Error as IoError;
 use toolcrib_io::http::{Request, Response};
 use toolcrib_model::{ErrorKind, ToolError, ToolResult};
@@ -98,9 +98,8 @@ impl RestEngine {
         client.check_url(&request.url).map_err(Failure::Sending)?;
         let sent =
             self.shared.auth.write(&operation.credentials, &mut request).await.map_err(Failure::Early)?;
-        let mut response = client.send(request).await.map_err(Failure::Sending)?;
-        response.body = sent.without_echoes(response.body);
-        Ok((response, sent))
+        let response = client.send(request).await.map_err(Failure::Sending)?;
+        Ok((sent.without_echoes(response), sent))
     }
 
     /// A call that has no answer. When it may have arrived and is not harmless to repeat, that is what is said.
@@ -111,14 +110,10 @@ impl RestEngine {
                 ErrorKind::Unavailable,
                 format!("check that the server of `{source}` is up, or set its `base_url`"),
             ),
-            IoError::RequestFailed { .. } | IoError::RequestTimedOut { .. }
-                if !is_repeatable(&operation.method) =>
-            {
-                (
-                    ErrorKind::OutcomeUnknown,
-                    "find out whether the call took effect before repeating it".into(),
-                )
-            }
+            IoError::RequestFailed { .. } | IoError::RequestTimedOut { .. } if !operation.idempotent => (
+                ErrorKind::OutcomeUnknown,
+                "find out whether the call took effect before repeating it".into(),
+            ),
             IoError::RequestFailed { .. } => (ErrorKind::Unavailable, "the call can be repeated".into()),
             IoError::RequestTimedOut { .. } => (ErrorKind::Timeout, "the call can be repeated".into()),
             IoError::AddressRefused { .. } => (
@@ -138,9 +133,4 @@ impl RestEngine {
         };
         ToolError::new(kind, error.to_string()).with_hint(hint)
     }
-}
-
-/// Whether a request may be sent twice with no other effect than once. `QUERY` has a body, and changes nothing.
-fn is_repeatable(method: &Method) -> bool {
-    method.is_idempotent() || method.as_str() == "QUERY"
 }

@@ -9,6 +9,7 @@ use toolcrib_io::files::{Purpose, Root};
 use toolcrib_policy::{Access, Mode};
 
 use crate::Error;
+use crate::content::of_data_url;
 
 /// What stands before the path of a file. No base64 text has a colon.
 pub(crate) const FILE_PREFIX: &str = "file:";
@@ -35,6 +36,8 @@ pub(crate) struct Content {
     pub(crate) bytes: Vec<u8>,
     /// The name of the file, when it came from one.
     pub(crate) name: Option<String>,
+    /// The media type, when it came with one.
+    pub(crate) media_type: Option<String>,
 }
 
 impl<'a> Files<'a> {
@@ -47,12 +50,13 @@ impl<'a> Files<'a> {
         if let Some(path) = text.strip_prefix(FILE_PREFIX) {
             return self.read(argument, path.trim_start());
         }
-        let encoded = match text.strip_prefix("data:").and_then(|data| data.split_once(";base64,")) {
-            Some((_, encoded)) => encoded,
-            None => text,
-        };
+        let (media_type, encoded) =
+            match text.strip_prefix("data:").and_then(|data| data.split_once(";base64,")) {
+                Some((media_type, encoded)) => (of_data_url(media_type).map(str::to_owned), encoded),
+                None => (None, text),
+            };
         match BASE64.decode(encoded.trim()) {
-            Ok(bytes) => Ok(Content { bytes, name: None }),
+            Ok(bytes) => Ok(Content { bytes, name: None, media_type }),
             Err(error) => Err(Error::argument(
                 argument,
                 format!(
@@ -80,7 +84,7 @@ impl<'a> Files<'a> {
         }
         self.room -= slice.bytes.len();
         let name = Path::new(path).file_name().map(|name| name.to_string_lossy().into_owned());
-        Ok(Content { bytes: slice.bytes, name })
+        Ok(Content { bytes: slice.bytes, name, media_type: None })
     }
 
     /// The workspace under the access rules.

@@ -57,6 +57,7 @@ mod unique;
 
 mod auth;
 mod client;
+mod content;
 mod engine;
 mod files;
 mod request;

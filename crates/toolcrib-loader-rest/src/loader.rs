@@ -98,6 +98,7 @@ impl RestSource {
             include: self.include.clone(),
             exclude: self.exclude.clone(),
             risks: self.risks.clone(),
+            idempotent: self.idempotent.clone(),
         };
         let shared = Arc::new(Shared {
             source: self,

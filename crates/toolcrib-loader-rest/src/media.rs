@@ -6,6 +6,9 @@ use toolcrib_model::JsonObject;
 /// The media type of JSON.
 pub(crate) const JSON: &str = "application/json";
 
+/// The media type of bytes of which nothing is known.
+pub(crate) const UNKNOWN: &str = "application/octet-stream";
+
 /// Any media type; as that of a request, JSON is meant.
 pub(crate) const ANY: &str = "*/*";
 
@@ -46,6 +49,7 @@ fn is_text_subtype(subtype: &str) -> bool {
             | "x-ndjson"
             | "ndjson"
             | "jsonl"
+            | "x-jsonlines"
             | "sql"
             | "toml"
     ) || subtype.ends_with("+xml")
@@ -57,24 +61,35 @@ pub(crate) fn essence(media_type: &str) -> String {
     media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
 }
 
-/// A media type to send, in place of a range such as `image/*`.
+/// A media type to send, in place of a range such as `text/*`.
 pub(crate) fn concrete(media_type: &str) -> &str {
     match (media_type.contains('*'), MediaKind::of(media_type)) {
         (false, _) => media_type,
         (true, MediaKind::Json) => JSON,
         (true, MediaKind::Text) => "text/plain",
-        // What most content of the range is.
-        (true, _) if is_in(media_type, "image/") => "image/png",
-        (true, _) if is_in(media_type, "audio/") => "audio/mpeg",
-        (true, _) if is_in(media_type, "video/") => "video/mp4",
-        (true, _) if is_in(media_type, "font/") => "font/woff2",
         (true, MediaKind::Multipart) => "multipart/form-data",
-        (true, _) => "application/octet-stream",
+        (true, _) => UNKNOWN,
     }
 }
 
-fn is_in(media_type: &str, kind: &str) -> bool {
-    essence(media_type).starts_with(kind)
+/// What stands before and behind each item of a media type that is a sequence of JSON texts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Frame {
+    pub(crate) before: &'static str,
+    pub(crate) behind: &'static str,
+}
+
+/// How the items stand in a sequence of JSON texts; nothing when the media type is none.
+pub(crate) fn frame(media_type: &str) -> Option<Frame> {
+    let essence = essence(media_type);
+    match essence.split_once('/').map_or("", |(_, subtype)| subtype) {
+        "jsonl" | "ndjson" | "x-ndjson" | "x-jsonlines" => Some(Frame { before: "", behind: "\n" }),
+        // RFC 7464 and 8142.
+        subtype if subtype == "json-seq" || subtype.ends_with("+json-seq") => {
+            Some(Frame { before: "\x1e", behind: "\n" })
+        }
+        _ => None,
+    }
 }
 
 /// The entry of a request's `content` that calls are sent in: JSON first, and of several kinds of it the plain one,

@@ -32,6 +32,8 @@ pub(crate) struct Selection {
     pub(crate) exclude: Vec<OperationSelector>,
     /// The first that fits says the risk.
     pub(crate) risks: Vec<(OperationSelector, Risk)>,
+    /// Which operations may be repeated, beside those whose method says so.
+    pub(crate) idempotent: Vec<OperationSelector>,
 }
 
 /// What a selector looks at.
@@ -82,8 +84,7 @@ impl OperationSelector {
 impl Selection {
     /// Whether an operation becomes a tool: it fits what is included, where anything is, and nothing that is excluded.
     pub(crate) fn admits(&self, outline: &Outline<'_>) -> bool {
-        let fits = |selectors: &[OperationSelector]| selectors.iter().any(|selector| selector.fits(outline));
-        (self.include.is_empty() || fits(&self.include)) && !fits(&self.exclude)
+        (self.include.is_empty() || any_fits(&self.include, outline)) && !any_fits(&self.exclude, outline)
     }
 
     /// Whether it may leave operations out.
@@ -91,9 +92,17 @@ impl Selection {
         !self.include.is_empty() || !self.exclude.is_empty()
     }
 
+    pub(crate) fn is_idempotent(&self, outline: &Outline<'_>) -> bool {
+        any_fits(&self.idempotent, outline)
+    }
+
     pub(crate) fn risk(&self, outline: &Outline<'_>) -> Option<Risk> {
         self.risks.iter().find(|(selector, _)| selector.fits(outline)).map(|(_, risk)| *risk)
     }
+}
+
+fn any_fits(selectors: &[OperationSelector], outline: &Outline<'_>) -> bool {
+    selectors.iter().any(|selector| selector.fits(outline))
 }
 
 /// Whether a text fits a pattern: one pass over the text, which remembers everywhere in the pattern it may be.
@@ -193,7 +202,7 @@ mod tests {
                 selector().with_operation("list*").with_path("/toys"),
             ],
             exclude: vec![selector().with_tag("internal")],
-            risks: Vec::new(),
+            ..Selection::default()
         };
         assert!(selection.admits(&outline("GET", &["pets"])));
         assert!(!selection.admits(&outline("PUT", &["pets"])));

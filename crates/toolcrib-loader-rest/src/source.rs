@@ -72,6 +72,9 @@ pub struct RestSource {
     /// Of what risk operations are, by the first that fits; else the method says it: low for `GET`, `HEAD`, `OPTIONS`,
     /// `TRACE` and `QUERY`, high for `DELETE`, and medium for all others.
     pub risks: Vec<(OperationSelector, Risk)>,
+    /// Which operations may be called twice with no other effect than once, beside those whose method says so: `GET`,
+    /// `HEAD`, `PUT`, `DELETE`, `OPTIONS`, `TRACE` and `QUERY`. Only such calls are tried again.
+    pub idempotent: Vec<OperationSelector>,
     /// Where a document from a server is kept, so that it is not sent again when it has not changed, and is there when
     /// it cannot be fetched; nowhere by default.
     pub cache: Option<DocumentCache>,
@@ -106,6 +109,7 @@ impl RestSource {
             include: Vec::new(),
             exclude: Vec::new(),
             risks: Vec::new(),
+            idempotent: Vec::new(),
             cache: None,
             allow_private: false,
             timeout: DEFAULT_TIMEOUT,
@@ -145,6 +149,12 @@ impl RestSource {
     /// Sets the risk of these operations.
     pub fn with_risk(mut self, selector: OperationSelector, risk: Risk) -> Self {
         self.risks.push((selector, risk));
+        self
+    }
+
+    /// Lets calls of these operations be tried again.
+    pub fn with_idempotent(mut self, selector: OperationSelector) -> Self {
+        self.idempotent.push(selector);
         self
     }
 

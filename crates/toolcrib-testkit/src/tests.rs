@@ -130,19 +130,36 @@ async fn the_pet_store_does_what_its_document_says() {
     let store = PetStore::start().await.unwrap();
     let http = client();
     let http = http.reqwest_client();
-    let document: Value = http.get(store.document_url()).send().await.unwrap().json().await.unwrap();
-    assert_eq!(document["paths"], store.document()["paths"]);
+    let document = http.get(store.document_url()).send().await.unwrap().text().await.unwrap();
+    assert_eq!(document.lines().count(), store.document().lines().count());
+    assert!(store.document().contains(&format!(
+        "servers: [{{url: \"{}/",
+        store.document_url().trim_end_matches("/openapi.yaml")
+    )));
 
-    let pets = format!("{}/pets", store.base_url());
-    let added = http.post(&pets).json(&json!({"name": "Bo"})).send().await.unwrap();
+    let pets = format!("{}/pet", store.base_url());
+    let token = |number: u64| format!("token-of-the-store-{number}");
+    let add = |token: String| http.post(&pets).bearer_auth(token).json(&json!({"name": "Bo"})).send();
+    assert_eq!(add(token(1)).await.unwrap().status().as_u16(), 401, "none was issued");
+    let form =
+        "grant_type=client_credentials&client_id=app&client_secret=client%20secret%20%26%20of%20the%20store";
+    let issued: Value = http.post(store.token_url()).body(form).send().await.unwrap().json().await.unwrap();
+    assert_eq!((&issued["access_token"], store.tokens()), (&json!(token(1)), 1));
+    let added = add(token(1)).await.unwrap();
     assert_eq!(
         (added.status().as_u16(), added.json().await.ok()),
         (201, Some(json!({"name": "Bo", "id": 3})))
     );
-    let some: Vec<Value> = http.get(format!("{pets}?limit=2")).send().await.unwrap().json().await.unwrap();
-    assert_eq!(some.len(), 2);
-    assert_eq!(http.get(format!("{pets}/9")).send().await.unwrap().status().as_u16(), 404);
-    assert_eq!(store.asked(), ["POST /pets", "GET /pets", "GET /pets/9"]);
+    store.revoke_tokens();
+    assert_eq!(add(token(1)).await.unwrap().status().as_u16(), 401);
+
+    store.answer_next(503, &[("retry-after", "7")]);
+    let busy = http.get(format!("{pets}/findByStatus?status=pending")).send().await.unwrap();
+    assert_eq!((busy.status().as_u16(), busy.headers()["retry-after"].as_bytes()), (503, &b"7"[..]));
+    assert_eq!(busy.headers()["content-type"], "application/problem+json");
+    let lines = ["POST /pet", "POST /pet", "POST /pet", "GET /pet/findByStatus?status=pending"];
+    assert_eq!(store.asked(), lines);
+    assert_eq!(store.requests()[1].body, r#"{"name":"Bo"}"#);
 }
 
 #[tokio::test]

@@ -4,7 +4,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use http::header::{COOKIE, HeaderName, HeaderValue};
-use toolcrib_io::http::{HttpClient, Request};
+use toolcrib_io::http::{HttpClient, Request, Response};
 use toolcrib_model::{JsonObject, Secret};
 use url::{Origin, Url};
 
@@ -48,7 +48,7 @@ enum Content {
 pub(crate) struct Sent {
     /// The fetched token, by its credential and its number.
     token: Option<(usize, u64)>,
-    /// What was made or fetched here, and so is known to nobody who takes secrets out of results.
+    /// What was sent. Some of it was made or fetched here, and is known to nobody else who takes secrets out of results.
     echoes: Vec<Secret>,
     /// Whether one was held back, because the request goes to another origin than it is for.
     pub(crate) withheld: bool,
@@ -56,17 +56,37 @@ pub(crate) struct Sent {
 
 impl Sent {
     /// Keeps what stands behind `Bearer` or `Basic`.
-    fn note(&mut self, header: &HeaderValue) {
+    fn note_header(&mut self, header: &HeaderValue) {
         let text = header.to_str().unwrap_or_default();
-        if let Some((_, secret)) = text.split_once(' ')
-            && secret.len() >= MIN_ECHO_BYTES
-        {
+        if let Some((_, secret)) = text.split_once(' ') {
+            self.note(secret);
+        }
+    }
+
+    fn note(&mut self, secret: &str) {
+        if secret.len() >= MIN_ECHO_BYTES {
             self.echoes.push(Secret::new(secret));
         }
     }
 
-    /// The body of an answer without the credentials of its request, which some servers send back.
-    pub(crate) fn without_echoes(&self, body: Bytes) -> Bytes {
+    /// An answer without the credentials of its request, which some servers send back.
+    pub(crate) fn without_echoes(&self, mut response: Response) -> Response {
+        if self.echoes.is_empty() {
+            return response;
+        }
+        response.body = self.masked(response.body);
+        for value in response.headers.values_mut() {
+            let masked = self.masked(Bytes::copy_from_slice(value.as_bytes()));
+            if masked != value.as_bytes()
+                && let Ok(masked) = HeaderValue::from_bytes(&masked)
+            {
+                *value = masked;
+            }
+        }
+        response
+    }
+
+    fn masked(&self, body: Bytes) -> Bytes {
         self.echoes.iter().fold(body, |body, secret| {
             let secret = secret.expose().as_bytes();
             let finds = |body: &[u8]| body.windows(secret.len()).position(|window| window == secret);
@@ -120,22 +140,32 @@ impl Auth {
             }
             match &ready.content {
                 Content::Header(value) => {
-                    sent.note(value);
+                    sent.note_header(value);
                     insert(request, slot, value.clone())?;
                 }
                 Content::Token(source) => {
                     let token = source.token().await?;
                     sent.token = Some((*credential, token.number));
-                    sent.note(&token.header);
+                    sent.note_header(&token.header);
                     insert(request, slot, token.header)?;
                 }
-                Content::Key(key) => match slot.place {
-                    KeyPlace::Header => {
-                        insert(request, slot, sensitive(key.expose()).ok_or_else(unsendable)?)?;
+                Content::Key(key) => {
+                    sent.note(key.expose());
+                    match slot.place {
+                        KeyPlace::Header => {
+                            insert(request, slot, sensitive(key.expose()).ok_or_else(unsendable)?)?;
+                        }
+                        // Servers tell the URL that they were asked for, and that has it encoded.
+                        KeyPlace::Query => {
+                            sent.note(&encode(key.expose()));
+                            append_to_query(&mut request.url, slot, key);
+                        }
+                        KeyPlace::Cookie => {
+                            sent.note(&encode(key.expose()));
+                            append_to_cookies(request, slot, key)?;
+                        }
                     }
-                    KeyPlace::Query => append_to_query(&mut request.url, slot, key),
-                    KeyPlace::Cookie => append_to_cookies(request, slot, key)?,
-                },
+                }
             }
         }
         Ok(sent)

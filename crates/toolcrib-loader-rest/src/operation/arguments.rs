@@ -30,10 +30,17 @@ pub(crate) struct BoundBody {
 /// How a body is made of arguments.
 #[derive(Clone, Debug)]
 pub(crate) enum Shape {
-    /// One argument for each of these properties, under the same name.
-    Fields(Vec<String>),
+    /// One argument for each of these properties.
+    Fields(Vec<Field>),
     /// One argument is the body.
     Whole(String),
+}
+
+/// A property of a body, and the argument that its value comes from.
+#[derive(Clone, Debug)]
+pub(crate) struct Field {
+    pub(crate) property: String,
+    pub(crate) argument: String,
 }
 
 /// What an operation takes.
@@ -48,16 +55,19 @@ pub(crate) struct Arguments {
 /// Names the arguments.
 ///
 /// A parameter has its own name; where two places use the same, path comes before query, header and cookie, and the
-/// others are called `id__query`. The properties of a body are arguments of their own when that loses nothing and no
-/// parameter has one of their names.
+/// others are called `id__query`. The properties of a body are arguments of their own when that loses nothing; those
+/// that are called like a parameter are called `id__body`.
 pub(crate) fn bind(mut parameters: Vec<Parameter>, body: Option<BodyDraft>) -> Arguments {
     parameters.sort_by_key(|parameter| parameter.place);
     let mut list = List::default();
     let shared: HashSet<String> = {
         let mut seen = HashSet::new();
+        let of_body = body.as_ref().and_then(BodyDraft::flat_properties);
+        let of_body = of_body.into_iter().flat_map(JsonObject::keys);
         parameters
             .iter()
             .map(|parameter| &parameter.name)
+            .chain(of_body)
             .filter(|name| !seen.insert(*name))
             .cloned()
             .collect()
@@ -103,25 +113,21 @@ impl List {
     }
 
     fn add_body(&mut self, mut draft: BodyDraft) -> BoundBody {
-        let fields = draft
-            .flat_properties()
-            .filter(|properties| properties.keys().all(|name| !self.properties.contains_key(name)))
-            .cloned();
-        let shape = if let Some(fields) = fields {
-            // A required property without a schema cannot be listed, but has to be sent all the same.
+        let shape = if let Some(properties) = draft.flat_properties().cloned() {
             let required: BTreeSet<String> = draft.required_properties().map(str::to_owned).collect();
-            let mut names: Vec<String> = fields.keys().cloned().collect();
-            for (name, schema) in fields {
-                let required = required.contains(&name);
-                self.add(name, schema, required);
-            }
-            for name in required {
-                if !self.properties.contains_key(&name) {
-                    self.add(name.clone(), json!({}), true);
-                    names.push(name);
+            // A required property without a schema is not listed, but has to be sent all the same.
+            let unlisted = required.iter().filter(|name| !properties.contains_key(*name));
+            let unlisted: Vec<(String, Value)> = unlisted.map(|name| (name.clone(), json!({}))).collect();
+            let mut fields = Vec::new();
+            for (property, mut schema) in properties.into_iter().chain(unlisted) {
+                let argument = self.free_name(&property, BODY);
+                if argument != property {
+                    explain(&mut schema, &format!("The property `{property}` of the body."));
                 }
+                self.add(argument.clone(), schema, required.contains(&property));
+                fields.push(Field { property, argument });
             }
-            Shape::Fields(names)
+            Shape::Fields(fields)
         } else {
             let argument = self.free_name(BODY, BODY);
             if argument != BODY {

@@ -8,9 +8,10 @@ use toolcrib_model::JsonObject;
 use super::form::{self, Part};
 use super::parameter::{Writing, annotate};
 use crate::Error;
-use crate::media::{self, MediaKind};
+use crate::error::beginning;
+use crate::media::{self, Frame, MediaKind};
 use crate::schema::Converter;
-use crate::spec::Node;
+use crate::spec::{Dialect, Node};
 
 /// What may stand in a schema whose properties become arguments of their own, with nothing lost.
 const FLAT_KEYWORDS: [&str; 8] =
@@ -37,6 +38,8 @@ pub(crate) enum Encoding {
     Form(HashMap<String, Writing>),
     /// As `multipart/form-data`; fields that are not listed are parts of text or JSON.
     Multipart(HashMap<String, Part>),
+    /// As a list of JSON texts, each between these.
+    Sequence(Frame),
     /// The argument is the text.
     Text,
     /// The argument is the base64 of the bytes.
@@ -48,6 +51,8 @@ pub(crate) enum Encoding {
 pub(super) struct Content<'a> {
     pub(super) media_type: &'a str,
     pub(super) schema: Node<'a>,
+    /// What each item is of a media type that is a sequence of them, from OpenAPI 3.2 on.
+    pub(super) items: Option<Node<'a>>,
     /// The `encoding` of a form.
     pub(super) fields: Option<Node<'a>>,
     pub(super) required: bool,
@@ -70,6 +75,7 @@ impl BodyDraft {
         let content = Content {
             media_type,
             schema: media.get_or_nothing("schema"),
+            items: media.get("itemSchema").filter(|_| converter.spec().dialect >= Dialect::OpenApi32),
             fields: media.get("encoding"),
             required: body.is_set("required"),
             description: body.words("description"),
@@ -83,16 +89,19 @@ impl BodyDraft {
         files: &str,
         converter: &mut Converter<'_, 'a>,
     ) -> Result<Self, Error> {
-        let Content { media_type, schema: raw, fields, required, description } = content;
+        let Content { media_type, schema: raw, items, fields, required, description } = content;
         let kind = MediaKind::of(media_type);
+        let sequence = sequence(media_type, raw, items, converter)?;
         let mut schema = match kind {
+            _ if let Some((_, schema)) = &sequence => schema.clone(),
             MediaKind::Text => {
                 json!({"type": "string", "description": format!("The body, as {media_type}.")})
             }
             MediaKind::Binary => form::file(&format!("The content, {media_type}, {files}.")),
-            _ => converter.convert_top(raw)?,
+            _ => converter.convert_body(raw)?,
         };
         let encoding = match kind {
+            _ if let Some((frame, _)) = sequence => Encoding::Sequence(frame),
             MediaKind::Json => Encoding::Json,
             MediaKind::Form => {
                 only_objects(&mut schema);
@@ -110,7 +119,8 @@ impl BodyDraft {
         {
             annotate(&mut schema, "description", description.into());
         }
-        let media_type = media::concrete(media_type);
+        // What a file is, is known when it is sent.
+        let media_type = if kind == MediaKind::Binary { media_type } else { media::concrete(media_type) };
         if http::HeaderValue::from_str(media_type).is_err() {
             return Err(Error::malformed(format!("the media type {media_type:?} cannot be sent")));
         }
@@ -143,6 +153,28 @@ impl BodyDraft {
     pub(crate) fn required_properties(&self) -> impl Iterator<Item = &str> {
         self.schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str)
     }
+}
+
+/// How the items stand in a media type that is a sequence of them, and the schema of the list, where the document says
+/// what they are.
+fn sequence<'a>(
+    media_type: &str,
+    schema: Node<'a>,
+    items: Option<Node<'a>>,
+    converter: &mut Converter<'_, 'a>,
+) -> Result<Option<(Frame, Value)>, Error> {
+    let Some(frame) = media::frame(media_type) else {
+        if items.is_some() {
+            converter.remark(format!("the `itemSchema` of a body is not read as {}", beginning(media_type)));
+        }
+        return Ok(None);
+    };
+    if let Some(items) = items {
+        let items = converter.convert(items)?;
+        return Ok(Some((frame, json!({"type": "array", "items": items}))));
+    }
+    let is_list = converter.spec().resolve(schema)?.text("type") == Some("array");
+    Ok(if is_list { Some((frame, converter.convert_top(schema)?)) } else { None })
 }
 
 /// A form has fields, whatever its schema leaves open.

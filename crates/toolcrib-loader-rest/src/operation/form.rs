@@ -18,12 +18,19 @@ const MAX_SEARCHED: usize = 200;
 /// What is known of a field of a multipart body.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Part {
-    /// The media type, where the document says one.
-    pub(crate) media_type: Option<String>,
+    /// The media types and ranges that the document lists, between commas.
+    pub(crate) content_type: Option<String>,
     /// Whether the argument is a file.
     pub(crate) binary: bool,
     /// How a list or an object becomes one text; a part for each item, or JSON, where nothing is said.
     pub(crate) writing: Option<Writing>,
+}
+
+impl Part {
+    /// The media type that is not a file's: the first that the document lists. A range says nothing.
+    pub(crate) fn media_type(&self) -> Option<&str> {
+        first(self.content_type.as_deref()?).filter(|media_type| !media_type.contains('*'))
+    }
 }
 
 /// How the fields of an `encoding` are written that say so.
@@ -68,7 +75,7 @@ pub(super) fn parts<'a>(
     for (name, field) in encoding.into_iter().flat_map(Node::entries) {
         if !own.contains_key(name) {
             let part = Part {
-                media_type: media_type(field),
+                content_type: content_type(field, "contentType"),
                 binary: false,
                 writing: part_writing(Some(field), spec)?,
             };
@@ -78,11 +85,18 @@ pub(super) fn parts<'a>(
     for (name, property) in own {
         let field = encoding.and_then(|encoding| encoding.get(name));
         let written = part_writing(field, spec)?;
-        let media_type = field.and_then(media_type);
         let own = spec.resolve(property)?;
+        let listed = field.and_then(|field| content_type(field, "contentType"));
+        let media_type = listed.as_deref().and_then(first);
         let items = spec.resolve(own.get_or_nothing("items"))?;
-        let is_list = is_file(items, media_type.as_deref());
-        let binary = is_list || is_file(own, media_type.as_deref());
+        let is_list = is_file(items, media_type);
+        let binary = is_list || is_file(own, media_type);
+        // What is encoded in a text is no file of that media type.
+        let told = || {
+            let file = if is_list { items } else { own };
+            content_type(file, "contentMediaType").filter(|_| binary)
+        };
+        let content_type = listed.or_else(told);
         if binary && let Some(argument) = schema.get_mut("properties").and_then(|all| all.get_mut(name)) {
             let described = property.words("description").or(own.words("description"));
             let description = match described {
@@ -103,7 +117,7 @@ pub(super) fn parts<'a>(
             };
         }
         let writing = written.filter(|_| !binary);
-        out.insert(name.to_owned(), Part { media_type, binary, writing });
+        out.insert(name.to_owned(), Part { content_type, binary, writing });
     }
     Ok(out)
 }
@@ -129,11 +143,15 @@ fn properties<'a>(schema: Node<'a>, spec: Spec<'a>) -> HashMap<&'a str, Node<'a>
     found
 }
 
-/// The media type of a field, the first of several. One that is a range says nothing.
-fn media_type(field: Node<'_>) -> Option<String> {
-    let text = field.text("contentType")?.split(',').next()?.trim();
-    let is_one = !text.is_empty() && !text.contains('*') && http::HeaderValue::from_str(text).is_ok();
-    is_one.then(|| text.to_owned())
+/// The media types that a keyword lists, where all of them can be sent.
+fn content_type(field: Node<'_>, keyword: &str) -> Option<String> {
+    let text = field.words(keyword)?;
+    http::HeaderValue::from_str(text).is_ok().then(|| text.to_owned())
+}
+
+/// The first of a list of media types.
+fn first(listed: &str) -> Option<&str> {
+    listed.split(',').next().map(str::trim).filter(|media_type| !media_type.is_empty())
 }
 
 /// Whether a field is a file: `format: binary` in OpenAPI 3.0; in 3.1 a media type without an encoding, or one that says

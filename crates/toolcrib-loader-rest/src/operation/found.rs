@@ -108,6 +108,7 @@ impl<'a> Found<'a> {
             parameters,
             body,
             server: self.server(spec, setting),
+            idempotent: tool.is_idempotent(),
             accept: output::accept(self.operation, spec),
             credentials: setting.auth.credentials(self.security(spec).map(|node| node.value), &self.method),
             fingerprint: tool.fingerprint(),
@@ -137,7 +138,7 @@ impl<'a> Found<'a> {
         let is_swagger = spec.dialect == Dialect::Swagger20;
         let mut of_body: Vec<Node<'a>> = Vec::new();
         let mut gathered: Vec<((&str, Place), Node<'a>)> = Vec::new();
-        let mut positions: HashMap<(&str, Place), usize> = HashMap::new();
+        let mut positions: HashMap<(String, Place), usize> = HashMap::new();
         let [target, item] = self.levels;
         // Without a `$ref` these are one.
         let beside = Some(item).filter(|item| item.get("$ref").is_some());
@@ -155,9 +156,12 @@ impl<'a> Found<'a> {
                     continue;
                 }
                 let Some(identity) = parameter::identity(declared, setting.auth)? else { continue };
-                let position = *positions.entry(identity).or_insert(gathered.len());
+                let (name, place) = identity;
+                // Of a header, case says nothing.
+                let key = if place == Place::Header { name.to_ascii_lowercase() } else { name.to_owned() };
+                let position = *positions.entry((key, place)).or_insert(gathered.len());
                 match gathered.get_mut(position) {
-                    Some((_, earlier)) => *earlier = declared,
+                    Some(earlier) => *earlier = (identity, declared),
                     None => gathered.push((identity, declared)),
                 }
             }
@@ -217,7 +221,9 @@ impl<'a> Found<'a> {
             (_, Some(text)) | (Some(text), None) => text.to_owned(),
             (None, None) => format!("{} {}", self.method, self.path),
         };
-        let risk = setting.selection.risk(&self.outline(tool.name.name())).unwrap_or_else(|| self.risk());
+        let outline = self.outline(tool.name.name());
+        let risk = setting.selection.risk(&outline).unwrap_or_else(|| self.risk());
+        let is_idempotent = self.is_idempotent() || setting.selection.is_idempotent(&outline);
         let wanted = names::wanted(&self.unnamed());
         let renamed = (wanted != tool.name.name()).then_some(wanted);
         for node in ["summary", "description"].into_iter().filter_map(|key| self.operation.get(key)) {
@@ -229,7 +235,7 @@ impl<'a> Found<'a> {
             .with_metadata("source", setting.source)
             .with_metadata("method", self.method.as_str())
             .with_metadata("path", self.path)
-            .with_metadata("idempotent", self.is_idempotent());
+            .with_metadata("idempotent", is_idempotent);
         if self.operation.is_set("deprecated") {
             tool = tool.with_metadata("deprecated", true);
         }
@@ -265,6 +271,7 @@ impl<'a> Found<'a> {
         }
     }
 
+    /// By its method. `QUERY` has a body, and changes nothing.
     fn is_idempotent(&self) -> bool {
         self.method.is_idempotent() || self.method.as_str() == "QUERY"
     }

@@ -43,6 +43,8 @@ pub(crate) struct Operation {
     pub(crate) body: Option<BoundBody>,
     /// Where calls go, or why they cannot go anywhere.
     pub(crate) server: Result<Url, Error>,
+    /// Whether two calls do no more than one.
+    pub(crate) idempotent: bool,
     /// What the `Accept` header says.
     pub(crate) accept: HeaderValue,
     /// The credentials that its calls are sent with, made from its `security`.

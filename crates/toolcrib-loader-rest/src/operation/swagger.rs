@@ -57,6 +57,7 @@ pub(super) fn body<'a>(
         let content = Content {
             media_type: preferred(&consumed).unwrap_or(media::JSON),
             schema: body.get_or_nothing("schema"),
+            items: None,
             fields: None,
             required: body.is_set("required"),
             description: body.words("description"),
@@ -108,7 +109,7 @@ fn form<'a>(
             _ => None,
         };
         fields.insert(name.to_owned(), writing);
-        parts.insert(name.to_owned(), Part { media_type: None, binary: is_file, writing: joined });
+        parts.insert(name.to_owned(), Part { binary: is_file, writing: joined, ..Part::default() });
     }
     if properties.is_empty() {
         return Ok(None);

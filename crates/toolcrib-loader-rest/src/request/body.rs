@@ -6,11 +6,28 @@ use toolcrib_model::JsonObject;
 
 use super::{multipart, style};
 use crate::Error;
+use crate::content::of_content;
 use crate::files::Files;
 use crate::operation::{BoundBody, Encoding, Shape};
 
 /// The content type and the bytes; `None` when the call says nothing of the body and need not.
 pub(super) fn write(
+    body: &BoundBody,
+    arguments: &JsonObject,
+    files: &mut Files<'_>,
+) -> Result<Option<(HeaderValue, Vec<u8>)>, Error> {
+    write_fields(body, arguments, files).map_err(|error| match (error, &body.shape) {
+        // It is the property that cannot be sent, and its argument may be called otherwise.
+        (Error::Argument { argument, problem }, Shape::Fields(fields)) => {
+            let field = fields.iter().find(|field| field.property == argument);
+            let argument = field.map_or(argument, |field| field.argument.clone());
+            Error::Argument { argument, problem }
+        }
+        (error, _) => error,
+    })
+}
+
+fn write_fields(
     body: &BoundBody,
     arguments: &JsonObject,
     files: &mut Files<'_>,
@@ -21,9 +38,11 @@ pub(super) fn write(
             None if body.required => return Err(Error::argument(argument, "is required and has no value")),
             None => return Ok(None),
         },
-        Shape::Fields(names) => {
-            let given: JsonObject =
-                names.iter().filter_map(|name| Some((name.clone(), arguments.get(name)?.clone()))).collect();
+        Shape::Fields(fields) => {
+            let given: JsonObject = fields
+                .iter()
+                .filter_map(|field| Some((field.property.clone(), arguments.get(&field.argument)?.clone())))
+                .collect();
             if given.is_empty() && !body.required {
                 return Ok(None);
             }
@@ -47,13 +66,20 @@ pub(super) fn write(
             (media_type.to_owned(), pairs.join("&").into_bytes())
         }
         Encoding::Multipart(parts) => multipart::write(media_type, fields()?, parts, files)?,
+        Encoding::Sequence(frame) => {
+            let items = value.as_array().ok_or_else(|| Error::argument(argument, "must be a list"))?;
+            let items: Vec<_> =
+                items.iter().map(|item| format!("{}{item}{}", frame.before, frame.behind)).collect();
+            (media_type.to_owned(), items.concat().into_bytes())
+        }
         Encoding::Text => match &value {
             Value::Array(_) | Value::Object(_) => return Err(Error::argument(argument, "must be a text")),
             scalar => (media_type.to_owned(), style::text_of(scalar).into_bytes()),
         },
         Encoding::Base64 => {
             let text = value.as_str().ok_or_else(|| Error::argument(argument, NOT_CONTENT))?;
-            (media_type.to_owned(), files.content(argument, text)?.bytes)
+            let content = files.content(argument, text)?;
+            (of_content(Some(media_type), content.media_type.as_deref(), &content.bytes), content.bytes)
         }
     };
     let content_type = HeaderValue::from_str(&media_type)

@@ -10,12 +10,10 @@ use toolcrib_model::JsonObject;
 use super::body::NOT_CONTENT;
 use super::style;
 use crate::Error;
+use crate::content::of_content;
 use crate::files::Files;
 use crate::media::{JSON, MediaKind, essence};
 use crate::operation::Part;
-
-/// What is known of a part that says nothing of itself.
-const UNKNOWN: &str = "application/octet-stream";
 
 /// The content type and the bytes: one part for each value, lists repeated.
 pub(super) fn write(
@@ -58,14 +56,18 @@ pub(super) fn write(
 /// The head and the content of a part.
 fn one(name: &str, value: &Value, part: &Part, files: &mut Files<'_>) -> Result<(String, Vec<u8>), Error> {
     let mut head = format!("Content-Disposition: form-data; name=\"{}\"", quoted(name));
-    let own_type = part.media_type.as_deref();
+    let own_type = part.media_type();
     let (default_type, content) = match value {
         value if part.binary => {
             let text = value.as_str().ok_or_else(|| Error::argument(name, NOT_CONTENT))?;
             let content = files.content(name, text)?;
             // Writing to a string cannot fail.
             let _ = write!(head, "; filename=\"{}\"", quoted(content.name.as_deref().unwrap_or(name)));
-            (Some(UNKNOWN), content.bytes)
+            let media_type =
+                of_content(part.content_type.as_deref(), content.media_type.as_deref(), &content.bytes);
+            head.push_str("\r\nContent-Type: ");
+            head.push_str(&media_type);
+            return Ok((head, content.bytes));
         }
         Value::Object(_) | Value::Array(_) => (Some(JSON), value.to_string().into_bytes()),
         value if own_type.is_some_and(|own| MediaKind::of(own) == MediaKind::Json) => {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use http::header::{LOCATION, RETRY_AFTER};
+use http::header::LOCATION;
 use http::{HeaderMap, StatusCode};
 use serde_json::Value;
 use toolcrib_io::http::Response;
@@ -58,7 +58,7 @@ pub(super) fn error(asked: &str, response: &Response, content_type: Option<&str>
 fn said(response: &Response, content_type: Option<&str>) -> Option<String> {
     if content_type.is_some_and(|content_type| essence(content_type) == PROBLEM)
         && let Ok(Value::Object(problem)) = serde_json::from_slice(&response.body)
-        && let Some(said) = problem_said(problem)
+        && let Some(said) = problem_said(problem, response.status.canonical_reason())
     {
         return Some(shortened(&said, false));
     }
@@ -72,10 +72,11 @@ fn said(response: &Response, content_type: Option<&str>) -> Option<String> {
     }
 }
 
-/// Title and detail, and what else there is.
-fn problem_said(mut problem: JsonObject) -> Option<String> {
+/// Title and detail, and what else there is. A title that is the reason of the status has been told.
+fn problem_said(mut problem: JsonObject, reason: Option<&str>) -> Option<String> {
     let text = |key: &str| problem.get(key).and_then(Value::as_str).filter(|text| !text.is_empty());
-    let parts: Vec<&str> = ["title", "detail"].iter().filter_map(|key| text(key)).collect();
+    let is_new = |text: &&str| reason.is_none_or(|reason| !reason.eq_ignore_ascii_case(text));
+    let parts: Vec<&str> = text("title").filter(is_new).into_iter().chain(text("detail")).collect();
     let mut said = Some(parts.join(": ")).filter(|said| !said.is_empty())?;
     problem.retain(|key, _| !KNOWN_MEMBERS.contains(&key.as_str()));
     if !problem.is_empty() {
@@ -108,8 +109,8 @@ fn hint(status: StatusCode, headers: &HeaderMap, sent: &Sent) -> Option<String> 
         }
         StatusCode::NOT_FOUND | StatusCode::GONE => "check the identifiers among the arguments".into(),
         StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE => {
-            match headers::text(headers, RETRY_AFTER) {
-                Some(wait) => format!("try again after `{wait}` (seconds, or a date)"),
+            match headers::retry_after(headers) {
+                Some(wait) => format!("try again after {} s", wait.as_secs()),
                 None => "try again later".into(),
             }
         }

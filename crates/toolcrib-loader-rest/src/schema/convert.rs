@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use toolcrib_model::{JsonObject, kind_of};
 
 use super::definitions::{BYTES_OF_NODE, Converted, Direction, Schemas, size, values};
+use super::fit::is_composed;
 use super::keyword::{self, Kind};
 use super::null::{ANNOTATIONS, with_null};
 use super::visible::{hidden_names, is_hidden, required};
@@ -91,7 +92,7 @@ impl<'s, 'a> Converter<'s, 'a> {
     }
 
     pub(super) fn finish(self, value: Value) -> Converted {
-        Converted { value, ..self.converted }
+        Converted { is_composed: is_composed(&value), value, ..self.converted }
     }
 
     fn object(&mut self, schema: Node<'a>, map: &'a JsonObject) -> Result<Value, Error> {
@@ -238,7 +239,7 @@ impl<'s, 'a> Converter<'s, 'a> {
         list
     }
 
-    fn hidden_of(&mut self, schema: Node<'a>) -> Result<HashSet<&'a str>, Error> {
+    pub(super) fn hidden_of(&mut self, schema: Node<'a>) -> Result<HashSet<&'a str>, Error> {
         let (mut hidden, searched) = hidden_names(self.spec(), self.direction, schema);
         self.schemas.take(searched / SEARCHED_OF_NODE)?;
         hidden.extend(&self.hidden);
@@ -261,7 +262,7 @@ impl<'s, 'a> Converter<'s, 'a> {
         schemas.entries().map(|(name, schema)| Ok((name.to_owned(), self.convert(schema)?))).collect()
     }
 
-    fn properties(&mut self, properties: Node<'a>) -> Result<Value, Error> {
+    pub(super) fn properties(&mut self, properties: Node<'a>) -> Result<Value, Error> {
         let mut out = JsonObject::new();
         for (name, schema) in properties.entries() {
             if !is_hidden(self.spec(), self.direction, schema) {
@@ -288,7 +289,7 @@ impl<'s, 'a> Converter<'s, 'a> {
         }
     }
 
-    fn count(&mut self, nodes: usize) -> Result<(), Error> {
+    pub(super) fn count(&mut self, nodes: usize) -> Result<(), Error> {
         self.take(nodes, nodes)
     }
 

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use toolcrib_model::JsonObject;
 
 use super::Converter;
+use super::fit::loosened;
 use crate::Error;
 use crate::spec::{Key, Node, Spec};
 use crate::unique::UniqueNames;
@@ -23,9 +24,6 @@ const MAX_DOCUMENT_NODES: usize = 4_000_000;
 
 /// The longest name in `$defs`, without the number that tells equal ones apart.
 const MAX_DEFINITION_NAME_CHARS: usize = 100;
-
-/// How many definitions every schema may have, also in a document where some had too many.
-const MIN_DEFINITIONS: usize = 64;
 
 /// The most values of schemas that are looked at to see whether they can be checked.
 const MAX_CHECKED_NODES: usize = 1_000_000;
@@ -85,6 +83,8 @@ pub(super) struct Converted {
     pub(super) cost: usize,
     /// The definitions that it refers to.
     pub(super) references: Vec<usize>,
+    /// Whether it holds a value against several schemas.
+    pub(super) is_composed: bool,
     pub(super) notes: Vec<String>,
 }
 
@@ -160,12 +160,12 @@ impl<'a> Schemas<'a> {
         let share = (self.left / self.shares.max(1)).max(top.cost);
         self.shares = self.shares.saturating_sub(1);
         let max_nodes = direction.max_nodes();
-        let max_definitions = self.fitting.map_or(usize::MAX, |fitting| MIN_DEFINITIONS.max(2 * fitting));
         let (mut nodes, mut cost) = (top.nodes, top.cost);
         let mut left_out = 0;
         let mut seen: HashSet<usize> = HashSet::new();
         let mut pending: VecDeque<usize> = VecDeque::new();
-        let mut bundled = JsonObject::new();
+        // Shared while it is not known how many there are: copies are what takes time.
+        let mut found: Vec<(String, Option<Rc<Converted>>)> = Vec::new();
         pending.extend(top.references.iter().filter(|id| seen.insert(**id)));
         while let Some(id) = pending.pop_front() {
             let converted = match self.converted(id, direction) {
@@ -177,20 +177,33 @@ impl<'a> Schemas<'a> {
             let name = self.definitions.get(id).map_or("", |definition| &definition.name).to_owned();
             if nodes.saturating_add(converted.nodes) > max_nodes
                 || cost.saturating_add(converted.cost) > share
-                || bundled.len() >= max_definitions
             {
                 left_out += 1;
                 nodes += 1;
-                self.take(1)?;
-                bundled.insert(name, json!({}));
+                found.push((name, None));
                 continue;
             }
             nodes += converted.nodes;
             cost += converted.cost;
-            self.take(converted.cost)?;
-            notes.extend(converted.notes.iter().cloned());
-            bundled.insert(name, converted.value.clone());
             pending.extend(converted.references.iter().filter(|id| seen.insert(**id)));
+            found.push((name, Some(converted)));
+        }
+        let is_composed = found.iter().filter_map(|(_, found)| found.as_ref()).any(|found| found.is_composed);
+        let kept = self.expected_to_fit(found.len(), is_composed);
+        let mut bundled = JsonObject::new();
+        for (index, (name, converted)) in found.into_iter().enumerate() {
+            let value = match converted {
+                None => json!({}),
+                Some(converted) if index < kept => {
+                    self.take(converted.cost)?;
+                    notes.extend(converted.notes.iter().cloned());
+                    bundled.insert(name, converted.value.clone());
+                    continue;
+                }
+                Some(converted) => loosened(&converted.value),
+            };
+            self.take(size(&value))?;
+            bundled.insert(name, value);
         }
         if left_out > 0 {
             notes.push(format!(

@@ -1,5 +1,7 @@
 //! Schemas that are within the bounds of whoever checks values by them.
 
+use std::collections::HashSet;
+
 use serde_json::{Value, json};
 use toolcrib_model::JsonObject;
 use toolcrib_schema::CompiledSchema;
@@ -12,6 +14,9 @@ const COMPOSING: [&str; 6] = ["allOf", "anyOf", "oneOf", "not", "if", "dependent
 /// How many definitions of plain schemas cannot be nested too deep.
 const MAX_UNCHECKED: usize = 64;
 
+/// What references to definitions begin with.
+const DEFINITIONS: &str = "#/$defs/";
+
 impl Schemas<'_> {
     /// Sorts the definitions of a schema, which are in the order in which they are nearest to the top; and loosens a
     /// schema whose check could take too long: the farther half of what it refers to is then anything, or more of it.
@@ -22,7 +27,7 @@ impl Schemas<'_> {
     pub(crate) fn fit(&mut self, schema: &mut Value) -> Option<String> {
         let definitions = schema.get("$defs").and_then(Value::as_object)?;
         let count = definitions.len();
-        let note = if count > MAX_UNCHECKED || definitions.values().any(is_composed) {
+        let note = if needs_check(count, definitions.values().any(is_composed)) {
             self.loosen(schema, count)
         } else {
             None
@@ -33,9 +38,17 @@ impl Schemas<'_> {
         note
     }
 
+    /// How many of so many definitions a schema can keep, as far as is known from those before it: what was too much of
+    /// one schema of the document is too much of another, since they mostly hold the same.
+    pub(super) fn expected_to_fit(&self, count: usize, is_composed: bool) -> usize {
+        match self.fitting {
+            Some(fitting) if needs_check(count, is_composed) && count / 2 >= fitting => fitting,
+            _ => count,
+        }
+    }
+
     fn loosen(&mut self, schema: &mut Value, count: usize) -> Option<String> {
-        // What was too much of one schema of the document is too much of another: they mostly hold the same.
-        let mut kept = self.fitting.filter(|fitting| count / 2 >= *fitting).unwrap_or(count);
+        let mut kept = self.expected_to_fit(count, true);
         let mut reason = None;
         loop {
             let definitions = schema.get_mut("$defs").and_then(Value::as_object_mut)?;
@@ -51,10 +64,12 @@ impl Schemas<'_> {
                 _ => break,
             }
         }
+        if kept == count {
+            return None;
+        }
         let reason = reason.unwrap_or_else(|| "it would take too long to check".into());
-        (kept < count).then(|| {
-            format!("{} parts of the schema are left out, and may be anything: {reason}", count - kept)
-        })
+        let left_out = drop_unreachable(schema, kept);
+        Some(format!("{left_out} parts of the schema are left out, and may be anything: {reason}"))
     }
 
     fn check(&mut self, schema: &Value) -> Result<(), String> {
@@ -66,8 +81,41 @@ impl Schemas<'_> {
     }
 }
 
+/// Takes out what nothing refers to any more. How many of the definitions from this one on are left.
+fn drop_unreachable(schema: &mut Value, first: usize) -> usize {
+    let mut reached: HashSet<String> = HashSet::new();
+    let mut pending: Vec<&Value> = vec![schema];
+    let definitions = schema.get("$defs");
+    while let Some(value) = pending.pop() {
+        match value {
+            Value::Array(items) => pending.extend(items),
+            Value::Object(map) => {
+                let name =
+                    map.get("$ref").and_then(Value::as_str).and_then(|text| text.strip_prefix(DEFINITIONS));
+                if let Some(name) = name
+                    && reached.insert(name.to_owned())
+                {
+                    pending.extend(definitions.and_then(|definitions| definitions.get(name)));
+                }
+                let is_all = |value: &Value| definitions.is_some_and(|all| std::ptr::eq(all, value));
+                pending.extend(map.values().filter(|value| !is_all(value)));
+            }
+            _ => {}
+        }
+    }
+    let Some(definitions) = schema.get_mut("$defs").and_then(Value::as_object_mut) else { return 0 };
+    let left_out = definitions.keys().skip(first).filter(|name| reached.contains(*name)).count();
+    definitions.retain(|name, _| reached.contains(name));
+    left_out
+}
+
+/// Whether so many definitions may be too much for a checker.
+fn needs_check(count: usize, is_composed: bool) -> bool {
+    count > MAX_UNCHECKED || is_composed
+}
+
 /// What is left of a definition: what it is called, and its type.
-fn loosened(definition: &Value) -> Value {
+pub(super) fn loosened(definition: &Value) -> Value {
     let kept = ["type", "title", "description"]
         .into_iter()
         .filter_map(|key| Some((key.to_owned(), definition.get(key)?.clone())));
@@ -75,7 +123,7 @@ fn loosened(definition: &Value) -> Value {
 }
 
 /// Whether a schema, or one in it, holds a value against several others.
-fn is_composed(schema: &Value) -> bool {
+pub(super) fn is_composed(schema: &Value) -> bool {
     match schema {
         Value::Array(items) => items.iter().any(is_composed),
         Value::Object(map) => {

@@ -4,6 +4,7 @@ mod convert;
 mod definitions;
 mod fit;
 mod keyword;
+mod merge;
 mod null;
 mod visible;
 

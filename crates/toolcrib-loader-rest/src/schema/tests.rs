@@ -265,6 +265,11 @@ fn a_schema_that_would_take_too_long_to_check_refers_to_anything() {
     let mut deep = json!({"$ref": "#/$defs/S0", "$defs": deep});
     let note = schemas.fit(&mut deep).unwrap();
     assert!(note.contains("nested deeper than 128 levels"), "{note}");
+    // What lay behind the first that is left out is not there at all.
+    assert!(note.starts_with("1 parts "), "{note}");
+    let left: Vec<_> =
+        deep["$defs"].as_object().unwrap().values().filter(|part| **part == json!({})).collect();
+    assert!(left.len() == 1 && deep["$defs"].as_object().unwrap().len() < 150);
     toolcrib_schema::CompiledSchema::compile(&deep).unwrap();
 }
 

@@ -106,10 +106,13 @@ impl Documents {
             return Ok(top(from));
         }
         let path = self.file(from).and_then(|file| file.path_of(address));
-        let failed = match path.and_then(|path| self.paths.get(&path)) {
-            Some(Ok(file)) => return Ok(top(*file)),
-            Some(Err(reason)) => Some(reason),
-            None => None,
+        let too_many = format!("a document may have {MAX_FILES} files, and this one has more");
+        let failed = match path.map(|path| self.paths.get(&path)) {
+            Some(Some(Ok(file))) => return Ok(top(*file)),
+            Some(Some(Err(reason))) => Some(reason),
+            // Every file that a reference names was read, as long as there was room.
+            Some(None) if self.paths.len() >= MAX_FILES => Some(&too_many),
+            Some(None) | None => None,
         };
         let named = (0..=self.others.len()).find_map(|file| {
             Some(Key { file, pointer: self.file(file)?.names().addresses.get(address)?.clone() })

@@ -223,6 +223,37 @@ async fn a_server_that_sends_a_credential_back_tells_it_to_nobody() {
         let expected = json!({"headers": {"authorization": shown}, "again": shown, "short": "token"});
         assert_eq!(api.call(name).await.result, expected);
     }
+
+    // In the headers of an answer, be it a failure, and where the key was a part of the URL.
+    let server = Canary::start(|hit, _| {
+        let got = format!("{}, {}, {}", hit.header("authorization"), hit.header("cookie"), hit.uri);
+        (StatusCode::BAD_REQUEST, [("location", got.clone()), ("x-request-id", got.clone())], got)
+            .into_response()
+    })
+    .await;
+    let issuer = Canary::start(|_, _| {
+        Json(json!({"access_token": "a-fetched-token", "token_type": "Bearer"})).into_response()
+    })
+    .await;
+    let api = Api::open(&server.origin(), |source| {
+        source
+            .with_base_url(server.origin())
+            .with_credential(oauth(&issuer))
+            .with_credential(key("a key & more", None).for_scheme("query"))
+            .with_credential(key("a cookie; more", None).for_scheme("cookie"))
+    })
+    .await;
+    for (name, expected) in [
+        ("bearer", "Bearer [secret], , /bearer"),
+        ("query", ", , /query?api_key=[secret]"),
+        ("cookie", ", session=[secret], /cookie"),
+    ] {
+        let result = api.fixture.call(name, json!({"x-key": "x"})).await;
+        let headers = &result.metadata["headers"];
+        let told = result.error.unwrap().message;
+        assert!(told.ends_with(&format!("400 Bad Request: {expected}")), "{told}");
+        assert_eq!([&headers["location"], &headers["x-request-id"]], [expected, expected], "{name}");
+    }
 }
 
 #[tokio::test]

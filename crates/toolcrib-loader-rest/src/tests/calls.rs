@@ -118,7 +118,7 @@ async fn a_failure_tells_status_and_the_beginning_of_the_body() {
         format!("GET /api/answer/error was answered with 500 Internal Server Error: {}…", "é".repeat(1024));
     assert_eq!((error.message, error.retryable), (expected, false));
     let error = pets.error("answer", json!({"kind": "busy"})).await;
-    assert!(error.retryable && error.hint.unwrap().contains("`7`"));
+    assert!(error.retryable && error.hint.unwrap().contains("after 7 s"));
     assert!(error.message.ends_with("429 Too Many Requests: slow down"));
 }
 

@@ -15,7 +15,7 @@ use super::Fixture;
 use super::canary::Canary;
 use crate::RestSource;
 
-const MEGABYTE: usize = 1 << 20;
+pub(super) const MEGABYTE: usize = 1 << 20;
 
 /// Calls the only operation of a document with these servers.
 async fn call_with(
@@ -148,7 +148,7 @@ async fn a_document_from_a_private_server_leads_to_no_other_private_server() {
 }
 
 /// A server that answers one connection after the other with what `play` writes.
-async fn raw<F>(play: impl Fn(TcpStream) -> F + Send + 'static) -> (String, JoinHandle<()>)
+pub(super) async fn raw<F>(play: impl Fn(TcpStream) -> F + Send + 'static) -> (String, JoinHandle<()>)
 where
     F: Future<Output = ()> + Send + 'static,
 {

@@ -7,8 +7,9 @@ mod corpus;
 mod documents;
 mod hostile;
 mod hostile_documents;
+mod hostile_files;
+mod hostile_sources;
 mod loading;
-mod petstore;
 mod server;
 
 use std::sync::Arc;

@@ -41,6 +41,8 @@ pub(super) struct RestEntry {
     exclude: Vec<SelectorEntry>,
     #[serde(default, deserialize_with = "one_or_many")]
     risks: Vec<SelectorEntry>,
+    #[serde(default, deserialize_with = "one_or_many")]
+    idempotent: Vec<SelectorEntry>,
     cache: Option<CacheEntry>,
 }
 
@@ -74,7 +76,7 @@ pub(super) fn open(entry: RestEntry, place: &Place<'_>) -> Result<Source, String
             ));
         }
     }
-    source = select(source, entry.include, entry.exclude, entry.risks)?;
+    source = select(source, entry.include, entry.exclude, entry.risks, entry.idempotent)?;
     source = keep(source, entry.cache.as_ref(), place);
     for (name, value) in entry.headers {
         source = source.with_header(name, value);

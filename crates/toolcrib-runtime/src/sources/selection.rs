@@ -5,6 +5,7 @@ use toolcrib_io::http::names_private_address;
 use toolcrib_loader_rest::{DocumentCache, OperationSelector, RestSource, SpecLocation};
 use toolcrib_model::Risk;
 
+use super::folders::cache_folder;
 use crate::extensions::Place;
 
 /// Some of the operations of a document.
@@ -47,18 +48,21 @@ impl SelectorEntry {
     }
 }
 
-/// Sets what is included, what is excluded, and the risks.
+/// Sets what is included, what is excluded, the risks, and what may be repeated.
 pub(super) fn select(
     mut source: RestSource,
     include: Vec<SelectorEntry>,
     exclude: Vec<SelectorEntry>,
     risks: Vec<SelectorEntry>,
+    idempotent: Vec<SelectorEntry>,
 ) -> Result<RestSource, String> {
-    for (setting, entries) in [("include", include), ("exclude", exclude), ("risks", risks)] {
+    let lists = [("include", include), ("exclude", exclude), ("risks", risks), ("idempotent", idempotent)];
+    for (setting, entries) in lists {
         for entry in entries {
             source = match (setting, entry.selector(setting)?) {
                 ("include", (selector, None)) => source.with_included(selector),
                 ("exclude", (selector, None)) => source.with_excluded(selector),
+                ("idempotent", (selector, None)) => source.with_idempotent(selector),
                 ("risks", (selector, Some(risk))) => source.with_risk(selector, risk),
                 ("risks", _) => return Err("an entry of `risks` needs a `risk`: low, medium or high".into()),
                 _ => return Err(format!("`risk` has no place in `{setting}`; write it under `risks`")),
@@ -84,11 +88,8 @@ pub(super) fn by_default(source: RestSource) -> RestSource {
     if names_private_address(url) {
         return source;
     }
-    let folder =
-        |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(std::path::PathBuf::from);
-    let caches = folder("XDG_CACHE_HOME").or_else(|| Some(folder("HOME")?.join(".cache")));
-    match caches.filter(|folder| folder.is_absolute()) {
-        Some(folder) => source.with_cache(DocumentCache::new(folder.join("toolcrib").join("openapi"))),
+    match cache_folder("openapi") {
+        Some(folder) => source.with_cache(DocumentCache::new(folder)),
         None => source,
     }
 }

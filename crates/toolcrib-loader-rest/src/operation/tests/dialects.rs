@@ -128,6 +128,6 @@ fn what_a_multipart_body_has_files_in_is_found_in_every_form() {
     assert_eq!(arguments.len(), 6);
     let (files, arguments) =
         content(json!({"schema": {"allOf": [{"properties": {"file": {"format": "binary"}}}]}}));
-    assert_eq!((files, arguments), (vec!["file".to_owned()], vec!["body".to_owned()]));
+    assert_eq!((files, arguments), (vec!["file".to_owned()], vec!["file".to_owned()]));
     assert_eq!(content(json!({})), (vec![], vec!["body".to_owned()]));
 }

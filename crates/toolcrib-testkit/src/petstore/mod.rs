@@ -1,0 +1,138 @@
+//! The classic pet store, with an `OpenAPI` document that fits it.
+
+mod answer;
+mod orders;
+mod pets;
+mod security;
+mod store;
+mod users;
+
+use anyhow::Result;
+use axum::Router;
+use axum::middleware::from_fn_with_state;
+use axum::routing::{get, post};
+
+use self::store::Shared;
+use crate::host::Host;
+
+pub use store::Asked;
+
+const DOCUMENT: &str = include_str!("document.yaml");
+
+/// The server as the document has it.
+const SERVER: &str = "/api/{version}";
+
+/// Where the operations are.
+const BASE: &str = "/api/v3";
+
+/// A store of pets, orders and users, until it is dropped. Two pets are there from the start: Rex (1, available) and Mia
+/// (2, pending).
+///
+/// It has the operations of the pet store that everybody knows, and what they lack: an upload in several parts, a
+/// download, a `HEAD`. Calls are answered in JSON, text or as an image, and refused as `application/problem+json`: with 400,
+/// 404, 409 and 422; with 401 for the lack of a bearer token, which its issuer at [`token_url`](Self::token_url) hands out,
+/// of a key in a header or a cookie, or of a password; with 500 for the orders from 6 to 10, and with 429 for those who try
+/// passwords. What it has no operation for is answered with 404, and with all that was asked: a server that sends back
+/// what it got. [`answer_next`](Self::answer_next) makes other troubles.
+#[derive(Debug)]
+pub struct PetStore {
+    host: Host,
+    store: Shared,
+}
+
+impl PetStore {
+    /// The key that the scheme `api_key` asks for.
+    pub const API_KEY: &str = "key-of-the-store";
+
+    /// What the scheme `session` asks for in a cookie. It holds what a cookie cannot.
+    pub const SESSION: &str = "session; of=the store";
+
+    /// Who the scheme `admin` asks for.
+    pub const ADMIN: &str = "keeper";
+
+    /// What proves it.
+    pub const ADMIN_PASSWORD: &str = "pass:word-of-the-store";
+
+    /// Who the issuer gives tokens to.
+    pub const CLIENT_ID: &str = "app";
+
+    /// What proves it.
+    pub const CLIENT_SECRET: &str = "client secret & of the store";
+
+    /// Opens a store.
+    pub async fn start() -> Result<Self> {
+        let store = Shared::default();
+        let api = Router::new()
+            .route("/pet", post(pets::add).put(pets::update))
+            .route("/pet/findByStatus", get(pets::by_status))
+            .route("/pet/findByTags", get(pets::by_tags))
+            .route("/pet/{id}", get(pets::show).post(pets::change).delete(pets::delete))
+            .route("/pet/{id}/uploadImage", post(pets::upload))
+            .route("/pet/{id}/photos", post(pets::photos))
+            .route("/pet/{id}/image", get(pets::image))
+            .route("/store/inventory", get(orders::inventory))
+            .route("/store/order", post(orders::place))
+            .route("/store/order/{id}", get(orders::show).delete(orders::delete))
+            .route("/user", post(users::create))
+            .route("/user/createWithList", post(users::create_all))
+            .route("/user/login", get(users::log_in))
+            .route("/user/logout", get(users::log_out))
+            .route("/user/{name}", get(users::show).put(users::update).delete(users::delete))
+            .fallback(store::echo)
+            .layer(from_fn_with_state(store.clone(), store::record));
+        let router = Router::new()
+            .route("/openapi.yaml", get(|| async { DOCUMENT }))
+            .route("/oauth/token", post(security::issue))
+            .nest(BASE, api)
+            .with_state(store.clone());
+        Ok(Self { host: Host::start(router).await?, store })
+    }
+
+    /// Where the document is: `http://127.0.0.1:port/openapi.yaml`.
+    pub fn document_url(&self) -> String {
+        format!("{}/openapi.yaml", self.host.origin())
+    }
+
+    /// Where the operations are: `http://127.0.0.1:port/api/v3`.
+    pub fn base_url(&self) -> String {
+        format!("{}{BASE}", self.host.origin())
+    }
+
+    /// Where tokens are issued, to [`CLIENT_ID`](Self::CLIENT_ID) with [`CLIENT_SECRET`](Self::CLIENT_SECRET).
+    pub fn token_url(&self) -> String {
+        format!("{}/oauth/token", self.host.origin())
+    }
+
+    /// The document in YAML, with these operations' own address, to be written to a file.
+    pub fn document(&self) -> String {
+        DOCUMENT.replace(SERVER, &format!("{}/api/{{version}}", self.host.origin()))
+    }
+
+    /// What was asked of the store, in order, as `GET /pet/1?tags=a`: method, path and query as they came in.
+    pub fn asked(&self) -> Vec<String> {
+        self.requests().iter().map(Asked::line).collect()
+    }
+
+    /// The same with headers and bodies.
+    pub fn requests(&self) -> Vec<Asked> {
+        self.store.lock().asked.clone()
+    }
+
+    /// How many tokens were issued.
+    pub fn tokens(&self) -> u64 {
+        self.store.lock().tokens
+    }
+
+    /// Takes no token any more that was issued so far.
+    pub fn revoke_tokens(&self) {
+        let mut store = self.store.lock();
+        store.revoked = store.tokens;
+    }
+
+    /// Refuses the next request with this status and these headers, whatever it asks for. Several of these are used up one
+    /// after the other.
+    pub fn answer_next(&self, status: u16, headers: &[(&str, &str)]) {
+        let headers = headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        self.store.lock().troubles.push_back((status, headers));
+    }
+}
