@@ -1,12 +1,15 @@
 //! An MCP server in a few lines of shell.
 
-/// What a server does when nothing else is said: `on_start` before the first request, `on_call NAME` on a call. One
-/// tool, `ask`, takes a text `what`.
+/// What a server does when nothing else is said: `on_start` before the first request, `on_call NAME` on a call, `list`
+/// for its tools: one, `ask`, takes a text `what`.
 const USUAL: &str = r#"
 reply() { printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$1"; }
 text() { reply "{\"content\":[{\"type\":\"text\",\"text\":\"$1\"}]}"; }
 on_start() { :; }
 on_call() { text "$1 was called"; }
+list() {
+  reply '{"tools":[{"name":"ask","description":"Asks the team.","inputSchema":{"type":"object","properties":{"what":{"type":"string"}}}}]}'
+}
 "#;
 
 const LOOP: &str = r#"
@@ -16,8 +19,9 @@ while IFS= read -r line; do
   case $line in
     *'"method":"initialize"'*)
       reply '{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"sh","version":"1"}}' ;;
-    *'"method":"tools/list"'*)
-      reply '{"tools":[{"name":"ask","description":"Asks the team.","inputSchema":{"type":"object","properties":{"what":{"type":"string"}}}}]}' ;;
+    *'"method":"server/discover"'*)
+      printf '{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no such method"}}\n' "$id" ;;
+    *'"method":"tools/list"'*) list ;;
     *'"method":"tools/call"'*) name=${line#*\"name\":\"}; on_call "${name%%\"*}" ;;
   esac
 done

@@ -1,6 +1,7 @@
 //! What the tests share.
 
 mod desk;
+mod hostile;
 mod lab;
 mod mcp_script;
 mod optional;
@@ -9,6 +10,7 @@ mod requests;
 mod told;
 
 pub(crate) use desk::Desk;
+pub(crate) use hostile::hostile_server;
 pub(crate) use lab::{Lab, PATIENCE, binary};
 pub(crate) use mcp_script::mcp_script;
 pub(crate) use optional::{peer, shared};

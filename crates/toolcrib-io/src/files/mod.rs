@@ -14,6 +14,7 @@ mod listing;
 mod walk;
 
 mod bounded;
+mod replace;
 mod watch;
 
 #[cfg(unix)]
@@ -23,6 +24,7 @@ mod tests;
 pub use bounded::read_bounded;
 pub use guard::Purpose;
 pub use listing::{Entry, Kind, Listing, MAX_LIST_ENTRIES};
+pub use replace::replace;
 pub use root::{Metadata, Root, Slice};
 pub use walk::{DEFAULT_WALK_DEPTH, DEFAULT_WALK_ENTRIES, MAX_WALK_DEPTH, Walk, WalkEntry, WalkLimits};
 pub use watch::{MAX_SETTLE_TIME, SETTLE_TIME, Watch};

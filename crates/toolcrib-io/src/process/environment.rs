@@ -44,6 +44,11 @@ pub(super) const PROXY_ENVIRONMENT: &[&str] = &[
     "no_proxy",
 ];
 
+/// Set for every child, beside what it inherits and what its command names. The value is no secret; descendants are
+/// recognised by it, and ended with the child, also when they have left its process group. A program that is to outlive
+/// the child has to be started without the variable, in a session of its own.
+pub const MARK_VARIABLE: &str = "TOOLCRIB_CHILD";
+
 /// The environment of a child: what it inherits of the variables that `ours` looks up, and over it what `given` says.
 pub(super) fn environment(
     ours: impl Fn(&str) -> Option<OsString>,

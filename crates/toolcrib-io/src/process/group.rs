@@ -1,4 +1,5 @@
-//! A child's process group: signalled as long as its id is ours, killed and let go when the child ends.
+//! A child's process group: signalled as long as its id is ours, killed and let go when the child ends, together with
+//! what has left it.
 
 use std::io;
 use std::process::{Child, ExitStatus};
@@ -9,6 +10,7 @@ use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, wa
 use tokio::sync::watch;
 
 use super::exit::Exit;
+use super::mark::Mark;
 use super::watchdog;
 
 /// The stack of the thread that waits for a child, in bytes. It calls little more than `waitid`.
@@ -26,12 +28,12 @@ pub(super) struct Group {
 
 impl Group {
     /// Takes over a child that leads its own group and is known to the watchdog. On an error the group is gone.
-    pub(super) fn adopt(program: &str, leader: Pid, child: Child) -> io::Result<Self> {
+    pub(super) fn adopt(program: &str, leader: Pid, mark: Mark, child: Child) -> io::Result<Self> {
         let held = Arc::new(Mutex::new(true));
         let (sender, status) = watch::channel(None);
         let exit = Exit { program: program.to_owned(), status };
         let group = Self { leader, held: Arc::clone(&held), exit };
-        let reaper = move || reap(leader, child, &held, &sender);
+        let reaper = move || reap(leader, &mark, child, &held, &sender);
         // A thread, not a task: children are reaped even where the runtime has stopped. If it does not start, the
         // group is killed by its drop, and the leader stays a zombie until we end.
         std::thread::Builder::new()
@@ -71,13 +73,21 @@ impl Drop for Group {
     }
 }
 
-/// Waits until the leader has died, ends whatever it leaves behind in its group, and only then lets go of the id.
-fn reap(leader: Pid, mut child: Child, held: &Mutex<bool>, status: &watch::Sender<Option<ExitStatus>>) {
+/// Waits until the leader has died, ends whatever it leaves behind in its group and outside of it, and only then lets go
+/// of the id.
+fn reap(
+    leader: Pid,
+    mark: &Mark,
+    mut child: Child,
+    held: &Mutex<bool>,
+    status: &watch::Sender<Option<ExitStatus>>,
+) {
     // NOWAIT leaves the dead leader in place, so that the group keeps its id until it is killed.
     let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
     while waitid(WaitId::Pid(leader), options).is_err_and(|error| error == Errno::INTR) {}
-    let mut held = held.lock().unwrap_or_else(PoisonError::into_inner);
     let _ = kill_process_group(leader, Signal::KILL);
+    mark.end_bearers();
+    let mut held = held.lock().unwrap_or_else(PoisonError::into_inner);
     watchdog::unregister(leader);
     let collected = child.wait();
     *held = false;

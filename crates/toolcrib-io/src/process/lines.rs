@@ -2,6 +2,8 @@
 
 use std::io;
 use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, ready};
 
 use tokio::io::{AsyncRead, ReadBuf};
@@ -17,24 +19,41 @@ pub struct LineLimited<R> {
     limit: usize,
     /// How much of the current line has passed.
     passed: usize,
-    failed: bool,
+    failed: Overlong,
+}
+
+/// Whether a [`LineLimited`] has met a line that was too long, for those who no longer hold it.
+#[derive(Clone, Debug, Default)]
+pub struct Overlong(Arc<AtomicBool>);
+
+impl Overlong {
+    /// Whether it has.
+    pub fn is_met(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
 }
 
 impl<R> LineLimited<R> {
     /// Limits the lines of `inner` to `limit` bytes each, the line break not counted.
     pub fn new(inner: R, limit: usize) -> Self {
-        Self { inner, limit, passed: 0, failed: false }
+        Self { inner, limit, passed: 0, failed: Overlong::default() }
+    }
+
+    /// Whether a line was too long. What is returned tells it of this reader when others read from it.
+    pub fn overlong(&self) -> Overlong {
+        self.failed.clone()
     }
 
     /// Counts what was read. The first part goes on with the line that had begun.
     fn count(&mut self, read: &[u8]) {
         let mut parts = read.split(|byte| *byte == b'\n');
         self.passed += parts.next().map_or(0, <[u8]>::len);
-        self.failed |= self.passed > self.limit;
+        let mut failed = self.passed > self.limit;
         for part in parts {
             self.passed = part.len();
-            self.failed |= self.passed > self.limit;
+            failed |= self.passed > self.limit;
         }
+        self.failed.0.fetch_or(failed, Ordering::Relaxed);
     }
 
     fn error(&self) -> io::Error {
@@ -49,13 +68,13 @@ impl<R: AsyncRead + Unpin> AsyncRead for LineLimited<R> {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        if self.failed {
+        if self.failed.is_met() {
             return Poll::Ready(Err(self.error()));
         }
         let before = buffer.filled().len();
         ready!(Pin::new(&mut self.inner).poll_read(context, buffer))?;
         self.count(buffer.filled().get(before..).unwrap_or_default());
-        if self.failed {
+        if self.failed.is_met() {
             // An error must not come with bytes.
             buffer.set_filled(before);
             return Poll::Ready(Err(self.error()));

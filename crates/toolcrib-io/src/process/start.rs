@@ -10,7 +10,8 @@ use std::process::{self, ChildStderr, ChildStdin, ChildStdout, Stdio};
 use rustix::process::Pid;
 
 use super::command::{Command, DEFAULT_SEARCH_PATH};
-use super::environment::environment;
+use super::environment::{MARK_VARIABLE, environment};
+use super::mark::Mark;
 use super::watchdog;
 use crate::Error;
 
@@ -39,12 +40,14 @@ pub(super) fn start(command: &Command, feed: bool) -> Result<Started, Error> {
     let path = find(command, variables.get("PATH").map(OsString::as_os_str))?;
     watchdog::ensure().map_err(|source| Error::WatchdogFailed { program: program(), source })?;
 
+    let mark = Mark::new();
     let mut prepared = process::Command::new(path);
     prepared
         .arg0(name)
         .args(command.argv.iter().skip(1))
         .env_clear()
         .envs(variables)
+        .env(MARK_VARIABLE, mark.value())
         .stdin(if feed { Stdio::piped() } else { Stdio::null() })
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -64,7 +67,7 @@ pub(super) fn start(command: &Command, feed: bool) -> Result<Started, Error> {
         abandon(&mut child);
         return Err(Error::WatchdogFailed { program: program(), source });
     }
-    let group = Group::adopt(name, leader, child)
+    let group = Group::adopt(name, leader, mark, child)
         .map_err(|source| Error::SpawnFailed { program: program(), source })?;
     Ok(Started { group, stdin, stdout, stderr })
 }

@@ -1,4 +1,4 @@
-//! The helper that kills our children's groups when we end, however we end.
+//! The helper that kills our children and their descendants when we end, however we end.
 
 use std::collections::BTreeSet;
 use std::io::{self, Write};
@@ -8,8 +8,13 @@ use std::sync::{Mutex, PoisonError};
 
 use rustix::process::Pid;
 
+use super::command::DEFAULT_SEARCH_PATH;
+use super::mark;
+
 /// Keeps the groups of the lines `+PGID`, less those of the lines `-PGID`. The input ends when we do: the system
-/// closes our end of the pipe even after a `SIGKILL`.
+/// closes our end of the pipe even after a `SIGKILL`. What has left its group still carries the mark `$1` in its
+/// environment, and is looked for again until there is no more, at most so often. A child that we were starting when we
+/// were killed carries it too: the pipe does not break before its program runs.
 const SCRIPT: &str = r#"
 trap '' HUP INT QUIT TERM
 groups=
@@ -22,6 +27,11 @@ while IFS= read -r line; do
   esac
 done
 for group in $groups; do kill -KILL "-$group"; done
+for round in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16; do
+  found=$(grep -slF -e "$1" /proc/[0-9]*/environ)
+  [ -n "$found" ] || break
+  for file in $found; do process=${file#/proc/}; kill -KILL "${process%/environ}"; done
+done
 "#;
 
 static WATCHDOG: Mutex<Watchdog> = Mutex::new(Watchdog { helper: None, groups: BTreeSet::new() });
@@ -72,8 +82,9 @@ impl Watchdog {
             return Ok(());
         }
         let mut process = Command::new("/bin/sh")
-            .args(["-c", SCRIPT, "toolcrib-watchdog"])
+            .args(["-c", SCRIPT, "toolcrib-watchdog", &mark::common()])
             .env_clear()
+            .env("PATH", DEFAULT_SEARCH_PATH)
             .current_dir("/")
             .stdin(Stdio::piped())
             .stdout(Stdio::null())

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 
 use super::super::environment::{PROXY_ENVIRONMENT, environment};
-use super::super::{Command, INHERITED_ENVIRONMENT, RunLimits, run};
+use super::super::{Command, INHERITED_ENVIRONMENT, MARK_VARIABLE, RunLimits, run};
 
 fn ours(name: &str) -> Option<OsString> {
     let value = match name {
@@ -43,8 +43,9 @@ async fn a_child_sees_the_allow_list_and_what_it_was_given() {
     assert!(text.lines().any(|line| line.starts_with("PATH=")), "{text}");
     // Cargo alone sets a dozen others for each test.
     for (name, _) in text.lines().filter_map(|line| line.split_once('=')) {
-        let known =
-            INHERITED_ENVIRONMENT.contains(&name) || PROXY_ENVIRONMENT.contains(&name) || name == "GIVEN";
+        let known = INHERITED_ENVIRONMENT.contains(&name)
+            || PROXY_ENVIRONMENT.contains(&name)
+            || [MARK_VARIABLE, "GIVEN"].contains(&name);
         assert!(known, "{name} was inherited");
     }
 }

@@ -4,6 +4,7 @@ mod environment;
 mod killed;
 mod run;
 mod server;
+mod strays;
 mod streams;
 
 use std::time::Duration;

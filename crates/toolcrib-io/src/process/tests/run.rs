@@ -88,8 +88,7 @@ async fn a_process_that_left_the_group_holds_up_nobody() {
     let began = Instant::now();
     let directory = tempfile::tempdir().unwrap();
     // It says through the FIFO that it has left, and ends by itself long after the grace that it is given.
-    let script =
-        "mkfifo fifo && { setsid sh -c 'echo $$; echo left > fifo; exec sleep 5' & read -r line < fifo; }";
+    let script = "mkfifo fifo && { env -u TOOLCRIB_CHILD setsid sh -c 'echo $$; echo left > fifo; exec sleep 5' & read -r line < fifo; }";
     let command = shell(script).with_cwd(directory.path());
     let output = run(&command, None, &RunLimits::default()).await.unwrap();
     assert!(output.status.success());

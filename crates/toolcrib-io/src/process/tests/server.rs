@@ -83,7 +83,8 @@ async fn dropping_a_child_kills_its_whole_group() {
 #[tokio::test]
 async fn the_exit_is_known_while_others_hold_the_pipes() {
     // The process that left the group lives on for a while, with all three pipes.
-    let script = "setsid sh -c 'echo ready; echo $$; exec sleep 5' & read -r line; exit 5";
+    let script =
+        "env -u TOOLCRIB_CHILD setsid sh -c 'echo ready; echo $$; exec sleep 5' & read -r line; exit 5";
     let (mut child, mut stdout) = ready(script).await;
     let mut process = String::new();
     stdout.read_line(&mut process).await.unwrap();

@@ -27,11 +27,14 @@ async fn a_line_is_counted_across_reads() {
     let written =
         tokio::spawn(async move { tokio::io::AsyncWriteExt::write_all(&mut writer, b"12\n123456\n").await });
     let mut reader = LineLimited::new(pieces, 5);
+    let overlong = reader.overlong();
+    assert!(!overlong.is_met());
     let error = reader.read_to_end(&mut Vec::new()).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidData);
     // Once too long, always an error: nobody takes the rest for a line of its own.
     assert_eq!(reader.read_u8().await.unwrap_err().kind(), ErrorKind::InvalidData);
     drop(reader);
+    assert!(overlong.is_met());
     assert!(written.await.unwrap().is_err());
 }
 

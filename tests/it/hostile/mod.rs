@@ -1,0 +1,28 @@
+//! An MCP server that misbehaves in every way that the test kit knows, beside one that does not.
+//!
+//! In each test a server in one mode is loaded, called and ended in this process, through the executor, while its sibling
+//! serves: the error is the stated one, the sibling does not notice, and afterwards there is no process, no descriptor
+//! and no task more than before. [`binary`] does some of it with the real binary.
+
+mod alone;
+mod binary;
+mod calls;
+mod ends;
+mod held;
+mod lists;
+mod rig;
+mod starts;
+
+/// A test that counts what this process holds, and so has a process of its own.
+macro_rules! counted {
+    ($(#[$meta:meta])* $name:ident, $body:expr) => {
+        $(#[$meta])*
+        #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+        async fn $name() {
+            if crate::hostile::alone::is_alone(module_path!(), stringify!($name)) {
+                $body.await;
+            }
+        }
+    };
+}
+use counted;
