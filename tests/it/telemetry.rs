@@ -86,7 +86,7 @@ tools:
     let attributes = &client["attributes"];
     assert_eq!((&client["kind"], &attributes["mcp.method.name"]), (&json!(3), &json!("tools/call")));
     assert_eq!(attributes["network.transport"], "pipe");
-    assert_eq!(attributes["mcp.protocol.version"], "2025-11-25");
+    assert_eq!(attributes["mcp.protocol.version"], "2026-07-28");
     assert_eq!(named(&spans, "initialize")["kind"], 3);
     assert_eq!(named(&spans, "tools/list")["attributes"]["mcp.method.name"], "tools/list");
 }

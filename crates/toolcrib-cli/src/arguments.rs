@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
+use toolcrib_runtime::LOGIN_TIMEOUT;
 
 /// Loads, finds, gates and runs tools for LLM agents.
 #[derive(Debug, Parser)]
@@ -30,8 +31,15 @@ pub(crate) enum Command {
                             toolcrib load --mcp \"npx -y @modelcontextprotocol/server-everything\"")]
     Load(Load),
     /// List the tools with namespace, risk, policy and source.
-    #[command(after_help = "Example:\n  toolcrib tools app.yaml")]
-    Tools(App),
+    #[command(after_help = "Examples:\n  toolcrib tools app.yaml\n  toolcrib tools app.yaml --changed")]
+    Tools(Tools),
+    /// Approve what has changed of MCP servers since it was approved: all that `toolcrib tools --changed` shows, of a
+    /// server or of one tool.
+    #[command(
+        after_help = "Examples:\n  toolcrib trust app.yaml files\n  toolcrib trust app.yaml files.read_file\n  \
+                            toolcrib trust app.yaml --all"
+    )]
+    Trust(Trust),
     /// One tool: description, schema, an example call, policy.
     #[command(after_help = "Example:\n  toolcrib show app.yaml filesystem.read")]
     Show(Show),
@@ -49,6 +57,11 @@ pub(crate) enum Command {
     /// The injection decision: mode, tokens of each part, wire names, the system prompt itself.
     #[command(after_help = "Example:\n  toolcrib plan app.yaml --json")]
     Plan(Plan),
+    /// Log in at an MCP server of the app, and keep what it gives.
+    #[command(
+        after_help = "Examples:\n  toolcrib login app.yaml crm\n  toolcrib login app.yaml crm --logout"
+    )]
+    Login(Login),
     /// Serve the app as an MCP server.
     #[command(after_help = "Example:\n  toolcrib serve app.yaml --stdio")]
     Serve(Serve),
@@ -79,9 +92,24 @@ pub(crate) struct Otlp {
 }
 
 #[derive(Args, Debug)]
-pub(crate) struct App {
+pub(crate) struct Tools {
     /// The app file.
     pub(crate) app: PathBuf,
+    /// Ask the MCP servers, and show what is no longer as it was approved.
+    #[arg(long)]
+    pub(crate) changed: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Trust {
+    /// The app file.
+    pub(crate) app: PathBuf,
+    /// The namespaces of servers, or single tools as `namespace.tool`.
+    #[arg(required_unless_present = "all", conflicts_with = "all")]
+    pub(crate) names: Vec<String>,
+    /// Approve all that has changed.
+    #[arg(long)]
+    pub(crate) all: bool,
 }
 
 #[derive(Args, Debug)]
@@ -191,6 +219,24 @@ pub(crate) struct Plan {
     /// Which agent; the first otherwise.
     #[arg(long)]
     pub(crate) agent: Option<String>,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Login {
+    /// The app file.
+    pub(crate) app: PathBuf,
+    /// The namespace of the server.
+    pub(crate) namespace: String,
+    /// Open the browser, besides showing the URL.
+    #[arg(long, conflicts_with = "logout")]
+    pub(crate) browser: bool,
+    /// Forget what was given.
+    #[arg(long)]
+    pub(crate) logout: bool,
+    /// How long to wait for the login, in seconds.
+    #[arg(long, value_name = "SECONDS", default_value_t = LOGIN_TIMEOUT.as_secs())]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..=3_600))]
+    pub(crate) timeout: u64,
 }
 
 #[derive(Args, Debug)]

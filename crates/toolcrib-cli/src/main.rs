@@ -10,6 +10,7 @@ mod exit;
 mod commands;
 
 mod approver;
+mod changes;
 mod interrupt;
 mod keyboard;
 mod observer;

@@ -1,6 +1,6 @@
 //! The one connection that the loader and the engine of a source share.
 
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
 use std::time::Duration;
 
 use futures::FutureExt as _;
@@ -9,11 +9,15 @@ use rmcp::model::{ClientRequest, ServerResult};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
+use toolcrib_port::ProgressListener;
 use tracing::{Instrument as _, Span};
 
+use crate::catalog::{self, Digests};
 use crate::error::Error;
+use crate::handler::Events;
+use crate::handshake::{Era, Misunderstanding, Opening, Unopened};
 use crate::session::{Fault, Session};
-use crate::{McpSource, McpTransport, http, span, stdio};
+use crate::{HttpProtocol, McpSource, McpTransport, http, span, sse, stdio};
 
 /// How long to leave a server alone after it failed to start for the first time. Each further failure doubles it.
 pub const FIRST_BACKOFF: Duration = Duration::from_millis(500);
@@ -31,6 +35,20 @@ pub struct McpConnection {
 struct SharedState {
     source: McpSource,
     state: Mutex<State>,
+    /// How the server was spoken to last.
+    way: Mutex<Option<Way>>,
+    /// The tools as they were loaded last: what a call was judged by.
+    offered: RwLock<Option<Arc<Digests>>>,
+    events: Arc<Events>,
+}
+
+/// How a server may be spoken to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    /// Over its pipes, or over Streamable HTTP.
+    Direct(Era),
+    /// Over HTTP with server-sent events.
+    Sse,
 }
 
 enum State {
@@ -51,7 +69,34 @@ enum State {
     Closed,
 }
 
+/// How a server is spoken to that knows `server/discover` and took too long to say so.
+const SLOW: Way = Way::Direct(Era::Discover);
+
+/// Why no way worked, and which is the likeliest the next time.
+struct Failed {
+    error: Error,
+    way: Option<Way>,
+}
+
 type Outcome = Result<Arc<Session>, Error>;
+
+/// Why a call is not sent.
+pub(crate) enum Stale {
+    /// There is no server to send it to.
+    NoServer(Error),
+    /// The server does not say what it has.
+    Unlisted(String),
+    /// It no longer has the tool.
+    Gone,
+    /// The tool is not what it was when it was loaded.
+    Changed,
+}
+
+/// What a server answered, and in which session.
+pub(crate) struct Answer {
+    pub(crate) result: ServerResult,
+    pub(crate) session: Arc<Session>,
+}
 
 /// How often in a row the server did not start, and when it may be tried again.
 #[derive(Clone)]
@@ -64,7 +109,15 @@ struct Failure {
 impl McpConnection {
     /// A connection that is not made yet.
     pub fn new(source: McpSource) -> Self {
-        Self { shared: Arc::new(SharedState { source, state: Mutex::new(State::Idle { failed: None }) }) }
+        let state = Mutex::new(State::Idle { failed: None });
+        let shared = SharedState {
+            source,
+            state,
+            way: Mutex::default(),
+            offered: RwLock::default(),
+            events: Arc::default(),
+        };
+        Self { shared: Arc::new(shared) }
     }
 
     /// What the app says about the server.
@@ -104,13 +157,22 @@ impl McpConnection {
     fn start(&self, failures: u32, stop: CancellationToken) -> Shared<BoxFuture<'static, Outcome>> {
         let weak = Arc::downgrade(&self.shared);
         let source = self.source().clone();
-        let target = source.target();
+        let (target, events) = (source.target(), Arc::clone(&self.shared.events));
+        let known = *self.shared.way.lock().unwrap_or_else(PoisonError::into_inner);
         let span = span::request("initialize", &source);
         let attempt = async move {
             let outcome = tokio::select! {
-                outcome = connect(&source) => outcome.map(Arc::new),
-                () = stop.cancelled() => Err(Error::Closed { target: source.target() }),
+                outcome = connect(&source, known, &events) => outcome,
+                () = stop.cancelled() => Err(Failed { error: Error::Closed { target: source.target() }, way: None }),
             };
+            let (outcome, way) = match outcome {
+                Ok((session, way)) => (Ok(Arc::new(session)), Some(way)),
+                // One that does not start may come back as another one.
+                Err(Failed { error, way }) => (Err(error), way),
+            };
+            if let Some(shared) = weak.upgrade() {
+                *shared.way.lock().unwrap_or_else(PoisonError::into_inner) = way;
+            }
             if outcome.is_err() {
                 span::failed(&Span::current(), "unavailable");
             }
@@ -121,19 +183,108 @@ impl McpConnection {
     }
 
     /// Sends a request and waits for its answer. A request that the server cannot have seen, because it had died or
-    /// forgotten the session, is sent to its successor; no other is ever sent again.
-    pub(crate) async fn request(&self, request: impl Fn() -> ClientRequest) -> Result<ServerResult, Fault> {
-        let outcome = self.request_once(request()).await;
-        if let Err(Fault::NotSent(_)) = outcome { self.request_once(request()).await } else { outcome }
+    /// forgotten the session, or that it refused in a revision which it no longer speaks, is sent to its successor; no other
+    /// is ever sent again.
+    pub(crate) async fn request(
+        &self,
+        request: impl Fn() -> ClientRequest,
+        listener: Option<&Arc<dyn ProgressListener>>,
+    ) -> Result<Answer, Fault> {
+        let outcome = self.request_once(request(), listener).await;
+        match outcome {
+            Err(Fault::NotSent(_)) => self.request_once(request(), listener).await,
+            outcome => outcome,
+        }
     }
 
-    async fn request_once(&self, request: ClientRequest) -> Result<ServerResult, Fault> {
+    async fn request_once(
+        &self,
+        request: ClientRequest,
+        listener: Option<&Arc<dyn ProgressListener>>,
+    ) -> Result<Answer, Fault> {
         let session = self.session().await.map_err(Fault::NoServer)?;
-        let outcome = session.request(request).await;
+        let mut outcome = session.request(request, listener.cloned()).await;
+        if let Err(fault) = &outcome
+            && session.is_new_era()
+            && fault.is_of_another_era()
+        {
+            outcome = Err(Fault::NotSent("it has come back with another revision of the protocol".into()));
+        }
         if let Err(Fault::NotSent(_) | Fault::Lost { .. }) = outcome {
             self.shared.discard(&session);
         }
-        outcome
+        Ok(Answer { result: outcome?, session })
+    }
+
+    /// Whether there is a conversation with the server.
+    pub(crate) fn is_open(&self) -> bool {
+        matches!(&*self.shared.lock(), State::Open { session, .. } if session.is_open())
+    }
+
+    /// When the server may be tried again, after it failed to start.
+    pub(crate) fn retry_at(&self) -> Option<Instant> {
+        match &*self.shared.lock() {
+            State::Idle { failed: Some(failure) } => Some(failure.retry_at),
+            _ => None,
+        }
+    }
+
+    /// Notes that the server leaves those waiting who ask for its era, as is known from an earlier life.
+    pub(crate) fn expect_silence(&self) {
+        let mut way = self.shared.way.lock().unwrap_or_else(PoisonError::into_inner);
+        way.get_or_insert(Way::Direct(Era::Initialize));
+    }
+
+    /// Notes which tools were loaded.
+    pub(crate) fn set_offered(&self, digests: Digests) {
+        *self.shared.offered.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(digests));
+    }
+
+    /// Whether the server still has the tool as it was loaded. It is asked when it was started anew since then, or has told
+    /// of a change. Without a loader there is nothing to compare with.
+    pub(crate) async fn check(&self, tool: &str) -> Result<(), Stale> {
+        let offered = self.shared.offered.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let Some(offered) = offered else { return Ok(()) };
+        let session = self.session().await.map_err(Stale::NoServer)?;
+        let listed = match session.digests() {
+            Some(listed) => listed,
+            None => self.list_again(&session).await?,
+        };
+        match (listed.get(tool), offered.get(tool)) {
+            (Some(now), Some(then)) if now == then => Ok(()),
+            (None, _) => {
+                self.shared.events.ask_for_load();
+                Err(Stale::Gone)
+            }
+            _ => {
+                self.shared.events.ask_for_load();
+                Err(Stale::Changed)
+            }
+        }
+    }
+
+    async fn list_again(&self, session: &Arc<Session>) -> Result<Arc<Digests>, Stale> {
+        let _listing = session.listing().await;
+        if let Some(listed) = session.digests() {
+            return Ok(listed);
+        }
+        let changes = self.shared.events.changes();
+        let (catalog, session) =
+            catalog::fetch(self).await.map_err(|broken| Stale::Unlisted(broken.reason))?;
+        session.set_digests(catalog.digests(), changes);
+        // What is on disk, and what is offered, may be older.
+        self.shared.events.ask_for_load();
+        Ok(Arc::new(catalog.digests()))
+    }
+
+    /// How often the server has said that what it lists has changed.
+    pub(crate) fn changes(&self) -> u64 {
+        self.shared.events.changes()
+    }
+
+    /// Comes back when the server has said since the last time that what it lists has changed.
+    pub(crate) async fn changed(&self) {
+        self.shared.events.changed().await;
     }
 
     /// Closes the connection for good, in order: the server's input is closed, then it is waited for, then told to
@@ -166,11 +317,72 @@ impl SharedState {
     }
 }
 
-async fn connect(source: &McpSource) -> Result<Session, Error> {
+/// Opens a session in the way that worked last, or else in the first that does. The time to start holds for all of them
+/// together.
+async fn connect(
+    source: &McpSource,
+    known: Option<Way>,
+    events: &Arc<Events>,
+) -> Result<(Session, Way), Failed> {
+    let deadline = Instant::now() + source.startup_timeout;
+    let ways = ways(&source.transport);
+    let mut next = known.or(ways.first().copied());
+    let (mut tried, mut first) = (Vec::new(), None);
+    while let Some(way) = next {
+        let failed = match open(source, way, deadline, events).await {
+            Ok(session) => {
+                let is_silent = way != Way::Sse && session.ignores_discover();
+                let known = if is_silent { Way::Direct(Era::Initialize) } else { way };
+                return Ok((session, known));
+            }
+            Err(failed) => failed,
+        };
+        first.get_or_insert(failed.error);
+        tried.push(way);
+        let others = match failed.misunderstanding {
+            None => &[][..],
+            Some(Misunderstanding::KnowsDiscover) => &[SLOW],
+            Some(Misunderstanding::Unknown) => &ways,
+        };
+        next = others.iter().find(|way| !tried.contains(way)).copied();
+    }
+    let error = first.unwrap_or(Error::Closed { target: source.target() });
+    // There was no time left for the way that it knows.
+    let way = tried.contains(&SLOW).then_some(SLOW);
+    Err(Failed { error, way })
+}
+
+/// The ways to try, the likeliest first.
+fn ways(transport: &McpTransport) -> Vec<Way> {
+    let (any, old) = (Way::Direct(Era::Any), Way::Direct(Era::Initialize));
+    match transport {
+        McpTransport::Stdio { .. } | McpTransport::Http { protocol: HttpProtocol::Streamable, .. } => {
+            vec![any, old]
+        }
+        McpTransport::Http { protocol: HttpProtocol::Any, .. } => vec![any, old, Way::Sse],
+        McpTransport::Http { protocol: HttpProtocol::Sse, .. } => vec![Way::Sse],
+    }
+}
+
+async fn open(
+    source: &McpSource,
+    way: Way,
+    deadline: Instant,
+    events: &Arc<Events>,
+) -> Result<Session, Unopened> {
+    let era = match way {
+        Way::Direct(era) => era,
+        Way::Sse => Era::Initialize,
+    };
+    let (target, events) = (source.target(), Arc::clone(events));
+    let opening = Opening { target, era, startup_timeout: source.startup_timeout, deadline, events };
     match &source.transport {
-        McpTransport::Stdio { command, env, cwd } => stdio::open(source, command, env, cwd.as_deref()).await,
-        McpTransport::Http { url, headers, allow_private } => {
-            http::open(source, url, headers, *allow_private).await
+        McpTransport::Stdio { command, env, cwd } => {
+            stdio::open(source, command, env, cwd.as_deref(), opening).await
+        }
+        McpTransport::Http { url, headers, allow_private, .. } => {
+            let place = http::Place::new(source, url, headers, *allow_private)?;
+            if way == Way::Sse { sse::open(place, opening).await } else { http::open(place, opening).await }
         }
     }
 }

@@ -1,17 +1,31 @@
 //! From an authorized call to the server and back.
 
+use std::collections::BTreeMap;
+
 use async_trait::async_trait;
-use rmcp::model::{CallToolRequest, CallToolRequestParams, ClientRequest, GetMeta as _, ServerResult};
-use serde_json::Value;
+use rmcp::model::{
+    CallToolRequest, CallToolRequestParams, ClientRequest, CustomRequest, ErrorCode, ErrorData, GetMeta as _,
+    InputRequiredResult, ServerResult,
+};
+use serde_json::{Value, json};
 use toolcrib_model::{ErrorKind, ToolError, ToolResult};
 use toolcrib_policy::{Authorized, Call};
 use toolcrib_port::{CallContext, ToolEngine};
 use tracing::Span;
 
 use crate::McpConnection;
+use crate::connection::{Answer, Stale};
+use crate::error::Error;
+use crate::extras::{self, Extra};
+use crate::mirror::Mirrored;
 use crate::result;
 use crate::session::Fault;
 use crate::span;
+use crate::task::{Ended, Task};
+use crate::text::{MAX_ERROR_CHARS, clean};
+
+/// How often a server may ask for the same call again, with a state of its own and without a question.
+const MAX_ROUNDS: usize = 8;
 
 /// Calls the tools of a server.
 pub struct McpEngine {
@@ -24,16 +38,101 @@ impl McpEngine {
         Self { connection }
     }
 
-    async fn call(&self, call: &Call, trace: Option<&str>) -> Result<Value, ToolError> {
+    async fn call(&self, call: &Call, context: &CallContext) -> Result<Value, ToolError> {
+        if let Some(extra) = Extra::of(&call.tool) {
+            return self.extra(call, extra).await;
+        }
         span::describe(&Span::current(), "tools/call", self.connection.source());
-        let answer = self.connection.request(|| request(call, trace)).await;
-        answer.map_err(|fault| self.failure(call, fault)).and_then(read)
+        self.connection.check(call.tool.name.name()).await.map_err(|stale| self.stale(call, stale))?;
+        let failed = |fault| self.failure(call, fault);
+        let (trace, listener) = (context.trace.as_deref(), context.progress.as_ref());
+        let mut state = None;
+        for _ in 0..MAX_ROUNDS {
+            let outcome = self.connection.request(|| request(call, state.clone(), trace), listener).await;
+            let Answer { result, session } = match outcome {
+                Err(Fault::Rpc(error)) if is_for_tasks_only(&error) && state.is_none() => {
+                    let answer = self.connection.request(|| as_task(call, trace), listener).await;
+                    // What the server says of a call in the usual form, tells more.
+                    let task = answer.ok().and_then(|answer| Task::asked_for(&answer.result, answer.session));
+                    let task = task.ok_or_else(|| failed(Fault::Rpc(error)))?;
+                    return self.finish(call, task, context).await;
+                }
+                outcome => outcome.map_err(failed)?,
+            };
+            match result {
+                ServerResult::InputRequiredResult(InputRequiredResult {
+                    input_requests,
+                    request_state: Some(next),
+                    ..
+                }) if input_requests.as_ref().is_none_or(BTreeMap::is_empty) => state = Some(next),
+                ServerResult::CreateTaskResult(created) => {
+                    return self.finish(call, Task::created(created, session), context).await;
+                }
+                result => return read(result),
+            }
+        }
+        let message = format!("the server asked {MAX_ROUNDS} times to be called again, and gave no result");
+        Err(ToolError::new(ErrorKind::ToolFailed, message))
+    }
+
+    /// Reads what a server has besides its tools.
+    async fn extra(&self, call: &Call, extra: Extra) -> Result<Value, ToolError> {
+        span::describe(&Span::current(), extra.method(), self.connection.source());
+        let answer = self.connection.request(|| extra.request(&call.arguments), None).await;
+        let answer = answer.map_err(|fault| self.failure(call, fault))?;
+        extras::result(answer.result).ok_or_else(|| {
+            let message = format!("the server answered `{}` with something else", extra.method());
+            ToolError::new(ErrorKind::ToolFailed, message)
+        })
+    }
+
+    fn stale(&self, call: &Call, stale: Stale) -> ToolError {
+        let (tool, target) = (call.tool.name.dotted(), self.connection.source().target());
+        match stale {
+            Stale::NoServer(error) => no_server(&error),
+            Stale::Unlisted(reason) => unavailable(reason),
+            Stale::Gone => {
+                let message = format!("MCP server `{target}` no longer has the tool `{tool}`");
+                ToolError::new(ErrorKind::ToolChanged, message).with_hint("search for another tool")
+            }
+            Stale::Changed => {
+                let message = format!(
+                    "MCP server `{target}` has changed the tool `{tool}` since it was loaded, and the call was not sent"
+                );
+                ToolError::new(ErrorKind::ToolChanged, message).with_hint(
+                    "look at the tool again before you call it; it may be gone until a person approves it",
+                )
+            }
+        }
+    }
+
+    /// Waits for the end of a task.
+    async fn finish(&self, call: &Call, task: Task, context: &CallContext) -> Result<Value, ToolError> {
+        let ended = task.follow(&self.connection, context.progress.as_ref()).await;
+        match ended.map_err(|fault| self.failure(call, fault))? {
+            Ended::Completed(result) => read(*result),
+            Ended::Failed(error) => {
+                let said = error.get("message").and_then(Value::as_str).unwrap_or("no reason given");
+                let message = format!("the task of the call failed: {}", clean(said, MAX_ERROR_CHARS));
+                Err(ToolError::new(ErrorKind::ToolFailed, message))
+            }
+            Ended::Cancelled => {
+                Err(ToolError::new(ErrorKind::ToolFailed, "the server gave up the task of the call")
+                    .with_hint("find out whether the call took effect before you repeat it"))
+            }
+            Ended::InputRequired => Err(input_required()),
+            Ended::Unreadable => Err(ToolError::new(
+                ErrorKind::OutcomeUnknown,
+                "the server runs the call as a task, and what it says of the task cannot be read",
+            )
+            .with_hint("find out whether the call took effect before you repeat it")),
+        }
     }
 
     fn failure(&self, call: &Call, fault: Fault) -> ToolError {
         let target = self.connection.source().target();
         match fault {
-            Fault::NoServer(error) => unavailable(error.to_string()),
+            Fault::NoServer(error) => no_server(&error),
             Fault::NotSent(reason) => unavailable(format!("MCP server `{target}` cannot be reached: {reason}")),
             Fault::TurnedAway { kind, reason } => {
                 ToolError::new(kind, format!("MCP server `{target}` refuses the call: {reason}"))
@@ -62,7 +161,7 @@ impl ToolEngine for McpEngine {
             () = context.cancel.cancelled() => {
                 Err(ToolError::new(ErrorKind::Cancelled, "the call was given up, and the server was told"))
             }
-            outcome = self.call(call, context.trace.as_deref()) => outcome,
+            outcome = self.call(call, context) => outcome,
         };
         match outcome {
             Ok(value) => call.ok(value),
@@ -70,37 +169,64 @@ impl ToolEngine for McpEngine {
         }
     }
 
+    fn reports_progress(&self) -> bool {
+        true
+    }
+
     async fn close(&self) {
         self.connection.close().await;
     }
 }
 
-fn request(call: &Call, trace: Option<&str>) -> ClientRequest {
-    let params =
+fn request(call: &Call, state: Option<String>, trace: Option<&str>) -> ClientRequest {
+    let mut params =
         CallToolRequestParams::new(call.tool.name.name().to_owned()).with_arguments(call.arguments.clone());
-    let mut request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
+    params.request_state = state;
+    let mut request = CallToolRequest::new(params);
+    request.extensions.insert(Mirrored::of(&call.tool.parameters, &call.arguments));
+    traced(ClientRequest::CallToolRequest(request), trace)
+}
+
+/// The call as revision 2025-11-25 has it for tools that only run as tasks.
+fn as_task(call: &Call, trace: Option<&str>) -> ClientRequest {
+    let params = json!({"name": call.tool.name.name(), "arguments": call.arguments, "task": {}});
+    traced(ClientRequest::CustomRequest(CustomRequest::new("tools/call", Some(params))), trace)
+}
+
+fn traced(mut request: ClientRequest, trace: Option<&str>) -> ClientRequest {
     if let Some(trace) = trace {
         request.get_meta_mut().set_traceparent(trace);
     }
     request
 }
 
+/// Whether a call was turned away because the tool only runs as a task. Nothing has run then.
+fn is_for_tasks_only(error: &ErrorData) -> bool {
+    error.code == ErrorCode::METHOD_NOT_FOUND && error.message.to_lowercase().contains("task")
+}
+
 fn read(answer: ServerResult) -> Result<Value, ToolError> {
     match answer {
         ServerResult::CallToolResult(result) => result::convert(result),
-        ServerResult::InputRequiredResult(_) => Err(ToolError::new(
-            ErrorKind::InputRequired,
-            "the server wants an answer from the user before it goes on, and there is no way to ask for it",
-        )),
-        ServerResult::CreateTaskResult(_) => Err(ToolError::new(
-            ErrorKind::OutcomeUnknown,
-            "the server runs the call as a task of its own, which this client did not ask for and cannot follow",
-        )),
+        ServerResult::InputRequiredResult(_) => Err(input_required()),
         _ => Err(ToolError::new(
             ErrorKind::OutcomeUnknown,
             "the server answered the call with something that is not a tool result",
         )),
     }
+}
+
+fn input_required() -> ToolError {
+    let message =
+        "the server wants an answer from the user before it goes on, and there is no way to ask for it";
+    ToolError::new(ErrorKind::InputRequired, message)
+        .with_hint("ask the user yourself, and give the answer in the arguments if the tool takes it there")
+}
+
+fn no_server(error: &Error) -> ToolError {
+    let unavailable = unavailable(error.to_string());
+    // A model that tries again changes nothing about that.
+    if error.needs_login() { unavailable.with_retryable(false) } else { unavailable }
 }
 
 fn unavailable(message: String) -> ToolError {

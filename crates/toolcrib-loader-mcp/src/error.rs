@@ -68,6 +68,24 @@ pub enum Error {
         /// The last lines on standard error, introduced; empty when it said nothing.
         said: String,
     },
+    /// The server wants a user who has logged in, and there is none.
+    #[error("needs login: {login} ({why})")]
+    NeedsLogin {
+        /// The command that logs in.
+        login: String,
+        /// What it is needed for.
+        why: String,
+    },
+    /// Authorization failed.
+    #[error("authorization at `{at}` failed: {problem}")]
+    Authorization {
+        /// The server, authorization server or file.
+        at: String,
+        /// What went wrong, and what to do.
+        problem: String,
+        /// Whether it may go well later.
+        passes: bool,
+    },
     /// The last attempt failed a moment ago.
     #[error("{last}; it is tried again in {} s", wait.as_secs_f32().ceil())]
     Waiting {
@@ -82,6 +100,22 @@ pub enum Error {
         /// The command line or URL.
         target: String,
     },
+}
+
+impl Error {
+    /// Whether the same may go well later, with nobody doing anything about it.
+    pub fn may_pass(&self) -> bool {
+        matches!(self, Self::Authorization { passes: true, .. })
+    }
+
+    /// Whether somebody has to log in first.
+    pub fn needs_login(&self) -> bool {
+        match self {
+            Self::NeedsLogin { .. } => true,
+            Self::Waiting { last, .. } => last.needs_login(),
+            _ => false,
+        }
+    }
 }
 
 /// The error and what it came of, each once: transports wrap the one line that says something in several that do not.

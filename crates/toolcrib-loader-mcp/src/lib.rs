@@ -29,19 +29,32 @@
 
 mod source;
 
+mod backpressure;
 mod connection;
+mod handshake;
+mod probe;
 mod session;
+mod subscription;
+
+mod auth;
 
 mod http;
+mod mirror;
+mod sse;
 mod stdio;
 
 mod handler;
 
+mod catalog;
+mod extras;
 mod loader;
+mod manifest;
+mod pins;
 mod tool;
 
 mod engine;
 mod result;
+mod task;
 
 mod error;
 mod span;
@@ -50,10 +63,19 @@ mod text;
 #[cfg(test)]
 mod tests;
 
+pub use auth::{
+    Authorization, Authorize, Grant, LOGIN_TIMEOUT, LoggedIn, LoopbackRedirect, McpAuth, Redirect,
+    SecretSink, TokenStore,
+};
+pub use catalog::{MAX_PAGES, MAX_TOOLS};
 pub use connection::{FIRST_BACKOFF, MAX_BACKOFF, McpConnection};
 pub use engine::McpEngine;
 pub use error::Error;
-pub use loader::{MAX_PAGES, MAX_TOOLS, McpLoader};
-pub use source::{DEFAULT_STARTUP_TIMEOUT, McpSource, McpTransport};
+pub use loader::McpLoader;
+pub use manifest::{MAX_MANIFEST_BYTES, ManifestCache};
+pub use pins::{Change, MAX_LOCK_BYTES, Pins, PinsError};
+pub use source::{DEFAULT_STARTUP_TIMEOUT, HttpProtocol, McpSource, McpTransport};
 pub use stdio::CLOSE_GRACE;
-pub use text::{MAX_DESCRIPTION_CHARS, MAX_ERROR_CHARS, MAX_TITLE_CHARS};
+pub use text::{
+    MAX_DESCRIPTION_CHARS, MAX_ERROR_CHARS, MAX_INSTRUCTIONS_CHARS, MAX_PROGRESS_CHARS, MAX_TITLE_CHARS,
+};

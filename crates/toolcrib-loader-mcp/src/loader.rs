@@ -1,105 +1,137 @@
 //! From a server to its tools.
 
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
 use async_trait::async_trait;
-use rmcp::model::{ClientRequest, ListToolsRequest, PaginatedRequestParams, ServerResult, Tool as WireTool};
-use serde_json::Value;
+use rmcp::model::Tool as WireTool;
 use tokio::time::{Instant, timeout_at};
+use toolcrib_model::Tool;
 use toolcrib_port::{Loaded, Reject, RejectKind, ToolLoader};
 use tracing::Instrument as _;
 
-use crate::McpConnection;
-use crate::session::Fault;
-use crate::span;
-use crate::text::{MAX_ERROR_CHARS, clean};
-use crate::tool;
+use crate::catalog::{self, Broken, Catalog, Server};
+use crate::text::clean;
+use crate::{MAX_BACKOFF, McpConnection, extras, span, tool};
 
-/// The most pages of tools that are fetched from one server.
-pub const MAX_PAGES: usize = 1_000;
+/// The shortest time that a list is kept, whatever lifetime the server gives it.
+const MIN_TTL: Duration = Duration::from_mins(1);
 
-/// The most tools that are taken from one server.
-pub const MAX_TOOLS: usize = 20_000;
+/// The longest time that a list is kept which the server gives a lifetime.
+const MAX_TTL: Duration = Duration::from_hours(24);
 
 /// The most characters of a name that a [`Reject`] repeats.
 const MAX_SHOWN_NAME_CHARS: usize = 80;
 
-/// Loads the tools of a server.
+/// Loads the tools of a server: from the server itself, or from the manifest that was kept of it while a
+/// [lazy](crate::McpSource::lazy) server has not been started.
 pub struct McpLoader {
     connection: McpConnection,
     source: String,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    server: Server,
+    /// When to load again without being told to: the list is good until then, or the server may be tried again.
+    due: Option<Instant>,
 }
 
 impl McpLoader {
     /// The loader of the server behind this connection.
     pub fn new(connection: McpConnection) -> Self {
         let source = format!("mcp {}", connection.source().namespace);
-        Self { connection, source }
+        Self { connection, source, state: Mutex::default() }
     }
 
-    fn failed(&self, kind: RejectKind, reason: impl Into<String>) -> Loaded {
-        Loaded::failed(&*self.source, kind, reason)
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Fetches all pages. What came before a failure is thrown away: half a list would look like a server that has
-    /// lost its other tools.
-    async fn list(&self) -> Result<Loaded, Loaded> {
-        let target = self.connection.source().target();
-        let mut loaded = Loaded::default();
-        let mut cursor = None;
-        for _ in 0..MAX_PAGES {
-            let request = || {
-                let params = PaginatedRequestParams::default().with_cursor(cursor.clone());
-                ClientRequest::ListToolsRequest(ListToolsRequest::with_param(params))
-            };
-            let page = match self.connection.request(request).await {
-                Ok(result) => Page::read(result),
-                Err(fault) => return Err(self.failed(RejectKind::Unavailable, list_fault(&target, fault))),
-            };
-            let Some(page) = page else {
-                let reason =
-                    format!("MCP server `{target}` answers `tools/list` with something else than tools");
-                return Err(self.failed(RejectKind::Syntax, reason));
-            };
-            for entry in page.tools {
-                if loaded.tools.len() + loaded.rejected.len() >= MAX_TOOLS {
-                    let reason = format!(
-                        "MCP server `{target}` lists more than {MAX_TOOLS} tools; the rest is left out"
-                    );
-                    loaded.rejected.push(Reject::source(&*self.source, RejectKind::TooLarge, reason));
-                    return Ok(loaded);
+    /// What the server lists now. It is started if it does not run.
+    async fn fetch(&self) -> Result<Catalog, Broken> {
+        let source = self.connection.source();
+        let deadline = Instant::now() + source.startup_timeout;
+        // A server that does not start has the same time, and its own error says more.
+        self.connection.session().await.map_err(|error| Broken {
+            name: None,
+            kind: RejectKind::Unavailable,
+            reason: error.to_string(),
+        })?;
+        let changes = self.connection.changes();
+        let span = span::request("tools/list", source);
+        let fetched = timeout_at(deadline, catalog::fetch(&self.connection).instrument(span.clone())).await;
+        let fetched = fetched.unwrap_or_else(|_| {
+            let (target, seconds) = (source.target(), source.startup_timeout.as_secs_f32());
+            let reason = format!("MCP server `{target}` did not list its tools within {seconds} s");
+            Err(Broken { name: None, kind: RejectKind::Unavailable, reason })
+        });
+        match fetched {
+            Ok((catalog, session)) => {
+                session.set_digests(catalog.digests(), changes);
+                if let Some(manifests) = &source.manifests {
+                    manifests.store(source, &catalog);
                 }
-                match self.convert(entry) {
-                    Ok(tool) => loaded.tools.push(tool),
-                    Err(reject) => loaded.rejected.push(reject),
-                }
+                Ok(catalog)
             }
-            match page.next_cursor {
-                None => return Ok(loaded),
-                next if next == cursor => {
-                    let reason =
-                        format!("MCP server `{target}` names the same next page twice; the rest is left out");
-                    loaded.rejected.push(Reject::source(&*self.source, RejectKind::Syntax, reason));
-                    return Ok(loaded);
-                }
-                next => cursor = next,
+            Err(broken) => {
+                span::failed(&span, "unavailable");
+                Err(broken)
             }
         }
-        let reason = format!(
-            "MCP server `{target}` lists its tools on more than {MAX_PAGES} pages; the rest is left out"
-        );
-        loaded.rejected.push(Reject::source(&*self.source, RejectKind::TooLarge, reason));
-        Ok(loaded)
     }
 
-    fn convert(&self, entry: Result<WireTool, BrokenTool>) -> Result<toolcrib_model::Tool, Reject> {
-        let reject = |name: Option<String>, reason| Reject {
-            source: self.source.clone(),
-            name: name.map(|name| clean(&name, MAX_SHOWN_NAME_CHARS)),
-            kind: RejectKind::InvalidTool,
-            reason,
-        };
-        let wire = entry.map_err(|broken| reject(broken.name, broken.reason))?;
-        let name = wire.name.to_string();
-        tool::convert(self.connection.source(), wire).map_err(|error| reject(Some(name), error.to_string()))
+    /// Turns what is listed into tools, all but those that are not what was approved.
+    fn convert(&self, catalog: Catalog) -> Loaded {
+        let source = self.connection.source();
+        let mut loaded = Loaded::default();
+        let quarantined = source.pins.as_ref().map(|pins| pins.check(&source.namespace, &catalog.tools));
+        let quarantined = quarantined.unwrap_or_default();
+        self.connection.set_offered(catalog.digests());
+        self.state().server = catalog.server.clone();
+        for broken in catalog.broken {
+            loaded.rejected.push(self.reject(broken.name.as_deref(), broken.kind, broken.reason));
+        }
+        for (at, wire) in catalog.tools.into_iter().enumerate() {
+            if quarantined.binary_search(&at).is_ok() {
+                loaded.rejected.push(self.changed(&wire));
+                continue;
+            }
+            let name = wire.name.to_string();
+            if let Some(reason) = tool::misfit(&wire) {
+                loaded.rejected.push(self.reject(Some(&name), RejectKind::InvalidTool, reason));
+                continue;
+            }
+            match tool::convert(source, wire) {
+                Ok(tool) => loaded.tools.push(tool),
+                Err(error) => {
+                    loaded.rejected.push(self.reject(
+                        Some(&name),
+                        RejectKind::InvalidTool,
+                        error.to_string(),
+                    ));
+                }
+            }
+        }
+        let extras = extras::tools(source, &catalog.server);
+        let is_taken = |extra: &Tool, tools: &[Tool]| tools.iter().any(|tool| tool.name == extra.name);
+        let free: Vec<Tool> = extras.into_iter().filter(|extra| !is_taken(extra, &loaded.tools)).collect();
+        loaded.tools.extend(free);
+        loaded
+    }
+
+    fn changed(&self, wire: &WireTool) -> Reject {
+        let namespace = &self.connection.source().namespace;
+        let name = clean(&format!("{namespace}.{}", wire.name), MAX_SHOWN_NAME_CHARS);
+        let reason = "it is no longer the tool that was approved; `toolcrib tools --changed` shows the difference, \
+                      `toolcrib trust` approves it";
+        Reject::tool(&*self.source, name, RejectKind::Changed, reason)
+    }
+
+    fn reject(&self, name: Option<&str>, kind: RejectKind, reason: String) -> Reject {
+        let name = name.map(|name| clean(name, MAX_SHOWN_NAME_CHARS));
+        Reject { source: self.source.clone(), name, kind, reason }
     }
 }
 
@@ -115,73 +147,58 @@ impl ToolLoader for McpLoader {
 
     async fn load(&self) -> Loaded {
         let source = self.connection.source();
-        let deadline = Instant::now() + source.startup_timeout;
-        // A server that does not start has the same time, and its own error says more.
-        if let Err(error) = self.connection.session().await {
-            return self.failed(RejectKind::Unavailable, error.to_string());
+        if let Some(pins) = &source.pins
+            && !pins.admit_server(&source.namespace, &source.identity())
+        {
+            let reason = format!(
+                "MCP server `{}` is not the one that was approved under `{}`: its command line or URL has changed, \
+                 and it is not started; `toolcrib tools --changed` shows the difference, `toolcrib trust` approves it",
+                source.target(),
+                source.namespace
+            );
+            return Loaded::failed(&*self.source, RejectKind::Changed, reason);
         }
-        let span = span::request("tools/list", source);
-        timeout_at(deadline, self.list().instrument(span.clone())).await.map_or_else(
-            |_| {
-                span::failed(&span, "timeout");
-                let (target, seconds) = (source.target(), source.startup_timeout.as_secs_f32());
-                let reason = format!("MCP server `{target}` did not list its tools within {seconds} s");
-                self.failed(RejectKind::Unavailable, reason)
-            },
-            |listed| {
-                listed.unwrap_or_else(|failed| {
-                    span::failed(&span, "unavailable");
-                    failed
-                })
-            },
-        )
+        let manifest = || source.manifests.as_ref().and_then(|manifests| manifests.load(source));
+        if source.lazy
+            && !self.connection.is_open()
+            && let Some(catalog) = manifest()
+        {
+            if catalog.server.ignores_discover {
+                self.connection.expect_silence();
+            }
+            return self.convert(catalog);
+        }
+        match self.fetch().await {
+            Ok(catalog) => {
+                self.state().due = catalog.ttl.map(|ttl| Instant::now() + ttl.clamp(MIN_TTL, MAX_TTL));
+                self.convert(catalog)
+            }
+            Err(broken) => {
+                self.state().due = Some(self.connection.retry_at().unwrap_or(Instant::now() + MAX_BACKOFF));
+                // Its tools are known, so that they are found, and what is wrong is told when one is called.
+                let mut loaded = manifest().map(|catalog| self.convert(catalog)).unwrap_or_default();
+                loaded.rejected.insert(0, self.reject(None, broken.kind, broken.reason));
+                loaded
+            }
+        }
     }
-}
 
-fn list_fault(target: &str, fault: Fault) -> String {
-    match fault {
-        Fault::NoServer(error) => error.to_string(),
-        Fault::Rpc(error) => {
-            let message = clean(&error.message, MAX_ERROR_CHARS);
-            format!("MCP server `{target}` answers `tools/list` with an error: {message}")
+    async fn changed(&self) {
+        let due = self.state().due;
+        let due = async {
+            match due {
+                Some(due) => tokio::time::sleep_until(due).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            () = self.connection.changed() => {}
+            () = due => {}
         }
-        Fault::NotSent(reason) => format!("MCP server `{target}` cannot be reached: {reason}"),
-        Fault::TurnedAway { reason, .. } => {
-            format!("MCP server `{target}` refuses to list its tools: {reason}")
-        }
-        Fault::Lost { how, said } => format!("MCP server `{target}` {how} of `tools/list`{said}"),
+        self.state().due = None;
     }
-}
 
-struct Page {
-    tools: Vec<Result<WireTool, BrokenTool>>,
-    next_cursor: Option<String>,
-}
-
-struct BrokenTool {
-    name: Option<String>,
-    reason: String,
-}
-
-impl Page {
-    /// Reads a page tool by tool where rmcp could not read it as a whole, so that one broken tool hides no other.
-    fn read(result: ServerResult) -> Option<Self> {
-        if let ServerResult::ListToolsResult(page) = result {
-            return Some(Self {
-                tools: page.tools.into_iter().map(Ok).collect(),
-                next_cursor: page.next_cursor,
-            });
-        }
-        let page = serde_json::to_value(result).ok()?;
-        let tools = page.get("tools")?.as_array()?.iter().map(read_tool).collect();
-        let next_cursor = page.get("nextCursor").and_then(Value::as_str).map(str::to_owned);
-        Some(Self { tools, next_cursor })
+    fn instructions(&self) -> Option<String> {
+        self.state().server.instructions.clone()
     }
-}
-
-fn read_tool(tool: &Value) -> Result<WireTool, BrokenTool> {
-    serde_json::from_value(tool.clone()).map_err(|error| BrokenTool {
-        name: tool.get("name").and_then(Value::as_str).map(str::to_owned),
-        reason: format!("not a tool as the protocol has it: {error}"),
-    })
 }

@@ -1,34 +1,44 @@
 //! One life of a server: from its handshake to its end.
 
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
 use std::time::Duration;
 
-use rmcp::model::{CancelledNotificationParam, ClientRequest, ErrorData, RequestId, ServerResult};
-use rmcp::service::{ClientInitializeError, Peer, PeerRequestOptions, RunningService, serve_client};
-use rmcp::transport::{DynamicTransportError, IntoTransport};
+use rmcp::model::{
+    CancelledNotificationParam, ClientRequest, ErrorCode, ErrorData, ProgressToken, RequestId,
+    ServerPeerInfo, ServerResult,
+};
+use rmcp::service::{Peer, PeerRequestOptions, RunningService};
+use rmcp::transport::DynamicTransportError;
 use rmcp::{RoleClient, ServiceError};
 use tokio::runtime::Handle;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::AbortOnDropHandle;
 use toolcrib_model::ErrorKind;
+use toolcrib_port::ProgressListener;
 use tracing::Span;
 
-use crate::error::{Error, chain};
-use crate::handler::Client;
+use crate::catalog::Digests;
+use crate::error::Error;
+use crate::handler::{Client, Events};
 use crate::stdio::Process;
+use crate::subscription;
 
 /// How long what a server wrote before it ended may take to arrive. Its descendants can hold the pipe open, so the end
 /// of the pipe cannot be waited for.
 pub(crate) const LAST_WORDS: Duration = Duration::from_millis(250);
 
 /// How long a server that closed its output may take to end, so that the error can say how it did.
-const EXIT_WAIT: Duration = Duration::from_millis(500);
+pub(crate) const EXIT_WAIT: Duration = Duration::from_millis(500);
 
 /// How long a cancellation may take to be written. A server that has stopped reading for so long is given up.
 const CANCEL_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// How long an ordered end of the conversation may take before the process is ended anyway.
 const GOODBYE_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// How servers over Streamable HTTP with sessions refuse what comes without one.
+const OLD_ANSWERS: &[&str] = &["HTTP 400", "HTTP 404", "HTTP 422"];
 
 /// Tells what a failed transmission means. The transport knows.
 pub(crate) type Classify = Box<dyn Fn(&DynamicTransportError) -> Fault + Send + Sync>;
@@ -40,6 +50,15 @@ pub(crate) struct Session {
     service: Mutex<Option<RunningService<RoleClient, Client>>>,
     process: Option<Process>,
     classify: Classify,
+    events: Arc<Events>,
+    /// Whether the server leaves those waiting who ask for its era.
+    ignores_discover: bool,
+    /// Hears of changes, where the server tells them on a subscription.
+    subscription: Option<AbortOnDropHandle<()>>,
+    /// What the server listed in this session, and how many changes it had told of before.
+    listed: RwLock<Option<(u64, Arc<Digests>)>>,
+    /// Held while the list is fetched, so that calls side by side fetch it once.
+    listing: tokio::sync::Mutex<()>,
     /// Set when the conversation is given up although the server may still run.
     lost: CancellationToken,
 }
@@ -70,7 +89,19 @@ pub(crate) enum Fault {
 }
 
 impl Fault {
-    fn reason(self) -> String {
+    /// Whether a server of an older revision says that it was spoken to in a newer one: it refuses what it was asked, and
+    /// does nothing of it.
+    pub(crate) fn is_of_another_era(&self) -> bool {
+        match self {
+            Self::Rpc(error) => error.code == ErrorCode::UNSUPPORTED_PROTOCOL_VERSION,
+            Self::TurnedAway { kind, reason } => {
+                *kind == ErrorKind::Unavailable && OLD_ANSWERS.iter().any(|answer| reason.contains(answer))
+            }
+            _ => false,
+        }
+    }
+
+    pub(crate) fn reason(self) -> String {
         match self {
             Self::NotSent(reason) | Self::TurnedAway { reason, .. } | Self::Lost { how: reason, .. } => {
                 reason
@@ -82,64 +113,67 @@ impl Fault {
 }
 
 impl Session {
-    /// Shakes hands over a transport.
-    pub(crate) async fn open<T, E, A>(
+    /// A conversation that has just begun.
+    pub(crate) fn new(
         target: String,
-        transport: T,
+        service: RunningService<RoleClient, Client>,
         process: Option<Process>,
         classify: Classify,
-        startup_timeout: Duration,
-    ) -> Result<Self, Error>
-    where
-        T: IntoTransport<RoleClient, E, A>,
-        E: std::error::Error + Send + Sync + 'static,
-    {
-        let exited = async {
-            match &process {
-                Some(process) => process.exited().await,
-                None => std::future::pending().await,
-            }
-        };
-        let last_words = async || match &process {
-            Some(process) => process.last_words().await,
-            None => String::new(),
-        };
-        let handshake = serve_client(Client, transport);
-        tokio::pin!(handshake);
-        let outcome = tokio::select! {
-            biased;
-            outcome = &mut handshake => outcome,
-            status = exited => match timeout(LAST_WORDS, handshake).await {
-                Ok(Ok(service)) => Ok(service),
-                _ => return Err(Error::Exited { target, status, said: last_words().await }),
-            },
-            () = tokio::time::sleep(startup_timeout) => {
-                return Err(Error::Silent { target, timeout: startup_timeout, said: last_words().await });
-            }
-        };
-        match outcome {
-            Ok(service) => Ok(Self {
-                target,
-                peer: service.peer().clone(),
-                service: Mutex::new(Some(service)),
-                process,
-                classify,
-                lost: CancellationToken::new(),
-            }),
-            Err(error) => {
-                // A process that is about to exit closes its pipes first.
-                if let Some(process) = &process
-                    && let Ok(status) = timeout(EXIT_WAIT, process.exited()).await
-                {
-                    return Err(Error::Exited { target, status, said: process.last_words().await });
-                }
-                Err(Error::Handshake {
-                    target,
-                    reason: handshake_reason(&error, &classify),
-                    said: last_words().await,
-                })
-            }
+        events: Arc<Events>,
+    ) -> Self {
+        let peer = service.peer().clone();
+        Self {
+            target,
+            subscription: subscription::keep(&peer, &events),
+            peer,
+            service: Mutex::new(Some(service)),
+            process,
+            classify,
+            events,
+            ignores_discover: false,
+            listed: RwLock::default(),
+            listing: tokio::sync::Mutex::default(),
+            lost: CancellationToken::new(),
         }
+    }
+
+    /// Notes whether the server leaves those waiting who ask for its era, so that it is not asked the next time.
+    pub(crate) fn with_silence(mut self, ignores_discover: bool) -> Self {
+        self.ignores_discover = ignores_discover;
+        self
+    }
+
+    pub(crate) fn ignores_discover(&self) -> bool {
+        self.ignores_discover
+    }
+
+    /// Notes what the server listed in this session.
+    /// `changes` is how many changes the server had told of when it was asked.
+    pub(crate) fn set_digests(&self, digests: Digests, changes: u64) {
+        let listed = Some((changes, Arc::new(digests)));
+        *self.listed.write().unwrap_or_else(PoisonError::into_inner) = listed;
+    }
+
+    /// What the server listed in this session, unless it has told of a change since.
+    pub(crate) fn digests(&self) -> Option<Arc<Digests>> {
+        let listed = self.listed.read().unwrap_or_else(PoisonError::into_inner);
+        let (changes, digests) = listed.as_ref()?;
+        (*changes == self.events.changes()).then(|| Arc::clone(digests))
+    }
+
+    /// The right to fetch the list.
+    pub(crate) async fn listing(&self) -> tokio::sync::MutexGuard<'_, ()> {
+        self.listing.lock().await
+    }
+
+    /// What the server said of itself.
+    pub(crate) fn server(&self) -> Option<Arc<ServerPeerInfo>> {
+        self.peer.peer_info()
+    }
+
+    /// Whether the server is spoken to in revision 2026-07-28 or later.
+    pub(crate) fn is_new_era(&self) -> bool {
+        self.server().is_some_and(|server| !server.protocol_version.has_initialize())
     }
 
     /// Whether requests can still be sent.
@@ -162,15 +196,21 @@ impl Session {
         }
     }
 
-    /// Sends a request and waits for its answer. When the future is dropped the server is told, and nothing of the
-    /// request stays behind.
-    pub(crate) async fn request(self: &Arc<Self>, request: ClientRequest) -> Result<ServerResult, Fault> {
+    /// Sends a request and waits for its answer. The listener is told of its progress. When the future is dropped the server
+    /// is told, and nothing of the request stays behind.
+    pub(crate) async fn request(
+        self: &Arc<Self>,
+        request: ClientRequest,
+        listener: Option<Arc<dyn ProgressListener>>,
+    ) -> Result<ServerResult, Fault> {
         if let Some(server) = self.peer.peer_info() {
             Span::current().record("mcp.protocol.version", server.protocol_version.as_str());
         }
         let sent = self.peer.send_cancellable_request(request, PeerRequestOptions::no_options()).await;
         let handle = sent.map_err(|error| Fault::NotSent(error.to_string()))?;
         let mut guard = CancelGuard { session: Arc::downgrade(self), request: Some(handle.id.clone()) };
+        let _listening =
+            listener.map(|listener| Listening::new(&self.events, &handle.progress_token, listener));
         let answer = handle.await_response();
         tokio::pin!(answer);
         let outcome = tokio::select! {
@@ -199,8 +239,20 @@ impl Session {
         Fault::Lost { how, said: process.last_words().await }
     }
 
+    /// Tells the server that nobody waits any more for work that outlives its request, and waits for nothing.
+    pub(crate) fn tell(self: &Arc<Self>, request: ClientRequest) {
+        let (session, Ok(runtime)) = (Arc::clone(self), Handle::try_current()) else { return };
+        runtime.spawn(async move {
+            // Whether it heard is of no use to anybody.
+            let _ = timeout(CANCEL_TIMEOUT, session.request(request, None)).await;
+        });
+    }
+
     /// Ends the conversation in order: input closed, then whatever the process needs to end.
     pub(crate) async fn close(&self) {
+        if let Some(subscription) = &self.subscription {
+            subscription.abort();
+        }
         let service = self.service.lock().unwrap_or_else(PoisonError::into_inner).take();
         let farewell = async {
             if let Some(mut service) = service {
@@ -214,6 +266,25 @@ impl Session {
             }
         };
         tokio::join!(farewell, end);
+    }
+}
+
+/// Hears of the progress of a request while it is there.
+struct Listening<'a> {
+    events: &'a Events,
+    token: ProgressToken,
+}
+
+impl<'a> Listening<'a> {
+    fn new(events: &'a Events, token: &ProgressToken, listener: Arc<dyn ProgressListener>) -> Self {
+        events.listen(token.clone(), listener);
+        Self { events, token: token.clone() }
+    }
+}
+
+impl Drop for Listening<'_> {
+    fn drop(&mut self) {
+        self.events.forget(&self.token);
     }
 }
 
@@ -242,13 +313,5 @@ impl Drop for CancelGuard {
                 session.lost.cancel();
             }
         });
-    }
-}
-
-fn handshake_reason(error: &ClientInitializeError, classify: &Classify) -> String {
-    match error {
-        ClientInitializeError::TransportError { error, .. } => classify(error).reason(),
-        ClientInitializeError::ConnectionClosed(_) => "it closed the connection".into(),
-        other => chain(other),
     }
 }

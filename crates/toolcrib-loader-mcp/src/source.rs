@@ -1,10 +1,16 @@
 //! What an app says about an MCP server.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use toolcrib_model::Secret;
+
+use crate::{ManifestCache, Pins};
+
+use crate::McpAuth;
 
 /// How long a server may take to start, answer the handshake and list its tools, unless the source says otherwise.
 pub const DEFAULT_STARTUP_TIMEOUT: Duration = Duration::from_secs(10);
@@ -23,6 +29,15 @@ pub struct McpSource {
     /// Whether the server's own word counts where it makes a tool look harmless (`readOnlyHint`, `idempotentHint`).
     /// What makes a tool look harmful counts in any case.
     pub trusted: bool,
+    /// Whether the server is started by the first call rather than by the first load, when there is a manifest of it;
+    /// `true` unless it is set.
+    pub lazy: bool,
+    /// Where the manifest of the server is kept; nowhere when absent.
+    pub manifests: Option<ManifestCache>,
+    /// What was approved of the server; anything when absent.
+    pub pins: Option<Arc<Pins>>,
+    /// Which server it is, for manifests and pins.
+    identity: Option<String>,
 }
 
 /// How to reach a server.
@@ -38,7 +53,7 @@ pub enum McpTransport {
         /// The directory that it runs in; ours when absent.
         cwd: Option<PathBuf>,
     },
-    /// A server behind a URL, spoken to over Streamable HTTP.
+    /// A server behind a URL.
     Http {
         /// The endpoint, as `https://example.com/mcp`.
         url: String,
@@ -46,7 +61,23 @@ pub enum McpTransport {
         headers: Vec<(String, Secret)>,
         /// Whether the address may be a loopback or private one.
         allow_private: bool,
+        /// What is spoken there.
+        protocol: HttpProtocol,
+        /// How we are authorized there, unless the headers say it.
+        auth: Option<Box<McpAuth>>,
     },
+}
+
+/// What is spoken to a server behind a URL.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum HttpProtocol {
+    /// Streamable HTTP; where the server does not know it, HTTP with server-sent events.
+    #[default]
+    Any,
+    /// Streamable HTTP, of revision 2025-03-26 and later.
+    Streamable,
+    /// HTTP with server-sent events, of revision 2024-11-05.
+    Sse,
 }
 
 impl McpSource {
@@ -58,14 +89,51 @@ impl McpSource {
 
     /// A server behind a URL, at a public address.
     pub fn http(namespace: impl Into<String>, url: impl Into<String>) -> Self {
-        let transport = McpTransport::Http { url: url.into(), headers: Vec::new(), allow_private: false };
-        Self::new(namespace, transport)
+        Self::new(namespace, McpTransport::http(url))
     }
 
     /// A server that is reached as the transport says.
     pub fn new(namespace: impl Into<String>, transport: McpTransport) -> Self {
         let namespace = namespace.into();
-        Self { namespace, transport, startup_timeout: DEFAULT_STARTUP_TIMEOUT, trusted: false }
+        Self {
+            namespace,
+            transport,
+            startup_timeout: DEFAULT_STARTUP_TIMEOUT,
+            trusted: false,
+            lazy: true,
+            manifests: None,
+            pins: None,
+            identity: None,
+        }
+    }
+
+    /// Starts the server at the first load, whatever is known of it.
+    pub fn eager(mut self) -> Self {
+        self.lazy = false;
+        self
+    }
+
+    /// Keeps the manifest of the server there.
+    pub fn with_manifests(mut self, manifests: ManifestCache) -> Self {
+        self.manifests = Some(manifests);
+        self
+    }
+
+    /// Holds the server and its tools to what was approved.
+    pub fn with_pins(mut self, pins: Arc<Pins>) -> Self {
+        self.pins = Some(pins);
+        self
+    }
+
+    /// Says which server it is, for manifests and pins: its command line or URL as the operator wrote it, with the names of
+    /// secrets rather than the secrets. It is [`target`](Self::target) unless it is set.
+    pub fn with_identity(mut self, identity: impl Into<String>) -> Self {
+        self.identity = Some(identity.into());
+        self
+    }
+
+    pub(crate) fn identity(&self) -> Cow<'_, str> {
+        self.identity.as_deref().map_or_else(|| self.target().into(), Cow::Borrowed)
     }
 
     /// Sets how long starting may take.
@@ -74,10 +142,27 @@ impl McpSource {
         self
     }
 
+    /// Sets how we are authorized at a server behind a URL.
+    pub fn with_auth(mut self, settings: McpAuth) -> Self {
+        if let McpTransport::Http { auth, .. } = &mut self.transport {
+            *auth = Some(Box::new(settings));
+        }
+        self
+    }
+
     /// Says that the server's own word counts.
     pub fn trusted(mut self) -> Self {
         self.trusted = true;
         self
+    }
+
+    /// What the server was told and nobody else should hear.
+    pub(crate) fn secrets(&self) -> impl Iterator<Item = &Secret> {
+        let (env, headers) = match &self.transport {
+            McpTransport::Stdio { env, .. } => (Some(env.values()), None),
+            McpTransport::Http { headers, .. } => (None, Some(headers.iter().map(|(_, value)| value))),
+        };
+        env.into_iter().flatten().chain(headers.into_iter().flatten())
     }
 
     /// The server as messages name it: the command line, or the URL without user, password, query and fragment.
@@ -91,6 +176,19 @@ impl McpSource {
                 let host = authority.rsplit('@').next().unwrap_or_default();
                 format!("{scheme}://{host}{path}")
             }
+        }
+    }
+}
+
+impl McpTransport {
+    /// A URL at a public address, without headers.
+    pub fn http(url: impl Into<String>) -> Self {
+        Self::Http {
+            url: url.into(),
+            headers: Vec::new(),
+            allow_private: false,
+            protocol: HttpProtocol::Any,
+            auth: None,
         }
     }
 }

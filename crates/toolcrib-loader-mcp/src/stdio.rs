@@ -11,11 +11,13 @@ use futures::future::{BoxFuture, Shared};
 use rmcp::transport::DynamicTransportError;
 use rmcp::transport::async_rw::AsyncRwTransport;
 use tokio::time::timeout;
-use toolcrib_io::process::{Child, Command, MAX_LINE_BYTES, StderrTail, spawn};
+use toolcrib_io::process::{Child, Command, MAX_LINE_BYTES, Overlong, StderrTail, spawn};
 use toolcrib_model::Secret;
 
 use crate::McpSource;
+use crate::backpressure::Backpressure;
 use crate::error::{Error, chain};
+use crate::handshake::{Opening, Unopened, shake_hands};
 use crate::session::{Fault, LAST_WORDS, Session};
 
 /// How long a server may take to end by itself when its input is closed, and again when it is told to.
@@ -30,9 +32,10 @@ pub(crate) async fn open(
     argv: &[String],
     env: &BTreeMap<String, Secret>,
     cwd: Option<&Path>,
-) -> Result<Session, Error> {
+    opening: Opening,
+) -> Result<Session, Unopened> {
     if argv.first().is_none_or(String::is_empty) {
-        return Err(Error::EmptyCommand { namespace: source.namespace.clone() });
+        return Err(Error::EmptyCommand { namespace: source.namespace.clone() }.into());
     }
     let mut command = Command::new(argv);
     command.cwd = cwd.map(Path::to_owned);
@@ -43,13 +46,15 @@ pub(crate) async fn open(
     let mut child =
         spawn(&command, format!("mcp {}", source.namespace)).map_err(|error| spawned(chain(&error)))?;
     let (Some(stdin), Some(stdout)) = (child.take_stdin(), child.take_stdout()) else {
-        return Err(spawned("its pipes are taken".into()));
+        return Err(spawned("its pipes are taken".into()).into());
     };
+    let overlong = stdout.overlong();
     // The reader below fails on a longer line, which ends the session; rmcp by itself would drop the line and leave
     // the caller waiting.
     let transport = AsyncRwTransport::new_client(stdout, stdin).with_max_line_length(MAX_LINE_BYTES + 2);
-    let process = Process::new(child);
-    Session::open(target, transport, Some(process), Box::new(classify), source.startup_timeout).await
+    let process = Process::new(child, overlong);
+    let transport = Backpressure::new(transport);
+    shake_hands(opening, transport, Some(process), Box::new(classify)).await
 }
 
 /// What a failed write means: its last byte, the line break, was not taken, so the server cannot have read the request.
@@ -62,15 +67,16 @@ pub(crate) struct Process {
     child: Mutex<Option<Child>>,
     exited: Shared<BoxFuture<'static, String>>,
     stderr: StderrTail,
+    overlong: Overlong,
 }
 
 impl Process {
-    fn new(child: Child) -> Self {
+    fn new(child: Child, overlong: Overlong) -> Self {
         let exited = child.exited();
         let stderr = child.stderr_tail();
         let exited =
             async move { exited.await.map_or_else(|_| "ended with an unknown status".into(), describe) };
-        Self { child: Mutex::new(Some(child)), exited: exited.boxed().shared(), stderr }
+        Self { child: Mutex::new(Some(child)), exited: exited.boxed().shared(), stderr, overlong }
     }
 
     /// Waits for the end of the process and says how it ended, as `exited with status 1`.
@@ -83,17 +89,23 @@ impl Process {
         self.exited.clone().now_or_never().is_some()
     }
 
-    /// What it wrote last on standard error, as the end of a sentence; empty when it wrote nothing.
+    /// What it wrote last on standard error, and whether it wrote too much on the other, as the end of a sentence; empty
+    /// when it wrote nothing.
     pub(crate) async fn last_words(&self) -> String {
+        let overlong = if self.overlong.is_met() {
+            format!("; it wrote a line of more than {} MiB, which was not read", MAX_LINE_BYTES >> 20)
+        } else {
+            String::new()
+        };
         let lines = match timeout(LAST_WORDS, self.stderr.last_lines()).await {
             Ok(lines) => lines,
             Err(_) => self.stderr.lines(),
         };
         let quoted = lines.get(lines.len().saturating_sub(QUOTED_LINES)..).unwrap_or_default();
         if quoted.is_empty() {
-            return String::new();
+            return overlong;
         }
-        format!("; its last lines on standard error:\n  {}", quoted.join("\n  "))
+        format!("{overlong}; its last lines on standard error:\n  {}", quoted.join("\n  "))
     }
 
     /// Ends the process and its group in order.

@@ -11,6 +11,12 @@ pub const MAX_TITLE_CHARS: usize = 256;
 /// The most characters of an error that a server reports. The rest of a stack trace helps no model.
 pub const MAX_ERROR_CHARS: usize = 4_096;
 
+/// The most characters of what a server says of how to use it.
+pub const MAX_INSTRUCTIONS_CHARS: usize = 8_192;
+
+/// The most characters of what a server says of its progress.
+pub const MAX_PROGRESS_CHARS: usize = 256;
+
 const ESCAPE: char = '\u{1b}';
 const BELL: char = '\u{7}';
 const CONTROL_SEQUENCE: char = '\u{9b}';

@@ -49,6 +49,16 @@ pub(crate) fn convert(source: &McpSource, wire: WireTool) -> Result<Tool, NameEr
     Ok(tool)
 }
 
+/// Why no call can fit the tool, if none can: arguments are an object, whatever a server says.
+pub(crate) fn misfit(wire: &WireTool) -> Option<String> {
+    let kind = wire.input_schema.get("type")?;
+    let others = ["array", "boolean", "integer", "null", "number", "string"];
+    // A type that is none is found out later, with its place in the schema.
+    let is_other = |kind: &Value| kind.as_str().is_some_and(|kind| others.contains(&kind));
+    let is_misfit = is_other(kind) || kind.as_array().is_some_and(|kinds| kinds.iter().all(is_other));
+    is_misfit.then(|| format!("its `inputSchema` is of type {kind}, and arguments are an object"))
+}
+
 /// The hints alone: the title stands in the metadata already, and cleaned.
 fn hints(annotations: &ToolAnnotations) -> Value {
     let hints = [

@@ -1,20 +1,26 @@
 //! An app file that has been read and checked.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use toolcrib_agent::Provider;
 use toolcrib_document::{Document, Format, Limits, parse};
 use toolcrib_exec::Secrets;
 use toolcrib_io::files::read_bounded;
-use toolcrib_loader_mcp::DEFAULT_STARTUP_TIMEOUT;
+use toolcrib_loader_mcp::{Authorization, DEFAULT_STARTUP_TIMEOUT, Pins, PinsError};
 use toolcrib_registry::{Snapshot, ToolRegistry};
 
 use crate::{AgentConfig, AppConfig, Error, Extensions, check, sources, variables};
 
 /// The most bytes of an app file.
 const MAX_APP_BYTES: u64 = 1024 * 1024;
+
+#[derive(Clone, Debug)]
+struct Lock {
+    path: PathBuf,
+    pins: Arc<OnceLock<Arc<Pins>>>,
+}
 
 /// An app file that has been read and checked. Nothing of it is loaded or started yet.
 #[derive(Clone, Debug)]
@@ -27,6 +33,10 @@ pub struct App {
     pub folder: PathBuf,
     /// How long an MCP server may take to start when its entry does not say; 10 s unless set.
     pub startup_timeout: Duration,
+    /// Whether MCP servers may be told of from what is kept of them, without being started; `true` unless set.
+    pub lazy: bool,
+    /// The lock file, and what it says once it has been read.
+    lock: Option<Lock>,
     pub(crate) extensions: Arc<Extensions>,
     pub(crate) document: Document,
 }
@@ -42,9 +52,13 @@ impl App {
         let path = path.as_ref();
         let bytes = read_bounded(path, MAX_APP_BYTES).map_err(|source| Error::Unreadable { source })?;
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let mut lock = path.as_os_str().to_owned();
+        lock.push(".lock");
+        let lock = Lock { path: lock.into(), pins: Arc::default() };
         Self::read(
             path.display().to_string(),
             folder.to_owned(),
+            Some(lock),
             Format::detect(path, &bytes),
             &bytes,
             extensions,
@@ -62,12 +76,13 @@ impl App {
         text: &str,
         extensions: Extensions,
     ) -> Result<Self, Error> {
-        Self::read(file.into(), PathBuf::from("."), Format::Yaml, text.as_bytes(), extensions)
+        Self::read(file.into(), PathBuf::from("."), None, Format::Yaml, text.as_bytes(), extensions)
     }
 
     fn read(
         file: String,
         folder: PathBuf,
+        lock: Option<Lock>,
         format: Format,
         bytes: &[u8],
         extensions: Extensions,
@@ -89,6 +104,8 @@ impl App {
             file,
             folder,
             startup_timeout: DEFAULT_STARTUP_TIMEOUT,
+            lazy: true,
+            lock,
             extensions: Arc::new(extensions),
             document,
         };
@@ -100,6 +117,17 @@ impl App {
     /// of what it writes.
     pub fn secrets(&self) -> &Secrets {
         &self.extensions.secrets
+    }
+
+    /// What was approved of the app's MCP servers, and what has changed since: the lock file beside the app file, as
+    /// `app.yaml.lock`. `None` for an app that was not read from a file.
+    pub fn pins(&self) -> Result<Option<Arc<Pins>>, PinsError> {
+        let Some(lock) = &self.lock else { return Ok(None) };
+        if let Some(pins) = lock.pins.get() {
+            return Ok(Some(Arc::clone(pins)));
+        }
+        let pins = Arc::new(Pins::open(&lock.path)?);
+        Ok(Some(Arc::clone(lock.pins.get_or_init(|| pins))))
     }
 
     /// The name of the app.
@@ -127,6 +155,27 @@ impl App {
         let path = variables::expanded(self, recording, "", true).ok()?;
         let is_missing = !self.path(&path).is_file();
         is_missing.then(|| format!("the recording `{path}` of the agent `{}` is not there", agent.id))
+    }
+
+    /// The authorization at the MCP server of this namespace, for a login.
+    pub fn authorization(&self, namespace: &str) -> Result<Authorization, Error> {
+        let failed = |message: String| Error::Start { what: self.file.clone(), message };
+        let sources =
+            sources::sources(self).map_err(|errors| Error::App { file: self.file.clone(), errors })?;
+        let servers: Vec<_> = sources.into_iter().filter_map(|source| source.mcp).collect();
+        let Some(server) = servers.iter().find(|server| server.namespace == namespace) else {
+            let known: Vec<_> = servers.iter().map(|server| format!("`{}`", server.namespace)).collect();
+            let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+            return Err(failed(format!(
+                "there is no MCP server of the namespace `{namespace}`; there is: {known}"
+            )));
+        };
+        match Authorization::of(server) {
+            Some(authorization) => authorization.map_err(|error| failed(error.to_string())),
+            None => Err(failed(format!(
+                "nobody logs in at `{namespace}`: it is a command, or its `headers` say who asks"
+            ))),
+        }
     }
 
     /// What the sources that are files hold, and what of it cannot be used. Nothing is started, and nothing remote is

@@ -10,6 +10,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use toolcrib_document::{Document, Error as DocumentError};
 use toolcrib_exec::Secrets;
+use toolcrib_loader_mcp::Pins;
 use toolcrib_policy::Access;
 use toolcrib_port::ToolEngine;
 use toolcrib_registry::{DataflowEnrichment, Enrichment};
@@ -181,6 +182,11 @@ impl Place<'_> {
         &self.app.document
     }
 
+    /// The secrets of the app, for a source that is given some while it runs.
+    pub fn secrets(&self) -> &Secrets {
+        self.app.secrets()
+    }
+
     /// The JSON pointer of the entry.
     pub fn pointer(&self) -> &str {
         self.pointer
@@ -189,6 +195,22 @@ impl Place<'_> {
     /// How long a server may take to start when its entry does not say.
     pub fn startup_timeout(&self) -> Duration {
         self.app.startup_timeout
+    }
+
+    /// What tells this app from others, in what is kept of its sources.
+    pub(crate) fn scope(&self) -> String {
+        let folder = self.folder();
+        folder.canonicalize().unwrap_or_else(|_| folder.to_owned()).display().to_string()
+    }
+
+    /// Whether sources may be told of from memory, without being started.
+    pub(crate) fn is_lazy(&self) -> bool {
+        self.app.lazy
+    }
+
+    /// What was approved of the app's servers; `None` for an app that is no file.
+    pub(crate) fn pins(&self) -> Result<Option<Arc<Pins>>, String> {
+        self.app.pins().map_err(|error| error.to_string())
     }
 
     /// What the app's tools may reach, for an engine to keep to.

@@ -45,6 +45,8 @@ mod error;
 #[cfg(test)]
 mod tests;
 
+pub use toolcrib_loader_mcp::{Change, Pins, PinsError};
+
 pub use agents::{AgentSetup, ChosenModel};
 pub use app::App;
 pub use error::Error;
@@ -55,3 +57,4 @@ pub use settings::{
     ModuleConfig, RuntimeSection, SchemaForm, ToolsSection,
 };
 pub use sources::{Source, SourceRequest};
+pub use toolcrib_loader_mcp::{Authorization, Error as AuthorizationError, LOGIN_TIMEOUT, LoopbackRedirect};

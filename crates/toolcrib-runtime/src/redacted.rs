@@ -55,4 +55,13 @@ impl ToolLoader for Redacted {
         }
         loaded
     }
+
+    fn instructions(&self) -> Option<String> {
+        let instructions = self.loader.instructions()?;
+        Some(self.secrets.redactor().redact(&instructions).into_owned())
+    }
+
+    async fn changed(&self) {
+        self.loader.changed().await;
+    }
 }

@@ -21,8 +21,8 @@ pub struct Runtime {
     app: App,
     executor: Arc<Executor>,
     discovery: Arc<Discovery>,
-    /// Reloads the files that are watched, until the runtime is dropped.
-    _watcher: Option<Watcher>,
+    /// Loads sources again that change, until the runtime is dropped.
+    _watcher: Watcher,
 }
 
 impl Runtime {
@@ -61,8 +61,9 @@ impl Runtime {
             let module = Arc::new(module);
             add(&executor, module.clone(), Some(module));
         }
-        let mut watched = Vec::new();
+        let (mut watched, mut loaders) = (Vec::new(), Vec::new());
         for source in sources {
+            loaders.push(Arc::clone(&source.loader));
             watched.extend(source.watched.map(|path| (path, source.loader.source().to_owned())));
             add(&executor, source.loader, source.engine);
         }
@@ -70,7 +71,7 @@ impl Runtime {
             .refresh()
             .await
             .map_err(|error| Error::Start { what: "the tools".into(), message: error.to_string() })?;
-        let watcher = Watcher::start(watched, &registry)?;
+        let watcher = Watcher::start(watched, loaders, &registry)?;
         Ok(Self { app, executor: Arc::new(executor), discovery, _watcher: watcher })
     }
 

@@ -1,52 +1,76 @@
-//! Loading a source again when its file is saved.
+//! Loading a source again when its file is saved, or when it says that it has changed.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Weak};
+use std::time::Duration;
 
-use tokio::task::JoinHandle;
+use tokio::task::JoinSet;
 use toolcrib_io::files::Watch;
+use toolcrib_port::ToolLoader;
 use toolcrib_registry::ToolRegistry;
 
 use crate::Error;
 
-/// A task that loads sources again when their files are saved; it ends when this is dropped.
-pub(crate) struct Watcher(JoinHandle<()>);
+/// How long to wait after a source said that it has changed: whoever changes one tool often changes the next one, too.
+const SETTLING: Duration = Duration::from_millis(250);
+
+/// How long a source is left alone after it was loaded again, however often it says that it has changed.
+const PAUSE: Duration = Duration::from_secs(2);
+
+/// Tasks that load sources again; they end when this is dropped.
+pub(crate) struct Watcher {
+    _tasks: JoinSet<()>,
+}
 
 impl Watcher {
-    /// Watches files, each with the name of its source; `None` when there are none.
+    /// Watches files, each with the name of its source, and listens to the sources themselves.
     pub(crate) fn start(
         files: Vec<(PathBuf, String)>,
+        loaders: Vec<Arc<dyn ToolLoader>>,
         registry: &Arc<ToolRegistry>,
-    ) -> Result<Option<Self>, Error> {
-        if files.is_empty() {
-            return Ok(None);
+    ) -> Result<Self, Error> {
+        let mut tasks = JoinSet::new();
+        if !files.is_empty() {
+            let watch = Watch::new(files.iter().map(|(path, _)| path.clone()))
+                .map_err(|error| Error::Start { what: "`watch: true`".into(), message: error.to_string() })?;
+            tasks.spawn(saved(watch, files, Arc::downgrade(registry)));
         }
-        let watch = Watch::new(files.iter().map(|(path, _)| path.clone()))
-            .map_err(|error| Error::Start { what: "`watch: true`".into(), message: error.to_string() })?;
-        Ok(Some(Self(tokio::spawn(reload(watch, files, Arc::downgrade(registry))))))
+        for loader in loaders {
+            tasks.spawn(changed(loader, Arc::downgrade(registry)));
+        }
+        Ok(Self { _tasks: tasks })
     }
 }
 
-impl Drop for Watcher {
-    fn drop(&mut self) {
-        self.0.abort();
-    }
-}
-
-async fn reload(mut watch: Watch, files: Vec<(PathBuf, String)>, registry: Weak<ToolRegistry>) {
+async fn saved(mut watch: Watch, files: Vec<(PathBuf, String)>, registry: Weak<ToolRegistry>) {
     while let Some(saved) = watch.changed().await {
-        let Some(registry) = registry.upgrade() else { return };
         for (_, source) in files.iter().filter(|(path, _)| saved.contains(path)) {
-            match registry.refresh_source(source).await {
-                // What was rejected is in the snapshot; the tools of a broken save stay as they were.
-                Ok(snapshot) => {
-                    for reject in snapshot.rejected().iter().filter(|reject| reject.source == *source) {
-                        tracing::warn!("{reject}");
-                    }
-                    tracing::info!("{source} was saved: generation {}", snapshot.generation());
-                }
-                Err(error) => tracing::warn!("{source} was saved, and not loaded: {error}"),
-            }
+            let Some(registry) = registry.upgrade() else { return };
+            reload(&registry, source, "was saved").await;
         }
+    }
+}
+
+async fn changed(loader: Arc<dyn ToolLoader>, registry: Weak<ToolRegistry>) {
+    loop {
+        loader.changed().await;
+        tokio::time::sleep(SETTLING).await;
+        let Some(strong) = registry.upgrade() else { return };
+        reload(&strong, loader.source(), "has changed").await;
+        drop(strong);
+        tokio::time::sleep(PAUSE).await;
+    }
+}
+
+async fn reload(registry: &ToolRegistry, source: &str, event: &str) {
+    match registry.refresh_source(source).await {
+        // What was rejected is in the snapshot; the tools of a source that fails as a whole stay as they were.
+        Ok(snapshot) => {
+            for reject in snapshot.rejected().iter().filter(|reject| reject.source == *source) {
+                tracing::warn!("{reject}");
+            }
+            tracing::info!("{source} {event}: generation {}", snapshot.generation());
+        }
+        Err(error) => tracing::warn!("{source} {event}, and was not loaded: {error}"),
     }
 }

@@ -4,12 +4,14 @@ mod call;
 mod doctor;
 mod init;
 mod load;
+mod login;
 mod plan;
 mod run;
 mod search;
 mod serve;
 mod show;
 mod tools;
+mod trust;
 mod validate;
 
 use std::path::Path;
@@ -35,11 +37,13 @@ pub(crate) async fn run(arguments: Arguments) -> ExitCode {
         Command::Validate(arguments) => validate::run(&arguments, json).await,
         Command::Load(arguments) => load::run(arguments, json).await,
         Command::Tools(arguments) => tools::run(&arguments, json).await,
+        Command::Trust(arguments) => trust::run(&arguments, json).await,
         Command::Show(arguments) => show::run(&arguments, json).await,
         Command::Search(arguments) => search::run(&arguments, json).await,
         Command::Call(arguments) => call::run(&arguments, json).await,
         Command::Run(arguments) => run::run(arguments, json).await,
         Command::Plan(arguments) => plan::run(&arguments, json).await,
+        Command::Login(arguments) => login::run(&arguments, json).await,
         Command::Serve(arguments) => serve::run(&arguments).await,
         Command::Doctor(arguments) => doctor::run(&arguments, json).await,
     };
@@ -96,6 +100,14 @@ async fn start_app(app: App, approver: Arc<dyn Approver>) -> Result<Runtime, Fai
 /// Starts an app to look at it only.
 async fn look(path: &Path) -> Result<Runtime, Failure> {
     start_patiently(path, Arc::new(DenyAll)).await
+}
+
+/// Starts an app to look at its servers as they are now.
+async fn look_closely(path: &Path) -> Result<Runtime, Failure> {
+    let mut app = open(path)?;
+    app.startup_timeout = STARTUP_PATIENCE;
+    app.lazy = false;
+    start_app(app, Arc::new(DenyAll)).await
 }
 
 /// The exit of a command that loaded sources: a source that is down wins over one that is wrong.

@@ -3,12 +3,16 @@
 use toolcrib_policy::RUNTIME_NAMESPACE;
 use toolcrib_registry::Entry;
 
-use super::{exit_of_rejects, look};
-use crate::arguments::App;
+use super::{exit_of_rejects, look, look_closely};
+use crate::arguments::Tools;
+use crate::changes;
 use crate::exit::{Exit, Failure};
 use crate::output;
 
-pub(crate) async fn run(arguments: &App, json: bool) -> Result<Exit, Failure> {
+pub(crate) async fn run(arguments: &Tools, json: bool) -> Result<Exit, Failure> {
+    if arguments.changed {
+        return changed(arguments, json).await;
+    }
     let runtime = look(&arguments.app).await?;
     let (snapshot, policy) = (runtime.snapshot(), runtime.executor().policy().clone());
     // The runtime's own tools are the same in every app.
@@ -25,4 +29,19 @@ pub(crate) async fn run(arguments: &App, json: bool) -> Result<Exit, Failure> {
         Exit::Unavailable => Exit::Unavailable,
         _ => Exit::Ok,
     })
+}
+
+/// What is no longer as it was approved.
+async fn changed(arguments: &Tools, json: bool) -> Result<Exit, Failure> {
+    let runtime = look_closely(&arguments.app).await?;
+    let exit = exit_of_rejects(runtime.snapshot().rejected());
+    let pins = runtime.app().pins().map_err(|error| Failure::bad_input(error.to_string()))?;
+    let changed = pins.map(|pins| pins.changes()).unwrap_or_default();
+    if json {
+        output::json(&changes::json(&changed, runtime.app().secrets()));
+    } else {
+        changes::show(&changed, runtime.app());
+    }
+    runtime.close().await;
+    Ok(if exit == Exit::Unavailable { Exit::Unavailable } else { Exit::Ok })
 }

@@ -41,6 +41,24 @@ fn a_tool_keeps_its_schemas_and_hints() {
 }
 
 #[test]
+fn a_tool_that_takes_no_object_is_a_misfit() {
+    let misfit = |schema: Value| {
+        let wire = json!({"name": "one", "inputSchema": schema});
+        crate::tool::misfit(&serde_json::from_value(wire).unwrap())
+    };
+    for schema in
+        [json!({}), json!({"type": "object"}), json!({"type": ["null", "object"]}), json!({"type": 1})]
+    {
+        assert_eq!(misfit(schema.clone()), None, "{schema}");
+    }
+    assert_eq!(
+        misfit(json!({"type": ["array", "null"]})).unwrap(),
+        "its `inputSchema` is of type [\"array\",\"null\"], and arguments are an object"
+    );
+    assert!(misfit(json!({"type": "string"})).is_some());
+}
+
+#[test]
 fn the_risk_comes_from_the_name() {
     let source = McpSource::stdio("test", ["server"]);
     for (name, expected) in [

@@ -92,7 +92,13 @@ async fn start() -> Running {
 
 fn connect(url: &str) -> (McpLoader, McpEngine) {
     let headers = vec![("x-key".to_owned(), Secret::new("open sesame"))];
-    let transport = McpTransport::Http { url: url.into(), headers, allow_private: true };
+    let transport = McpTransport::Http {
+        url: url.into(),
+        headers,
+        allow_private: true,
+        protocol: crate::HttpProtocol::Any,
+        auth: None,
+    };
     let connection = McpConnection::new(McpSource::new("test", transport));
     (McpLoader::new(connection.clone()), McpEngine::new(connection))
 }

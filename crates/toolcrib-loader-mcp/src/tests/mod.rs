@@ -1,9 +1,14 @@
 //! Tests against real servers: shell scripts over stdio, an rmcp server over HTTP, a published server of others.
 
+mod calls;
 mod convert;
+mod eras;
 mod http;
+mod kept;
+mod opening;
 mod peers;
 mod server;
+mod sse;
 mod stdio;
 
 use std::future::Future;
@@ -18,11 +23,15 @@ use toolcrib_port::{CallContext, ToolEngine};
 /// How long a test waits for what must happen. Only a failing test waits so long.
 const PATIENCE: Duration = Duration::from_secs(30);
 
+/// A call of a tool of this name that the policy let through.
+pub(crate) fn authorized(tool: &str, arguments: Value) -> Authorized<Call> {
+    authorized_tool(Tool::new(QualifiedName::new("test", tool).unwrap()), arguments)
+}
+
 /// A call of this tool that the policy let through.
-fn authorized(tool: &str, arguments: Value) -> Authorized<Call> {
+fn authorized_tool(tool: Tool, arguments: Value) -> Authorized<Call> {
     let capabilities: Capabilities = serde_json::from_value(json!({"default_policy": "grant"})).unwrap();
     let policy = Policy::new(&capabilities, []).unwrap();
-    let tool = Tool::new(QualifiedName::new("test", tool).unwrap());
     let mut call = Call::new(Arc::new(tool), "mcp test".into(), 1);
     call.arguments = serde_json::from_value::<JsonObject>(arguments).unwrap();
     match policy.authorize(call, "session") {
@@ -32,16 +41,20 @@ fn authorized(tool: &str, arguments: Value) -> Authorized<Call> {
 }
 
 /// One call; the future owns it.
-async fn invoke(engine: &impl ToolEngine, call: Authorized<Call>, context: &CallContext) -> ToolResult {
+pub(crate) async fn invoke(
+    engine: &impl ToolEngine,
+    call: Authorized<Call>,
+    context: &CallContext,
+) -> ToolResult {
     engine.invoke(&call, context).await
 }
 
-fn context() -> CallContext {
+pub(crate) fn context() -> CallContext {
     CallContext::new("session")
 }
 
 /// Asks again and again until there is an answer.
-async fn eventually<T, F: Future<Output = Option<T>>>(mut probe: impl FnMut() -> F) -> T {
+pub(crate) async fn eventually<T, F: Future<Output = Option<T>>>(mut probe: impl FnMut() -> F) -> T {
     let found = async {
         loop {
             if let Some(found) = probe().await {

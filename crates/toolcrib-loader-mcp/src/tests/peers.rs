@@ -13,7 +13,7 @@ use crate::{McpConnection, McpEngine, McpLoader, McpSource};
 #[tokio::test]
 async fn server_everything_loads_and_answers_over_stdio() {
     let Some(peers) = std::env::var_os("TOOLCRIB_PEERS").map(PathBuf::from) else { return };
-    let program = peers.join("server-everything/node_modules/.bin/mcp-server-everything");
+    let program = peers.join("npm/node_modules/.bin/mcp-server-everything");
     if !program.exists() {
         return;
     }
@@ -23,7 +23,7 @@ async fn server_everything_loads_and_answers_over_stdio() {
 
     let found = loader.load().await;
     assert_eq!(found.rejected, []);
-    assert_eq!(found.tools.len(), 13, "{:?}", found.tools);
+    assert_eq!(found.tools.len(), 18, "13 of its own, 5 for its resources and prompts: {:?}", found.tools);
     let echo = invoke(&engine, authorized("echo", json!({"message": "hello"})), &context()).await;
     assert_eq!(echo.result, "Echo: hello", "{:?}", echo.error);
     engine.close().await;

@@ -8,15 +8,19 @@ use tempfile::TempDir;
 use crate::{McpConnection, McpEngine, McpLoader, McpSource};
 
 /// Reads requests line by line. A script may define functions before it to do other than this:
-/// `on_start`, `on_list`, `on_call NAME`.
+/// `on_start`, `on_discover`, `on_list`, `on_call NAME`, `on_other`. The line is `$line`, what it is answered under `$id`.
 const SKELETON: &str = r#"
 reply() { printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$1"; }
 fail() { printf '{"jsonrpc":"2.0","id":%s,"error":{"code":%s,"message":"%s"}}\n' "$id" "$1" "$2"; }
 text() { reply "{\"content\":[{\"type\":\"text\",\"text\":\"$1\"}]}"; }
 tool() { printf '{"name":"%s","inputSchema":{"type":"object"}}' "$1"; }
+CAPABILITIES='{"tools":{}}'
+INSTRUCTIONS=
 on_start() { :; }
+on_discover() { fail -32601 'no such method'; }
 on_list() { reply "{\"tools\":[$(tool one)]}"; }
 on_call() { text "called $1"; }
+on_other() { :; }
 "#;
 
 const LOOP: &str = r#"
@@ -27,9 +31,12 @@ while IFS= read -r line; do
   id=${line#*\"id\":}; id=${id%%[!0-9]*}
   case $line in
     *'"method":"initialize"'*)
-      reply '{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"sh","version":"1"}}' ;;
+      reply "{\"protocolVersion\":\"2025-11-25\",\"capabilities\":$CAPABILITIES,\"serverInfo\":{\"name\":\"sh\",\"version\":\"1\"}${INSTRUCTIONS}}" ;;
+    *'"method":"server/discover"'*) on_discover ;;
     *'"method":"tools/list"'*) on_list ;;
     *'"method":"tools/call"'*) name=${line#*\"name\":\"}; on_call "${name%%\"*}" ;;
+    *'"method":"notifications/'*) : ;;
+    *) on_other ;;
   esac
 done
 "#;

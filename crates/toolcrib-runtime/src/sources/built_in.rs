@@ -1,6 +1,5 @@
 //! The loaders and engines that Toolcrib comes with.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,13 +9,11 @@ use toolcrib_io::http::names_private_address;
 use toolcrib_loader_file::{
     CommandEngine, CommandSettings, FileLoader, InlineLoader, MockEngine, MockSettings,
 };
-use toolcrib_loader_mcp::{McpConnection, McpEngine, McpLoader, McpSource, McpTransport};
-use toolcrib_model::Secret;
 use toolcrib_policy::Access;
 use toolcrib_port::ToolEngine;
 use url::Url;
 
-use super::{Source, rest};
+use super::{Source, mcp, rest};
 use crate::extensions::{Extensions, Place};
 
 /// Adds them under their names.
@@ -24,7 +21,7 @@ pub(crate) fn register(extensions: Extensions) -> Extensions {
     extensions
         .with_loader("file", file)
         .with_loader("inline", inline)
-        .with_loader("mcp", mcp)
+        .with_loader("mcp", mcp::open)
         .with_loader("rest", rest::open)
         .with_engine("command", command)
         .with_engine("mock", |settings: MockSettings, _: &Place<'_>| {
@@ -77,23 +74,6 @@ struct InlineEntry {
     _tools: Value,
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct McpEntry {
-    namespace: String,
-    command: Option<Vec<String>>,
-    url: Option<String>,
-    #[serde(default)]
-    env: BTreeMap<String, Secret>,
-    cwd: Option<String>,
-    #[serde(default)]
-    headers: BTreeMap<String, Secret>,
-    allow_private: Option<bool>,
-    #[serde(default)]
-    trusted: bool,
-    startup_timeout_seconds: Option<Seconds>,
-}
-
 #[expect(clippy::unnecessary_wraps, reason = "loaders may refuse their settings")]
 fn file(entry: FileEntry, place: &Place<'_>) -> Result<Source, String> {
     let path = place.path(&entry.path);
@@ -121,45 +101,8 @@ fn command(mut settings: CommandSettings, place: &Place<'_>) -> Result<Arc<dyn T
     Ok(Arc::new(engine.with_access(access)))
 }
 
-fn mcp(entry: McpEntry, place: &Place<'_>) -> Result<Source, String> {
-    let access = place.access()?;
-    match (&entry.command, &entry.url) {
-        (Some(command), None) => command.first().map_or(Ok(()), |program| may_start(&access, program))?,
-        (None, Some(url)) => may_reach(&access, url)?,
-        _ => {}
-    }
-    let transport = match (entry.command, entry.url) {
-        (Some(command), None) if !command.is_empty() => McpTransport::Stdio {
-            command,
-            env: entry.env,
-            cwd: Some(entry.cwd.map_or_else(|| place.folder().to_owned(), |cwd| place.path(&cwd))),
-        },
-        (None, Some(url)) => {
-            let allow_private = entry.allow_private.unwrap_or_else(|| is_private(&url));
-            McpTransport::Http { url, headers: entry.headers.into_iter().collect(), allow_private }
-        }
-        _ => {
-            return Err("an MCP server needs either a `command`, a list of words, or a `url`".into());
-        }
-    };
-    let mut source = McpSource::new(entry.namespace, transport);
-    if entry.trusted {
-        source = source.trusted();
-    }
-    source = source.with_startup_timeout(
-        entry.startup_timeout_seconds.map_or(place.startup_timeout(), Seconds::duration),
-    );
-    Ok(mcp_source(source))
-}
-
-pub(super) fn mcp_source(source: McpSource) -> Source {
-    let connection = McpConnection::new(source);
-    Source::new(Arc::new(McpLoader::new(connection.clone())))
-        .with_engine(Arc::new(McpEngine::new(connection)))
-}
-
 /// Refuses a program that `access` does not name.
-fn may_start(access: &Access, program: &str) -> Result<(), String> {
+pub(super) fn may_start(access: &Access, program: &str) -> Result<(), String> {
     if access.allows_program(program) {
         return Ok(());
     }

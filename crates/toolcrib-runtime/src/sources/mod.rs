@@ -2,6 +2,9 @@
 
 mod auth;
 mod built_in;
+mod folders;
+mod mcp;
+mod mcp_auth;
 mod request;
 mod rest;
 mod selection;
@@ -13,6 +16,7 @@ use std::sync::Arc;
 use serde_json::Value;
 use toolcrib_document::Error as DocumentError;
 use toolcrib_exec::SourceLimits;
+use toolcrib_loader_mcp::McpSource;
 use toolcrib_port::{ToolEngine, ToolLoader};
 
 pub(crate) use self::built_in::register;
@@ -35,12 +39,14 @@ pub struct Source {
     pub watched: Option<PathBuf>,
     /// What its entry says under `limits`.
     pub(crate) limits: Option<SourceLimits>,
+    /// The MCP server that it is.
+    pub(crate) mcp: Option<McpSource>,
 }
 
 impl Source {
     /// A source whose tools need an engine that its entry names.
     pub fn new(loader: Arc<dyn ToolLoader>) -> Self {
-        Self { loader, engine: None, is_local: false, watched: None, limits: None }
+        Self { loader, engine: None, is_local: false, watched: None, limits: None, mcp: None }
     }
 
     /// Sets the engine; one that the entry names with `engine:` is taken instead.

@@ -5,11 +5,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use toolcrib_loader_file::FileLoader;
-use toolcrib_loader_mcp::{McpSource, McpTransport};
+use toolcrib_loader_mcp::{McpAuth, McpSource, McpTransport};
 use toolcrib_loader_rest::RestSource;
 
 use super::Source;
-use super::built_in::{is_private, mcp_source};
+use super::built_in::is_private;
+use super::mcp::mcp_source;
 use super::rest::rest_source;
 use super::selection::by_default;
 use crate::Error;
@@ -50,8 +51,14 @@ impl SourceRequest {
             }
             Self::McpUrl(url) => {
                 let allow_private = is_private(&url);
-                let transport = McpTransport::Http { url, headers: Vec::new(), allow_private };
-                let source = McpSource::new(namespace.unwrap_or("mcp"), transport);
+                let mut transport = McpTransport::http(url);
+                if let McpTransport::Http { allow_private: allowed, .. } = &mut transport {
+                    *allowed = allow_private;
+                }
+                let mut auth = McpAuth::new();
+                auth.login_command =
+                    Some("write the server into an app file, then run `toolcrib login APP NAMESPACE`".into());
+                let source = McpSource::new(namespace.unwrap_or("mcp"), transport).with_auth(auth);
                 Ok(mcp_source(source.with_startup_timeout(startup_timeout)))
             }
         }

@@ -74,6 +74,22 @@ fn a_short_secret_is_refused_and_a_longer_one_replaces_the_shorter_within() {
 }
 
 #[test]
+fn of_secrets_that_follow_each_other_the_last_ones_are_known() {
+    let secrets = Secrets::new();
+    assert!(secrets.add("KEY", Secret::new("the-key")));
+    for token in ["token-1", "token-2", "token-1", "token-3"] {
+        assert!(secrets.add_latest("crm.token", Secret::new(token), 2));
+    }
+    // The first was told of again, so that the second is the oldest.
+    let told = secrets.redactor().redact("the-key token-1 token-2 token-3").into_owned();
+    assert_eq!(told, "[secret KEY] [secret crm.token] token-2 [secret crm.token]");
+    assert!(!secrets.add_latest("crm.token", Secret::new("short"), 2));
+    // One that is known by another name stays with it.
+    assert!(secrets.add_latest("crm.token", Secret::new("the-key"), 2));
+    assert_eq!(secrets.redactor().redact("the-key token-1"), "[secret KEY] [secret crm.token]");
+}
+
+#[test]
 fn a_variable_is_a_secret_by_its_name_or_by_its_place() {
     let table = [
         ("/agents/0/brain/api_key", "${X}", "X", true),

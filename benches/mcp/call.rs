@@ -1,0 +1,119 @@
+//! A call through the whole pipeline, beside the same call on a bare `rmcp` client.
+
+use std::error::Error;
+use std::hint::black_box;
+use std::sync::Arc;
+use std::time::Instant;
+
+use rmcp::RoleClient;
+use rmcp::model::{
+    CallToolRequestParams, ClientCapabilities, ClientConfig, Implementation, JsonObject, ProtocolVersion,
+};
+use rmcp::service::{ClientLifecycleMode, RunningService, serve_client_with_lifecycle};
+use rmcp::transport::StreamableHttpClientTransport;
+use rmcp::transport::async_rw::AsyncRwTransport;
+use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
+use serde_json::json;
+use toolcrib_bench::report::{Row, title};
+use toolcrib_bench::timings::Timings;
+use toolcrib_exec::{DenyAll, Executor};
+use toolcrib_io::http::{HttpClient, HttpPolicy};
+use toolcrib_io::process::{Command, spawn};
+use toolcrib_loader_mcp::{McpConnection, McpEngine, McpLoader, McpSource, McpTransport};
+use toolcrib_model::ToolCall;
+use toolcrib_policy::{Capabilities, Effect, Policy};
+use toolcrib_port::{CallContext, ToolLoader};
+use toolcrib_registry::ToolRegistry;
+
+use crate::server;
+
+const CALLS: usize = 1_000;
+const ROUNDS: usize = 8;
+
+/// How many times the bare call the whole way may take.
+const BOUND_TO_BARE: f64 = 1.1;
+
+type Client = RunningService<RoleClient, ClientConfig>;
+
+pub(crate) fn run() -> Result<(), Box<dyn Error>> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let program = std::env::current_exe()?.display().to_string();
+    title("a call of an MCP tool over standard input and output");
+    runtime.block_on(async {
+        let mut source = McpSource::stdio("bench", [program.clone()]);
+        if let McpTransport::Stdio { env, .. } = &mut source.transport {
+            env.insert(server::VARIABLE.into(), toolcrib_model::Secret::new("0"));
+        }
+        let mut child = spawn(&Command::new([program.clone()]).with_env(server::VARIABLE, "0"), "bare")?;
+        let (input, output) = (child.take_stdin(), child.take_stdout());
+        let (Some(input), Some(output)) = (input, output) else { return Err("no pipes".into()) };
+        let bare = open(AsyncRwTransport::new_client(output, input)).await?;
+        compare(source, bare).await
+    })?;
+    title("a call of an MCP tool over Streamable HTTP");
+    runtime.block_on(async {
+        let url = server::open_http()?;
+        let mut source = McpSource::http("bench", &url);
+        if let McpTransport::Http { allow_private, .. } = &mut source.transport {
+            *allow_private = true;
+        }
+        let client = HttpClient::new(HttpPolicy { allow_private: true, ..HttpPolicy::default() })?;
+        let config = StreamableHttpClientTransportConfig::with_uri(url.as_str());
+        let transport = StreamableHttpClientTransport::with_client(client.reqwest_client().clone(), config);
+        compare(source, open(transport).await?).await
+    })
+}
+
+async fn open<T>(transport: T) -> Result<Client, Box<dyn Error>>
+where
+    T: rmcp::transport::Transport<RoleClient> + 'static,
+{
+    let info = ClientConfig::new(ClientCapabilities::default(), Implementation::new("bare", "1"));
+    let newest = ClientLifecycleMode::Discover { preferred_versions: vec![ProtocolVersion::V_2026_07_28] };
+    Ok(serve_client_with_lifecycle(info, transport, newest).await?)
+}
+
+async fn compare(source: McpSource, bare: Client) -> Result<(), Box<dyn Error>> {
+    let connection = McpConnection::new(source);
+    let loader = Arc::new(McpLoader::new(connection.clone()));
+    let name = loader.source().to_owned();
+    let registry = Arc::new(ToolRegistry::new());
+    registry.add_loader(loader);
+    let snapshot = registry.refresh().await?;
+    if snapshot.iter().len() == 0 {
+        return Err(format!("nothing was loaded: {:?}", snapshot.rejected()).into());
+    }
+    let capabilities = Capabilities { default_policy: Effect::Grant, ..Capabilities::default() };
+    let executor = Executor::new(registry, Arc::new(Policy::new(&capabilities, [])?), Arc::new(DenyAll));
+    let executor = Arc::new(executor.with_engine(&name, Arc::new(McpEngine::new(connection))));
+    let context = CallContext::new("bench");
+    let arguments: JsonObject = json!({"text": "hello", "times": 3}).as_object().cloned().unwrap_or_default();
+    let (mut whole, mut alone) = (Timings::default(), Timings::default());
+    // Alternating, so that a disturbance meets both. The first round is for connections.
+    for round in 0..=ROUNDS {
+        for _ in 0..CALLS {
+            let call = ToolCall::new("bench.echo", arguments.clone());
+            let start = Instant::now();
+            let result = black_box(executor.call(call, &context).await);
+            let taken = start.elapsed();
+            if result.result != "hello" {
+                return Err(format!("the call failed: {:?}", result.error).into());
+            }
+            let params = CallToolRequestParams::new("echo").with_arguments(arguments.clone());
+            let start = Instant::now();
+            let answer = black_box(bare.call_tool(params).await?);
+            let by_hand = start.elapsed();
+            if answer.content.is_empty() {
+                return Err("the bare call brought nothing".into());
+            }
+            if round > 0 {
+                whole.add(taken);
+                alone.add(by_hand);
+            }
+        }
+    }
+    Row::new("a call, p50", whole.median()).at_most_times(BOUND_TO_BARE, alone.median()).print();
+    Row::new("a call, p99", whole.percentile(99.0)).beside(alone.percentile(99.0)).print();
+    executor.close().await;
+    Ok(())
+}

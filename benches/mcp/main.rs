@@ -1,0 +1,20 @@
+//! What a call of an MCP tool costs beside the same call on a bare client, and how soon servers are ready.
+
+mod call;
+mod ready;
+mod server;
+
+use std::error::Error;
+
+use toolcrib_bench::report::Part;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    // The benches start this program again, as the server that they talk to.
+    if let Some(delay) = server::wanted() {
+        return server::serve(delay);
+    }
+    toolcrib_bench::report::run(&[
+        Part { name: "call", run: call::run },
+        Part { name: "ready", run: ready::run },
+    ])
+}

@@ -1,0 +1,94 @@
+//! Showing what has changed of MCP servers and their tools.
+
+use serde_json::{Value, json};
+use similar::{ChangeTag, TextDiff};
+use toolcrib_exec::Secrets;
+use toolcrib_runtime::App;
+use toolcrib_runtime::Change;
+
+use crate::output;
+
+/// How many unchanged lines are shown around those that changed.
+const CONTEXT_LINES: usize = 3;
+
+/// The most lines of one difference that are shown.
+const MAX_LINES: usize = 400;
+
+/// What changed, in a few words.
+pub(crate) fn title(change: &Change) -> String {
+    match &change.tool {
+        None => format!("{}: the server itself", change.namespace),
+        Some(tool) => format!("{}.{tool}", change.namespace),
+    }
+}
+
+/// For machines.
+pub(crate) fn json(changes: &[Change], secrets: &Secrets) -> Value {
+    let redactor = secrets.redactor();
+    let change = |change: &Change| {
+        let mut value = json!({
+            "namespace": change.namespace,
+            "tool": change.tool,
+            "approved": change.approved,
+            "now": change.now,
+        });
+        redactor.redact_value(&mut value);
+        value
+    };
+    changes.iter().map(change).collect()
+}
+
+/// For people: each difference, and what to do about it.
+pub(crate) fn show(changes: &[Change], app: &App) {
+    if changes.is_empty() {
+        output::tell("everything is as it was approved");
+        return;
+    }
+    let redactor = app.secrets().redactor();
+    for change in changes {
+        output::say(&title(change));
+        for line in difference(&change.approved, &change.now) {
+            output::say(&redactor.redact(&line));
+        }
+        output::say("");
+    }
+    let (noun, file) = (if changes.len() == 1 { "change" } else { "changes" }, &app.file);
+    output::tell(&format!(
+        "{} {noun}, held back until you approve: toolcrib trust {file} NAMESPACE[.TOOL]",
+        changes.len()
+    ));
+}
+
+/// The lines that differ, with some around them.
+fn difference(approved: &Value, now: &Value) -> Vec<String> {
+    let (before, after) = (text(approved), text(now));
+    let difference = TextDiff::from_lines(&before, &after);
+    let mut lines = Vec::new();
+    for (number, group) in difference.grouped_ops(CONTEXT_LINES).iter().enumerate() {
+        if number > 0 {
+            lines.push("  …".to_owned());
+        }
+        for change in group.iter().flat_map(|operation| difference.iter_changes(operation)) {
+            let sign = match change.tag() {
+                ChangeTag::Delete => '-',
+                ChangeTag::Insert => '+',
+                ChangeTag::Equal => ' ',
+            };
+            lines.push(format!("  {sign} {}", change.value().trim_end_matches('\n')));
+        }
+    }
+    if lines.len() > MAX_LINES {
+        let more = lines.len() - MAX_LINES;
+        lines.truncate(MAX_LINES);
+        lines.push(format!("  … {more} more lines; --json has all of them"));
+    }
+    lines
+}
+
+/// Texts stand as they are, with their line breaks.
+fn text(value: &Value) -> String {
+    match value.as_str() {
+        Some(text) => format!("{text}\n"),
+        None => format!("{value:#}\n"),
+    }
+}

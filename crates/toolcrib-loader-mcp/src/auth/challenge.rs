@@ -1,0 +1,81 @@
+//! What a server asks for when it turns a request away: the `WWW-Authenticate` header (RFC 6750, RFC 9728).
+
+use super::scopes;
+
+/// The parameters of the `Bearer` challenge that are used here.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Challenge {
+    /// Where the metadata of the resource is.
+    pub(super) resource_metadata: Option<String>,
+    /// The scopes that the request needs.
+    pub(super) scopes: Vec<String>,
+    /// Why it was turned away, as `insufficient_scope`.
+    pub(super) error: Option<String>,
+}
+
+impl Challenge {
+    /// Reads a header. One that cannot be read is one without parameters.
+    pub(super) fn read(header: &str) -> Self {
+        let mut challenge = Self::default();
+        let mut is_bearer = false;
+        let mut rest = header;
+        while let Some((word, after)) = next_word(rest) {
+            let Some(value) = after.trim_start_matches([' ', '\t']).strip_prefix('=') else {
+                // A word without a value is the next scheme.
+                is_bearer = word.eq_ignore_ascii_case("bearer");
+                rest = after;
+                continue;
+            };
+            let (value, after) = next_value(value);
+            rest = after;
+            if !is_bearer {
+                continue;
+            }
+            match word.to_ascii_lowercase().as_str() {
+                "resource_metadata" => _ = challenge.resource_metadata.get_or_insert(value),
+                "error" => _ = challenge.error.get_or_insert(value),
+                "scope" if challenge.scopes.is_empty() => challenge.scopes = scopes::read(&value),
+                _ => {}
+            }
+        }
+        challenge
+    }
+
+    /// Whether the request needs other scopes than the token has.
+    pub(super) fn wants_scopes(&self) -> bool {
+        self.error.as_deref() == Some("insufficient_scope")
+    }
+}
+
+/// The next word and what follows it.
+fn next_word(text: &str) -> Option<(&str, &str)> {
+    let text = text.trim_start_matches(|c: char| !is_word(c));
+    let end = text.find(|c| !is_word(c)).unwrap_or(text.len());
+    (end > 0).then(|| text.split_at(end))
+}
+
+/// A character of a token, or of the padded base64 that other schemes have.
+fn is_word(c: char) -> bool {
+    c.is_ascii_graphic() && !matches!(c, '"' | ',' | '=' | '\\' | ';')
+}
+
+/// A value, quoted or not, and what follows it.
+fn next_value(text: &str) -> (String, &str) {
+    let text = text.trim_start_matches([' ', '\t']);
+    let Some(quoted) = text.strip_prefix('"') else {
+        let end = text.find([',', ' ', '\t', ';']).unwrap_or(text.len());
+        let (value, rest) = text.split_at(end);
+        return (value.to_owned(), rest);
+    };
+    let mut value = String::new();
+    let mut chars = quoted.char_indices();
+    while let Some((at, c)) = chars.next() {
+        match c {
+            '"' => return (value, quoted.get(at + 1..).unwrap_or_default()),
+            '\\' => value.extend(chars.next().map(|(_, c)| c)),
+            _ => value.push(c),
+        }
+    }
+    // No end: what was read cannot be told from what was meant.
+    (String::new(), "")
+}

@@ -1,0 +1,155 @@
+//! The documents that servers publish about themselves.
+
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use url::Url;
+
+use super::fetch::Door;
+use crate::error::Error;
+
+/// The longest URL or identifier in a document, in bytes.
+pub(super) const MAX_URL_BYTES: usize = 2_048;
+
+/// The only method of PKCE that is used.
+const S256: &str = "S256";
+
+/// Metadata of a protected resource (RFC 9728).
+#[derive(Debug, Deserialize)]
+pub(super) struct ResourceMetadata {
+    pub(super) resource: Option<String>,
+    pub(super) authorization_servers: Option<Vec<String>>,
+    pub(super) scopes_supported: Option<Vec<String>>,
+}
+
+/// Metadata of an authorization server (RFC 8414, and Discovery of `OpenID` Connect).
+#[derive(Debug, Deserialize)]
+pub(super) struct WireServerMetadata {
+    issuer: String,
+    authorization_endpoint: Option<String>,
+    token_endpoint: Option<String>,
+    registration_endpoint: Option<String>,
+    scopes_supported: Option<Vec<String>>,
+    response_types_supported: Option<Vec<String>>,
+    code_challenge_methods_supported: Option<Vec<String>>,
+    token_endpoint_auth_methods_supported: Option<Vec<String>>,
+    #[serde(default)]
+    client_id_metadata_document_supported: Option<bool>,
+    #[serde(default)]
+    authorization_response_iss_parameter_supported: Option<bool>,
+    /// Whatever it is, there is nothing to read in it.
+    #[serde(default, rename = "signed_metadata")]
+    _signed: Option<IgnoredAny>,
+}
+
+/// An authorization server whose URLs were looked at.
+#[derive(Debug)]
+pub(super) struct ServerMetadata {
+    /// As the server writes it.
+    pub(super) issuer: String,
+    pub(super) authorization_endpoint: Option<Url>,
+    pub(super) token_endpoint: Url,
+    pub(super) registration_endpoint: Option<Url>,
+    pub(super) scopes: Vec<String>,
+    /// `None` when it does not say.
+    pub(super) auth_methods: Option<Vec<String>>,
+    /// Whether it fetches the document that describes a client.
+    pub(super) takes_metadata_documents: bool,
+    /// Whether it names itself in what it sends back by the user.
+    pub(super) names_itself: bool,
+    has_pkce: bool,
+}
+
+impl ServerMetadata {
+    /// Looks at the document of the authorization server with this identifier.
+    pub(super) fn new(wire: WireServerMetadata, issuer: &str, door: &Door) -> Result<Self, Error> {
+        if !is_same_issuer(&wire.issuer, issuer) {
+            let problem =
+                "its metadata is that of another issuer; the server or its operator has to mend that";
+            return Err(refused(issuer, problem));
+        }
+        let endpoint = |name: &str, text: Option<&str>| {
+            let read = |text: &str| {
+                let url = Url::parse(text)
+                    .ok()
+                    .filter(|url| text.len() <= MAX_URL_BYTES && url.fragment().is_none());
+                let url = url.ok_or_else(|| refused(issuer, &format!("its `{name}` is not a URL")))?;
+                door.check(&url)?;
+                Ok(url)
+            };
+            text.map(read).transpose()
+        };
+        let token_endpoint = endpoint("token_endpoint", wire.token_endpoint.as_deref())?
+            .ok_or_else(|| refused(issuer, "its metadata has no `token_endpoint`"))?;
+        let lists = |list: &Option<Vec<String>>, word: &str| {
+            list.as_ref().map(|list| list.iter().any(|one| one == word))
+        };
+        let login = wire.authorization_endpoint.as_deref();
+        // One that issues no codes has nothing to log in at.
+        let login = login.filter(|_| lists(&wire.response_types_supported, "code").unwrap_or(true));
+        Ok(Self {
+            authorization_endpoint: endpoint("authorization_endpoint", login)?,
+            registration_endpoint: endpoint("registration_endpoint", wire.registration_endpoint.as_deref())?,
+            token_endpoint,
+            has_pkce: lists(&wire.code_challenge_methods_supported, S256).unwrap_or(false),
+            scopes: wire.scopes_supported.unwrap_or_default(),
+            auth_methods: wire.token_endpoint_auth_methods_supported,
+            takes_metadata_documents: wire.client_id_metadata_document_supported == Some(true),
+            names_itself: wire.authorization_response_iss_parameter_supported == Some(true),
+            issuer: wire.issuer,
+        })
+    }
+
+    /// The endpoints that servers had by convention before they published metadata (revision 2025-03-26). They are at
+    /// the origin of the server itself.
+    pub(super) fn by_convention(server: &Url) -> Result<Self, Error> {
+        let origin = server.origin().ascii_serialization();
+        let at = |path: &str| server.join(path).map_err(|_| refused(&origin, "it has no endpoints"));
+        Ok(Self {
+            authorization_endpoint: Some(at("/authorize")?),
+            token_endpoint: at("/token")?,
+            registration_endpoint: Some(at("/register")?),
+            scopes: Vec::new(),
+            auth_methods: None,
+            takes_metadata_documents: false,
+            names_itself: false,
+            // That revision has every authorization server support it.
+            has_pkce: true,
+            issuer: origin,
+        })
+    }
+
+    /// Refuses a server that a user cannot log in at safely.
+    pub(super) fn login_endpoint(&self) -> Result<&Url, Error> {
+        let endpoint = self.authorization_endpoint.as_ref().ok_or_else(|| {
+            refused(
+                &self.issuer,
+                "nobody can log in there; set `grant: client_credentials` if you have a client",
+            )
+        })?;
+        if !self.has_pkce {
+            return Err(refused(
+                &self.issuer,
+                "it does not support PKCE with S256, without which a login is not safe",
+            ));
+        }
+        Ok(endpoint)
+    }
+}
+
+/// Whether two identifiers are the same. They are compared letter by letter, but for the path `/`, which a URL without
+/// one has as well, so that both lead to the same document.
+pub(super) fn is_same_issuer(one: &str, other: &str) -> bool {
+    let bare = |text: &str| {
+        let is_root = Url::parse(text).is_ok_and(|url| url.path() == "/" && url.query().is_none());
+        if is_root { text.trim_end_matches('/').to_owned() } else { text.to_owned() }
+    };
+    bare(one) == bare(other)
+}
+
+pub(super) fn refused(at: &str, problem: &str) -> Error {
+    Error::Authorization {
+        at: crate::text::clean(at, MAX_URL_BYTES),
+        problem: problem.to_owned(),
+        passes: false,
+    }
+}

@@ -1,0 +1,106 @@
+//! What an app says about the authorization at a server.
+
+use std::fmt;
+use std::sync::Arc;
+
+use toolcrib_model::Secret;
+use toolcrib_policy::Access;
+
+use super::{Authorize, TokenStore};
+
+/// Is told each secret that a server issues, so that nothing says it.
+pub type SecretSink = Arc<dyn Fn(&Secret) + Send + Sync>;
+
+/// On whose behalf tokens are asked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Grant {
+    /// A user's, who logs in once.
+    #[default]
+    AuthorizationCode,
+    /// Our own, with a client that the operator has registered.
+    ClientCredentials,
+}
+
+/// How we are authorized at a server. The default registers itself as a client, asks for the scopes that the server
+/// names, keeps tokens in memory, and needs a login by somebody else.
+#[derive(Clone, Default)]
+#[non_exhaustive]
+pub struct McpAuth {
+    /// On whose behalf.
+    pub grant: Grant,
+    /// The client that the operator has registered.
+    pub client_id: Option<String>,
+    /// Its secret.
+    pub client_secret: Option<Secret>,
+    /// Its private key, for authorization servers that want signed assertions: PKCS #8 in PEM, of the curve P-256
+    /// (`ES256`).
+    pub private_key: Option<Secret>,
+    /// The URL of the document that describes the client, for authorization servers that fetch one.
+    pub client_metadata_url: Option<String>,
+    /// The only authorization server that is used. It may have a private address where the server itself may.
+    pub issuer: Option<String>,
+    /// Scopes that are asked for in any case.
+    pub scopes: Vec<String>,
+    /// The port of this machine that users are sent back to, for a client that was registered with one. Any that is
+    /// free unless it is set.
+    pub redirect_port: Option<u16>,
+    /// Where tokens are kept.
+    pub store: TokenStore,
+    /// What may be reached.
+    pub access: Access,
+    /// The command that an error tells the user to run; `toolcrib login NAMESPACE` unless it is set.
+    pub login_command: Option<String>,
+    /// Takes the user to the authorization server in the middle of a call. Without it such a call fails, and says which
+    /// command to run.
+    pub authorize: Option<Arc<dyn Authorize>>,
+    /// Is told of tokens.
+    pub on_secret: Option<SecretSink>,
+}
+
+impl McpAuth {
+    /// The default.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sets the client that the operator has registered.
+    pub fn with_client(mut self, id: impl Into<String>, secret: Option<Secret>) -> Self {
+        self.client_id = Some(id.into());
+        self.client_secret = secret;
+        self
+    }
+
+    /// Sets where tokens are kept.
+    pub fn with_store(mut self, store: TokenStore) -> Self {
+        self.store = store;
+        self
+    }
+
+    /// Sets who takes the user to the authorization server.
+    pub fn with_authorize(mut self, authorize: Arc<dyn Authorize>) -> Self {
+        self.authorize = Some(authorize);
+        self
+    }
+
+    /// Asks for tokens on our own behalf.
+    pub fn with_client_credentials(mut self) -> Self {
+        self.grant = Grant::ClientCredentials;
+        self
+    }
+}
+
+impl fmt::Debug for McpAuth {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("McpAuth")
+            .field("grant", &self.grant)
+            .field("client_id", &self.client_id)
+            .field("client_secret", &self.client_secret)
+            .field("private_key", &self.private_key)
+            .field("client_metadata_url", &self.client_metadata_url)
+            .field("issuer", &self.issuer)
+            .field("scopes", &self.scopes)
+            .field("store", &self.store)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,224 @@
+//! An HTTP client of rmcp that sends a token with each request, and gets another when the server does not take it.
+//!
+//! rmcp has an OAuth client of its own, which is not used: it goes on without PKCE where a server does not say that it has
+//! it, lets tokens go over plain HTTP, writes codes into the log and what servers answered into errors, and signs with a
+//! second library of cryptography.
+
+use std::collections::HashMap;
+use std::io;
+use std::sync::Arc;
+
+use http::header::{AUTHORIZATION, WWW_AUTHENTICATE};
+use http::{HeaderName, HeaderValue, StatusCode};
+use rmcp::model::ClientJsonRpcMessage;
+use rmcp::transport::streamable_http_client::{
+    StreamableHttpClient, StreamableHttpError, StreamableHttpPostResponse,
+};
+use toolcrib_io::http::{HttpClient, Request, Response};
+use toolcrib_model::Secret;
+
+use super::Authorization;
+use super::authorization::Attempt;
+use super::challenge::Challenge;
+use super::echo::{Echo, Events, masked};
+use crate::error::Error;
+use crate::mirror::Mirrored;
+
+/// How rmcp begins the report of a 401 that asks for nothing.
+const BARE_UNAUTHORIZED: &str = "HTTP 401";
+
+type Headers = HashMap<HeaderName, HeaderValue>;
+
+/// A client with the authorization at its server, if there is one.
+#[derive(Clone)]
+pub(crate) struct AuthorizedClient<C> {
+    client: C,
+    authorization: Option<Authorization>,
+}
+
+impl<C: StreamableHttpClient + Sync> AuthorizedClient<C> {
+    pub(crate) fn new(client: C, authorization: Option<Authorization>) -> Self {
+        Self { client, authorization }
+    }
+
+    /// Sends with a token. A server that asks for another one has not looked into the request, so it is sent again.
+    async fn send<T, F, S>(&self, send: F) -> Result<T, StreamableHttpError<C::Error>>
+    where
+        F: Fn(Option<String>) -> S + Send + Sync,
+        S: Future<Output = Result<T, StreamableHttpError<C::Error>>> + Send,
+        T: Echo + Send,
+    {
+        let Some(authorization) = &self.authorization else { return send(None).await };
+        let mut token = authorization.token().await.map_err(carry)?;
+        let mut attempt = Attempt::default();
+        loop {
+            let outcome = send(token.as_ref().map(|token| token.expose().to_owned())).await;
+            let challenge = match &outcome {
+                Err(StreamableHttpError::AuthRequired(asked)) => {
+                    Challenge::read(&asked.www_authenticate_header)
+                }
+                Err(StreamableHttpError::InsufficientScope(asked)) => {
+                    let challenge = Challenge::read(&asked.www_authenticate_header);
+                    if !challenge.wants_scopes() {
+                        return masked(outcome, token.as_ref());
+                    }
+                    let other = authorization.stepped_up(token.as_ref(), &challenge, &mut attempt).await;
+                    token = Some(other.map_err(carry)?);
+                    continue;
+                }
+                Err(StreamableHttpError::UnexpectedServerResponse(text))
+                    if text.starts_with(BARE_UNAUTHORIZED) =>
+                {
+                    Challenge::default()
+                }
+                _ => return masked(outcome, token.as_ref()),
+            };
+            let other = authorization.another(token.as_ref(), &challenge, &mut attempt).await;
+            token = Some(other.map_err(carry)?);
+        }
+    }
+}
+
+impl Authorization {
+    /// Sends a request that is none of rmcp's in the same way.
+    pub(crate) async fn send(
+        &self,
+        client: &HttpClient,
+        request: Request,
+    ) -> Result<Result<Response, toolcrib_io::Error>, Error> {
+        let mut token = self.token().await?;
+        let mut attempt = Attempt::default();
+        loop {
+            let mut request = request.clone();
+            if let Some(value) = token.as_ref().and_then(bearer) {
+                request.headers.insert(AUTHORIZATION, value);
+            }
+            let response = match client.send(request).await {
+                Ok(response) => response,
+                failed @ Err(_) => return Ok(failed),
+            };
+            let header = response.headers.get(WWW_AUTHENTICATE).and_then(|header| header.to_str().ok());
+            let challenge = header.map(Challenge::read).unwrap_or_default();
+            token = match response.status {
+                StatusCode::UNAUTHORIZED => {
+                    Some(self.another(token.as_ref(), &challenge, &mut attempt).await?)
+                }
+                StatusCode::FORBIDDEN if challenge.wants_scopes() => {
+                    Some(self.stepped_up(token.as_ref(), &challenge, &mut attempt).await?)
+                }
+                _ => return Ok(Ok(response)),
+            };
+        }
+    }
+}
+
+fn bearer(token: &Secret) -> Option<HeaderValue> {
+    let mut value = HeaderValue::from_str(&format!("Bearer {}", token.expose())).ok()?;
+    value.set_sensitive(true);
+    Some(value)
+}
+
+/// rmcp has no place for an error of ours but this.
+fn carry<E: std::error::Error + Send + Sync + 'static>(error: Error) -> StreamableHttpError<E> {
+    StreamableHttpError::Io(io::Error::other(error))
+}
+
+/// The error of ours that an error of rmcp carries.
+pub(crate) fn refusal<E: std::error::Error + Send + Sync + 'static>(
+    error: &StreamableHttpError<E>,
+) -> Option<&Error> {
+    match error {
+        StreamableHttpError::Io(error) => error.get_ref()?.downcast_ref(),
+        _ => None,
+    }
+}
+
+impl<C: StreamableHttpClient + Sync> StreamableHttpClient for AuthorizedClient<C> {
+    type Error = C::Error;
+
+    async fn post_message(
+        &self,
+        uri: Arc<str>,
+        message: ClientJsonRpcMessage,
+        session_id: Option<Arc<str>>,
+        _token: Option<String>,
+        mut headers: Headers,
+    ) -> Result<StreamableHttpPostResponse, StreamableHttpError<C::Error>> {
+        Mirrored::complete(&message, &mut headers);
+        self.send(|token| {
+            self.client.post_message(uri.clone(), message.clone(), session_id.clone(), token, headers.clone())
+        })
+        .await
+    }
+
+    async fn post_message_with_max_sse_event_size(
+        &self,
+        uri: Arc<str>,
+        message: ClientJsonRpcMessage,
+        session_id: Option<Arc<str>>,
+        _token: Option<String>,
+        mut headers: Headers,
+        max_sse_event_size: usize,
+    ) -> Result<StreamableHttpPostResponse, StreamableHttpError<C::Error>> {
+        Mirrored::complete(&message, &mut headers);
+        self.send(|token| {
+            self.client.post_message_with_max_sse_event_size(
+                uri.clone(),
+                message.clone(),
+                session_id.clone(),
+                token,
+                headers.clone(),
+                max_sse_event_size,
+            )
+        })
+        .await
+    }
+
+    async fn delete_session(
+        &self,
+        uri: Arc<str>,
+        session_id: Arc<str>,
+        _token: Option<String>,
+        headers: Headers,
+    ) -> Result<(), StreamableHttpError<C::Error>> {
+        self.send(|token| self.client.delete_session(uri.clone(), session_id.clone(), token, headers.clone()))
+            .await
+    }
+
+    async fn get_stream(
+        &self,
+        uri: Arc<str>,
+        session_id: Option<Arc<str>>,
+        last_event_id: Option<String>,
+        _token: Option<String>,
+        headers: Headers,
+    ) -> Result<Events, StreamableHttpError<C::Error>> {
+        self.send(|token| {
+            let (session_id, last_event_id) = (session_id.clone(), last_event_id.clone());
+            self.client.get_stream(uri.clone(), session_id, last_event_id, token, headers.clone())
+        })
+        .await
+    }
+
+    async fn get_stream_with_max_sse_event_size(
+        &self,
+        uri: Arc<str>,
+        session_id: Option<Arc<str>>,
+        last_event_id: Option<String>,
+        _token: Option<String>,
+        headers: Headers,
+        max_sse_event_size: usize,
+    ) -> Result<Events, StreamableHttpError<C::Error>> {
+        self.send(|token| {
+            self.client.get_stream_with_max_sse_event_size(
+                uri.clone(),
+                session_id.clone(),
+                last_event_id.clone(),
+                token,
+                headers.clone(),
+                max_sse_event_size,
+            )
+        })
+        .await
+    }
+}

@@ -1,0 +1,238 @@
+//! What a server lists.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rmcp::model::{
+    ClientRequest, ListToolsRequest, PaginatedRequestParams, ServerPeerInfo, ServerResult, Tool as WireTool,
+};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use toolcrib_model::Fingerprint;
+use toolcrib_port::RejectKind;
+
+use crate::connection::Answer;
+use crate::session::{Fault, Session};
+use crate::text::{MAX_ERROR_CHARS, MAX_INSTRUCTIONS_CHARS, clean};
+use crate::{McpConnection, McpTransport, mirror};
+
+/// The most pages of tools that are fetched from one server.
+pub const MAX_PAGES: usize = 1_000;
+
+/// The most tools that are taken from one server.
+pub const MAX_TOOLS: usize = 20_000;
+
+/// The tools of a server by their names, each with the digest of all that it says.
+pub(crate) type Digests = HashMap<String, Fingerprint>;
+
+/// What a server lists at one moment.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Catalog {
+    pub(crate) tools: Vec<WireTool>,
+    /// What is listed and is no tool.
+    #[serde(skip)]
+    pub(crate) broken: Vec<Broken>,
+    /// How long the list is good, by the server's own word.
+    #[serde(skip)]
+    pub(crate) ttl: Option<Duration>,
+    /// What else there is to be had.
+    pub(crate) server: Server,
+}
+
+/// What a server says of itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Server {
+    /// How its tools are meant to be used.
+    pub(crate) instructions: Option<String>,
+    pub(crate) has_resources: bool,
+    pub(crate) has_prompts: bool,
+    /// Whether it leaves those waiting who ask for its era.
+    #[serde(default)]
+    pub(crate) ignores_discover: bool,
+}
+
+/// An entry of the list, or the rest of it, that cannot be used.
+#[derive(Clone, Debug)]
+pub(crate) struct Broken {
+    pub(crate) name: Option<String>,
+    pub(crate) kind: RejectKind,
+    pub(crate) reason: String,
+}
+
+impl Server {
+    fn of(server: &ServerPeerInfo) -> Self {
+        let instructions = server.instructions.as_deref().map(|text| clean(text, MAX_INSTRUCTIONS_CHARS));
+        Self {
+            instructions: instructions.filter(|text| !text.is_empty()),
+            has_resources: server.capabilities.resources.is_some(),
+            has_prompts: server.capabilities.prompts.is_some(),
+            ignores_discover: false,
+        }
+    }
+}
+
+impl Catalog {
+    /// The digests of the tools.
+    pub(crate) fn digests(&self) -> Digests {
+        self.tools.iter().map(|tool| (tool.name.to_string(), digest(tool))).collect()
+    }
+}
+
+/// What a tool says of itself: all that a person who approves it has seen.
+pub(crate) fn definition(tool: &WireTool) -> Value {
+    json!({
+        "title": tool.title,
+        "description": tool.description,
+        "inputSchema": tool.input_schema,
+        "outputSchema": tool.output_schema,
+        "annotations": tool.annotations,
+    })
+}
+
+/// The digest of a tool's name and [`definition`].
+pub(crate) fn digest(tool: &WireTool) -> Fingerprint {
+    Fingerprint::of(&json!({"name": tool.name, "definition": definition(tool)}))
+}
+
+/// Fetches all pages. What came before a failure is thrown away: half a list would look like a server that has lost its
+/// other tools.
+pub(crate) async fn fetch(connection: &McpConnection) -> Result<(Catalog, Arc<Session>), Broken> {
+    let target = connection.source().target();
+    let broken = |kind, reason| Broken { name: None, kind, reason };
+    let mut catalog = Catalog::default();
+    let mut cursor = None;
+    for _ in 0..MAX_PAGES {
+        let request = || {
+            let params = PaginatedRequestParams::default().with_cursor(cursor.clone());
+            ClientRequest::ListToolsRequest(ListToolsRequest::with_param(params))
+        };
+        let Answer { result, session } = connection
+            .request(request, None)
+            .await
+            .map_err(|fault| broken(RejectKind::Unavailable, explain(&target, fault)))?;
+        let Some(mut page) = Page::read(result) else {
+            let reason = format!("MCP server `{target}` answers `tools/list` with something else than tools");
+            return Err(broken(RejectKind::Syntax, reason));
+        };
+        if mirrors_arguments(connection, &session) {
+            page.leave_out_bad_marks();
+        }
+        catalog.ttl = catalog.ttl.into_iter().chain(page.ttl).min();
+        let rest = match page.next_cursor {
+            _ if catalog.take(page.tools) => Some((
+                RejectKind::TooLarge,
+                format!("MCP server `{target}` lists more than {MAX_TOOLS} tools; the rest is left out"),
+            )),
+            None => None,
+            next if next == cursor => Some((
+                RejectKind::Syntax,
+                format!("MCP server `{target}` names the same next page twice; the rest is left out"),
+            )),
+            next => {
+                cursor = next;
+                continue;
+            }
+        };
+        catalog.broken.extend(rest.map(|(kind, reason)| broken(kind, reason)));
+        return Ok(catalog.of(session));
+    }
+    let reason =
+        format!("MCP server `{target}` lists its tools on more than {MAX_PAGES} pages; the rest is left out");
+    catalog.broken.push(broken(RejectKind::TooLarge, reason));
+    let session =
+        connection.session().await.map_err(|error| broken(RejectKind::Unavailable, error.to_string()))?;
+    Ok(catalog.of(session))
+}
+
+/// Whether arguments of calls are sent in headers as well.
+fn mirrors_arguments(connection: &McpConnection, session: &Session) -> bool {
+    let is_new = session.server().is_some_and(|server| !server.protocol_version.has_initialize());
+    is_new && matches!(connection.source().transport, McpTransport::Http { .. })
+}
+
+impl Catalog {
+    /// Adds the entries of a page; true when there are too many.
+    fn take(&mut self, entries: Vec<Result<WireTool, Broken>>) -> bool {
+        for entry in entries {
+            if self.tools.len() + self.broken.len() >= MAX_TOOLS {
+                return true;
+            }
+            match entry {
+                Ok(tool) => self.tools.push(tool),
+                Err(entry) => self.broken.push(entry),
+            }
+        }
+        false
+    }
+
+    fn of(mut self, session: Arc<Session>) -> (Self, Arc<Session>) {
+        self.server = session.server().map(|server| Server::of(&server)).unwrap_or_default();
+        self.server.ignores_discover = session.ignores_discover();
+        (self, session)
+    }
+}
+
+fn explain(target: &str, fault: Fault) -> String {
+    match fault {
+        Fault::NoServer(error) => error.to_string(),
+        Fault::Rpc(error) => {
+            let message = clean(&error.message, MAX_ERROR_CHARS);
+            format!("MCP server `{target}` answers `tools/list` with an error: {message}")
+        }
+        Fault::NotSent(reason) => format!("MCP server `{target}` cannot be reached: {reason}"),
+        Fault::TurnedAway { reason, .. } => {
+            format!("MCP server `{target}` refuses to list its tools: {reason}")
+        }
+        Fault::Lost { how, said } => format!("MCP server `{target}` {how} of `tools/list`{said}"),
+    }
+}
+
+struct Page {
+    tools: Vec<Result<WireTool, Broken>>,
+    next_cursor: Option<String>,
+    ttl: Option<Duration>,
+}
+
+impl Page {
+    /// Reads a page tool by tool where rmcp could not read it as a whole, so that one broken tool hides no other.
+    fn read(result: ServerResult) -> Option<Self> {
+        if let ServerResult::ListToolsResult(page) = result {
+            return Some(Self {
+                tools: page.tools.into_iter().map(Ok).collect(),
+                next_cursor: page.next_cursor,
+                ttl: lifetime(page.ttl_ms),
+            });
+        }
+        let page = serde_json::to_value(result).ok()?;
+        let tools = page.get("tools")?.as_array()?.iter().map(read_tool).collect();
+        let next_cursor = page.get("nextCursor").and_then(Value::as_str).map(str::to_owned);
+        let ttl = lifetime(page.get("ttlMs").and_then(Value::as_u64));
+        Some(Self { tools, next_cursor, ttl })
+    }
+
+    /// Leaves out tools with marks that no header can be made of, as rmcp does on the pages that it reads itself.
+    fn leave_out_bad_marks(&mut self) {
+        for entry in &mut self.tools {
+            if let Ok(tool) = entry
+                && let Err(reason) = mirror::check(&tool.input_schema)
+            {
+                let name = Some(tool.name.to_string());
+                *entry = Err(Broken { name, kind: RejectKind::InvalidTool, reason });
+            }
+        }
+    }
+}
+
+/// A lifetime of zero says that the list is not to be kept; it is kept until the server says that it has changed.
+fn lifetime(milliseconds: Option<u64>) -> Option<Duration> {
+    milliseconds.filter(|milliseconds| *milliseconds > 0).map(Duration::from_millis)
+}
+
+fn read_tool(tool: &Value) -> Result<WireTool, Broken> {
+    serde_json::from_value(tool.clone()).map_err(|error| Broken {
+        name: tool.get("name").and_then(Value::as_str).map(str::to_owned),
+        kind: RejectKind::InvalidTool,
+        reason: format!("not a tool as the protocol has it: {error}"),
+    })
+}

@@ -1,0 +1,179 @@
+//! Resources and prompts of a server, as tools of its namespace.
+
+use rmcp::model::{
+    ClientRequest, ContentBlock, GetPromptRequest, GetPromptRequestParams, GetPromptResult,
+    ListPromptsRequest, ListResourceTemplatesRequest, ListResourcesRequest, PaginatedRequestParams,
+    ReadResourceRequest, ReadResourceRequestParams, ReadResourceResult, ResourceContents, ServerResult,
+};
+use serde_json::{Value, json};
+use toolcrib_model::{JsonObject, QualifiedName, Risk, Tool};
+
+use crate::McpSource;
+use crate::catalog::Server;
+
+/// The metadata by which the engine knows these tools.
+const METHOD: &str = "mcp_method";
+
+/// One of the requests that are no tools of the server's own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Extra {
+    ListResources,
+    ListResourceTemplates,
+    ReadResource,
+    ListPrompts,
+    GetPrompt,
+}
+
+impl Extra {
+    const RESOURCES: [Self; 3] = [Self::ListResources, Self::ListResourceTemplates, Self::ReadResource];
+    const PROMPTS: [Self; 2] = [Self::ListPrompts, Self::GetPrompt];
+
+    /// What a tool asks for, when it is one of these.
+    pub(crate) fn of(tool: &Tool) -> Option<Self> {
+        let method = tool.metadata.get(METHOD)?.as_str()?;
+        Self::RESOURCES.into_iter().chain(Self::PROMPTS).find(|extra| extra.method() == method)
+    }
+
+    pub(crate) fn method(self) -> &'static str {
+        match self {
+            Self::ListResources => "resources/list",
+            Self::ListResourceTemplates => "resources/templates/list",
+            Self::ReadResource => "resources/read",
+            Self::ListPrompts => "prompts/list",
+            Self::GetPrompt => "prompts/get",
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::ListResources => "list_resources",
+            Self::ListResourceTemplates => "list_resource_templates",
+            Self::ReadResource => "read_resource",
+            Self::ListPrompts => "list_prompts",
+            Self::GetPrompt => "get_prompt",
+        }
+    }
+
+    fn description(self) -> &'static str {
+        match self {
+            Self::ListResources => {
+                "Lists the resources that this server offers for reading, a page at a time."
+            }
+            Self::ListResourceTemplates => {
+                "Lists the templates of addresses (RFC 6570) under which this server has further resources."
+            }
+            Self::ReadResource => "Reads a resource of this server by its URI.",
+            Self::ListPrompts => "Lists the prompts that this server has ready, with their arguments.",
+            Self::GetPrompt => "Gets a prompt of this server, filled in with arguments.",
+        }
+    }
+
+    fn parameters(self) -> Value {
+        match self {
+            Self::ListResources | Self::ListResourceTemplates | Self::ListPrompts => json!({
+                "type": "object",
+                "properties": {
+                    "cursor": {"type": "string", "description": "The `nextCursor` of the page before."},
+                },
+                "additionalProperties": false,
+            }),
+            Self::ReadResource => json!({
+                "type": "object",
+                "properties": {
+                    "uri": {"type": "string", "description": "As it was listed, or made of a template."},
+                },
+                "required": ["uri"],
+                "additionalProperties": false,
+            }),
+            Self::GetPrompt => json!({
+                "type": "object",
+                "properties": {
+                    "name": {"type": "string", "description": "As it was listed."},
+                    "arguments": {"type": "object", "additionalProperties": {"type": "string"}},
+                },
+                "required": ["name"],
+                "additionalProperties": false,
+            }),
+        }
+    }
+
+    /// The request that a call means.
+    pub(crate) fn request(self, arguments: &JsonObject) -> ClientRequest {
+        let text = |key: &str| arguments.get(key).and_then(Value::as_str).map(str::to_owned);
+        let page = || PaginatedRequestParams::default().with_cursor(text("cursor"));
+        match self {
+            Self::ListResources => {
+                ClientRequest::ListResourcesRequest(ListResourcesRequest::with_param(page()))
+            }
+            Self::ListResourceTemplates => {
+                ClientRequest::ListResourceTemplatesRequest(ListResourceTemplatesRequest::with_param(page()))
+            }
+            Self::ListPrompts => ClientRequest::ListPromptsRequest(ListPromptsRequest::with_param(page())),
+            Self::ReadResource => {
+                let params = ReadResourceRequestParams::new(text("uri").unwrap_or_default());
+                ClientRequest::ReadResourceRequest(ReadResourceRequest::new(params))
+            }
+            Self::GetPrompt => {
+                let mut params = GetPromptRequestParams::new(text("name").unwrap_or_default());
+                params.arguments = arguments.get("arguments").and_then(Value::as_object).cloned();
+                ClientRequest::GetPromptRequest(GetPromptRequest::new(params))
+            }
+        }
+    }
+}
+
+/// The tools by which what the server has besides its tools is listed and read.
+pub(crate) fn tools(source: &McpSource, server: &Server) -> Vec<Tool> {
+    let resources = server.has_resources.then_some(Extra::RESOURCES).into_iter().flatten();
+    let prompts = server.has_prompts.then_some(Extra::PROMPTS).into_iter().flatten();
+    let tools = resources.chain(prompts).filter_map(|extra| {
+        let name = QualifiedName::new(&*source.namespace, extra.name()).ok()?;
+        let tool = Tool::new(name).with_description(extra.description()).with_parameters(extra.parameters());
+        Some(
+            tool.with_risk(Risk::Low).with_metadata(METHOD, extra.method()).with_metadata("idempotent", true),
+        )
+    });
+    tools.collect()
+}
+
+/// What the server answered, as a result; `None` when it is none of these.
+pub(crate) fn result(answer: ServerResult) -> Option<Value> {
+    match answer {
+        ServerResult::ListResourcesResult(page) => listed("resources", &page.resources, page.next_cursor),
+        ServerResult::ListResourceTemplatesResult(page) => {
+            listed("resourceTemplates", &page.resource_templates, page.next_cursor)
+        }
+        ServerResult::ListPromptsResult(page) => listed("prompts", &page.prompts, page.next_cursor),
+        ServerResult::ReadResourceResult(ReadResourceResult { contents, .. }) => Some(contents_of(contents)),
+        ServerResult::GetPromptResult(GetPromptResult { description, messages, .. }) => {
+            let messages: Vec<Value> = messages
+                .into_iter()
+                .map(|message| {
+                    let role = serde_json::to_value(message.role).unwrap_or_default();
+                    let content = match message.content {
+                        ContentBlock::Text(text) => Value::String(text.text),
+                        other => serde_json::to_value(other).unwrap_or_default(),
+                    };
+                    json!({"role": role, "content": content})
+                })
+                .collect();
+            Some(json!({"description": description, "messages": messages}))
+        }
+        _ => None,
+    }
+}
+
+fn listed<T: serde::Serialize>(key: &str, items: &[T], next: Option<String>) -> Option<Value> {
+    let mut page = JsonObject::new();
+    page.insert(key.to_owned(), serde_json::to_value(items).ok()?);
+    page.extend(next.map(|next| ("nextCursor".to_owned(), Value::String(next))));
+    Some(Value::Object(page))
+}
+
+/// The text alone where there is nothing else.
+fn contents_of(mut contents: Vec<ResourceContents>) -> Value {
+    match contents.as_mut_slice() {
+        [ResourceContents::TextResourceContents { text, .. }] => Value::String(std::mem::take(text)),
+        _ => serde_json::to_value(contents).unwrap_or_default(),
+    }
+}

@@ -1,0 +1,138 @@
+//! MCP servers of an app file.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use toolcrib_loader_mcp::{
+    HttpProtocol, ManifestCache, McpConnection, McpEngine, McpLoader, McpSource, McpTransport,
+};
+use toolcrib_model::Secret;
+
+use super::Source;
+use super::built_in::{Seconds, is_private, may_reach, may_start};
+use super::folders::cache_folder;
+use super::mcp_auth::{self, McpAuthEntry};
+use crate::extensions::Place;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct McpEntry {
+    /// The server's own name: `slack` gives the namespace `mcp_slack`.
+    name: Option<String>,
+    namespace: Option<String>,
+    transport: Option<TransportEntry>,
+    command: Option<Vec<String>>,
+    url: Option<String>,
+    #[serde(default)]
+    env: BTreeMap<String, Secret>,
+    cwd: Option<String>,
+    #[serde(default)]
+    headers: BTreeMap<String, Secret>,
+    auth: Option<McpAuthEntry>,
+    allow_private: Option<bool>,
+    #[serde(default)]
+    trusted: bool,
+    startup_timeout_seconds: Option<Seconds>,
+    /// Whether it is started by its first call rather than with the app, once its tools are known.
+    lazy: Option<bool>,
+    /// Whether its tools are held to what was approved.
+    pin: Option<bool>,
+}
+
+/// How a server is spoken to.
+#[derive(Clone, Copy, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+enum TransportEntry {
+    Stdio,
+    Http,
+    Sse,
+}
+
+/// Makes the source.
+pub(super) fn open(entry: McpEntry, place: &Place<'_>) -> Result<Source, String> {
+    let access = place.access()?;
+    let namespace = match (entry.namespace, entry.name) {
+        (Some(namespace), _) => namespace,
+        (None, Some(name)) => format!("mcp_{name}"),
+        (None, None) => {
+            return Err(
+                "an MCP server needs a `name`, of which `mcp_NAME` becomes its namespace, or a `namespace`"
+                    .into(),
+            );
+        }
+    };
+    let is_stdio = entry.command.is_some();
+    if entry.transport.is_some_and(|transport| (transport == TransportEntry::Stdio) != is_stdio) {
+        return Err("`transport: stdio` goes with a `command`; `http` and `sse` go with a `url`".into());
+    }
+    match (&entry.command, &entry.url) {
+        (Some(command), None) => command.first().map_or(Ok(()), |program| may_start(&access, program))?,
+        (None, Some(url)) => may_reach(&access, url)?,
+        _ => {}
+    }
+    let transport = match (entry.command, entry.url) {
+        (Some(command), None) if !command.is_empty() => McpTransport::Stdio {
+            command,
+            env: entry.env,
+            cwd: Some(entry.cwd.map_or_else(|| place.folder().to_owned(), |cwd| place.path(&cwd))),
+        },
+        (None, Some(url)) => {
+            let allow_private = entry.allow_private.unwrap_or_else(|| is_private(&url));
+            let protocol = match entry.transport {
+                Some(TransportEntry::Http) => HttpProtocol::Streamable,
+                Some(TransportEntry::Sse) => HttpProtocol::Sse,
+                Some(TransportEntry::Stdio) | None => HttpProtocol::Any,
+            };
+            let headers: Vec<_> = entry.headers.into_iter().collect();
+            let auth = mcp_auth::open(entry.auth, &headers, place, &namespace)?.map(Box::new);
+            McpTransport::Http { url, headers, allow_private, protocol, auth }
+        }
+        _ => {
+            return Err("an MCP server needs either a `command`, a list of words, or a `url`".into());
+        }
+    };
+    let mut source = McpSource::new(namespace, transport).with_identity(identity(place));
+    if let Some(folder) = cache_folder("mcp") {
+        source = source.with_manifests(ManifestCache::new(folder).with_scope(place.scope()));
+    }
+    if !(place.is_lazy() && entry.lazy.unwrap_or(true)) {
+        source = source.eager();
+    }
+    if entry.pin.unwrap_or(true)
+        && let Some(pins) = place.pins()?
+    {
+        source = source.with_pins(pins);
+    }
+    if entry.trusted {
+        source = source.trusted();
+    }
+    source = source.with_startup_timeout(
+        entry.startup_timeout_seconds.map_or(place.startup_timeout(), Seconds::duration),
+    );
+    Ok(mcp_source(source))
+}
+
+/// What the entry says of which server it is, as the operator wrote it: with the names of variables, not their values.
+fn identity(place: &Place<'_>) -> String {
+    let entry = place.document().value.pointer(place.pointer());
+    let names = |value: &Value| match value {
+        Value::Object(map) => map.keys().cloned().map(Value::String).collect(),
+        other => other.clone(),
+    };
+    let read = |key: &str| entry.and_then(|entry| entry.get(key));
+    let plain = ["command", "url", "cwd"].map(|key| (key, read(key).cloned()));
+    let named = ["env", "headers"].map(|key| (key, read(key).map(names)));
+    let all = plain.into_iter().chain(named);
+    let all: Map<String, Value> = all.filter_map(|(key, value)| Some((key.to_owned(), value?))).collect();
+    Value::Object(all).to_string()
+}
+
+pub(super) fn mcp_source(source: McpSource) -> Source {
+    let connection = McpConnection::new(source);
+    let mcp = Some(connection.source().clone());
+    let source = Source::new(Arc::new(McpLoader::new(connection.clone())))
+        .with_engine(Arc::new(McpEngine::new(connection)));
+    Source { mcp, ..source }
+}

@@ -1,0 +1,283 @@
+//! Logging in at an MCP server: by the binary, with a browser of a few lines.
+
+use std::collections::HashMap;
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::sync::{Arc, Mutex};
+
+use axum::extract::{Query, State};
+use axum::response::{IntoResponse as _, Response};
+use axum::routing::{get, post};
+use axum::{Json, Router};
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::time::timeout;
+
+use crate::support::{Lab, PATIENCE};
+
+const APP: &str = r#"
+modules: {hello: {}}
+tools:
+  registry:
+    - {type: mcp, namespace: crm, url: "${CRM_URL}"}
+  capabilities: {default_policy: grant}
+"#;
+
+/// What no output may hold.
+const SECRETS: [&str; 4] = ["access-token-7f3a", "refresh-token-91c2", "client-secret-e4d0", "code-5b6f"];
+
+/// An MCP server that is its own authorization server.
+#[derive(Clone, Default)]
+struct Server {
+    origin: String,
+    asked: Arc<Mutex<Vec<HashMap<String, String>>>>,
+    exchanges: Arc<Mutex<Vec<String>>>,
+}
+
+impl Server {
+    async fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let server = Self { origin: format!("http://{}", listener.local_addr().unwrap()), ..Self::default() };
+        let router = Router::new()
+            .route("/mcp", post(mcp))
+            .route("/.well-known/oauth-protected-resource/mcp", get(resource))
+            .route("/.well-known/oauth-authorization-server", get(metadata))
+            .route("/register", post(register))
+            .route("/authorize", get(authorize))
+            .route("/token", post(token))
+            .with_state(server.clone());
+        tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
+        server
+    }
+
+    fn lab(&self) -> Lab {
+        Lab::with_app(APP)
+            .with_variable("CRM_URL", format!("{}/mcp", self.origin))
+            .with_variable("TOOLCRIB_LOG", "trace")
+    }
+}
+
+async fn resource(State(server): State<Server>) -> Json<Value> {
+    Json(json!({"resource": format!("{}/mcp", server.origin), "authorization_servers": [server.origin]}))
+}
+
+async fn metadata(State(server): State<Server>) -> Json<Value> {
+    let at = |path: &str| format!("{}{path}", server.origin);
+    Json(json!({
+        "issuer": server.origin,
+        "authorization_endpoint": at("/authorize"),
+        "token_endpoint": at("/token"),
+        "registration_endpoint": at("/register"),
+        "code_challenge_methods_supported": ["S256"],
+        "token_endpoint_auth_methods_supported": ["client_secret_post"],
+        "authorization_response_iss_parameter_supported": true,
+        "scopes_supported": ["offline_access"],
+    }))
+}
+
+async fn register() -> Json<Value> {
+    Json(json!({"client_id": "client", "client_secret": SECRETS[2]}))
+}
+
+/// Sends the browser back at once.
+async fn authorize(State(server): State<Server>, Query(query): Query<HashMap<String, String>>) -> Response {
+    let to = format!(
+        "{}?code={}&state={}&iss={}",
+        query["redirect_uri"], SECRETS[3], query["state"], server.origin
+    );
+    server.asked.lock().unwrap().push(query);
+    (axum::http::StatusCode::FOUND, [("location", to)]).into_response()
+}
+
+async fn token(State(server): State<Server>, body: String) -> Json<Value> {
+    server.exchanges.lock().unwrap().push(body);
+    Json(json!({
+        "access_token": SECRETS[0],
+        "refresh_token": SECRETS[1],
+        "token_type": "Bearer",
+        "expires_in": 3_600,
+    }))
+}
+
+async fn mcp(
+    State(server): State<Server>,
+    headers: axum::http::HeaderMap,
+    Json(request): Json<Value>,
+) -> Response {
+    let sent = headers.get("authorization").map(|value| value.to_str().unwrap()).unwrap_or_default();
+    if sent != format!("Bearer {}", SECRETS[0]) {
+        let place = format!("{}/.well-known/oauth-protected-resource/mcp", server.origin);
+        let challenge = format!(r#"Bearer resource_metadata="{place}", scope="read""#);
+        let status = axum::http::StatusCode::UNAUTHORIZED;
+        return (status, [("www-authenticate", challenge)]).into_response();
+    }
+    let Some(id) = request.get("id") else { return axum::http::StatusCode::ACCEPTED.into_response() };
+    let result = match request["method"].as_str().unwrap() {
+        "initialize" => json!({
+            "protocolVersion": "2025-11-25",
+            "capabilities": {"tools": {}},
+            "serverInfo": {"name": "crm", "version": "1"},
+        }),
+        "tools/list" => {
+            json!({"tools": [{"name": "tell", "description": sent, "inputSchema": {"type": "object"}}]})
+        }
+        "tools/call" => json!({"content": [{"type": "text", "text": format!("you sent {sent}")}]}),
+        _ => {
+            let error = json!({"code": -32601, "message": "no such method"});
+            return Json(json!({"jsonrpc": "2.0", "id": id, "error": error})).into_response();
+        }
+    };
+    Json(json!({"jsonrpc": "2.0", "id": id, "result": result})).into_response()
+}
+
+/// Fetches a URL of this machine: the whole answer.
+async fn fetch(url: &str) -> String {
+    let (host, path) = url.strip_prefix("http://").unwrap().split_once('/').unwrap();
+    let mut stream = TcpStream::connect(host).await.unwrap();
+    let request = format!("GET /{path} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await.unwrap();
+    answer
+}
+
+/// Where an answer sends the browser.
+fn location(answer: &str) -> &str {
+    answer.lines().find_map(|line| line.strip_prefix("location: ")).unwrap()
+}
+
+/// Logs in as a user does who reads the URL. Returns the exit code and all that was printed.
+async fn log_in(lab: &Lab, words: &[&str]) -> (Option<i32>, String) {
+    let mut child = lab.start(words);
+    let mut stderr = BufReader::new(child.stderr.take().unwrap());
+    let mut printed = String::new();
+    let url = loop {
+        let mut line = String::new();
+        let count = timeout(PATIENCE, stderr.read_line(&mut line)).await.unwrap().unwrap();
+        assert_ne!(count, 0, "no URL: {printed}");
+        printed.push_str(&line);
+        if line.trim().starts_with("http://") {
+            break line.trim().to_owned();
+        }
+    };
+    let answer = fetch(&url).await;
+    let back = location(&answer);
+    // Anybody can send a browser here; only the answer to this login counts.
+    let forged = back.replace("state=", "state=x").replace(SECRETS[3], "forged");
+    assert!(fetch(&forged).await.starts_with("HTTP/1.1 404"));
+    assert!(fetch(back).await.starts_with("HTTP/1.1 200"));
+    let output = timeout(PATIENCE, child.wait_with_output()).await.unwrap().unwrap();
+    timeout(PATIENCE, stderr.read_to_string(&mut printed)).await.unwrap().unwrap();
+    printed.push_str(std::str::from_utf8(&output.stdout).unwrap());
+    (output.status.code(), printed)
+}
+
+/// The text of all files of a folder.
+fn everything_below(folder: &std::path::Path) -> String {
+    let entries = fs::read_dir(folder).into_iter().flatten().map(|entry| entry.unwrap().path());
+    entries
+        .map(|path| if path.is_dir() { everything_below(&path) } else { fs::read_to_string(path).unwrap() })
+        .collect()
+}
+
+#[track_caller]
+fn assert_no_secrets(text: &str) {
+    for secret in SECRETS {
+        assert!(!text.contains(secret), "{secret}: {text}");
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_needs_a_login_says_the_command_and_serves_after_it() {
+    let server = Server::start().await;
+    let lab = server.lab();
+    let ran = lab.run(["tools", "app.yaml", "--json"]).await.expect(5);
+    let rejected = &ran.json()["rejected"];
+    let reason = rejected[0]["reason"].as_str().unwrap();
+    assert!(reason.contains("needs login: toolcrib login app.yaml crm (nobody has logged in)"), "{reason}");
+    assert_eq!(rejected.as_array().unwrap().len(), 1);
+    let siblings = ran.json()["tools"].as_array().unwrap().len();
+    assert!(siblings > 0, "the others serve");
+
+    let (code, printed) = log_in(&lab, &["login", "app.yaml", "crm"]).await;
+    assert_eq!(code, Some(0), "{printed}");
+    let done = format!("crm: logged in at {} for read offline_access", server.origin);
+    assert!(printed.contains(&done), "{printed}");
+    assert_no_secrets(&printed);
+    assert_eq!(server.asked.lock().unwrap().len(), 1);
+    assert!(!server.exchanges.lock().unwrap()[0].contains("forged"));
+
+    let folder = lab.path("home/.local/state/toolcrib/oauth");
+    let mode = |path: &std::path::Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(&folder), 0o700);
+    let files: Vec<_> = fs::read_dir(&folder).unwrap().map(|file| file.unwrap().path()).collect();
+    assert!(!files.is_empty());
+    assert!(files.iter().all(|file| mode(file) == 0o600), "{files:?}");
+
+    for words in [
+        &["tools", "app.yaml", "--json"][..],
+        &["call", "app.yaml", "crm.tell", "{}"],
+        &["call", "app.yaml", "crm.tell", "{}", "--json"],
+        &["show", "app.yaml", "crm.tell", "--json"],
+        &["doctor", "app.yaml"],
+    ] {
+        let ran = lab.run_words(words).await.expect(0);
+        assert_no_secrets(&ran.report());
+    }
+    let ran = lab.run(["call", "app.yaml", "crm.tell", "{}"]).await.expect(0);
+    assert_eq!(ran.stdout.trim_end(), "you sent Bearer [secret]");
+
+    let kept = everything_below(&lab.path("home/.cache"));
+    assert!(kept.contains("tell"), "its tools are kept");
+    assert_no_secrets(&kept);
+
+    let ran = lab.run(["login", "app.yaml", "crm", "--logout"]).await.expect(0);
+    assert_eq!(ran.stdout, "crm: logged out\n");
+    let ran = lab.run(["call", "app.yaml", "crm.tell", "{}"]).await;
+    assert!(ran.stderr.contains("needs login") || ran.code != Some(0), "{ran:?}");
+    let again = lab.run(["login", "app.yaml", "crm", "--logout", "--json"]).await.expect(0);
+    assert_eq!(again.json(), json!({"namespace": "crm", "logged_out": false}));
+}
+
+#[tokio::test]
+async fn a_login_for_machines_prints_one_document() {
+    let server = Server::start().await;
+    let lab = server.lab();
+    let (code, printed) = log_in(&lab, &["login", "app.yaml", "crm", "--json"]).await;
+    assert_eq!(code, Some(0), "{printed}");
+    let document: Value = serde_json::from_str(&printed[printed.rfind("\n{").unwrap()..]).unwrap();
+    assert_eq!(
+        document,
+        json!({
+            "namespace": "crm",
+            "issuer": server.origin,
+            "resource": format!("{}/mcp", server.origin),
+            "scopes": ["read", "offline_access"],
+            "renewed": true,
+        })
+    );
+    assert_no_secrets(&printed);
+}
+
+#[tokio::test]
+async fn a_login_that_cannot_be_says_why() {
+    let server = Server::start().await;
+    let lab = server.lab();
+    let ran = lab.run(["login", "app.yaml", "crn"]).await.expect(2);
+    assert!(ran.stderr.contains("no MCP server of the namespace `crn`; there is: `crm`"), "{ran:?}");
+    let ran = lab.run(["login", "app.yaml", "crm", "--timeout", "1"]).await.expect(1);
+    assert!(ran.stderr.contains("nobody logged in within 1 s; start again"), "{ran:?}");
+    for (auth, problem) in [
+        ("{client_secret: x}", "set `client_id` too"),
+        ("{grant: client_credentials}", "`grant: client_credentials` needs a `client_id`"),
+        ("{issuer: here}", "`issuer` is not a URL"),
+        ("{client_metadata_url: \"http://a.example/x\"}", "`client_metadata_url` has to be an https URL"),
+        ("{client_idd: x}", "did you mean `client_id`?"),
+    ] {
+        let app = APP.replace("url: \"${CRM_URL}\"", &format!("url: \"${{CRM_URL}}\", auth: {auth}"));
+        let lab = server.lab().with_file("app.yaml", app);
+        let ran = lab.run(["validate", "app.yaml"]).await.expect(2);
+        assert!(ran.stderr.contains(problem), "{auth}: {ran:?}");
+    }
+}
