@@ -1,4 +1,4 @@
-//! The chores of the project: `cargo xtask tidy`, `cargo xtask lint`, `cargo xtask test` and `cargo xtask bench`.
+//! The chores of the project: `cargo xtask tidy`, `lint`, `test`, `conformance`, `bench` and `fuzz`.
 //!
 //! Nothing here ships. The tasks are plain Rust, so that they run wherever the project builds; `.ci/run`
 //! calls the same ones as a developer does.
@@ -8,12 +8,15 @@
 mod workspace;
 
 mod bench;
+mod conformance;
 mod fuzz;
 mod lint;
+mod soak;
 mod test;
 mod tidy;
 
 mod deny;
+mod install;
 mod peers;
 mod process;
 
@@ -35,11 +38,17 @@ Tasks:
   bench [NAME [PART…]]
                  how fast it is, beside the bounds that are promised: all benches or the one of that
                  name, built optimised; fails when a figure is over its bound
+  conformance [REVISION…] [NAME…]
+                 the official conformance suite of MCP against our client, for the revisions and the
+                 scenarios that are named; fails where conformance.toml says otherwise
   fuzz [TARGET] [--seconds N]
                  the fuzz targets, all or the one of that name, each for ten minutes or N seconds
+  soak [--minutes N]
+                 whether memory, descriptors, children and tasks stay flat while an MCP server is called
+                 that crashes and whose calls are cancelled, for five minutes or N
   help           this text
 
-CI=true makes an error of everything that lint and test would otherwise only report as left out,
+CI=true makes an error of everything that these would otherwise only report as left out,
 except for cargo-deny, which lint then builds, and the advisories, which need their database.";
 
 /// What bad usage exits with, as in the project's own command line.
@@ -54,6 +63,8 @@ fn main() -> ExitCode {
         Some("lint") => without_arguments("lint", &rest, lint::run),
         Some("test") => Workspace::read().and_then(|workspace| test::run(&workspace, &rest)),
         Some("fuzz") => Workspace::read().and_then(|workspace| fuzz::run(&workspace, &rest)),
+        Some("conformance") => Workspace::read().and_then(|workspace| conformance::run(&workspace, &rest)),
+        Some("soak") => Workspace::read().and_then(|workspace| soak::run(&workspace, &rest)),
         Some("bench") => Workspace::read().and_then(|workspace| bench::run(&workspace, &rest)),
         Some("help" | "--help" | "-h") => {
             println!("{HELP}");

@@ -20,7 +20,7 @@ type Environment = Vec<(&'static str, OsString)>;
 pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     let root = &workspace.root;
     let environment = prepare(workspace)?;
-    run_command(cargo(root).args(["build", "--bin", "toolcrib", "--locked"]))?;
+    run_command(cargo(root).args(["build", "--bin", "toolcrib", "--bin", "hostile-server", "--locked"]))?;
 
     let mut tests = cargo(root);
     if answers(cargo(root).args(["nextest", "--version"])) {
@@ -35,7 +35,7 @@ pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
 /// Installs the peers, looks for the shared data, and says in one line what is left out for the lack of it.
 fn prepare(workspace: &Workspace) -> Result<Environment> {
     let folder = workspace.target.join("peers");
-    let mut left_out = peers::install_all(&folder)?;
+    let mut left_out = peers::install_all(&workspace.root, &folder);
     let binary = workspace.target.join("debug").join(format!("toolcrib{EXE_SUFFIX}"));
     let mut environment: Environment =
         vec![("TOOLCRIB_PEERS", folder.into()), ("TOOLCRIB_BIN", binary.into())];

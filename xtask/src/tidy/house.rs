@@ -135,7 +135,11 @@ pub(super) const OWNERS: &[Owner] = &[
     Owner::of("process-wrap", &["toolcrib-io"]),
     // The client of async-openai is handed a client that `toolcrib-io` has built.
     Owner::of("reqwest", &["toolcrib-agent", "toolcrib-io"]),
+    // Signs who we are at an authorization server; TLS has brought it along.
+    Owner::of("ring", &["toolcrib-loader-mcp"]),
     Owner::of("rmcp", &["toolcrib-loader-mcp", "toolcrib-server"]),
+    // Only its types, which rmcp's interfaces have.
+    Owner::of("sse-stream", &["toolcrib-loader-mcp"]),
     // The command line waits for the keyboard, and discards what was typed before a question.
     Owner::of("notify", &["toolcrib-io"]),
     Owner::of("rustix", &["toolcrib-cli", "toolcrib-io"]),

@@ -5,39 +5,48 @@ use std::path::Path;
 
 use anyhow::{Result, bail};
 
-use super::{Peer, STAMP, Source, reason, settle};
+use super::{Lock, STAMP, reason, settle};
 
-const CLOCK: Peer = Peer { name: "clock", package: "clock==2", source: Source::PyPi { module: "clock" } };
+fn lock(version: &str) -> Lock {
+    Lock {
+        files: [
+            ("requirements.txt", "clock\n".to_owned()),
+            ("constraints.txt", format!("clock=={version}\n")),
+        ],
+    }
+}
 
 fn write_server(folder: &Path) -> Result<()> {
     Ok(fs::write(folder.join("server.py"), "new")?)
 }
 
 #[test]
-fn a_missing_peer_is_installed_and_leaves_no_partial_folder() {
+fn what_is_missing_is_installed_and_leaves_no_partial_folder() {
     let folder = tempfile::tempdir().unwrap();
-    settle(folder.path(), &CLOCK, write_server).unwrap();
-    assert_eq!(fs::read_to_string(folder.path().join("clock/server.py")).unwrap(), "new");
+    let home = folder.path().join("clock");
+    settle(&home, &lock("2"), write_server).unwrap();
+    assert_eq!(fs::read_to_string(home.join("server.py")).unwrap(), "new");
     let entries: Vec<_> =
         fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(entries, ["clock"]);
 }
 
 #[test]
-fn an_installed_peer_is_left_alone() {
+fn what_is_there_is_left_alone() {
     let folder = tempfile::tempdir().unwrap();
-    settle(folder.path(), &CLOCK, write_server).unwrap();
-    settle(folder.path(), &CLOCK, |_| bail!("installed twice")).unwrap();
+    let home = folder.path().join("clock");
+    settle(&home, &lock("2"), write_server).unwrap();
+    settle(&home, &lock("2"), |_| bail!("installed twice")).unwrap();
 }
 
 #[test]
-fn another_version_is_replaced() {
+fn another_lock_replaces_what_is_there() {
     let folder = tempfile::tempdir().unwrap();
     let home = folder.path().join("clock");
     fs::create_dir(&home).unwrap();
-    fs::write(home.join(STAMP), "clock==1").unwrap();
+    fs::write(home.join(STAMP), lock("1").stamp()).unwrap();
     fs::write(home.join("old.py"), "old").unwrap();
-    settle(folder.path(), &CLOCK, write_server).unwrap();
+    settle(&home, &lock("2"), write_server).unwrap();
     assert!(home.join("server.py").exists());
     assert!(!home.join("old.py").exists());
 }
@@ -45,16 +54,17 @@ fn another_version_is_replaced() {
 #[test]
 fn a_half_install_is_redone() {
     let folder = tempfile::tempdir().unwrap();
+    let home = folder.path().join("clock");
     let half = |partial: &Path| {
         fs::write(partial.join("half.py"), "half")?;
         bail!("the network is gone")
     };
-    settle(folder.path(), &CLOCK, half).unwrap_err();
-    assert!(!folder.path().join("clock").exists());
+    settle(&home, &lock("2"), half).unwrap_err();
+    assert!(!home.exists());
 
-    settle(folder.path(), &CLOCK, write_server).unwrap();
-    assert!(folder.path().join("clock/server.py").exists());
-    assert!(!folder.path().join("clock/half.py").exists());
+    settle(&home, &lock("2"), write_server).unwrap();
+    assert!(home.join("server.py").exists());
+    assert!(!home.join("half.py").exists());
 }
 
 #[test]

@@ -1,0 +1,129 @@
+//! `cargo xtask conformance`: the official conformance suite of MCP against our client.
+//!
+//! A scenario of the suite is a server and, behind it, a list of checks on what the client did. Each is run by itself,
+//! also those that a revision does not score, and has to fail exactly the checks that `conformance.toml` names for it.
+
+mod expected;
+mod suite;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeSet;
+use std::env::consts::EXE_SUFFIX;
+use std::num::NonZero;
+use std::sync::Mutex;
+use std::thread;
+
+use anyhow::{Context, Result, bail, ensure};
+
+use self::expected::Expected;
+use self::suite::Suite;
+use crate::process::{cargo, in_ci, run as run_command};
+use crate::workspace::Workspace;
+
+/// The revisions whose requirements are run.
+const REVISIONS: &[&str] = &["2025-11-25", "2026-07-28"];
+
+/// The client that the suite tests: an example of `toolcrib-loader-mcp`.
+const CLIENT: &str = "conformance_client";
+
+/// The file with the failures that are known, seen from the root.
+const EXPECTED: &str = "xtask/conformance.toml";
+
+/// How much of a scenario's name its column shows.
+const NAME_WIDTH: usize = 40;
+
+/// Runs all scenarios, or those whose names contain one of the arguments; an argument that is a revision runs that one
+/// only.
+pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
+    let (revisions, names): (Vec<_>, Vec<_>) =
+        arguments.iter().map(String::as_str).partition(|argument| REVISIONS.contains(argument));
+    let revisions = if revisions.is_empty() { REVISIONS.to_vec() } else { revisions };
+    let expected = Expected::read(&workspace.root.join(EXPECTED))?;
+    let suite = match Suite::install(workspace) {
+        Ok(suite) => suite,
+        Err(error) if !in_ci() => {
+            println!("conformance: left out: {error:#}");
+            return Ok(());
+        }
+        Err(error) => return Err(error.context("CI=true leaves nothing out")),
+    };
+    // Of the whole workspace, so that dependencies are built as for the tests.
+    run_command(cargo(&workspace.root).args(["build", "--locked", "--workspace", "--example", CLIENT]))?;
+    let client = workspace.target.join("debug").join("examples").join(format!("{CLIENT}{EXE_SUFFIX}"));
+    let suite = suite.with_client(client);
+
+    let mut wrong = Vec::new();
+    for revision in revisions {
+        let mut scenarios = suite.scenarios(revision)?;
+        if names.is_empty() {
+            let unknown =
+                expected.scenarios(revision).filter(|name| !scenarios.iter().any(|known| known == name));
+            wrong.extend(
+                unknown.map(|name| format!("{revision} {name}: is in {EXPECTED}, and not in the suite")),
+            );
+        } else {
+            scenarios.retain(|scenario| names.iter().any(|name| scenario.contains(name)));
+        }
+        wrong.extend(run_all(&suite, revision, &scenarios, &expected)?);
+    }
+    ensure!(wrong.is_empty(), "not as {EXPECTED} says:\n  {}", wrong.join("\n  "));
+    Ok(())
+}
+
+/// Runs the scenarios, some side by side, prints what came of each, and returns what is not as expected.
+fn run_all(suite: &Suite, revision: &str, scenarios: &[String], expected: &Expected) -> Result<Vec<String>> {
+    let workers = thread::available_parallelism().map_or(1, NonZero::get);
+    let queue = Mutex::new(scenarios.iter());
+    let work = || {
+        let mut done = Vec::new();
+        loop {
+            let next = queue.lock().ok().and_then(|mut queue| queue.next());
+            let Some(scenario) = next else { return done };
+            done.push((scenario, suite.run(revision, scenario)));
+        }
+    };
+    let mut outcomes = Vec::new();
+    thread::scope(|scope| {
+        let started: Vec<_> = (0..workers).map(|_| scope.spawn(work)).collect();
+        for worker in started {
+            match worker.join() {
+                Ok(done) => outcomes.extend(done),
+                Err(_) => bail!("a worker panicked"),
+            }
+        }
+        Ok(())
+    })?;
+    outcomes.sort_by_key(|(scenario, _)| scenarios.iter().position(|known| known == *scenario));
+
+    let mut wrong = Vec::new();
+    for (scenario, outcome) in outcomes {
+        let failed = outcome.with_context(|| format!("{revision} {scenario}"))?;
+        let known = expected.of(revision, scenario);
+        let (verdict, complaint) =
+            judge(&failed, known.map(|failure| (&failure.checks, failure.reason.as_str())));
+        println!("{revision}  {scenario:NAME_WIDTH$}  {verdict}");
+        wrong.extend(complaint.map(|complaint| format!("{revision} {scenario}: {complaint}")));
+    }
+    Ok(wrong)
+}
+
+/// What to say of a scenario that failed these checks and was expected to fail those, and what is wrong with it.
+fn judge(failed: &BTreeSet<String>, known: Option<(&BTreeSet<String>, &str)>) -> (String, Option<String>) {
+    let none = BTreeSet::new();
+    let (expected, reason) = known.unwrap_or((&none, ""));
+    let list =
+        |checks: BTreeSet<&String>| checks.into_iter().map(String::as_str).collect::<Vec<_>>().join(", ");
+    let unexpected = list(failed.difference(expected).collect());
+    let passed = list(expected.difference(failed).collect());
+    if !unexpected.is_empty() {
+        let complaint = format!("fails {unexpected}");
+        return (format!("FAILS {unexpected}"), Some(complaint));
+    }
+    if !passed.is_empty() {
+        let complaint = format!("was expected to fail {passed}, and does not");
+        return ("PASSES unexpectedly".to_owned(), Some(complaint));
+    }
+    (if known.is_some() { format!("fails as expected: {reason}") } else { "passes".to_owned() }, None)
+}

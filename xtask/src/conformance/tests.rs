@@ -1,0 +1,82 @@
+//! What makes a run of the suite fail.
+
+use std::collections::BTreeSet;
+
+use super::expected::Expected;
+use super::judge;
+use super::suite::{client_scenarios, failed_checks};
+
+fn set(checks: &[&str]) -> BTreeSet<String> {
+    checks.iter().map(|check| (*check).to_owned()).collect()
+}
+
+#[test]
+fn an_unexpected_failure_and_an_unexpected_pass_are_both_wrong() {
+    for (failed, expected, complaint) in [
+        (&[][..], &[][..], None),
+        (&["a"], &["a"], None),
+        (&["a"], &[], Some("fails a")),
+        (&["a", "b"], &["a"], Some("fails b")),
+        (&[], &["a"], Some("was expected to fail a, and does not")),
+        (&["b"], &["a"], Some("fails b")),
+        (&["a"], &["a", "b"], Some("was expected to fail b, and does not")),
+    ] {
+        let (failed, expected) = (set(failed), set(expected));
+        let known = (!expected.is_empty()).then_some((&expected, "the reason"));
+        let (said, wrong) = judge(&failed, known);
+        assert_eq!(wrong.as_deref(), complaint);
+        assert_eq!(said.contains("the reason"), complaint.is_none() && !expected.is_empty(), "{said}");
+    }
+}
+
+#[test]
+fn every_expected_failure_has_its_checks_and_its_reason() {
+    let read = |text: &str| Expected::parse(text);
+    let good = read("['2026-07-28'.'auth/x']\nchecks = ['a', 'b']\nreason = 'no such thing'\n").unwrap();
+    let failure = good.of("2026-07-28", "auth/x").unwrap();
+    assert_eq!((&failure.checks, failure.reason.as_str()), (&set(&["a", "b"]), "no such thing"));
+    assert_eq!(good.of("2025-11-25", "auth/x"), None);
+    assert_eq!(good.scenarios("2026-07-28").collect::<Vec<_>>(), ["auth/x"]);
+    for bad in [
+        "[2025-11-25.s]\nchecks = ['a']\n",
+        "[2025-11-25.s]\nchecks = ['a']\nreason = ' '\n",
+        "[2025-11-25.s]\nchecks = []\nreason = 'x'\n",
+        "[2025-11-25.s]\nreason = 'x'\n",
+        "[2025-11-25.s]\nchecks = ['a']\nreason = 'x'\nwhy = 'y'\n",
+        "2025-11-25 = 1\n",
+        "[2024-11-05.s]\nchecks = ['a']\nreason = 'x'\n",
+        "[2025-11-25\n",
+    ] {
+        assert!(read(bad).is_err(), "{bad}");
+    }
+}
+
+#[test]
+fn the_client_scenarios_are_told_from_those_for_servers() {
+    let list = "\
+Required for 2026-07-28 (3 scenarios, frozen; run at the 2026-07-28 wire):
+
+Server scenarios (test against a server):
+  - caching
+
+Client scenarios (test against a client):
+  - tools_call
+  - auth/metadata-default
+
+Run and reported, but never scored:
+  extension (2):
+    - auth/dpop [client]
+    - tasks-lifecycle [server]
+";
+    assert_eq!(client_scenarios(list), ["tools_call", "auth/metadata-default", "auth/dpop"]);
+}
+
+#[test]
+fn failures_and_warnings_count_and_each_check_once() {
+    let checks = r#"[
+        {"id": "a", "status": "SUCCESS"}, {"id": "b", "status": "FAILURE"}, {"id": "b", "status": "FAILURE"},
+        {"id": "c", "status": "WARNING"}, {"id": "d", "status": "SKIPPED"}, {"id": "e", "status": "INFO"}
+    ]"#;
+    assert_eq!(failed_checks(checks).unwrap(), set(&["b", "c"]));
+    assert!(failed_checks("Client test error").is_err());
+}
