@@ -1,6 +1,7 @@
 //! What a server lists.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,7 +15,7 @@ use toolcrib_port::RejectKind;
 
 use crate::connection::Answer;
 use crate::session::{Fault, Session};
-use crate::text::{MAX_ERROR_CHARS, MAX_INSTRUCTIONS_CHARS, clean};
+use crate::text::{MAX_ERROR_CHARS, MAX_INSTRUCTIONS_CHARS, MAX_SHOWN_NAME_CHARS, clean};
 use crate::{McpConnection, McpTransport, mirror};
 
 /// The most pages of tools that are fetched from one server.
@@ -22,6 +23,9 @@ pub const MAX_PAGES: usize = 1_000;
 
 /// The most tools that are taken from one server.
 pub const MAX_TOOLS: usize = 20_000;
+
+/// The most bytes of tools that are taken from one server, counted as compact JSON: 32 MiB.
+pub const MAX_LIST_BYTES: u64 = 32 * 1024 * 1024;
 
 /// The tools of a server by their names, each with the digest of all that it says.
 pub(crate) type Digests = HashMap<String, Fingerprint>;
@@ -100,7 +104,7 @@ pub(crate) fn digest(tool: &WireTool) -> Fingerprint {
 pub(crate) async fn fetch(connection: &McpConnection) -> Result<(Catalog, Arc<Session>), Broken> {
     let target = connection.source().target();
     let broken = |kind, reason| Broken { name: None, kind, reason };
-    let mut catalog = Catalog::default();
+    let mut listing = Listing::default();
     let mut cursor = None;
     for _ in 0..MAX_PAGES {
         let request = || {
@@ -115,14 +119,22 @@ pub(crate) async fn fetch(connection: &McpConnection) -> Result<(Catalog, Arc<Se
             let reason = format!("MCP server `{target}` answers `tools/list` with something else than tools");
             return Err(broken(RejectKind::Syntax, reason));
         };
+        if !Arc::ptr_eq(listing.session.get_or_insert_with(|| Arc::clone(&session)), &session) {
+            let reason = format!("MCP server `{target}` was started anew while it listed its tools");
+            return Err(broken(RejectKind::Unavailable, reason));
+        }
         if mirrors_arguments(connection, &session) {
             page.leave_out_bad_marks();
         }
+        let catalog = &mut listing.catalog;
         catalog.ttl = catalog.ttl.into_iter().chain(page.ttl).min();
         let rest = match page.next_cursor {
-            _ if catalog.take(page.tools) => Some((
+            _ if listing.take(page.tools) => Some((
                 RejectKind::TooLarge,
-                format!("MCP server `{target}` lists more than {MAX_TOOLS} tools; the rest is left out"),
+                format!(
+                    "MCP server `{target}` lists more than {MAX_TOOLS} tools or {} MiB; the rest is left out",
+                    MAX_LIST_BYTES >> 20
+                ),
             )),
             None => None,
             next if next == cursor => Some((
@@ -134,15 +146,16 @@ pub(crate) async fn fetch(connection: &McpConnection) -> Result<(Catalog, Arc<Se
                 continue;
             }
         };
-        catalog.broken.extend(rest.map(|(kind, reason)| broken(kind, reason)));
-        return Ok(catalog.of(session));
+        listing.catalog.broken.extend(rest.map(|(kind, reason)| broken(kind, reason)));
+        return Ok(listing.catalog.of(session));
     }
     let reason =
         format!("MCP server `{target}` lists its tools on more than {MAX_PAGES} pages; the rest is left out");
-    catalog.broken.push(broken(RejectKind::TooLarge, reason));
-    let session =
-        connection.session().await.map_err(|error| broken(RejectKind::Unavailable, error.to_string()))?;
-    Ok(catalog.of(session))
+    listing.catalog.broken.push(broken(RejectKind::TooLarge, reason));
+    match listing.session {
+        Some(session) => Ok(listing.catalog.of(session)),
+        None => Err(broken(RejectKind::Unavailable, format!("MCP server `{target}` was not asked"))),
+    }
 }
 
 /// Whether arguments of calls are sent in headers as well.
@@ -151,21 +164,65 @@ fn mirrors_arguments(connection: &McpConnection, session: &Session) -> bool {
     is_new && matches!(connection.source().transport, McpTransport::Http { .. })
 }
 
-impl Catalog {
-    /// Adds the entries of a page; true when there are too many.
+/// What has been listed so far.
+#[derive(Default)]
+struct Listing {
+    catalog: Catalog,
+    names: HashSet<String>,
+    bytes: u64,
+    /// All pages come from one life of the server: what another one lists is something else.
+    session: Option<Arc<Session>>,
+}
+
+impl Listing {
+    /// Adds the entries of a page; true when there are too many. Of two entries of one name the first counts: a call says
+    /// the name only, so that the other would be called by what was read of the first.
     fn take(&mut self, entries: Vec<Result<WireTool, Broken>>) -> bool {
         for entry in entries {
-            if self.tools.len() + self.broken.len() >= MAX_TOOLS {
+            if self.catalog.tools.len() + self.catalog.broken.len() >= MAX_TOOLS {
                 return true;
             }
             match entry {
-                Ok(tool) => self.tools.push(tool),
-                Err(entry) => self.broken.push(entry),
+                Ok(tool) if self.names.contains(tool.name.as_ref()) => {
+                    let reason = "it is listed twice, and only the first of them is used".into();
+                    let name = Some(tool.name.to_string());
+                    self.catalog.broken.push(Broken { name, kind: RejectKind::Duplicate, reason });
+                }
+                Ok(tool) => {
+                    self.bytes += size(&tool);
+                    if self.bytes > MAX_LIST_BYTES {
+                        return true;
+                    }
+                    self.names.insert(tool.name.to_string());
+                    self.catalog.tools.push(tool);
+                }
+                Err(entry) => self.catalog.broken.push(entry),
             }
         }
         false
     }
+}
 
+/// The bytes of a tool as compact JSON.
+fn size(tool: &WireTool) -> u64 {
+    struct Count(u64);
+    impl io::Write for Count {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0 = self.0.saturating_add(bytes.len() as u64);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+    let mut count = Count(0);
+    // Writing to it does not fail, and a tool was JSON before.
+    let _ = serde_json::to_writer(&mut count, tool);
+    count.0
+}
+
+impl Catalog {
     fn of(mut self, session: Arc<Session>) -> (Self, Arc<Session>) {
         self.server = session.server().map(|server| Server::of(&server)).unwrap_or_default();
         self.server.ignores_discover = session.ignores_discover();
@@ -231,8 +288,8 @@ fn lifetime(milliseconds: Option<u64>) -> Option<Duration> {
 
 fn read_tool(tool: &Value) -> Result<WireTool, Broken> {
     serde_json::from_value(tool.clone()).map_err(|error| Broken {
-        name: tool.get("name").and_then(Value::as_str).map(str::to_owned),
+        name: tool.get("name").and_then(Value::as_str).map(|name| clean(name, MAX_SHOWN_NAME_CHARS)),
         kind: RejectKind::InvalidTool,
-        reason: format!("not a tool as the protocol has it: {error}"),
+        reason: clean(&format!("not a tool as the protocol has it: {error}"), MAX_ERROR_CHARS),
     })
 }

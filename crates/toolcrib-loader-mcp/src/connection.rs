@@ -1,6 +1,6 @@
 //! The one connection that the loader and the engine of a source share.
 
-use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use futures::FutureExt as _;
@@ -9,15 +9,18 @@ use rmcp::model::{ClientRequest, ServerResult};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
+use toolcrib_model::Tool;
 use toolcrib_port::ProgressListener;
 use tracing::{Instrument as _, Span};
 
 use crate::catalog::{self, Digests};
 use crate::error::Error;
 use crate::handler::Events;
-use crate::handshake::{Era, Misunderstanding, Opening, Unopened};
+use crate::handshake::Era;
 use crate::session::{Fault, Session};
-use crate::{HttpProtocol, McpSource, McpTransport, http, span, sse, stdio};
+use crate::tool::loaded_as;
+use crate::ways::{Failed, Way, connect};
+use crate::{McpSource, span};
 
 /// How long to leave a server alone after it failed to start for the first time. Each further failure doubles it.
 pub const FIRST_BACKOFF: Duration = Duration::from_millis(500);
@@ -37,18 +40,7 @@ struct SharedState {
     state: Mutex<State>,
     /// How the server was spoken to last.
     way: Mutex<Option<Way>>,
-    /// The tools as they were loaded last: what a call was judged by.
-    offered: RwLock<Option<Arc<Digests>>>,
     events: Arc<Events>,
-}
-
-/// How a server may be spoken to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Way {
-    /// Over its pipes, or over Streamable HTTP.
-    Direct(Era),
-    /// Over HTTP with server-sent events.
-    Sse,
 }
 
 enum State {
@@ -67,15 +59,6 @@ enum State {
     },
     /// Closed for good.
     Closed,
-}
-
-/// How a server is spoken to that knows `server/discover` and took too long to say so.
-const SLOW: Way = Way::Direct(Era::Discover);
-
-/// Why no way worked, and which is the likeliest the next time.
-struct Failed {
-    error: Error,
-    way: Option<Way>,
 }
 
 type Outcome = Result<Arc<Session>, Error>;
@@ -110,13 +93,7 @@ impl McpConnection {
     /// A connection that is not made yet.
     pub fn new(source: McpSource) -> Self {
         let state = Mutex::new(State::Idle { failed: None });
-        let shared = SharedState {
-            source,
-            state,
-            way: Mutex::default(),
-            offered: RwLock::default(),
-            events: Arc::default(),
-        };
+        let shared = SharedState { source, state, way: Mutex::default(), events: Arc::default() };
         Self { shared: Arc::new(shared) }
     }
 
@@ -183,37 +160,43 @@ impl McpConnection {
     }
 
     /// Sends a request and waits for its answer. A request that the server cannot have seen, because it had died or
-    /// forgotten the session, or that it refused in a revision which it no longer speaks, is sent to its successor; no other
-    /// is ever sent again.
+    /// forgotten the session, is sent to its successor, and so is one that it refused in a revision which that no longer
+    /// speaks; no other is ever sent again.
     pub(crate) async fn request(
         &self,
         request: impl Fn() -> ClientRequest,
         listener: Option<&Arc<dyn ProgressListener>>,
     ) -> Result<Answer, Fault> {
-        let outcome = self.request_once(request(), listener).await;
-        match outcome {
-            Err(Fault::NotSent(_)) => self.request_once(request(), listener).await,
-            outcome => outcome,
-        }
+        let session = self.session().await.map_err(Fault::NoServer)?;
+        let fault = match self.request_in(&session, request(), listener).await {
+            Ok(result) => return Ok(Answer { result, session }),
+            Err(fault) => fault,
+        };
+        let successor = match &fault {
+            Fault::NotSent(_) => Some(self.session().await.map_err(Fault::NoServer)?),
+            fault if session.is_new_era() && fault.is_of_another_era() => {
+                self.shared.discard(&session);
+                // One of the same era has looked at the request, and may have run it before it refused it.
+                self.session().await.ok().filter(|successor| !successor.is_new_era())
+            }
+            _ => None,
+        };
+        let Some(session) = successor else { return Err(fault) };
+        let result = self.request_in(&session, request(), listener).await?;
+        Ok(Answer { result, session })
     }
 
-    async fn request_once(
+    async fn request_in(
         &self,
+        session: &Arc<Session>,
         request: ClientRequest,
         listener: Option<&Arc<dyn ProgressListener>>,
-    ) -> Result<Answer, Fault> {
-        let session = self.session().await.map_err(Fault::NoServer)?;
-        let mut outcome = session.request(request, listener.cloned()).await;
-        if let Err(fault) = &outcome
-            && session.is_new_era()
-            && fault.is_of_another_era()
-        {
-            outcome = Err(Fault::NotSent("it has come back with another revision of the protocol".into()));
-        }
+    ) -> Result<ServerResult, Fault> {
+        let outcome = session.request(request, listener.cloned()).await;
         if let Err(Fault::NotSent(_) | Fault::Lost { .. }) = outcome {
-            self.shared.discard(&session);
+            self.shared.discard(session);
         }
-        Ok(Answer { result: outcome?, session })
+        outcome
     }
 
     /// Whether there is a conversation with the server.
@@ -235,32 +218,21 @@ impl McpConnection {
         way.get_or_insert(Way::Direct(Era::Initialize));
     }
 
-    /// Notes which tools were loaded.
-    pub(crate) fn set_offered(&self, digests: Digests) {
-        *self.shared.offered.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(digests));
-    }
-
     /// Whether the server still has the tool as it was loaded. It is asked when it was started anew since then, or has told
-    /// of a change. Without a loader there is nothing to compare with.
-    pub(crate) async fn check(&self, tool: &str) -> Result<(), Stale> {
-        let offered = self.shared.offered.read().unwrap_or_else(PoisonError::into_inner).clone();
-        let Some(offered) = offered else { return Ok(()) };
+    /// of a change. There is nothing to compare a tool with that was not loaded.
+    pub(crate) async fn check(&self, tool: &Tool) -> Result<(), Stale> {
+        let Some(then) = loaded_as(tool) else { return Ok(()) };
         let session = self.session().await.map_err(Stale::NoServer)?;
         let listed = match session.digests() {
             Some(listed) => listed,
             None => self.list_again(&session).await?,
         };
-        match (listed.get(tool), offered.get(tool)) {
-            (Some(now), Some(then)) if now == then => Ok(()),
-            (None, _) => {
-                self.shared.events.ask_for_load();
-                Err(Stale::Gone)
-            }
-            _ => {
-                self.shared.events.ask_for_load();
-                Err(Stale::Changed)
-            }
+        let now = listed.get(tool.name.name());
+        if now == Some(&then) {
+            return Ok(());
         }
+        self.shared.events.ask_for_load();
+        Err(if now.is_some() { Stale::Changed } else { Stale::Gone })
     }
 
     async fn list_again(&self, session: &Arc<Session>) -> Result<Arc<Digests>, Stale> {
@@ -271,10 +243,9 @@ impl McpConnection {
         let changes = self.shared.events.changes();
         let (catalog, session) =
             catalog::fetch(self).await.map_err(|broken| Stale::Unlisted(broken.reason))?;
-        session.set_digests(catalog.digests(), changes);
         // What is on disk, and what is offered, may be older.
         self.shared.events.ask_for_load();
-        Ok(Arc::new(catalog.digests()))
+        Ok(session.set_digests(catalog.digests(), changes))
     }
 
     /// How often the server has said that what it lists has changed.
@@ -285,6 +256,12 @@ impl McpConnection {
     /// Comes back when the server has said since the last time that what it lists has changed.
     pub(crate) async fn changed(&self) {
         self.shared.events.changed().await;
+    }
+
+    /// How many requests are listened to.
+    #[cfg(test)]
+    pub(crate) fn listeners(&self) -> usize {
+        self.shared.events.listeners()
     }
 
     /// Closes the connection for good, in order: the server's input is closed, then it is waited for, then told to
@@ -313,76 +290,6 @@ impl SharedState {
         let mut state = self.lock();
         if matches!(&*state, State::Open { session: current, .. } if Arc::ptr_eq(current, session)) {
             *state = State::Idle { failed: None };
-        }
-    }
-}
-
-/// Opens a session in the way that worked last, or else in the first that does. The time to start holds for all of them
-/// together.
-async fn connect(
-    source: &McpSource,
-    known: Option<Way>,
-    events: &Arc<Events>,
-) -> Result<(Session, Way), Failed> {
-    let deadline = Instant::now() + source.startup_timeout;
-    let ways = ways(&source.transport);
-    let mut next = known.or(ways.first().copied());
-    let (mut tried, mut first) = (Vec::new(), None);
-    while let Some(way) = next {
-        let failed = match open(source, way, deadline, events).await {
-            Ok(session) => {
-                let is_silent = way != Way::Sse && session.ignores_discover();
-                let known = if is_silent { Way::Direct(Era::Initialize) } else { way };
-                return Ok((session, known));
-            }
-            Err(failed) => failed,
-        };
-        first.get_or_insert(failed.error);
-        tried.push(way);
-        let others = match failed.misunderstanding {
-            None => &[][..],
-            Some(Misunderstanding::KnowsDiscover) => &[SLOW],
-            Some(Misunderstanding::Unknown) => &ways,
-        };
-        next = others.iter().find(|way| !tried.contains(way)).copied();
-    }
-    let error = first.unwrap_or(Error::Closed { target: source.target() });
-    // There was no time left for the way that it knows.
-    let way = tried.contains(&SLOW).then_some(SLOW);
-    Err(Failed { error, way })
-}
-
-/// The ways to try, the likeliest first.
-fn ways(transport: &McpTransport) -> Vec<Way> {
-    let (any, old) = (Way::Direct(Era::Any), Way::Direct(Era::Initialize));
-    match transport {
-        McpTransport::Stdio { .. } | McpTransport::Http { protocol: HttpProtocol::Streamable, .. } => {
-            vec![any, old]
-        }
-        McpTransport::Http { protocol: HttpProtocol::Any, .. } => vec![any, old, Way::Sse],
-        McpTransport::Http { protocol: HttpProtocol::Sse, .. } => vec![Way::Sse],
-    }
-}
-
-async fn open(
-    source: &McpSource,
-    way: Way,
-    deadline: Instant,
-    events: &Arc<Events>,
-) -> Result<Session, Unopened> {
-    let era = match way {
-        Way::Direct(era) => era,
-        Way::Sse => Era::Initialize,
-    };
-    let (target, events) = (source.target(), Arc::clone(events));
-    let opening = Opening { target, era, startup_timeout: source.startup_timeout, deadline, events };
-    match &source.transport {
-        McpTransport::Stdio { command, env, cwd } => {
-            stdio::open(source, command, env, cwd.as_deref(), opening).await
-        }
-        McpTransport::Http { url, headers, allow_private, .. } => {
-            let place = http::Place::new(source, url, headers, *allow_private)?;
-            if way == Way::Sse { sse::open(place, opening).await } else { http::open(place, opening).await }
         }
     }
 }

@@ -27,6 +27,9 @@ use crate::text::{MAX_ERROR_CHARS, clean};
 /// How often a server may ask for the same call again, with a state of its own and without a question.
 const MAX_ROUNDS: usize = 8;
 
+/// What to do about a call whose end is not known.
+const FIND_OUT: &str = "find out whether the call took effect before you repeat it";
+
 /// Calls the tools of a server.
 pub struct McpEngine {
     connection: McpConnection,
@@ -43,7 +46,7 @@ impl McpEngine {
             return self.extra(call, extra).await;
         }
         span::describe(&Span::current(), "tools/call", self.connection.source());
-        self.connection.check(call.tool.name.name()).await.map_err(|stale| self.stale(call, stale))?;
+        self.connection.check(&call.tool).await.map_err(|stale| self.stale(call, stale))?;
         let failed = |fault| self.failure(call, fault);
         let (trace, listener) = (context.trace.as_deref(), context.progress.as_ref());
         let mut state = None;
@@ -52,10 +55,20 @@ impl McpEngine {
             let Answer { result, session } = match outcome {
                 Err(Fault::Rpc(error)) if is_for_tasks_only(&error) && state.is_none() => {
                     let answer = self.connection.request(|| as_task(call, trace), listener).await;
-                    // What the server says of a call in the usual form, tells more.
-                    let task = answer.ok().and_then(|answer| Task::asked_for(&answer.result, answer.session));
-                    let task = task.ok_or_else(|| failed(Fault::Rpc(error)))?;
-                    return self.finish(call, task, context).await;
+                    return match answer {
+                        Ok(Answer { result, session }) => match Task::asked_for(&result, session) {
+                            Some(task) => self.finish(task, context).await,
+                            // It has run without a task all the same.
+                            None => read(result),
+                        },
+                        // What the server says of a call in the usual form tells more.
+                        Err(Fault::Rpc(_)) => Err(failed(Fault::Rpc(error))),
+                        Err(fault) => Err(failed(fault)),
+                    };
+                }
+                // What it did before it handed back a state is not undone.
+                Err(fault) if state.is_some() && !matches!(fault, Fault::Rpc(_) | Fault::Lost { .. }) => {
+                    return Err(self.unfinished(fault));
                 }
                 outcome => outcome.map_err(failed)?,
             };
@@ -66,7 +79,7 @@ impl McpEngine {
                     ..
                 }) if input_requests.as_ref().is_none_or(BTreeMap::is_empty) => state = Some(next),
                 ServerResult::CreateTaskResult(created) => {
-                    return self.finish(call, Task::created(created, session), context).await;
+                    return self.finish(Task::created(created, session), context).await;
                 }
                 result => return read(result),
             }
@@ -107,9 +120,9 @@ impl McpEngine {
     }
 
     /// Waits for the end of a task.
-    async fn finish(&self, call: &Call, task: Task, context: &CallContext) -> Result<Value, ToolError> {
+    async fn finish(&self, task: Task, context: &CallContext) -> Result<Value, ToolError> {
         let ended = task.follow(&self.connection, context.progress.as_ref()).await;
-        match ended.map_err(|fault| self.failure(call, fault))? {
+        match ended.map_err(|fault| self.unfinished(fault))? {
             Ended::Completed(result) => read(*result),
             Ended::Failed(error) => {
                 let said = error.get("message").and_then(Value::as_str).unwrap_or("no reason given");
@@ -118,15 +131,23 @@ impl McpEngine {
             }
             Ended::Cancelled => {
                 Err(ToolError::new(ErrorKind::ToolFailed, "the server gave up the task of the call")
-                    .with_hint("find out whether the call took effect before you repeat it"))
+                    .with_hint(FIND_OUT))
             }
             Ended::InputRequired => Err(input_required()),
             Ended::Unreadable => Err(ToolError::new(
                 ErrorKind::OutcomeUnknown,
                 "the server runs the call as a task, and what it says of the task cannot be read",
             )
-            .with_hint("find out whether the call took effect before you repeat it")),
+            .with_hint(FIND_OUT)),
         }
+    }
+
+    /// A call that the server took, and of whose end it says nothing.
+    fn unfinished(&self, fault: Fault) -> ToolError {
+        let (target, reason) = (self.connection.source().target(), clean(&fault.reason(), MAX_ERROR_CHARS));
+        let message =
+            format!("MCP server `{target}` took the call, and what became of it is not known: {reason}");
+        ToolError::new(ErrorKind::OutcomeUnknown, message).with_hint(FIND_OUT)
     }
 
     fn failure(&self, call: &Call, fault: Fault) -> ToolError {
@@ -144,7 +165,7 @@ impl McpEngine {
                      starts the server again{said}"
                 ),
             )
-            .with_hint("find out whether the call took effect before you repeat it"),
+            .with_hint(FIND_OUT),
             Fault::Rpc(error) => {
                 Span::current().record("rpc.response.status_code", error.code.0.to_string());
                 result::rpc_error(call.tool.name.name(), &error)

@@ -57,6 +57,12 @@ impl Events {
         self.changed.notified().await;
     }
 
+    /// How many requests are listened to.
+    #[cfg(test)]
+    pub(crate) fn listeners(&self) -> usize {
+        self.listeners.lock().unwrap_or_else(PoisonError::into_inner).len()
+    }
+
     fn progress(&self, told: ProgressNotificationParam) {
         let listeners = self.listeners.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(listener) = listeners.get(&told.progress_token).cloned() else { return };

@@ -24,8 +24,10 @@
 //! # }
 //! ```
 //!
-//! It speaks the protocol up to revision 2025-11-25, the newest with an `initialize` handshake. Sampling, roots and
-//! elicitation are refused. It checks no arguments and enforces no deadline: that is the executor's work.
+//! It speaks revision 2026-07-28 of the protocol, and those with an `initialize` handshake before it: over pipes, over
+//! Streamable HTTP, and over HTTP with server-sent events. A server is found by what was [kept](ManifestCache) of it, and
+//! held to what was [approved](Pins). Sampling, roots and elicitation are refused. It checks no arguments and enforces no
+//! deadline: that is the executor's work.
 
 mod source;
 
@@ -35,6 +37,7 @@ mod handshake;
 mod probe;
 mod session;
 mod subscription;
+mod ways;
 
 mod auth;
 
@@ -50,6 +53,7 @@ mod extras;
 mod loader;
 mod manifest;
 mod pins;
+mod secret;
 mod tool;
 
 mod engine;
@@ -67,7 +71,7 @@ pub use auth::{
     Authorization, Authorize, Grant, LOGIN_TIMEOUT, LoggedIn, LoopbackRedirect, McpAuth, Redirect,
     SecretSink, TokenStore,
 };
-pub use catalog::{MAX_PAGES, MAX_TOOLS};
+pub use catalog::{MAX_LIST_BYTES, MAX_PAGES, MAX_TOOLS};
 pub use connection::{FIRST_BACKOFF, MAX_BACKOFF, McpConnection};
 pub use engine::McpEngine;
 pub use error::Error;

@@ -11,7 +11,7 @@ use toolcrib_port::{Loaded, Reject, RejectKind, ToolLoader};
 use tracing::Instrument as _;
 
 use crate::catalog::{self, Broken, Catalog, Server};
-use crate::text::clean;
+use crate::text::{MAX_ERROR_CHARS, MAX_SHOWN_NAME_CHARS, clean};
 use crate::{MAX_BACKOFF, McpConnection, extras, span, tool};
 
 /// The shortest time that a list is kept, whatever lifetime the server gives it.
@@ -19,9 +19,6 @@ const MIN_TTL: Duration = Duration::from_mins(1);
 
 /// The longest time that a list is kept which the server gives a lifetime.
 const MAX_TTL: Duration = Duration::from_hours(24);
-
-/// The most characters of a name that a [`Reject`] repeats.
-const MAX_SHOWN_NAME_CHARS: usize = 80;
 
 /// Loads the tools of a server: from the server itself, or from the manifest that was kept of it while a
 /// [lazy](crate::McpSource::lazy) server has not been started.
@@ -86,39 +83,44 @@ impl McpLoader {
     fn convert(&self, catalog: Catalog) -> Loaded {
         let source = self.connection.source();
         let mut loaded = Loaded::default();
-        let quarantined = source.pins.as_ref().map(|pins| pins.check(&source.namespace, &catalog.tools));
-        let quarantined = quarantined.unwrap_or_default();
-        self.connection.set_offered(catalog.digests());
         self.state().server = catalog.server.clone();
         for broken in catalog.broken {
-            loaded.rejected.push(self.reject(broken.name.as_deref(), broken.kind, broken.reason));
+            loaded.rejected.push(self.reject(broken.name.as_deref(), broken.kind, &broken.reason));
         }
-        for (at, wire) in catalog.tools.into_iter().enumerate() {
-            if quarantined.binary_search(&at).is_ok() {
-                loaded.rejected.push(self.changed(&wire));
-                continue;
-            }
-            let name = wire.name.to_string();
-            if let Some(reason) = tool::misfit(&wire) {
-                loaded.rejected.push(self.reject(Some(&name), RejectKind::InvalidTool, reason));
-                continue;
-            }
-            match tool::convert(source, wire) {
-                Ok(tool) => loaded.tools.push(tool),
-                Err(error) => {
-                    loaded.rejected.push(self.reject(
-                        Some(&name),
-                        RejectKind::InvalidTool,
-                        error.to_string(),
-                    ));
+        // A name that the server uses is its own, whatever becomes of the tool.
+        let mut extras = extras::tools(source, &catalog.server);
+        extras.retain(|extra| catalog.tools.iter().all(|tool| tool.name != extra.name.name()));
+        let (mut usable, mut tools) = (Vec::new(), Vec::new());
+        for wire in catalog.tools {
+            match self.usable(&wire) {
+                Ok(tool) => {
+                    usable.push(wire);
+                    tools.push(tool);
+                }
+                Err(reason) => {
+                    loaded.rejected.push(self.reject(Some(&wire.name), RejectKind::InvalidTool, &reason));
                 }
             }
         }
-        let extras = extras::tools(source, &catalog.server);
-        let is_taken = |extra: &Tool, tools: &[Tool]| tools.iter().any(|tool| tool.name == extra.name);
-        let free: Vec<Tool> = extras.into_iter().filter(|extra| !is_taken(extra, &loaded.tools)).collect();
-        loaded.tools.extend(free);
+        let pins = source.pins.as_ref();
+        let quarantined = pins.map(|pins| pins.check(source, &usable)).unwrap_or_default();
+        for (at, (wire, tool)) in usable.iter().zip(tools).enumerate() {
+            if quarantined.binary_search(&at).is_ok() {
+                loaded.rejected.push(self.changed(wire));
+            } else {
+                loaded.tools.push(tool);
+            }
+        }
+        loaded.tools.extend(extras);
         loaded
+    }
+
+    /// The tool, or why it is none.
+    fn usable(&self, wire: &WireTool) -> Result<Tool, String> {
+        match tool::misfit(wire) {
+            Some(reason) => Err(reason),
+            None => tool::convert(self.connection.source(), wire.clone()).map_err(|error| error.to_string()),
+        }
     }
 
     fn changed(&self, wire: &WireTool) -> Reject {
@@ -129,9 +131,10 @@ impl McpLoader {
         Reject::tool(&*self.source, name, RejectKind::Changed, reason)
     }
 
-    fn reject(&self, name: Option<&str>, kind: RejectKind, reason: String) -> Reject {
+    fn reject(&self, name: Option<&str>, kind: RejectKind, reason: &str) -> Reject {
         let name = name.map(|name| clean(name, MAX_SHOWN_NAME_CHARS));
-        Reject { source: self.source.clone(), name, kind, reason }
+        // It may quote what the server sent.
+        Reject { source: self.source.clone(), name, kind, reason: clean(reason, MAX_ERROR_CHARS) }
     }
 }
 
@@ -148,7 +151,7 @@ impl ToolLoader for McpLoader {
     async fn load(&self) -> Loaded {
         let source = self.connection.source();
         if let Some(pins) = &source.pins
-            && !pins.admit_server(&source.namespace, &source.identity())
+            && !pins.admit_server(source)
         {
             let reason = format!(
                 "MCP server `{}` is not the one that was approved under `{}`: its command line or URL has changed, \
@@ -177,7 +180,7 @@ impl ToolLoader for McpLoader {
                 self.state().due = Some(self.connection.retry_at().unwrap_or(Instant::now() + MAX_BACKOFF));
                 // Its tools are known, so that they are found, and what is wrong is told when one is called.
                 let mut loaded = manifest().map(|catalog| self.convert(catalog)).unwrap_or_default();
-                loaded.rejected.insert(0, self.reject(None, broken.kind, broken.reason));
+                loaded.rejected.insert(0, self.reject(None, broken.kind, &broken.reason));
                 loaded
             }
         }

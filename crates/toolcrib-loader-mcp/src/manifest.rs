@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use toolcrib_io::files::{read_bounded, replace};
-use toolcrib_model::{Fingerprint, Secret};
+use toolcrib_model::Fingerprint;
 
 use crate::McpSource;
 use crate::catalog::Catalog;
+use crate::secret::tells;
 
 /// The most bytes of one manifest: 32 MiB.
 pub const MAX_MANIFEST_BYTES: u64 = 32 * 1024 * 1024;
@@ -54,14 +55,13 @@ impl ManifestCache {
 
     /// Keeps what the server lists. One that cannot be kept is fetched again the next time.
     pub(crate) fn store(&self, source: &McpSource, catalog: &Catalog) {
+        // A server that tells what it was told in secret is asked again each time.
+        if serde_json::to_value(catalog).map_or(true, |listed| tells(source, &listed)) {
+            return;
+        }
         let manifest =
             Manifest { version: VERSION, namespace: source.namespace.clone(), catalog: catalog.clone() };
         let Ok(bytes) = serde_json::to_vec(&manifest) else { return };
-        // A server that tells what it was told in secret is asked again each time.
-        let tells = |secret: &Secret| !secret.expose().is_empty() && holds(&bytes, secret.expose());
-        if source.secrets().any(tells) {
-            return;
-        }
         if u64::try_from(bytes.len()).is_ok_and(|size| size > MAX_MANIFEST_BYTES) {
             return;
         }
@@ -75,8 +75,4 @@ impl ManifestCache {
         let digest = Fingerprint::of(&json!([self.scope, source.namespace, source.identity()]));
         Path::new(&self.folder).join(format!("{digest}.json"))
     }
-}
-
-fn holds(bytes: &[u8], text: &str) -> bool {
-    bytes.windows(text.len()).any(|window| window == text.as_bytes())
 }

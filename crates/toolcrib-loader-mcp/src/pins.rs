@@ -1,28 +1,32 @@
 //! The tools that were approved: a server that changes one behind the user's back gets nothing from it.
 
+mod file;
+
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rmcp::model::Tool as WireTool;
-use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use toolcrib_io::files::{read_bounded, replace};
 use toolcrib_model::Fingerprint;
 
-use crate::catalog::{definition, digest};
+pub use self::file::MAX_LOCK_BYTES;
+use self::file::{LockFile, LockedServer, LockedTool, Turn, VERSION, read, write};
+use crate::McpSource;
+use crate::catalog::definition;
+use crate::secret::hide;
 
-/// The most bytes of a lock file: 64 MiB.
-pub const MAX_LOCK_BYTES: u64 = 64 * 1024 * 1024;
+/// The most bytes of a tool's words, as compact JSON, that are kept to be shown: 64 KiB. Of longer ones the digest is.
+const MAX_SHOWN_BYTES: usize = 64 * 1024;
 
-/// How lock files are written now.
-const VERSION: u32 = 1;
+/// The most bytes of the words of all tools of a server that are kept to be shown: 4 MiB.
+const MAX_SHOWN_BYTES_OF_SERVER: usize = 4 * 1024 * 1024;
 
 /// The lock file of an app: each MCP server and each of its tools as it was when it was first used, or when a change of it
 /// was accepted.
 ///
 /// A server that is not there yet, and a tool of a known server that is not there yet, are entered when they are first
-/// seen.
+/// seen. Other processes may do the same: what they write is taken over, and not written over.
 #[derive(Debug)]
 pub struct Pins {
     path: PathBuf,
@@ -31,32 +35,12 @@ pub struct Pins {
 
 #[derive(Debug, Default)]
 struct State {
+    /// What the file holds, and what could not be written to it.
     locked: LockFile,
+    /// The file as it was read or written last; `None` when it was not there.
+    bytes: Option<Vec<u8>>,
     /// What differs from the file, as it was seen last.
     changes: BTreeMap<(String, Option<String>), Change>,
-}
-
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct LockFile {
-    version: u32,
-    servers: BTreeMap<String, LockedServer>,
-}
-
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct LockedServer {
-    /// The command line or URL, as the app file writes it.
-    identity: Value,
-    tools: BTreeMap<String, LockedTool>,
-}
-
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct LockedTool {
-    digest: Fingerprint,
-    /// What it says of itself, to show what has changed.
-    definition: Value,
 }
 
 /// A server, or one of its tools, that is not what was approved.
@@ -80,6 +64,12 @@ pub enum PinsError {
     /// It cannot be read or written.
     #[error("the lock file cannot be used: {0}")]
     Io(#[from] toolcrib_io::Error),
+    /// It would be larger than [`MAX_LOCK_BYTES`].
+    #[error("`{path}` would be larger than {} MiB, and is not written", MAX_LOCK_BYTES >> 20)]
+    TooLarge {
+        /// The file.
+        path: String,
+    },
     /// It is not a lock file. It is never written over, since then anything would count as approved.
     #[error(
         "`{path}` is not a lock file of version {VERSION}: {reason}; mend it, or remove it to approve what is there now"
@@ -95,9 +85,9 @@ pub enum PinsError {
 impl Pins {
     /// Reads the lock file; one that is not there is an empty one.
     pub fn open(path: impl Into<PathBuf>) -> Result<Self, PinsError> {
-        let path = path.into();
-        let locked = read(&path)?;
-        Ok(Self { path, state: Mutex::new(State { locked, changes: BTreeMap::new() }) })
+        let pins = Self { path: path.into(), state: Mutex::default() };
+        pins.catch_up(&mut pins.state())?;
+        Ok(pins)
     }
 
     /// What is known to differ from what was approved, sorted.
@@ -105,36 +95,34 @@ impl Pins {
         self.state().changes.values().cloned().collect()
     }
 
-    /// Approves changes as they were seen last: of a server and all of its tools, or of one tool. Comes back with what was
-    /// approved.
-    pub fn accept(&self, namespace: &str, tool: Option<&str>) -> Result<Vec<Change>, PinsError> {
+    /// Approves changes as they stand here, so that nothing is approved which whoever approves has not seen: what a server
+    /// has changed since stays a change.
+    pub fn accept(&self, seen: &[Change]) -> Result<(), PinsError> {
         let mut state = self.state();
-        let chosen = |change: &Change| {
-            change.namespace == namespace && tool.is_none_or(|tool| change.tool.as_deref() == Some(tool))
-        };
-        let accepted: Vec<Change> = state.changes.values().filter(|change| chosen(change)).cloned().collect();
-        for change in &accepted {
-            let Some(server) = state.locked.servers.get_mut(namespace) else { continue };
+        let _turn = Turn::take(&self.path);
+        self.catch_up(&mut state)?;
+        for change in seen {
+            let Some(server) = state.locked.servers.get_mut(&change.namespace) else { continue };
             match &change.tool {
                 None => server.identity = change.now.clone(),
                 Some(name) => {
-                    let digest = Fingerprint::of(&json!({"name": name, "definition": change.now}));
-                    server.tools.insert(name.clone(), LockedTool { digest, definition: change.now.clone() });
+                    server.tools.remove(name);
+                    let mut room = server.room();
+                    server.enter(name, digest(name, &change.now), change.now.clone(), &mut room);
                 }
             }
         }
-        state.changes.retain(|_, change| !chosen(change));
-        if !accepted.is_empty() {
-            write(&self.path, &state.locked)?;
-        }
-        Ok(accepted)
+        state.changes.retain(|_, change| !seen.contains(change));
+        self.save(&mut state)
     }
 
     /// Whether the server is the one that was approved; one that was never seen is entered.
-    pub(crate) fn admit_server(&self, namespace: &str, identity: &str) -> bool {
-        let identity = serde_json::from_str(identity).unwrap_or_else(|_| Value::from(identity));
+    pub(crate) fn admit_server(&self, source: &McpSource) -> bool {
+        let (namespace, identity) = (&source.namespace, source.identity());
+        let identity = serde_json::from_str(&identity).unwrap_or_else(|_| Value::from(identity));
         let mut state = self.state();
-        let key = (namespace.to_owned(), None);
+        self.catch_up_or_warn(&mut state);
+        let key = (namespace.clone(), None);
         match state.locked.servers.get(namespace) {
             Some(server) if server.identity == identity => {
                 state.changes.remove(&key);
@@ -142,51 +130,94 @@ impl Pins {
             }
             Some(server) => {
                 let approved = server.identity.clone();
-                let change = Change { namespace: namespace.into(), tool: None, approved, now: identity };
+                let change = Change { namespace: namespace.clone(), tool: None, approved, now: identity };
                 state.changes.insert(key, change);
                 false
             }
             None => {
-                let server = LockedServer { identity, tools: BTreeMap::new() };
-                state.locked.servers.insert(namespace.to_owned(), server);
                 // Written with its tools.
+                state
+                    .locked
+                    .servers
+                    .insert(namespace.clone(), LockedServer { identity, tools: BTreeMap::new() });
                 true
             }
         }
     }
 
     /// Which of the tools are not the ones that were approved, by their places; tools that were never seen are entered.
-    pub(crate) fn check(&self, namespace: &str, tools: &[WireTool]) -> Vec<usize> {
+    pub(crate) fn check(&self, source: &McpSource, tools: &[WireTool]) -> Vec<usize> {
+        let namespace = &source.namespace;
         let mut state = self.state();
-        let State { locked, changes } = &mut *state;
+        let _turn = Turn::take(&self.path);
+        let is_current = self.catch_up_or_warn(&mut state);
+        let State { locked, changes, .. } = &mut *state;
         let Some(server) = locked.servers.get_mut(namespace) else { return Vec::new() };
         changes.retain(|(changed, tool), _| changed != namespace || tool.is_none());
-        let mut changed = Vec::new();
-        let mut is_new = server.tools.is_empty();
+        let (mut changed, mut room) = (Vec::new(), server.room());
         for (at, tool) in tools.iter().enumerate() {
-            let (name, digest) = (tool.name.to_string(), digest(tool));
+            // A name with a secret in it is used by nobody.
+            let name = tool.name.to_string();
+            if hide(source, Value::from(&*name)) != name {
+                continue;
+            }
+            let now = hide(source, definition(tool));
+            let digest = digest(&name, &now);
             match server.tools.get(&name) {
                 Some(known) if known.digest == digest => {}
                 Some(known) => {
-                    let change = Change {
-                        namespace: namespace.to_owned(),
-                        tool: Some(name.clone()),
-                        approved: known.definition.clone(),
-                        now: definition(tool),
-                    };
-                    changes.insert((namespace.to_owned(), Some(name)), change);
+                    let approved = known.definition.clone();
+                    let tool = Some(name.clone());
+                    let change = Change { namespace: namespace.clone(), tool, approved, now };
+                    changes.insert((namespace.clone(), Some(name)), change);
                     changed.push(at);
                 }
-                None => {
-                    server.tools.insert(name, LockedTool { digest, definition: definition(tool) });
-                    is_new = true;
-                }
+                None => server.enter(&name, digest, now, &mut room),
             }
         }
-        if is_new && let Err(error) = write(&self.path, locked) {
+        if is_current && let Err(error) = self.save(&mut state) {
             tracing::warn!("what the tools of `{namespace}` are now is not kept as approved: {error}");
         }
         changed
+    }
+
+    /// Takes over what other processes have written.
+    fn catch_up(&self, state: &mut State) -> Result<(), PinsError> {
+        let bytes = read(&self.path)?;
+        if bytes != state.bytes {
+            let known = std::mem::take(&mut state.locked);
+            // Who removes the file wants to approve what is there now.
+            if let Some(bytes) = &bytes {
+                match LockFile::parse(&self.path, bytes) {
+                    Ok(locked) => state.locked = locked,
+                    Err(error) => {
+                        state.locked = known;
+                        return Err(error);
+                    }
+                }
+                state.locked.complete(known);
+            }
+            state.bytes = bytes;
+        }
+        Ok(())
+    }
+
+    /// Whether what is known is no older than the file. What was approved before holds while that cannot be read.
+    fn catch_up_or_warn(&self, state: &mut State) -> bool {
+        let caught_up = self.catch_up(state);
+        if let Err(error) = &caught_up {
+            tracing::warn!("what was approved last is not known: {error}");
+        }
+        caught_up.is_ok()
+    }
+
+    fn save(&self, state: &mut State) -> Result<(), PinsError> {
+        let text = state.locked.text();
+        if state.bytes.as_ref() != Some(&text) {
+            write(&self.path, &text)?;
+            state.bytes = Some(text);
+        }
+        Ok(())
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -194,22 +225,26 @@ impl Pins {
     }
 }
 
-fn read(path: &Path) -> Result<LockFile, PinsError> {
-    let invalid = |reason: String| PinsError::Invalid { path: path.display().to_string(), reason };
-    if matches!(path.try_exists(), Ok(false)) {
-        return Ok(LockFile { version: VERSION, ..LockFile::default() });
+impl LockedServer {
+    /// How many bytes more may be kept to be shown.
+    fn room(&self) -> usize {
+        let taken = self.tools.values().map(|tool| length(&tool.definition)).sum();
+        MAX_SHOWN_BYTES_OF_SERVER.saturating_sub(taken)
     }
-    let bytes = read_bounded(path, MAX_LOCK_BYTES)?;
-    let locked: LockFile = serde_json::from_slice(&bytes).map_err(|error| invalid(error.to_string()))?;
-    if locked.version == VERSION {
-        Ok(locked)
-    } else {
-        Err(invalid(format!("its version is {}", locked.version)))
+
+    fn enter(&mut self, name: &str, digest: Fingerprint, definition: Value, room: &mut usize) {
+        let bytes = length(&definition);
+        let is_shown = bytes <= MAX_SHOWN_BYTES.min(*room);
+        *room -= if is_shown { bytes } else { 0 };
+        let definition = if is_shown { definition } else { Value::Null };
+        self.tools.insert(name.to_owned(), LockedTool { digest, definition });
     }
 }
 
-fn write(path: &Path, locked: &LockFile) -> Result<(), PinsError> {
-    let mut text = serde_json::to_string_pretty(locked).unwrap_or_default();
-    text.push('\n');
-    Ok(replace(path, text.as_bytes())?)
+fn length(value: &Value) -> usize {
+    value.to_string().len()
+}
+
+fn digest(name: &str, definition: &Value) -> Fingerprint {
+    Fingerprint::of(&json!({"name": name, "definition": definition}))
 }

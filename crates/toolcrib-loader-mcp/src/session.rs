@@ -147,11 +147,11 @@ impl Session {
         self.ignores_discover
     }
 
-    /// Notes what the server listed in this session.
-    /// `changes` is how many changes the server had told of when it was asked.
-    pub(crate) fn set_digests(&self, digests: Digests, changes: u64) {
-        let listed = Some((changes, Arc::new(digests)));
-        *self.listed.write().unwrap_or_else(PoisonError::into_inner) = listed;
+    /// Notes what the server listed in this session, and hands it back. `changes` is how many changes the server had told of when it was asked.
+    pub(crate) fn set_digests(&self, digests: Digests, changes: u64) -> Arc<Digests> {
+        let digests = Arc::new(digests);
+        *self.listed.write().unwrap_or_else(PoisonError::into_inner) = Some((changes, Arc::clone(&digests)));
+        digests
     }
 
     /// What the server listed in this session, unless it has told of a change since.

@@ -157,12 +157,15 @@ impl McpSource {
     }
 
     /// What the server was told and nobody else should hear.
-    pub(crate) fn secrets(&self) -> impl Iterator<Item = &Secret> {
-        let (env, headers) = match &self.transport {
-            McpTransport::Stdio { env, .. } => (Some(env.values()), None),
-            McpTransport::Http { headers, .. } => (None, Some(headers.iter().map(|(_, value)| value))),
-        };
-        env.into_iter().flatten().chain(headers.into_iter().flatten())
+    pub(crate) fn secrets(&self) -> Vec<Secret> {
+        match &self.transport {
+            McpTransport::Stdio { env, .. } => env.values().cloned().collect(),
+            McpTransport::Http { headers, auth, .. } => {
+                let issued = auth.iter().flat_map(|auth| auth.issued.all());
+                let own = auth.iter().flat_map(|auth| [&auth.client_secret, &auth.private_key]).flatten();
+                headers.iter().map(|(_, value)| value).chain(own).cloned().chain(issued).collect()
+            }
+        }
     }
 
     /// The server as messages name it: the command line, or the URL without user, password, query and fragment.

@@ -144,8 +144,14 @@ impl Task {
 
     async fn result(&self, inline: Option<Value>, connection: &McpConnection) -> Result<Ended, Fault> {
         if self.style == Style::Core {
-            let answer = connection.request(|| self.core("tasks/result"), None).await?;
-            return Ok(Ended::Completed(Box::new(answer.result)));
+            return match connection.request(|| self.core("tasks/result"), None).await {
+                Ok(answer) => Ok(Ended::Completed(Box::new(answer.result))),
+                // The result of a call may be an error of the protocol.
+                Err(Fault::Rpc(error)) => Ok(Ended::Failed(
+                    [("message".to_owned(), Value::from(error.message.into_owned()))].into_iter().collect(),
+                )),
+                Err(fault) => Err(fault),
+            };
         }
         let result =
             inline.and_then(|result| serde_json::from_value(result).ok()).map(ServerResult::CallToolResult);

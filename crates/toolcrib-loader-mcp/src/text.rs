@@ -17,6 +17,9 @@ pub const MAX_INSTRUCTIONS_CHARS: usize = 8_192;
 /// The most characters of what a server says of its progress.
 pub const MAX_PROGRESS_CHARS: usize = 256;
 
+/// The most characters of a name of no use that is repeated.
+pub(crate) const MAX_SHOWN_NAME_CHARS: usize = 80;
+
 const ESCAPE: char = '\u{1b}';
 const BELL: char = '\u{7}';
 const CONTROL_SEQUENCE: char = '\u{9b}';

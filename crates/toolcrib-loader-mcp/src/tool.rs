@@ -2,10 +2,15 @@
 
 use rmcp::model::{Tool as WireTool, ToolAnnotations};
 use serde_json::Value;
-use toolcrib_model::{NameError, QualifiedName, Risk, Tool, words_of_name};
+use toolcrib_model::{Fingerprint, NameError, QualifiedName, Risk, Tool, words_of_name};
 
 use crate::McpSource;
+use crate::catalog::digest;
 use crate::text::{MAX_DESCRIPTION_CHARS, MAX_TITLE_CHARS, clean};
+
+/// The metadata that holds the digest of all that the server said of the tool, so that a call is known by what it was
+/// judged by, whatever is loaded meanwhile.
+const DIGEST: &str = "mcp_digest";
 
 /// Words in a name that say that something may be lost for good.
 const DESTRUCTIVE_WORDS: &[&str] =
@@ -27,12 +32,14 @@ const READING_WORDS: &[&str] = &[
 
 /// The tool as the runtime knows it. The schemas stay as the server wrote them, so that fingerprints agree.
 pub(crate) fn convert(source: &McpSource, wire: WireTool) -> Result<Tool, NameError> {
+    let digest = digest(&wire);
     let name = QualifiedName::new(&*source.namespace, wire.name)?;
     let risk = risk(name.name(), wire.annotations.as_ref(), source.trusted);
     let mut tool = Tool::new(name)
         .with_description(clean(wire.description.as_deref().unwrap_or_default(), MAX_DESCRIPTION_CHARS))
         .with_parameters(Value::Object(wire.input_schema.as_ref().clone()))
-        .with_risk(risk);
+        .with_risk(risk)
+        .with_metadata(DIGEST, digest.to_string());
     if let Some(schema) = wire.output_schema {
         tool = tool.with_output_parameters(Value::Object(schema.as_ref().clone()));
     }
@@ -47,6 +54,11 @@ pub(crate) fn convert(source: &McpSource, wire: WireTool) -> Result<Tool, NameEr
         tool = tool.with_metadata("annotations", hints(&annotations));
     }
     Ok(tool)
+}
+
+/// The digest of what the server said of a tool when it was loaded; `None` for one that no loader made.
+pub(crate) fn loaded_as(tool: &Tool) -> Option<Fingerprint> {
+    tool.metadata.get(DIGEST)?.as_str()?.parse().ok()
 }
 
 /// Why no call can fit the tool, if none can: arguments are an object, whatever a server says.

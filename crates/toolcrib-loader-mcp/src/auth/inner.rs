@@ -85,11 +85,16 @@ impl Inner {
 
     /// Tells of the secrets of a record, so that nothing says them.
     fn tell(&self, record: Option<&Record>) {
-        let (Some(tell), Some(record)) = (&self.auth.on_secret, record) else { return };
+        let Some(record) = record else { return };
         let tokens = record.tokens.as_ref();
         let refresh = tokens.and_then(|tokens| tokens.refresh.as_ref());
         let secrets = [tokens.map(|tokens| &tokens.access), refresh, record.client.secret.as_ref()];
-        secrets.into_iter().flatten().for_each(|secret| tell(secret));
+        for secret in secrets.into_iter().flatten() {
+            self.auth.issued.add(secret);
+            if let Some(tell) = &self.auth.on_secret {
+                tell(secret);
+            }
+        }
     }
 
     pub(super) fn needs_login(&self, why: &str) -> Error {

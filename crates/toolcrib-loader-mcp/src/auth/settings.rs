@@ -1,7 +1,8 @@
 //! What an app says about the authorization at a server.
 
+use std::collections::VecDeque;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use toolcrib_model::Secret;
 use toolcrib_policy::Access;
@@ -56,6 +57,34 @@ pub struct McpAuth {
     pub authorize: Option<Arc<dyn Authorize>>,
     /// Is told of tokens.
     pub on_secret: Option<SecretSink>,
+    /// The secrets that were issued last. Clones share them.
+    pub(crate) issued: Issued,
+}
+
+/// The most secrets that are remembered of one server: those of a login, and of some renewals.
+const MAX_ISSUED: usize = 16;
+
+/// The secrets that a server issued last, so that nothing is kept of it that tells one.
+#[derive(Clone, Default)]
+pub(crate) struct Issued(Arc<Mutex<VecDeque<Secret>>>);
+
+impl Issued {
+    pub(crate) fn all(&self) -> Vec<Secret> {
+        self.lock().iter().cloned().collect()
+    }
+
+    pub(super) fn add(&self, secret: &Secret) {
+        let mut issued = self.lock();
+        issued.retain(|other| other.expose() != secret.expose());
+        issued.push_back(secret.clone());
+        if issued.len() > MAX_ISSUED {
+            issued.pop_front();
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, VecDeque<Secret>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl McpAuth {

@@ -8,7 +8,7 @@ use toolcrib_model::ErrorKind;
 use toolcrib_port::{Progress, ProgressListener, ToolEngine as _, ToolLoader as _};
 
 use super::server::ScriptServer;
-use super::{authorized, context, eventually, invoke};
+use super::{authorized, authorized_tool, context, eventually, invoke};
 
 #[derive(Default)]
 struct Heard(Mutex<Vec<Progress>>);
@@ -70,6 +70,9 @@ on_other() {
 }
 "#;
 
+/// How often a call is polled before it is dropped, at most. It is sent long before that.
+const MOST_POLLS: usize = 200;
+
 fn with_tasks(on_look: &str) -> ScriptServer {
     ScriptServer::new(&format!("{WITH_TASKS}\non_look() {{ {on_look} ; }}"))
 }
@@ -111,6 +114,63 @@ async fn a_task_that_ends_in_another_way_is_an_error_that_says_which() {
         eventually(async || (server.logged("tasks/cancel").len() == cancels).then_some(())).await;
         server.engine.close().await;
     }
+}
+
+#[tokio::test]
+async fn a_task_of_which_nothing_is_heard_any_more_leaves_the_outcome_unknown_and_is_not_begun_again() {
+    for on_look in ["exit 1", "fail -32602 'there is no such task'", "fail -32601 'not found'"] {
+        let server = with_tasks(on_look);
+        let error = invoke(&server.engine, authorized("one", json!({})), &context()).await.error.unwrap();
+        assert_eq!(error.kind, ErrorKind::OutcomeUnknown, "{on_look}: {error}");
+        assert_eq!(server.logged("tools/call").len(), 1, "{on_look}");
+        server.engine.close().await;
+    }
+}
+
+#[tokio::test]
+async fn a_call_that_ran_although_it_was_to_be_a_task_is_not_taken_for_one_that_did_not() {
+    let cases = [
+        ("exit 1", Some(ErrorKind::OutcomeUnknown)),
+        ("text 'at once'", None),
+        ("reply '{\"x\":1}'", Some(ErrorKind::OutcomeUnknown)),
+        ("fail -32601 'no tasks here'", Some(ErrorKind::ToolChanged)),
+    ];
+    for (as_task, kind) in cases {
+        let server = ScriptServer::new(&format!(
+            r#"on_call() {{
+                 case $line in
+                   *'"task":{{}}'*) {as_task} ;;
+                   *) fail -32601 'this tool has to be called as a task' ;;
+                 esac
+               }}"#
+        ));
+        let result = invoke(&server.engine, authorized("one", json!({})), &context()).await;
+        assert_eq!(result.error.as_ref().map(|error| error.kind), kind, "{as_task}: {result:?}");
+        assert_eq!(server.logged("tools/call").len(), 2, "{as_task}");
+        server.engine.close().await;
+    }
+}
+
+#[tokio::test]
+async fn a_call_that_is_dropped_at_any_moment_leaves_nothing_behind() {
+    let server = ScriptServer::new(r#"on_call() { [ "$1" = hang ] || text "called $1"; }"#);
+    let heard = Arc::new(Heard::default());
+    let context = context().with_progress(heard);
+    for polls in 0..MOST_POLLS {
+        let mut call = std::pin::pin!(invoke(&server.engine, authorized("hang", json!({})), &context));
+        for _ in 0..polls {
+            assert!(futures::poll!(call.as_mut()).is_pending());
+            tokio::task::yield_now().await;
+        }
+    }
+    let after = invoke(&server.engine, authorized("one", json!({})), &context).await;
+    assert_eq!(after.result, "called one", "{:?}", after.error);
+    assert_eq!((server.process_ids().len(), server.connection.listeners()), (1, 0));
+    let begun = server.logged("\"name\":\"hang\"").len();
+    assert!(begun > 0);
+    eventually(async || (server.logged("notifications/cancelled").len() >= begun).then_some(())).await;
+    server.engine.close().await;
+    assert!(!super::server::runs(server.process_ids()[0]));
 }
 
 #[tokio::test]
@@ -190,15 +250,16 @@ async fn a_change_of_the_list_is_noticed_and_a_call_after_it_is_checked() {
              else reply '{"tools":[{"name":"one","description":"and more","inputSchema":{"type":"object"}}]}'; fi
            }"#,
     );
-    server.loader.load().await;
-    let result = invoke(&server.engine, authorized("one", json!({})), &context()).await;
+    let one = server.loader.load().await.tools.remove(0);
+    let result = invoke(&server.engine, authorized_tool(one.clone(), json!({})), &context()).await;
     assert_eq!(result.result, "called one", "{:?}", result.error);
     tokio::time::timeout(super::PATIENCE, server.loader.changed()).await.unwrap();
-    let error = invoke(&server.engine, authorized("one", json!({})), &context()).await.error.unwrap();
+    let error = invoke(&server.engine, authorized_tool(one, json!({})), &context()).await.error.unwrap();
     assert_eq!(error.kind, ErrorKind::ToolChanged, "{error}");
     assert_eq!(server.logged("tools/call").len(), 1);
-    assert_eq!(server.loader.load().await.tools[0].description, "and more");
-    let result = invoke(&server.engine, authorized("one", json!({})), &context()).await;
+    let again = server.loader.load().await.tools.remove(0);
+    assert_eq!(again.description, "and more");
+    let result = invoke(&server.engine, authorized_tool(again, json!({})), &context()).await;
     assert_eq!(result.result, "called one", "{:?}", result.error);
     server.engine.close().await;
 }

@@ -1,7 +1,7 @@
 //! Both eras of the protocol: revision 2026-07-28, which has no handshake, and those before.
 
 use std::borrow::Cow;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU16, Ordering};
 use std::sync::{Arc, Mutex};
 
 use axum::Json;
@@ -21,7 +21,7 @@ use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use rmcp::{RoleServer, ServerHandler};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
-use toolcrib_model::{QualifiedName, Tool};
+use toolcrib_model::{ErrorKind, QualifiedName, Tool};
 use toolcrib_policy::{Authorized, Call, Capabilities, Policy, Verdict};
 use toolcrib_port::ToolLoader as _;
 
@@ -52,6 +52,8 @@ struct Server {
     received: Received,
     /// Whether its list has an entry that is no tool.
     is_messy: Arc<AtomicBool>,
+    /// The status that every call is answered with instead of a result; 0 for none.
+    refuses: Arc<AtomicU16>,
     sessions: Arc<LocalSessionManager>,
 }
 
@@ -129,6 +131,7 @@ impl Server {
             speaks: Arc::new(Mutex::new(speaks)),
             received: Arc::default(),
             is_messy: Arc::default(),
+            refuses: Arc::default(),
             sessions: Arc::new(LocalSessionManager::default()),
         };
         let (handler, sessions) = (server.clone(), Arc::clone(&server.sessions));
@@ -168,6 +171,10 @@ async fn record(State(server): State<Server>, request: Request, next: Next) -> R
     let bytes = to_bytes(body, MAX_BODY).await.unwrap();
     let message: Value = serde_json::from_slice(&bytes).unwrap_or_default();
     server.received.lock().unwrap().push((parts.headers.clone(), message.clone()));
+    let status = http::StatusCode::from_u16(server.refuses.load(Ordering::Relaxed));
+    if let (Some("tools/call"), Ok(status)) = (message["method"].as_str(), status) {
+        return status.into_response();
+    }
     if message["method"] == "tools/list" && server.is_messy.load(Ordering::Relaxed) {
         let tools = json!([
             {"name": "no_schema"},
@@ -308,6 +315,27 @@ async fn a_server_behind_a_url_that_comes_back_in_another_era_is_spoken_to_in_th
         assert_deploys(&engine).await;
         server.become_another(after).await;
         assert_ne!(loader.load().await.tools, [], "{before:?} {after:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_call_that_a_server_of_either_era_has_refused_is_not_sent_again() {
+    for speaks in [Speaks::New, Speaks::Old] {
+        for (status, kind) in [
+            (400, ErrorKind::Unavailable),
+            (409, ErrorKind::Unavailable),
+            (422, ErrorKind::Unavailable),
+            (429, ErrorKind::Overloaded),
+            (500, ErrorKind::OutcomeUnknown),
+            (503, ErrorKind::Unavailable),
+        ] {
+            let (server, connection) = Server::start(speaks).await;
+            server.refuses.store(status, Ordering::Relaxed);
+            let engine = McpEngine::new(connection);
+            let error = invoke(&engine, deploy(json!({})), &context()).await.error.unwrap();
+            assert_eq!(error.kind, kind, "{speaks:?} {status}: {error}");
+            assert_eq!(server.received("tools/call").len(), 1, "{speaks:?} {status}");
+        }
     }
 }
 

@@ -22,6 +22,9 @@ use toolcrib_port::{RejectKind, ToolEngine as _, ToolLoader as _};
 use super::{PATIENCE, authorized, context, invoke};
 use crate::{McpConnection, McpEngine, McpLoader, McpSource, McpTransport};
 
+/// How often a call is polled before it is dropped, at most. It is sent long before that.
+const MOST_POLLS: usize = 100;
+
 #[derive(Clone, Default)]
 struct Server {
     seen: Arc<Seen>,
@@ -32,6 +35,8 @@ struct Seen {
     calls: AtomicUsize,
     waiting: Notify,
     cancelled: Notify,
+    /// How many calls were cancelled.
+    ended: AtomicUsize,
 }
 
 impl ServerHandler for Server {
@@ -57,6 +62,7 @@ impl ServerHandler for Server {
         if request.name == "hang" {
             self.seen.waiting.notify_one();
             context.ct.cancelled().await;
+            self.seen.ended.fetch_add(1, Ordering::SeqCst);
             self.seen.cancelled.notify_one();
         }
         let parts = context.extensions.get::<http::request::Parts>().unwrap();
@@ -126,6 +132,71 @@ async fn the_server_is_told_when_a_call_is_dropped() {
         () = server.seen.waiting.notified() => {}
     }
     tokio::time::timeout(PATIENCE, server.seen.cancelled.notified()).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_call_that_is_dropped_at_any_moment_leaves_nothing_behind() {
+    let server = start().await;
+    let (_, engine) = connect(&server.url);
+    let context = context();
+    for polls in 0..MOST_POLLS {
+        let mut call = std::pin::pin!(invoke(&engine, authorized("hang", json!({})), &context));
+        for _ in 0..polls {
+            assert!(futures::poll!(call.as_mut()).is_pending());
+            tokio::task::yield_now().await;
+        }
+    }
+    let after = invoke(&engine, authorized("get_header", json!({})), &context).await;
+    assert_eq!(after.error, None);
+    let seen = &server.seen;
+    let count = |count: &AtomicUsize| count.load(Ordering::SeqCst);
+    // All but the one that ended by itself.
+    super::eventually(async || (count(&seen.calls) == count(&seen.ended) + 1).then_some(())).await;
+    assert!(count(&seen.ended) > 0);
+    engine.close().await;
+    assert!(server.sessions.sessions.read().await.is_empty());
+}
+
+#[tokio::test]
+async fn a_private_address_is_refused_however_it_is_written_and_nobody_there_hears_of_it() {
+    let canary = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = canary.local_addr().unwrap().port();
+    for host in [
+        "127.0.0.1",
+        "localhost",
+        "0x7f000001",
+        "2130706433",
+        "0177.0.0.1",
+        "[::1]",
+        "[::ffff:127.0.0.1]",
+        "0.0.0.0",
+        "user:word@127.0.0.1",
+        "localhost.",
+    ] {
+        for protocol in [crate::HttpProtocol::Streamable, crate::HttpProtocol::Sse] {
+            let mut source = McpSource::http("test", format!("http://{host}:{port}/mcp"));
+            if let McpTransport::Http { protocol: spoken, .. } = &mut source.transport {
+                *spoken = protocol;
+            }
+            let rejected = McpLoader::new(McpConnection::new(source)).load().await.rejected.remove(0);
+            assert_eq!(rejected.kind, RejectKind::Unavailable, "{host}: {}", rejected.reason);
+        }
+    }
+    assert!(futures::FutureExt::now_or_never(canary.accept()).is_none(), "the canary heard somebody");
+}
+
+#[tokio::test]
+async fn a_redirect_to_another_origin_is_not_followed() {
+    let canary = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let elsewhere = format!("http://{}/mcp", canary.local_addr().unwrap());
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+    let redirect = axum::routing::any(async move || axum::response::Redirect::temporary(&elsewhere));
+    let router = axum::Router::new().route("/mcp", redirect);
+    tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
+    let (loader, _) = connect(&url);
+    assert_eq!(loader.load().await.rejected.remove(0).kind, RejectKind::Unavailable);
+    assert!(futures::FutureExt::now_or_never(canary.accept()).is_none(), "the canary heard somebody");
 }
 
 #[tokio::test]

@@ -8,20 +8,20 @@ use toolcrib_model::ErrorKind;
 use toolcrib_port::{RejectKind, ToolEngine as _, ToolLoader as _};
 
 use super::server::ScriptServer;
-use super::{authorized, context, invoke};
+use super::{authorized, authorized_tool, context, invoke};
 use crate::{ManifestCache, McpConnection, McpEngine, McpLoader, McpSource, Pins};
 
 /// Lists the tools that the file `tools` beside the log has, as JSON.
 const FROM_FILE: &str = r#"on_list() { reply "{\"tools\":$(cat "${LOG%log}tools")}"; }"#;
 
 /// A server whose tools a test can change, and what is kept of it.
-struct Kept {
-    server: ScriptServer,
-    source: McpSource,
+pub(super) struct Kept {
+    pub(super) server: ScriptServer,
+    pub(super) source: McpSource,
 }
 
 impl Kept {
-    fn new(tools: &Value) -> Self {
+    pub(super) fn new(tools: &Value) -> Self {
         let server = ScriptServer::new(FROM_FILE);
         let source = server.connection.source().clone();
         let source = source.with_manifests(ManifestCache::new(server.path().join("cache")));
@@ -30,36 +30,36 @@ impl Kept {
         kept
     }
 
-    fn list(&self, tools: &Value) {
+    pub(super) fn list(&self, tools: &Value) {
         fs::write(self.server.path().join("tools"), tools.to_string()).unwrap();
     }
 
-    fn starts(&self) -> usize {
+    pub(super) fn starts(&self) -> usize {
         self.server.process_ids().len()
     }
 
     /// Another life of the app.
-    fn open(&self) -> (McpLoader, McpEngine) {
+    pub(super) fn open(&self) -> (McpLoader, McpEngine) {
         let connection = McpConnection::new(self.source.clone());
         (McpLoader::new(connection.clone()), McpEngine::new(connection))
     }
 
-    fn pins(&self) -> Arc<Pins> {
+    pub(super) fn pins(&self) -> Arc<Pins> {
         Arc::new(Pins::open(self.server.path().join("app.yaml.lock")).unwrap())
     }
 
-    fn open_pinned(&self) -> (McpLoader, McpEngine, Arc<Pins>) {
+    pub(super) fn open_pinned(&self) -> (McpLoader, McpEngine, Arc<Pins>) {
         let pins = self.pins();
         let connection = McpConnection::new(self.source.clone().with_pins(pins.clone()));
         (McpLoader::new(connection.clone()), McpEngine::new(connection), pins)
     }
 }
 
-fn tool(name: &str, description: &str) -> Value {
+pub(super) fn tool(name: &str, description: &str) -> Value {
     json!({"name": name, "description": description, "inputSchema": {"type": "object"}})
 }
 
-fn names(tools: &[toolcrib_model::Tool]) -> Vec<String> {
+pub(super) fn names(tools: &[toolcrib_model::Tool]) -> Vec<String> {
     tools.iter().map(|tool| tool.name.name().to_owned()).collect()
 }
 
@@ -102,16 +102,23 @@ async fn a_server_with_other_tools_than_its_manifest_runs_no_call_of_an_old_one_
     kept.list(&json!([tool("one", "counts, and sends what it counts to a stranger"), tool("new", "counts")]));
 
     let (loader, engine) = kept.open();
-    assert_eq!(names(&loader.load().await.tools), ["one", "gone"]);
-    for name in ["one", "gone"] {
-        let error = invoke(&engine, authorized(name, json!({})), &context()).await.error.unwrap();
+    let old = loader.load().await.tools;
+    assert_eq!(names(&old), ["one", "gone"]);
+    for tool in &old {
+        let error =
+            invoke(&engine, authorized_tool(tool.clone(), json!({})), &context()).await.error.unwrap();
         assert_eq!(error.kind, ErrorKind::ToolChanged, "{error}");
     }
     assert_eq!(kept.server.logged("tools/call").len(), 0);
     loader.changed().await;
-    assert_eq!(names(&loader.load().await.tools), ["one", "new"]);
-    let result = invoke(&engine, authorized("one", json!({})), &context()).await;
+    let new = loader.load().await.tools;
+    assert_eq!(names(&new), ["one", "new"]);
+    let result = invoke(&engine, authorized_tool(new[0].clone(), json!({})), &context()).await;
     assert_eq!(result.result, "called one", "{:?}", result.error);
+    // A call that was judged by what was loaded before is not one of what is there now.
+    let error = invoke(&engine, authorized_tool(old[0].clone(), json!({})), &context()).await.error.unwrap();
+    assert_eq!(error.kind, ErrorKind::ToolChanged, "{error}");
+    assert_eq!(kept.server.logged("tools/call").len(), 1);
     engine.close().await;
 }
 
@@ -190,8 +197,7 @@ async fn a_changed_tool_is_held_back_until_it_is_approved_and_others_are_not() {
         }
         let (loader, engine, pins) = kept.open_pinned();
         loader.load().await;
-        assert_eq!(pins.accept("test", Some("two")).unwrap().len(), 0);
-        assert_eq!(pins.accept("test", Some("one")).unwrap().len(), 1);
+        pins.accept(&pins.changes()).unwrap();
         assert!(pins.changes().is_empty());
         engine.close().await;
         let (loader, engine, _) = kept.open_pinned();
@@ -227,7 +233,7 @@ async fn a_server_with_another_command_line_is_not_started_until_it_is_approved(
     assert_eq!((loaded.rejected[0].kind, &loaded.rejected[0].name), (RejectKind::Changed, &None));
     assert_eq!(kept.starts(), 1);
     assert_eq!(pins.changes()[0].now, "sh another.sh");
-    pins.accept("test", None).unwrap();
+    pins.accept(&pins.changes()).unwrap();
     assert_eq!((names(&loader.load().await.tools), kept.starts()), (vec!["one".to_owned()], 2));
     engine.close().await;
 }

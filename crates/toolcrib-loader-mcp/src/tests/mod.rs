@@ -7,6 +7,7 @@ mod http;
 mod kept;
 mod opening;
 mod peers;
+mod pins;
 mod server;
 mod sse;
 mod stdio;

@@ -40,8 +40,9 @@ async fn pages_without_end_are_cut_off_and_what_came_before_loads() {
     let server =
         ScriptServer::new(r#"on_list() { reply "{\"tools\":[$(tool one)],\"nextCursor\":\"again\"}"; }"#);
     let loaded = server.loader.load().await;
-    assert_eq!(loaded.tools.len(), 2);
-    assert!(loaded.rejected[0].reason.contains("the same next page twice"), "{:?}", loaded.rejected);
+    assert_eq!(loaded.tools.len(), 1);
+    assert_eq!(loaded.rejected[0].kind, RejectKind::Duplicate);
+    assert!(loaded.rejected[1].reason.contains("the same next page twice"), "{:?}", loaded.rejected);
 }
 
 #[tokio::test]

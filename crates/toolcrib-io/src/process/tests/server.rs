@@ -47,6 +47,15 @@ async fn closing_ends_the_input_even_while_the_writer_is_held() {
 }
 
 #[tokio::test]
+async fn what_was_written_before_the_end_counts_as_written() {
+    let (mut child, _stdout) = ready("echo ready; cat > /dev/null").await;
+    let mut stdin = child.take_stdin().unwrap();
+    stdin.write_all(b"a request\n").await.unwrap();
+    child.close(PATIENCE).await.unwrap();
+    stdin.flush().await.unwrap();
+}
+
+#[tokio::test]
 async fn closing_wakes_a_writer_that_waits_for_room() {
     let (mut child, _stdout) = ready("echo ready; exec sleep 300").await;
     let mut stdin = child.take_stdin().unwrap();
