@@ -28,6 +28,12 @@ fn lab() -> Lab {
         .with_variable("TEAM_KEY", "open-sesame-4711")
 }
 
+/// The mark of what was shown last.
+fn mark_of(shown: &str) -> String {
+    let rest = shown.rsplit_once("--seen ").map(|(_, rest)| rest).unwrap_or_default();
+    rest.chars().take_while(char::is_ascii_hexdigit).collect()
+}
+
 fn list(lab: &Lab, tools: &Value) {
     std::fs::write(lab.path("tools.json"), tools.to_string()).unwrap();
 }
@@ -46,10 +52,16 @@ async fn a_tool_that_changed_is_held_back_shown_as_a_difference_and_used_again_w
         (&["call", "app.yaml", "mcp_team.one", "{}"], 1),
         (&["call", "app.yaml", "mcp_team.two", "{}"], 0),
         (&["trust", "app.yaml", "mcp_team.two"], 0),
-        (&["trust", "app.yaml", "mcp_team.one"], 0),
+        (&["trust", "app.yaml", "mcp_team.one"], 4),
+        (&["trust", "app.yaml", "mcp_team.one", "--seen"], 0),
         (&["call", "app.yaml", "mcp_team.one", "{}"], 0),
     ] {
-        let ran = lab.run_words(arguments).await.expect(exit);
+        let seen = mark_of(&text);
+        let mut arguments = arguments.to_vec();
+        if arguments.last() == Some(&"--seen") {
+            arguments.push(&seen);
+        }
+        let ran = lab.run_words(&arguments).await.expect(exit);
         write!(text, "\n$ toolcrib {}\n{}{}", arguments.join(" "), ran.stdout, ran.stderr).unwrap();
     }
     snapshot!(lab, text);
@@ -94,11 +106,38 @@ async fn a_server_with_another_command_is_not_started_and_its_siblings_serve() {
         writeln!(text, "$ toolcrib {}\n{}{}", arguments.join(" "), ran.stdout, ran.stderr).unwrap();
     }
     assert!(!lab.path("started").exists());
-    let trusted = lab.run(["trust", "app.yaml", "mcp_team"]).await.expect(0);
+    let seen = mark_of(&text);
+    let trusted = lab.run(["trust", "app.yaml", "mcp_team", "--seen", &seen]).await.expect(0);
     write!(text, "$ toolcrib trust app.yaml mcp_team\n{}{}", trusted.stdout, trusted.stderr).unwrap();
     snapshot!(lab, text);
     lab.run(["call", "app.yaml", "mcp_team.two", "{}"]).await.expect(0);
     assert!(lab.path("started").exists());
+}
+
+#[tokio::test]
+async fn what_changes_after_it_was_looked_at_is_not_approved() {
+    let lab = lab();
+    lab.run(["tools", "app.yaml"]).await.expect(0);
+    list(&lab, &json!([tool("one", "Counts well."), tool("two", "Counts.")]));
+    let shown = lab.run(["tools", "app.yaml", "--changed"]).await.expect(0);
+    let seen = mark_of(&format!("{}{}", shown.stdout, shown.stderr));
+    let before = lab.read("app.yaml.lock");
+
+    list(&lab, &json!([tool("one", "Exfiltrates."), tool("two", "Counts.")]));
+    for names in [&["mcp_team.one"][..], &["mcp_team"], &["--all"]] {
+        let mut words = vec!["trust", "app.yaml"];
+        words.extend(names);
+        words.extend(["--seen", &seen]);
+        let ran = lab.run_words(&words).await.expect(4);
+        assert!(ran.stderr.contains("it is not what was looked at"), "{}", ran.stderr);
+        assert!(ran.stdout.contains("Exfiltrates"), "{}", ran.stdout);
+    }
+    assert_eq!(lab.read("app.yaml.lock"), before);
+    lab.run(["call", "app.yaml", "mcp_team.one", "{}"]).await.expect(1);
+
+    list(&lab, &json!([tool("one", "Counts well."), tool("two", "Counts.")]));
+    lab.run(["trust", "app.yaml", "--all", "--seen", &seen]).await.expect(0);
+    lab.run(["call", "app.yaml", "mcp_team.one", "{}"]).await.expect(0);
 }
 
 #[tokio::test]

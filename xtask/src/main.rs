@@ -1,4 +1,4 @@
-//! The chores of the project: `cargo xtask tidy`, `lint`, `test`, `conformance`, `bench` and `fuzz`.
+//! The chores of the project: `cargo xtask tidy`, `lint`, `test`, `conformance`, `bench`, `fuzz` and `distill`.
 //!
 //! Nothing here ships. The tasks are plain Rust, so that they run wherever the project builds; `.ci/run`
 //! calls the same ones as a developer does.
@@ -9,6 +9,7 @@ mod workspace;
 
 mod bench;
 mod conformance;
+mod distill;
 mod fuzz;
 mod lint;
 mod soak;
@@ -46,6 +47,9 @@ Tasks:
   soak [--minutes N]
                  whether memory, descriptors, children and tasks stay flat while an MCP server is called
                  that crashes and whose calls are cancelled, for five minutes or N
+  distill [--teacher FOLDER] [--corpus FOLDER] [--out FOLDER] [--cache FOLDER] [--epochs N] [--every N]
+                 makes the table of the built-in embedder from a sentence transformer, as
+                 assets/builtin.json of toolcrib-search says; ORT_DYLIB_PATH names ONNX Runtime's library
   help           this text
 
 CI=true makes an error of everything that these would otherwise only report as left out,
@@ -65,6 +69,7 @@ fn main() -> ExitCode {
         Some("fuzz") => Workspace::read().and_then(|workspace| fuzz::run(&workspace, &rest)),
         Some("conformance") => Workspace::read().and_then(|workspace| conformance::run(&workspace, &rest)),
         Some("soak") => Workspace::read().and_then(|workspace| soak::run(&workspace, &rest)),
+        Some("distill") => Workspace::read().and_then(|workspace| distill::run(&workspace, &rest)),
         Some("bench") => Workspace::read().and_then(|workspace| bench::run(&workspace, &rest)),
         Some("help" | "--help" | "-h") => {
             println!("{HELP}");

@@ -33,12 +33,10 @@ pub(crate) enum Command {
     /// List the tools with namespace, risk, policy and source.
     #[command(after_help = "Examples:\n  toolcrib tools app.yaml\n  toolcrib tools app.yaml --changed")]
     Tools(Tools),
-    /// Approve what has changed of MCP servers since it was approved: all that `toolcrib tools --changed` shows, of a
-    /// server or of one tool.
-    #[command(
-        after_help = "Examples:\n  toolcrib trust app.yaml files\n  toolcrib trust app.yaml files.read_file\n  \
-                            toolcrib trust app.yaml --all"
-    )]
+    /// Approve what has changed of MCP servers since it was approved: all of it, of a server, or of one tool. Shows the
+    /// difference, and approves it when it is what `--seen` names.
+    #[command(after_help = "Examples:\n  toolcrib trust app.yaml files.read_file\n  \
+                            toolcrib trust app.yaml files.read_file --seen 4f1c0d2e9b7a63580c14d2aa")]
     Trust(Trust),
     /// One tool: description, schema, an example call, policy.
     #[command(after_help = "Example:\n  toolcrib show app.yaml filesystem.read")]
@@ -65,9 +63,15 @@ pub(crate) enum Command {
     /// Serve the app as an MCP server.
     #[command(after_help = "Example:\n  toolcrib serve app.yaml --stdio")]
     Serve(Serve),
+    /// How good and how fast the search is on a labelled set.
+    #[command(after_help = "Example:\n  toolcrib eval --tools tools.json --queries queries.jsonl --json")]
+    Eval(Eval),
     /// What is available here, and what to do about what is not.
     #[command(after_help = "Example:\n  toolcrib doctor app.yaml")]
     Doctor(Doctor),
+    /// Models for the search tier `fastembed`.
+    #[command(after_help = "Examples:\n  toolcrib models pull\n  toolcrib models pull bge-small-en-v1.5")]
+    Models(Models),
 }
 
 impl Command {
@@ -110,6 +114,9 @@ pub(crate) struct Trust {
     /// Approve all that has changed.
     #[arg(long)]
     pub(crate) all: bool,
+    /// The mark of the difference that was looked at, as it is shown with it. What has changed since then is not approved.
+    #[arg(long, value_name = "MARK")]
+    pub(crate) seen: Option<String>,
 }
 
 #[derive(Args, Debug)]
@@ -248,6 +255,40 @@ pub(crate) struct Serve {
     pub(crate) stdio: bool,
     #[command(flatten)]
     pub(crate) otlp: Otlp,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Models {
+    #[command(subcommand)]
+    pub(crate) command: ModelsCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ModelsCommand {
+    /// Fetch a model, with its checksums; nothing else ever does.
+    Pull {
+        /// Its name; a multilingual one unless given.
+        name: Option<String>,
+    },
+    /// The models that have a name.
+    List,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Eval {
+    /// A JSON list of tools: `name`, `namespace`, `description`, `parameters`.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) tools: PathBuf,
+    /// One JSON object a line: `query`, and the `relevant` tools as `namespace::name`, or `relevant_any`, a list of
+    /// lists of interchangeable ones. A query without any is one that nothing answers.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) queries: PathBuf,
+    /// Search by words alone.
+    #[arg(long)]
+    pub(crate) keyword: bool,
+    /// Rank by the weighted sum instead of the fusion.
+    #[arg(long)]
+    pub(crate) weighted: bool,
 }
 
 #[derive(Args, Debug)]

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 use similar::{ChangeTag, TextDiff};
 use toolcrib_exec::Secrets;
+use toolcrib_model::Fingerprint;
 use toolcrib_runtime::App;
 use toolcrib_runtime::Change;
 
@@ -22,6 +23,18 @@ pub(crate) fn title(change: &Change) -> String {
     }
 }
 
+/// The characters of a mark: 96 bits, so that nobody finds another change of the same mark.
+const MARK_CHARS: usize = 24;
+
+/// Names what was shown, so that exactly that can be approved.
+pub(crate) fn mark(changes: &[Change]) -> String {
+    let all: Value = changes
+        .iter()
+        .map(|change| json!([change.namespace, change.tool, change.approved, change.now]))
+        .collect();
+    Fingerprint::of(&all).to_string().chars().take(MARK_CHARS).collect()
+}
+
 /// For machines.
 pub(crate) fn json(changes: &[Change], secrets: &Secrets) -> Value {
     let redactor = secrets.redactor();
@@ -31,6 +44,7 @@ pub(crate) fn json(changes: &[Change], secrets: &Secrets) -> Value {
             "tool": change.tool,
             "approved": change.approved,
             "now": change.now,
+            "seen": mark(std::slice::from_ref(change)),
         });
         redactor.redact_value(&mut value);
         value
@@ -46,7 +60,7 @@ pub(crate) fn show(changes: &[Change], app: &App) {
     }
     let redactor = app.secrets().redactor();
     for change in changes {
-        output::say(&title(change));
+        output::say(&format!("{} (--seen {})", title(change), mark(std::slice::from_ref(change))));
         for line in difference(&change.approved, &change.now) {
             output::say(&redactor.redact(&line));
         }
@@ -54,8 +68,9 @@ pub(crate) fn show(changes: &[Change], app: &App) {
     }
     let (noun, file) = (if changes.len() == 1 { "change" } else { "changes" }, &app.file);
     output::tell(&format!(
-        "{} {noun}, held back until you approve: toolcrib trust {file} NAMESPACE[.TOOL]",
-        changes.len()
+        "{} {noun}, held back until you approve: toolcrib trust {file} --all --seen {}",
+        changes.len(),
+        mark(changes)
     ));
 }
 

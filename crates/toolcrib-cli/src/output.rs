@@ -34,6 +34,18 @@ pub(crate) fn tell(text: &str) {
     tell_raw(&(printable(text, Layout::Lines) + "\n"));
 }
 
+/// Shows how far something is, in place of what was shown before; where nobody watches, only its end.
+#[cfg(feature = "onnx")]
+pub(crate) fn progress(text: &str, is_over: bool) {
+    let text = printable(text, Layout::Lines);
+    match (std::io::stderr().is_terminal(), is_over) {
+        (true, false) => tell_raw(&format!("\r{text}")),
+        (true, true) => tell_raw(&format!("\r{text}\n")),
+        (false, true) => tell_raw(&format!("{text}\n")),
+        (false, false) => {}
+    }
+}
+
 /// Writes to standard output what is printable already, or goes to a file or program.
 pub(crate) fn say_raw(text: &str) {
     let mut out = std::io::stdout().lock();

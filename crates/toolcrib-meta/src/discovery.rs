@@ -8,10 +8,11 @@ use serde_json::{Value, json};
 use toolcrib_model::{ErrorKind, QualifiedName, Risk, ToolError};
 use toolcrib_policy::{Policy, Principal, RUNTIME_NAMESPACE};
 use toolcrib_registry::{Entry, Overloads, Snapshot, ToolRegistry};
-use toolcrib_search::{Explain, Outcome, SearchOptions};
+use toolcrib_search::{Explain, Outcome, SearchOptions, SearchSettings};
 
 use crate::ToolCard;
 use crate::index::CurrentIndex;
+use crate::missing;
 
 /// The most tools on one page.
 pub const MAX_PAGE_SIZE: usize = 50;
@@ -19,8 +20,11 @@ pub const MAX_PAGE_SIZE: usize = 50;
 /// The most characters of a description in a list; `get_tool` has all of it.
 const MAX_LISTED_DESCRIPTION: usize = 240;
 
-/// The engine that the results come from.
-const ENGINE: &str = "keyword";
+/// The engine of results that were found by their words alone.
+const KEYWORD: &str = "keyword";
+
+/// The engine of results that were found by words and meaning.
+const HYBRID: &str = "hybrid";
 
 /// What there is, for whoever asks: each question comes with a [`Principal`], who is told of nothing that it may not use.
 pub struct Discovery {
@@ -47,6 +51,9 @@ pub struct Found {
     /// The nearest names when nothing was found.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub nearest: Vec<String>,
+    /// How many tools fit that the caller may not use, when nothing else was found.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub withheld: usize,
 }
 
 /// One tool that was found.
@@ -108,12 +115,19 @@ impl Discovery {
         self
     }
 
+    /// Sets how words and meaning are made one ranking, and which words stand for each other.
+    pub fn with_search(mut self, settings: SearchSettings) -> Self {
+        self.index.settings = settings;
+        self
+    }
+
     /// The tools that fit a query, best first.
     pub fn search(&self, query: &str, limit: usize, principal: Principal<'_>) -> Result<Found, ToolError> {
         let indexed = self.index.get()?;
         let filter = |name: &QualifiedName| self.visible(&indexed.snapshot, name, principal).is_some();
         let outcome = indexed.search.search(query, &SearchOptions { limit, filter: Some(&filter) });
-        let Outcome { hits, no_match, nearest } = outcome;
+        let Outcome { hits, no_match, nearest, withheld, .. } = outcome;
+        let no_match = no_match.map(|reason| missing::reason(reason, query, indexed.snapshot.rejected()));
         let results = hits.into_iter().filter_map(|hit| {
             let entry = self.visible(&indexed.snapshot, &hit.name, principal)?.first()?;
             Some(FoundTool {
@@ -132,10 +146,11 @@ impl Discovery {
             query: query.to_owned(),
             outcome: if no_match.is_some() { "no_match" } else { "ok" },
             reason: no_match.map(toolcrib_search::Reason::as_str),
-            degraded: false,
-            engine: ENGINE,
+            degraded: indexed.degraded().is_some(),
+            engine: if indexed.search.model().is_some() { HYBRID } else { KEYWORD },
             results: results.collect(),
             nearest: nearest.iter().map(QualifiedName::dotted).collect(),
+            withheld,
         })
     }
 
@@ -216,6 +231,11 @@ impl Discovery {
             name.namespace() != RUNTIME_NAMESPACE && self.visible(snapshot, name, principal).is_some()
         })
     }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
+fn is_zero(count: &usize) -> bool {
+    *count == 0
 }
 
 fn listed(description: &str) -> String {

@@ -5,12 +5,28 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use toolcrib_model::{ErrorKind, ToolError};
 use toolcrib_policy::RUNTIME_NAMESPACE;
 use toolcrib_registry::{Snapshot, ToolRegistry};
-use toolcrib_search::SearchIndex;
+use toolcrib_search::embedding::{EmbedError, Embeddings};
+use toolcrib_search::{SearchIndex, SearchSettings};
 
 /// A snapshot with its index, so that a hit is always looked up in the generation that it was found in.
 pub(crate) struct Indexed {
     pub(crate) snapshot: Arc<Snapshot>,
     pub(crate) search: SearchIndex,
+    embeddings: Option<Arc<Embeddings>>,
+}
+
+impl Indexed {
+    /// Why the search is less than it should be.
+    pub(crate) fn degraded(&self) -> Option<EmbedError> {
+        self.embeddings.as_ref()?.degraded()
+    }
+
+    /// Adds the vectors of this generation when they are there.
+    fn attach(&self) {
+        if let Some(vectors) = self.embeddings.as_ref().and_then(|embeddings| embeddings.vectors()) {
+            self.search.attach(vectors);
+        }
+    }
 }
 
 /// Builds the index again when the registry has a new snapshot.
@@ -18,11 +34,16 @@ pub(crate) struct CurrentIndex {
     /// Weak, since the registry holds the loader of the meta-tools, which holds this.
     registry: Weak<ToolRegistry>,
     built: Mutex<Option<Arc<Indexed>>>,
+    pub(crate) settings: SearchSettings,
 }
 
 impl CurrentIndex {
     pub(crate) fn new(registry: &Arc<ToolRegistry>) -> Self {
-        Self { registry: Arc::downgrade(registry), built: Mutex::default() }
+        Self {
+            registry: Arc::downgrade(registry),
+            built: Mutex::default(),
+            settings: SearchSettings::default(),
+        }
     }
 
     pub(crate) fn snapshot(&self) -> Result<Arc<Snapshot>, ToolError> {
@@ -37,12 +58,16 @@ impl CurrentIndex {
         let snapshot = self.snapshot()?;
         let mut built = self.built.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(indexed) = built.as_ref().filter(|indexed| Arc::ptr_eq(&indexed.snapshot, &snapshot)) {
+            indexed.attach();
             return Ok(Arc::clone(indexed));
         }
         let tools = snapshot.iter().map(|entry| entry.tool.as_ref());
-        let search = SearchIndex::build(tools.filter(|tool| tool.name.namespace() != RUNTIME_NAMESPACE))
+        let tools = tools.filter(|tool| tool.name.namespace() != RUNTIME_NAMESPACE);
+        let search = SearchIndex::build_with(tools, &self.settings)
             .map_err(|error| ToolError::new(ErrorKind::Internal, format!("the search index: {error}")))?;
-        let indexed = Arc::new(Indexed { snapshot, search });
+        let embeddings = snapshot.artifacts().get(Embeddings::KEY);
+        let indexed = Arc::new(Indexed { snapshot, search, embeddings });
+        indexed.attach();
         *built = Some(Arc::clone(&indexed));
         Ok(indexed)
     }

@@ -25,6 +25,7 @@
 
 mod discovery;
 mod index;
+mod missing;
 
 mod describe;
 mod tools;

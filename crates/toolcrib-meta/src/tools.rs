@@ -160,7 +160,7 @@ fn for_model(found: &crate::Found) -> Value {
             "outcome": found.outcome,
             "reason": found.reason,
             "nearest": found.nearest,
-            "hint": "no tool fits; try other words once, or answer without a tool",
+            "hint": hint(found),
         });
     }
     let rows: Vec<_> = found
@@ -176,6 +176,21 @@ fn for_model(found: &crate::Found) -> Value {
         })
         .collect();
     json!({"outcome": found.outcome, "results": rows})
+}
+
+/// What a model can do where nothing fits.
+fn hint(found: &crate::Found) -> String {
+    match found.reason {
+        Some("source_down") => {
+            "no tool fits; a source is down, and the tool may be one of its: say so".into()
+        }
+        Some("needs_login") => "no tool fits; a source waits for a login of the user: say so".into(),
+        Some("quarantined") => {
+            "the tool is held back until the user approves what changed of it: say so".into()
+        }
+        Some("not_permitted") => format!("{} tools fit that may not be used here: say so", found.withheld),
+        _ => "no tool fits; try other words once, or answer without a tool".into(),
+    }
 }
 
 /// Gives the call inside to the entrance. The result is that of the call inside, and so is its name; its metadata says

@@ -10,6 +10,7 @@ use toolcrib_exec::Secrets;
 use toolcrib_io::files::read_bounded;
 use toolcrib_loader_mcp::{Authorization, DEFAULT_STARTUP_TIMEOUT, Pins, PinsError};
 use toolcrib_registry::{Snapshot, ToolRegistry};
+use toolcrib_search::embedding::PATIENCE;
 
 use crate::{AgentConfig, AppConfig, Error, Extensions, check, sources, variables};
 
@@ -35,6 +36,9 @@ pub struct App {
     pub startup_timeout: Duration,
     /// Whether MCP servers may be told of from what is kept of them, without being started; `true` unless set.
     pub lazy: bool,
+    /// How long the start waits for the vectors by which tools are found by meaning; [`PATIENCE`] unless set. Until they are
+    /// there tools are found by their words.
+    pub search_patience: Duration,
     /// The lock file, and what it says once it has been read.
     lock: Option<Lock>,
     pub(crate) extensions: Arc<Extensions>,
@@ -105,6 +109,7 @@ impl App {
             folder,
             startup_timeout: DEFAULT_STARTUP_TIMEOUT,
             lazy: true,
+            search_patience: PATIENCE,
             lock,
             extensions: Arc::new(extensions),
             document,

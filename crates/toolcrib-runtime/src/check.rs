@@ -9,7 +9,7 @@ use toolcrib_policy::{Access, Policy, RUNTIME_NAMESPACE};
 use toolcrib_sdk::Module;
 
 use crate::{App, ModuleConfig};
-use crate::{audit, limits, sources};
+use crate::{audit, limits, search, sources};
 
 /// Everything that is wrong, in the order of the file.
 pub(crate) fn check(app: &App) -> Vec<Error> {
@@ -22,6 +22,7 @@ pub(crate) fn check(app: &App) -> Vec<Error> {
     audit::check(app, &mut errors);
     budget(app, &mut errors);
     limits::check(app, &mut errors);
+    search::check(app, &mut errors);
     let constraints = app.config.modules.iter().map(|(id, module)| (id.as_str(), &module.constraints));
     if let Err(error) = Policy::new(&app.config.tools.capabilities, constraints) {
         errors.push(app.document.error_at(error.place().pointer(), error.to_string()));

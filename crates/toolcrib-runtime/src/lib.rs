@@ -33,6 +33,7 @@ mod check;
 mod extensions;
 mod limits;
 mod redacted;
+mod search;
 mod sources;
 mod variables;
 
@@ -52,6 +53,9 @@ pub use app::App;
 pub use error::Error;
 pub use extensions::{Extensions, Place};
 pub use runtime::Runtime;
+pub use search::{
+    DEFAULT_MODEL, SearchSection, SearchTier, models_folder, open_model, runtime_library_folder,
+};
 pub use settings::{
     AgentConfig, AppConfig, AppSection, AuditSection, BrainConfig, ExecutionSection, LimitsSection,
     ModuleConfig, RuntimeSection, SchemaForm, ToolsSection,

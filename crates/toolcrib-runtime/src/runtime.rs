@@ -14,15 +14,15 @@ use toolcrib_registry::{Snapshot, ToolRegistry};
 use toolcrib_sdk::Module;
 
 use crate::watcher::Watcher;
-use crate::{App, Error, limits, sources};
+use crate::{App, Error, limits, search, sources};
 
 /// An app that runs.
 pub struct Runtime {
     app: App,
     executor: Arc<Executor>,
     discovery: Arc<Discovery>,
-    /// Loads sources again that change, until the runtime is dropped.
-    _watcher: Watcher,
+    /// Loads sources again that change, until the runtime is closed or dropped.
+    watcher: Watcher,
 }
 
 impl Runtime {
@@ -35,7 +35,13 @@ impl Runtime {
             .map_err(|error| app.error_at(error.place().pointer(), error.to_string()))?;
         let policy = Arc::new(policy);
         let registry = ToolRegistry::new()
-            .with_enrichments(app.extensions.enrichments.iter().cloned())
+            .with_enrichments(
+                app.extensions
+                    .enrichments
+                    .iter()
+                    .cloned()
+                    .chain(search::enrichment(&app, app.search_patience)),
+            )
             .map_err(|error| Error::Start { what: "the enrichments".into(), message: error.to_string() })?;
         let registry = Arc::new(registry);
         let modules = modules(&app, &policy)?;
@@ -52,7 +58,11 @@ impl Runtime {
 
         let descriptions: BTreeMap<String, String> =
             modules.iter().map(|module| (module.id().to_owned(), module.description().to_owned())).collect();
-        let discovery = Arc::new(Discovery::new(&registry, policy).with_descriptions(descriptions));
+        let discovery = Arc::new(
+            Discovery::new(&registry, policy)
+                .with_descriptions(descriptions)
+                .with_search(app.config.tools.search.settings()),
+        );
         let mut own = toolcrib_meta::module(Arc::clone(&discovery));
         for tool in result_tools(results).into_iter().chain(toolcrib_tasks::tools(approver)) {
             own = own.with_tool(tool);
@@ -72,7 +82,7 @@ impl Runtime {
             .await
             .map_err(|error| Error::Start { what: "the tools".into(), message: error.to_string() })?;
         let watcher = Watcher::start(watched, loaders, &registry)?;
-        Ok(Self { app, executor: Arc::new(executor), discovery, _watcher: watcher })
+        Ok(Self { app, executor: Arc::new(executor), discovery, watcher })
     }
 
     /// The app as it was read.
@@ -110,6 +120,7 @@ impl Runtime {
 
     /// Ends everything that was started: connections and child processes.
     pub async fn close(&self) {
+        self.watcher.stop();
         self.executor.close().await;
     }
 }

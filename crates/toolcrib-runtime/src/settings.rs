@@ -10,6 +10,8 @@ use toolcrib_exec::{CacheLimits, SourceLimits, ToolLimits};
 use toolcrib_policy::{AccessRules, Capabilities, Constraints};
 use toolcrib_prompt::InjectionMode;
 
+use crate::search::SearchSection;
+
 /// A whole app file.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -147,6 +149,8 @@ pub struct ToolsSection {
     pub capabilities: Capabilities,
     /// How long calls take, how many run at once, how much of a result is shown.
     pub limits: LimitsSection,
+    /// How tools are found.
+    pub search: SearchSection,
 }
 
 /// `tools.limits`.

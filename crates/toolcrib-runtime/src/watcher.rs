@@ -1,7 +1,7 @@
 //! Loading a source again when its file is saved, or when it says that it has changed.
 
 use std::path::PathBuf;
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use tokio::task::JoinSet;
@@ -17,9 +17,9 @@ const SETTLING: Duration = Duration::from_millis(250);
 /// How long a source is left alone after it was loaded again, however often it says that it has changed.
 const PAUSE: Duration = Duration::from_secs(2);
 
-/// Tasks that load sources again; they end when this is dropped.
+/// Tasks that load sources again; they end when they are stopped, or this is dropped.
 pub(crate) struct Watcher {
-    _tasks: JoinSet<()>,
+    tasks: Mutex<JoinSet<()>>,
 }
 
 impl Watcher {
@@ -38,7 +38,12 @@ impl Watcher {
         for loader in loaders {
             tasks.spawn(changed(loader, Arc::downgrade(registry)));
         }
-        Ok(Self { _tasks: tasks })
+        Ok(Self { tasks: Mutex::new(tasks) })
+    }
+
+    /// Loads nothing any more.
+    pub(crate) fn stop(&self) {
+        self.tasks.lock().unwrap_or_else(PoisonError::into_inner).abort_all();
     }
 }
 
@@ -74,3 +79,6 @@ async fn reload(registry: &ToolRegistry, source: &str, event: &str) {
         Err(error) => tracing::warn!("{source} {event}, and was not loaded: {error}"),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -26,7 +26,7 @@ pub const MAX_DEPTH: usize = 2;
 pub enum Field {
     /// The name of the tool.
     Name,
-    /// The namespace.
+    /// The namespace, and the category that the tool says of itself.
     Category,
     /// The description.
     Description,
@@ -56,6 +56,12 @@ impl Field {
     }
 }
 
+impl std::fmt::Display for Field {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
 /// The text of one field for every field. Pieces stand on lines of their own, so that no phrase runs across two.
 #[derive(Debug, Default)]
 pub(crate) struct ToolText {
@@ -73,6 +79,9 @@ impl ToolText {
     pub(crate) fn add(&mut self, tool: &Tool) {
         self.push(Field::Name, tool.name.name());
         self.push(Field::Category, tool.name.namespace());
+        if let Some(category) = tool.metadata.get("category").and_then(Value::as_str) {
+            self.push(Field::Category, category);
+        }
         self.push(Field::Description, &tool.description);
         for text in tool.title().into_iter().chain(tool.tags()).chain(tool.aliases()) {
             self.push(Field::Keywords, text);

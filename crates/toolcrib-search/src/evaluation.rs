@@ -1,13 +1,19 @@
-//! How good a ranking is, against labels.
+//! How good a search is, against labels: [`evaluate`] asks every query of a labelled set and says what came of it.
 //!
 //! What a query needs is a list of groups; the members of a group are interchangeable, and a group counts once, at its
 //! best-ranked member. Gains are binary.
 
 use std::collections::HashSet;
 use std::hash::Hash;
+use std::time::{Duration, Instant};
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use toolcrib_model::QualifiedName;
+
+use crate::{SearchIndex, SearchOptions};
+
+/// How many hits of each query are judged.
+const DEPTH: usize = 10;
 
 /// A query with the tools that answer it: one line of a labelled set.
 ///
@@ -37,6 +43,96 @@ impl From<LabelledForm> for LabelledQuery {
         needed.extend(form.relevant.into_iter().map(|name| vec![name]));
         Self { query: form.query, needed }
     }
+}
+
+/// What came of the queries of a labelled set. Shares are fractions of 1; those of ranking are means over the queries
+/// that something answers, and 0 when there is none.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Report {
+    /// How many queries there are.
+    pub queries: usize,
+    /// [`ndcg_at`] 10.
+    #[serde(rename = "ndcg@10")]
+    pub ndcg_at_10: f64,
+    /// [`recall_at`] 1.
+    #[serde(rename = "recall@1")]
+    pub recall_at_1: f64,
+    /// [`recall_at`] 5.
+    #[serde(rename = "recall@5")]
+    pub recall_at_5: f64,
+    /// [`recall_at`] 10.
+    #[serde(rename = "recall@10")]
+    pub recall_at_10: f64,
+    /// The share of queries that have everything they need in the first ten.
+    #[serde(rename = "completeness@10")]
+    pub completeness_at_10: f64,
+    /// The mean of 1/rank of the first tool that is needed, within the first ten.
+    #[serde(rename = "mrr@10")]
+    pub mrr_at_10: f64,
+    /// The share of queries whose first tool is needed.
+    #[serde(rename = "hit@1")]
+    pub hit_at_1: f64,
+    /// The share of all queries that were answered with no match: right for those that nothing answers.
+    pub abstained: f64,
+    /// How long a query takes.
+    pub latency_ms: Latency,
+}
+
+/// How long queries take, in milliseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Latency {
+    /// Half of them take no longer.
+    pub p50: f64,
+    /// 95 in a hundred take no longer.
+    pub p95: f64,
+}
+
+/// Asks every query, one after the other.
+pub fn evaluate(index: &SearchIndex, queries: &[LabelledQuery]) -> Report {
+    let mut report = Report { queries: queries.len(), ..Report::default() };
+    let (mut times, mut answerable, mut abstained) = (Vec::with_capacity(queries.len()), 0, 0);
+    let options = SearchOptions { limit: DEPTH, ..SearchOptions::default() };
+    for query in queries {
+        let start = Instant::now();
+        let outcome = index.search(&query.query, &options);
+        times.push(start.elapsed());
+        abstained += usize::from(outcome.no_match.is_some());
+        if query.needed.is_empty() {
+            continue;
+        }
+        answerable += 1;
+        let ranked: Vec<QualifiedName> = outcome.hits.into_iter().map(|hit| hit.name).collect();
+        let first = served_ranks(DEPTH, &ranked, &query.needed).first().copied();
+        report.ndcg_at_10 += ndcg_at(DEPTH, &ranked, &query.needed);
+        report.recall_at_1 += recall_at(1, &ranked, &query.needed);
+        report.recall_at_5 += recall_at(5, &ranked, &query.needed);
+        let recall = recall_at(DEPTH, &ranked, &query.needed);
+        report.recall_at_10 += recall;
+        report.completeness_at_10 += f64::from(u8::from(recall >= 1.0));
+        report.mrr_at_10 += first.map_or(0.0, |rank| 1.0 / as_f64(rank));
+        report.hit_at_1 += f64::from(u8::from(first == Some(1)));
+    }
+    for sum in [
+        &mut report.ndcg_at_10,
+        &mut report.recall_at_1,
+        &mut report.recall_at_5,
+        &mut report.recall_at_10,
+        &mut report.completeness_at_10,
+        &mut report.mrr_at_10,
+        &mut report.hit_at_1,
+    ] {
+        *sum /= as_f64(answerable).max(1.0);
+    }
+    report.abstained = as_f64(abstained) / as_f64(queries.len()).max(1.0);
+    times.sort_unstable();
+    report.latency_ms = Latency { p50: quantile(&times, 50), p95: quantile(&times, 95) };
+    report
+}
+
+/// The time that so many in a hundred do not exceed, in milliseconds; 0 of none.
+fn quantile(sorted: &[Duration], percent: usize) -> f64 {
+    let rank = (sorted.len() * percent).div_ceil(100).saturating_sub(1);
+    sorted.get(rank).map_or(0.0, |time| time.as_secs_f64() * 1000.0)
 }
 
 /// Normalised discounted cumulative gain of the first `k`: 1 when everything needed is at the top.

@@ -1,18 +1,28 @@
 //! The index: built once from all tools of a generation, then only read.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::{Arc, OnceLock};
 
 use toolcrib_model::{QualifiedName, Tool};
 
+use crate::confidence::{MIN_CONFIDENCE, evidence};
 use crate::document::ToolText;
+use crate::embedding::Vectors;
+use crate::fusion::{self, DEPTH, Fused, Place};
 use crate::keyword::{Candidate, KeywordIndex, QueryTerm, Writer, term_texts};
+use crate::meaning::Meaning;
 use crate::names::{Mention, Names};
 use crate::nearest::nearest;
 use crate::query::Query;
 use crate::synonyms::Synonyms;
 use crate::text::{Analyzer, words};
 use crate::vocabulary::Vocabulary;
-use crate::{Error, Explain, Field, Hit, Outcome, Reason, SearchOptions};
+use crate::{
+    ArmPlace, Error, Evidence, Explain, Field, Hit, Outcome, Ranking, Reason, SearchOptions, SearchSettings,
+};
+
+/// The share of the best score from which on a tool that may not be seen counts as one that fits.
+const WITHHELD_SHARE: f32 = 0.8;
 
 /// Finds tools by what they are called and what they say of themselves.
 ///
@@ -25,6 +35,9 @@ pub struct SearchIndex {
     vocabulary: Vocabulary,
     synonyms: Synonyms,
     analyzer: Analyzer,
+    ranking: Ranking,
+    /// Not there while vectors are being made, or when there is nothing that makes any.
+    meaning: OnceLock<Meaning>,
 }
 
 impl std::fmt::Debug for SearchIndex {
@@ -36,6 +49,14 @@ impl std::fmt::Debug for SearchIndex {
 impl SearchIndex {
     /// Indexes the tools. Overloads of one name become one entry.
     pub fn build<'a>(tools: impl IntoIterator<Item = &'a Tool>) -> Result<Self, Error> {
+        Self::build_with(tools, &SearchSettings::default())
+    }
+
+    /// Indexes the tools for a search of one's own settings.
+    pub fn build_with<'a>(
+        tools: impl IntoIterator<Item = &'a Tool>,
+        settings: &SearchSettings,
+    ) -> Result<Self, Error> {
         let mut overloads: BTreeMap<&QualifiedName, Vec<&Tool>> = BTreeMap::new();
         for tool in tools {
             overloads.entry(&tool.name).or_default().push(tool);
@@ -59,7 +80,7 @@ impl SearchIndex {
             }
         }
         let names: Vec<QualifiedName> = overloads.into_keys().cloned().collect();
-        let synonyms = Synonyms::builtin(analyzer);
+        let synonyms = Synonyms::new(analyzer, &settings.synonyms);
         let exact = Names::new(&names, |word, same_name| {
             let term = analyzer.stem(word);
             !synonyms.knows(&term) && uses.get(&term).is_none_or(|count| *count <= same_name)
@@ -71,7 +92,20 @@ impl SearchIndex {
             synonyms,
             analyzer,
             names,
+            ranking: settings.ranking,
+            meaning: OnceLock::new(),
         })
+    }
+
+    /// Adds the vectors of the same tools: from then on queries are answered by meaning too. The first that are added
+    /// stay.
+    pub fn attach(&self, vectors: &Arc<Vectors>) {
+        self.meaning.get_or_init(|| Meaning::new(&self.names, Arc::clone(vectors)));
+    }
+
+    /// The model that the vectors are of, when there are vectors.
+    pub fn model(&self) -> Option<&str> {
+        self.meaning.get().map(Meaning::model)
     }
 
     /// How many names are indexed.
@@ -91,68 +125,151 @@ impl SearchIndex {
     pub fn search(&self, query: &str, options: &SearchOptions<'_>) -> Outcome {
         let query = Query::new(query);
         if query.words.is_empty() {
-            return Outcome { hits: Vec::new(), no_match: Some(Reason::EmptyQuery), nearest: Vec::new() };
+            return Outcome::no_match(Reason::EmptyQuery, Vec::new(), Evidence::default());
         }
-        let reason = match self.hits(&query, options) {
-            Ok(hits) if hits.is_empty() => Reason::NothingSimilar,
-            Ok(hits) => return Outcome { hits, no_match: None, nearest: Vec::new() },
-            Err(_) => Reason::IndexUnreadable,
+        let Ok(ranked) = self.ranked(&query, options) else {
+            return Outcome::no_match(Reason::IndexUnreadable, Vec::new(), Evidence::default());
         };
-        let nearest = nearest(&self.names, &query.words, |name| options.allows(name));
-        Outcome { hits: Vec::new(), no_match: Some(reason), nearest }
+        if ranked.is_sure() {
+            let (hits, evidence) = (self.explained(&ranked, options.bounded_limit()), ranked.evidence);
+            return Outcome { hits, no_match: None, nearest: Vec::new(), withheld: 0, evidence };
+        }
+        let best = ranked.fused.iter().filter_map(|one| self.names.get(one.document as usize));
+        let nearest = nearest(&self.names, &query.words, best, |name| options.allows(name));
+        let withheld = self.withheld(&query, options);
+        let reason = if withheld > 0 { Reason::NotPermitted } else { Reason::NothingSimilar };
+        Outcome { withheld, ..Outcome::no_match(reason, nearest, ranked.evidence) }
     }
 
-    fn hits(&self, query: &Query<'_>, options: &SearchOptions<'_>) -> Result<Vec<Hit>, Error> {
-        let terms = query.terms(self.analyzer, &self.synonyms, &self.vocabulary, &self.keyword)?;
-        let mut candidates = self.keyword.search(&terms)?;
-        let limit = options.bounded_limit();
+    /// How many tools would be found if all were visible.
+    fn withheld(&self, query: &Query<'_>, options: &SearchOptions<'_>) -> usize {
+        if options.filter.is_none() {
+            return 0;
+        }
+        let everything = SearchOptions { filter: None, ..*options };
+        let Ok(ranked) = self.ranked(query, &everything) else { return 0 };
+        let best = ranked.fused.first().map_or(0.0, |one| one.score);
+        let is_good = |(place, one): &(usize, &Fused)| match ranked.named {
+            0 => one.score >= best * WITHHELD_SHARE,
+            named => *place < named,
+        };
+        let found = ranked.fused.iter().take(options.bounded_limit()).enumerate().filter(is_good);
+        let hidden = found.filter_map(|(_, one)| self.names.get(one.document as usize));
+        let hidden = hidden.filter(|name| !options.allows(name));
+        if ranked.is_sure() { hidden.count() } else { 0 }
+    }
+
+    fn ranked(&self, query: &Query<'_>, options: &SearchOptions<'_>) -> Result<Ranked, Error> {
+        let terms = query.terms(self.analyzer, &self.synonyms, &self.vocabulary, &self.keyword);
+        let is_visible =
+            |document: u32| self.names.get(document as usize).is_some_and(|name| options.allows(name));
+        let mut matches = self.keyword.search(&terms)?;
         let mentions =
             self.exact.mentions(&self.names, query.text, &query.words, |name| options.allows(name));
-        let mut ranked = named_first(mentions, candidates.as_slice());
-        ranked.truncate(limit);
-        let named: HashSet<u32> = ranked.iter().map(|candidate| candidate.document).collect();
-        while ranked.len() < limit {
-            let Some(candidate) = candidates.pop() else { break };
-            let is_visible =
-                self.names.get(candidate.document as usize).is_some_and(|name| options.allows(name));
-            if is_visible && !named.contains(&candidate.document) {
-                ranked.push(candidate);
+        let named = named_first(mentions, matches.best.as_slice());
+        let mut keyword = Vec::with_capacity(DEPTH);
+        while keyword.len() < DEPTH {
+            let Some(candidate) = matches.best.pop() else { break };
+            if is_visible(candidate.document) {
+                keyword.push(candidate);
             }
         }
-        Ok(self.explained(&ranked, named.len(), &terms))
+        let meaning = self.meaning.get().and_then(|arm| Some((arm, arm.of(query.text)?)));
+        let (mut near, mut likeness, mut weight) = (Vec::new(), Vec::new(), 0.0);
+        if let Some((arm, meant)) = &meaning {
+            near = arm.nearest(meant, DEPTH, is_visible);
+            let documents: Vec<u32> = keyword.iter().map(|candidate| candidate.document).collect();
+            likeness = arm.likeness(meant, &documents);
+            weight = fusion::weight(terms.len(), meant.coverage);
+        }
+        let mut fused = fusion::fuse(self.ranking, weight, &keyword, &near, &likeness);
+        let best = keyword.first().map_or(0.0, |candidate| candidate.score);
+        let covered = fused.first().map_or(0, |one| one.terms);
+        let near = meaning.as_ref().zip(near.first());
+        let near = near.map(|((_, meant), (_, likeness))| (*likeness, meant.coverage));
+        let evidence = evidence(&matches.weights, covered, best, near, weight);
+        let named = put_first(named, &mut fused);
+        Ok(Ranked { fused, named, terms, evidence })
     }
 
-    fn explained(&self, ranked: &[Candidate], named: usize, terms: &[QueryTerm]) -> Vec<Hit> {
-        let best = ranked.iter().map(|candidate| candidate.score).fold(0.0, f32::max);
+    fn explained(&self, ranked: &Ranked, limit: usize) -> Vec<Hit> {
+        let best = ranked.fused.iter().map(|one| one.score).fold(0.0, f32::max);
         let mut lift = 0.0;
         let mut hits: Vec<Hit> = ranked
+            .fused
             .iter()
+            .take(limit)
             .enumerate()
             .rev()
-            .filter_map(|(place, candidate)| {
-                let exact = place < named;
+            .filter_map(|(place, one)| {
+                let exact = place < ranked.named;
                 // Named tools stand above the best of the others, one point apart.
                 let score = if exact {
                     lift += 1.0;
                     best + lift
                 } else {
-                    candidate.score
+                    one.score
                 };
-                let terms = terms.iter().enumerate().filter(|(bit, _)| candidate.terms >> bit & 1 == 1);
-                let fields =
-                    Field::ALL.into_iter().filter(|field| candidate.fields >> (*field as u8) & 1 == 1);
-                let explain = Explain {
-                    exact,
-                    keyword: candidate.score,
-                    terms: terms.map(|(_, term)| term.word.clone()).collect(),
-                    fields: fields.collect(),
-                };
-                Some(Hit { name: self.names.get(candidate.document as usize)?.clone(), score, explain })
+                Some(Hit {
+                    name: self.names.get(one.document as usize)?.clone(),
+                    score,
+                    explain: self.explain(one, exact, ranked),
+                })
             })
             .collect();
         hits.reverse();
         hits
     }
+
+    fn explain(&self, one: &Fused, exact: bool, ranked: &Ranked) -> Explain {
+        let (keyword, meaning) = match self.ranking {
+            Ranking::Fused => (1.0 - ranked.evidence.weight, ranked.evidence.weight),
+            Ranking::Weighted => (1.0, 1.0),
+        };
+        let place = |place: Option<Place>, weight| {
+            place.map(|Place { rank, score, share }| ArmPlace { rank, score, share, weight })
+        };
+        let terms = ranked.terms.iter().enumerate().filter(|(bit, _)| one.terms >> bit & 1 == 1);
+        let fields = Field::ALL.into_iter().filter(|field| one.fields >> (*field as u8) & 1 == 1);
+        Explain {
+            exact,
+            fused: one.score,
+            keyword: place(one.keyword, keyword),
+            meaning: place(one.meaning, meaning),
+            terms: terms.map(|(_, term)| term.word.clone()).collect(),
+            fields: fields.collect(),
+        }
+    }
+}
+
+/// What both arms make of a query.
+struct Ranked {
+    /// Named tools first, then the others, best first.
+    fused: Vec<Fused>,
+    /// How many are named.
+    named: usize,
+    terms: Vec<QueryTerm>,
+    evidence: Evidence,
+}
+
+impl Ranked {
+    fn is_sure(&self) -> bool {
+        self.named > 0 || (!self.fused.is_empty() && self.evidence.confidence >= MIN_CONFIDENCE)
+    }
+}
+
+/// Puts the named tools first, and says how many they are.
+fn put_first(named: Vec<Candidate>, fused: &mut Vec<Fused>) -> usize {
+    let count = named.len();
+    let first: Vec<Fused> = named
+        .into_iter()
+        .map(|candidate| match fused.iter().position(|one| one.document == candidate.document) {
+            Some(at) => fused.remove(at),
+            None => Fused::named(candidate),
+        })
+        .collect();
+    fused.splice(..0, first);
+    count
 }
 
 /// What the keyword arm knows of the named tools, in order of mention; at one place, the better fit first.

@@ -5,7 +5,7 @@
 //! "Simple BM25 extension to multiple weighted fields", 2004). tantivy scores each field by itself, therefore only its
 //! term dictionaries and posting lists are used here.
 
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, HashMap};
 use std::sync::Arc;
 
 use tantivy::directory::RamDirectory;
@@ -29,7 +29,7 @@ const WRITER_BUDGET_BYTES: usize = 16 * 1024 * 1024;
 const FIELDS: usize = Field::ALL.len();
 
 /// How fast a term saturates (BM25's `k1`), chosen like the weights.
-const SATURATION: f32 = 2.0;
+pub(crate) const SATURATION: f32 = 2.0;
 
 /// How much a field counts beside the description, in the order of the fields. Round values from the middle of the
 /// range in which the mean over the labelled sets hardly moves; keywords and results, which those sets do not have,
@@ -56,6 +56,7 @@ pub(crate) struct Writer {
     inner: SingleSegmentIndexWriter,
     fields: [IndexField; FIELDS],
     lengths: Vec<[f32; FIELDS]>,
+    known: HashMap<String, u8>,
 }
 
 impl Writer {
@@ -71,7 +72,7 @@ impl Writer {
             .schema(schema.build())
             .settings(settings)
             .single_segment_index_writer(RamDirectory::create(), WRITER_BUDGET_BYTES)?;
-        Ok(Self { inner, fields, lengths: Vec::new() })
+        Ok(Self { inner, fields, lengths: Vec::new(), known: HashMap::new() })
     }
 
     /// Adds the next document: the terms of each field.
@@ -81,6 +82,14 @@ impl Writer {
         }
         if self.inner.mem_usage() > MAX_WRITER_BYTES {
             return Err(Error::TooMuchText { tools: self.lengths.len(), limit: MAX_WRITER_BYTES });
+        }
+        for (number, terms) in terms.iter().enumerate() {
+            for term in terms {
+                match self.known.get_mut(term) {
+                    Some(fields) => *fields |= 1 << number,
+                    None => drop(self.known.insert(term.clone(), 1 << number)),
+                }
+            }
         }
         let mut document = TantivyDocument::default();
         let mut lengths = [0.0; FIELDS];
@@ -119,7 +128,7 @@ impl Writer {
                 *norm = weight / (1.0 - LENGTH_PENALTY + LENGTH_PENALTY * length);
             }
         }
-        Ok(KeywordIndex { fields, norms })
+        Ok(KeywordIndex { fields, norms, known: self.known })
     }
 }
 
@@ -127,12 +136,22 @@ impl Writer {
 pub(crate) struct KeywordIndex {
     fields: Vec<IndexedField>,
     norms: Vec<[f32; FIELDS]>,
+    /// The fields that each term stands in, one bit each: most lookups in the dictionaries would find nothing.
+    known: HashMap<String, u8>,
 }
 
 struct IndexedField {
     number: usize,
     field: IndexField,
     postings: Arc<InvertedIndexReader>,
+}
+
+/// What the keyword arm finds.
+pub(crate) struct Matches {
+    /// Every tool that matches a term, best first when popped.
+    pub best: BinaryHeap<Candidate>,
+    /// What each term of the query weighs: the more, the fewer tools have it.
+    pub weights: Vec<f32>,
 }
 
 /// A tool that matches, and what of the query it matches.
@@ -163,20 +182,16 @@ impl PartialOrd for Candidate {
 
 impl KeywordIndex {
     /// Whether any tool has the term in any field.
-    pub(crate) fn contains(&self, term: &str) -> Result<bool, Error> {
-        for IndexedField { field, postings, .. } in &self.fields {
-            if postings.get_term_info(&Term::from_field_text(*field, term))?.is_some() {
-                return Ok(true);
-            }
-        }
-        Ok(false)
+    pub(crate) fn contains(&self, term: &str) -> bool {
+        self.known.contains_key(term)
     }
 
-    /// Every tool that matches a term, best first when popped.
-    pub(crate) fn search(&self, terms: &[QueryTerm]) -> Result<BinaryHeap<Candidate>, Error> {
+    /// Every tool that matches a term.
+    pub(crate) fn search(&self, terms: &[QueryTerm]) -> Result<Matches, Error> {
         let mut rows = vec![Row::default(); self.norms.len()];
         let mut matched: Vec<u32> = Vec::new();
         let mut touched: Vec<u32> = Vec::new();
+        let mut weights = Vec::with_capacity(terms.len());
         for (bit, term) in terms.iter().take(MAX_QUERY_TERMS).enumerate() {
             let mut documents = 0;
             for (variant, share) in &term.variants {
@@ -187,6 +202,7 @@ impl KeywordIndex {
                 }
             }
             let idf = self.idf(documents);
+            weights.push(idf);
             for document in touched.drain(..) {
                 let Some(row) = rows.get_mut(document as usize) else { continue };
                 if row.terms == 0 {
@@ -201,7 +217,7 @@ impl KeywordIndex {
             let row = rows.get(document as usize)?;
             Some(Candidate { document, score: row.score, terms: row.terms, fields: row.fields })
         });
-        Ok(candidates.collect::<Vec<_>>().into())
+        Ok(Matches { best: candidates.collect::<Vec<_>>().into(), weights })
     }
 
     /// Adds what the fields of each tool have of a term.
@@ -212,7 +228,11 @@ impl KeywordIndex {
         rows: &mut [Row],
         touched: &mut Vec<u32>,
     ) -> Result<(), Error> {
+        let Some(known) = self.known.get(term) else { return Ok(()) };
         for IndexedField { number, field, postings } in &self.fields {
+            if known >> number & 1 == 0 {
+                continue;
+            }
             let term = Term::from_field_text(*field, term);
             let Some(mut block) = postings.read_block_postings(&term, IndexRecordOption::WithFreqs)? else {
                 continue;

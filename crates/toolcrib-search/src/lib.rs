@@ -30,23 +30,29 @@
 //! 2. Tools that the query names, in any spelling, come first, in order of mention.
 //! 3. Behind them stand those that the keyword arm finds: BM25F over six [`Field`]s on posting lists of tantivy, with
 //!    synonyms, and with completed or corrected words of names where no tool knows the word.
-//! 4. Ties are broken by name, so the same tools and query always give the same answer.
+//! 4. Where the index has vectors, the best of both arms are [fused](Ranking), and the [`Evidence`] decides whether there
+//!    is a match at all; `docs/search.md` has the figures.
+//! 5. Ties are broken by name, so the same tools and query always give the same answer.
 //!
 //! What [`SearchOptions::filter`] refuses appears nowhere, neither among the hits nor among the nearest names. Every
 //! text, number and list that tools or queries bring in is bounded by a constant of this crate.
 //!
-//! [`embedding`] makes a vector of each tool when a registry is refreshed; queries do not use them yet.
-//! [`evaluation`] has the measures by which rankings are judged.
+//! [`embedding`] makes a vector of each tool; [`SearchIndex::attach`] adds them to an index, which then finds by meaning
+//! too. [`evaluation`] has the measures by which rankings are judged.
 //!
 //! Nothing here executes a tool or decides who may see it, and nothing but an embedding model is read from a disk.
 
 mod index;
 mod outcome;
+mod settings;
 
 mod document;
 mod text;
 
+mod confidence;
+mod fusion;
 mod keyword;
+mod meaning;
 mod names;
 mod nearest;
 mod query;
@@ -61,11 +67,14 @@ mod error;
 #[cfg(test)]
 mod tests;
 
+pub use confidence::MIN_CONFIDENCE;
 pub use document::{Field, MAX_DEPTH, MAX_ENUM_VALUES, MAX_FIELD_BYTES, MAX_PIECE_BYTES, MAX_PROPERTIES};
 pub use error::Error;
 pub use index::SearchIndex;
 pub use keyword::{MAX_TOOLS, MAX_WRITER_BYTES};
 pub use outcome::{
-    DEFAULT_LIMIT, Explain, Hit, MAX_LIMIT, MAX_NEAREST, MIN_LIMIT, Outcome, Reason, SearchOptions,
+    ArmPlace, DEFAULT_LIMIT, Evidence, Explain, Hit, MAX_LIMIT, MAX_NEAREST, MIN_LIMIT, Outcome, Reason,
+    SearchOptions,
 };
 pub use query::MAX_QUERY_BYTES;
+pub use settings::{MAX_SYNONYM_GROUPS, MAX_SYNONYM_WORDS, Ranking, SearchSettings};

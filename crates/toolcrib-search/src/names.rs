@@ -10,8 +10,8 @@
 //!   "use", "call" and the like, or before "tool" or "function"; or it is one word that no other tool's text has, and
 //!   none of the usual words for what tools do (those with [synonyms](crate::synonyms)).
 //!
-//! Names made of stop words only (`all`, `how_to`) count when they are the whole query, in full, or in backticks; names
-//! with other punctuation inside, when they are written letter for letter. A name inside a longer name of the same
+//! Names made of stop words only (`all`, `how_to`) count when they are the whole query, in full, in backticks, or written
+//! letter for letter behind "use" and the like; names with other punctuation inside, when they are written letter for letter. A name inside a longer name of the same
 //! query is not meant: `files.read` does not name `database.read`.
 
 use std::collections::{HashMap, HashSet};
@@ -176,10 +176,7 @@ fn is_meant(kind: Kind, literal: bool, span: (usize, usize), words: &[Word], tex
     let Kind::Bare { compound, distinctive } = kind else {
         return !is_spaced || literal || !inside.iter().any(is_stop);
     };
-    if only_stop_words {
-        return false;
-    }
-    if compound && inside.len() > 1 && !is_spaced {
+    if compound && !only_stop_words && inside.len() > 1 && !is_spaced {
         return true;
     }
     let gap_at = |at: usize| words.get(at).map(|word| word.gap);
@@ -190,7 +187,10 @@ fn is_meant(kind: Kind, literal: bool, span: (usize, usize), words: &[Word], tex
     let before =
         from.checked_sub(1).and_then(|at| words.get(at)).filter(|_| gap_at(from) == Some(Gap::Spaced));
     let behind = words.get(to).filter(|word| word.gap == Gap::Spaced);
-    (distinctive && !is_number && !is_spaced)
+    if only_stop_words && !literal {
+        return false;
+    }
+    (distinctive && !is_number && !is_spaced && !only_stop_words)
         || before.is_some_and(|word| CUES_BEFORE.contains(&word.text.as_str()))
         || behind.is_some_and(|word| CUES_BEHIND.contains(&word.text.as_str()))
 }

@@ -1,6 +1,5 @@
 //! From the text of a query to what is looked up.
 
-use crate::Error;
 use crate::keyword::{KeywordIndex, MAX_QUERY_TERMS, QueryTerm};
 use crate::synonyms::Synonyms;
 use crate::text::{Analyzer, Word, truncated, words};
@@ -35,7 +34,7 @@ impl<'a> Query<'a> {
         synonyms: &Synonyms,
         vocabulary: &Vocabulary,
         index: &KeywordIndex,
-    ) -> Result<Vec<QueryTerm>, Error> {
+    ) -> Vec<QueryTerm> {
         let mut terms: Vec<QueryTerm> = Vec::new();
         for term in analyzer.terms_of(&self.words) {
             if terms.len() == MAX_QUERY_TERMS {
@@ -55,13 +54,13 @@ impl<'a> Query<'a> {
                 }
             };
             // A word that no tool knows may be a part of a name or a slip; one that is known means what it says.
-            if !index.contains(&term.text)? {
+            if !index.contains(&term.text) {
                 push(vocabulary.completions(&term.word), PREFIX_SHARE);
                 push(vocabulary.corrections(&term.word), FUZZY_SHARE);
             }
             push(synonyms.of(&term.text), SYNONYM_SHARE);
             terms.push(QueryTerm { word: term.word, variants });
         }
-        Ok(terms)
+        terms
     }
 }

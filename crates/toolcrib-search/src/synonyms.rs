@@ -2,7 +2,9 @@
 
 use std::collections::HashMap;
 
-use crate::text::{Analyzer, words};
+use crate::index::compact;
+use crate::settings::{MAX_SYNONYM_GROUPS, MAX_SYNONYM_WORDS};
+use crate::text::Analyzer;
 
 /// One group a line; every member stands for every other. Verbs first, then things.
 ///
@@ -70,12 +72,16 @@ pub(crate) struct Synonyms {
 }
 
 impl Synonyms {
-    /// The groups above, as terms.
-    pub(crate) fn builtin(analyzer: Analyzer) -> Self {
-        let mut groups = Vec::with_capacity(GROUPS.len());
+    /// The groups above and those of an app, as terms. A member of several words stands for what they are joined.
+    pub(crate) fn new(analyzer: Analyzer, added: &[Vec<String>]) -> Self {
+        let mut groups = Vec::with_capacity(GROUPS.len() + added.len());
         let mut by_term: HashMap<String, Vec<usize>> = HashMap::new();
-        for line in GROUPS {
-            let mut group: Vec<String> = words(line).iter().map(|word| analyzer.stem(&word.text)).collect();
+        let builtin = GROUPS.iter().map(|line| line.split(' ').collect::<Vec<_>>());
+        let added = added.iter().take(MAX_SYNONYM_GROUPS);
+        let added = added.map(|group| group.iter().take(MAX_SYNONYM_WORDS).map(String::as_str).collect());
+        for members in builtin.chain(added) {
+            let terms = members.into_iter().map(|member| analyzer.stem(&compact(member)));
+            let mut group: Vec<String> = terms.filter(|term| !term.is_empty()).collect();
             group.sort_unstable();
             group.dedup();
             for term in &group {

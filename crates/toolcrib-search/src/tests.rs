@@ -1,8 +1,11 @@
 //! What the index promises.
 
 mod bounds;
+mod chinese;
 mod exact;
+mod fusion;
 mod metrics;
+mod names;
 mod quality;
 mod ranking;
 

@@ -124,15 +124,16 @@ impl Owner {
 /// The owners. Dev-dependencies, the testkit and the integration tests are free to use what they need.
 pub(super) const OWNERS: &[Owner] = &[
     // Libraries have an error type of their own.
-    Owner::of("anyhow", &["toolcrib-cli", "xtask"]),
+    Owner::of("anyhow", &["toolcrib-cli", "toolcrib-distill", "xtask"]),
     Owner::of("async-openai", &["toolcrib-agent"]),
     Owner::of("cap-std", &["toolcrib-io"]),
     Owner::of("fastembed", &["toolcrib-search"]),
     Owner::of("hnsw_rs", &["toolcrib-search"]),
     Owner::of("jsonschema", &["toolcrib-schema"]),
-    // Behind fastembed, whose runtime it loads.
-    Owner::of("ort", &["toolcrib-search"]),
+    // Behind fastembed, whose runtime it loads; the teacher of the built-in embedder runs in it too.
+    Owner::of("ort", &["toolcrib-distill", "toolcrib-search"]),
     Owner::of("process-wrap", &["toolcrib-io"]),
+    Owner::of("pulp", &["toolcrib-search"]),
     // The client of async-openai is handed a client that `toolcrib-io` has built.
     Owner::of("reqwest", &["toolcrib-agent", "toolcrib-io"]),
     // Signs who we are at an authorization server; TLS has brought it along.

@@ -5,11 +5,15 @@ use std::env;
 use serde::Serialize;
 use serde_json::json;
 use toolcrib_runtime::Runtime;
+use toolcrib_search::embedding::{BuiltinEmbedder, Embedder, Embeddings};
 
 use super::look;
 use crate::arguments::Doctor;
 use crate::exit::{Exit, Failure};
 use crate::output;
+
+/// The tier with a model of one's choice.
+const FASTEMBED: &str = "search tier fastembed";
 
 /// One thing that was looked at.
 #[derive(Serialize)]
@@ -35,7 +39,8 @@ impl Check {
 pub(crate) async fn run(arguments: &Doctor, json: bool) -> Result<Exit, Failure> {
     let mut checks = vec![
         Check::ok("toolcrib", env!("CARGO_PKG_VERSION")),
-        Check::ok("search", "keyword"),
+        builtin(),
+        fastembed(),
         program("npx", "needed only for MCP servers from npm; install Node.js"),
         program("python3", "needed only for MCP servers from PyPI; install Python 3"),
     ];
@@ -66,6 +71,63 @@ pub(crate) async fn run(arguments: &Doctor, json: bool) -> Result<Exit, Failure>
     Ok(exit)
 }
 
+/// What search by meaning has without anything else.
+fn builtin() -> Check {
+    match BuiltinEmbedder::new() {
+        Ok(embedder) => Check::ok("search tier builtin", embedder.id()),
+        Err(error) => Check::not_ok(
+            "search tier builtin",
+            "failed",
+            error.to_string(),
+            "tools are found by words alone",
+        ),
+    }
+}
+
+/// Where the library is that the tier needs.
+#[cfg(feature = "onnx")]
+fn fastembed() -> Check {
+    let folder = toolcrib_runtime::runtime_library_folder();
+    match toolcrib_search::embedding::load_library(folder.as_deref()) {
+        Ok(library) => {
+            Check::ok(FASTEMBED, format!("ONNX Runtime in {} ({})", library.path.display(), library.place))
+        }
+        Err(error) => {
+            let kept = folder.map(|folder| format!(", put it into {}", folder.display())).unwrap_or_default();
+            let next = format!(
+                "`pip install onnxruntime` in a Python environment{kept}, or set ORT_DYLIB_PATH to it"
+            );
+            Check::not_ok(FASTEMBED, "missing", error.to_string(), next)
+        }
+    }
+}
+
+/// Without the feature there is only to be said what it could use.
+#[cfg(not(feature = "onnx"))]
+fn fastembed() -> Check {
+    let folder = toolcrib_runtime::runtime_library_folder();
+    let found = toolcrib_search::embedding::runtime_libraries(folder.as_deref());
+    let library = found.first().map_or_else(
+        || "no ONNX Runtime here either".to_owned(),
+        |library| format!("there is an ONNX Runtime in {} ({})", library.path.display(), library.place),
+    );
+    let next = "needed only for `tier: fastembed`; build with `--features fastembed`";
+    Check::not_ok(FASTEMBED, "missing", format!("not built in; {library}"), next)
+}
+
+/// How the app's tools are found by meaning.
+fn search(runtime: &Runtime) -> Option<Check> {
+    const NAME: &str = "app search";
+    let embeddings = runtime.snapshot().artifacts().get::<Embeddings>(Embeddings::KEY)?;
+    let Some(error) = embeddings.degraded() else {
+        let model = embeddings.vectors()?.embedder().id().to_owned();
+        return Some(Check::ok(NAME, format!("keyword and {model}")));
+    };
+    let used = embeddings.vectors().map_or("words alone", |vectors| vectors.embedder().id());
+    let next = format!("see the reason; until then tools are found by {used}");
+    Some(Check::not_ok(NAME, "failed", error.to_string(), next))
+}
+
 fn program(name: &str, next: &str) -> Check {
     let path = env::var_os("PATH").unwrap_or_default();
     match env::split_paths(&path).map(|folder| folder.join(name)).find(|program| program.is_file()) {
@@ -82,6 +144,7 @@ fn is_set(variable: &str) -> bool {
 fn app(runtime: &Runtime, checks: &mut Vec<Check>) -> Exit {
     let snapshot = runtime.snapshot();
     checks.push(Check::ok("app", format!("{} tools in {}", snapshot.iter().len(), runtime.app().id())));
+    checks.extend(search(runtime));
     for agent in &runtime.app().config.agents {
         let name = format!("agent {}", agent.id);
         let provider = agent.brain.provider;

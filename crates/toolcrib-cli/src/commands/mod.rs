@@ -2,9 +2,11 @@
 
 mod call;
 mod doctor;
+mod eval;
 mod init;
 mod load;
 mod login;
+mod models;
 mod plan;
 mod run;
 mod search;
@@ -45,7 +47,9 @@ pub(crate) async fn run(arguments: Arguments) -> ExitCode {
         Command::Plan(arguments) => plan::run(&arguments, json).await,
         Command::Login(arguments) => login::run(&arguments, json).await,
         Command::Serve(arguments) => serve::run(&arguments).await,
+        Command::Eval(arguments) => eval::run(&arguments, json).await,
         Command::Doctor(arguments) => doctor::run(&arguments, json).await,
+        Command::Models(arguments) => models::run(&arguments, json).await,
     };
     let exit = outcome.unwrap_or_else(|failure| {
         if json {
@@ -57,7 +61,7 @@ pub(crate) async fn run(arguments: Arguments) -> ExitCode {
     exit.into()
 }
 
-/// How long an MCP server may take to start for a command that is about it: `npx` and `uvx` may have to fetch it first.
+/// How long an MCP server, or what makes vectors of tools, may take to start for a command that is about it: `npx` and `uvx` may have to fetch it first.
 /// An agent does not wait so long, since its other tools are there.
 const STARTUP_PATIENCE: Duration = Duration::from_mins(1);
 
@@ -83,6 +87,7 @@ async fn start(path: &Path, approver: Arc<dyn Approver>) -> Result<Runtime, Fail
 async fn start_patiently(path: &Path, approver: Arc<dyn Approver>) -> Result<Runtime, Failure> {
     let mut app = open(path)?;
     app.startup_timeout = STARTUP_PATIENCE;
+    app.search_patience = STARTUP_PATIENCE;
     start_app(app, approver).await
 }
 

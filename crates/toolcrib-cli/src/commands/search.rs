@@ -1,6 +1,7 @@
 //! `toolcrib search`.
 
 use serde_json::Value;
+use toolcrib_search::{ArmPlace, Explain};
 
 use super::{look, principal};
 use crate::arguments::Search;
@@ -30,7 +31,7 @@ pub(crate) async fn run(arguments: &Search, json: bool) -> Result<Exit, Failure>
             format!("{rank:>2}. {} ({})  {}", tool.name, tool.risk, output::first_line(&tool.description));
         output::say(&line);
         if arguments.explain {
-            output::say(&format!("    {}", serde_json::to_string(&tool.explain).unwrap_or_default()));
+            explain(&tool.explain);
         }
     }
     if let Some(reason) = found.reason {
@@ -40,4 +41,24 @@ pub(crate) async fn run(arguments: &Search, json: bool) -> Result<Exit, Failure>
         }
     }
     Ok(Exit::Ok)
+}
+
+/// Why a tool was found, a line for each arm.
+fn explain(explain: &Explain) {
+    if explain.exact {
+        output::say("    the query names it");
+    }
+    for (arm, place) in [("keyword", explain.keyword), ("meaning", explain.meaning)] {
+        output::say(&format!("    {arm}: {}", place.map_or_else(|| "not found".to_owned(), told)));
+    }
+    output::say(&format!("    together: {:.3}", explain.fused));
+    if !explain.terms.is_empty() {
+        let fields: Vec<String> = explain.fields.iter().map(ToString::to_string).collect();
+        output::say(&format!("    words: {} in {}", explain.terms.join(", "), fields.join(", ")));
+    }
+}
+
+fn told(place: ArmPlace) -> String {
+    let rank = place.rank.map_or_else(|| "not among the best".to_owned(), |rank| format!("rank {rank}"));
+    format!("{rank}, score {:.3}, counts {:.3} × {:.2}", place.score, place.share, place.weight)
 }

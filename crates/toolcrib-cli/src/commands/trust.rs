@@ -1,6 +1,6 @@
 //! `toolcrib trust`.
 
-use toolcrib_runtime::Pins;
+use toolcrib_runtime::Change;
 
 use super::look_closely;
 use crate::arguments::Trust;
@@ -14,9 +14,12 @@ pub(crate) async fn run(arguments: &Trust, json: bool) -> Result<Exit, Failure> 
     let Some(pins) = runtime.app().pins().map_err(failed)? else {
         return Err(Failure::bad_input("an app that is no file approves nothing"));
     };
-    let mut accepted = Vec::new();
-    for (namespace, tool) in chosen(arguments, &pins) {
-        accepted.extend(pins.accept(&namespace, tool.as_deref()).map_err(failed)?);
+    let wanted = chosen(arguments, pins.changes());
+    let mark = changes::mark(&wanted);
+    let is_seen = arguments.seen.as_ref() == Some(&mark);
+    let accepted = if is_seen { wanted.clone() } else { Vec::new() };
+    if is_seen {
+        pins.accept(&accepted).map_err(failed)?;
     }
     // A server whose command line was just approved has not been asked for its tools yet.
     for change in accepted.iter().filter(|change| change.tool.is_none()) {
@@ -35,29 +38,32 @@ pub(crate) async fn run(arguments: &Trust, json: bool) -> Result<Exit, Failure> 
         for change in &accepted {
             output::say(&format!("approved: {}", changes::title(change)));
         }
-        if accepted.is_empty() {
+        if wanted.is_empty() {
             output::tell("nothing of that name has changed");
+        } else if !is_seen {
+            changes::show(&wanted, runtime.app());
+            let what = if arguments.all { "--all".to_owned() } else { arguments.names.join(" ") };
+            let why = match &arguments.seen {
+                None => "nothing is approved yet: look at what is above",
+                Some(_) => "nothing is approved, since it is not what was looked at: look at what is above",
+            };
+            let file = &runtime.app().file;
+            output::tell(&format!("{why}, then run: toolcrib trust {file} {what} --seen {mark}"));
         }
-        if !left.is_empty() {
+        if (is_seen || wanted.is_empty()) && !left.is_empty() {
             changes::show(&left, runtime.app());
         }
     }
     runtime.close().await;
-    Ok(Exit::Ok)
+    Ok(if is_seen || wanted.is_empty() { Exit::Ok } else { Exit::ApprovalRequired })
 }
 
-/// The servers and tools that are meant.
-fn chosen(arguments: &Trust, pins: &Pins) -> Vec<(String, Option<String>)> {
-    let changes = pins.changes();
-    if arguments.all {
-        return changes.into_iter().map(|change| (change.namespace, change.tool)).collect();
-    }
-    let names = arguments.names.iter().map(|name| {
-        let is_server = changes.iter().any(|change| change.namespace == *name);
-        match name.split_once('.') {
-            Some((namespace, tool)) if !is_server => (namespace.to_owned(), Some(tool.to_owned())),
-            _ => (name.clone(), None),
-        }
-    });
-    names.collect()
+/// The changes that are meant: a name is that of a server, with all its tools, or of one tool.
+fn chosen(arguments: &Trust, mut changes: Vec<Change>) -> Vec<Change> {
+    let is_named = |change: &Change| {
+        let tool = change.tool.as_ref().map(|tool| format!("{}.{tool}", change.namespace));
+        arguments.names.iter().any(|name| *name == change.namespace || Some(name) == tool.as_ref())
+    };
+    changes.retain(|change| arguments.all || is_named(change));
+    changes
 }

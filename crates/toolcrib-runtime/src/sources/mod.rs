@@ -20,6 +20,7 @@ use toolcrib_loader_mcp::McpSource;
 use toolcrib_port::{ToolEngine, ToolLoader};
 
 pub(crate) use self::built_in::register;
+pub(crate) use self::folders::cache_folder;
 pub use self::request::SourceRequest;
 use crate::extensions::Place;
 use crate::limits::too_long;

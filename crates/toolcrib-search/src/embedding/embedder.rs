@@ -16,6 +16,14 @@ pub trait Embedder: Send + Sync {
 
     /// One vector for each text, in their order.
     fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError>;
+
+    /// How much of a text the embedder knows, from 0 (no word of it) to 1 (all): how far its vector can be trusted.
+    ///
+    /// A text of coverage 0 may have a vector of zeros, which is no fault.
+    fn coverage(&self, text: &str) -> f32 {
+        let _ = text;
+        1.0
+    }
 }
 
 /// Why there are no vectors, or not all.

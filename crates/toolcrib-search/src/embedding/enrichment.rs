@@ -1,50 +1,64 @@
-//! One vector for each tool, after each load.
+//! Vectors of all tools, after each load.
 
-use std::collections::{HashMap, HashSet};
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use toolcrib_model::Tool;
 use toolcrib_registry::{Artifact, Artifacts, Enrichment, Snapshot};
 
-use super::embedder::checked;
-use super::text::text_of;
-use super::{ContentHash, EmbedError, Embedder, Embeddings};
+use super::maker::Maker;
+use super::{EmbedError, Embedder, Embeddings};
 
-/// How many texts an embedder is given at once.
-pub const BATCH: usize = 32;
+/// How long a refresh waits for vectors unless set. What is not there by then follows while tools are found by their
+/// words.
+pub const PATIENCE: Duration = Duration::from_millis(500);
 
-/// How long one refresh waits for vectors unless set: the batch that is under way then is the last. What is left over is
-/// the next refresh's.
-pub const PATIENCE: Duration = Duration::from_secs(10);
+/// An embedder, as far as one could be opened.
+#[derive(Clone)]
+pub struct Opened {
+    /// The embedder; none when there is none to be had.
+    pub embedder: Option<Arc<dyn Embedder>>,
+    /// Why it is not the one that was asked for.
+    pub fault: Option<EmbedError>,
+}
 
-/// The [`Enrichment`] that makes [`Embeddings`] under [`Embeddings::KEY`]. It makes vectors of what is new or changed,
-/// and never fails a refresh.
+/// The [`Enrichment`] that makes [`Embeddings`] under [`Embeddings::KEY`], in a thread of its own. It makes vectors of
+/// what is new or changed, and never fails a refresh.
+///
+/// It needs a runtime with time.
 pub struct EmbeddingsEnrichment {
-    embedder: Arc<dyn Embedder>,
-    /// Why there is no embedder, when there is none.
-    broken: Option<EmbedError>,
+    maker: Arc<Maker>,
     patience: Duration,
-    /// What the last snapshot had.
-    known: Mutex<HashMap<ContentHash, Arc<[f32]>>>,
 }
 
 impl EmbeddingsEnrichment {
     /// Makes the vectors with this embedder.
     pub fn new(embedder: Arc<dyn Embedder>) -> Self {
-        Self { embedder, broken: None, patience: PATIENCE, known: Mutex::default() }
+        Self::opening(move || Opened { embedder: Some(Arc::clone(&embedder)), fault: None })
     }
 
-    /// Stands in for an embedder that could not be opened: every snapshot says so, and has no vectors.
+    /// Makes the vectors with an embedder that is opened when it is first needed, where that holds nobody up.
+    pub fn opening(open: impl Fn() -> Opened + Send + Sync + 'static) -> Self {
+        Self { maker: Arc::new(Maker::new(Box::new(open))), patience: PATIENCE }
+    }
+
+    /// Stands in for an embedder that could not be opened: every generation says so, and has no vectors.
     pub fn degraded(error: EmbedError) -> Self {
-        Self { broken: Some(error.clone()), ..Self::new(Arc::new(Broken(error))) }
+        Self::opening(move || Opened { embedder: None, fault: Some(error.clone()) })
     }
 
-    /// Sets how long one refresh waits; [`PATIENCE`] by default.
+    /// Sets how long a refresh waits; [`PATIENCE`] by default.
     pub fn with_patience(mut self, patience: Duration) -> Self {
         self.patience = patience;
+        self
+    }
+
+    /// Keeps vectors in this folder, so that each is made once. It is the operator's own folder, which may be shared by
+    /// several processes.
+    pub fn with_cache(self, folder: impl Into<PathBuf>) -> Self {
+        self.maker.cache.get_or_init(|| folder.into());
         self
     }
 }
@@ -56,120 +70,19 @@ impl Enrichment for EmbeddingsEnrichment {
     }
 
     async fn run(&self, tools: &Snapshot, _artifacts: &Artifacts) -> Result<Artifact, String> {
-        let tools: Vec<Arc<Tool>> = tools.iter().map(|entry| Arc::clone(&entry.tool)).collect();
-        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let mut work = Work {
-            embedder: Arc::clone(&self.embedder),
-            patience: self.patience,
-            known,
-            vectors: HashMap::new(),
-            made: 0,
-            degraded: self.broken.clone(),
-        };
-        let working = tokio::task::spawn_blocking(move || {
-            work.embed_all(&tools);
-            work.into_embeddings()
-        });
-        let embeddings = working.await.map_err(|error| error.to_string())?;
-        if let Some(error) = embeddings.degraded() {
-            tracing::warn!("search by meaning is degraded: {error}");
+        let embeddings = self.maker.begin(tools.iter().map(|entry| &entry.tool));
+        if !self.patience.is_zero() {
+            // Whether they are there by now, they say themselves.
+            let _ = tokio::time::timeout(self.patience, embeddings.finished()).await;
         }
-        self.known.lock().unwrap_or_else(PoisonError::into_inner).clone_from(&embeddings.vectors);
         Ok(Arc::new(embeddings))
     }
 }
 
-/// The making of the vectors of one snapshot.
-struct Work {
-    embedder: Arc<dyn Embedder>,
-    patience: Duration,
-    known: HashMap<ContentHash, Arc<[f32]>>,
-    vectors: HashMap<ContentHash, Arc<[f32]>>,
-    made: usize,
-    degraded: Option<EmbedError>,
-}
-
-impl Work {
-    fn embed_all(&mut self, tools: &[Arc<Tool>]) {
-        let mut new: Vec<(ContentHash, String)> = Vec::new();
-        let mut seen = HashSet::new();
-        for tool in tools {
-            let text = text_of(tool);
-            let content = ContentHash::of(self.embedder.id(), &text);
-            if !seen.insert(content) {
-                continue;
-            }
-            match self.known.get(&content) {
-                Some(vector) => {
-                    self.vectors.insert(content, Arc::clone(vector));
-                }
-                None => new.push((content, text)),
-            }
-        }
-        let start = Instant::now();
-        let mut left = new.len();
-        for batch in new.chunks(BATCH) {
-            if left < new.len() && start.elapsed() >= self.patience {
-                self.degraded.get_or_insert(EmbedError::Unfinished { left });
-                return;
-            }
-            if let Err(error) = self.embed(batch) {
-                // The next batch would fail in the same way, and each may take long.
-                self.degraded.get_or_insert(error);
-                return;
-            }
-            left -= batch.len();
-        }
-    }
-
-    /// Adds the vectors of a batch. A text whose vector is none is left out.
-    fn embed(&mut self, batch: &[(ContentHash, String)]) -> Result<(), EmbedError> {
-        let texts: Vec<&str> = batch.iter().map(|(_, text)| text.as_str()).collect();
-        let embedding = catch_unwind(AssertUnwindSafe(|| self.embedder.embed(&texts)));
-        let panicked = |_| EmbedError::Panicked { model: self.embedder.id().to_owned() };
-        let vectors = embedding.map_err(panicked)??;
-        if vectors.len() != texts.len() {
-            let (model, texts, found) = (self.embedder.id().to_owned(), texts.len(), vectors.len());
-            return Err(EmbedError::Count { model, texts, found });
-        }
-        for ((content, text), vector) in batch.iter().zip(vectors) {
-            match checked(self.embedder.as_ref(), text, vector) {
-                Ok(vector) => {
-                    self.made += 1;
-                    self.vectors.insert(*content, vector.into());
-                }
-                Err(error) => {
-                    self.degraded.get_or_insert(error);
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn into_embeddings(self) -> Embeddings {
-        Embeddings {
-            model: self.embedder.id().to_owned(),
-            dimension: self.embedder.dimension(),
-            vectors: self.vectors,
-            made: self.made,
-            degraded: self.degraded,
-        }
-    }
-}
-
-/// An embedder that could not be opened.
-struct Broken(EmbedError);
-
-impl Embedder for Broken {
-    fn id(&self) -> &'static str {
-        "none"
-    }
-
-    fn dimension(&self) -> usize {
-        0
-    }
-
-    fn embed(&self, _texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {
-        Err(self.0.clone())
+impl Embeddings {
+    /// Begins to make the vectors of these tools, without a registry.
+    pub fn of_tools<'a>(embedder: Arc<dyn Embedder>, tools: impl IntoIterator<Item = &'a Arc<Tool>>) -> Self {
+        let open = move || Opened { embedder: Some(Arc::clone(&embedder)), fault: None };
+        Arc::new(Maker::new(Box::new(open))).begin(tools.into_iter())
     }
 }

@@ -1,14 +1,17 @@
 //! Texts as vectors, for a search by meaning.
 //!
 //! An [`Embedder`] makes vectors of texts. The [`EmbeddingsEnrichment`] has it make one of each tool whenever the registry
-//! is refreshed, and puts them beside the snapshot as [`Embeddings`]. Whatever the embedder does (fail, panic, give
-//! vectors of another size or with holes), the refresh goes on; [`Embeddings::degraded`] says what is missing and why.
+//! is refreshed, and puts them beside the snapshot as [`Embeddings`]. A refresh waits a little for them and then goes on;
+//! they are made in a thread of their own, of what is new or changed only, and kept on disk if a folder is given.
+//! Whatever the embedder does (fail, panic, give vectors of another size or with holes), the tools are there;
+//! [`Embeddings::degraded`] says what is missing and why.
+//!
+//! A [`VectorIndex`] finds the vectors that point most nearly where a query points.
 //!
 //! ```
 //! use std::sync::Arc;
 //! use toolcrib_model::{QualifiedName, Tool};
-//! use toolcrib_registry::{Enrichment, ToolRegistry};
-//! use toolcrib_search::embedding::{EmbedError, Embedder, Embeddings, EmbeddingsEnrichment};
+//! use toolcrib_search::embedding::{EmbedError, Embedder, Embeddings};
 //!
 //! /// How long a text is, and how many words it has.
 //! struct Lengths;
@@ -27,30 +30,47 @@
 //!
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! let enrichment = EmbeddingsEnrichment::new(Arc::new(Lengths));
-//! let registry = ToolRegistry::new().with_enrichments([Arc::new(enrichment) as Arc<dyn Enrichment>])?;
-//! let snapshot = registry.refresh().await?;
-//! let embeddings = snapshot.artifacts().get::<Embeddings>(Embeddings::KEY).ok_or("no artifact")?;
-//! assert!(embeddings.is_empty() && embeddings.degraded().is_none());
-//! assert!(embeddings.of(&Tool::new(QualifiedName::new("files", "read")?)).is_none());
+//! let read = Tool::new(QualifiedName::new("files", "read")?).with_description("Reads a text file.");
+//! let embeddings = Embeddings::of_tools(Arc::new(Lengths), [&Arc::new(read.clone())]);
+//! embeddings.finished().await;
+//! let vectors = embeddings.vectors().ok_or("no vectors")?;
+//! let best = vectors.index().search(&vectors.query("Read a file")?, 5, &|_| true);
+//! assert_eq!(vectors.names()[best[0].0 as usize], read.name);
 //! # Ok(())
 //! # }
 //! ```
 
+mod builtin;
 mod embedder;
 mod enrichment;
+mod index;
 mod text;
 mod vectors;
 
-#[cfg(feature = "fastembed")]
+mod cache;
+mod maker;
+mod runtime_library;
+
+#[cfg(feature = "onnx")]
 mod fastembed;
 
 #[cfg(test)]
 mod tests;
 
+pub use builtin::{
+    BuiltinEmbedder, MAX_TABLE_ROWS, MAX_TEXT_BYTES, MAX_TEXT_TOKENS, MAX_TOKEN_BYTES, MAX_WORD_CHARACTERS,
+    NewToken, Table, TableError, TokenId,
+};
+pub use cache::{MAX_CACHE_BYTES, MAX_CACHED_MODELS};
 pub use embedder::{EmbedError, Embedder, MAX_DIMENSION};
-pub use enrichment::{BATCH, EmbeddingsEnrichment, PATIENCE};
-#[cfg(feature = "fastembed")]
-pub use fastembed::{FastEmbedder, MAX_MODEL_BYTES, MAX_TOKENIZER_BYTES};
+pub use enrichment::{EmbeddingsEnrichment, Opened, PATIENCE};
+#[cfg(feature = "onnx")]
+pub use fastembed::{
+    DEFAULT_ENDPOINT, DEFAULT_MODEL, FastEmbedder, MAX_MODEL_BYTES, MAX_TOKENIZER_BYTES, NamedModel, Pulled,
+    STALL_TIMEOUT, load_library, pull,
+};
+pub use index::VectorIndex;
+pub use maker::BATCH;
+pub use runtime_library::{LIBRARY_VARIABLE, RuntimeLibrary, runtime_libraries};
 pub use text::{ContentHash, MAX_EMBEDDED_BYTES};
-pub use vectors::Embeddings;
+pub use vectors::{Embeddings, Progress, Vectors};

@@ -1,4 +1,4 @@
-//! The text of a tool that is made a vector of.
+//! The texts of a tool that are made a vector of.
 
 use std::fmt;
 
@@ -11,19 +11,30 @@ use crate::text::truncated;
 /// The most bytes of one text. Models of this size read some 256 words, and leave the rest out.
 pub const MAX_EMBEDDED_BYTES: usize = 2 * 1024;
 
-/// The digest of a text and of the model that makes a vector of it: the key of the vector.
+/// The digest of texts and of the model that makes a vector of them: the key of the vector.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct ContentHash([u8; 32]);
+pub struct ContentHash([u8; Self::BYTES]);
 
 impl ContentHash {
-    /// The digest of a text for the model of this [id](super::Embedder::id).
-    pub fn of(model: &str, text: &str) -> Self {
-        let digest = Sha256::new()
-            .chain_update(model.len().to_le_bytes())
-            .chain_update(model)
-            .chain_update(text)
-            .finalize();
-        Self(digest.into())
+    /// How many bytes it has.
+    pub(crate) const BYTES: usize = 32;
+
+    /// The digest of these texts for the model of this [id](super::Embedder::id).
+    pub fn of<T: AsRef<str>>(model: &str, texts: &[T]) -> Self {
+        let mut hash = Sha256::new().chain_update(model.len().to_le_bytes()).chain_update(model);
+        for text in texts.iter().map(AsRef::as_ref) {
+            hash.update(text.len().to_le_bytes());
+            hash.update(text);
+        }
+        Self(hash.finalize().into())
+    }
+
+    pub(crate) fn from_bytes(bytes: [u8; Self::BYTES]) -> Self {
+        Self(bytes)
+    }
+
+    pub(crate) fn as_bytes(&self) -> &[u8; Self::BYTES] {
+        &self.0
     }
 }
 
@@ -33,19 +44,29 @@ impl fmt::Debug for ContentHash {
     }
 }
 
-/// The words of the name, the description, and what the parameters are called and for, a line each.
-pub(crate) fn text_of(tool: &Tool) -> String {
+/// The texts of a tool and of its overloads: what it is called and for, and the same with what else it says of itself.
+/// One of them when they are the same. The vector of the tool is the mean of theirs, so that the product with a query is
+/// the mean of their scores.
+pub(crate) fn texts_of(overloads: &[&Tool]) -> Vec<String> {
     let mut fields = ToolText::default();
-    fields.add(tool);
-    let mut text = words_of_name(tool.name.name()).join(" ");
-    for field in [Field::Description, Field::Keywords, Field::Parameters] {
+    for tool in overloads {
+        fields.add(tool);
+    }
+    let name = overloads.first().map(|tool| words_of_name(tool.name.name()).join(" ")).unwrap_or_default();
+    let short = text(&name, &fields, &[Field::Description]);
+    let whole = text(&name, &fields, &[Field::Description, Field::Keywords, Field::Parameters]);
+    if short == whole { vec![short] } else { vec![short, whole] }
+}
+
+/// The words of the name and these fields, a line each piece.
+fn text(name: &str, fields: &ToolText, wanted: &[Field]) -> String {
+    let mut text = name.to_owned();
+    for line in wanted.iter().flat_map(|field| fields.get(*field).lines()) {
         if text.len() >= MAX_EMBEDDED_BYTES {
             break;
         }
-        for line in fields.get(field).lines() {
-            text.push('\n');
-            text.push_str(line);
-        }
+        text.push('\n');
+        text.push_str(line);
     }
     truncated(&text, MAX_EMBEDDED_BYTES).to_owned()
 }

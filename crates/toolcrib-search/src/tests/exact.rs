@@ -93,7 +93,7 @@ fn a_named_tool_stands_above_a_better_text() {
     let outcome = index.search("lookup_thing storm warnings alerts today", &SearchOptions::default());
     assert_eq!(found(&outcome), ["a::lookup_thing", "b::storm_warnings"]);
     assert!(outcome.hits[0].score > outcome.hits[1].score);
-    assert!(outcome.hits[0].explain.keyword < outcome.hits[1].explain.keyword);
+    assert!(outcome.hits[0].explain.fused < outcome.hits[1].explain.fused);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::name;
-use crate::evaluation::{LabelledQuery, ndcg_at, recall_at};
+use crate::evaluation::{LabelledQuery, evaluate, ndcg_at, recall_at};
 
 fn close(a: f64, b: f64) {
     assert!((a - b).abs() < 1e-9, "{a} is not {b}");
@@ -60,4 +60,26 @@ fn both_forms_of_a_line_are_read() {
         [[name("a::b"), name("c::d")]]
     );
     assert!(read(json!({"query": "q", "relevant": []})).is_empty());
+}
+
+#[test]
+fn a_report_counts_what_was_answered_and_what_was_not() {
+    let index = super::workshop();
+    let lines = [
+        json!({"query": "warnings of storms", "relevant": ["weather_api::getWeatherAlerts"]}),
+        json!({"query": "use files.read", "relevant_any": [["database::read", "files::read"], ["mail::send"]]}),
+        json!({"query": "zirconium", "relevant": []}),
+        json!({"query": "zirconium", "relevant": ["mail::send"]}),
+    ];
+    let queries: Vec<LabelledQuery> =
+        lines.into_iter().map(|line| serde_json::from_value(line).unwrap()).collect();
+    let report = evaluate(&index, &queries);
+    assert_eq!(report.queries, 4);
+    close(report.abstained, 0.5);
+    close(report.hit_at_1, 2.0 / 3.0);
+    close(report.mrr_at_10, 2.0 / 3.0);
+    close(report.recall_at_1, 0.5);
+    close(report.recall_at_10, 0.5);
+    close(report.completeness_at_10, 1.0 / 3.0);
+    assert_eq!(evaluate(&index, &[]), crate::evaluation::Report::default());
 }

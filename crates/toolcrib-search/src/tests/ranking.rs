@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::{found, index, name, search, tool, workshop};
-use crate::{Field, Reason, SearchOptions};
+use crate::{Field, Reason, SearchIndex, SearchOptions, SearchSettings};
 
 #[test]
 fn every_text_of_a_tool_is_searched() {
@@ -113,9 +113,11 @@ fn what_is_hidden_appears_nowhere() {
     let nothing = SearchOptions { limit: 20, filter: Some(&|_| false) };
     let outcome = index.search("files.read", &nothing);
     assert_eq!(
-        (outcome.hits.len(), outcome.no_match, outcome.nearest.len()),
-        (0, Some(Reason::NothingSimilar), 0)
+        (outcome.hits.len(), outcome.no_match, outcome.nearest.len(), outcome.withheld),
+        (0, Some(Reason::NotPermitted), 0, 1)
     );
+    let outcome = index.search("zirconium futures", &nothing);
+    assert_eq!((outcome.no_match, outcome.withheld), (Some(Reason::NothingSimilar), 0));
 }
 
 #[test]
@@ -138,16 +140,46 @@ fn nothing_found_has_a_reason_and_the_nearest_names() {
 #[test]
 fn an_outcome_says_why() {
     let outcome = workshop().search("Warnings of heavy storms", &SearchOptions::default());
-    let mut value = serde_json::to_value(&outcome).unwrap();
-    let hit = value["hits"][0].as_object_mut().unwrap();
-    let score = hit.remove("score").unwrap();
-    assert_eq!(hit["explain"]["keyword"].take(), score);
+    let hit = &outcome.hits[0];
+    assert_eq!(hit.name, name("weather_api::getWeatherAlerts"));
+    let keyword = hit.explain.keyword.unwrap();
     assert_eq!(
-        value,
-        json!({
-            "hits": [{"name": "weather_api::getWeatherAlerts", "explain":
-                {"exact": false, "keyword": null, "terms": ["warnings", "storms"], "fields": ["description"]}}],
-            "no_match": null, "nearest": [],
-        })
+        (keyword.rank, keyword.share, keyword.weight, hit.explain.fused),
+        (Some(1), 1.0, 1.0, hit.score)
     );
+    assert!(keyword.score > 0.0 && hit.explain.meaning.is_none() && !hit.explain.exact);
+    assert_eq!(hit.explain.terms, ["warnings", "storms"]);
+    assert_eq!(hit.explain.fields, [Field::Description]);
+    assert_eq!(
+        serde_json::to_value(outcome.hits[0].explain.keyword).unwrap(),
+        json!({"rank": 1, "score": keyword.score, "share": 1.0, "weight": 1.0})
+    );
+    assert_eq!((outcome.no_match, outcome.nearest.len(), outcome.withheld), (None, 0, 0));
+}
+
+#[test]
+fn words_of_an_app_stand_for_each_other() {
+    let tools = [tool("a::x", "Books a berth."), tool("b::y", "Paints a wall.")];
+    let synonyms = vec![vec!["berth".to_owned(), "Liege Platz".to_owned(), "couchette".to_owned()], vec![]];
+    let settings = SearchSettings { synonyms, ..SearchSettings::default() };
+    let index = SearchIndex::build_with(&tools, &settings).unwrap();
+    assert_eq!(search(&index, "une couchette"), ["a::x"]);
+    assert_eq!(search(&index, "liege-platz"), ["a::x"]);
+    let many = vec![vec!["berth".to_owned(); 200]; 2000];
+    let settings = SearchSettings { synonyms: many, ..SearchSettings::default() };
+    assert_eq!(search(&SearchIndex::build_with(&tools, &settings).unwrap(), "berth"), ["a::x"]);
+}
+
+#[test]
+fn a_category_that_a_tool_says_of_itself_is_searched() {
+    let index = index(&[tool("a::x", "").with_metadata("category", "gardening"), tool("b::y", "")]);
+    assert_eq!(search(&index, "garden"), ["a::x"]);
+}
+
+#[test]
+fn a_query_of_stop_words_finds_the_tool_of_that_name() {
+    let index = index(&[tool("hello::hello", "Says so."), tool("b::y", "Paints.")]);
+    for query in ["hello", "Hello!", "`hello`, please"] {
+        assert_eq!(search(&index, query)[0], "hello::hello", "{query}");
+    }
 }

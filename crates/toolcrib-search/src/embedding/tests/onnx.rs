@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::{Fixture, tool};
+use super::{Fixture, counts, of, tool};
 use crate::embedding::{EmbedError, Embedder, EmbeddingsEnrichment, FastEmbedder};
 
 /// The folder of the model; `None` where it or the library is not there.
@@ -21,7 +21,7 @@ fn likeness(one: &[f32], other: &[f32]) -> f32 {
 #[tokio::test]
 async fn tools_that_do_alike_point_alike() {
     let Some(folder) = model() else { return };
-    let embedder = Arc::new(FastEmbedder::open(folder).unwrap());
+    let embedder = Arc::new(FastEmbedder::open(folder, None).unwrap());
     assert_eq!(embedder.dimension(), 384);
     let tools = [
         tool("delete_file", "Removes a file from the disk."),
@@ -30,9 +30,9 @@ async fn tools_that_do_alike_point_alike() {
     ];
     let fixture = Fixture::new(EmbeddingsEnrichment::new(embedder.clone()), tools.to_vec());
     let (_, embeddings) = fixture.refresh().await;
-    assert_eq!((embeddings.len(), embeddings.degraded()), (3, None));
-    let [delete, erase, weather] = tools.each_ref().map(|tool| embeddings.of(tool).unwrap());
-    assert!(likeness(delete, erase) > likeness(delete, weather) + 0.2);
+    assert_eq!((counts(&embeddings), embeddings.degraded()), ((3, 3), None));
+    let [delete, erase, weather] = tools.each_ref().map(|tool| of(&embeddings, tool).unwrap());
+    assert!(likeness(&delete, &erase) > likeness(&delete, &weather) + 0.2);
 
     let alone = embedder.embed(&["a text"]).unwrap();
     let beside = embedder.embed(&["a text", "and a much longer one that stands beside it"]).unwrap();
@@ -51,22 +51,43 @@ async fn a_model_that_is_broken_or_missing_leaves_the_tools_as_they_are() {
     let onnx = copy.path().join("model.onnx");
     for bytes in [&whole[..whole.len() / 2], b"no model", b""] {
         fs::write(&onnx, bytes).unwrap();
-        let error = FastEmbedder::open(copy.path()).unwrap_err();
+        let error = FastEmbedder::open(copy.path(), None).unwrap_err();
         assert!(matches!(error, EmbedError::Model { .. }), "{error}");
         let fixture =
             Fixture::new(EmbeddingsEnrichment::degraded(error.clone()), vec![tool("read", "Reads.")]);
         let (snapshot, embeddings) = fixture.refresh().await;
-        assert_eq!((snapshot.iter().len(), embeddings.degraded()), (1, Some(&error)));
+        assert_eq!((snapshot.iter().len(), embeddings.degraded()), (1, Some(error)));
     }
     fs::write(&onnx, &whole).unwrap();
     fs::write(copy.path().join("tokenizer.json"), "{").unwrap();
-    assert!(matches!(FastEmbedder::open(copy.path()), Err(EmbedError::Model { .. })));
+    assert!(matches!(FastEmbedder::open(copy.path(), None), Err(EmbedError::Model { .. })));
     fs::remove_file(&onnx).unwrap();
-    assert!(matches!(FastEmbedder::open(copy.path()), Err(EmbedError::Model { .. })));
+    assert!(matches!(FastEmbedder::open(copy.path(), None), Err(EmbedError::Model { .. })));
 }
 
 #[test]
 fn without_the_folder_or_the_library_there_is_an_error_and_no_panic() {
-    let error = FastEmbedder::open("no/such/folder").unwrap_err();
+    let error = FastEmbedder::open("no/such/folder", None).unwrap_err();
     assert!(matches!(error, EmbedError::Model { .. } | EmbedError::Library { .. }), "{error}");
+}
+
+#[test]
+fn a_library_that_is_none_is_told_with_its_place_and_the_next_is_tried() {
+    // In this process another test may have loaded one already, which stays.
+    let folder = tempfile::tempdir().unwrap();
+    let name = format!("{}onnxruntime{}", std::env::consts::DLL_PREFIX, std::env::consts::DLL_SUFFIX);
+    fs::write(folder.path().join(&name), "no library").unwrap();
+    match crate::embedding::load_library(Some(folder.path())) {
+        Ok(library) => assert_ne!(library.path, folder.path().join(&name)),
+        Err(error) => assert!(error.to_string().contains(&name), "{error}"),
+    }
+}
+
+#[test]
+fn a_named_model_that_was_not_fetched_says_how_to_fetch_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let error = FastEmbedder::open_named("all-MiniLM-L6-v2", folder.path(), None).unwrap_err();
+    assert!(error.to_string().contains("`toolcrib models pull all-MiniLM-L6-v2` fetches it"), "{error}");
+    let error = FastEmbedder::open_named("no-such-model", folder.path(), None).unwrap_err();
+    assert!(error.to_string().contains("toolcrib models list"), "{error}");
 }

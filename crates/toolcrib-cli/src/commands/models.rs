@@ -1,0 +1,137 @@
+//! `toolcrib models`.
+
+use serde_json::json;
+use toolcrib_runtime::{DEFAULT_MODEL, models_folder};
+
+use crate::arguments::{Models, ModelsCommand};
+use crate::exit::{Exit, Failure};
+use crate::output;
+
+pub(crate) async fn run(arguments: &Models, json: bool) -> Result<Exit, Failure> {
+    match &arguments.command {
+        ModelsCommand::Pull { name } => {
+            let name = name.as_deref().unwrap_or(DEFAULT_MODEL);
+            let folder = models_folder().ok_or_else(|| {
+                Failure::bad_input("there is no folder for models: set XDG_CACHE_HOME or HOME")
+            })?;
+            let folder = inner::pull(name, &folder).await?;
+            if json {
+                output::json(&json!({"model": name, "folder": folder}));
+            } else {
+                output::say(&format!("{name} is in {}", folder.display()));
+            }
+        }
+        ModelsCommand::List => {
+            let models = inner::all()?;
+            if json {
+                output::json(&json!({"models": models}));
+            } else {
+                for model in models {
+                    output::say(&format!("{}  {}", model.repository, model.description));
+                }
+            }
+        }
+    }
+    Ok(Exit::Ok)
+}
+
+/// A model as it is listed.
+#[derive(serde::Serialize)]
+struct Row {
+    repository: String,
+    description: String,
+}
+
+#[cfg(feature = "onnx")]
+mod inner {
+    //! With models.
+
+    use std::path::{Path, PathBuf};
+    use std::time::{Duration, Instant};
+
+    use toolcrib_io::http::{HttpClient, HttpPolicy};
+    use toolcrib_search::embedding::{DEFAULT_ENDPOINT, NamedModel, Pulled, pull as pull_model};
+    use url::Url;
+
+    use super::Row;
+    use crate::exit::{Exit, Failure};
+    use crate::output;
+
+    /// The environment variable that names another place for models.
+    const ENDPOINT: &str = "HF_ENDPOINT";
+
+    /// How often the progress is shown.
+    const REFRESH: Duration = Duration::from_millis(200);
+
+    /// How many characters the bar has.
+    const WIDTH: u64 = 30;
+
+    pub(super) async fn pull(name: &str, folder: &Path) -> Result<PathBuf, Failure> {
+        let model = NamedModel::find(name).map_err(|error| Failure::bad_input(error.to_string()))?;
+        let own = std::env::var(ENDPOINT).ok().filter(|endpoint| !endpoint.is_empty());
+        let endpoint = own.as_deref().unwrap_or(DEFAULT_ENDPOINT);
+        let endpoint =
+            Url::parse(endpoint).map_err(|error| Failure::bad_input(format!("{ENDPOINT}: {error}")))?;
+        // Whoever names a place may name one that is near.
+        let policy = HttpPolicy { allow_private: own.is_some(), ..HttpPolicy::default() };
+        let client =
+            HttpClient::new(policy).map_err(|error| Failure::new(Exit::Failed, error.to_string()))?;
+        let mut shown: Option<(String, Instant)> = None;
+        let progress = |pulled: Pulled<'_>| {
+            let is_new = shown.as_ref().is_none_or(|(file, _)| file != pulled.file);
+            let is_due = shown.as_ref().is_none_or(|(_, at)| at.elapsed() >= REFRESH);
+            if is_new || is_due || pulled.done >= pulled.total {
+                output::progress(&bar(&pulled), pulled.done >= pulled.total);
+                shown = Some((pulled.file.to_owned(), Instant::now()));
+            }
+        };
+        pull_model(&client, &endpoint, &model, folder, progress)
+            .await
+            .map_err(|error| Failure::new(Exit::Unavailable, error.to_string()))?;
+        Ok(model.folder(folder))
+    }
+
+    fn bar(pulled: &Pulled<'_>) -> String {
+        let filled = (pulled.done * WIDTH).checked_div(pulled.total).unwrap_or(WIDTH).min(WIDTH);
+        let filled = usize::try_from(filled).unwrap_or_default();
+        let empty = usize::try_from(WIDTH).unwrap_or_default() - filled;
+        let megabytes = |bytes: u64| bytes.div_ceil(1 << 20);
+        let (done, total) = (megabytes(pulled.done), megabytes(pulled.total));
+        format!("[{}{}] {done}/{total} MiB  {}", "#".repeat(filled), " ".repeat(empty), pulled.file)
+    }
+
+    // The same shape as without models.
+    #[expect(clippy::unnecessary_wraps, reason = "without models there is an error")]
+    pub(super) fn all() -> Result<Vec<Row>, Failure> {
+        let row = |model: NamedModel| Row {
+            repository: model.repository().to_owned(),
+            description: model.description().to_owned(),
+        };
+        Ok(NamedModel::all().into_iter().map(row).collect())
+    }
+}
+
+#[cfg(not(feature = "onnx"))]
+mod inner {
+    //! Without models.
+
+    use std::path::{Path, PathBuf};
+
+    use super::Row;
+    use crate::exit::Failure;
+
+    #[expect(clippy::unused_async, reason = "with models it waits")]
+    pub(super) async fn pull(_: &str, _: &Path) -> Result<PathBuf, Failure> {
+        Err(absent())
+    }
+
+    pub(super) fn all() -> Result<Vec<Row>, Failure> {
+        Err(absent())
+    }
+
+    fn absent() -> Failure {
+        Failure::bad_input(
+            "this build runs no models: build it with `--features fastembed`; search works without, by the tier `builtin`",
+        )
+    }
+}

@@ -1,0 +1,72 @@
+//! Why a search found nothing, when sources or tools are missing.
+
+use toolcrib_port::{Reject, RejectKind};
+use toolcrib_search::Reason;
+
+/// How the reason of a source that waits for a login begins.
+const NEEDS_LOGIN: &str = "needs login";
+
+/// The reason, in the light of what was rejected. A source that is missing as a whole may have had the tool; a single
+/// tool that is held back counts only when the query has a word of its name.
+pub(crate) fn reason(found: Reason, query: &str, rejected: &[Reject]) -> Reason {
+    if found != Reason::NothingSimilar {
+        return found;
+    }
+    let reasons = rejected.iter().filter_map(|reject| of_reject(reject, query));
+    // The more can be done about it, the sooner it is told.
+    reasons
+        .min_by_key(|reason| match reason {
+            Reason::Quarantined => 0,
+            Reason::NeedsLogin => 1,
+            _ => 2,
+        })
+        .unwrap_or(found)
+}
+
+fn of_reject(reject: &Reject, query: &str) -> Option<Reason> {
+    let is_meant = reject.name.as_deref().is_none_or(|name| shares_a_word(name, query));
+    match reject.kind {
+        RejectKind::Unavailable if reject.reason.contains(NEEDS_LOGIN) => Some(Reason::NeedsLogin),
+        RejectKind::Unavailable => Some(Reason::SourceDown),
+        RejectKind::Changed if is_meant => Some(Reason::Quarantined),
+        _ => None,
+    }
+}
+
+/// Whether a name and a query have a word in common, of more than three letters.
+fn shares_a_word(name: &str, query: &str) -> bool {
+    const MIN_CHARS: usize = 4;
+    let words = |text: &str| {
+        let words = text.split(|c: char| !c.is_alphanumeric()).map(str::to_lowercase);
+        words.filter(|word| word.chars().count() >= MIN_CHARS).collect::<Vec<_>>()
+    };
+    let query = words(query);
+    words(name).iter().any(|word| query.contains(word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_missing_is_the_reason_only_where_it_may_be_what_was_asked_for() {
+        let source = |kind, reason: &str| Reject::source("mcp:crm", kind, reason);
+        let tool = Reject::tool("mcp:crm", "crm::delete_invoice", RejectKind::Changed, "its schema changed");
+        let down = source(RejectKind::Unavailable, "connection refused");
+        let login = source(RejectKind::Unavailable, "needs login: toolcrib login app.yaml crm (nobody has)");
+        let broken = source(RejectKind::Syntax, "no YAML");
+        let table: [(&[Reject], &str, Reason); 7] = [
+            (&[], "send money", Reason::NothingSimilar),
+            (std::slice::from_ref(&broken), "send money", Reason::NothingSimilar),
+            (std::slice::from_ref(&down), "send money", Reason::SourceDown),
+            (&[down.clone(), login.clone()], "send money", Reason::NeedsLogin),
+            (std::slice::from_ref(&tool), "send money", Reason::NothingSimilar),
+            (std::slice::from_ref(&tool), "delete the invoice", Reason::Quarantined),
+            (&[down.clone(), login.clone(), tool.clone()], "my Invoice", Reason::Quarantined),
+        ];
+        for (rejected, query, expected) in table {
+            assert_eq!(reason(Reason::NothingSimilar, query, rejected), expected, "{query} {rejected:?}");
+            assert_eq!(reason(Reason::EmptyQuery, query, rejected), Reason::EmptyQuery);
+        }
+    }
+}

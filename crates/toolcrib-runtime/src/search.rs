@@ -1,0 +1,139 @@
+//! How tools are found by meaning: which embedder, and what takes its place when it cannot be used.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::Deserialize;
+use toolcrib_document::Error as DocumentError;
+use toolcrib_registry::Enrichment;
+use toolcrib_search::embedding::{
+    BuiltinEmbedder, EmbedError, Embedder, Embeddings, EmbeddingsEnrichment, Opened,
+};
+use toolcrib_search::{Ranking, SearchSettings};
+
+use crate::App;
+use crate::sources::cache_folder;
+
+/// The model of the `fastembed` tier unless another is named.
+pub const DEFAULT_MODEL: &str = "paraphrase-multilingual-MiniLM-L12-v2";
+
+/// `tools.search`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct SearchSection {
+    /// What makes vectors of tools and queries; `builtin` when absent.
+    pub tier: SearchTier,
+    /// The model of the tier `fastembed`: any that `fastembed` names, fetched by `toolcrib models pull`;
+    /// [`DEFAULT_MODEL`] when absent.
+    pub model: Option<String>,
+    /// A folder with a model for the tier `fastembed`, relative to the app file, in place of a named one.
+    pub model_dir: Option<String>,
+    /// How words and meaning are made one ranking; `fused` when absent.
+    pub ranking: Ranking,
+    /// Groups of words that stand for each other, besides those that are built in.
+    pub synonyms: Vec<Vec<String>>,
+}
+
+/// What makes vectors of tools and queries.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum SearchTier {
+    /// A table inside the program.
+    #[default]
+    Builtin,
+    /// A model that ONNX Runtime runs.
+    Fastembed,
+    /// Nothing: tools are found by their words alone.
+    Keyword,
+}
+
+impl SearchSection {
+    /// What the index is told.
+    pub(crate) fn settings(&self) -> SearchSettings {
+        SearchSettings { ranking: self.ranking, synonyms: self.synonyms.clone() }
+    }
+}
+
+/// Where fetched models are kept: `toolcrib/models` in the user's folder for caches; none when there is no such folder.
+pub fn models_folder() -> Option<PathBuf> {
+    cache_folder("models")
+}
+
+/// The folder of one's own for ONNX Runtime: `toolcrib/onnxruntime` in the user's folder for caches.
+pub fn runtime_library_folder() -> Option<PathBuf> {
+    cache_folder("onnxruntime")
+}
+
+/// What a type cannot say about `tools.search`.
+pub(crate) fn check(app: &App, errors: &mut Vec<DocumentError>) {
+    let search = &app.config.tools.search;
+    let mut wrong = |key: &str, message: &str| {
+        errors.push(app.document.error_at(&format!("/tools/search/{key}"), message.to_owned()));
+    };
+    if search.tier != SearchTier::Fastembed {
+        for key in [("model", &search.model), ("model_dir", &search.model_dir)] {
+            if key.1.is_some() {
+                wrong(key.0, "only `tier: fastembed` has a model of its own");
+            }
+        }
+    } else if search.model.is_some() && search.model_dir.is_some() {
+        wrong("model_dir", "there is `model` too; leave one of them out");
+    }
+}
+
+/// The enrichment that makes the vectors; none for the tier `keyword`, and where an extension brings one.
+pub(crate) fn enrichment(app: &App, patience: Duration) -> Option<Arc<dyn Enrichment>> {
+    let search = app.config.tools.search.clone();
+    let is_there = app.extensions.enrichments.iter().any(|enrichment| enrichment.key() == Embeddings::KEY);
+    if search.tier == SearchTier::Keyword || is_there {
+        return None;
+    }
+    let model_dir = search.model_dir.as_deref().map(|folder| app.path(folder));
+    let open = move || match search.tier {
+        SearchTier::Fastembed => match open_model(search.model.as_deref(), model_dir.as_deref()) {
+            Ok(embedder) => Opened { embedder: Some(embedder), fault: None },
+            Err(error) => Opened { fault: Some(error), ..builtin() },
+        },
+        _ => builtin(),
+    };
+    let mut enrichment = EmbeddingsEnrichment::opening(open).with_patience(patience);
+    if let Some(folder) = cache_folder("embeddings") {
+        enrichment = enrichment.with_cache(folder);
+    }
+    Some(Arc::new(enrichment))
+}
+
+fn builtin() -> Opened {
+    match BuiltinEmbedder::new() {
+        Ok(embedder) => Opened { embedder: Some(Arc::new(embedder)), fault: None },
+        Err(error) => Opened { embedder: None, fault: Some(error) },
+    }
+}
+
+/// Opens the model of the tier `fastembed`: the one in a folder, else the one of a name.
+#[cfg(feature = "onnx")]
+pub fn open_model(name: Option<&str>, folder: Option<&Path>) -> Result<Arc<dyn Embedder>, EmbedError> {
+    use toolcrib_search::embedding::FastEmbedder;
+    let libraries = runtime_library_folder();
+    if let Some(folder) = folder {
+        return Ok(Arc::new(FastEmbedder::open(folder, libraries.as_deref())?));
+    }
+    let name = name.unwrap_or(DEFAULT_MODEL);
+    let Some(models) = models_folder() else {
+        let message = "there is no folder for it: set XDG_CACHE_HOME or HOME".to_owned();
+        return Err(EmbedError::Model { model: name.to_owned(), message });
+    };
+    Ok(Arc::new(FastEmbedder::open_named(name, &models, libraries.as_deref())?))
+}
+
+/// Opens the model of the tier `fastembed`, which this build does not have.
+#[cfg(not(feature = "onnx"))]
+pub fn open_model(name: Option<&str>, folder: Option<&Path>) -> Result<Arc<dyn Embedder>, EmbedError> {
+    let model =
+        folder.map_or_else(|| name.unwrap_or(DEFAULT_MODEL).to_owned(), |path| path.display().to_string());
+    let message =
+        "this build is without the feature `fastembed`; build with it, or leave `tier` out".to_owned();
+    Err(EmbedError::Model { model, message })
+}

@@ -1,0 +1,44 @@
+//! Whether there is a tool for a query at all. The figures and the data they come from stand in `docs/search.md`.
+
+use crate::keyword::SATURATION;
+use crate::outcome::Evidence;
+
+/// The confidence below which there is no match.
+pub const MIN_CONFIDENCE: f32 = 0.5;
+
+/// The share of a query that an embedder has to know for its likeness to say whether there is a tool.
+const MIN_COVERAGE: f32 = 0.5;
+
+/// A logistic model: what each figure of the evidence counts, and a constant.
+struct Model {
+    covered: f32,
+    likeness: f32,
+    constant: f32,
+}
+
+/// With vectors. The constant is where 3 % of the answerable queries of the hardest set are lost.
+const BOTH: Model = Model { covered: 2.4, likeness: 9.0, constant: -2.9 };
+/// Of the keyword arm alone, which can only say that hardly a word is known.
+const WORDS: Model = Model { covered: 5.4, likeness: 0.0, constant: -0.3 };
+
+/// The evidence of a query.
+///
+/// `weights` are those of its terms, `covered` the terms that the best tool has, one bit each, `keyword` the best score
+/// of the keyword arm, and `near` the best likeness with the share of the query that the embedder knows.
+pub(crate) fn evidence(
+    weights: &[f32],
+    covered: u64,
+    keyword: f32,
+    near: Option<(f32, f32)>,
+    weight: f32,
+) -> Evidence {
+    let all = weights.iter().sum::<f32>().max(f32::MIN_POSITIVE);
+    let has = (0u32..).zip(weights).filter(|(bit, _)| covered.checked_shr(*bit).unwrap_or(0) & 1 == 1);
+    let (covered, keyword) =
+        (has.fold(0.0, |sum, (_, weight)| sum + weight) / all, keyword / (all * (SATURATION + 1.0)));
+    let likeness = near.map(|(likeness, _)| likeness);
+    let trusted = near.filter(|(_, coverage)| *coverage >= MIN_COVERAGE);
+    let model = if trusted.is_some() { &BOTH } else { &WORDS };
+    let sum = model.covered * covered + model.likeness * likeness.unwrap_or_default() + model.constant;
+    Evidence { confidence: 1.0 / (1.0 + (-sum).exp()), covered, keyword, likeness, weight }
+}

@@ -1,0 +1,83 @@
+//! The embedder that is always there: a table of vectors inside the binary.
+//!
+//! The vector of a text is the sum of the rows of its tokens, brought to length one. The rows were made by
+//! `cargo xtask distill`, so that these vectors come near to those of a sentence transformer at a thousandth of its
+//! cost; `assets/builtin.json` says from what and how.
+
+mod encode;
+mod table;
+
+mod characters;
+mod wordpiece;
+
+#[cfg(test)]
+mod tests;
+
+use super::{EmbedError, Embedder};
+
+pub use encode::{MAX_TABLE_ROWS, NewToken};
+pub use table::{MAX_TOKEN_BYTES, Table, TableError};
+pub use wordpiece::{MAX_TEXT_BYTES, MAX_TEXT_TOKENS, MAX_WORD_CHARACTERS, TokenId};
+
+/// The table that ships.
+static TABLE: &[u8] = include_bytes!("../../../assets/builtin.bin");
+
+/// Looks the tokens of a text up in a table. It needs no file, no library and no start: the table is a part of the
+/// program, read where it lies.
+///
+/// It knows English, and words of other languages as far as English texts have them. A text without any token that it
+/// knows gets a vector of zeros, and a [coverage](Embedder::coverage) of 0.
+#[derive(Clone, Debug)]
+pub struct BuiltinEmbedder {
+    id: String,
+    table: Table<'static>,
+}
+
+impl BuiltinEmbedder {
+    /// The embedder over the table that ships.
+    pub fn new() -> Result<Self, EmbedError> {
+        let wrong = |error: TableError| EmbedError::Model {
+            model: "the built-in table".to_owned(),
+            message: error.to_string(),
+        };
+        Table::parse(TABLE).map(Self::over).map_err(wrong)
+    }
+
+    /// The embedder over another table.
+    pub fn over(table: Table<'static>) -> Self {
+        Self { id: format!("builtin:{}", table.short_digest()), table }
+    }
+
+    /// The vector of one text: of length one, or all zeros when no token is known.
+    pub fn embed_one(&self, text: &str) -> Vec<f32> {
+        let mut sum = vec![0.0; self.table.dimension()];
+        for token in self.table.tokens(text) {
+            self.table.add_row(token, &mut sum);
+        }
+        let length = sum.iter().map(|number| number * number).sum::<f32>().sqrt();
+        if length > 0.0 {
+            for number in &mut sum {
+                *number /= length;
+            }
+        }
+        sum
+    }
+}
+
+impl Embedder for BuiltinEmbedder {
+    fn id(&self) -> &str {
+        &self.id
+    }
+
+    fn dimension(&self) -> usize {
+        self.table.dimension()
+    }
+
+    fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {
+        Ok(texts.iter().map(|text| self.embed_one(text)).collect())
+    }
+
+    fn coverage(&self, text: &str) -> f32 {
+        self.table.coverage(text)
+    }
+}

@@ -1,0 +1,216 @@
+//! The table as bytes: which tokens there are, and a row of numbers for each.
+//!
+//! All numbers are little-endian. In this order, without gaps:
+//! - 8 bytes: `TCTABLE1`
+//! - 32 bytes: the SHA-256 of all that follows
+//! - u32: how many tokens; u32: how many of them begin a word, the others continue one; u16: how many numbers a row
+//!   has; u16: the logarithm to base 2 of the number of slots
+//! - for each token, u8: how many bytes it has; then the bytes of all tokens
+//! - for each slot, u16: one more than the number of a token, 0 where the slot is free. A token stands in the first
+//!   slot that was free, from that of its hash on
+//! - for each token, u16: the scale of its row, the upper half of an f32
+//! - for each token, its row: one i8 for each number, to be multiplied by the scale
+
+use sha2::{Digest, Sha256};
+
+use super::encode::MAX_TABLE_ROWS;
+use super::wordpiece::TokenId;
+
+/// What a table begins with.
+pub(super) const MAGIC: &[u8; 8] = b"TCTABLE1";
+
+/// The bytes of the digest.
+pub(super) const DIGEST_BYTES: usize = 32;
+
+/// The most bytes of one token.
+pub const MAX_TOKEN_BYTES: usize = u8::MAX as usize;
+
+/// The most slots, as a logarithm: more than numbers of tokens fit into.
+const MAX_SLOT_BITS: u16 = 17;
+
+/// Why bytes are no table.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum TableError {
+    /// They begin differently.
+    #[error("this is no table of vectors, or one of another version")]
+    Foreign,
+    /// They end too early or too late, or contradict themselves.
+    #[error("the table of vectors is damaged at its {part}")]
+    Damaged {
+        /// Where.
+        part: &'static str,
+    },
+    /// What a table cannot hold.
+    #[error("a table of vectors cannot hold {what}")]
+    TooMuch {
+        /// What is too much.
+        what: String,
+    },
+}
+
+/// Tokens and their rows, read where they lie.
+#[derive(Clone)]
+pub struct Table<'a> {
+    digest: &'a [u8],
+    body: &'a [u8],
+    dimension: usize,
+    /// How many tokens begin a word.
+    words: usize,
+    longest: usize,
+    /// Where each token starts in `text`, and where the last one ends.
+    starts: Vec<u32>,
+    text: &'a [u8],
+    slots: &'a [u8],
+    mask: usize,
+    scales: &'a [u8],
+    rows: &'a [u8],
+}
+
+impl<'a> Table<'a> {
+    /// Reads a table. Checks its form, not its digest: that would read every byte of it.
+    pub fn parse(bytes: &'a [u8]) -> Result<Self, TableError> {
+        let rest = bytes.strip_prefix(MAGIC).ok_or(TableError::Foreign)?;
+        let mut parts = Parts { rest };
+        let digest = parts.take(DIGEST_BYTES, "digest")?;
+        let body = parts.rest;
+        let count = parts.number("number of tokens", 4)?;
+        let words = parts.number("number of words", 4)?;
+        let dimension = parts.number("width", 2)?;
+        let slot_bits = parts.number("number of slots", 2)?;
+        let consistent = words <= count
+            && count <= MAX_TABLE_ROWS
+            && (1..=super::super::MAX_DIMENSION).contains(&dimension)
+            && slot_bits <= usize::from(MAX_SLOT_BITS)
+            && count < 1 << slot_bits;
+        if !consistent {
+            return Err(TableError::Damaged { part: "head" });
+        }
+        let lengths = parts.take(count, "lengths")?;
+        let mut starts = Vec::with_capacity(count + 1);
+        let mut end = 0_u32;
+        starts.push(end);
+        for length in lengths {
+            end += u32::from(*length);
+            starts.push(end);
+        }
+        let text = parts.take(end as usize, "tokens")?;
+        let slots = parts.take(2 << slot_bits, "slots")?;
+        let scales = parts.take(2 * count, "scales")?;
+        let rows = parts.take(count * dimension, "rows")?;
+        if !parts.rest.is_empty() {
+            return Err(TableError::Damaged { part: "end" });
+        }
+        let longest = lengths.iter().copied().max().map_or(0, usize::from);
+        let mask = (1 << slot_bits) - 1;
+        Ok(Self { digest, body, dimension, words, longest, starts, text, slots, mask, scales, rows })
+    }
+
+    /// How many numbers a row has.
+    pub fn dimension(&self) -> usize {
+        self.dimension
+    }
+
+    /// How many tokens there are.
+    pub fn len(&self) -> usize {
+        self.starts.len() - 1
+    }
+
+    /// Whether there is no token.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Whether the table is what its digest says.
+    pub fn is_intact(&self) -> bool {
+        Sha256::digest(self.body).as_slice() == self.digest
+    }
+
+    /// The first digits of the digest, to name the table by.
+    pub fn short_digest(&self) -> String {
+        let digits = self.digest.iter().take(6).fold(0_u64, |digits, byte| digits << 8 | u64::from(*byte));
+        format!("{digits:012x}")
+    }
+
+    /// The bytes of the longest token.
+    pub(super) fn longest(&self) -> usize {
+        self.longest
+    }
+
+    /// The token of these bytes that begins a word, or that continues one.
+    pub(super) fn find(&self, bytes: &[u8], continues: bool) -> Option<TokenId> {
+        let first = hash(bytes, continues) as usize;
+        // As many steps as slots at most; a table has free slots, but a damaged one may say otherwise.
+        for slot in first..=first + self.mask {
+            let number = u16_at(self.slots, slot & self.mask)?.checked_sub(1)?;
+            if (usize::from(number) >= self.words) == continues && self.token(number) == bytes {
+                return Some(TokenId(number));
+            }
+        }
+        None
+    }
+
+    /// Whether a token continues a word.
+    pub fn continues(&self, token: TokenId) -> bool {
+        usize::from(token.0) >= self.words
+    }
+
+    /// The bytes of a token, without a mark of continuation; none for one that is not there.
+    pub fn text_of(&self, token: TokenId) -> &'a [u8] {
+        self.token(token.0)
+    }
+
+    fn token(&self, number: u16) -> &'a [u8] {
+        let number = usize::from(number);
+        let bounds = self.starts.get(number).zip(self.starts.get(number + 1));
+        bounds.and_then(|(start, end)| self.text.get(*start as usize..*end as usize)).unwrap_or_default()
+    }
+
+    /// Adds the row of a token; nothing for one that is not there.
+    pub(super) fn add_row(&self, token: TokenId, sum: &mut [f32]) {
+        let number = usize::from(token.0);
+        let row = self.rows.get(number * self.dimension..(number + 1) * self.dimension);
+        let (Some(row), Some(scale)) = (row, u16_at(self.scales, number)) else { return };
+        let scale = f32::from_bits(u32::from(scale) << 16);
+        for (sum, number) in sum.iter_mut().zip(row) {
+            *sum += scale * f32::from(number.cast_signed());
+        }
+    }
+}
+
+impl std::fmt::Debug for Table<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut f = f.debug_struct("Table");
+        f.field("tokens", &self.len()).field("dimension", &self.dimension).finish_non_exhaustive()
+    }
+}
+
+/// Where the search for a token begins. The same for writing and reading: 32-bit FNV-1a, its upper half folded in.
+pub(super) fn hash(bytes: &[u8], continues: bool) -> u32 {
+    let start = 0x811c_9dc5 ^ u32::from(continues);
+    let hash = bytes.iter().fold(start, |hash, byte| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193));
+    hash ^ (hash >> 16)
+}
+
+fn u16_at(bytes: &[u8], place: usize) -> Option<u16> {
+    let pair = bytes.get(2 * place..2 * place + 2)?;
+    pair.try_into().ok().map(u16::from_le_bytes)
+}
+
+/// What is still to be read.
+struct Parts<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> Parts<'a> {
+    fn take(&mut self, bytes: usize, part: &'static str) -> Result<&'a [u8], TableError> {
+        let (taken, rest) = self.rest.split_at_checked(bytes).ok_or(TableError::Damaged { part })?;
+        self.rest = rest;
+        Ok(taken)
+    }
+
+    fn number(&mut self, part: &'static str, bytes: usize) -> Result<usize, TableError> {
+        let taken = self.take(bytes, part)?;
+        Ok(taken.iter().rev().fold(0, |number, byte| number << 8 | usize::from(*byte)))
+    }
+}

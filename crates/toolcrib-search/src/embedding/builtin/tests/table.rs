@@ -1,0 +1,86 @@
+//! The table as bytes.
+
+use super::super::{NewToken, TABLE, Table, TableError, TokenId};
+use super::tokens::written;
+
+const ROWS: [[f32; 4]; 4] =
+    [[1.0, -0.5, 0.25, 0.0], [0.001, 0.0, -0.002, 0.0], [0.0; 4], [-3.0, 100.0, 7.0, 0.5]];
+
+fn small() -> Vec<u8> {
+    let tokens = [("file", false), ("s", false), ("é", false), ("s", true)].into_iter().zip(&ROWS);
+    let tokens: Vec<_> = tokens.map(|((text, continues), row)| NewToken { text, continues, row }).collect();
+    Table::encode(4, &tokens).unwrap()
+}
+
+#[test]
+fn what_is_written_is_read_again() {
+    let bytes = small();
+    assert_eq!(bytes, small(), "the same tokens give the same bytes");
+    let table = Table::parse(&bytes).unwrap();
+    assert!(table.is_intact());
+    assert_eq!((table.len(), table.dimension()), (4, 4));
+    assert_eq!(
+        written(&table, "Files s é é"),
+        ["file", "##s", "s", "[UNK]", "[UNK]"],
+        "accents are taken off"
+    );
+    for (number, row) in (0..).zip(ROWS) {
+        let mut sum = vec![0.0; 4];
+        table.add_row(TokenId(number), &mut sum);
+        let largest = row.iter().map(|number| number.abs()).fold(0.0, f32::max);
+        for (read, written) in sum.iter().zip(row) {
+            assert!((read - written).abs() <= largest / 250.0, "{read} for {written}");
+        }
+    }
+}
+
+#[test]
+fn damaged_bytes_are_no_table() {
+    let bytes = small();
+    assert_eq!(Table::parse(b"").unwrap_err(), TableError::Foreign);
+    for length in 8..bytes.len() {
+        assert!(matches!(Table::parse(&bytes[..length]), Err(TableError::Damaged { .. })), "{length}");
+    }
+    assert_eq!(Table::parse(&[&bytes[..], &[0]].concat()).unwrap_err(), TableError::Damaged { part: "end" });
+    for place in 8..bytes.len() {
+        let mut damaged = bytes.clone();
+        damaged[place] ^= 0xff;
+        // Whatever is read of it, it is bounded, and the digest tells.
+        if let Ok(table) = Table::parse(&damaged) {
+            assert!(!table.is_intact(), "{place}");
+            assert!(table.tokens("files and a word").len() <= 16, "{place}");
+            let mut sum = vec![0.0; table.dimension()];
+            for token in table.tokens("files") {
+                table.add_row(token, &mut sum);
+            }
+        }
+    }
+}
+
+#[test]
+fn what_does_not_fit_is_refused() {
+    let row = [1.0; 4];
+    let (long, token) = ("x".repeat(256), |text, continues| NewToken { text, continues, row: &row });
+    for (dimension, tokens, expected) in [
+        (4, vec![token(&long, false)], "a token of 256 bytes"),
+        (4, vec![token("", false)], "a token of 0 bytes"),
+        (3, vec![token("a", false)], "rows that have not 3 numbers"),
+        (
+            4,
+            vec![token("a", true), token("a", false)],
+            "tokens that begin words after such that continue them",
+        ),
+    ] {
+        let error = Table::encode(dimension, &tokens).unwrap_err();
+        assert_eq!(error.to_string(), format!("a table of vectors cannot hold {expected}"));
+    }
+}
+
+#[test]
+fn every_token_of_the_table_is_found() {
+    let table = Table::parse(TABLE).unwrap();
+    for number in 0..u16::try_from(table.len()).unwrap() {
+        let token = TokenId(number);
+        assert_eq!(table.find(table.text_of(token), table.continues(token)), Some(token));
+    }
+}

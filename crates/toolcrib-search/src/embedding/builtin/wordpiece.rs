@@ -1,0 +1,132 @@
+//! From a text to its tokens, as BERT's uncased models do it: lower case, no accents, punctuation and ideographs apart;
+//! then each word as the longest token that it begins with, and so on with the rest of it.
+//!
+//! (Devlin, Chang, Lee, Toutanova: "BERT: Pre-training of Deep Bidirectional Transformers", 2019.)
+
+use icu_normalizer::DecomposingNormalizerBorrowed;
+
+use super::characters::{Kind, kind};
+use super::table::Table;
+use crate::text::truncated;
+
+/// The most tokens of one text that count; the teacher of the table reads as many.
+pub const MAX_TEXT_TOKENS: usize = 256;
+
+/// The most bytes of one text that are read: 64 for each token.
+pub const MAX_TEXT_BYTES: usize = 64 * MAX_TEXT_TOKENS;
+
+/// The most characters of one word; a longer one is unknown.
+pub const MAX_WORD_CHARACTERS: usize = 100;
+
+/// The number of a token in its table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TokenId(pub u16);
+
+impl TokenId {
+    /// What stands for a word that has no tokens.
+    pub const UNKNOWN: Self = Self(u16::MAX);
+}
+
+impl Table<'_> {
+    /// The tokens of a text, at most [`MAX_TEXT_TOKENS`] from its first [`MAX_TEXT_BYTES`]; each word that has none is
+    /// one [unknown](TokenId::UNKNOWN) token.
+    pub fn tokens(&self, text: &str) -> Vec<TokenId> {
+        let text = truncated(text, MAX_TEXT_BYTES);
+        let mut words =
+            Words { table: self, word: String::new(), characters: 0, tokens: Vec::with_capacity(64) };
+        if text.is_ascii() {
+            words.read(text.chars());
+        } else {
+            words.read(DecomposingNormalizerBorrowed::new_nfd().normalize_iter(text.chars()));
+        }
+        words.tokens.truncate(MAX_TEXT_TOKENS);
+        words.tokens
+    }
+
+    /// The share of a text that is known, from 0 to 1: tokens of two and more characters, among all but punctuation,
+    /// plain letters and digits that stand alone. Words that fall apart into characters, and ideographs, tell the table
+    /// next to nothing. 0 where there is nothing to know.
+    pub(super) fn coverage(&self, text: &str) -> f32 {
+        let (mut known, mut all) = (0_u16, 0_u16);
+        for token in self.tokens(text) {
+            let text = self.text_of(token);
+            let alone = text.len() == 1 && !self.continues(token);
+            if !alone {
+                all = all.saturating_add(1);
+                let characters = text.iter().filter(|byte| byte.cast_signed() >= -0x40).count();
+                known = known.saturating_add(u16::from(characters > 1));
+            }
+        }
+        if all == 0 { 0.0 } else { f32::from(known) / f32::from(all) }
+    }
+}
+
+/// The reading of a text.
+struct Words<'t, 'a> {
+    table: &'t Table<'a>,
+    /// The word that is being read.
+    word: String,
+    /// How many characters of it were read, also those that are too many to be kept.
+    characters: usize,
+    tokens: Vec<TokenId>,
+}
+
+impl Words<'_, '_> {
+    fn read(&mut self, characters: impl Iterator<Item = char>) {
+        for c in characters {
+            if self.tokens.len() >= MAX_TEXT_TOKENS {
+                return;
+            }
+            match kind(c) {
+                Kind::Letter => self.push(c),
+                Kind::Space => self.end(),
+                Kind::Alone => {
+                    self.end();
+                    self.push(c);
+                    self.end();
+                }
+                Kind::Nothing => {}
+            }
+        }
+        self.end();
+    }
+
+    fn push(&mut self, c: char) {
+        for c in c.to_lowercase() {
+            self.characters += 1;
+            if self.characters <= MAX_WORD_CHARACTERS {
+                self.word.push(c);
+            }
+        }
+    }
+
+    /// Cuts the word into tokens, and begins the next.
+    fn end(&mut self) {
+        if self.characters == 0 {
+            return;
+        }
+        let first = self.tokens.len();
+        let mut rest = if self.characters <= MAX_WORD_CHARACTERS { self.word.as_bytes() } else { &[] };
+        let mut known = !rest.is_empty();
+        while !rest.is_empty() {
+            let continues = rest.len() < self.word.len();
+            let longest = rest.len().min(self.table.longest());
+            let found = (1..=longest).rev().find_map(|length| {
+                let (piece, left) = rest.split_at_checked(length)?;
+                Some((self.table.find(piece, continues)?, left))
+            });
+            let Some((token, left)) = found else {
+                known = false;
+                break;
+            };
+            self.tokens.push(token);
+            rest = left;
+        }
+        if !known {
+            self.tokens.truncate(first);
+            self.tokens.push(TokenId::UNKNOWN);
+        }
+        self.word.clear();
+        self.characters = 0;
+    }
+}

@@ -1,0 +1,140 @@
+//! Vectors on disk, so that a model is asked only once about each text.
+//!
+//! One file for each model, replaced as a whole: a reader finds the old one or the new one, also after a crash. Its last
+//! 32 bytes are the digest of all others; a file that does not agree with them is as good as none. Of two processes that
+//! write at once, the second takes along what the first has written, unless both write in the same moment; what is lost
+//! then is made again.
+
+use std::collections::{HashMap, HashSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use sha2::{Digest, Sha256};
+use toolcrib_io::files::{read_bounded, replace};
+
+use super::index::Row;
+use super::{ContentHash, MAX_DIMENSION};
+
+/// The most bytes of the file of one model; of more vectors, those that were not used for longest go. It holds 200,000 of
+/// 256 numbers.
+pub const MAX_CACHE_BYTES: usize = 64 << 20;
+
+/// For how many models there are files; the one that was not written for longest goes.
+pub const MAX_CACHED_MODELS: usize = 4;
+
+/// What a file starts with: what it is, and the version of its form.
+const MAGIC: &[u8; 8] = b"tcvecs01";
+
+/// The bytes of a digest.
+const DIGEST: usize = 32;
+
+/// How old something half written is when nobody can be writing it any more.
+const STALE: Duration = Duration::from_hours(1);
+
+/// The file of one model.
+pub(crate) struct Cache {
+    folder: PathBuf,
+    file: PathBuf,
+    dimension: usize,
+    max_bytes: usize,
+}
+
+/// Vectors by content, those that were not used for longest first.
+pub(crate) type Rows = Vec<(ContentHash, Row)>;
+
+impl Cache {
+    /// The file of a model in a folder.
+    pub(crate) fn new(folder: &Path, model: &str, dimension: usize) -> Self {
+        let name = format!("{:?}", ContentHash::of(model, &[dimension.to_string()]));
+        let file = folder.join(name.get(..24).unwrap_or(&name)).with_extension("vectors");
+        Self { folder: folder.to_owned(), file, dimension, max_bytes: MAX_CACHE_BYTES }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn with_max_bytes(mut self, max_bytes: usize) -> Self {
+        self.max_bytes = max_bytes;
+        self
+    }
+
+    /// All that is in the file; nothing when it is not there, not whole, or of another form.
+    pub(crate) fn read(&self) -> Rows {
+        let rows = read_bounded(&self.file, MAX_CACHE_BYTES as u64).ok().and_then(|bytes| self.rows(&bytes));
+        rows.unwrap_or_default()
+    }
+
+    /// Adds vectors to the file, and puts those that were used behind all others.
+    pub(crate) fn write(&self, used: &HashMap<ContentHash, Row>) -> Result<(), toolcrib_io::Error> {
+        let kept = self.read();
+        let known: HashSet<&ContentHash> = kept.iter().map(|(content, _)| content).collect();
+        let mut added: Vec<_> = used.iter().filter(|(content, _)| !known.contains(content)).collect();
+        // So that the same vectors make the same file.
+        added.sort_by_key(|(content, _)| **content);
+        let (touched, others): (Vec<_>, Vec<_>) = kept
+            .iter()
+            .map(|(content, row)| (content, row))
+            .partition(|(content, _)| used.contains_key(content));
+        let room = self.max_bytes.saturating_sub(MAGIC.len() + DIGEST) / self.record();
+        let rows: Vec<_> = others.into_iter().chain(touched).chain(added).collect();
+        let dropped = rows.len().saturating_sub(room);
+        let mut bytes = Vec::with_capacity(MAGIC.len() + DIGEST + (rows.len() - dropped) * self.record());
+        bytes.extend_from_slice(MAGIC);
+        for (content, row) in rows.into_iter().skip(dropped) {
+            bytes.extend_from_slice(content.as_bytes());
+            bytes.extend_from_slice(&row.scale.to_le_bytes());
+            bytes.extend(row.bytes.iter().map(|byte| byte.cast_unsigned()));
+        }
+        let digest = Sha256::digest(&bytes);
+        bytes.extend_from_slice(&digest);
+        replace(&self.file, &bytes)?;
+        self.clean();
+        Ok(())
+    }
+
+    /// The bytes of one vector in the file.
+    fn record(&self) -> usize {
+        ContentHash::BYTES + size_of::<f32>() + self.dimension
+    }
+
+    fn rows(&self, bytes: &[u8]) -> Option<Rows> {
+        let (content, digest) = bytes.split_at_checked(bytes.len().checked_sub(DIGEST)?)?;
+        if self.dimension > MAX_DIMENSION || Sha256::digest(content).as_slice() != digest {
+            return None;
+        }
+        let records = content.strip_prefix(MAGIC)?.chunks_exact(self.record());
+        if !records.remainder().is_empty() {
+            return None;
+        }
+        records.map(record).collect()
+    }
+
+    /// Removes the files of models that were not written for longest, and what crashes have left half written.
+    fn clean(&self) {
+        let entries = fs::read_dir(&self.folder).into_iter().flatten().filter_map(Result::ok);
+        let mut models = Vec::new();
+        for path in entries.map(|entry| entry.path()) {
+            let Ok(changed) = fs::metadata(&path).and_then(|metadata| metadata.modified()) else { continue };
+            match path.extension().and_then(|extension| extension.to_str()) {
+                Some("vectors") => models.push((changed, path)),
+                Some("new") if SystemTime::now().duration_since(changed).is_ok_and(|age| age > STALE) => {
+                    let _ = fs::remove_file(path);
+                }
+                _ => {}
+            }
+        }
+        models.retain(|(_, path)| *path != self.file);
+        models.sort();
+        let gone = (models.len() + 1).saturating_sub(MAX_CACHED_MODELS);
+        for (_, path) in models.into_iter().take(gone) {
+            let _ = fs::remove_file(path);
+        }
+    }
+}
+
+fn record(bytes: &[u8]) -> Option<(ContentHash, Row)> {
+    let (content, rest) = bytes.split_first_chunk::<{ ContentHash::BYTES }>()?;
+    let (scale, numbers) = rest.split_first_chunk::<{ size_of::<f32>() }>()?;
+    let scale = Some(f32::from_le_bytes(*scale)).filter(|scale| scale.is_normal() && *scale > 0.0)?;
+    let bytes = numbers.iter().map(|byte| byte.cast_signed()).collect();
+    Some((ContentHash::from_bytes(*content), Row { scale, bytes }))
+}

@@ -1,0 +1,48 @@
+//! Loading ONNX Runtime, once for the process.
+
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+
+use crate::embedding::{EmbedError, RuntimeLibrary, runtime_libraries};
+
+/// The library that was loaded: the first stays, the system could not take another.
+static LOADED: Mutex<Option<RuntimeLibrary>> = Mutex::new(None);
+
+/// Loads the first library that fits, of those that [`runtime_libraries`] finds and then of the one that the system finds
+/// by its usual name; or says what is wrong with them.
+pub fn load_library(cache: Option<&Path>) -> Result<RuntimeLibrary, EmbedError> {
+    let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(library) = &*loaded {
+        return Ok(library.clone());
+    }
+    if cfg!(not(feature = "fastembed")) {
+        let library = RuntimeLibrary { path: "onnxruntime".into(), place: "a part of the program" };
+        return Ok(loaded.insert(library).clone());
+    }
+    let mut found = runtime_libraries(cache);
+    if found.is_empty() {
+        let usual = format!("{}onnxruntime{}", std::env::consts::DLL_PREFIX, std::env::consts::DLL_SUFFIX);
+        found.push(RuntimeLibrary { path: usual.into(), place: "the system's loader" });
+    }
+    let mut reasons = Vec::new();
+    for library in found {
+        match try_load(&library.path) {
+            Ok(()) => return Ok(loaded.insert(library).clone()),
+            Err(reason) => reasons.push(format!("{} ({}): {reason}", library.path.display(), library.place)),
+        }
+    }
+    Err(EmbedError::Library { message: reasons.join("; ") })
+}
+
+#[cfg(feature = "fastembed")]
+fn try_load(path: &Path) -> Result<(), String> {
+    // The crate panics on a library that exports what it should and then gives none of it.
+    let loading =
+        std::panic::catch_unwind(|| ort::init_from(path).map(drop).map_err(|error| error.to_string()));
+    loading.unwrap_or_else(|_| Err("it is no ONNX Runtime".into()))
+}
+
+#[cfg(not(feature = "fastembed"))]
+fn try_load(_: &Path) -> Result<(), String> {
+    Ok(())
+}

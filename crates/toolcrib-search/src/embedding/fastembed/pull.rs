@@ -1,0 +1,220 @@
+//! Fetching a model, once and when it is asked for.
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::Path;
+use std::time::Duration;
+
+use serde::Deserialize;
+use sha2::{Digest, Sha256};
+use tokio::time::timeout;
+use toolcrib_io::files::replace;
+use toolcrib_io::http::HttpClient;
+use url::Url;
+
+use super::models::{FileEntry, FileList, LIST, NamedModel};
+use super::{MAX_MODEL_BYTES, wrong};
+use crate::embedding::EmbedError;
+
+/// Where models are from unless `HF_ENDPOINT` says otherwise.
+pub const DEFAULT_ENDPOINT: &str = "https://huggingface.co";
+
+/// How long a server may send nothing.
+pub const STALL_TIMEOUT: Duration = Duration::from_mins(1);
+
+/// How many redirects are followed, to other hosts too, each checked by the client's policy.
+const MAX_REDIRECTS: usize = 5;
+
+/// The most bytes of what the server says of a model.
+const MAX_ANSWER_BYTES: u64 = 8 << 20;
+
+/// How far a pull is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pulled<'a> {
+    /// The file that is being fetched.
+    pub file: &'a str,
+    /// How much of it is there.
+    pub done: u64,
+    /// How many bytes it has.
+    pub total: u64,
+}
+
+/// A revision of a repository.
+#[derive(Deserialize)]
+struct Revision {
+    sha: String,
+}
+
+/// A file of a repository.
+#[derive(Deserialize)]
+struct Listed {
+    path: String,
+    #[serde(default)]
+    size: u64,
+    lfs: Option<Lfs>,
+}
+
+/// What is kept of a large file.
+#[derive(Deserialize)]
+struct Lfs {
+    oid: String,
+}
+
+/// Fetches a model into the folder of all models, unless it is there already and whole. Files come from one revision; each is
+/// checked against the size that the server lists, large ones against their SHA-256 too, and is in its place only when it
+/// is whole. The list of the files, with their digests, comes last: without it the model counts as not fetched.
+pub async fn pull(
+    client: &HttpClient,
+    endpoint: &Url,
+    model: &NamedModel,
+    models: &Path,
+    mut progress: impl FnMut(Pulled<'_>) + Send,
+) -> Result<(), EmbedError> {
+    if model.list(models).is_ok_and(|list| is_whole(&list, &model.folder(models))) {
+        return Ok(());
+    }
+    let pull = Pull { client, model, endpoint };
+    let revision: Revision = pull.json(&format!("api/models/{}/revision/main", model.repository())).await?;
+    if revision.sha.is_empty() || !revision.sha.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
+        return Err(pull.wrong("the server gave a revision that is none"));
+    }
+    let revision = revision.sha;
+    let listed: Vec<Listed> =
+        pull.json(&format!("api/models/{}/tree/{revision}?recursive=true", model.repository())).await?;
+    let folder = model.folder(models);
+    let mut list = FileList { source: format!("{} {revision}", model.repository()), ..FileList::default() };
+    for file in model.files() {
+        let known = listed.iter().find(|listed| listed.path == file);
+        let known = known.ok_or_else(|| pull.wrong(format!("the server has no file {file} of it")))?;
+        if known.size > MAX_MODEL_BYTES {
+            return Err(pull.wrong(format!("{file} has {} bytes, more than {MAX_MODEL_BYTES}", known.size)));
+        }
+        let address = format!("{}/resolve/{revision}/{file}", model.repository());
+        let sha256 = pull.file(&address, known, &folder.join(file), &mut progress).await?;
+        list.files.insert(file.to_owned(), FileEntry { bytes: known.size, sha256 });
+    }
+    let text = serde_json::to_vec_pretty(&list).map_err(|error| pull.wrong(error.to_string()))?;
+    replace(folder.join(LIST), &text).map_err(|error| pull.wrong(error.to_string()))
+}
+
+/// Whether all files are there, and of the size that they had.
+fn is_whole(list: &FileList, folder: &Path) -> bool {
+    list.files.iter().all(|(file, entry)| {
+        fs::metadata(folder.join(file)).is_ok_and(|metadata| metadata.len() == entry.bytes)
+    })
+}
+
+struct Pull<'a> {
+    client: &'a HttpClient,
+    model: &'a NamedModel,
+    endpoint: &'a Url,
+}
+
+impl Pull<'_> {
+    fn wrong(&self, message: impl Into<String>) -> EmbedError {
+        wrong(self.model.repository(), message.into())
+    }
+
+    async fn json<T: for<'a> Deserialize<'a>>(&self, address: &str) -> Result<T, EmbedError> {
+        let mut bytes = Vec::new();
+        self.read(address, MAX_ANSWER_BYTES, |chunk| {
+            bytes.extend_from_slice(chunk);
+            Ok(())
+        })
+        .await?;
+        serde_json::from_slice(&bytes)
+            .map_err(|error| self.wrong(format!("the answer to {address}: {error}")))
+    }
+
+    /// Fetches one file, and gives its digest.
+    async fn file(
+        &self,
+        address: &str,
+        listed: &Listed,
+        path: &Path,
+        progress: &mut (impl FnMut(Pulled<'_>) + Send),
+    ) -> Result<String, EmbedError> {
+        let failed =
+            |error: std::io::Error| self.wrong(format!("could not write {}: {error}", path.display()));
+        if let Some(folder) = path.parent() {
+            fs::create_dir_all(folder).map_err(failed)?;
+        }
+        let mut partial = path.as_os_str().to_owned();
+        partial.push(format!(".{}.new", std::process::id()));
+        let (mut hash, mut done) = (Sha256::new(), 0);
+        let fetched = async {
+            let mut file = File::create(&partial).map_err(failed)?;
+            self.read(address, listed.size, |chunk| {
+                hash.update(chunk);
+                done += chunk.len() as u64;
+                progress(Pulled { file: &listed.path, done, total: listed.size });
+                file.write_all(chunk).map_err(failed)
+            })
+            .await?;
+            file.sync_all().map_err(failed)?;
+            let sha256 = format!("{:x}", hash.finalize());
+            let expected =
+                listed.lfs.as_ref().map_or(sha256.as_str(), |lfs| lfs.oid.trim_start_matches("sha256:"));
+            if done != listed.size || sha256 != expected {
+                return Err(self.wrong(format!(
+                    "{} came with {done} bytes and the SHA-256 {sha256}, not as the server lists it; try again",
+                    listed.path
+                )));
+            }
+            fs::rename(&partial, path).map_err(failed)?;
+            Ok(sha256)
+        };
+        let fetched = fetched.await;
+        if fetched.is_err() {
+            // What is left of it is of no use.
+            let _ = fs::remove_file(&partial);
+        }
+        fetched
+    }
+
+    /// Reads an answer, piece by piece, of at most so many bytes.
+    async fn read(
+        &self,
+        address: &str,
+        max: u64,
+        mut take: impl FnMut(&[u8]) -> Result<(), EmbedError>,
+    ) -> Result<(), EmbedError> {
+        let base = format!("{}/", self.endpoint.as_str().trim_end_matches('/'));
+        let url = Url::parse(&base).and_then(|base| base.join(address));
+        let mut url = url.map_err(|error| self.wrong(format!("{base}{address}: {error}")))?;
+        let stalled =
+            |_| self.wrong(format!("{address}: nothing came for {} s; try again", STALL_TIMEOUT.as_secs()));
+        for _ in 0..=MAX_REDIRECTS {
+            self.client.check_url(&url).map_err(|error| self.wrong(error.to_string()))?;
+            let failed = |error: &dyn std::fmt::Display| self.wrong(format!("{address}: {error}; try again"));
+            let sending = self.client.reqwest_client().get(url.clone()).send();
+            let mut response =
+                timeout(STALL_TIMEOUT, sending).await.map_err(stalled)?.map_err(|e| failed(&e))?;
+            if response.status().is_redirection() {
+                let location = response.headers().get("location").and_then(|value| value.to_str().ok());
+                url = location.and_then(|location| url.join(location).ok()).ok_or_else(|| {
+                    self.wrong(format!(
+                        "{address}: the server leads nowhere with status {}",
+                        response.status()
+                    ))
+                })?;
+                continue;
+            }
+            if !response.status().is_success() {
+                return Err(self.wrong(format!("{address}: the server answered {}", response.status())));
+            }
+            let mut read = 0;
+            while let Some(chunk) =
+                timeout(STALL_TIMEOUT, response.chunk()).await.map_err(stalled)?.map_err(|e| failed(&e))?
+            {
+                read += chunk.len() as u64;
+                if read > max {
+                    return Err(self.wrong(format!("{address}: the server sends more than {max} bytes")));
+                }
+                take(&chunk)?;
+            }
+            return Ok(());
+        }
+        Err(self.wrong(format!("{address}: more than {MAX_REDIRECTS} redirects")))
+    }
+}

@@ -1,0 +1,305 @@
+//! One thread that makes vectors, for the newest generation first.
+
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use toolcrib_model::{QualifiedName, Tool};
+
+use super::cache::Cache;
+use super::index::{Row, VectorIndex};
+use super::text::texts_of;
+use super::vectors::{Made, State, Vectors, embed};
+use super::{ContentHash, EmbedError, Embedder, Embeddings, Opened};
+
+/// Of how many tools an embedder is given the texts at once.
+pub const BATCH: usize = 32;
+
+/// After how long vectors are written to the disk while more are being made: what a crash may lose.
+const CHECKPOINT: Duration = Duration::from_secs(10);
+
+/// Makes vectors in a thread that lives while there is something to do.
+pub(crate) struct Maker {
+    open: Box<dyn Fn() -> Opened + Send + Sync>,
+    opened: OnceLock<Opened>,
+    pub(crate) cache: OnceLock<PathBuf>,
+    jobs: Mutex<Jobs>,
+    /// What is known of the last generation that was finished, and of those that are under way.
+    pool: Mutex<Pool>,
+}
+
+#[derive(Default)]
+struct Jobs {
+    /// The newest last.
+    waiting: Vec<Job>,
+    is_running: bool,
+    /// How many there ever were.
+    count: u64,
+}
+
+#[derive(Default)]
+struct Pool {
+    rows: HashMap<ContentHash, Row>,
+    is_read: bool,
+}
+
+/// The vectors of one generation. Dropped when nobody holds that generation any more.
+struct Job {
+    number: u64,
+    state: Weak<State>,
+    tools: Vec<(QualifiedName, Vec<Arc<Tool>>)>,
+    work: Option<Work>,
+}
+
+/// What is to be done for a generation, once its texts were looked at.
+struct Work {
+    embedder: Arc<dyn Embedder>,
+    contents: Vec<ContentHash>,
+    /// How many tools have each content that has no vector yet.
+    missing: VecDeque<(ContentHash, Vec<String>, usize)>,
+    made: usize,
+    fault: Option<EmbedError>,
+    written: Instant,
+}
+
+impl Maker {
+    pub(crate) fn new(open: Box<dyn Fn() -> Opened + Send + Sync>) -> Self {
+        let (opened, cache) = (OnceLock::new(), OnceLock::new());
+        Self { open, opened, cache, jobs: Mutex::default(), pool: Mutex::default() }
+    }
+
+    /// Begins to make the vectors of a generation.
+    pub(crate) fn begin<'a>(self: &Arc<Self>, tools: impl Iterator<Item = &'a Arc<Tool>>) -> Embeddings {
+        let mut overloads: BTreeMap<&QualifiedName, Vec<Arc<Tool>>> = BTreeMap::new();
+        for tool in tools {
+            overloads.entry(&tool.name).or_default().push(Arc::clone(tool));
+        }
+        let tools: Vec<_> = overloads.into_iter().map(|(name, tools)| (name.clone(), tools)).collect();
+        let embeddings = Embeddings::pending(tools.len());
+        let state = Arc::downgrade(&embeddings.state);
+        let mut jobs = locked(&self.jobs);
+        jobs.count += 1;
+        let number = jobs.count;
+        jobs.waiting.retain(|job| job.state.strong_count() > 0);
+        jobs.waiting.push(Job { number, state, tools, work: None });
+        if !jobs.is_running {
+            let maker = Arc::clone(self);
+            // Not a task of the runtime, which would wait for it when it ends.
+            let thread = thread::Builder::new().name("toolcrib-vectors".into()).spawn(move || maker.run());
+            jobs.is_running = thread.is_ok();
+            if let Err(error) = thread {
+                jobs.waiting.pop();
+                let model = "in a thread of its own".to_owned();
+                let fault = Some(EmbedError::Model { model, message: error.to_string() });
+                embeddings.state.finish(Made { vectors: None, fault });
+            }
+        }
+        embeddings
+    }
+
+    /// Does one step of the newest job after the other, until none is left.
+    fn run(&self) {
+        loop {
+            let mut jobs = locked(&self.jobs);
+            let Some(mut job) = jobs.waiting.pop() else {
+                jobs.is_running = false;
+                return;
+            };
+            drop(jobs);
+            let Some(state) = job.state.upgrade() else { continue };
+            let step = catch_unwind(AssertUnwindSafe(|| self.step(&mut job, &state)));
+            let is_done = step.unwrap_or_else(|_| {
+                let fault = Some(EmbedError::Panicked { model: "that is used".into() });
+                state.finish(Made { vectors: None, fault });
+                true
+            });
+            if !is_done {
+                let mut jobs = locked(&self.jobs);
+                let place = jobs.waiting.partition_point(|other| other.number < job.number);
+                jobs.waiting.insert(place, job);
+            }
+        }
+    }
+
+    /// Does a little for a job; whether that was the last.
+    fn step(&self, job: &mut Job, state: &State) -> bool {
+        let Some(work) = &mut job.work else {
+            let opened = self.opened.get_or_init(|| self.opened());
+            let Some(embedder) = &opened.embedder else {
+                state.finish(Made { vectors: None, fault: opened.fault.clone() });
+                return true;
+            };
+            let work = self.prepare(embedder, &job.tools, opened.fault.clone());
+            let left: usize = work.missing.iter().map(|(_, _, tools)| tools).sum();
+            state.done.store(state.total.saturating_sub(left), Ordering::Relaxed);
+            job.work = Some(work);
+            return false;
+        };
+        let mut batch: Vec<_> = work.missing.drain(..work.missing.len().min(BATCH)).collect();
+        let tools: usize = batch.iter().map(|(_, _, tools)| tools).sum();
+        let pool = locked(&self.pool);
+        // Another generation may have made some meanwhile.
+        batch.retain(|(content, _, _)| !pool.rows.contains_key(content));
+        drop(pool);
+        let is_fine = batch.is_empty() || self.embed(work, &batch);
+        state.done.fetch_add(tools, Ordering::Relaxed);
+        if is_fine && !work.missing.is_empty() {
+            if work.made > 0 && work.written.elapsed() >= CHECKPOINT {
+                self.write(work);
+                work.written = Instant::now();
+            }
+            return false;
+        }
+        self.finish(job, state);
+        true
+    }
+
+    fn opened(&self) -> Opened {
+        catch_unwind(AssertUnwindSafe(|| (self.open)())).unwrap_or_else(|_| Opened {
+            embedder: None,
+            fault: Some(EmbedError::Panicked { model: "that is opened".into() }),
+        })
+    }
+
+    /// Finds out which vectors are missing.
+    fn prepare(
+        &self,
+        embedder: &Arc<dyn Embedder>,
+        tools: &[(QualifiedName, Vec<Arc<Tool>>)],
+        fault: Option<EmbedError>,
+    ) -> Work {
+        let mut pool = locked(&self.pool);
+        if !std::mem::replace(&mut pool.is_read, true)
+            && let Some(cache) = self.cache(embedder.as_ref())
+        {
+            pool.rows.extend(cache.read());
+        }
+        let mut contents = Vec::with_capacity(tools.len());
+        let mut missing: VecDeque<(ContentHash, Vec<String>, usize)> = VecDeque::new();
+        let mut places: HashMap<ContentHash, usize> = HashMap::new();
+        for (_, overloads) in tools {
+            let texts = texts_of(&overloads.iter().map(AsRef::as_ref).collect::<Vec<_>>());
+            let content = ContentHash::of(embedder.id(), &texts);
+            contents.push(content);
+            if pool.rows.contains_key(&content) {
+                continue;
+            }
+            let place = *places.entry(content).or_insert(missing.len());
+            match missing.get_mut(place) {
+                Some((_, _, tools)) => *tools += 1,
+                None => missing.push_back((content, texts, 1)),
+            }
+        }
+        let embedder = Arc::clone(embedder);
+        Work { embedder, contents, missing, made: 0, fault, written: Instant::now() }
+    }
+
+    /// Makes the vectors of a batch; whether the next may be tried. A text whose vector is none is left out.
+    fn embed(&self, work: &mut Work, batch: &[(ContentHash, Vec<String>, usize)]) -> bool {
+        let embedder = work.embedder.as_ref();
+        let texts: Vec<&str> = batch.iter().flat_map(|(_, texts, _)| texts).map(String::as_str).collect();
+        let vectors = match embed(embedder, &texts) {
+            Ok(vectors) => vectors,
+            Err(error) => {
+                // The next batch would fail in the same way, and each may take long.
+                work.fault.get_or_insert(error);
+                return false;
+            }
+        };
+        let mut vectors = vectors.into_iter();
+        let mut rows = Vec::with_capacity(batch.len());
+        for (content, texts, _) in batch {
+            let mut mean = Mean::default();
+            for (text, vector) in texts.iter().zip(&mut vectors) {
+                match vector {
+                    Ok(vector) => mean.add(&vector),
+                    Err(EmbedError::Nowhere { .. }) if embedder.coverage(text) == 0.0 => {}
+                    Err(error) => {
+                        work.fault.get_or_insert(error);
+                    }
+                }
+            }
+            rows.extend(mean.row().map(|row| (*content, row)));
+        }
+        work.made += rows.len();
+        locked(&self.pool).rows.extend(rows);
+        true
+    }
+
+    /// Publishes the vectors of a generation, and keeps them.
+    fn finish(&self, job: &mut Job, state: &State) {
+        let Some(work) = job.work.take() else { return };
+        let mut pool = locked(&self.pool);
+        let jobs = locked(&self.jobs);
+        if job.number == jobs.count {
+            let others = jobs.waiting.iter().filter_map(|job| job.work.as_ref());
+            let used: HashSet<&ContentHash> =
+                others.chain([&work]).flat_map(|work| work.contents.iter()).collect();
+            pool.rows.retain(|content, _| used.contains(content));
+        }
+        drop(jobs);
+        let rows = work.contents.iter().map(|content| pool.rows.get(content));
+        let index = VectorIndex::new(work.embedder.dimension(), rows);
+        drop(pool);
+        let names = std::mem::take(&mut job.tools).into_iter().map(|(name, _)| name).collect();
+        if let Some(fault) = &work.fault {
+            tracing::warn!("search by meaning is degraded: {fault}");
+        }
+        tracing::debug!(tools = index.len(), made = work.made, "the vectors of a generation are there");
+        // Without any vector, but with tools, there is nothing to search.
+        let is_usable = index.present() > 0 || work.fault.is_none();
+        let vectors = Vectors { embedder: Arc::clone(&work.embedder), names, index, made: work.made };
+        let vectors = is_usable.then(|| Arc::new(vectors));
+        // First, since a command may end once it has its answer.
+        if work.made > 0 {
+            self.write(&work);
+        }
+        state.finish(Made { vectors, fault: work.fault });
+    }
+
+    /// Writes what a generation uses to the disk. That it cannot be written costs time at the next start, nothing else.
+    fn write(&self, work: &Work) {
+        let Some(cache) = self.cache(work.embedder.as_ref()) else { return };
+        let pool = locked(&self.pool);
+        let used =
+            work.contents.iter().filter_map(|content| Some((*content, pool.rows.get(content)?.clone())));
+        let used: HashMap<ContentHash, Row> = used.collect();
+        drop(pool);
+        if let Err(error) = cache.write(&used) {
+            tracing::debug!("vectors are not kept: {error}");
+        }
+    }
+
+    fn cache(&self, embedder: &dyn Embedder) -> Option<Cache> {
+        Some(Cache::new(self.cache.get()?, embedder.id(), embedder.dimension()))
+    }
+}
+
+/// The mean of vectors.
+#[derive(Default)]
+struct Mean {
+    sum: Vec<f32>,
+    count: u8,
+}
+
+impl Mean {
+    fn add(&mut self, vector: &[f32]) {
+        self.sum.resize(vector.len(), 0.0);
+        self.sum.iter_mut().zip(vector).for_each(|(sum, number)| *sum += number);
+        self.count += 1;
+    }
+
+    fn row(mut self) -> Option<Row> {
+        let count = f32::from(self.count.max(1));
+        self.sum.iter_mut().for_each(|sum| *sum /= count);
+        Row::of(&self.sum)
+    }
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

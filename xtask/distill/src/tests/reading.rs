@@ -1,0 +1,95 @@
+//! What is read: the command line, the corpus, the cache.
+
+use std::fs;
+use std::path::Path;
+
+use crate::arguments::Arguments;
+use crate::corpus::Corpus;
+use crate::teacher::Cache;
+
+fn arguments(line: &str) -> Result<Arguments, String> {
+    Arguments::read(line.split_whitespace().map(str::to_owned)).map_err(|error| error.to_string())
+}
+
+#[test]
+fn the_command_line_is_read() {
+    let read = arguments("--teacher t --corpus c --out o --cache k --epochs 2 --every 3").unwrap();
+    let folders = [&read.teacher, &read.corpus, &read.out, &read.cache];
+    assert_eq!(folders, ["t", "c", "o", "k"].map(Path::new));
+    assert_eq!((read.epochs, read.every, arguments("").unwrap().epochs), (2, 3, 8));
+    for (line, error) in [
+        ("--what 1", "there is no --what; "),
+        ("--every", "--every needs a value"),
+        ("--every 0", "--every takes a number from 1 on"),
+        ("--epochs x", "--epochs: \"x\" is no number"),
+    ] {
+        assert!(arguments(line).unwrap_err().starts_with(error), "{line}");
+    }
+}
+
+fn write(folder: &Path, name: &str, text: &str) {
+    let path = folder.join(name);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, text).unwrap();
+}
+
+#[test]
+fn the_corpus_has_tools_operations_and_requests_but_no_labelled_query() {
+    let folder = tempfile::tempdir().unwrap();
+    let tools = r#"[{"name": "getUser", "namespace": "n", "description": "Gets a user.", "parameters":
+        {"type": "object", "properties": {"userId": {"type": "integer", "description": "Which one."}}}}]"#;
+    for set in ["metatool", "seal_tools", "stabletoolbench", "bfcl"] {
+        write(folder.path(), &format!("retrieval/{set}/tools.json"), tools);
+        write(
+            folder.path(),
+            &format!("retrieval/{set}/queries.jsonl"),
+            r#"{"id": "1", "query": "Secret one"}"#,
+        );
+    }
+    let requests = [("1", "Secret by id"), ("2", "Secret one "), ("3", "Who is it?")]
+        .map(|(id, query)| format!(r#"{{"id": "{id}", "query": "{query}"}}"#));
+    write(folder.path(), "retrieval/metatool/queries_all_single.jsonl", &requests.join("\n"));
+    let document =
+        "paths:\n  /pets:\n    get:\n      summary: Lists pets.\n      parameters: [{name: petKind}]\n";
+    write(folder.path(), "openapi/pets.yaml", document);
+    write(folder.path(), "openapi/broken.yaml", "paths: [");
+
+    let corpus = Corpus::read(folder.path()).unwrap();
+    let texts: Vec<&str> = corpus.texts.iter().map(|text| text.content.as_str()).collect();
+    assert_eq!(
+        texts,
+        [
+            "Gets a user.",
+            "get user\nGets a user.",
+            "user id\nWhich one.",
+            "get user\nGets a user.\nuser id\nWhich one.",
+            "Lists pets.",
+            "get pets\nLists pets.",
+            "pet kind",
+            "get pets\nLists pets.\npet kind",
+            "Who is it?",
+        ]
+    );
+    assert_eq!(corpus.counts().iter().map(|(_, count)| count).sum::<usize>(), texts.len());
+    assert_eq!(corpus.digest(), Corpus::read(folder.path()).unwrap().digest());
+}
+
+#[test]
+fn what_the_teacher_said_is_kept_and_a_torn_end_is_written_over() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("new/cache");
+    let mut cache = Cache::open(&path).unwrap();
+    cache.add(&[1], &[0.5, -0.5]).unwrap();
+    cache.add(&[2], &[1.0, 2.0]).unwrap();
+    assert!(cache.add(&[3], &[1.0]).is_err(), "of another width");
+    cache.flush().unwrap();
+    drop(cache);
+    let whole = fs::read(&path).unwrap();
+    fs::write(&path, &whole[..whole.len() - 1]).unwrap();
+    let mut cache = Cache::open(&path).unwrap();
+    assert_eq!((cache.width(), cache.holds(&[1]), cache.holds(&[2])), (2, true, false));
+    cache.add(&[2], &[1.0, 2.0]).unwrap();
+    cache.flush().unwrap();
+    assert_eq!(fs::read(&path).unwrap(), whole);
+    assert_eq!(Cache::open(&path).unwrap().get(&[1]).unwrap(), [0.5, -0.5]);
+}

@@ -1,0 +1,16 @@
+//! `cargo xtask distill`: makes the table of the built-in embedder anew.
+
+use anyhow::Result;
+
+use crate::process::{cargo, run as run_command};
+use crate::workspace::Workspace;
+
+/// The package that makes it. It is apart from this one, whose other tasks need no ONNX Runtime.
+const PACKAGE: &str = "toolcrib-distill";
+
+/// Runs it, optimised; `arguments` go to it.
+pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
+    let mut distill = cargo(&workspace.root);
+    distill.args(["run", "--locked", "--release", "--package", PACKAGE, "--"]).args(arguments);
+    run_command(&mut distill)
+}
