@@ -177,7 +177,13 @@ async fn log_in(lab: &Lab, words: &[&str]) -> (Option<i32>, String) {
 fn everything_below(folder: &std::path::Path) -> String {
     let entries = fs::read_dir(folder).into_iter().flatten().map(|entry| entry.unwrap().path());
     entries
-        .map(|path| if path.is_dir() { everything_below(&path) } else { fs::read_to_string(path).unwrap() })
+        .map(|path| {
+            if path.is_dir() {
+                return everything_below(&path);
+            }
+            // Vectors of tools are no text.
+            String::from_utf8_lossy(&fs::read(path).unwrap()).into_owned()
+        })
         .collect()
 }
 
