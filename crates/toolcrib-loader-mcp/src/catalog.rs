@@ -79,7 +79,7 @@ impl Server {
 impl Catalog {
     /// The digests of the tools.
     pub(crate) fn digests(&self) -> Digests {
-        self.tools.iter().map(|tool| (tool.name.to_string(), digest(tool))).collect()
+        self.tools.iter().map(|tool| (tool.name.to_string(), digest(&tool.name, &definition(tool)))).collect()
     }
 }
 
@@ -95,8 +95,8 @@ pub(crate) fn definition(tool: &WireTool) -> Value {
 }
 
 /// The digest of a tool's name and [`definition`].
-pub(crate) fn digest(tool: &WireTool) -> Fingerprint {
-    Fingerprint::of(&json!({"name": tool.name, "definition": definition(tool)}))
+pub(crate) fn digest(name: &str, definition: &Value) -> Fingerprint {
+    Fingerprint::of(&json!({"name": name, "definition": definition}))
 }
 
 /// Fetches all pages. What came before a failure is thrown away: half a list would look like a server that has lost its
@@ -160,8 +160,7 @@ pub(crate) async fn fetch(connection: &McpConnection) -> Result<(Catalog, Arc<Se
 
 /// Whether arguments of calls are sent in headers as well.
 fn mirrors_arguments(connection: &McpConnection, session: &Session) -> bool {
-    let is_new = session.server().is_some_and(|server| !server.protocol_version.has_initialize());
-    is_new && matches!(connection.source().transport, McpTransport::Http { .. })
+    session.is_new_era() && matches!(connection.source().transport, McpTransport::Http { .. })
 }
 
 /// What has been listed so far.

@@ -122,50 +122,34 @@ where
     {
         return Err(exit(status, process.last_words().await));
     }
-    if let Some(refused) = refused(&error, &classify) {
-        return Err(refused.into());
-    }
-    let misunderstanding = is_misunderstanding(&error, &classify).then(|| {
+    let error = last(&error);
+    let fault = match error {
+        ClientInitializeError::TransportError { error, .. } => Some(classify(error)),
+        _ => None,
+    };
+    let is_misunderstanding = !error.is_authorization_required()
+        && match &fault {
+            // Somebody is there, and answered what another way of beginning might not have led to.
+            Some(Fault::TurnedAway { kind: ErrorKind::Unavailable, .. } | Fault::Lost { .. }) | None => true,
+            Some(_) => false,
+        };
+    let misunderstanding = is_misunderstanding.then(|| {
         if silence.answered_late() { Misunderstanding::KnowsDiscover } else { Misunderstanding::Unknown }
     });
-    let reason = reason(&error, &classify);
+    let reason = match (fault, error) {
+        // An error of ours that kept us from asking, such as that nobody has logged in.
+        (Some(Fault::NoServer(refused)), _) => return Err(refused.into()),
+        (Some(fault), _) => fault.reason(),
+        (None, ClientInitializeError::ConnectionClosed(_)) => "it closed the connection".into(),
+        (None, other) => chain(other),
+    };
     Err(Unopened { error: Error::Handshake { target, reason, said: last_words().await }, misunderstanding })
 }
 
-fn reason(error: &ClientInitializeError, classify: &Classify) -> String {
+/// What went wrong last: where a server was greeted in the old way after the new one, that.
+fn last(error: &ClientInitializeError) -> &ClientInitializeError {
     match error {
-        ClientInitializeError::TransportError { error, .. } => classify(error).reason(),
-        ClientInitializeError::ConnectionClosed(_) => "it closed the connection".into(),
-        ClientInitializeError::LegacyFallbackFailed { fallback, .. } => reason(fallback, classify),
-        other => chain(other),
-    }
-}
-
-/// The error of ours that kept us from asking, such as that nobody has logged in.
-fn refused(error: &ClientInitializeError, classify: &Classify) -> Option<Error> {
-    match error {
-        ClientInitializeError::TransportError { error, .. } => match classify(error) {
-            Fault::NoServer(error) => Some(error),
-            _ => None,
-        },
-        ClientInitializeError::LegacyFallbackFailed { fallback, .. } => refused(fallback, classify),
-        _ => None,
-    }
-}
-
-/// Whether the server is there and answered something that another way of beginning might not have led to.
-fn is_misunderstanding(error: &ClientInitializeError, classify: &Classify) -> bool {
-    match error {
-        _ if error.is_authorization_required() => false,
-        ClientInitializeError::TransportError { error, .. } => {
-            matches!(
-                classify(error),
-                Fault::TurnedAway { kind: ErrorKind::Unavailable, .. } | Fault::Lost { .. }
-            )
-        }
-        ClientInitializeError::LegacyFallbackFailed { fallback, .. } => {
-            is_misunderstanding(fallback, classify)
-        }
-        _ => true,
+        ClientInitializeError::LegacyFallbackFailed { fallback, .. } => last(fallback),
+        error => error,
     }
 }

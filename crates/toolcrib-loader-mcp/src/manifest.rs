@@ -2,14 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::json;
 use toolcrib_io::files::{read_bounded, replace};
 use toolcrib_model::Fingerprint;
 
 use crate::McpSource;
 use crate::catalog::Catalog;
-use crate::secret::tells;
+use crate::secret::Secrets;
 
 /// The most bytes of one manifest: 32 MiB.
 pub const MAX_MANIFEST_BYTES: u64 = 32 * 1024 * 1024;
@@ -27,10 +27,13 @@ pub struct ManifestCache {
     pub scope: String,
 }
 
-#[derive(Serialize, Deserialize)]
+/// A manifest as it is read.
+#[derive(Deserialize)]
 struct Manifest {
     version: u32,
-    namespace: String,
+    /// For people.
+    #[serde(rename = "namespace")]
+    _namespace: String,
     catalog: Catalog,
 }
 
@@ -56,11 +59,11 @@ impl ManifestCache {
     /// Keeps what the server lists. One that cannot be kept is fetched again the next time.
     pub(crate) fn store(&self, source: &McpSource, catalog: &Catalog) {
         // A server that tells what it was told in secret is asked again each time.
-        if serde_json::to_value(catalog).map_or(true, |listed| tells(source, &listed)) {
+        let Ok(listed) = serde_json::to_value(catalog) else { return };
+        if Secrets::of(source).are_told_by(&listed) {
             return;
         }
-        let manifest =
-            Manifest { version: VERSION, namespace: source.namespace.clone(), catalog: catalog.clone() };
+        let manifest = json!({"version": VERSION, "namespace": source.namespace, "catalog": listed});
         let Ok(bytes) = serde_json::to_vec(&manifest) else { return };
         if u64::try_from(bytes.len()).is_ok_and(|size| size > MAX_MANIFEST_BYTES) {
             return;

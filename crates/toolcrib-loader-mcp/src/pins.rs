@@ -7,14 +7,14 @@ use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rmcp::model::Tool as WireTool;
-use serde_json::{Value, json};
+use serde_json::Value;
 use toolcrib_model::Fingerprint;
 
 pub use self::file::MAX_LOCK_BYTES;
 use self::file::{LockFile, LockedServer, LockedTool, Turn, VERSION, read, write};
 use crate::McpSource;
-use crate::catalog::definition;
-use crate::secret::hide;
+use crate::catalog::{definition, digest};
+use crate::secret::Secrets;
 
 /// The most bytes of a tool's words, as compact JSON, that are kept to be shown: 64 KiB. Of longer ones the digest is.
 const MAX_SHOWN_BYTES: usize = 64 * 1024;
@@ -155,13 +155,14 @@ impl Pins {
         let Some(server) = locked.servers.get_mut(namespace) else { return Vec::new() };
         changes.retain(|(changed, tool), _| changed != namespace || tool.is_none());
         let (mut changed, mut room) = (Vec::new(), server.room());
+        let secrets = Secrets::of(source);
         for (at, tool) in tools.iter().enumerate() {
             // A name with a secret in it is used by nobody.
             let name = tool.name.to_string();
-            if hide(source, Value::from(&*name)) != name {
+            if secrets.hide(Value::from(&*name)) != name {
                 continue;
             }
-            let now = hide(source, definition(tool));
+            let now = secrets.hide(definition(tool));
             let digest = digest(&name, &now);
             match server.tools.get(&name) {
                 Some(known) if known.digest == digest => {}
@@ -243,8 +244,4 @@ impl LockedServer {
 
 fn length(value: &Value) -> usize {
     value.to_string().len()
-}
-
-fn digest(name: &str, definition: &Value) -> Fingerprint {
-    Fingerprint::of(&json!({"name": name, "definition": definition}))
 }

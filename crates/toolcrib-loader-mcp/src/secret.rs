@@ -10,27 +10,30 @@ const MIN_SECRET_BYTES: usize = 6;
 /// What stands for a secret.
 const HIDDEN: &str = "***";
 
-/// Whether the value holds something that the server was told in secret.
-pub(crate) fn tells(source: &McpSource, value: &Value) -> bool {
-    let secrets = secrets(source);
-    !secrets.is_empty() && any(value, &|text| secrets.iter().any(|secret| text.contains(&**secret)))
-}
+/// What a server was told in secret, the longest first: one may be a part of another.
+pub(crate) struct Secrets(Vec<String>);
 
-/// The value without what the server was told in secret.
-pub(crate) fn hide(source: &McpSource, value: Value) -> Value {
-    let secrets = secrets(source);
-    if secrets.is_empty() { value } else { map(value, &|text| replace(text, &secrets)) }
-}
+impl Secrets {
+    /// The secrets of a server. A key after a scheme, as in `Bearer KEY`, is one by itself.
+    pub(crate) fn of(source: &McpSource) -> Self {
+        let told = source.secrets();
+        let whole = told.iter().map(|secret| secret.expose().trim());
+        let keys = whole.clone().filter_map(|secret| Some(secret.split_once(' ')?.1.trim()));
+        let mut secrets: Vec<String> = whole.chain(keys).map(str::to_owned).collect();
+        secrets.retain(|secret| secret.len() >= MIN_SECRET_BYTES);
+        secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
+        Self(secrets)
+    }
 
-/// The longest first: one may be a part of another. A key after a scheme, as in `Bearer KEY`, is one by itself.
-fn secrets(source: &McpSource) -> Vec<String> {
-    let told = source.secrets();
-    let whole = told.iter().map(|secret| secret.expose().trim());
-    let keys = whole.clone().filter_map(|secret| Some(secret.split_once(' ')?.1.trim()));
-    let mut secrets: Vec<String> = whole.chain(keys).map(str::to_owned).collect();
-    secrets.retain(|secret| secret.len() >= MIN_SECRET_BYTES);
-    secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
-    secrets
+    /// Whether the value holds one of them.
+    pub(crate) fn are_told_by(&self, value: &Value) -> bool {
+        !self.0.is_empty() && any(value, &|text| self.0.iter().any(|secret| text.contains(&**secret)))
+    }
+
+    /// The value without them.
+    pub(crate) fn hide(&self, value: Value) -> Value {
+        if self.0.is_empty() { value } else { map(value, &|text| replace(text, &self.0)) }
+    }
 }
 
 fn replace(text: String, secrets: &[String]) -> String {

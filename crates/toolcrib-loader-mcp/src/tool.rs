@@ -5,7 +5,7 @@ use serde_json::Value;
 use toolcrib_model::{Fingerprint, NameError, QualifiedName, Risk, Tool, words_of_name};
 
 use crate::McpSource;
-use crate::catalog::digest;
+use crate::catalog::{definition, digest};
 use crate::text::{MAX_DESCRIPTION_CHARS, MAX_TITLE_CHARS, clean};
 
 /// The metadata that holds the digest of all that the server said of the tool, so that a call is known by what it was
@@ -32,7 +32,7 @@ const READING_WORDS: &[&str] = &[
 
 /// The tool as the runtime knows it. The schemas stay as the server wrote them, so that fingerprints agree.
 pub(crate) fn convert(source: &McpSource, wire: WireTool) -> Result<Tool, NameError> {
-    let digest = digest(&wire);
+    let digest = digest(&wire.name, &definition(&wire));
     let name = QualifiedName::new(&*source.namespace, wire.name)?;
     let risk = risk(name.name(), wire.annotations.as_ref(), source.trusted);
     let mut tool = Tool::new(name)

@@ -40,7 +40,8 @@
 //! [`embedding`] makes a vector of each tool; [`SearchIndex::attach`] adds them to an index, which then finds by meaning
 //! too. [`evaluation`] has the measures by which rankings are judged.
 //!
-//! Nothing here executes a tool or decides who may see it, and nothing but an embedding model is read from a disk.
+//! Nothing here executes a tool or decides who may see it, and nothing but embedding models and the
+//! vectors that they made is read from a disk.
 
 mod index;
 mod outcome;

@@ -17,8 +17,8 @@
 //! | 30,000 | 3.6 ms | 0.48 ms | 7.0 ms | 400 | 99.8 % | 54 s |
 //! | 100,000 | 18 ms | 3.6 ms | 5.9 ms | 400 | 99.4 % | 304 s |
 //!
-//! Others used the machine meanwhile, both columns alike. The bytes find 99.3 % of the best 100 that the f32 find. Two threads
-//! did not make the scan faster below 30,000 vectors.
+//! Others used the machine meanwhile, and not evenly. The bytes find 99.3 % of the best 100 that the f32 find, with queries
+//! of bytes. In the same run two threads did not make the scan faster below 30,000 vectors.
 //!
 //! So there is no graph, and nothing to build again when tools change.
 
