@@ -7,8 +7,9 @@ use std::time::Duration;
 use tokio::runtime::Handle;
 use toolcrib_testkit::{Process, processes_of, wait_until};
 
-/// Within which nothing may be left of a server that was closed, or let go of.
-const CLEAN_UP: Duration = Duration::from_secs(5);
+/// Within which nothing may be left of a server that was closed, or let go of. The conversation itself waits up to five
+/// seconds for answers of ours that are still being written.
+const CLEAN_UP: Duration = Duration::from_secs(20);
 
 /// How often the figures have to be the same, one look after the other, to be what stays.
 const LOOKS: usize = 10;
@@ -57,12 +58,7 @@ impl Held {
             Ok(no_more.then_some(()))
         };
         let clean = wait_until("that no more is held than before", CLEAN_UP, look).await;
-        assert!(
-            clean.is_ok(),
-            "held {now:?}, before {self:?}: {:#?} {:#?}",
-            processes(folder),
-            descriptors()
-        );
+        assert!(clean.is_ok(), "held {now:?}, before {self:?}: {:?} {:?}", processes(folder), descriptors());
     }
 }
 
