@@ -2,6 +2,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use encoding_rs::Encoding;
 use serde_json::{Value, json};
 use toolcrib_io::http::Response;
 
@@ -49,7 +50,7 @@ pub(super) fn read(response: &Response, content_type: Option<&str>) -> (Value, O
     (json!({"mimeType": media_type, "bytes": body.len(), "blob": STANDARD.encode(body)}), problem)
 }
 
-/// The body as a text, if it is one.
+/// The body as a text, if it is one: in UTF-8, whatever the server says, or in the encoding that it names.
 pub(super) fn text(body: &[u8], content_type: Option<&str>, is_cut: bool) -> Option<String> {
     let error = match std::str::from_utf8(body) {
         Ok(text) if text.contains('\0') => return None,
@@ -61,8 +62,7 @@ pub(super) fn text(body: &[u8], content_type: Option<&str>, is_cut: bool) -> Opt
         return std::str::from_utf8(body.get(..error.valid_up_to())?).ok().map(str::to_owned);
     }
     let charset = content_type.and_then(|content_type| parameter(content_type, "charset"))?;
-    let is_latin = ["iso-8859-1", "latin1", "windows-1252", "us-ascii"]
-        .iter()
-        .any(|name| charset.eq_ignore_ascii_case(name));
-    (is_latin && !body.contains(&0)).then(|| body.iter().copied().map(char::from).collect())
+    let encoding = Encoding::for_label(charset.as_bytes())?;
+    let (text, is_broken) = encoding.decode_without_bom_handling(body);
+    (!is_broken && !text.contains('\0')).then(|| text.into_owned())
 }

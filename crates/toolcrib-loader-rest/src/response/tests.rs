@@ -50,6 +50,15 @@ fn the_bytes_decide_what_a_body_is() {
         ),
         (Some("text/plain"), b"\xe9", json!({"mimeType": "text/plain", "bytes": 1, "blob": "6Q=="}), true),
         (Some("text/plain; charset=\"latin1\""), b"\xe9", json!("é"), false),
+        (Some("text/plain; charset=windows-1252"), b"\x80 5", json!("€ 5"), false),
+        (Some("text/plain; charset=Shift_JIS"), b"\x93\xfa\x96\x7b", json!("日本"), false),
+        (Some("text/csv; charset=GBK"), b"\xd6\xd0", json!("中"), false),
+        (
+            Some("text/plain; charset=martian"),
+            b"\xe9",
+            json!({"mimeType": "text/plain; charset=martian", "bytes": 1, "blob": "6Q=="}),
+            true,
+        ),
         (Some("application/json"), b"", Value::Null, false),
     ] {
         let (value, warning) = body::read(&response(200, &[], body), content_type);
