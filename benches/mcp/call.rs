@@ -1,22 +1,31 @@
 //! A call through the whole pipeline, beside the same call on a bare `rmcp` client.
+//!
+//! What is measured is what we add, so all else is the same on both sides: the runtime and its one thread, the program
+//! at the other end, the pipes or the HTTP client, the arguments, and what the client says of itself, which revision
+//! 2026-07-28 has in every request and the server reads in every one. Both have a deadline, too: nobody calls a server
+//! without one, and a timer alone costs a bare call some microseconds. The two take turns, and take turns at being first,
+//! so that a disturbance meets both, and so does what either leaves behind for the runtime to do.
 
 use std::error::Error;
 use std::hint::black_box;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use rmcp::RoleClient;
 use rmcp::model::{
     CallToolRequestParams, ClientCapabilities, ClientConfig, Implementation, JsonObject, ProtocolVersion,
+    TASKS_EXTENSION_ID,
 };
 use rmcp::service::{ClientLifecycleMode, RunningService, serve_client_with_lifecycle};
 use rmcp::transport::StreamableHttpClientTransport;
 use rmcp::transport::async_rw::AsyncRwTransport;
 use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
 use serde_json::json;
+use tokio::runtime::Runtime;
+use tokio::time::timeout;
 use toolcrib_bench::report::{Row, title};
 use toolcrib_bench::timings::Timings;
-use toolcrib_exec::{DenyAll, Executor};
+use toolcrib_exec::{DEFAULT_DEADLINE, DenyAll, Executor};
 use toolcrib_io::http::{HttpClient, HttpPolicy};
 use toolcrib_io::process::{Command, spawn};
 use toolcrib_loader_mcp::{McpConnection, McpEngine, McpLoader, McpSource, McpTransport};
@@ -35,11 +44,11 @@ const BOUND_TO_BARE: f64 = 1.1;
 
 type Client = RunningService<RoleClient, ClientConfig>;
 
-pub(crate) fn run() -> Result<(), Box<dyn Error>> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let program = std::env::current_exe()?.display().to_string();
+/// Over the pipes of a child process.
+pub(crate) fn stdio() -> Result<(), Box<dyn Error>> {
     title("a call of an MCP tool over standard input and output");
-    runtime.block_on(async {
+    let program = std::env::current_exe()?.display().to_string();
+    runtime()?.block_on(async {
         let mut source = McpSource::stdio("bench", [program.clone()]);
         if let McpTransport::Stdio { env, .. } = &mut source.transport {
             env.insert(server::VARIABLE.into(), toolcrib_model::Secret::new("0"));
@@ -49,9 +58,13 @@ pub(crate) fn run() -> Result<(), Box<dyn Error>> {
         let (Some(input), Some(output)) = (input, output) else { return Err("no pipes".into()) };
         let bare = open(AsyncRwTransport::new_client(output, input)).await?;
         compare(source, bare).await
-    })?;
+    })
+}
+
+/// Over Streamable HTTP.
+pub(crate) fn http() -> Result<(), Box<dyn Error>> {
     title("a call of an MCP tool over Streamable HTTP");
-    runtime.block_on(async {
+    runtime()?.block_on(async {
         let url = server::open_http()?;
         let mut source = McpSource::http("bench", &url);
         if let McpTransport::Http { allow_private, .. } = &mut source.transport {
@@ -64,11 +77,18 @@ pub(crate) fn run() -> Result<(), Box<dyn Error>> {
     })
 }
 
+fn runtime() -> std::io::Result<Runtime> {
+    tokio::runtime::Builder::new_current_thread().enable_all().build()
+}
+
+/// A client that says of itself what ours says.
 async fn open<T>(transport: T) -> Result<Client, Box<dyn Error>>
 where
     T: rmcp::transport::Transport<RoleClient> + 'static,
 {
-    let info = ClientConfig::new(ClientCapabilities::default(), Implementation::new("bare", "1"));
+    let mut capabilities = ClientCapabilities::default();
+    capabilities.extensions = Some([(TASKS_EXTENSION_ID.to_owned(), JsonObject::new())].into());
+    let info = ClientConfig::new(capabilities, Implementation::new("toolcrib", env!("CARGO_PKG_VERSION")));
     let newest = ClientLifecycleMode::Discover { preferred_versions: vec![ProtocolVersion::V_2026_07_28] };
     Ok(serve_client_with_lifecycle(info, transport, newest).await?)
 }
@@ -89,26 +109,17 @@ async fn compare(source: McpSource, bare: Client) -> Result<(), Box<dyn Error>> 
     let context = CallContext::new("bench");
     let arguments: JsonObject = json!({"text": "hello", "times": 3}).as_object().cloned().unwrap_or_default();
     let (mut whole, mut alone) = (Timings::default(), Timings::default());
-    // Alternating, so that a disturbance meets both. The first round is for connections.
+    // The first round is for connections.
     for round in 0..=ROUNDS {
-        for _ in 0..CALLS {
-            let call = ToolCall::new("bench.echo", arguments.clone());
-            let start = Instant::now();
-            let result = black_box(executor.call(call, &context).await);
-            let taken = start.elapsed();
-            if result.result != "hello" {
-                return Err(format!("the call failed: {:?}", result.error).into());
-            }
-            let params = CallToolRequestParams::new("echo").with_arguments(arguments.clone());
-            let start = Instant::now();
-            let answer = black_box(bare.call_tool(params).await?);
-            let by_hand = start.elapsed();
-            if answer.content.is_empty() {
-                return Err("the bare call brought nothing".into());
-            }
-            if round > 0 {
-                whole.add(taken);
-                alone.add(by_hand);
+        for number in 0..CALLS {
+            for side in [number % 2, 1 - number % 2] {
+                let (taken, timings) = match side {
+                    0 => (call(&executor, &context, &arguments).await?, &mut whole),
+                    _ => (call_bare(&bare, &arguments).await?, &mut alone),
+                };
+                if round > 0 {
+                    timings.add(taken);
+                }
             }
         }
     }
@@ -116,4 +127,30 @@ async fn compare(source: McpSource, bare: Client) -> Result<(), Box<dyn Error>> 
     Row::new("a call, p99", whole.percentile(99.0)).beside(alone.percentile(99.0)).print();
     executor.close().await;
     Ok(())
+}
+
+async fn call(
+    executor: &Arc<Executor>,
+    context: &CallContext,
+    arguments: &JsonObject,
+) -> Result<Duration, Box<dyn Error>> {
+    let call = ToolCall::new("bench.echo", arguments.clone());
+    let start = Instant::now();
+    let result = black_box(executor.call(call, context).await);
+    let taken = start.elapsed();
+    if result.result != "hello" {
+        return Err(format!("the call failed: {:?}", result.error).into());
+    }
+    Ok(taken)
+}
+
+async fn call_bare(bare: &Client, arguments: &JsonObject) -> Result<Duration, Box<dyn Error>> {
+    let params = CallToolRequestParams::new("echo").with_arguments(arguments.clone());
+    let start = Instant::now();
+    let answer = black_box(timeout(DEFAULT_DEADLINE, bare.call_tool(params)).await);
+    let taken = start.elapsed();
+    if answer??.content.is_empty() {
+        return Err("the bare call brought nothing".into());
+    }
+    Ok(taken)
 }

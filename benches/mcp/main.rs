@@ -14,7 +14,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         return server::serve(delay);
     }
     toolcrib_bench::report::run(&[
-        Part { name: "call", run: call::run },
+        Part { name: "stdio", run: call::stdio },
+        Part { name: "http", run: call::http },
         Part { name: "ready", run: ready::run },
     ])
 }

@@ -205,6 +205,10 @@ async fn a_server_that_needs_a_login_says_the_command_and_serves_after_it() {
     assert_eq!(rejected.as_array().unwrap().len(), 1);
     let siblings = ran.json()["tools"].as_array().unwrap().len();
     assert!(siblings > 0, "the others serve");
+    assert_eq!(rejected[0]["kind"], "needs_login");
+    let found =
+        lab.run(["search", "app.yaml", "open deals of this quarter", "--json"]).await.expect(0).json();
+    assert_eq!((&found["outcome"], &found["reason"]), (&json!("no_match"), &json!("needs_login")), "{found}");
 
     let (code, printed) = log_in(&lab, &["login", "app.yaml", "crm"]).await;
     assert_eq!(code, Some(0), "{printed}");

@@ -108,10 +108,59 @@ async fn a_server_with_another_command_is_not_started_and_its_siblings_serve() {
     assert!(!lab.path("started").exists());
     let seen = mark_of(&text);
     let trusted = lab.run(["trust", "app.yaml", "mcp_team", "--seen", &seen]).await.expect(0);
-    write!(text, "$ toolcrib trust app.yaml mcp_team\n{}{}", trusted.stdout, trusted.stderr).unwrap();
+    write!(text, "$ toolcrib trust app.yaml mcp_team --seen {seen}\n{}{}", trusted.stdout, trusted.stderr)
+        .unwrap();
     snapshot!(lab, text);
     lab.run(["call", "app.yaml", "mcp_team.two", "{}"]).await.expect(0);
     assert!(lab.path("started").exists());
+}
+
+/// The words of each command that approves, as it is shown.
+fn approvals(shown: &str) -> Vec<Vec<String>> {
+    let commands = shown.lines().filter_map(|line| Some(line.split_once("toolcrib trust")?.1));
+    commands.map(|rest| rest.split_whitespace().map(str::to_owned).collect()).collect()
+}
+
+#[tokio::test]
+async fn each_command_that_is_shown_approves_what_it_is_shown_with() {
+    let app = APP.replace(
+        "  capabilities",
+        "    - {type: mcp, name: other, command: [sh, server.sh]}\n  capabilities",
+    );
+    let lab = lab().with_file("app.yaml", app);
+    lab.run(["tools", "app.yaml"]).await.expect(0);
+    list(&lab, &json!([tool("one", "Counts well."), tool("two", "Counts better.")]));
+    let shows: [(&[&str], i32); 6] = [
+        (&["tools", "app.yaml", "--changed"], 0),
+        (&["trust", "app.yaml", "mcp_team"], 4),
+        (&["trust", "app.yaml", "mcp_team.one", "mcp_other.two"], 4),
+        (&["trust", "app.yaml", "mcp_team", "--seen", "0"], 4),
+        (&["trust", "app.yaml", "--all"], 4),
+        (&["trust", "app.yaml", "mcp_none"], 0),
+    ];
+    let before = lab.read("app.yaml.lock");
+    let mut text = String::new();
+    for (words, exit) in shows {
+        let ran = lab.run_words(words).await.expect(exit);
+        let shown = format!("{}{}", ran.stdout, ran.stderr);
+        let commands = approvals(&shown);
+        assert!(!commands.is_empty(), "{shown}");
+        for command in commands {
+            let mut words = vec!["trust"];
+            words.extend(command.iter().map(String::as_str));
+            let approved = lab.run_words(&words).await.expect(0);
+            assert!(approved.stdout.contains("approved: "), "{command:?}: {}", approved.stderr);
+            std::fs::write(lab.path("app.yaml.lock"), &before).unwrap();
+        }
+        if words.len() > 3 || words.contains(&"mcp_team") {
+            writeln!(text, "$ toolcrib {}\n{shown}", words.join(" ")).unwrap();
+        }
+    }
+    let seen = mark_of(&lab.run(["trust", "app.yaml", "mcp_team"]).await.expect(4).stderr);
+    let some = lab.run(["trust", "app.yaml", "mcp_team", "--seen", &seen]).await.expect(0);
+    writeln!(text, "$ toolcrib trust app.yaml mcp_team --seen {seen}\n{}{}", some.stdout, some.stderr)
+        .unwrap();
+    snapshot!(lab, text);
 }
 
 #[tokio::test]

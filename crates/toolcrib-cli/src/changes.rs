@@ -18,7 +18,15 @@ const MAX_LINES: usize = 400;
 /// What changed, in a few words.
 pub(crate) fn title(change: &Change) -> String {
     match &change.tool {
-        None => format!("{}: the server itself", change.namespace),
+        None => format!("{}: the server itself, which is not started", change.namespace),
+        Some(_) => name(change),
+    }
+}
+
+/// What `toolcrib trust` knows it by.
+pub(crate) fn name(change: &Change) -> String {
+    match &change.tool {
+        None => change.namespace.clone(),
         Some(tool) => format!("{}.{tool}", change.namespace),
     }
 }
@@ -52,26 +60,40 @@ pub(crate) fn json(changes: &[Change], secrets: &Secrets) -> Value {
     changes.iter().map(change).collect()
 }
 
-/// For people: each difference, and what to do about it.
+/// For people: each difference. Of several, each with the command that approves it alone.
 pub(crate) fn show(changes: &[Change], app: &App) {
+    let redactor = app.secrets().redactor();
+    for change in changes {
+        output::say(&title(change));
+        for line in difference(&change.approved, &change.now) {
+            output::say(&redactor.redact(&line));
+        }
+        if changes.len() > 1 {
+            let alone = approval(std::slice::from_ref(change), &name(change), app);
+            output::say(&format!("  to approve this one: {alone}"));
+        }
+        output::say("");
+    }
+}
+
+/// For people: all differences that there are, and the command that approves them together.
+pub(crate) fn show_all(changes: &[Change], app: &App) {
     if changes.is_empty() {
         output::tell("everything is as it was approved");
         return;
     }
-    let redactor = app.secrets().redactor();
-    for change in changes {
-        output::say(&format!("{} (--seen {})", title(change), mark(std::slice::from_ref(change))));
-        for line in difference(&change.approved, &change.now) {
-            output::say(&redactor.redact(&line));
-        }
-        output::say("");
-    }
-    let (noun, file) = (if changes.len() == 1 { "change" } else { "changes" }, &app.file);
-    output::tell(&format!(
-        "{} {noun}, held back until you approve: toolcrib trust {file} --all --seen {}",
-        changes.len(),
-        mark(changes)
-    ));
+    show(changes, app);
+    let all = approval(changes, "--all", app);
+    let held_back = match changes {
+        [_] => "1 change, held back until you approve it".to_owned(),
+        _ => format!("{} changes, held back until you approve them", changes.len()),
+    };
+    output::tell(&format!("{held_back}: {all}"));
+}
+
+/// The command that approves these changes and nothing else; `what` names them, and no others.
+pub(crate) fn approval(changes: &[Change], what: &str, app: &App) -> String {
+    format!("toolcrib trust {} {what} --seen {}", app.file, mark(changes))
 }
 
 /// The lines that differ, with some around them.

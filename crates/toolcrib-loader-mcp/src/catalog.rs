@@ -114,7 +114,7 @@ pub(crate) async fn fetch(connection: &McpConnection) -> Result<(Catalog, Arc<Se
         let Answer { result, session } = connection
             .request(request, None)
             .await
-            .map_err(|fault| broken(RejectKind::Unavailable, explain(&target, fault)))?;
+            .map_err(|fault| broken(kind_of(&fault), explain(&target, fault)))?;
         let Some(mut page) = Page::read(result) else {
             let reason = format!("MCP server `{target}` answers `tools/list` with something else than tools");
             return Err(broken(RejectKind::Syntax, reason));
@@ -226,6 +226,13 @@ impl Catalog {
         self.server = session.server().map(|server| Server::of(&server)).unwrap_or_default();
         self.server.ignores_discover = session.ignores_discover();
         (self, session)
+    }
+}
+
+fn kind_of(fault: &Fault) -> RejectKind {
+    match fault {
+        Fault::NoServer(error) => error.reject_kind(),
+        _ => RejectKind::Unavailable,
     }
 }
 

@@ -1,7 +1,6 @@
 //! The one connection that the loader and the engine of a source share.
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
-use std::time::Duration;
 
 use futures::FutureExt as _;
 use futures::future::{BoxFuture, Shared};
@@ -13,6 +12,7 @@ use toolcrib_model::Tool;
 use toolcrib_port::ProgressListener;
 use tracing::{Instrument as _, Span};
 
+use crate::backoff::{Failure, SETTLED_AFTER};
 use crate::catalog::{self, Digests};
 use crate::error::Error;
 use crate::handler::Events;
@@ -21,12 +21,6 @@ use crate::session::{Fault, Session};
 use crate::tool::loaded_as;
 use crate::ways::{Failed, Way, connect};
 use crate::{McpSource, span};
-
-/// How long to leave a server alone after it failed to start for the first time. Each further failure doubles it.
-pub const FIRST_BACKOFF: Duration = Duration::from_millis(500);
-
-/// The longest that a server which fails to start is left alone.
-pub const MAX_BACKOFF: Duration = Duration::from_secs(30);
 
 /// A connection to an MCP server: made at the first load or call, kept, and made anew at the next one after the server
 /// has died. Clones share it.
@@ -54,6 +48,9 @@ enum State {
     },
     Open {
         session: Arc<Session>,
+        /// How often in a row the server had failed before, and since when it runs.
+        failures: u32,
+        since: Instant,
         /// Ends with the state: it notices the death of the server.
         _watcher: AbortOnDropHandle<()>,
     },
@@ -81,14 +78,6 @@ pub(crate) struct Answer {
     pub(crate) session: Arc<Session>,
 }
 
-/// How often in a row the server did not start, and when it may be tried again.
-#[derive(Clone)]
-struct Failure {
-    times: u32,
-    last: Error,
-    retry_at: Instant,
-}
-
 impl McpConnection {
     /// A connection that is not made yet.
     pub fn new(source: McpSource) -> Self {
@@ -107,21 +96,18 @@ impl McpConnection {
     pub(crate) async fn session(&self) -> Outcome {
         let outcome = {
             let mut state = self.shared.lock();
+            state.let_go_of_the_dead();
             match &*state {
-                State::Open { session, .. } if session.is_open() => return Ok(Arc::clone(session)),
+                State::Open { session, .. } => return Ok(Arc::clone(session)),
                 State::Closed => return Err(Error::Closed { target: self.source().target() }),
                 State::Connecting { outcome, .. } => outcome.clone(),
-                State::Idle { failed: Some(failure) } if failure.retry_at > Instant::now() => {
-                    let wait = failure.retry_at - Instant::now();
-                    return Err(Error::Waiting { last: Box::new(failure.last.clone()), wait });
-                }
-                State::Idle { .. } | State::Open { .. } => {
-                    let times = match &*state {
-                        State::Idle { failed: Some(failure) } => failure.times,
-                        _ => 0,
-                    };
+                State::Idle { failed } => {
+                    if let Some(waiting) = failed.as_ref().and_then(Failure::waiting) {
+                        return Err(waiting);
+                    }
+                    let failures = failed.as_ref().map_or(0, Failure::times);
                     let stop = CancellationToken::new();
-                    let outcome = self.start(times, stop.clone());
+                    let outcome = self.start(failures, stop.clone());
                     *state = State::Connecting { outcome: outcome.clone(), stop };
                     outcome
                 }
@@ -156,7 +142,18 @@ impl McpConnection {
             settle(&weak, outcome, failures).await
         };
         let attempt = AbortOnDropHandle::new(tokio::spawn(attempt.instrument(span)));
-        async move { attempt.await.unwrap_or(Err(Error::Closed { target })) }.boxed().shared()
+        let weak = Arc::downgrade(&self.shared);
+        let outcome = async move {
+            match attempt.await {
+                Ok(outcome) => outcome,
+                // It has entered nothing into the state, which would be that of an attempt for ever.
+                Err(error) if error.is_panic() => {
+                    settle(&weak, Err(Error::Panicked { target }), failures).await
+                }
+                Err(_) => settle(&weak, Err(Error::Closed { target }), failures).await,
+            }
+        };
+        outcome.boxed().shared()
     }
 
     /// Sends a request and waits for its answer. A request that the server cannot have seen, because it had died or
@@ -175,7 +172,7 @@ impl McpConnection {
         let successor = match &fault {
             Fault::NotSent(_) => Some(self.session().await.map_err(Fault::NoServer)?),
             fault if session.is_new_era() && fault.is_of_another_era() => {
-                self.shared.discard(&session);
+                self.shared.discard(&session, |_| State::Idle { failed: None });
                 // One of the same era has looked at the request, and may have run it before it refused it.
                 self.session().await.ok().filter(|successor| !successor.is_new_era())
             }
@@ -194,7 +191,7 @@ impl McpConnection {
     ) -> Result<ServerResult, Fault> {
         let outcome = session.request(request, listener.cloned()).await;
         if let Err(Fault::NotSent(_) | Fault::Lost { .. }) = outcome {
-            self.shared.discard(session);
+            self.shared.discard(session, State::after_the_end);
         }
         outcome
     }
@@ -204,7 +201,7 @@ impl McpConnection {
         matches!(&*self.shared.lock(), State::Open { session, .. } if session.is_open())
     }
 
-    /// When the server may be tried again, after it failed to start.
+    /// When the server may be tried again, after it failed to start or to stay.
     pub(crate) fn retry_at(&self) -> Option<Instant> {
         match &*self.shared.lock() {
             State::Idle { failed: Some(failure) } => Some(failure.retry_at),
@@ -285,12 +282,35 @@ impl SharedState {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Lets go of a session that no longer works, unless a newer one has taken its place.
-    fn discard(&self, session: &Arc<Session>) {
+    /// Lets go of a session that no longer works, unless a newer one has taken its place. `after` says what the state is
+    /// then.
+    fn discard(&self, session: &Arc<Session>, after: impl FnOnce(&State) -> State) {
         let mut state = self.lock();
         if matches!(&*state, State::Open { session: current, .. } if Arc::ptr_eq(current, session)) {
-            *state = State::Idle { failed: None };
+            *state = after(&state);
         }
+    }
+}
+
+impl State {
+    /// Lets go of a session that no longer works, where nobody has noticed yet.
+    fn let_go_of_the_dead(&mut self) {
+        if matches!(self, Self::Open { session, .. } if !session.is_open()) {
+            *self = self.after_the_end();
+        }
+    }
+
+    /// What follows the end of the session. A program that ended before it was of any use may do so again and again.
+    fn after_the_end(&self) -> Self {
+        let failed = match self {
+            Self::Open { session, failures, since, .. }
+                if !session.has_served() && since.elapsed() < SETTLED_AFTER =>
+            {
+                session.end_of_process().map(|last| Failure::to_stay(*failures, last))
+            }
+            _ => None,
+        };
+        Self::Idle { failed }
     }
 }
 
@@ -303,17 +323,13 @@ async fn settle(shared: &Weak<SharedState>, outcome: Outcome, failures: u32) -> 
             true
         } else {
             *state = match &outcome {
-                Ok(session) => {
-                    State::Open { session: Arc::clone(session), _watcher: watch(&shared, session) }
-                }
-                Err(error) => {
-                    let backoff =
-                        FIRST_BACKOFF.saturating_mul(2_u32.saturating_pow(failures)).min(MAX_BACKOFF);
-                    let retry_at = Instant::now() + backoff;
-                    State::Idle {
-                        failed: Some(Failure { times: failures + 1, last: error.clone(), retry_at }),
-                    }
-                }
+                Ok(session) => State::Open {
+                    session: Arc::clone(session),
+                    failures,
+                    since: Instant::now(),
+                    _watcher: watch(&shared, session),
+                },
+                Err(error) => State::Idle { failed: Some(Failure::to_start(failures, error.clone())) },
             };
             false
         }
@@ -333,7 +349,7 @@ fn watch(shared: &Arc<SharedState>, session: &Arc<Session>) -> AbortOnDropHandle
     AbortOnDropHandle::new(tokio::spawn(async move {
         session.ended().await;
         if let Some(shared) = shared.upgrade() {
-            shared.discard(&session);
+            shared.discard(&session, State::after_the_end);
         }
     }))
 }

@@ -72,6 +72,7 @@ impl McpEngine {
                 }
                 outcome => outcome.map_err(failed)?,
             };
+            session.note_service();
             match result {
                 ServerResult::InputRequiredResult(InputRequiredResult {
                     input_requests,
@@ -93,6 +94,7 @@ impl McpEngine {
         span::describe(&Span::current(), extra.method(), self.connection.source());
         let answer = self.connection.request(|| extra.request(&call.arguments), None).await;
         let answer = answer.map_err(|fault| self.failure(call, fault))?;
+        answer.session.note_service();
         extras::result(answer.result).ok_or_else(|| {
             let message = format!("the server answered `{}` with something else", extra.method());
             ToolError::new(ErrorKind::ToolFailed, message)

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use toolcrib_port::RejectKind;
+
 use crate::text::{MAX_ERROR_CHARS, clean};
 
 /// Why there is no connection to a server.
@@ -48,6 +50,16 @@ pub enum Error {
         /// Its last lines on standard error, introduced; empty when it said nothing.
         said: String,
     },
+    /// The process ended soon after it was started, before it had answered a call.
+    #[error("MCP server `{target}` {status} soon after it was started{said}")]
+    Ended {
+        /// The command line.
+        target: String,
+        /// How it ended, as `exited with status 1`.
+        status: String,
+        /// Its last lines on standard error, introduced; empty when it said nothing.
+        said: String,
+    },
     /// The server did not answer in time.
     #[error("MCP server `{target}` did not answer the handshake within {} s{said}", timeout.as_secs_f32())]
     Silent {
@@ -86,6 +98,12 @@ pub enum Error {
         /// Whether it may go well later.
         passes: bool,
     },
+    /// The attempt to connect panicked.
+    #[error("connecting to MCP server `{target}` panicked; this is a fault in Toolcrib, not in the server")]
+    Panicked {
+        /// The command line or URL.
+        target: String,
+    },
     /// The last attempt failed a moment ago.
     #[error("{last}; it is tried again in {} s", wait.as_secs_f32().ceil())]
     Waiting {
@@ -115,6 +133,11 @@ impl Error {
             Self::Waiting { last, .. } => last.needs_login(),
             _ => false,
         }
+    }
+
+    /// What sort of failure it is, of a server that cannot be used for it.
+    pub(crate) fn reject_kind(&self) -> RejectKind {
+        if self.needs_login() { RejectKind::NeedsLogin } else { RejectKind::Unavailable }
     }
 }
 

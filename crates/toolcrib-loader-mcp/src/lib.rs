@@ -2,7 +2,7 @@
 //!
 //! - An [`McpSource`] says which server it is, a child process or a URL, and which namespace its tools have.
 //! - An [`McpConnection`] is made at the first load or call, kept, and made anew when the server has died. A server
-//!   that fails to start is left alone for a while, longer each time.
+//!   that fails to start, or ends at once each time, is left alone for a while, longer each time.
 //! - An [`McpLoader`] turns `tools/list` into tools. What is broken is a reject, and so is a server that is not there.
 //! - An [`McpEngine`] turns a call into `tools/call`. A call that the server may have seen is never sent again: when the
 //!   server dies in the middle of it, the error is `outcome_unknown`. When a call is given up, the server is told.
@@ -31,6 +31,7 @@
 
 mod source;
 
+mod backoff;
 mod backpressure;
 mod connection;
 mod handshake;
@@ -71,8 +72,9 @@ pub use auth::{
     Authorization, Authorize, Grant, LOGIN_TIMEOUT, LoggedIn, LoopbackRedirect, McpAuth, Redirect,
     SecretSink, TokenStore,
 };
+pub use backoff::{FIRST_BACKOFF, MAX_BACKOFF, SETTLED_AFTER};
 pub use catalog::{MAX_LIST_BYTES, MAX_PAGES, MAX_TOOLS};
-pub use connection::{FIRST_BACKOFF, MAX_BACKOFF, McpConnection};
+pub use connection::McpConnection;
 pub use engine::McpEngine;
 pub use error::Error;
 pub use loader::McpLoader;

@@ -53,7 +53,7 @@ impl McpLoader {
         // A server that does not start has the same time, and its own error says more.
         self.connection.session().await.map_err(|error| Broken {
             name: None,
-            kind: RejectKind::Unavailable,
+            kind: error.reject_kind(),
             reason: error.to_string(),
         })?;
         let changes = self.connection.changes();

@@ -1,5 +1,6 @@
 //! One life of a server: from its handshake to its end.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
 use std::time::Duration;
 
@@ -61,6 +62,8 @@ pub(crate) struct Session {
     listing: tokio::sync::Mutex<()>,
     /// Set when the conversation is given up although the server may still run.
     lost: CancellationToken,
+    /// Whether a call was answered.
+    has_served: AtomicBool,
 }
 
 /// Why a request has no answer.
@@ -134,7 +137,23 @@ impl Session {
             listed: RwLock::default(),
             listing: tokio::sync::Mutex::default(),
             lost: CancellationToken::new(),
+            has_served: AtomicBool::new(false),
         }
+    }
+
+    /// Notes that a call was answered.
+    pub(crate) fn note_service(&self) {
+        self.has_served.store(true, Ordering::Relaxed);
+    }
+
+    pub(crate) fn has_served(&self) -> bool {
+        self.has_served.load(Ordering::Relaxed)
+    }
+
+    /// How the process of the server ended; `None` where the server is no process of ours.
+    pub(crate) fn end_of_process(&self) -> Option<Error> {
+        let (status, said) = self.process.as_ref()?.end();
+        Some(Error::Ended { target: self.target.clone(), status, said })
     }
 
     /// Notes whether the server leaves those waiting who ask for its era, so that it is not asked the next time.

@@ -86,21 +86,32 @@ impl Process {
 
     /// Whether it has ended.
     pub(crate) fn has_ended(&self) -> bool {
-        self.exited.clone().now_or_never().is_some()
+        self.stderr.has_ended()
+    }
+
+    /// How it ended, as [`exited`](Self::exited) says it, and its [last words](Self::last_words), as far as either is
+    /// known by now.
+    pub(crate) fn end(&self) -> (String, String) {
+        let status = self.exited.clone().now_or_never();
+        (status.unwrap_or_else(|| "stopped talking".into()), self.words())
     }
 
     /// What it wrote last on standard error, and whether it wrote too much on the other, as the end of a sentence; empty
-    /// when it wrote nothing.
+    /// when it wrote nothing. What it wrote last may still be on the way, and is waited for.
     pub(crate) async fn last_words(&self) -> String {
+        // All of it is in the lines then, and what is not within this time is left out.
+        let _ = timeout(LAST_WORDS, self.stderr.last_lines()).await;
+        self.words()
+    }
+
+    /// The same, as far as it has arrived.
+    fn words(&self) -> String {
         let overlong = if self.overlong.is_met() {
             format!("; it wrote a line of more than {} MiB, which was not read", MAX_LINE_BYTES >> 20)
         } else {
             String::new()
         };
-        let lines = match timeout(LAST_WORDS, self.stderr.last_lines()).await {
-            Ok(lines) => lines,
-            Err(_) => self.stderr.lines(),
-        };
+        let lines = self.stderr.lines();
         let quoted = lines.get(lines.len().saturating_sub(QUOTED_LINES)..).unwrap_or_default();
         if quoted.is_empty() {
             return overlong;

@@ -115,6 +115,14 @@ async fn ask(
     if response.status == StatusCode::NOT_MODIFIED && kept.is_some() {
         return Ok(None);
     }
+    if matches!(response.status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) {
+        let reason = format!(
+            "{} was answered with {}; documents are asked for without credentials, so save it to a file and name that \
+             as the document",
+            source.spec, response.status
+        );
+        return Err(Failed::new(RejectKind::NeedsLogin, reason));
+    }
     if !response.status.is_success() {
         let reason = format!("{} was answered with {}; check the URL", source.spec, response.status);
         return Err(Failed::new(RejectKind::Unavailable, reason));

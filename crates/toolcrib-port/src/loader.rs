@@ -81,6 +81,8 @@ pub enum RejectKind {
     NamespaceTaken,
     /// The server or host cannot be reached, or broke off.
     Unavailable,
+    /// The source wants a user who has logged in, or credentials, and has none; the reason says how they are given.
+    NeedsLogin,
     /// The tool or the server is not the one that was approved.
     Changed,
     /// Something that this loader does not do.

@@ -1,10 +1,14 @@
 //! Servers that do not want to end.
 
+use toolcrib_model::ErrorKind;
 use toolcrib_testkit::{Process, processes_of, wait_until};
 
 use super::counted;
 use super::rig::Rig;
 use crate::support::PATIENCE;
+
+/// How often a server that ends again and again does so.
+const LIVES: usize = 100;
 
 /// Loads a server that has left two processes behind, and waits for them.
 async fn with_descendants() -> Rig {
@@ -40,5 +44,20 @@ counted!(what_a_server_left_behind_ends_with_it, async {
     let rig = with_descendants().await;
     assert!(rig.call("bad.exit", "").await.error.is_some());
     rig.assert_nothing_of_it_is_left().await;
+    rig.close().await;
+});
+
+counted!(a_server_that_ends_and_is_started_again_a_hundred_times_leaves_nothing, async {
+    let rig = Rig::new("forks").await;
+    rig.load().await;
+    for life in 1..=LIVES {
+        let answer = rig.call("bad.echo", "alive").await;
+        assert_eq!(answer.result, "alive", "life {life}: {:?}", answer.error);
+        let error = rig.call("bad.exit", "").await.error.unwrap();
+        assert_eq!(error.kind, ErrorKind::OutcomeUnknown, "life {life}: {error}");
+        assert_eq!(rig.logged("start ").len(), life);
+    }
+    rig.assert_nothing_of_it_is_left().await;
+    assert_eq!(rig.call("bad.echo", "still alive").await.result, "still alive");
     rig.close().await;
 });

@@ -36,22 +36,24 @@ pub(crate) async fn run(arguments: &Trust, json: bool) -> Result<Exit, Failure> 
         output::json(&serde_json::json!({"approved": approved, "changed": changed}));
     } else {
         for change in &accepted {
-            output::say(&format!("approved: {}", changes::title(change)));
+            output::say(&format!("approved: {}", changes::name(change)));
         }
-        if wanted.is_empty() {
-            output::tell("nothing of that name has changed");
-        } else if !is_seen {
+        if !wanted.is_empty() && !is_seen {
             changes::show(&wanted, runtime.app());
             let what = if arguments.all { "--all".to_owned() } else { arguments.names.join(" ") };
             let why = match &arguments.seen {
                 None => "nothing is approved yet: look at what is above",
                 Some(_) => "nothing is approved, since it is not what was looked at: look at what is above",
             };
-            let file = &runtime.app().file;
-            output::tell(&format!("{why}, then run: toolcrib trust {file} {what} --seen {mark}"));
-        }
-        if (is_seen || wanted.is_empty()) && !left.is_empty() {
-            changes::show(&left, runtime.app());
+            let approval = changes::approval(&wanted, &what, runtime.app());
+            output::tell(&format!("{why}, then run: {approval}"));
+        } else {
+            if wanted.is_empty() {
+                output::tell("nothing of that name has changed");
+            }
+            if !left.is_empty() {
+                changes::show_all(&left, runtime.app());
+            }
         }
     }
     runtime.close().await;

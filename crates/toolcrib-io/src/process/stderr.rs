@@ -66,6 +66,11 @@ impl StderrTail {
         }
         self.lines()
     }
+
+    /// Whether the child has ended.
+    pub fn has_ended(&self) -> bool {
+        self.exit.has_ended()
+    }
 }
 
 async fn drain(name: &str, mut pipe: impl AsyncRead + Unpin, lines: &Mutex<VecDeque<String>>) {

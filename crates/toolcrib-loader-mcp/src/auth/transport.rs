@@ -145,6 +145,9 @@ impl<C: StreamableHttpClient + Sync> StreamableHttpClient for AuthorizedClient<C
         mut headers: Headers,
     ) -> Result<StreamableHttpPostResponse, StreamableHttpError<C::Error>> {
         Mirrored::complete(&message, &mut headers);
+        if self.authorization.is_none() {
+            return self.client.post_message(uri, message, session_id, None, headers).await;
+        }
         self.send(|token| {
             self.client.post_message(uri.clone(), message.clone(), session_id.clone(), token, headers.clone())
         })
@@ -161,6 +164,20 @@ impl<C: StreamableHttpClient + Sync> StreamableHttpClient for AuthorizedClient<C
         max_sse_event_size: usize,
     ) -> Result<StreamableHttpPostResponse, StreamableHttpError<C::Error>> {
         Mirrored::complete(&message, &mut headers);
+        // It is sent once, so that nothing of it has to be kept.
+        if self.authorization.is_none() {
+            let client = &self.client;
+            return client
+                .post_message_with_max_sse_event_size(
+                    uri,
+                    message,
+                    session_id,
+                    None,
+                    headers,
+                    max_sse_event_size,
+                )
+                .await;
+        }
         self.send(|token| {
             self.client.post_message_with_max_sse_event_size(
                 uri.clone(),

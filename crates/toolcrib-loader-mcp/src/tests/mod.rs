@@ -1,5 +1,6 @@
 //! Tests against real servers: shell scripts over stdio, an rmcp server over HTTP, a published server of others.
 
+mod backoff;
 mod calls;
 mod convert;
 mod eras;

@@ -51,7 +51,7 @@ async fn without_a_login_the_error_names_the_command_and_nothing_is_asked_of_any
     auth.login_command = Some("toolcrib login app.yaml test".into());
     let (loader, engine) = connect(&world, auth);
     let rejected = loader.load().await.rejected.remove(0);
-    assert_eq!(rejected.kind, RejectKind::Unavailable);
+    assert_eq!(rejected.kind, RejectKind::NeedsLogin);
     assert_eq!(rejected.reason, "needs login: toolcrib login app.yaml test (nobody has logged in)");
     let error = call(&engine, "read").await.error.unwrap();
     assert_eq!((error.kind, error.retryable), (ErrorKind::Unavailable, false), "{error}");
