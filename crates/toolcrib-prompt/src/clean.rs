@@ -4,37 +4,14 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 use toolcrib_model::{is_invisible, is_joiner};
 
-/// Words that make `<word` a marker of calls, results or turns to one model or another. Compared in lower case,
-/// without a prefix such as `ns:`.
-const MARKER_WORDS: [&str; 20] = [
-    "tool_call",
-    "tool_calls",
-    "tool_result",
-    "tool_results",
-    "tool_response",
-    "tool_use",
-    "function",
-    "function_call",
-    "function_calls",
-    "function_result",
-    "function_results",
-    "invoke",
-    "start_of_turn",
-    "end_of_turn",
-    "sys",
-    "think",
-    "s",
-    "bos",
-    "eos",
-    "im_start",
-];
+use crate::text::{MAX_MARK_BYTES, bracket_marks, is_telling};
 
-/// Markers in square brackets, as the Llama 2 and Mistral families write them.
-const BRACKET_MARKERS: [&str; 5] =
-    ["[INST]", "[/INST]", "[TOOL_CALLS]", "[TOOL_RESULTS]", "[AVAILABLE_TOOLS]"];
+/// Words that make `<word` a marker of turns or the like to one model or another, beside those of [calls, results and
+/// reasoning](is_telling). Compared in lower case, without a prefix such as `ns:`.
+const MARKER_WORDS: [&str; 7] = ["start_of_turn", "end_of_turn", "sys", "bos", "eos", "im_start", "escape"];
 
-/// No marker word is longer, its prefix included; what follows is not looked at.
-const MAX_MARKER_CHARS: usize = 32;
+/// Markers in square brackets, as the Llama 2 and Mistral families write them, beside those of calls and results.
+const BRACKET_MARKERS: [&str; 4] = ["[INST]", "[/INST]", "[AVAILABLE_TOOLS]", "[CALL_ID]"];
 
 /// Whether a character shows nothing, or turns the direction of text: control characters but for line feed and tab,
 /// bidirectional controls, tag characters and other invisible ones. The joiners that emoji and some scripts need
@@ -86,7 +63,8 @@ pub(crate) fn defuse_json(json: &str) -> String {
 fn opens_marker(text: &str, at: usize) -> bool {
     let rest = text.get(at..).unwrap_or_default();
     if rest.starts_with('[') {
-        return BRACKET_MARKERS.iter().any(|marker| rest.starts_with(marker));
+        let marks = BRACKET_MARKERS.into_iter().chain(bracket_marks());
+        return marks.into_iter().any(|marker| rest.starts_with(marker));
     }
     let mut inner = rest
         .chars()
@@ -101,11 +79,11 @@ fn opens_marker(text: &str, at: usize) -> bool {
     }
     let word: String = inner
         .take_while(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | ':'))
-        .take(MAX_MARKER_CHARS)
+        .take(MAX_MARK_BYTES)
         .flat_map(char::to_lowercase)
         .collect();
     let word = word.rsplit(':').next().unwrap_or_default();
-    MARKER_WORDS.contains(&word)
+    MARKER_WORDS.contains(&word) || is_telling(word)
 }
 
 /// A text of several lines, defused and cut.

@@ -5,13 +5,14 @@
 //!   by which the others are found ([`Injection::Discovery`]), and holds each [`OfferedTool`] as it is sent.
 //! - [`SystemPrompt`] renders what stands before the conversation, for models that call tools through their API and
 //!   for those that write calls as text ([`CallStyle`]).
-//! - [`parse_text_calls`] reads the calls of the latter; [`render_tool_result`] writes what they get back, and
-//!   [`defuse`] keeps data from looking like a call.
+//! - [`parse_text_calls`] reads the calls of the latter, and [`TextReader`] does so while they are written;
+//!   [`render_tool_result`] writes what they get back, and [`defuse`] keeps data from looking like a call.
 //! - [`estimate_tokens`] is the measure of all sizes.
 //!
 //! ```
 //! use toolcrib_model::{QualifiedName, Tool};
-//! use toolcrib_prompt::{CallStyle, InjectionSettings, Plan, SystemPrompt, WireNames, parse_text_calls};
+//! use toolcrib_prompt::{CallStyle, InjectionSettings, Plan, SystemPrompt, ToolNames, WireNames};
+//! use toolcrib_prompt::parse_text_calls;
 //!
 //! let tools = [Tool::new(QualifiedName::new("filesystem", "read")?).with_description("Read a file.")];
 //! let names = WireNames::new(&tools, "context_builder", &[]);
@@ -21,7 +22,8 @@
 //! let prompt = SystemPrompt::new(&plan, CallStyle::Text).with_agent("assistant", "assistant").render();
 //! assert!(prompt.contains("### filesystem__read"));
 //!
-//! let parsed = parse_text_calls(r#"<tool_call>{"name": "filesystem__read", "arguments": {}}</tool_call>"#);
+//! let message = r#"<tool_call>{"name": "filesystem__read", "arguments": {}}</tool_call>"#;
+//! let parsed = parse_text_calls(message, &ToolNames::from(&names));
 //! let target = names.resolve(&parsed.calls[0].name).ok_or("unknown tool")?;
 //! assert_eq!(target.name.dotted(), "filesystem.read");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -50,14 +52,15 @@ mod tests;
 pub use clean::defuse;
 pub use error::Error;
 pub use injection::{Injection, InjectionMode, InjectionSettings};
-pub use offer::{MAX_DESCRIPTION_CHARS, MAX_PARAMETERS_BYTES, OfferedTool, Role};
+pub use offer::{DiscoveryStep, MAX_DESCRIPTION_CHARS, MAX_PARAMETERS_BYTES, OfferedTool, Role};
 pub use plan::{COMPACT_TOKENS_PER_TOOL, Plan, PlanTokens};
 pub use system_prompt::{
     CallStyle, MAX_DOMAINS_CHARS, MAX_IDENTITY_CHARS, MAX_SUMMARY_CHARS, MAX_TOOL_LIST_CHARS,
     MAX_TOOLS_SECTION_CHARS, MAX_USER_PROMPT_CHARS, SystemPrompt,
 };
 pub use text::{
-    MAX_TEXT_CALLS, ParsedText, TEXT_CALL_FORMAT, TextCall, parse_text_calls, render_tool_result,
+    MAX_TEXT_BYTES, MAX_TEXT_CALLS, ParsedText, TEXT_CALL_FORMAT, TextCall, TextReader, ToolNames,
+    parse_text_calls, render_tool_result,
 };
 pub use tokens::estimate_tokens;
 pub use toolcrib_schema::Profile;

@@ -37,9 +37,13 @@ pub enum Role {
 
 /// The steps by which a hidden tool is come by, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Step {
+#[non_exhaustive]
+pub enum DiscoveryStep {
+    /// It is found.
     Discover,
+    /// Its schema is read.
     Inspect,
+    /// It is run.
     Execute,
 }
 
@@ -57,7 +61,8 @@ pub struct OfferedTool {
     pub parameters: Value,
     /// Why it is offered.
     pub role: Role,
-    pub(crate) step: Option<Step>,
+    /// At which step it serves, of a tool by which others are found and run.
+    pub step: Option<DiscoveryStep>,
     /// What the schema became for the API that it is sent to.
     sent: Option<Sent>,
 }
@@ -70,7 +75,7 @@ impl OfferedTool {
             description: clean(&tool.description, MAX_DESCRIPTION_CHARS),
             parameters: offered_parameters(&tool.parameters),
             role,
-            step: Step::of(tool).filter(|_| role == Role::Discovery),
+            step: DiscoveryStep::of(tool).filter(|_| role == Role::Discovery),
             sent: None,
         }
     }
@@ -121,7 +126,7 @@ impl Role {
     }
 }
 
-impl Step {
+impl DiscoveryStep {
     pub(crate) const ALL: [Self; 3] = [Self::Discover, Self::Inspect, Self::Execute];
 
     fn of(tool: &Tool) -> Option<Self> {

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::clean::{cut, defuse_json, one_line};
-use crate::offer::{Role, Step};
+use crate::offer::{DiscoveryStep, Role};
 use crate::{Injection, OfferedTool, Plan, TEXT_CALL_FORMAT};
 
 /// The most characters of an agent's id, of its role, and of a domain.
@@ -139,11 +139,11 @@ fn tool_list(meta_tools: &[&OfferedTool]) -> String {
 fn workflow(meta_tools: &[&OfferedTool]) -> String {
     let is_named = meta_tools.iter().any(|tool| tool.step.is_some());
     let mut lines = vec!["Workflow:".to_owned()];
-    for step in Step::ALL {
+    for step in DiscoveryStep::ALL {
         let text = match step {
-            Step::Discover => "Discover what's available",
-            Step::Inspect => "Get the exact parameter schema before calling",
-            Step::Execute => "Execute the tool with the correct parameters",
+            DiscoveryStep::Discover => "Discover what's available",
+            DiscoveryStep::Inspect => "Get the exact parameter schema before calling",
+            DiscoveryStep::Execute => "Execute the tool with the correct parameters",
         };
         let names: Vec<_> = meta_tools
             .iter()

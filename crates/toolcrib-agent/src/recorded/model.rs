@@ -7,7 +7,9 @@ use serde_json::json;
 use toolcrib_prompt::CallStyle;
 
 use super::format::{RecordedCall, Turn, read};
-use crate::{ChatModel, ChatReply, ChatRequest, Error, Message, Provider, RequestedCall, TextSink, Usage};
+use crate::{
+    ChatModel, ChatReply, ChatRequest, Error, Message, Piece, Provider, RequestedCall, TextSink, Usage,
+};
 
 /// How much of what came is shown when it is not what was expected, in characters.
 const MAX_FOUND_CHARS: usize = 300;
@@ -15,12 +17,12 @@ const MAX_FOUND_CHARS: usize = 300;
 /// Plays assistant turns from a file, one for each request.
 ///
 /// ```
-/// # use toolcrib_agent::{ChatModel, ChatRequest, RecordedModel};
+/// # use toolcrib_agent::{ChatModel, ChatRequest, RecordedModel, ToolChoice};
 /// # use toolcrib_prompt::CallStyle;
 /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), toolcrib_agent::Error> {
 /// let file = b"turns:\n  - calls: [{name: hello.greet, arguments: {name: Ada}}]\n  - text: Done.\n";
 /// let model = RecordedModel::new("greet.yaml", file, CallStyle::Native)?;
-/// let request = ChatRequest { model: "recorded", system: "", tools: &[], messages: &[] };
+/// let request = ChatRequest { model: "recorded", system: "", tools: &[], messages: &[], tool_choice: &ToolChoice::Auto };
 /// let reply = model.complete(&request, &mut |_| ()).await?;
 /// assert_eq!(reply.tool_calls[0].name, "hello.greet");
 /// # Ok(()) }
@@ -78,11 +80,12 @@ impl ChatModel for RecordedModel {
             CallStyle::Text => (with_text_calls(turn), Vec::new()),
         };
         if !content.is_empty() {
-            on_text(&content);
+            on_text(Piece::Text(&content));
         }
         let finish_reason = if turn.calls.is_empty() { "stop" } else { "tool_calls" };
         Ok(ChatReply {
             content,
+            reasoning: String::new(),
             tool_calls,
             usage: Usage::default(),
             finish_reason: Some(finish_reason.to_owned()),

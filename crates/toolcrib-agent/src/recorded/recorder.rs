@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 
 use async_trait::async_trait;
 use serde_json::{Value, json};
-use toolcrib_prompt::{CallStyle, parse_text_calls};
+use toolcrib_prompt::{CallStyle, ToolNames, parse_text_calls};
 
 use crate::{ChatModel, ChatReply, ChatRequest, Error, TextSink};
 
@@ -58,7 +58,8 @@ impl<M, W: Write> Recorder<M, W> {
     /// The text and the calls of a reply, whatever the style.
     fn turn(&self, reply: &ChatReply) -> (String, Vec<(String, Value)>) {
         if self.style == CallStyle::Text {
-            let parsed = parse_text_calls(&reply.content);
+            // What only the names of the tools tell to be a call stays text, and is one again when it is played.
+            let parsed = parse_text_calls(&reply.content, &ToolNames::default());
             let calls: Option<Vec<_>> = parsed
                 .calls
                 .into_iter()

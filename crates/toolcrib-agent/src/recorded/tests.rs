@@ -2,13 +2,13 @@
 
 use proptest::prelude::*;
 use serde_json::json;
-use toolcrib_prompt::CallStyle;
+use toolcrib_prompt::{CallStyle, ToolNames, parse_text_calls};
 
 use super::*;
-use crate::{ChatModel, ChatReply, ChatRequest, Error, Message, RequestedCall, TextSink};
+use crate::{ChatModel, ChatReply, ChatRequest, Error, Message, RequestedCall, TextSink, ToolChoice};
 
 fn request(messages: &[Message]) -> ChatRequest<'_> {
-    ChatRequest { model: "recorded", system: "", tools: &[], messages }
+    ChatRequest { model: "recorded", system: "", tools: &[], messages, tool_choice: &ToolChoice::Auto }
 }
 
 async fn ask(model: &dyn ChatModel, messages: &[Message]) -> Result<ChatReply, Error> {
@@ -48,7 +48,11 @@ async fn a_result_from_before_the_last_turn_does_not_meet_an_expectation() {
         Message::Tool { call_id: "1".to_owned(), content: "cobalt blue".to_owned() },
     ];
     assert_eq!(ask(&model, &messages).await.unwrap().content, "a");
-    messages.push(Message::Assistant { content: "a".to_owned(), tool_calls: Vec::new() });
+    messages.push(Message::Assistant {
+        content: "a".to_owned(),
+        tool_calls: Vec::new(),
+        reasoning: String::new(),
+    });
     messages.push(Message::User { content: "umber?".to_owned() });
     let error = ask(&model, &messages).await.unwrap_err();
     assert!(
@@ -92,7 +96,7 @@ async fn a_recording_in_text_style_plays_in_native_style() {
 
     let model = RecordedModel::new("r.yaml", &file, CallStyle::Text).unwrap();
     let text = ask(&model, &[]).await.unwrap();
-    assert_eq!(toolcrib_prompt::parse_text_calls(&text.content).calls[0].name, "notes.search");
+    assert_eq!(parse_text_calls(&text.content, &ToolNames::default()).calls[0].name, "notes.search");
 }
 
 #[tokio::test]

@@ -4,7 +4,6 @@ mod clean;
 mod offer;
 mod plan;
 mod prompt;
-mod text;
 mod wire;
 
 use serde_json::{Value, json};

@@ -1,66 +1,208 @@
 //! A JSON value as a call.
 
 use serde_json::Value;
-use toolcrib_document::StrictValue;
-use toolcrib_model::JsonObject;
+use toolcrib_model::{JsonObject, kind_of};
 
+use super::cursor::{Cursor, Stop};
+use super::names::ToolNames;
 use super::{MAX_TEXT_CALLS, TextCall};
 use crate::clean::cut;
 
-/// Keys that the name of the tool stands under.
-pub(super) const NAME_KEYS: [&str; 2] = ["name", "tool"];
+/// Keys that the name of the tool stands under, the usual one first.
+const NAME_KEYS: [&str; 9] = [
+    "name",
+    "tool",
+    "tool_name",
+    "function_name",
+    "toolName",
+    "function",
+    "action",
+    "method",
+    "recipient_name",
+];
 
 /// Keys that the arguments stand under.
-pub(super) const ARGUMENT_KEYS: [&str; 4] = ["arguments", "parameters", "params", "args"];
+const ARGUMENT_KEYS: [&str; 11] = [
+    "arguments",
+    "parameters",
+    "params",
+    "args",
+    "input",
+    "tool_input",
+    "action_input",
+    "tool_args",
+    "function_args",
+    "kwargs",
+    "inputs",
+];
 
-/// The longest name that is made out in a call that is not JSON, in bytes.
-const MAX_GUESSED_NAME_BYTES: usize = 256;
+/// Keys that a whole call, or a list of them, stands under.
+const ENVELOPE_KEYS: [&str; 6] =
+    ["function", "function_call", "tool_call", "tool_calls", "function_calls", "tool_uses"];
 
-/// The most characters of the parser's words that a model is given.
+/// What a call may say beside its name and arguments. A doubtful object that says more is something else.
+const OTHER_KEYS: [&str; 7] = ["id", "call_id", "tool_call_id", "type", "index", "jsonrpc", "thought"];
+
+/// The longest name of a tool, in bytes.
+pub(super) const MAX_NAME_BYTES: usize = 256;
+
+/// The most bytes of a text that each call of a list in it is said to be read from.
+const MAX_SHARED_RAW_BYTES: usize = 16 * 1024;
+
+/// How deep envelopes may lie in each other.
+const MAX_ENVELOPES: usize = 3;
+
+/// The most characters of what was read that a model is given in an error.
 const MAX_REASON_CHARS: usize = 200;
 
+/// What a model is told whose call breaks off.
+pub(super) const BREAKS_OFF: &str = "the call breaks off: the message ended inside of it. Write the whole call again, with less in it if it was too long";
+
 /// The calls that a value stands for, which is known to be meant as one: an object, or an array of them.
-pub(super) fn calls(value: Value, raw: &str) -> Vec<TextCall> {
+pub(super) fn calls(value: Value, raw: &str, names: &ToolNames) -> Vec<TextCall> {
+    marked(value, raw, names, 0)
+}
+
+fn marked(value: Value, raw: &str, names: &ToolNames, depth: usize) -> Vec<TextCall> {
     match value {
-        // One more than are read, to show that there are more; each has its own copy of the raw text.
-        Value::Array(items) if !items.is_empty() => {
-            items.into_iter().take(MAX_TEXT_CALLS + 1).map(|item| call(item, raw)).collect()
+        // One more than are read, to show that there are more.
+        Value::Array(items) if !items.is_empty() && depth <= MAX_ENVELOPES => {
+            // Each has its own copy of the text that all are read from.
+            let raw = raw.get(..raw.floor_char_boundary(MAX_SHARED_RAW_BYTES)).unwrap_or_default();
+            let calls = items.into_iter().take(MAX_TEXT_CALLS + 1);
+            calls.flat_map(|item| marked(item, raw, names, depth + 1)).take(MAX_TEXT_CALLS + 1).collect()
         }
-        value => vec![call(value, raw)],
+        Value::Object(object) => match envelope(&object) {
+            Some(key) if depth < MAX_ENVELOPES => {
+                marked(object.get(key).cloned().unwrap_or_default(), raw, names, depth + 1)
+            }
+            _ => vec![call(object, raw, names)],
+        },
+        other => {
+            let why =
+                format!("a call must be a JSON object with `name` and `arguments`, not {}", kind_of(&other));
+            vec![unreadable(String::new(), why, raw)]
+        }
     }
 }
 
-fn call(value: Value, raw: &str) -> TextCall {
-    let Value::Object(mut object) = value else {
-        let why = format!("a call must be a JSON object with `name` and `arguments`, not {}", kind(&value));
-        return unreadable(String::new(), why, raw);
-    };
-    let name =
-        NAME_KEYS.iter().find_map(|key| object.get(*key).and_then(Value::as_str)).unwrap_or_default().trim();
-    let name = name.to_owned();
+/// The key under which the whole call stands.
+fn envelope(object: &JsonObject) -> Option<&'static str> {
+    let holds_calls =
+        |key: &&str| object.get(*key).is_some_and(|value| value.is_object() || value.is_array());
+    let is_bare = !object.get("name").is_some_and(Value::is_string);
+    ENVELOPE_KEYS.into_iter().filter(|_| is_bare).find(holds_calls)
+}
+
+/// The keys of a kind whose values satisfy a condition.
+fn keys(object: &JsonObject, keys: &[&'static str], wanted: fn(&Value) -> bool) -> Vec<&'static str> {
+    keys.iter().copied().filter(|key| object.get(*key).is_some_and(wanted)).collect()
+}
+
+fn call(mut object: JsonObject, raw: &str, names: &ToolNames) -> TextCall {
+    let found = keys(&object, &NAME_KEYS, Value::is_string);
+    let name = found.first().and_then(|key| object.get(*key)?.as_str()).unwrap_or_default();
+    let name = names.strip(name).to_owned();
     if name.is_empty() {
-        return unreadable(name, "the call has no `name`, the name of the tool as a text", raw);
+        return match single(&object, names) {
+            Some((name, value)) => TextCall { arguments: arguments(&name, value), name, raw: raw.to_owned() },
+            None => unreadable(name, "the call has no `name`, the name of the tool as a text", raw),
+        };
     }
-    let found = ARGUMENT_KEYS.iter().find_map(|key| object.shift_remove(*key).map(|value| (*key, value)));
-    let arguments = found.map_or_else(|| Ok(JsonObject::new()), |(key, value)| arguments(key, value));
-    TextCall { name, arguments, raw: raw.to_owned() }
+    if name.len() > MAX_NAME_BYTES {
+        let why = format!("the name of a tool has at most {MAX_NAME_BYTES} bytes");
+        return unreadable(String::new(), why, raw);
+    }
+    match keys(&object, &ARGUMENT_KEYS, |_| true).as_slice() {
+        [] => match object.keys().find(|key| !is_beside(key)) {
+            None => TextCall { name, arguments: Ok(JsonObject::new()), raw: raw.to_owned() },
+            Some(key) => {
+                let why =
+                    format!("the call has no `arguments`; put `{}` into them", cut(key, MAX_REASON_CHARS));
+                unreadable(name, why, raw)
+            }
+        },
+        [key] => {
+            let value = object.shift_remove(*key).unwrap_or_default();
+            TextCall { name, arguments: arguments(key, value), raw: raw.to_owned() }
+        }
+        [one, other, ..] => {
+            unreadable(name, format!("the call has arguments under `{one}` and under `{other}`"), raw)
+        }
+    }
+}
+
+/// Whether a key says something beside the arguments.
+fn is_beside(key: &str) -> bool {
+    OTHER_KEYS.contains(&key)
+        || NAME_KEYS.contains(&key)
+        || matches!(key, "reason" | "reasoning" | "description")
+}
+
+/// The call of an object that has the name of the tool as its only key.
+fn single(object: &JsonObject, names: &ToolNames) -> Option<(String, Value)> {
+    let (key, value) = object.iter().next().filter(|_| object.len() == 1)?;
+    (names.knows(key) && value.is_object()).then(|| (key.clone(), value.clone()))
 }
 
 /// The arguments that stand under a key: an object, a JSON text of one, or nothing.
-fn arguments(key: &str, value: Value) -> Result<JsonObject, String> {
+pub(super) fn arguments(key: &str, value: Value) -> Result<JsonObject, String> {
     match value {
         Value::Object(arguments) => Ok(arguments),
         Value::Null => Ok(JsonObject::new()),
-        Value::String(text) if text.trim().is_empty() => Ok(JsonObject::new()),
-        Value::String(text) => match serde_json::from_str(&text) {
-            Ok(StrictValue(Value::Object(arguments))) => Ok(arguments),
-            Ok(StrictValue(other)) => {
-                Err(format!("`{key}` is a text that is not a JSON object: it is {}", kind(&other)))
-            }
-            Err(error) => Err(format!("`{key}` is a text that is not a JSON object: {}", reason(&error))),
-        },
-        other => Err(format!("`{key}` must be a JSON object, not {}", kind(&other))),
+        Value::String(text) => {
+            from_text(&text).map_err(|why| format!("`{key}` is a text that is not a JSON object: {why}"))
+        }
+        other => Err(format!("`{key}` must be a JSON object, not {}", kind_of(&other))),
     }
+}
+
+/// The arguments that a text of JSON says.
+pub(super) fn from_text(text: &str) -> Result<JsonObject, String> {
+    if text.trim().is_empty() {
+        return Ok(JsonObject::new());
+    }
+    let mut cursor = Cursor::new(text, 0, true);
+    match super::value::value(&mut cursor) {
+        Ok(Value::Object(arguments)) if cursor.rest().trim().is_empty() => Ok(arguments),
+        Ok(Value::Object(_)) => Err("something follows the object".to_owned()),
+        Ok(other) => Err(format!("it is {}", kind_of(&other))),
+        Err(Stop::Out) => Err("it breaks off".to_owned()),
+        Err(Stop::No(why)) => Err(why.into_owned()),
+    }
+}
+
+/// Whether a value says nothing but calls of tools that are known: each has a name and arguments, and no more than that.
+pub(super) fn is_call(value: &Value, names: &ToolNames) -> bool {
+    match value {
+        Value::Array(items) => {
+            !items.is_empty() && items.iter().all(|item| item.is_object() && is_call(item, names))
+        }
+        Value::Object(object) => match envelope(object) {
+            Some(key) => {
+                let is_rest_plain =
+                    object.keys().all(|other| other == key || OTHER_KEYS.contains(&other.as_str()));
+                is_rest_plain && object.get(key).is_some_and(|inner| is_call(inner, names))
+            }
+            None => is_plain_call(object, names),
+        },
+        _ => false,
+    }
+}
+
+fn is_plain_call(object: &JsonObject, names: &ToolNames) -> bool {
+    let found = keys(object, &NAME_KEYS, |_| true);
+    let [name] = found.as_slice() else { return false };
+    let is_known =
+        object.get(*name).and_then(Value::as_str).is_some_and(|name| is_name(name) && names.knows(name));
+    is_known
+        && keys(object, &ARGUMENT_KEYS, |_| true).len() == 1
+        && keys(object, &OTHER_KEYS, |_| true).len() + 2 == object.len()
+}
+
+/// Whether an object that is a call may begin with this key.
+pub(super) fn may_begin_call(key: &str) -> bool {
+    [&NAME_KEYS[..], &ARGUMENT_KEYS, &ENVELOPE_KEYS, &OTHER_KEYS].iter().any(|keys| keys.contains(&key))
 }
 
 /// A call of which no more is known than that it is one.
@@ -68,30 +210,31 @@ pub(super) fn unreadable(name: String, why: impl Into<String>, raw: &str) -> Tex
     TextCall { name, arguments: Err(why.into()), raw: raw.to_owned() }
 }
 
-/// The name that seems to be meant in a call that is not JSON: the text behind the first key for names.
+/// The name that seems to be meant in a call that cannot be read: the text behind the first key for names.
 pub(super) fn guess_name(text: &str) -> Option<&str> {
-    let (_, rest) = NAME_KEYS.iter().find_map(|key| text.split_once(&format!("\"{key}\"")))?;
-    let (name, _) = rest.trim_start().strip_prefix(':')?.trim_start().strip_prefix('"')?.split_once('"')?;
-    is_name(name).then_some(name)
+    let behind = |key: &str| {
+        let at =
+            text.find(key).filter(|at| text.get(..*at).is_some_and(|before| before.ends_with(is_mark)))?;
+        let rest =
+            text.get(at + key.len()..)?.trim_start_matches(is_mark).trim_start().strip_prefix([':', '='])?;
+        let name = rest.trim_start().strip_prefix(is_mark)?;
+        name.split(is_mark).next().filter(|name| is_name(name))
+    };
+    ["name", "tool", "tool_name"].into_iter().find_map(behind)
+}
+
+/// Whether a call that cannot be read has arguments.
+pub(super) fn has_arguments(text: &str) -> bool {
+    ARGUMENT_KEYS.iter().any(|key| {
+        text.find(key).is_some_and(|at| text.get(..at).is_some_and(|before| before.ends_with(is_mark)))
+    })
+}
+
+fn is_mark(c: char) -> bool {
+    matches!(c, '"' | '\'' | '“' | '”' | '‘' | '’')
 }
 
 /// Whether a text can be the name of a tool as models write it.
 pub(super) fn is_name(text: &str) -> bool {
-    (1..=MAX_GUESSED_NAME_BYTES).contains(&text.len()) && !text.contains(char::is_whitespace)
-}
-
-/// What is wrong with a JSON text. The parser's words can quote it, so they are cut.
-pub(super) fn reason(error: &serde_json::Error) -> String {
-    cut(&error.to_string(), MAX_REASON_CHARS).into_owned()
-}
-
-fn kind(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "a boolean",
-        Value::Number(_) => "a number",
-        Value::String(_) => "a text",
-        Value::Array(_) => "an array",
-        Value::Object(_) => "an object",
-    }
+    (1..=MAX_NAME_BYTES).contains(&text.len()) && !text.contains(char::is_whitespace)
 }

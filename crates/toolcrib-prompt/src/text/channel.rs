@@ -1,0 +1,81 @@
+//! Messages that say whom they are for: `<|channel|>commentary to=functions.name <|message|>{…}<|call|>`.
+
+use super::TextCall;
+use super::cursor::{Cursor, Stop};
+use super::marker::{Kind, marker};
+use super::names::ToolNames;
+use super::object::{BREAKS_OFF, arguments, is_name, unreadable};
+use super::region::{Found, end_of_broken};
+use super::value::value;
+
+/// The longest head, in bytes.
+const MAX_HEAD_BYTES: usize = 512;
+
+/// What a head stands before.
+#[derive(Debug)]
+pub(super) enum Head {
+    Calls(Found),
+    Thought { end: usize },
+    Plain { end: usize },
+}
+
+/// Reads a head, and the call behind it where it names a tool.
+pub(super) fn head(cursor: &mut Cursor<'_>, names: &ToolNames) -> Result<Head, Stop> {
+    let from = cursor.at();
+    let end = loop {
+        let at = cursor.at();
+        if at - from > MAX_HEAD_BYTES {
+            return Err(Stop::no("no head"));
+        }
+        match cursor.need()? {
+            '\n' => return Err(Stop::no("no head")),
+            '<' => match marker(cursor) {
+                Ok(mark) if mark.kind == Kind::Message => break at,
+                Ok(mark) if mark.kind == Kind::Channel => continue,
+                Err(Stop::Out) => return Err(Stop::Out),
+                _ => cursor.jump(at),
+            },
+            _ => {}
+        }
+        cursor.next();
+    };
+    let head = cursor.slice(from, end);
+    let Some((_, tool)) = head.split_once("to=") else {
+        let end = cursor.at();
+        return Ok(if head.contains("analysis") { Head::Thought { end } } else { Head::Plain { end } });
+    };
+    let name = tool.split([' ', '<']).next().filter(|name| is_name(name)).unwrap_or_default();
+    call(cursor, from, names.strip(name), names).map(Head::Calls)
+}
+
+fn call(cursor: &mut Cursor<'_>, from: usize, name: &str, names: &ToolNames) -> Result<Found, Stop> {
+    let read = match value(cursor) {
+        Err(Stop::Out) if cursor.is_end() => {
+            cursor.go_to_end();
+            unreadable(name.to_owned(), BREAKS_OFF, cursor.slice_from(from))
+        }
+        Err(Stop::Out) => return Err(Stop::Out),
+        Err(Stop::No(why)) => {
+            let end = end_of_broken(cursor)?;
+            cursor.jump(end);
+            let why = format!("the call cannot be read: {why}");
+            unreadable(name.to_owned(), why, cursor.slice(from, end))
+        }
+        Ok(value) => {
+            let raw = cursor.slice(from, cursor.at()).to_owned();
+            TextCall { name: names.strip(name).to_owned(), arguments: arguments("arguments", value), raw }
+        }
+    };
+    let mut end = cursor.at();
+    cursor.skip_blanks();
+    if cursor.is_out() && !cursor.is_end() {
+        return Err(Stop::Out);
+    }
+    match marker(cursor) {
+        Err(Stop::Out) if !cursor.is_end() => return Err(Stop::Out),
+        Ok(mark) if mark.is_close || mark.kind == Kind::TurnEnd => end = cursor.at(),
+        _ => {}
+    }
+    cursor.jump(end);
+    Ok(Found { calls: vec![read], end, fences: 0, is_spoken: false })
+}

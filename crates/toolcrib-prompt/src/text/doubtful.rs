@@ -1,0 +1,346 @@
+//! Forms that may be a call, and also an example, data or code.
+//!
+//! They are calls of tools that are known only, and only where the message ends with them: a model that calls waits for
+//! what comes of it, one that shows goes on.
+
+use serde_json::Value;
+
+use super::cursor::{Cursor, Stop};
+use super::fence;
+use super::item::{Item, list};
+use super::names::ToolNames;
+use super::object::{
+    BREAKS_OFF, MAX_NAME_BYTES, arguments, calls, guess_name, has_arguments, is_call, is_name,
+    may_begin_call, unreadable,
+};
+use super::python;
+use super::value::value;
+use super::{MAX_TEXT_CALLS, TextCall};
+
+/// Languages that a block of JSON is marked with.
+const JSON_LANGUAGES: [&str; 9] =
+    ["", "json", "jsonc", "json5", "javascript", "tool_call", "tool_calls", "tool", "function_call"];
+
+/// Languages that a block of calls as Python writes them is marked with, where only calls are.
+const CALL_LANGUAGES: [&str; 4] = ["tool_code", "tool_call", "tool_calls", "function_call"];
+
+/// Languages that such a block is marked with, where code may stand as well.
+const CODE_LANGUAGES: [&str; 3] = ["", "python", "py"];
+
+/// How a form came to stand where it stands.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Setting<'a> {
+    pub(super) names: &'a ToolNames,
+    /// Whether nothing was said before.
+    pub(super) is_first: bool,
+}
+
+/// What became of a form.
+#[derive(Debug)]
+pub(super) enum Verdict {
+    /// Calls, with which the message ends.
+    Calls(Vec<TextCall>),
+    /// Data or an example, at least up to this byte.
+    Text { end: usize },
+}
+
+/// Reads a form that begins here, at the start of a line, and whatever follows it up to the end of the message.
+pub(super) fn doubtful(cursor: &mut Cursor<'_>, setting: Setting<'_>) -> Result<Verdict, Stop> {
+    let mut found: Vec<TextCall> = Vec::new();
+    loop {
+        cursor.skip_blanks();
+        let Some(next) = cursor.peek() else {
+            return if cursor.is_end() { Ok(Verdict::Calls(found)) } else { Err(Stop::Out) };
+        };
+        let at = cursor.at();
+        let one = match next {
+            '{' | '[' => json(cursor, setting, at),
+            '`' => block(cursor, setting),
+            'A' if cursor.begins("Action:")? => react(cursor, setting.names),
+            '>' => functionary(cursor, setting.names),
+            'f' if cursor.begins("functools[")? => functools(cursor, setting.names),
+            c if python::may_begin(c) && setting.is_first => statement(cursor, setting.names),
+            _ => Err(Stop::no("no call")),
+        };
+        match one {
+            Ok(Verdict::Calls(calls)) => {
+                found.extend(calls);
+                found.truncate(MAX_TEXT_CALLS + 1);
+                cursor.skip_blanks();
+                cursor.eat(";");
+            }
+            Ok(text) => return Ok(text),
+            Err(Stop::Out) => return Err(Stop::Out),
+            // All that was read before is followed by something else, so that it is none either.
+            Err(Stop::No(why)) if found.is_empty() => return Err(Stop::No(why)),
+            Err(Stop::No(_)) => return Ok(Verdict::Text { end: at }),
+        }
+    }
+}
+
+/// JSON, or a list as Python writes it.
+fn json(cursor: &mut Cursor<'_>, setting: Setting<'_>, from: usize) -> Result<Verdict, Stop> {
+    if let Some(verdict) = python_list(cursor, setting)? {
+        return Ok(verdict);
+    }
+    match parsed(cursor, setting.names, from) {
+        Err(stop) if stop != Stop::Out && cursor.slice_from(from).starts_with('[') => Err(stop),
+        // What is no JSON has no end that could be told, so all there is belongs to it.
+        Err(stop) if setting.is_first || stop == Stop::Out => {
+            cursor.go_to_end();
+            if !cursor.is_end() {
+                return Err(Stop::Out);
+            }
+            let call = broken(cursor, setting, from, &stop);
+            Ok(call.map_or(Verdict::Text { end: cursor.at() }, |call| Verdict::Calls(vec![call])))
+        }
+        Err(_) => Ok(Verdict::Text { end: from + 1 }),
+        verdict => verdict,
+    }
+}
+
+/// Reads JSON, unless its first key shows that it is no call.
+fn parsed(cursor: &mut Cursor<'_>, names: &ToolNames, from: usize) -> Result<Verdict, Stop> {
+    if cursor.rest().starts_with('[') && !begins_list(cursor)? {
+        return Err(Stop::no("no call"));
+    }
+    if !begins_call(cursor)? {
+        return Ok(Verdict::Text { end: from + 1 });
+    }
+    let value = value(cursor)?;
+    let raw = cursor.slice(from, cursor.at());
+    if !is_call(&value, names) {
+        return Ok(Verdict::Text { end: cursor.at() });
+    }
+    Ok(Verdict::Calls(calls(value, raw, names)))
+}
+
+/// Whether a list begins with an object. The cursor stays where it is.
+fn begins_list(cursor: &mut Cursor<'_>) -> Result<bool, Stop> {
+    let at = cursor.at();
+    cursor.next();
+    cursor.skip_blanks();
+    let begins = cursor.need().map(|c| c == '{');
+    cursor.jump(at);
+    begins
+}
+
+/// Whether the first key of the first object is one of a call. The cursor stays where it is.
+fn begins_call(cursor: &mut Cursor<'_>) -> Result<bool, Stop> {
+    let at = cursor.at();
+    let mut look = || {
+        if cursor.eat("[") {
+            cursor.skip_blanks();
+        }
+        if cursor.need()? != '{' {
+            return Ok(false);
+        }
+        cursor.next();
+        cursor.skip_blanks();
+        if !matches!(cursor.need()?, '"' | '\'' | '“' | '”' | '‘' | '’') {
+            return Ok(false);
+        }
+        cursor.next();
+        let key = cursor.take_while(MAX_NAME_BYTES, |c| c.is_alphanumeric() || c == '_');
+        match key {
+            Err(Stop::No(_)) => Ok(false),
+            key => key.map(may_begin_call),
+        }
+    };
+    let begins = look();
+    cursor.jump(at);
+    begins
+}
+
+/// A call that is no JSON or breaks off, of which a name and arguments show that it was meant. What is no JSON and is a
+/// list, or stands behind other words, could be anything.
+fn broken(cursor: &Cursor<'_>, setting: Setting<'_>, from: usize, stop: &Stop) -> Option<TextCall> {
+    let raw = cursor.slice_from(from);
+    let name = guess_name(raw).filter(|name| setting.names.knows(name))?;
+    let could_be_else = *stop != Stop::Out && (!setting.is_first || raw.starts_with('['));
+    if could_be_else || !has_arguments(raw) {
+        return None;
+    }
+    let why = match stop {
+        Stop::Out => BREAKS_OFF.to_owned(),
+        Stop::No(why) => format!("the call cannot be read: {why}"),
+    };
+    Some(unreadable(setting.names.strip(name).to_owned(), why, raw.trim()))
+}
+
+fn python_list(cursor: &mut Cursor<'_>, setting: Setting<'_>) -> Result<Option<Verdict>, Stop> {
+    let at = cursor.at();
+    if !cursor.eat("[") {
+        return Ok(None);
+    }
+    cursor.skip_blanks();
+    let is_python = python::may_begin(cursor.need()?);
+    cursor.jump(at);
+    if !is_python {
+        return Ok(None);
+    }
+    if !setting.is_first {
+        return Err(Stop::no("no call"));
+    }
+    let found = match list(cursor, setting.names) {
+        Err(Stop::Out) if cursor.is_end() => return cut_off(cursor, setting.names, at).map(Some),
+        found => found?,
+    };
+    match found {
+        Item::Calls(calls) if calls.iter().all(|call| setting.names.knows(&call.name)) => {
+            Ok(Some(Verdict::Calls(calls)))
+        }
+        _ => Err(Stop::no("no call")),
+    }
+}
+
+/// A call as Python writes it.
+fn statement(cursor: &mut Cursor<'_>, names: &ToolNames) -> Result<Verdict, Stop> {
+    let from = cursor.at();
+    let call = match python::call(cursor, names) {
+        Err(Stop::Out) if cursor.is_end() => return cut_off(cursor, names, from),
+        call => call?,
+    };
+    if names.knows(&call.name) { Ok(Verdict::Calls(vec![call])) } else { Err(Stop::no("no call")) }
+}
+
+/// A call as Python writes it, or a list of such, with which the message breaks off.
+fn cut_off(cursor: &mut Cursor<'_>, names: &ToolNames, from: usize) -> Result<Verdict, Stop> {
+    let raw = cursor.slice_from(from);
+    let called = raw.trim_start_matches('[').split_once('(').map(|(name, _)| name.trim());
+    match called.filter(|name| is_name(name) && names.knows(name)) {
+        Some(name) => {
+            cursor.go_to_end();
+            Ok(Verdict::Calls(vec![unreadable(names.strip(name).to_owned(), BREAKS_OFF, raw.trim())]))
+        }
+        None => Err(Stop::no("no call")),
+    }
+}
+
+/// A block of code that holds nothing but calls.
+fn block(cursor: &mut Cursor<'_>, setting: Setting<'_>) -> Result<Verdict, Stop> {
+    let Some(language) = fence::line(cursor)? else { return Err(Stop::no("no call")) };
+    let language = language.to_ascii_lowercase();
+    let may_be = |languages: &[&str]| languages.contains(&language.as_str());
+    let is_json = may_be(&JSON_LANGUAGES);
+    let is_python = may_be(&CALL_LANGUAGES) || (setting.is_first && may_be(&CODE_LANGUAGES));
+    let mut found = Vec::new();
+    let inner = Setting { is_first: true, ..setting };
+    loop {
+        cursor.skip_blanks();
+        let at = cursor.at();
+        let Some(next) = cursor.peek() else {
+            return if cursor.is_end() { Ok(Verdict::Calls(found)) } else { Err(Stop::Out) };
+        };
+        let one = match next {
+            '`' if !found.is_empty() && cursor.begins("```")? => {
+                cursor.eat("```");
+                return Ok(Verdict::Calls(found));
+            }
+            '{' | '[' if is_json || is_python => fenced_json(cursor, inner, at, is_json),
+            c if is_python && python::may_begin(c) => statement(cursor, setting.names),
+            _ => Err(Stop::no("no call")),
+        };
+        match one? {
+            Verdict::Calls(calls) => found.extend(calls),
+            Verdict::Text { .. } => return Err(Stop::no("no call")),
+        }
+        found.truncate(MAX_TEXT_CALLS + 1);
+        cursor.skip_blanks();
+        if !cursor.eat(",") {
+            cursor.eat(";");
+        }
+    }
+}
+
+/// The same as [`json`], where the end of the block ends what cannot be read.
+fn fenced_json(
+    cursor: &mut Cursor<'_>,
+    setting: Setting<'_>,
+    from: usize,
+    is_json: bool,
+) -> Result<Verdict, Stop> {
+    if let Some(verdict) = python_list(cursor, setting)? {
+        return Ok(verdict);
+    }
+    if !is_json {
+        return Err(Stop::no("no call"));
+    }
+    match parsed(cursor, setting.names, from) {
+        Ok(verdict) => Ok(verdict),
+        Err(Stop::Out) if !cursor.is_end() => Err(Stop::Out),
+        Err(stop) => {
+            cursor.jump(from);
+            let rest = cursor.rest();
+            let length = match rest.find("\n```") {
+                None if !cursor.is_end() => return Err(Stop::Out),
+                length => length.unwrap_or(rest.len()),
+            };
+            cursor.jump(from + length);
+            let inner = Cursor::new(cursor.slice(0, from + length), from, true);
+            broken(&inner, setting, from, &stop)
+                .map(|call| Verdict::Calls(vec![call]))
+                .ok_or(Stop::no("no call"))
+        }
+    }
+}
+
+/// `Action: name` and `Action Input: {…}`, each on its line.
+fn react(cursor: &mut Cursor<'_>, names: &ToolNames) -> Result<Verdict, Stop> {
+    let from = cursor.at();
+    cursor.eat("Action:");
+    let name = cursor.take_while(MAX_NAME_BYTES, |c| c != '\n')?.trim().trim_matches('`');
+    cursor.skip_blanks();
+    if !is_name(name) || !names.knows(name) || !cursor.begins("Action Input:")? {
+        return Err(Stop::no("no call"));
+    }
+    cursor.eat("Action Input:");
+    cursor.skip_blanks();
+    named_object(cursor, names, name, from)
+}
+
+/// `>>>name` and the arguments on the next line.
+fn functionary(cursor: &mut Cursor<'_>, names: &ToolNames) -> Result<Verdict, Stop> {
+    let from = cursor.at();
+    if !cursor.begins(">>>")? {
+        return Err(Stop::no("no call"));
+    }
+    cursor.eat(">>>");
+    let name = cursor.take_while(MAX_NAME_BYTES, |c| c != '\n')?;
+    cursor.next();
+    if !is_name(name) || !names.knows(name) {
+        return Err(Stop::no("no call"));
+    }
+    named_object(cursor, names, name, from)
+}
+
+/// `functools[{…}]`.
+fn functools(cursor: &mut Cursor<'_>, names: &ToolNames) -> Result<Verdict, Stop> {
+    cursor.eat("functools");
+    let from = cursor.at();
+    parsed(cursor, names, from)
+}
+
+/// The object of arguments behind a name.
+fn named_object(
+    cursor: &mut Cursor<'_>,
+    names: &ToolNames,
+    name: &str,
+    from: usize,
+) -> Result<Verdict, Stop> {
+    if cursor.need()? != '{' {
+        return Err(Stop::no("no call"));
+    }
+    let name = names.strip(name).to_owned();
+    let found: Result<Value, Stop> = value(cursor);
+    let read = match found {
+        Ok(value) => arguments("arguments", value),
+        Err(Stop::Out) if cursor.is_end() => {
+            cursor.go_to_end();
+            Err(BREAKS_OFF.to_owned())
+        }
+        Err(stop) => return Err(stop),
+    };
+    let raw = cursor.slice(from, cursor.at()).to_owned();
+    Ok(Verdict::Calls(vec![TextCall { name, arguments: read, raw }]))
+}

@@ -1,0 +1,264 @@
+//! Calls that are written as elements, the arguments as elements in them.
+//!
+//! What stands in such an element is a text, whatever it looks like: the schema of the tool says whether `5` is meant as
+//! a number, and the repair of arguments goes by it. Only where the model says itself that it is none
+//! (`string="false"`), the text is read as a value.
+
+use serde_json::Value;
+use toolcrib_model::JsonObject;
+
+use super::TextCall;
+use super::cursor::{Cursor, Stop};
+use super::marker::{Kind, Marker, marker};
+use super::names::ToolNames;
+use super::object::{MAX_NAME_BYTES, arguments as from_value, from_text};
+use super::value::value;
+
+/// The longest name of an argument, in bytes.
+const MAX_KEY_BYTES: usize = 256;
+
+/// Reads the body of `<function=name>` or `<invoke name="name">`, which was just read and begins at `from`.
+pub(super) fn function(
+    cursor: &mut Cursor<'_>,
+    open: &Marker<'_>,
+    from: usize,
+    names: &ToolNames,
+) -> Result<TextCall, Stop> {
+    let mut name = open.value().map(|name| name.trim_end_matches('/').to_owned());
+    let is_whole = open.attributes.trim_end().ends_with('/');
+    let arguments = if is_whole { Ok(JsonObject::new()) } else { body(cursor, &mut name, &open.word)? };
+    let name =
+        name.filter(|name| !name.trim().is_empty()).ok_or(Stop::no("the call has no name of a tool"))?;
+    let raw = cursor.slice(from, cursor.at()).to_owned();
+    Ok(TextCall { name: names.strip(&name).to_owned(), arguments, raw })
+}
+
+/// Reads arguments up to what closes the call.
+fn body(
+    cursor: &mut Cursor<'_>,
+    name: &mut Option<String>,
+    closing: &str,
+) -> Result<Result<JsonObject, String>, Stop> {
+    let mut arguments = JsonObject::new();
+    let mut whole = None;
+    loop {
+        let before = cursor.at();
+        cursor.skip_blanks();
+        let Some(next) = cursor.peek() else {
+            // JSON shows that it is complete, other arguments may be missing.
+            return if cursor.is_end() && whole.is_some() {
+                Ok(whole.unwrap_or(Ok(arguments)))
+            } else {
+                Err(Stop::Out)
+            };
+        };
+        if whole.is_none() && arguments.is_empty() && matches!(next, '{') {
+            whole = Some(from_value("arguments", value(cursor)?));
+            continue;
+        }
+        if next != '<' {
+            return match whole {
+                Some(whole) => {
+                    cursor.jump(before);
+                    Ok(whole)
+                }
+                None => Err(Stop::no("something stands between the arguments that is none")),
+            };
+        }
+        let at = cursor.at();
+        let read = match marker(cursor) {
+            Err(Stop::Out) if cursor.is_end() && whole.is_some() => return Ok(whole.unwrap_or(Ok(arguments))),
+            Err(Stop::Out) => return Err(Stop::Out),
+            read => read.ok(),
+        };
+        match read {
+            Some(mark) if mark.is_close && mark.word == closing => return Ok(whole.unwrap_or(Ok(arguments))),
+            // What is around the call closes it too.
+            Some(mark) if mark.is_close && matches!(mark.kind, Kind::Call | Kind::TurnEnd | Kind::Tools) => {
+                cursor.jump(before);
+                return Ok(whole.unwrap_or(Ok(arguments)));
+            }
+            Some(mark) if !mark.is_close && whole.is_none() => match mark.kind {
+                Kind::Parameter => parameter(cursor, &mark, &mut arguments)?,
+                Kind::Name if name.is_none() => *name = Some(enclosed(cursor, &mark.word)?.trim().to_owned()),
+                Kind::Arguments => whole = Some(object(cursor, &mark.word)?),
+                _ => return Err(Stop::no("something stands between the arguments that is none")),
+            },
+            _ if whole.is_some() => {
+                cursor.jump(before);
+                return Ok(whole.unwrap_or(Ok(arguments)));
+            }
+            _ => {
+                cursor.jump(at);
+                return Err(Stop::no("something stands between the arguments that is none"));
+            }
+        }
+    }
+}
+
+/// Reads one argument, whose opening mark was just read.
+fn parameter(cursor: &mut Cursor<'_>, open: &Marker<'_>, arguments: &mut JsonObject) -> Result<(), Stop> {
+    let key = open.value().ok_or(Stop::no("an argument has no name"))?.to_owned();
+    let text = enclosed(cursor, &open.word)?;
+    let is_text = open.attribute("string").is_none_or(|is_text| is_text != "false");
+    insert(arguments, key, text, is_text)
+}
+
+fn insert(arguments: &mut JsonObject, key: String, text: &str, is_text: bool) -> Result<(), Stop> {
+    let plain = without_line_ends(text);
+    let value = (!is_text).then(|| literal(plain)).flatten().unwrap_or_else(|| Value::from(plain));
+    match arguments.insert(key, value) {
+        None => Ok(()),
+        Some(_) => Err(Stop::no("an argument stands twice")),
+    }
+}
+
+/// The value that a text is, all of it.
+fn literal(text: &str) -> Option<Value> {
+    serde_json::from_str::<toolcrib_document::StrictValue>(text.trim()).ok().map(|value| value.0)
+}
+
+/// The text without the line ends that only set it apart from its marks.
+fn without_line_ends(text: &str) -> &str {
+    let text = text.strip_prefix("\r\n").or_else(|| text.strip_prefix('\n')).unwrap_or(text);
+    text.strip_suffix("\r\n").or_else(|| text.strip_suffix('\n')).unwrap_or(text)
+}
+
+/// Reads up to the mark that closes what a word opened. One behind which neither a mark nor the end follows is part of
+/// the text: arguments can speak of marks.
+fn enclosed<'a>(cursor: &mut Cursor<'a>, word: &str) -> Result<&'a str, Stop> {
+    let from = cursor.at();
+    loop {
+        let Some(length) = cursor.rest().find('<') else {
+            cursor.go_to_end();
+            return Err(Stop::Out);
+        };
+        let at = cursor.at() + length;
+        cursor.jump(at);
+        match marker(cursor) {
+            Err(Stop::Out) => return Err(Stop::Out),
+            Ok(mark) if mark.is_close && mark.word == word => {
+                let end = cursor.at();
+                cursor.skip_blanks();
+                let is_followed = match cursor.peek() {
+                    None if !cursor.is_end() => return Err(Stop::Out),
+                    None | Some('<' | '{') => true,
+                    Some(_) => false,
+                };
+                if is_followed {
+                    cursor.jump(end);
+                    return Ok(cursor.slice(from, at));
+                }
+            }
+            _ => {}
+        }
+        cursor.jump(at + 1);
+    }
+}
+
+/// Reads all arguments up to the mark that closes what a word opened: a JSON object, or an element for each.
+pub(super) fn object(cursor: &mut Cursor<'_>, word: &str) -> Result<Result<JsonObject, String>, Stop> {
+    let from = cursor.at();
+    cursor.skip_blanks();
+    match cursor.need()? {
+        '{' => {
+            let arguments = from_value("arguments", value(cursor)?);
+            close(cursor, word)?;
+            Ok(arguments)
+        }
+        '<' => elements(cursor, word).map(Ok),
+        _ => {
+            cursor.jump(from);
+            enclosed(cursor, word).map(from_text)
+        }
+    }
+}
+
+/// Reads `<key>value</key>` for each argument.
+fn elements(cursor: &mut Cursor<'_>, word: &str) -> Result<JsonObject, Stop> {
+    let mut arguments = JsonObject::new();
+    loop {
+        cursor.skip_blanks();
+        if closes(cursor, word)? {
+            return Ok(arguments);
+        }
+        if cursor.need()? != '<' {
+            return Err(Stop::no("something stands between the arguments that is none"));
+        }
+        cursor.next();
+        let key =
+            cursor.take_while(MAX_KEY_BYTES, |c| c.is_alphanumeric() || matches!(c, '_' | '-' | '.'))?;
+        if key.is_empty() || cursor.need()? != '>' {
+            return Err(Stop::no("an argument has no name"));
+        }
+        cursor.next();
+        let closing = format!("</{key}>");
+        let from = cursor.at();
+        let Some(length) = cursor.rest().find(&closing) else {
+            cursor.go_to_end();
+            return Err(Stop::Out);
+        };
+        cursor.jump(from + length + closing.len());
+        insert(&mut arguments, key.to_owned(), cursor.slice(from, from + length), true)?;
+    }
+}
+
+fn closes(cursor: &mut Cursor<'_>, word: &str) -> Result<bool, Stop> {
+    let at = cursor.at();
+    match marker(cursor) {
+        Err(Stop::Out) => Err(Stop::Out),
+        Ok(mark) if mark.is_close && mark.word == word => Ok(true),
+        _ => {
+            cursor.jump(at);
+            Ok(false)
+        }
+    }
+}
+
+fn close(cursor: &mut Cursor<'_>, word: &str) -> Result<(), Stop> {
+    cursor.skip_blanks();
+    if closes(cursor, word)? {
+        Ok(())
+    } else {
+        Err(Stop::no("something stands between the arguments and the mark that closes them"))
+    }
+}
+
+/// Reads the name of the tool in `<name>…</name>`, whose opening mark was just read.
+pub(super) fn name<'a>(cursor: &mut Cursor<'a>, word: &str) -> Result<&'a str, Stop> {
+    let name = enclosed(cursor, word)?.trim();
+    if name.is_empty() || name.len() > MAX_NAME_BYTES || name.contains(char::is_whitespace) {
+        return Err(Stop::no("the call has no name of a tool"));
+    }
+    Ok(name)
+}
+
+/// Reads pairs of `<arg_key>` and `<arg_value>`, as GLM writes them, as far as there are any.
+pub(super) fn pairs(cursor: &mut Cursor<'_>) -> Result<JsonObject, Stop> {
+    let mut arguments = JsonObject::new();
+    loop {
+        let before = cursor.at();
+        cursor.skip_blanks();
+        if cursor.need()? != '<' {
+            return Err(Stop::no("something stands between the arguments that is none"));
+        }
+        match marker(cursor) {
+            Err(Stop::Out) => return Err(Stop::Out),
+            Ok(mark) if mark.kind == Kind::Key && !mark.is_close => {
+                let key = enclosed(cursor, &mark.word)?.trim().to_owned();
+                cursor.skip_blanks();
+                cursor.need()?;
+                let open = marker(cursor)?;
+                if open.kind != Kind::Value || open.is_close {
+                    return Err(Stop::no("an argument has no value"));
+                }
+                let text = enclosed(cursor, &open.word)?;
+                insert(&mut arguments, key, text, true)?;
+            }
+            _ => {
+                cursor.jump(before);
+                return Ok(arguments);
+            }
+        }
+    }
+}

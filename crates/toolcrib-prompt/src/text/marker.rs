@@ -1,0 +1,294 @@
+//! The marks that models put around calls, results and reasoning.
+
+use super::cursor::{Cursor, Stop};
+
+/// What a mark stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// Around one call or several.
+    Call,
+    /// Around calls, but also around much else.
+    Tools,
+    /// Between the name of a tool and its arguments.
+    Middle,
+    /// Around one call whose tool the mark itself names.
+    Function,
+    /// Around one argument.
+    Parameter,
+    /// Around the name of an argument.
+    Key,
+    /// Around the value of an argument.
+    Value,
+    /// Around the name of the tool.
+    Name,
+    /// Around all arguments.
+    Arguments,
+    /// Around the reasoning of a model.
+    Thought,
+    /// Around what a tool returned.
+    Result,
+    /// Before a message that says whom it is for.
+    Channel,
+    /// Between the head of such a message and what it says.
+    Message,
+    /// At the end of a turn.
+    TurnEnd,
+}
+
+/// Tags: `<word>`, `<word attribute="…">`, `<word=value>`, and with `/` the closing ones. A prefix such as `ns:` does not
+/// matter.
+const TAGS: [(&str, Kind); 45] = [
+    ("tool_call", Kind::Call),
+    ("tool_calls", Kind::Call),
+    ("toolcall", Kind::Call),
+    ("toolcalls", Kind::Call),
+    ("function_call", Kind::Call),
+    ("function_calls", Kind::Call),
+    ("functioncall", Kind::Call),
+    ("functioncalls", Kind::Call),
+    ("tool_use", Kind::Call),
+    ("start_function_call", Kind::Call),
+    (END_FUNCTION_CALL, Kind::Call),
+    ("longcat_tool_call", Kind::Call),
+    ("tool_code", Kind::Call),
+    ("tools", Kind::Tools),
+    ("function", Kind::Function),
+    ("invoke", Kind::Function),
+    ("parameter", Kind::Parameter),
+    ("param", Kind::Parameter),
+    ("arg_key", Kind::Key),
+    ("longcat_arg_key", Kind::Key),
+    ("arg_value", Kind::Value),
+    ("longcat_arg_value", Kind::Value),
+    ("name", Kind::Name),
+    ("tool", Kind::Name),
+    ("tool_name", Kind::Name),
+    ("function_name", Kind::Name),
+    ("arguments", Kind::Arguments),
+    ("parameters", Kind::Arguments),
+    ("params", Kind::Arguments),
+    ("args", Kind::Arguments),
+    ("input", Kind::Arguments),
+    ("think", Kind::Thought),
+    ("thinking", Kind::Thought),
+    ("thought", Kind::Thought),
+    ("reasoning", Kind::Thought),
+    ("scratch_pad", Kind::Thought),
+    ("scratchpad", Kind::Thought),
+    ("tool_result", Kind::Result),
+    ("tool_results", Kind::Result),
+    ("tool_response", Kind::Result),
+    ("tool_responses", Kind::Result),
+    ("function_result", Kind::Result),
+    ("function_results", Kind::Result),
+    ("tool_output", Kind::Result),
+    ("s", Kind::TurnEnd),
+];
+
+/// Tokens: `<|word|>`, also with wide pipes, and with one pipe where the word is a [tag](TAGS) of calls; whether they
+/// close.
+const TOKENS: [(&str, Kind, bool); 39] = [
+    ("tool_calls_begin", Kind::Call, false),
+    ("tool_call_begin", Kind::Call, false),
+    ("tool_calls_start", Kind::Call, false),
+    ("tool_call_start", Kind::Call, false),
+    ("tool_calls_section_begin", Kind::Call, false),
+    ("tool_call_section_begin", Kind::Call, false),
+    ("start_action", Kind::Call, false),
+    ("action_start", Kind::Call, false),
+    ("plugin", Kind::Call, false),
+    ("python_tag", Kind::Call, false),
+    ("python_start", Kind::Call, false),
+    ("tools_prefix", Kind::Call, false),
+    ("tool_calls_end", Kind::Call, true),
+    ("tool_call_end", Kind::Call, true),
+    ("tool_calls_section_end", Kind::Call, true),
+    ("tool_call_section_end", Kind::Call, true),
+    ("end_action", Kind::Call, true),
+    ("action_end", Kind::Call, true),
+    ("python_end", Kind::Call, true),
+    ("tools_suffix", Kind::Call, true),
+    ("call", Kind::Call, true),
+    ("tool_sep", Kind::Middle, false),
+    ("tool_call_argument_begin", Kind::Middle, false),
+    ("start_thinking", Kind::Thought, false),
+    ("end_thinking", Kind::Thought, true),
+    ("start_tool_result", Kind::Result, false),
+    ("end_tool_result", Kind::Result, true),
+    ("tool_outputs_begin", Kind::Result, false),
+    ("tool_outputs_end", Kind::Result, true),
+    ("start", Kind::Channel, false),
+    ("channel", Kind::Channel, false),
+    ("message", Kind::Message, false),
+    ("end", Kind::TurnEnd, false),
+    ("return", Kind::TurnEnd, false),
+    ("eom_id", Kind::TurnEnd, false),
+    ("eot_id", Kind::TurnEnd, false),
+    ("im_end", Kind::TurnEnd, false),
+    ("end_of_text", Kind::TurnEnd, false),
+    ("end_of_sentence", Kind::TurnEnd, false),
+];
+
+/// Marks in square brackets; whether they close.
+const BRACKETS: [(&str, Kind, bool); 13] = [
+    ("[TOOL_CALLS]", Kind::Call, false),
+    ("[TOOL_CALL]", Kind::Call, false),
+    ("[TOOL_REQUEST]", Kind::Call, false),
+    ("[/TOOL_CALLS]", Kind::Call, true),
+    ("[/TOOL_CALL]", Kind::Call, true),
+    ("[END_TOOL_REQUEST]", Kind::Call, true),
+    ("[ARGS]", Kind::Middle, false),
+    ("[THINK]", Kind::Thought, false),
+    ("[/THINK]", Kind::Thought, true),
+    ("[TOOL_RESULTS]", Kind::Result, false),
+    ("[/TOOL_RESULTS]", Kind::Result, true),
+    ("[TOOL_RESULT]", Kind::Result, false),
+    ("[END_TOOL_RESULT]", Kind::Result, true),
+];
+
+/// Marks of other shapes; whether they close.
+const OTHERS: [(&str, Kind, bool); 2] =
+    [("◁think▷", Kind::Thought, false), ("◁/think▷", Kind::Thought, true)];
+
+/// The word of a tag that closes without a `/`.
+const END_FUNCTION_CALL: &str = "end_function_call";
+
+/// The longest word of a mark, its prefix included, in bytes. In data, what is longer is not looked at either.
+pub(crate) const MAX_MARK_BYTES: usize = 64;
+
+/// The longest value or attributes of a mark, in bytes.
+const MAX_ATTRIBUTE_BYTES: usize = 512;
+
+/// A mark in a text.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Marker<'a> {
+    pub(super) kind: Kind,
+    pub(super) is_close: bool,
+    /// The word of a tag or a token in lower case, with which what it opens is closed.
+    pub(super) word: String,
+    /// What stands between the word and the end of the mark.
+    pub(super) attributes: &'a str,
+}
+
+impl<'a> Marker<'a> {
+    /// `x` of `<function=x>`, `<invoke name="x">` and the like.
+    pub(super) fn value(&self) -> Option<&'a str> {
+        let value = match self.attributes.trim_start().strip_prefix('=') {
+            Some(value) => value,
+            None => self.attribute("name")?,
+        };
+        Some(value.trim().trim_matches(['"', '\'', '“', '”'])).filter(|value| !value.is_empty())
+    }
+
+    /// The value of an attribute.
+    pub(super) fn attribute(&self, name: &str) -> Option<&'a str> {
+        let (before, rest) = self.attributes.split_once(name)?;
+        if !before.is_empty() && !before.ends_with(char::is_whitespace) {
+            return None;
+        }
+        let rest = rest.trim_start().strip_prefix('=')?.trim_start();
+        match rest.strip_prefix(['"', '\'', '“', '”']) {
+            Some(quoted) => quoted.split(['"', '\'', '“', '”']).next(),
+            None => rest.split_whitespace().next(),
+        }
+    }
+}
+
+/// Whether a word makes a tag that speaks of calls, results or reasoning, and of little else.
+pub(crate) fn is_telling(word: &str) -> bool {
+    let is_plain = |kind| matches!(kind, Kind::Name | Kind::Arguments);
+    TAGS.iter().any(|(known, kind)| *known == word && !is_plain(*kind))
+}
+
+/// All marks in square brackets.
+pub(crate) fn bracket_marks() -> impl Iterator<Item = &'static str> {
+    BRACKETS.iter().map(|(mark, ..)| *mark)
+}
+
+/// Every mark of which calls, results or reasoning consist, apart from the words that also mean much else.
+#[cfg(test)]
+pub(super) fn all_marks() -> Vec<String> {
+    let tags = TAGS
+        .iter()
+        .filter(|(word, _)| is_telling(word))
+        .flat_map(|(word, _)| [format!("<{word}>"), format!("</{word}>")]);
+    let tokens = TOKENS.iter().flat_map(|(word, ..)| [format!("<|{word}|>"), format!("<｜{word}｜>")]);
+    tags.chain(tokens).chain(bracket_marks().map(str::to_owned)).collect()
+}
+
+/// Reads the mark that stands here, and goes behind it.
+pub(super) fn marker<'a>(cursor: &mut Cursor<'a>) -> Result<Marker<'a>, Stop> {
+    match cursor.need()? {
+        '<' => {}
+        '[' | '◁' => return fixed(cursor),
+        _ => return Err(Stop::no("no mark")),
+    }
+    cursor.next();
+    let mut is_close = cursor.eat("/");
+    let mut has_pipe = eat_pipe(cursor);
+    is_close |= cursor.eat("/");
+    let mut word = word(cursor, has_pipe)?;
+    // DeepSeek writes a namespace as a token of its own.
+    if has_pipe && word == "dsml" && eat_pipe(cursor) {
+        word = self::word(cursor, true)?;
+        has_pipe = false;
+    }
+    let local = word.rsplit(':').next().unwrap_or_default();
+    let token = TOKENS.iter().find(|(known, ..)| has_pipe && *known == local);
+    let tag = TAGS.iter().find(|(known, _)| *known == local);
+    let kind = match (token, tag) {
+        (Some((_, kind, closes)), _) => {
+            is_close |= closes;
+            *kind
+        }
+        (None, Some((_, kind))) if !has_pipe || *kind == Kind::Call => *kind,
+        _ if cursor.is_out() && may_become(local, has_pipe) => return Err(Stop::Out),
+        _ => return Err(Stop::no("no mark")),
+    };
+    let attributes = match cursor.need()? {
+        ' ' | '=' | '\t' => cursor.take_while(MAX_ATTRIBUTE_BYTES, |c| !matches!(c, '<' | '>' | '\n'))?,
+        _ => "",
+    };
+    is_close |= local == END_FUNCTION_CALL;
+    // `<tool_call|>` closes what `<|tool_call>` opens.
+    if eat_pipe(cursor) && !has_pipe && kind == Kind::Call {
+        is_close = true;
+    }
+    match cursor.need()? {
+        '>' => drop(cursor.next()),
+        _ => return Err(Stop::no("no mark")),
+    }
+    Ok(Marker { kind, is_close, word: local.to_owned(), attributes })
+}
+
+/// Whether a word that breaks off can be one of a mark.
+fn may_become(word: &str, has_pipe: bool) -> bool {
+    TAGS.iter().any(|(known, _)| known.starts_with(word))
+        || (has_pipe && TOKENS.iter().any(|(known, ..)| known.starts_with(word)))
+}
+
+fn eat_pipe(cursor: &mut Cursor<'_>) -> bool {
+    cursor.eat("|") || cursor.eat("｜")
+}
+
+fn word(cursor: &mut Cursor<'_>, has_pipe: bool) -> Result<String, Stop> {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | ':') || (has_pipe && c == '▁');
+    let word = cursor.take_while(MAX_MARK_BYTES, is_part)?;
+    Ok(word.replace('▁', "_").to_ascii_lowercase())
+}
+
+fn fixed<'a>(cursor: &mut Cursor<'a>) -> Result<Marker<'a>, Stop> {
+    let mut may_follow = false;
+    for (known, kind, is_close) in BRACKETS.iter().chain(&OTHERS) {
+        match cursor.begins(known) {
+            Ok(true) => {
+                cursor.eat(known);
+                let word = known.trim_matches(['[', ']', '/', '◁', '▷', '<', '>']).to_lowercase();
+                return Ok(Marker { kind: *kind, is_close: *is_close, word, attributes: "" });
+            }
+            Ok(false) => {}
+            Err(_) => may_follow = true,
+        }
+    }
+    Err(if may_follow { Stop::Out } else { Stop::no("no mark") })
+}

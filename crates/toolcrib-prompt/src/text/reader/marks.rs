@@ -1,0 +1,156 @@
+//! What marks begin and end.
+
+use super::super::channel::{self, Head};
+use super::super::cursor::{Cursor, Stop};
+use super::super::marker::{Kind, Marker, marker};
+use super::super::region::{Place, region};
+use super::{Flow, NEW_LINE, State, TextReader};
+
+impl TextReader<'_> {
+    /// A mark, or what looks like the beginning of one.
+    pub(super) fn mark(&mut self, text: &str, mut cursor: Cursor<'_>) -> Flow {
+        let start = cursor.clone();
+        let mark = match marker(&mut cursor) {
+            Ok(mark) if !self.line.is_marked => mark,
+            Err(Stop::Out) if !cursor.is_end() => return Flow::Wait,
+            _ if self.line.is_blank && cursor.slice_from(self.at).starts_with('[') => {
+                return self.doubtful(text, start);
+            }
+            _ => return self.show_one(text),
+        };
+        match mark.kind {
+            _ if opens_calls(&mark) => {
+                let place = if self.line.is_blank { Place::LineStart } else { Place::Inside };
+                match self.attempt(start, |cursor, names| region(cursor, place, names)) {
+                    Ok(found) => self.found(text, found),
+                    Err(flow) => flow.unwrap_or_else(|| self.show_one(text)),
+                }
+            }
+            Kind::Thought if !mark.is_close && self.line.is_blank => {
+                self.prose.gap();
+                self.has_thought = true;
+                self.state = State::Thought(closing(&mark));
+                self.at = cursor.at();
+                Flow::On
+            }
+            Kind::Thought if mark.is_close && !self.has_thought => match is_line_end(&cursor) {
+                Err(_) => Flow::Wait,
+                Ok(true) => self.all_was_thought(text, cursor.at()),
+                Ok(false) => self.show_one(text),
+            },
+            Kind::Result if !mark.is_close && self.line.is_blank => {
+                self.state = State::Echo(closing(&mark));
+                self.show(text, cursor.at())
+            }
+            Kind::Channel => self.channel(text, start),
+            _ => self.show_one(text),
+        }
+    }
+
+    /// What was taken for prose is reasoning, and what was taken for calls was only thought of.
+    pub(super) fn all_was_thought(&mut self, text: &str, end: usize) -> Flow {
+        let before = text.get(..self.at).unwrap_or_default();
+        before.trim().clone_into(&mut self.reasoning);
+        self.prose.restart();
+        self.calls.clear();
+        self.has_thought = true;
+        self.has_shown_calls = false;
+        self.at = end;
+        Flow::On
+    }
+
+    /// Reasoning, or a result that is repeated, up to the mark that ends it.
+    pub(super) fn apart(&mut self, text: &str, is_end: bool) -> Flow {
+        let mut cursor = Cursor::new(text, self.at, is_end);
+        let (State::Thought(word) | State::Echo(word)) = &self.state else { return Flow::On };
+        let is_thought = matches!(self.state, State::Thought(_));
+        let rest = cursor.rest();
+        let mut length = rest.find(['<', '[', '◁']).unwrap_or(rest.len());
+        let mut is_over = false;
+        if length == 0 {
+            length = cursor.peek().map_or(0, char::len_utf8);
+            match marker(&mut cursor) {
+                Err(Stop::Out) if !is_end => return Flow::Wait,
+                Ok(mark) if ends(&mark, word) => {
+                    is_over = true;
+                    // A head that follows at once is read as such.
+                    length = if mark.kind == Kind::Channel { 0 } else { cursor.at() - self.at };
+                }
+                _ => {}
+            }
+        }
+        let end = self.at + length;
+        if is_thought && !is_over {
+            self.reasoning.push_str(text.get(self.at..end).unwrap_or_default());
+        }
+        if is_over {
+            self.state = State::Prose;
+        }
+        if !is_thought {
+            return self.show(text, end);
+        }
+        if is_over {
+            self.reasoning.push('\n');
+            self.line = NEW_LINE;
+        }
+        self.work += length;
+        self.at = end;
+        Flow::On
+    }
+
+    /// The head of a message that says whom it is for.
+    pub(super) fn channel(&mut self, text: &str, start: Cursor<'_>) -> Flow {
+        match self.attempt(start, channel::head) {
+            Ok(Head::Calls(found)) => self.found(text, found),
+            Ok(Head::Thought { end }) => {
+                self.prose.gap();
+                self.has_thought = true;
+                self.state = State::Thought(String::new());
+                self.at = end;
+                Flow::On
+            }
+            Ok(Head::Plain { end }) => {
+                self.prose.gap();
+                self.line = NEW_LINE;
+                self.at = end;
+                Flow::On
+            }
+            Err(flow) => flow.unwrap_or_else(|| self.show_one(text)),
+        }
+    }
+}
+
+/// Whether calls stand behind a mark.
+pub(super) fn opens_calls(mark: &Marker<'_>) -> bool {
+    match mark.kind {
+        Kind::Call | Kind::Tools => !mark.is_close,
+        Kind::Function => !mark.is_close && mark.value().is_some(),
+        _ => false,
+    }
+}
+
+/// The word of the mark that ends what this one begins.
+fn closing(mark: &Marker<'_>) -> String {
+    let word = mark.word.strip_prefix("start_").unwrap_or(&mark.word);
+    word.strip_suffix("_begin").unwrap_or(word).to_owned()
+}
+
+/// Whether a mark ends what a word began. What a head began ends with the turn, or with the next head.
+fn ends(mark: &Marker<'_>, word: &str) -> bool {
+    let own = mark.word.strip_prefix("end_").unwrap_or(&mark.word);
+    let own = own.strip_suffix("_end").unwrap_or(own);
+    if word.is_empty() {
+        matches!(mark.kind, Kind::TurnEnd | Kind::Channel)
+    } else {
+        mark.is_close && matches!(mark.kind, Kind::Thought | Kind::Result) && own == word
+    }
+}
+
+/// Whether nothing but blanks stands between a mark and the end of its line.
+fn is_line_end(cursor: &Cursor<'_>) -> Result<bool, Stop> {
+    let rest = cursor.rest().trim_start_matches([' ', '\t', '\r']);
+    match rest.chars().next() {
+        None if !cursor.is_end() => Err(Stop::Out),
+        c => Ok(c.is_none_or(|c| c == '\n')),
+    }
+}

@@ -1,0 +1,304 @@
+//! Calls behind a mark that stands for calls and nothing else.
+//!
+//! Models mix notations: one writes Python inside of the tags of another, or leaves a mark out. So there is one reader
+//! for all: marks, and between them calls in any notation.
+
+use super::cursor::{Cursor, Stop};
+use super::element;
+use super::fence;
+use super::item::{Item, item};
+use super::marker::{Kind, Marker, marker};
+use super::names::ToolNames;
+use super::object::{BREAKS_OFF, guess_name, unreadable};
+use super::{MAX_TEXT_CALLS, TextCall};
+
+/// Where on its line something stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// Nothing but blanks stands before it.
+    LineStart,
+    /// Nothing but a code mark stands before it.
+    Marked,
+    /// Text stands before it.
+    Inside,
+}
+
+/// Calls, and where they end.
+#[derive(Debug)]
+pub(super) struct Found {
+    pub(super) calls: Vec<TextCall>,
+    pub(super) end: usize,
+    /// How many lines that begin or end a block of code were read among them.
+    pub(super) fences: usize,
+    /// Whether the text up to the end only speaks of calls.
+    pub(super) is_spoken: bool,
+}
+
+/// What was read last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Last {
+    /// A mark behind which calls stand, which begins at this byte.
+    Open(usize),
+    /// A call, inside of marks.
+    Call,
+    /// A comma or semicolon behind a call.
+    Comma,
+    /// A mark that closes; calls only follow behind another one.
+    Close,
+}
+
+/// Reads the calls that begin with the mark that stands here. [`Stop::No`] where the mark is only spoken of.
+pub(super) fn region(cursor: &mut Cursor<'_>, place: Place, names: &ToolNames) -> Result<Found, Stop> {
+    let start = cursor.at();
+    let mut region =
+        Region { calls: Vec::new(), end: start, last: Last::Close, fences: 0, names, is_doubtful: false };
+    loop {
+        if region.calls.len() > MAX_TEXT_CALLS {
+            break;
+        }
+        match region.step(cursor) {
+            Ok(true) => {}
+            Ok(false) => break,
+            Err(stop) if stop == Stop::Out && !cursor.is_end() => return Err(stop),
+            Err(stop) => {
+                region.broken(cursor, stop)?;
+                break;
+            }
+        }
+    }
+    if let Last::Open(at) = region.last {
+        // Behind the last mark stands nothing that could be a call.
+        if region.calls.is_empty() && place != Place::LineStart {
+            return Err(Stop::no("the mark is only spoken of"));
+        }
+        if region.calls.is_empty() {
+            cursor.jump(region.end);
+            cursor.skip_blanks();
+            let is_empty = cursor.is_out() || cursor.rest().starts_with("</");
+            let why = if is_empty { "the call is empty" } else { "the call is not a JSON object" };
+            cursor.jump(at);
+            region.broken(cursor, Stop::no(why))?;
+        } else {
+            region.end = at;
+        }
+    }
+    cursor.jump(region.end);
+    Ok(region.found(place))
+}
+
+struct Region<'a> {
+    calls: Vec<TextCall>,
+    /// Behind all that was read so far.
+    end: usize,
+    last: Last,
+    fences: usize,
+    names: &'a ToolNames,
+    /// Whether a mark that may stand for something else is all there is.
+    is_doubtful: bool,
+}
+
+impl Region<'_> {
+    /// Reads the next mark or call; `false` where there is none.
+    fn step(&mut self, cursor: &mut Cursor<'_>) -> Result<bool, Stop> {
+        cursor.jump(self.end);
+        let is_new_line = cursor.skip_blanks();
+        let Some(next) = cursor.peek() else {
+            return if cursor.is_end() { Ok(false) } else { Err(Stop::Out) };
+        };
+        let at = cursor.at();
+        if matches!(next, '<' | '[') {
+            match marker(cursor) {
+                Ok(mark) => {
+                    if let Some(goes_on) = self.mark(cursor, &mark, at)? {
+                        return Ok(goes_on);
+                    }
+                }
+                // A closing mark that breaks off at the end of the message.
+                Err(Stop::Out) if cursor.is_end() && self.last == Last::Call => {
+                    cursor.go_to_end();
+                    self.end = cursor.at();
+                    return Ok(false);
+                }
+                Err(Stop::Out) if cursor.is_end() && self.last == Last::Close => return Ok(false),
+                Err(Stop::Out) => return Err(Stop::Out),
+                Err(Stop::No(_)) => {}
+            }
+            cursor.jump(at);
+        }
+        if self.last == Last::Close {
+            return Ok(false);
+        }
+        if next == '`' && fence::line(cursor)?.is_some() {
+            self.fences += 1;
+            return Ok(self.reached(cursor, self.last));
+        }
+        match item(cursor, self.names) {
+            Ok(Item::Calls(calls)) => {
+                self.calls.extend(calls);
+                return Ok(self.reached(cursor, Last::Call));
+            }
+            Ok(Item::Skipped) => return Ok(self.reached(cursor, self.last)),
+            Ok(Item::None) => {}
+            // Words on a line of their own behind a call are words.
+            Err(Stop::No(_))
+                if self.last == Last::Call && is_new_line && !matches!(next, '{' | '[' | '<') => {}
+            Err(stop) => return Err(stop),
+        }
+        cursor.jump(at);
+        self.between(cursor, next, is_new_line)
+    }
+
+    /// What came of it.
+    fn found(mut self, place: Place) -> Found {
+        let is_known = |call: &TextCall| self.names.knows(&call.name);
+        // In the middle of a line, what is not readable and names no tool is an example.
+        let is_vague =
+            |call: &TextCall| call.arguments.as_ref().is_err_and(|why| why != BREAKS_OFF) && !is_known(call);
+        let is_spoken = if self.is_doubtful {
+            !self.calls.iter().all(|call| call.arguments.is_ok() && is_known(call))
+        } else {
+            place != Place::LineStart && self.calls.iter().all(is_vague)
+        };
+        if is_spoken {
+            self.calls.clear();
+        }
+        Found { calls: self.calls, end: self.end, fences: self.fences, is_spoken }
+    }
+
+    fn reached(&mut self, cursor: &Cursor<'_>, last: Last) -> bool {
+        self.last = last;
+        self.end = cursor.at();
+        true
+    }
+
+    /// Goes on behind a mark. `None` where it is no part of calls.
+    fn mark(&mut self, cursor: &mut Cursor<'_>, mark: &Marker<'_>, at: usize) -> Result<Option<bool>, Stop> {
+        let goes_on = match (mark.kind, mark.is_close) {
+            (Kind::Call | Kind::Tools, false) if self.is_doubtful && self.last == Last::Close => false,
+            (Kind::Call | Kind::Tools, false) => {
+                if mark.kind == Kind::Tools && self.calls.is_empty() && self.last == Last::Close {
+                    self.is_doubtful = true;
+                }
+                self.reached(cursor, Last::Open(at))
+            }
+            // Nothing stands between the marks.
+            (Kind::Call | Kind::Tools, true) if matches!(self.last, Last::Open(_)) => return Ok(Some(false)),
+            (Kind::Call | Kind::Tools, true) => self.reached(cursor, Last::Close),
+            (Kind::TurnEnd, _) if !matches!(self.last, Last::Open(_)) => self.reached(cursor, Last::Close),
+            (Kind::Middle, _) | (Kind::Function, true) => self.reached(cursor, self.last),
+            (Kind::Function, false) if mark.value().is_some() || mark.word == "invoke" => {
+                // Where the call is broken, the next may stand behind it.
+                if self.last == Last::Close {
+                    self.last = Last::Open(at);
+                }
+                let call = element::function(cursor, mark, at, self.names)?;
+                self.calls.push(call);
+                self.reached(cursor, Last::Call)
+            }
+            _ => return Ok(None),
+        };
+        Ok(Some(goes_on))
+    }
+
+    /// What may stand between two calls, or behind the last one.
+    fn between(&mut self, cursor: &mut Cursor<'_>, next: char, is_new_line: bool) -> Result<bool, Stop> {
+        match (self.last, next) {
+            // One bracket too many harms nothing.
+            (Last::Call, '}' | ']' | ')') => {
+                cursor.next();
+                Ok(self.reached(cursor, Last::Call))
+            }
+            (Last::Call, ',' | ';') => {
+                cursor.next();
+                Ok(self.reached(cursor, Last::Comma))
+            }
+            (Last::Call, _) if is_new_line && !matches!(next, '"' | ':') => Ok(false),
+            (Last::Call | Last::Comma, _) => {
+                // What follows may belong to the call: half of a call is none.
+                let why = "something stands between the call and the mark that closes it";
+                let last = self.calls.pop();
+                let name = last.as_ref().map(|call| call.name.clone()).unwrap_or_default();
+                let raw = last.map(|call| call.raw).unwrap_or_default();
+                self.end = end_of_broken(cursor)?;
+                self.calls.push(unreadable(name, why, &raw));
+                self.last = Last::Close;
+                Ok(false)
+            }
+            _ => Ok(false),
+        }
+    }
+
+    /// A call that cannot be read, which goes on to the next mark that closes one.
+    fn broken(&mut self, cursor: &mut Cursor<'_>, stop: Stop) -> Result<(), Stop> {
+        let from = match self.last {
+            Last::Open(at) => at,
+            _ => self.end,
+        };
+        let (why, end) = match stop {
+            Stop::Out => {
+                cursor.go_to_end();
+                (BREAKS_OFF.into(), cursor.at())
+            }
+            Stop::No(why) => {
+                cursor.jump(self.end.max(from));
+                (why, end_of_broken(cursor)?)
+            }
+        };
+        let raw = cursor.slice(from, end).trim();
+        let name = self
+            .names
+            .strip(
+                guess_name(raw)
+                    .or_else(|| named(raw))
+                    .or_else(|| self.names.first_in(raw))
+                    .unwrap_or_default(),
+            )
+            .to_owned();
+        let why =
+            if why.starts_with("the call") { why } else { format!("the call cannot be read: {why}").into() };
+        self.calls.push(unreadable(name, why, raw));
+        self.end = end;
+        self.last = Last::Close;
+        Ok(())
+    }
+}
+
+/// The name in a mark that names the tool.
+fn named(raw: &str) -> Option<&str> {
+    let opens = ["<function=", "<function name=", "<invoke name="];
+    let at = opens.into_iter().find_map(|open| Some(raw.find(open)? + open.len()))?;
+    let name = raw.get(at..)?.trim_start_matches(['"', '\'']);
+    name.split(['"', '\'', '>', '\n', '<']).next().filter(|name| super::object::is_name(name))
+}
+
+/// Where a call ends that cannot be read: behind the next marks that close calls, or else at the end of the message.
+/// Marks that open one are not trusted, since they may stand in an argument.
+pub(super) fn end_of_broken(cursor: &mut Cursor<'_>) -> Result<usize, Stop> {
+    let mut end = None;
+    loop {
+        if end.is_some() {
+            cursor.skip_blanks();
+            match cursor.peek() {
+                Some('<' | '[') => {}
+                None if !cursor.is_end() => return Err(Stop::Out),
+                _ => return Ok(end.unwrap_or_default()),
+            }
+        }
+        let Some(length) = cursor.rest().find(['<', '[']) else {
+            cursor.go_to_end();
+            return if cursor.is_end() { Ok(cursor.at()) } else { Err(Stop::Out) };
+        };
+        let at = cursor.at() + length;
+        cursor.jump(at);
+        match marker(cursor) {
+            Ok(mark) if mark.is_close && matches!(mark.kind, Kind::Call | Kind::Tools | Kind::Function) => {
+                end = Some(cursor.at());
+            }
+            Err(Stop::Out) if !cursor.is_end() => return Err(Stop::Out),
+            _ => match end {
+                Some(end) => return Ok(end),
+                None => cursor.jump(at + 1),
+            },
+        }
+    }
+}
