@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use toolcrib_testkit::{ModelServer, Turn};
 
-use crate::support::{Desk, transcript};
+use crate::support::{Desk, Lab, transcript};
 
 /// Reads the note, asks the price, writes the answer.
 fn turns() -> [Turn; 4] {
@@ -84,8 +84,67 @@ async fn a_model_that_never_stops_reaches_the_limit_of_turns() {
     let lab = Desk { max_turns: 4, ..Desk::default() }.lab(&server);
     let report = lab.run(["run", "app.yaml", "Greet.", "--json"]).await.expect(1).json();
     assert_eq!((&report["outcome"], &report["limit"]), (&json!("limit_reached"), &json!("turns")));
-    assert_eq!((report["turns"].as_u64(), report["calls"].as_array().unwrap().len()), (Some(4), 4));
-    assert_eq!(server.requests().len(), 4);
+    assert_eq!((report["turns"].as_u64(), report["calls"].as_array().unwrap().len()), (Some(5), 4));
+    let requests = server.requests();
+    assert_eq!(requests.len(), 5);
+    let last = requests[4].json().unwrap();
+    assert_eq!(last["tool_choice"], "none");
+    assert_eq!(last["tools"], requests[3].json().unwrap()["tools"]);
+    let told = last["messages"].as_array().unwrap().last().unwrap()["content"].to_string();
+    assert!(told.contains("has reached the limit of 4 turns"), "{told}");
+}
+
+#[tokio::test]
+async fn the_next_brain_answers_where_the_first_cannot() {
+    let second =
+        ModelServer::start([Turn::call("shop__price", &json!({"item": "lamp"})), Turn::text("3 euro.")]);
+    let second = second.await.unwrap();
+    let unwilling = ModelServer::endless(|_| Turn::text("").refused_first(401)).await.unwrap();
+    for first in ["http://127.0.0.1:9/v1".to_owned(), unwilling.base_url()] {
+        let app = format!(
+            r#"
+agents:
+  - id: clerk
+    brain:
+      {{provider: openai, model: big, base_url: "{first}", fallback: [{{provider: openai, model: small, base_url: "{}"}}]}}
+modules: {{hello: {{}}}}
+"#,
+            second.base_url()
+        );
+        let lab = Lab::with_app(&app).with_variable("OPENAI_API_KEY", "test");
+        let report = lab.run(["run", "app.yaml", "Price?", "--json"]).await.json();
+        if first.contains(":9/") {
+            assert_eq!(report["text"], "3 euro.", "{report:#}");
+            assert!(second.requests().iter().all(|request| request.json().unwrap()["model"] == "small"));
+        }
+    }
+    // Whoever has no key there is answered by the other one too, until that one has nothing left to say.
+    assert_eq!(second.requests().len(), 3);
+    assert_eq!(unwilling.requests().len(), 1);
+}
+
+#[tokio::test]
+async fn a_run_ends_at_what_it_may_cost() {
+    let server = ModelServer::endless(|number| {
+        Turn::call("hello__say_hello", &json!({"name": format!("guest {number}")}))
+    });
+    let server = server.await.unwrap();
+    let app = format!(
+        r#"
+agents:
+  - id: clerk
+    brain: {{provider: openai, model: m, base_url: "{}", prices: {{input: 1000, output: 1000}}}}
+modules: {{hello: {{}}}}
+runtime: {{max_cost: 0.05}}
+"#,
+        server.base_url()
+    );
+    let lab = Lab::with_app(&app).with_variable("OPENAI_API_KEY", "test");
+    let report = lab.run(["run", "app.yaml", "Greet.", "--json"]).await.expect(1).json();
+    assert_eq!((&report["outcome"], &report["limit"]), (&json!("limit_reached"), &json!("cost")));
+    let (tokens, cost) = (&report["usage"]["prompt_tokens"], report["usage"]["cost"].as_f64().unwrap());
+    let tokens = tokens.as_f64().unwrap() + report["usage"]["completion_tokens"].as_f64().unwrap();
+    assert!(cost >= 0.05 && (cost - tokens / 1000.0).abs() < 1e-9, "{report:#}");
 }
 
 #[tokio::test]
@@ -96,8 +155,8 @@ async fn a_model_that_repeats_itself_is_told_so_and_then_stopped() {
     let report = lab.run(["run", "app.yaml", "Price?", "--json"]).await.expect(1).json();
     assert_eq!((&report["outcome"], &report["limit"]), (&json!("limit_reached"), &json!("repeats")));
     let last = server.requests().last().unwrap().json().unwrap();
-    let told = last["messages"].as_array().unwrap().last().unwrap()["content"].as_str().unwrap().to_owned();
-    assert!(told.contains("same call"), "{told}");
+    let told = last["messages"].to_string();
+    assert!(told.contains("same call") && told.contains("the limit of calls that are the same"), "{told}");
 }
 
 #[tokio::test]

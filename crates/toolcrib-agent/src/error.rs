@@ -168,6 +168,9 @@ pub enum Error {
         /// What the server gives as the reason for the end.
         finish_reason: Option<String>,
     },
+    /// There is no model to ask.
+    #[error("there is no model to ask; give the agent a `brain`")]
+    NoModel,
     /// The caller gave the run up.
     #[error("the run was cancelled")]
     Cancelled,
@@ -188,6 +191,15 @@ impl Error {
             Self::Cancelled => "cancelled",
             _ => "_OTHER",
         })
+    }
+
+    /// Whether the server or the account is the trouble rather than what was asked, so that another model may answer.
+    pub fn concerns_the_server(&self) -> bool {
+        match self {
+            Self::Refused { status, .. } => !matches!(*status, 400 | 413 | 422),
+            Self::NotAReply { .. } | Self::TooLarge { .. } => true,
+            other => other.is_unavailable(),
+        }
     }
 
     /// Whether the model's server is the trouble, and the same request may succeed later or elsewhere.

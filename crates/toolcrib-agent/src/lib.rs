@@ -4,6 +4,7 @@
 //!   [`ToolCaller`](toolcrib_port::ToolCaller), feeds back what came of it, and ends in every case, within its
 //!   [`RunLimits`], with a [`RunReport`]. An [`Observer`] watches.
 //! - [`OpenAiModel`] is a model behind the Chat Completions API of any [`Provider`].
+//! - [`FallbackModel`] asks the next of several models where one cannot answer.
 //! - [`RecordedModel`] plays turns from a file, and [`Recorder`] writes such a file.
 //!
 //! ```
@@ -53,6 +54,7 @@ mod agent;
 
 mod chat;
 
+mod fallback;
 mod openai;
 mod provider;
 
@@ -61,15 +63,20 @@ mod recorded;
 mod error;
 
 pub use agent::{
-    Agent, AgentSettings, CallRecord, Conversation, DEFAULT_MAX_CALLS, DEFAULT_MAX_DURATION,
-    DEFAULT_MAX_RESULT_BYTES, DEFAULT_MAX_TURNS, Limit, NOTE_AFTER_REPEATS, Observer, Outcome, REPEAT_WINDOW,
-    RunLimits, RunReport, STOP_AFTER_REPEATS,
+    ANSWER_AFTER_SEARCHES, Agent, AgentSettings, CallRecord, Conversation, DEFAULT_MAX_CALLS,
+    DEFAULT_MAX_COST, DEFAULT_MAX_DURATION, DEFAULT_MAX_FAILURES, DEFAULT_MAX_RESULT_BYTES,
+    DEFAULT_MAX_TOKENS, DEFAULT_MAX_TURNS, HINT_AFTER_SEARCHES, LAST_ANSWER_TIME, Limit, MAX_PARALLEL_CALLS,
+    NOTE_AFTER_REPEATS, Observer, Outcome, REPEAT_WINDOW, RunLimits, RunReport, STOP_AFTER_REPEATS,
 };
-pub use chat::{ChatModel, ChatReply, ChatRequest, Message, RequestedCall, TextSink, ToolFunction, Usage};
+pub use chat::{
+    ChatModel, ChatReply, ChatRequest, Message, Piece, RequestedCall, TextSink, ToolChoice, ToolFunction,
+    Usage,
+};
 pub use error::Error;
+pub use fallback::{BREAKER_FAILURES, BREAKER_PAUSE, Brain, FallbackModel};
 pub use openai::{
     DEFAULT_ATTEMPTS, DEFAULT_IDLE_TIMEOUT, DEFAULT_REPLY_TIMEOUT, DEFAULT_RETRY_DELAY, MAX_RETRY_DELAY,
-    OpenAiModel, OpenAiSettings,
+    OpenAiModel, OpenAiSettings, Prices,
 };
 pub use provider::Provider;
 pub use recorded::{MAX_RECORDING_BYTES, MAX_TURNS, RecordedModel, Recorder};

@@ -123,6 +123,12 @@ impl Provider {
         }
     }
 
+    /// Whether the server refuses a conversation without what the model thought before it called tools, which it has shown
+    /// us. Others leave it out, or want it left out.
+    pub fn wants_reasoning_back(self) -> bool {
+        matches!(self, Self::DeepSeek)
+    }
+
     /// Whether a stream says what it cost only when it is asked to; other servers refuse the option or need none.
     pub(crate) fn wants_stream_options(self) -> bool {
         !matches!(self, Self::Mistral)

@@ -16,11 +16,14 @@ const MAX_SHOWN_BYTES: usize = 100;
 pub(crate) struct Watcher {
     colour: bool,
     is_mid_line: bool,
+    /// How many calls are running, and how many of those began together.
+    running: usize,
+    together: usize,
 }
 
 impl Watcher {
     pub(crate) fn new() -> Self {
-        Self { colour: is_colourful(), is_mid_line: false }
+        Self { colour: is_colourful(), is_mid_line: false, running: 0, together: 0 }
     }
 
     fn end_line(&mut self) {
@@ -54,7 +57,9 @@ impl Observer for Watcher {
 
     fn on_call_started(&mut self, call: &ToolCall) {
         self.end_line();
-        let name = shortened(&call.name.replacen("::", ".", 1));
+        self.running += 1;
+        self.together = if self.running == 1 { 1 } else { self.together + 1 };
+        let name = shown(&call.name);
         tell_raw(&format!("-> {name} {}\n", shortened(&Value::Object(call.arguments.clone()).to_string())));
     }
 
@@ -67,8 +72,19 @@ impl Observer for Watcher {
             Some(error) => shortened(&error.to_string()),
         };
         let mark = self.mark(result.is_ok());
-        tell_raw(&format!("   {mark} in {} ms: {outcome}\n", elapsed.as_millis()));
+        // Of several at once it has to be said which one it was.
+        let which = if self.together > 1 { format!(" {}", shown(&result.name)) } else { String::new() };
+        tell_raw(&format!("   {mark}{which} in {} ms: {outcome}\n", elapsed.as_millis()));
+        self.running = self.running.saturating_sub(1);
+        if self.running == 0 {
+            self.together = 0;
+        }
     }
+}
+
+/// The name of a tool as people read it.
+fn shown(name: &str) -> String {
+    shortened(&name.replacen("::", ".", 1))
 }
 
 /// The beginning, on one line.

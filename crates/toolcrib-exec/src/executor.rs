@@ -17,7 +17,7 @@ use crate::audit::{Audit, Pending};
 use crate::flow::milliseconds;
 use crate::heartbeat::Heartbeat;
 use crate::hooks::fault;
-use crate::judge::{Judged, State, judge};
+use crate::judge::{Judged, State, judge, only_reads};
 use crate::limits::{MAX_DEADLINE, deadline_of};
 use crate::{
     DEFAULT_APPROVAL_WAIT, Flow, FlowSettings, Hook, Lineage, MAX_APPROVAL_WAIT, MIN_APPROVAL_WAIT, Results,
@@ -116,6 +116,12 @@ impl Executor {
     /// answer is asked together. There is exactly one result for each, in the order of the calls.
     pub async fn call_all(self: &Arc<Self>, calls: Vec<ToolCall>, context: &CallContext) -> Vec<ToolResult> {
         self.call_all_below(calls, context, &Lineage::default()).await
+    }
+
+    /// Whether a call only looks: its tool is of low risk and without side effects, and where it forwards calls, so are
+    /// theirs.
+    pub fn only_reads(&self, call: &ToolCall, context: &CallContext) -> bool {
+        only_reads(&self.registry.snapshot(), &self.policy, &call.name, &call.arguments, context)
     }
 
     /// This executor, as whatever calls tools sees it. It does not keep the executor alive.
@@ -366,6 +372,10 @@ impl ToolCaller for Entrance {
             Some(executor) => executor.call_all_below(calls, context, &self.lineage).await,
             None => calls.into_iter().map(closed).collect(),
         }
+    }
+
+    fn only_reads(&self, call: &ToolCall, context: &CallContext) -> bool {
+        self.executor.upgrade().is_some_and(|executor| executor.only_reads(call, context))
     }
 }
 

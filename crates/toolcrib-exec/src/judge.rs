@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use toolcrib_model::{ErrorKind, JsonObject, ToolError};
+use toolcrib_model::{ErrorKind, JsonObject, Risk, Tool, ToolError};
 use toolcrib_policy::{Authorized, Call, Consent, Decision, PendingCall, Policy, Verdict};
 use toolcrib_port::CallContext;
 use toolcrib_registry::{Entry, Snapshot};
@@ -126,4 +126,29 @@ pub(crate) fn judge(
         }
     };
     Judged { entry: Some(Arc::clone(entry)), repairs: repaired.repairs, state, denied }
+}
+
+/// Whether a call only looks. Of overloads, all have to.
+pub(crate) fn only_reads(
+    snapshot: &Snapshot,
+    policy: &Policy,
+    name: &str,
+    arguments: &JsonObject,
+    context: &CallContext,
+) -> bool {
+    let principal = context.principal();
+    let Ok(overloads) = snapshot.find(name, |entry| policy.is_visible(&entry.tool, principal)) else {
+        return false;
+    };
+    let looks = |tool: &Tool| tool.risk() == Risk::Low && tool.side_effects().next().is_none();
+    let Some(forwards) = overloads.first().and_then(|entry| Forwards::of(&entry.tool)) else {
+        return overloads.iter().all(|entry| looks(&entry.tool));
+    };
+    let Ok(names) = forwards.names(arguments.clone()) else { return false };
+    // What forwards again is rare, and may wait for its turn.
+    names.iter().all(|name| {
+        snapshot.find(name, |entry| policy.is_visible(&entry.tool, principal)).is_ok_and(|overloads| {
+            overloads.iter().all(|entry| Forwards::of(&entry.tool).is_none() && looks(&entry.tool))
+        })
+    })
 }

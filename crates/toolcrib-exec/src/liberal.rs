@@ -51,6 +51,18 @@ impl Forwards {
             Self::Calls => many(arguments),
         }
     }
+
+    /// The names of the tools that are called.
+    pub(crate) fn names(self, arguments: JsonObject) -> Result<Vec<String>, ToolError> {
+        let arguments = self.normalise(arguments)?;
+        let name = |call: &Value| call.get("name").and_then(Value::as_str).unwrap_or_default().to_owned();
+        Ok(match self {
+            Self::Call => vec![name(&arguments.into())],
+            Self::Calls => {
+                arguments.get("calls").and_then(Value::as_array).into_iter().flatten().map(name).collect()
+            }
+        })
+    }
 }
 
 /// `{name, params}`.

@@ -26,6 +26,12 @@ pub trait ToolCaller: Send + Sync {
         }
         results
     }
+
+    /// Whether a call only looks, so that it may run beside others: its tool is of low risk and without side effects, and
+    /// where it forwards calls, so are theirs. `false` where that is not known.
+    fn only_reads(&self, _call: &ToolCall, _context: &CallContext) -> bool {
+        false
+    }
 }
 
 /// What the runtime knows of a call: who makes it, where, and how long it may take. Arguments with the same names

@@ -1,11 +1,12 @@
 //! What one agent of an app is shown, and the model that it thinks with.
 
-use std::num::NonZeroU32;
+use std::num::{NonZeroU32, NonZeroU64};
 use std::sync::Arc;
+use std::time::Duration;
 
 use toolcrib_agent::{
-    AgentSettings, ChatModel, MAX_RECORDING_BYTES, OpenAiModel, OpenAiSettings, Provider, RecordedModel,
-    RunLimits,
+    AgentSettings, Brain, ChatModel, FallbackModel, MAX_RECORDING_BYTES, OpenAiModel, OpenAiSettings, Prices,
+    Provider, RecordedModel, RunLimits,
 };
 use toolcrib_io::files::read_bounded;
 use toolcrib_io::http::{HttpClient, HttpPolicy};
@@ -13,7 +14,7 @@ use toolcrib_model::Secret;
 use toolcrib_policy::{Principal, RUNTIME_NAMESPACE};
 use toolcrib_prompt::{CallStyle, InjectionSettings, Plan, Profile, SystemPrompt, WireNames};
 
-use crate::{AgentConfig, Error, Runtime, SchemaForm, variables};
+use crate::{AgentConfig, BrainConfig, Error, PricesConfig, Runtime, SchemaForm, variables};
 
 /// The agent of an app that has none, such as one that is only served.
 const DEFAULT_AGENT: &str = "assistant";
@@ -77,7 +78,13 @@ impl Runtime {
             what: "the plan".into(),
             message: error.to_string(),
         };
-        let mut plan = Plan::new(visible(), &self.injection(agent), &wire_names).map_err(start)?;
+        // What is said of the others is said by the policy of this agent and session.
+        let introduced = visible().find_map(|tool| self.discovery().introduced(tool, principal));
+        let offered = visible().map(|tool| match &introduced {
+            Some(own) if own.name == tool.name => own,
+            _ => tool,
+        });
+        let mut plan = Plan::new(offered, &self.injection(agent), &wire_names).map_err(start)?;
         let style = agent.map_or(CallStyle::Native, call_style);
         // Schemas in the prompt pass no API that could refuse them.
         if let Some(profile) = agent.filter(|_| style == CallStyle::Native).and_then(profile) {
@@ -91,6 +98,7 @@ impl Runtime {
         let settings = AgentSettings::new(agent_id, model, &plan, wire_names.clone())
             .with_system_prompt(system_prompt.clone())
             .with_style(style)
+            .with_returned_reasoning(agent.is_some_and(|agent| agent.brain.provider.wants_reasoning_back()))
             .with_limits(self.run_limits());
         let config = config.map(|(position, agent)| (position, agent.clone()));
         Ok(AgentSetup { id: agent_id.to_owned(), plan, wire_names, style, system_prompt, settings, config })
@@ -114,6 +122,14 @@ impl Runtime {
         let mut limits = RunLimits::default();
         limits.max_turns = runtime.max_turns.map_or(limits.max_turns, NonZeroU32::get);
         limits.max_calls = runtime.max_calls.map_or(limits.max_calls, NonZeroU32::get);
+        limits.max_failures = runtime.max_failures.map_or(limits.max_failures, NonZeroU32::get);
+        limits.max_tokens = runtime.max_tokens.map_or(limits.max_tokens, NonZeroU64::get);
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "from 0 to 1e15")]
+        let cost = runtime.max_cost.map(|cost| (cost * 1e6) as u64);
+        limits.max_cost = cost.unwrap_or(limits.max_cost);
+        limits.max_duration = runtime
+            .max_seconds
+            .map_or(limits.max_duration, |seconds| Duration::from_secs(seconds.get().into()));
         limits
     }
 
@@ -123,7 +139,22 @@ impl Runtime {
             return Err(Error::UnknownAgent { id: agent.id.clone(), known: Vec::new() });
         };
         let brain = &config.brain;
-        let place = format!("/agents/{position}/brain");
+        let chosen = self.model_of(brain, &format!("/agents/{position}/brain"), agent.style)?;
+        // A recording is what was asked for, or stands for all of them.
+        if brain.fallback.is_empty() || chosen.notice.is_some() || brain.provider == Provider::Recorded {
+            return Ok(chosen);
+        }
+        let mut others = Vec::with_capacity(brain.fallback.len());
+        for (number, other) in brain.fallback.iter().enumerate() {
+            let place = format!("/agents/{position}/brain/fallback/{number}");
+            let model = self.model_of(other, &place, agent.style)?.model;
+            others.push(Brain { name: other.model.clone(), model });
+        }
+        let first = Brain { name: brain.model.clone(), model: chosen.model };
+        Ok(ChosenModel { model: Arc::new(FallbackModel::new(first, others)), notice: None })
+    }
+
+    fn model_of(&self, brain: &BrainConfig, place: &str, style: CallStyle) -> Result<ChosenModel, Error> {
         let filled = |key: &str, text: &Option<String>| {
             let text = text
                 .as_deref()
@@ -138,7 +169,7 @@ impl Runtime {
         let notice = match (brain.provider, recording, key_variable) {
             (Provider::Recorded, None, _) => {
                 let message = "`provider: recorded` needs a `recording`, a file of turns, or `--replay FILE`";
-                return Err(self.app().error_at(&place, message));
+                return Err(self.app().error_at(place, message));
             }
             (Provider::Recorded, ..) => Some(None),
             (_, Some(path), Some(variable)) if own_key.is_none() && brain.api_key.is_none() => {
@@ -149,7 +180,7 @@ impl Runtime {
         if let (Some(notice), Some(path)) = (notice, recording) {
             let path = variables::expanded(self.app(), path, &format!("{place}/recording"), true)
                 .map_err(|error| self.app().wrong(error))?;
-            let model = recorded(&self.app().folder.join(path), agent.style)?;
+            let model = recorded(&self.app().folder.join(path), style)?;
             return Ok(ChosenModel { model, notice });
         }
         let mut settings = OpenAiSettings::new(brain.provider).with_stream(brain.stream.unwrap_or(true));
@@ -160,6 +191,9 @@ impl Runtime {
             let key = Secret::new(key);
             self.app().secrets().add(key_variable.unwrap_or("api_key"), key.clone());
             settings = settings.with_api_key(key);
+        }
+        if let Some(PricesConfig { input, cached_input, output }) = brain.prices {
+            settings = settings.with_prices(Prices { input, cached_input, output });
         }
         // The operator wrote the address of the model's server, so any address is allowed.
         let http = HttpClient::new(HttpPolicy { allow_private: true, ..HttpPolicy::default() })

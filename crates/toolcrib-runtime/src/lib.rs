@@ -58,7 +58,7 @@ pub use search::{
 };
 pub use settings::{
     AgentConfig, AppConfig, AppSection, AuditSection, BrainConfig, ExecutionSection, LimitsSection,
-    ModuleConfig, RuntimeSection, SchemaForm, ToolsSection,
+    ModuleConfig, PricesConfig, RuntimeSection, SchemaForm, ToolsSection,
 };
 pub use sources::{Source, SourceRequest};
 pub use toolcrib_loader_mcp::{Authorization, Error as AuthorizationError, LOGIN_TIMEOUT, LoopbackRedirect};

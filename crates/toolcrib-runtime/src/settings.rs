@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::num::{NonZeroU32, NonZeroU64};
 
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, de};
 use serde_json::Value;
 use toolcrib_agent::Provider;
 use toolcrib_exec::{CacheLimits, SourceLimits, ToolLimits};
@@ -91,6 +91,11 @@ pub struct BrainConfig {
     pub schemas: Option<SchemaForm>,
     /// Whether answers come as a stream; they do when absent.
     pub stream: Option<bool>,
+    /// What its tokens cost; not known when absent.
+    pub prices: Option<PricesConfig>,
+    /// Models that are asked, in this order, when this one cannot answer.
+    #[serde(default)]
+    pub fallback: Vec<BrainConfig>,
     /// A file of recorded turns, relative to the app file: what `provider: recorded` plays, and what any other
     /// provider plays while its key is not set.
     pub recording: Option<String>,
@@ -212,4 +217,45 @@ pub struct RuntimeSection {
     pub max_turns: Option<NonZeroU32>,
     /// The most calls of a run; 200 when absent.
     pub max_calls: Option<NonZeroU32>,
+    /// How many calls in a row may fail; 10 when absent.
+    pub max_failures: Option<NonZeroU32>,
+    /// The most tokens of a run, read and written; 10,000,000 when absent.
+    pub max_tokens: Option<NonZeroU64>,
+    /// The most that a run may cost, in the currency of `brain.prices`; 10 when absent, and nothing is known of it without
+    /// prices.
+    #[serde(deserialize_with = "some_amount")]
+    pub max_cost: Option<f64>,
+    /// The longest a run may take; 1,800 when absent.
+    pub max_seconds: Option<NonZeroU32>,
+}
+
+/// The largest amount of money that is taken for one.
+const MAX_AMOUNT: f64 = 1e9;
+
+/// An amount of money.
+fn amount<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+    let amount = f64::deserialize(deserializer)?;
+    if (0.0..=MAX_AMOUNT).contains(&amount) {
+        return Ok(amount);
+    }
+    Err(de::Error::custom(format_args!("must be a number from 0 to {MAX_AMOUNT}, not {amount}")))
+}
+
+fn some_amount<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {
+    amount(deserializer).map(Some)
+}
+
+/// `agents[].brain.prices`: what a million tokens cost, in any currency.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PricesConfig {
+    /// Of tokens read.
+    #[serde(deserialize_with = "amount")]
+    pub input: f64,
+    /// Of tokens read that the server had kept from an earlier request; as `input` when absent.
+    #[serde(default, deserialize_with = "some_amount")]
+    pub cached_input: Option<f64>,
+    /// Of tokens written.
+    #[serde(deserialize_with = "amount")]
+    pub output: f64,
 }

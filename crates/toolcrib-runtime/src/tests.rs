@@ -289,6 +289,16 @@ fn what_run_would_refuse_is_refused_before() {
         assert_eq!(wrong(text), message);
     }
     assert!(wrong("runtime: {max_turns: 0}").starts_with("app.yaml:1:11: `runtime.max_turns`: "));
+    assert_eq!(
+        wrong("runtime: {max_cost: -1}"),
+        "app.yaml:1:11: `runtime.max_cost`: must be a number from 0 to 1000000000, not -1"
+    );
+    let fallback = "agents: [{id: a, brain: {provider: openai, fallback: [{provider: opnai}]}}]";
+    assert!(
+        wrong(fallback).contains("unknown provider `opnai`; did you mean `openai`?"),
+        "{}",
+        wrong(fallback)
+    );
 }
 
 #[tokio::test]

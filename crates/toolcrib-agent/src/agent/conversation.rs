@@ -25,6 +25,18 @@ impl Conversation {
         self.messages.push(message);
     }
 
+    /// Adds a paragraph to the last message, where it is not the model's own.
+    pub(super) fn extend_last(&mut self, text: &str) -> bool {
+        match self.messages.last_mut() {
+            Some(Message::User { content } | Message::Tool { content, .. }) => {
+                content.push_str("\n\n");
+                content.push_str(text);
+                true
+            }
+            Some(Message::Assistant { .. }) | None => false,
+        }
+    }
+
     /// The ids of all calls.
     pub(super) fn call_ids(&self) -> HashSet<String> {
         let calls = self.messages.iter().filter_map(|message| match message {

@@ -1,7 +1,9 @@
-//! Noticing that a model runs in circles.
+//! Noticing that a model runs in circles, or looks for tools without using any.
 
 use std::collections::VecDeque;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+
+use toolcrib_prompt::DiscoveryStep;
 
 /// After how many identical calls in a row the model is told so.
 pub const NOTE_AFTER_REPEATS: usize = 3;
@@ -43,6 +45,36 @@ impl RepeatGuard {
             Repetition::Note
         } else {
             Repetition::None
+        }
+    }
+}
+
+/// After how many searches without a call the model is shown how the best match is called.
+pub const HINT_AFTER_SEARCHES: u32 = 2;
+
+/// After how many searches without a call the model is told to answer or to ask.
+pub const ANSWER_AFTER_SEARCHES: u32 = 4;
+
+/// Counts the searches since the last call of a tool.
+#[derive(Debug, Default)]
+pub(super) struct SearchGuard {
+    searches: u32,
+}
+
+impl SearchGuard {
+    /// Takes a call in: what step of the discovery it is, and nothing for a call of a tool. Gives the searches so far where
+    /// this is one.
+    pub(super) fn observe(&mut self, step: Option<DiscoveryStep>) -> Option<u32> {
+        match step {
+            Some(DiscoveryStep::Discover) => {
+                self.searches += 1;
+                Some(self.searches)
+            }
+            Some(DiscoveryStep::Inspect) => None,
+            Some(_) | None => {
+                self.searches = 0;
+                None
+            }
         }
     }
 }

@@ -6,8 +6,11 @@ use toolcrib_model::{ToolCall, ToolResult};
 
 /// Watches a run, as a terminal does. The methods are called in the middle of asynchronous code and must not wait.
 pub trait Observer: Send {
-    /// The model says something: a piece of a message, or in text style a whole one without its calls.
+    /// The model says something: a piece of a message, without the calls that are written in it.
     fn on_text(&mut self, _text: &str) {}
+
+    /// The model thinks, before it says something.
+    fn on_reasoning(&mut self, _text: &str) {}
 
     /// The message of the model is complete; calls may follow.
     fn on_turn_finished(&mut self) {}

@@ -3,8 +3,6 @@
 use serde_json::{Value, json};
 use toolcrib_model::{ToolError, ToolResult};
 
-use super::guard::NOTE_AFTER_REPEATS;
-
 /// A result as the model reads it: a text as it is, anything else as compact JSON, an error as
 /// `{"error": {"kind", "message", "hint", "retryable"}}`; of all, the first `max_bytes`. Before it stands what the user
 /// made of the arguments, when that is not what the model asked for.
@@ -19,15 +17,6 @@ pub(super) fn result_text(result: &ToolResult, max_bytes: usize) -> String {
         None => text,
     };
     cut(text, max_bytes)
-}
-
-/// The note that is added when the model repeats itself.
-pub(super) fn repeat_note() -> String {
-    format!(
-        "\n\n[This is the same call as the {} before it, and its result will not change. \
-         Use what you have, call something else, or answer.]",
-        NOTE_AFTER_REPEATS - 1
-    )
 }
 
 fn error_text(error: &ToolError) -> String {

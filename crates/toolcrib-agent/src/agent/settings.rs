@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use toolcrib_model::JsonObject;
-use toolcrib_prompt::{CallStyle, OfferedTool, Plan, WireNames};
+use toolcrib_prompt::{CallStyle, DiscoveryStep, OfferedTool, Plan, WireNames};
 
 use super::limits::RunLimits;
-use crate::ToolFunction;
+use crate::{ToolChoice, ToolFunction};
 
 /// What an agent is.
 #[derive(Clone, Debug)]
@@ -26,6 +26,10 @@ pub struct AgentSettings {
     pub wire_names: WireNames,
     /// How the model calls tools.
     pub style: CallStyle,
+    /// Whether the model's server wants back what the model thought before it called tools; `false` by default.
+    pub returns_reasoning: bool,
+    /// Whether the first turn of a run may or must call tools; the later ones decide for themselves.
+    pub tool_choice: ToolChoice,
     /// How far a run may go.
     pub limits: RunLimits,
 }
@@ -46,6 +50,8 @@ impl AgentSettings {
             offered: plan.offered.iter().map(|tool| (tool.wire_name.clone(), tool.clone())).collect(),
             wire_names,
             style: CallStyle::Native,
+            returns_reasoning: false,
+            tool_choice: ToolChoice::Auto,
             limits: RunLimits::default(),
         }
     }
@@ -58,6 +64,11 @@ impl AgentSettings {
         }
     }
 
+    /// At which step of finding and running others a tool serves, when it is one of those.
+    pub(crate) fn step_of(&self, wire_name: &str) -> Option<DiscoveryStep> {
+        self.offered.get(wire_name).and_then(|tool| tool.step)
+    }
+
     /// Sets the system prompt, rendered for the style.
     pub fn with_system_prompt(mut self, system_prompt: impl Into<String>) -> Self {
         self.system_prompt = system_prompt.into();
@@ -67,6 +78,18 @@ impl AgentSettings {
     /// Sets how the model calls tools.
     pub fn with_style(mut self, style: CallStyle) -> Self {
         self.style = style;
+        self
+    }
+
+    /// Sets whether what the model thought is sent back to it.
+    pub fn with_returned_reasoning(mut self, returns_reasoning: bool) -> Self {
+        self.returns_reasoning = returns_reasoning;
+        self
+    }
+
+    /// Sets whether the first turn may or must call tools.
+    pub fn with_tool_choice(mut self, tool_choice: ToolChoice) -> Self {
+        self.tool_choice = tool_choice;
         self
     }
 

@@ -18,6 +18,8 @@ pub enum Message {
         content: String,
         /// The calls, of a model that calls through its API.
         tool_calls: Vec<RequestedCall>,
+        /// What it thought before it called, where its server wants that back.
+        reasoning: String,
     },
     /// What came of a call that a model made through its API.
     Tool {
@@ -77,8 +79,11 @@ impl Serialize for Message {
                 map.serialize_entry("role", "user")?;
                 map.serialize_entry("content", content)?;
             }
-            Self::Assistant { content, tool_calls } => {
+            Self::Assistant { content, tool_calls, reasoning } => {
                 map.serialize_entry("role", "assistant")?;
+                if !reasoning.is_empty() {
+                    map.serialize_entry("reasoning_content", reasoning)?;
+                }
                 if tool_calls.is_empty() {
                     map.serialize_entry("content", content)?;
                 } else {

@@ -4,4 +4,4 @@ mod message;
 mod model;
 
 pub use message::{Message, RequestedCall, ToolFunction};
-pub use model::{ChatModel, ChatReply, ChatRequest, TextSink, Usage};
+pub use model::{ChatModel, ChatReply, ChatRequest, Piece, TextSink, ToolChoice, Usage};

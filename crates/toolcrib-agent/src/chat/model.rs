@@ -4,12 +4,22 @@ use std::ops::AddAssign;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use crate::{Error, Message, RequestedCall, ToolFunction};
 
-/// Takes the pieces of a text as they come.
-pub type TextSink<'a> = dyn FnMut(&str) + Send + 'a;
+/// What a model says, as it comes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Piece<'a> {
+    /// Of its message.
+    Text(&'a str),
+    /// Of what it thinks before, where its server shows that.
+    Reasoning(&'a str),
+}
+
+/// Takes the pieces as they come.
+pub type TextSink<'a> = dyn FnMut(Piece<'_>) + Send + 'a;
 
 /// Something that continues a conversation: a server, or a recording of one.
 #[async_trait]
@@ -39,6 +49,23 @@ pub struct ChatRequest<'a> {
     pub tools: &'a [ToolFunction],
     /// The conversation, oldest first.
     pub messages: &'a [Message],
+    /// Whether it may or must call tools.
+    pub tool_choice: &'a ToolChoice,
+}
+
+/// Whether a model that calls through its API may or must call tools.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ToolChoice {
+    /// It decides.
+    #[default]
+    Auto,
+    /// It must answer without.
+    None,
+    /// It must call one.
+    Required,
+    /// It must call this one, by its wire name.
+    Tool(String),
 }
 
 /// The next message of the assistant.
@@ -46,6 +73,8 @@ pub struct ChatRequest<'a> {
 pub struct ChatReply {
     /// The text.
     pub content: String,
+    /// What it thought before, where its server shows that.
+    pub reasoning: String,
     /// The calls made through the API.
     pub tool_calls: Vec<RequestedCall>,
     /// What it cost.
@@ -61,6 +90,31 @@ pub struct Usage {
     pub prompt_tokens: u64,
     /// Tokens written.
     pub completion_tokens: u64,
+    /// Of the tokens read, those that the server had kept from an earlier request.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub cached_tokens: u64,
+    /// What they cost, in millionths of the currency of the model's [`Prices`](crate::Prices); zero without prices. In JSON
+    /// it is a number of the currency itself.
+    #[serde(skip_serializing_if = "is_zero", serialize_with = "units")]
+    pub cost: u64,
+}
+
+impl Usage {
+    /// Tokens read and written.
+    pub fn tokens(&self) -> u64 {
+        self.prompt_tokens.saturating_add(self.completion_tokens)
+    }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+fn is_zero(figure: &u64) -> bool {
+    *figure == 0
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+fn units<S: Serializer>(millionths: &u64, serializer: S) -> Result<S::Ok, S::Error> {
+    #[expect(clippy::cast_precision_loss, reason = "exact up to nine thousand million units")]
+    serializer.serialize_f64(*millionths as f64 / 1e6)
 }
 
 impl AddAssign for Usage {
@@ -68,6 +122,8 @@ impl AddAssign for Usage {
         // The figures are a server's, and may be anything.
         self.prompt_tokens = self.prompt_tokens.saturating_add(other.prompt_tokens);
         self.completion_tokens = self.completion_tokens.saturating_add(other.completion_tokens);
+        self.cached_tokens = self.cached_tokens.saturating_add(other.cached_tokens);
+        self.cost = self.cost.saturating_add(other.cost);
     }
 }
 

@@ -7,7 +7,9 @@
 mod refusal;
 mod reply;
 mod request;
+mod retry;
 mod settings;
+mod thought;
 mod transport;
 
 #[cfg(test)]
@@ -31,12 +33,13 @@ use url::Url;
 use self::refusal::{clean, refusal_within};
 use self::reply::{Assembler, Fault};
 use self::request::Body;
+use self::retry::{Retries, chance};
 use self::transport::{Outcome, Transport};
-use crate::{ChatModel, ChatReply, ChatRequest, Error, Provider, TextSink};
+use crate::{ChatModel, ChatReply, ChatRequest, Error, Piece, Provider, TextSink};
 
 pub use self::settings::{
     DEFAULT_ATTEMPTS, DEFAULT_IDLE_TIMEOUT, DEFAULT_REPLY_TIMEOUT, DEFAULT_RETRY_DELAY, MAX_RETRY_DELAY,
-    OpenAiSettings,
+    OpenAiSettings, Prices,
 };
 
 /// The path that the API has below its base.
@@ -49,6 +52,7 @@ pub struct OpenAiModel {
     config: OpenAIConfig,
     attempts: u32,
     retry_delay: Duration,
+    prices: Option<Prices>,
 }
 
 /// What is known of the server.
@@ -99,6 +103,7 @@ impl OpenAiModel {
                 .with_project_id(""),
             attempts: settings.attempts.max(1),
             retry_delay: settings.retry_delay,
+            prices: settings.prices,
             endpoint: Arc::new(Endpoint {
                 provider,
                 url: shown,
@@ -112,7 +117,7 @@ impl OpenAiModel {
         })
     }
 
-    async fn attempt(&self, body: &Body<'_>, on_text: &mut TextSink<'_>) -> Result<ChatReply, Error> {
+    async fn attempt(&self, body: &Body<'_>, sink: &mut TextSink<'_>) -> Result<ChatReply, Error> {
         let outcome = Arc::new(Outcome::default());
         let transport = Transport { endpoint: Arc::clone(&self.endpoint), outcome: Arc::clone(&outcome) };
         let client =
@@ -120,15 +125,15 @@ impl OpenAiModel {
         let mut assembler = Assembler::default();
         if !self.endpoint.stream {
             let reply: Value = client.chat().create_byot(body).await.map_err(|error| self.explain(error))?;
-            assembler.push(&reply, on_text).map_err(|fault| self.fault(fault))?;
-            return assembler.finish(true).map_err(|fault| self.fault(fault));
+            assembler.push(&reply, sink).map_err(|fault| self.fault(fault))?;
+            return assembler.finish(true, sink).map_err(|fault| self.fault(fault));
         }
         let mut stream =
             client.chat().create_stream_byot::<_, Value>(body).await.map_err(|error| self.explain(error))?;
         let mut failure = None;
         while let Some(event) = stream.next().await {
             match event {
-                Ok(piece) => assembler.push(&piece, on_text).map_err(|fault| self.fault(fault))?,
+                Ok(piece) => assembler.push(&piece, sink).map_err(|fault| self.fault(fault))?,
                 Err(error) => {
                     failure = Some(error);
                     break;
@@ -139,22 +144,7 @@ impl OpenAiModel {
         if let Some(error) = failure {
             return Err(outcome.take_error().unwrap_or_else(|| self.explain(error)));
         }
-        assembler.finish(outcome.is_marked.load(Ordering::Relaxed)).map_err(|fault| self.fault(fault))
-    }
-
-    /// The pause before another attempt, if there is to be one.
-    fn pause(&self, attempt: u32, error: &Error) -> Option<Duration> {
-        if attempt >= self.attempts || !error.is_unavailable() || matches!(error, Error::TimedOut { .. }) {
-            return None;
-        }
-        let wanted = match error {
-            Error::Refused { retry_after, .. } => *retry_after,
-            _ => None,
-        };
-        match wanted {
-            Some(wanted) => (wanted <= MAX_RETRY_DELAY).then_some(wanted),
-            None => Some(self.retry_delay.saturating_mul(1 << (attempt - 1).min(8)).min(MAX_RETRY_DELAY)),
-        }
+        assembler.finish(outcome.is_marked.load(Ordering::Relaxed), sink).map_err(|fault| self.fault(fault))
     }
 
     fn explain(&self, error: OpenAIError) -> Error {
@@ -182,30 +172,28 @@ impl OpenAiModel {
 
 #[async_trait]
 impl ChatModel for OpenAiModel {
-    async fn complete(
-        &self,
-        request: &ChatRequest<'_>,
-        on_text: &mut TextSink<'_>,
-    ) -> Result<ChatReply, Error> {
+    async fn complete(&self, request: &ChatRequest<'_>, sink: &mut TextSink<'_>) -> Result<ChatReply, Error> {
         let body = Body::new(request, self.endpoint.stream, self.endpoint.provider.wants_stream_options());
-        let mut attempt = 1;
+        let mut retries = Retries::new(self.attempts, self.retry_delay);
         loop {
             let mut has_spoken = false;
-            let mut notice = |text: &str| {
+            let mut notice = |piece: Piece<'_>| {
                 has_spoken = true;
-                on_text(text);
+                sink(piece);
             };
             let error = match self.attempt(&body, &mut notice).await {
-                Ok(reply) => return Ok(reply),
+                Ok(mut reply) => {
+                    reply.usage.cost = self.prices.map_or(0, |prices| prices.cost(&reply.usage));
+                    return Ok(reply);
+                }
                 Err(error) => error,
             };
             // What was shown cannot be taken back.
-            let Some(pause) = self.pause(attempt, &error).filter(|_| !has_spoken) else {
+            let Some(pause) = retries.pause(&error, chance()).filter(|_| !has_spoken) else {
                 return Err(error);
             };
-            tracing::warn!(%error, attempt, ?pause, "asking the model again");
+            tracing::warn!(%error, ?pause, "asking the model again");
             tokio::time::sleep(pause).await;
-            attempt += 1;
         }
     }
 

@@ -1,6 +1,6 @@
 //! What a server says when it does not answer.
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use http::header::RETRY_AFTER;
 use http::{HeaderMap, StatusCode};
@@ -8,6 +8,9 @@ use serde_json::Value;
 
 use super::Endpoint;
 use crate::Error;
+
+/// What some servers say beside `Retry-After`, which has seconds only.
+const RETRY_AFTER_MS: &str = "retry-after-ms";
 
 /// How much of a server's message is shown, in characters.
 const MAX_MESSAGE_CHARS: usize = 500;
@@ -25,11 +28,22 @@ pub(super) fn refusal(endpoint: &Endpoint, status: StatusCode, headers: &HeaderM
         status: status.as_u16(),
         message: clean(endpoint, &message),
         hint: hint(endpoint, status),
-        retry_after: headers
-            .get(RETRY_AFTER)
-            .and_then(|value| value.to_str().ok()?.trim().parse().ok())
-            .map(Duration::from_secs),
+        retry_after: retry_after(headers),
     }
+}
+
+/// How long the server wants to be left alone: in seconds, as a date, or in milliseconds under a name that some use.
+fn retry_after(headers: &HeaderMap) -> Option<Duration> {
+    let text = |name: &str| headers.get(name)?.to_str().ok().map(str::trim);
+    if let Some(milliseconds) = text(RETRY_AFTER_MS).and_then(|value| value.parse().ok()) {
+        return Some(Duration::from_millis(milliseconds));
+    }
+    let value = text(RETRY_AFTER.as_str())?;
+    if let Ok(seconds) = value.parse() {
+        return Some(Duration::from_secs(seconds));
+    }
+    let time = httpdate::parse_http_date(value).ok()?;
+    Some(time.duration_since(SystemTime::now()).unwrap_or_default())
 }
 
 /// The error of an answer that holds one under a status of success, as streams do that fail on their way.

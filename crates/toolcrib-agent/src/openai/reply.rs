@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 
-use crate::{ChatReply, RequestedCall, TextSink, Usage};
+use super::thought::Thought;
+use crate::{ChatReply, Piece, RequestedCall, TextSink, Usage};
 
 /// The longest reply that is put together: text, names and arguments, in bytes. Some forty times what models write.
 pub(super) const MAX_REPLY_BYTES: usize = 4 * 1024 * 1024;
@@ -31,11 +32,12 @@ pub(super) struct Assembler {
     indexes: Vec<Option<u64>>,
     bytes: usize,
     has_choice: bool,
+    thought: Thought,
 }
 
 impl Assembler {
     /// Takes the next piece in.
-    pub(super) fn push(&mut self, piece: &Value, on_text: &mut TextSink<'_>) -> Result<(), Fault> {
+    pub(super) fn push(&mut self, piece: &Value, sink: &mut TextSink<'_>) -> Result<(), Fault> {
         let Value::Object(object) = piece else {
             return Err(Fault::NotAReply("it is not a JSON object".to_owned()));
         };
@@ -47,6 +49,12 @@ impl Assembler {
             self.reply.usage = Usage {
                 prompt_tokens: tokens("prompt_tokens"),
                 completion_tokens: tokens("completion_tokens"),
+                // Most write it as OpenAI does, DeepSeek in its own way.
+                cached_tokens: usage
+                    .pointer("/prompt_tokens_details/cached_tokens")
+                    .and_then(Value::as_u64)
+                    .unwrap_or_else(|| tokens("prompt_cache_hit_tokens")),
+                cost: 0,
             };
         }
         let choices = object.get("choices").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
@@ -55,9 +63,9 @@ impl Assembler {
         {
             self.has_choice = true;
             if let Some(message) = choice.get("message").filter(|message| message.is_object()) {
-                self.message(message, true, on_text)?;
+                self.message(message, true, sink)?;
             } else if let Some(delta) = choice.get("delta") {
-                self.message(delta, false, on_text)?;
+                self.message(delta, false, sink)?;
             }
             if let Some(reason) = choice.get("finish_reason").and_then(Value::as_str) {
                 self.reply.finish_reason = Some(reason.to_owned());
@@ -67,7 +75,9 @@ impl Assembler {
     }
 
     /// The reply, after the last piece. `is_marked` is whether the server said that it was the last.
-    pub(super) fn finish(self, is_marked: bool) -> Result<ChatReply, Fault> {
+    pub(super) fn finish(mut self, is_marked: bool, sink: &mut TextSink<'_>) -> Result<ChatReply, Fault> {
+        let Self { thought, reply, .. } = &mut self;
+        thought.finish(&mut |piece| keep(reply, piece, sink));
         if self.reply.finish_reason.is_none() && !is_marked {
             return Err(Fault::Interrupted("the stream ended before the reply did"));
         }
@@ -77,12 +87,18 @@ impl Assembler {
         Ok(self.reply)
     }
 
-    fn message(&mut self, message: &Value, is_whole: bool, on_text: &mut TextSink<'_>) -> Result<(), Fault> {
+    fn message(&mut self, message: &Value, is_whole: bool, sink: &mut TextSink<'_>) -> Result<(), Fault> {
+        // Servers that show what the model thinks give it one name or the other, or both.
+        let thought = ["reasoning_content", "reasoning"].iter().find_map(|key| text_of(message.get(*key)?));
+        if let Some(thought) = thought.filter(|thought| !thought.is_empty()) {
+            self.count(thought.len())?;
+            keep(&mut self.reply, Piece::Reasoning(&thought), sink);
+        }
         for key in ["content", "refusal"] {
             if let Some(text) = message.get(key).and_then(text_of).filter(|text| !text.is_empty()) {
                 self.count(text.len())?;
-                self.reply.content.push_str(&text);
-                on_text(&text);
+                let Self { thought, reply, .. } = self;
+                thought.push(&text, &mut |piece| keep(reply, piece, sink));
             }
         }
         let calls = message.get("tool_calls").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
@@ -142,6 +158,15 @@ impl Assembler {
         }
         Ok(())
     }
+}
+
+/// Adds a piece to the reply, and passes it on.
+fn keep(reply: &mut ChatReply, piece: Piece<'_>, sink: &mut TextSink<'_>) {
+    match piece {
+        Piece::Text(text) => reply.content.push_str(text),
+        Piece::Reasoning(text) => reply.reasoning.push_str(text),
+    }
+    sink(piece);
 }
 
 /// The text of a content: a string, or a list of parts of which some are text.

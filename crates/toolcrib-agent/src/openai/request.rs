@@ -2,8 +2,9 @@
 
 use serde::Serialize;
 use serde::ser::{SerializeSeq as _, Serializer};
+use serde_json::json;
 
-use crate::{ChatRequest, ToolFunction};
+use crate::{ChatRequest, ToolChoice, ToolFunction};
 
 /// The body of a request. What changes from turn to turn stands last, so that each request of a run begins with the
 /// bytes of the one before it, and servers find it in their prompt caches.
@@ -17,6 +18,8 @@ pub(super) struct Body<'a> {
     tools: &'a [ToolFunction],
     #[serde(serialize_with = "messages")]
     messages: ChatRequest<'a>,
+    #[serde(skip_serializing_if = "is_auto", serialize_with = "tool_choice")]
+    tool_choice: &'a ToolChoice,
 }
 
 #[derive(Serialize)]
@@ -38,6 +41,23 @@ impl<'a> Body<'a> {
             stream_options: (stream && wants_stream_options).then_some(StreamOptions { include_usage: true }),
             tools: request.tools,
             messages: *request,
+            tool_choice: if request.tools.is_empty() { &ToolChoice::Auto } else { request.tool_choice },
+        }
+    }
+}
+
+/// Which a server takes where nothing is said.
+fn is_auto(choice: &ToolChoice) -> bool {
+    *choice == ToolChoice::Auto
+}
+
+fn tool_choice<S: Serializer>(choice: &ToolChoice, serializer: S) -> Result<S::Ok, S::Error> {
+    match choice {
+        ToolChoice::Auto => serializer.serialize_str("auto"),
+        ToolChoice::None => serializer.serialize_str("none"),
+        ToolChoice::Required => serializer.serialize_str("required"),
+        ToolChoice::Tool(name) => {
+            json!({"type": "function", "function": {"name": name}}).serialize(serializer)
         }
     }
 }

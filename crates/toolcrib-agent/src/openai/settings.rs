@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use toolcrib_model::Secret;
 
-use crate::Provider;
+use crate::{Provider, Usage};
 
 /// How long a stream may be silent by default. Models that reason before they write need a minute and more.
 pub const DEFAULT_IDLE_TIMEOUT: Duration = Duration::from_mins(2);
@@ -20,6 +20,43 @@ pub const DEFAULT_RETRY_DELAY: Duration = Duration::from_millis(500);
 
 /// The longest pause before another attempt. A server that wants to be left alone for longer has refused.
 pub const MAX_RETRY_DELAY: Duration = Duration::from_secs(30);
+
+/// What tokens cost, a million of each, in any currency.
+///
+/// ```
+/// use toolcrib_agent::{Prices, Usage};
+/// let prices = Prices { input: 0.25, cached_input: Some(0.025), output: 2.0 };
+/// let usage = Usage { prompt_tokens: 1000, cached_tokens: 800, completion_tokens: 100, ..Usage::default() };
+/// assert_eq!(prices.cost(&usage), 270); // millionths: 200 × 0.25 + 800 × 0.025 + 100 × 2
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Prices {
+    /// Tokens read.
+    pub input: f64,
+    /// Tokens read that the server had kept from an earlier request; as all others when absent.
+    pub cached_input: Option<f64>,
+    /// Tokens written.
+    pub output: f64,
+}
+
+impl Prices {
+    /// What these tokens cost, in millionths.
+    pub fn cost(&self, usage: &Usage) -> u64 {
+        let cached = usage.cached_tokens.min(usage.prompt_tokens);
+        #[expect(clippy::cast_precision_loss, reason = "exact up to 2^53 tokens")]
+        let [fresh, cached, written] =
+            [usage.prompt_tokens - cached, cached, usage.completion_tokens].map(|tokens| tokens as f64);
+        let cost =
+            fresh * self.input + cached * self.cached_input.unwrap_or(self.input) + written * self.output;
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "it saturates, also at zero"
+        )]
+        let cost = cost.ceil() as u64;
+        cost
+    }
+}
 
 /// How an OpenAI-compatible server is asked.
 #[derive(Clone, Debug)]
@@ -41,6 +78,8 @@ pub struct OpenAiSettings {
     pub attempts: u32,
     /// The pause before the second attempt; [`DEFAULT_RETRY_DELAY`] by default.
     pub retry_delay: Duration,
+    /// What its tokens cost, where that is known.
+    pub prices: Option<Prices>,
 }
 
 impl OpenAiSettings {
@@ -55,6 +94,7 @@ impl OpenAiSettings {
             reply_timeout: DEFAULT_REPLY_TIMEOUT,
             attempts: DEFAULT_ATTEMPTS,
             retry_delay: DEFAULT_RETRY_DELAY,
+            prices: None,
         }
     }
 
@@ -79,6 +119,12 @@ impl OpenAiSettings {
     /// Sets how long a stream may be silent.
     pub fn with_idle_timeout(mut self, idle_timeout: Duration) -> Self {
         self.idle_timeout = idle_timeout;
+        self
+    }
+
+    /// Sets what tokens cost.
+    pub fn with_prices(mut self, prices: Prices) -> Self {
+        self.prices = Some(prices);
         self
     }
 

@@ -10,7 +10,7 @@ fn assemble(deltas: &[Value]) -> Result<ChatReply, Fault> {
     for delta in deltas {
         assembler.push(&json!({"choices": [{"delta": delta}]}), &mut |_| ())?;
     }
-    assembler.finish(true)
+    assembler.finish(true, &mut |_| ())
 }
 
 fn calls(deltas: &[Value]) -> Vec<(String, String, String)> {
@@ -87,7 +87,7 @@ fn only_the_first_of_several_choices_counts() {
         {"index": 0, "delta": {"content": "yes"}, "finish_reason": "stop"},
     ]});
     assembler.push(&choices, &mut |_| ()).unwrap();
-    assert_eq!(assembler.finish(false).unwrap().content, "yes");
+    assert_eq!(assembler.finish(false, &mut |_| ()).unwrap().content, "yes");
 }
 
 #[test]
@@ -101,4 +101,36 @@ fn a_reply_without_end_is_cut_off() {
     let call = json!({"tool_calls": [{"function": {"name": "read"}}]});
     assert!(assemble(&vec![call.clone(); MAX_REPLY_CALLS]).is_ok());
     assert!(matches!(assemble(&vec![call; MAX_REPLY_CALLS + 1]), Err(Fault::TooLarge { unit: "calls", .. })));
+}
+
+#[test]
+fn what_a_model_thinks_is_told_apart_from_what_it_says() {
+    for deltas in [
+        &[json!({"reasoning_content": "Hm."}), json!({"content": "Hello."})][..],
+        &[json!({"reasoning": "Hm.", "content": ""}), json!({"content": "Hello."})],
+        // Some servers give it both names.
+        &[json!({"reasoning": "Hm.", "reasoning_content": "Hm.", "content": "Hello."})],
+        &[json!({"content": "<thi"}), json!({"content": "nk>Hm.</think>\n\n"}), json!({"content": "Hello."})],
+    ] {
+        let reply = assemble(deltas).unwrap();
+        assert_eq!((reply.reasoning.as_str(), reply.content.as_str()), ("Hm.", "Hello."), "{deltas:?}");
+    }
+    let unfinished = assemble(&[json!({"content": "a <thi"})]).unwrap();
+    assert_eq!(unfinished.content, "a <thi");
+    let unfinished = assemble(&[json!({"content": "<thi"})]).unwrap();
+    assert_eq!(unfinished.content, "<thi");
+}
+
+#[test]
+fn tokens_that_the_server_had_kept_are_counted_as_it_names_them() {
+    for usage in [
+        json!({"prompt_tokens": 9, "completion_tokens": 1, "prompt_tokens_details": {"cached_tokens": 5}}),
+        json!({"prompt_tokens": 9, "completion_tokens": 1, "prompt_cache_hit_tokens": 5}),
+    ] {
+        let mut assembler = Assembler::default();
+        let whole = json!({"choices": [{"message": {"content": "Hello."}}], "usage": usage});
+        assembler.push(&whole, &mut |_| ()).unwrap();
+        let usage = assembler.finish(true, &mut |_| ()).unwrap().usage;
+        assert_eq!((usage.prompt_tokens, usage.completion_tokens, usage.cached_tokens), (9, 1, 5));
+    }
 }

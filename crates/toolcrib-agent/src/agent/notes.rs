@@ -1,0 +1,86 @@
+//! What the runtime says to a model beside the results of its calls.
+
+use serde_json::Value;
+
+use super::guard::{ANSWER_AFTER_SEARCHES, HINT_AFTER_SEARCHES, NOTE_AFTER_REPEATS};
+use super::limits::Limit;
+
+/// What a model is told that said nothing.
+pub(super) const NUDGE: &str = "Your last message was empty. Call a tool, or answer.";
+
+/// The most bytes of a call that is shown as it is to be written.
+const MAX_TEMPLATE_BYTES: usize = 2000;
+
+/// The note that is added to a result when the model repeats itself.
+pub(super) fn repeated() -> String {
+    format!(
+        "[This is the same call as the {} before it, and its result will not change. \
+         Use what you have, call something else, or answer.]",
+        NOTE_AFTER_REPEATS - 1
+    )
+}
+
+/// The note that is added to the result of a search that follows others without a call in between. `found` is the result.
+pub(super) fn searched(searches: u32, found: &Value) -> Option<String> {
+    if searches >= ANSWER_AFTER_SEARCHES {
+        return Some(format!(
+            "[This was search {searches} without a call. Do not search again: call one of the tools that were found, \
+             answer with what you know, or ask the user for what is missing.]"
+        ));
+    }
+    if searches < HINT_AFTER_SEARCHES {
+        return None;
+    }
+    let template = found.pointer("/results/0/example_call").map(Value::to_string);
+    Some(match template.filter(|template| template.len() <= MAX_TEMPLATE_BYTES) {
+        Some(template) => format!(
+            "[This was search {searches} without a call. To use the best match, call it now, with values of your own: {template}]"
+        ),
+        None => format!(
+            "[This was search {searches} without a call. Call one of the tools that were found, or answer.]"
+        ),
+    })
+}
+
+/// What a model is told that is asked for its last answer.
+pub(super) fn last_answer(limit: Limit, reached: &str) -> String {
+    let why = match limit {
+        Limit::Turns => format!("the limit of {reached} turns"),
+        Limit::Calls => format!("the limit of {reached} calls"),
+        Limit::Repeats => "the limit of calls that are the same".to_owned(),
+        Limit::Failures => format!("the limit of {reached} calls in a row that failed"),
+        Limit::Tokens => format!("the limit of {reached} tokens"),
+        Limit::Cost => "the limit of what it may cost".to_owned(),
+        Limit::Duration => "the end of its time".to_owned(),
+    };
+    format!(
+        "[This run has reached {why}. No tool can be called any more. \
+         Answer now with what you have, and say what is left undone.]"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_a_model_is_told_beside_its_results() {
+        let found = json!({"results": [{"name": "notes.add", "example_call": {"name": "notes.add", "params": {"text": "…"}}}]});
+        let mut told = vec![NUDGE.to_owned(), repeated()];
+        told.extend((1..=5).filter_map(|searches| searched(searches, &found)));
+        told.extend(searched(2, &json!({"results": []})));
+        let limits = [
+            Limit::Turns,
+            Limit::Calls,
+            Limit::Repeats,
+            Limit::Failures,
+            Limit::Tokens,
+            Limit::Cost,
+            Limit::Duration,
+        ];
+        told.extend(limits.map(|limit| last_answer(limit, "50")));
+        insta::assert_snapshot!(told.join("\n\n"));
+    }
+}
