@@ -13,19 +13,22 @@ const MIN_COVERAGE: f32 = 0.5;
 struct Model {
     covered: f32,
     likeness: f32,
+    /// For the natural logarithm of the number of tools: the more there are, the more alike is the best by chance.
+    size: f32,
     constant: f32,
 }
 
 /// With vectors. The constant is where 3 % of the answerable queries of the hardest set are lost.
-const BOTH: Model = Model { covered: 2.4, likeness: 9.0, constant: -2.9 };
+const BOTH: Model = Model { covered: 2.8, likeness: 8.75, size: -0.3, constant: -1.14 };
 /// Of the keyword arm alone, which can only say that hardly a word is known.
-const WORDS: Model = Model { covered: 5.4, likeness: 0.0, constant: -0.3 };
+const WORDS: Model = Model { covered: 5.2, likeness: 0.0, size: 0.0, constant: -0.14 };
 
-/// The evidence of a query.
+/// The evidence of a query to so many tools.
 ///
 /// `weights` are those of its terms, `covered` the terms that the best tool has, one bit each, `keyword` the best score
 /// of the keyword arm, and `near` the best likeness with the share of the query that the embedder knows.
 pub(crate) fn evidence(
+    tools: usize,
     weights: &[f32],
     covered: u64,
     keyword: f32,
@@ -39,6 +42,11 @@ pub(crate) fn evidence(
     let likeness = near.map(|(likeness, _)| likeness);
     let trusted = near.filter(|(_, coverage)| *coverage >= MIN_COVERAGE);
     let model = if trusted.is_some() { &BOTH } else { &WORDS };
-    let sum = model.covered * covered + model.likeness * likeness.unwrap_or_default() + model.constant;
+    #[expect(clippy::cast_precision_loss, reason = "the logarithm of a count")]
+    let size = (tools.max(1) as f32).ln();
+    let sum = model.covered * covered
+        + model.likeness * likeness.unwrap_or_default()
+        + model.size * size
+        + model.constant;
     Evidence { confidence: 1.0 / (1.0 + (-sum).exp()), covered, keyword, likeness, weight }
 }

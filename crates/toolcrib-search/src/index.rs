@@ -1,19 +1,19 @@
 //! The index: built once from all tools of a generation, then only read.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, OnceLock};
 
 use toolcrib_model::{QualifiedName, Tool};
 
 use crate::confidence::{MIN_CONFIDENCE, evidence};
-use crate::document::ToolText;
 use crate::embedding::Vectors;
 use crate::fusion::{self, DEPTH, Fused, Place};
-use crate::keyword::{Candidate, KeywordIndex, QueryTerm, Writer, term_texts};
+use crate::keyword::{Candidate, KeywordIndex, QueryTerm};
 use crate::meaning::Meaning;
 use crate::names::{Mention, Names};
 use crate::nearest::nearest;
 use crate::query::Query;
+use crate::reading::{Read, read};
 use crate::synonyms::Synonyms;
 use crate::text::{Analyzer, words};
 use crate::vocabulary::Vocabulary;
@@ -57,37 +57,16 @@ impl SearchIndex {
         tools: impl IntoIterator<Item = &'a Tool>,
         settings: &SearchSettings,
     ) -> Result<Self, Error> {
-        let mut overloads: BTreeMap<&QualifiedName, Vec<&Tool>> = BTreeMap::new();
-        for tool in tools {
-            overloads.entry(&tool.name).or_default().push(tool);
-        }
         let analyzer = Analyzer::new();
-        let mut writer = Writer::new()?;
-        let mut vocabulary = BTreeMap::new();
-        let mut uses: HashMap<String, usize> = HashMap::new();
-        for (name, tools) in &overloads {
-            let mut text = ToolText::default();
-            for tool in tools {
-                text.add(tool);
-            }
-            let terms = Field::ALL.map(|field| term_texts(analyzer, text.get(field)));
-            for term in terms.iter().flatten().collect::<HashSet<_>>() {
-                *uses.entry(term.clone()).or_default() += 1;
-            }
-            writer.add(terms)?;
-            for term in [name.name(), name.namespace()].into_iter().flat_map(|text| analyzer.terms(text)) {
-                vocabulary.insert(term.word, term.text);
-            }
-        }
-        let names: Vec<QualifiedName> = overloads.into_keys().cloned().collect();
+        let Read { names, keyword, vocabulary } = read(tools, analyzer)?;
         let synonyms = Synonyms::new(analyzer, &settings.synonyms);
         let exact = Names::new(&names, |word, same_name| {
             let term = analyzer.stem(word);
-            !synonyms.knows(&term) && uses.get(&term).is_none_or(|count| *count <= same_name)
+            !synonyms.knows(&term) && keyword.lexicon().tools(&term) <= same_name
         });
         Ok(Self {
             exact,
-            keyword: writer.finish()?,
+            keyword,
             vocabulary: Vocabulary::new(vocabulary),
             synonyms,
             analyzer,
@@ -135,7 +114,7 @@ impl SearchIndex {
             return Outcome { hits, no_match: None, nearest: Vec::new(), withheld: 0, evidence };
         }
         let best = ranked.fused.iter().filter_map(|one| self.names.get(one.document as usize));
-        let nearest = nearest(&self.names, &query.words, best, |name| options.allows(name));
+        let nearest = nearest(&self.names, &self.exact, &query.words, best, |name| options.allows(name));
         let withheld = self.withheld(&query, options);
         let reason = if withheld > 0 { Reason::NotPermitted } else { Reason::NothingSimilar };
         Outcome { withheld, ..Outcome::no_match(reason, nearest, ranked.evidence) }
@@ -174,12 +153,11 @@ impl SearchIndex {
                 keyword.push(candidate);
             }
         }
-        let meaning = self.meaning.get().and_then(|arm| Some((arm, arm.of(query.text)?)));
+        let meaning = self.meaning.get().and_then(|arm| Some((arm, arm.of(query)?)));
         let (mut near, mut likeness, mut weight) = (Vec::new(), Vec::new(), 0.0);
         if let Some((arm, meant)) = &meaning {
-            near = arm.nearest(meant, DEPTH, is_visible);
             let documents: Vec<u32> = keyword.iter().map(|candidate| candidate.document).collect();
-            likeness = arm.likeness(meant, &documents);
+            (near, likeness) = arm.nearest(meant, &documents, DEPTH, is_visible);
             weight = fusion::weight(terms.len(), meant.coverage);
         }
         let mut fused = fusion::fuse(self.ranking, weight, &keyword, &near, &likeness);
@@ -187,7 +165,7 @@ impl SearchIndex {
         let covered = fused.first().map_or(0, |one| one.terms);
         let near = meaning.as_ref().zip(near.first());
         let near = near.map(|((_, meant), (_, likeness))| (*likeness, meant.coverage));
-        let evidence = evidence(&matches.weights, covered, best, near, weight);
+        let evidence = evidence(self.names.len(), &matches.weights, covered, best, near, weight);
         let named = put_first(named, &mut fused);
         Ok(Ranked { fused, named, terms, evidence })
     }

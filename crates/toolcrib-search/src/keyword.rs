@@ -5,18 +5,18 @@
 //! "Simple BM25 extension to multiple weighted fields", 2004). tantivy scores each field by itself, therefore only its
 //! term dictionaries and posting lists are used here.
 
-use std::collections::{BinaryHeap, HashMap};
-use std::sync::Arc;
+use std::collections::BinaryHeap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tantivy::directory::RamDirectory;
 use tantivy::schema::{Field as IndexField, IndexRecordOption, Schema, TextFieldIndexing, TextOptions};
-use tantivy::tokenizer::{PreTokenizedString, Token};
+use tantivy::tokenizer::TokenizerManager;
 use tantivy::{
     Index, IndexReader, IndexSettings, InvertedIndexReader, ReloadPolicy, SingleSegmentIndexWriter,
     TantivyDocument, Term,
 };
 
-use crate::text::Analyzer;
+use crate::lexicon::{Lexicon, SEPARATED, Separated};
 use crate::{Error, Field};
 
 /// The most tools of one index.
@@ -26,7 +26,10 @@ pub const MAX_WRITER_BYTES: usize = 1024 * 1024 * 1024;
 /// The memory with which the writer begins, in bytes; it sets the size of its first hash table.
 const WRITER_BUDGET_BYTES: usize = 16 * 1024 * 1024;
 
-const FIELDS: usize = Field::ALL.len();
+/// How many searches leave their rows to others. More of them at once make rows of their own.
+const MAX_IDLE: usize = 4;
+
+pub(crate) const FIELDS: usize = Field::ALL.len();
 
 /// How fast a term saturates (BM25's `k1`), chosen like the weights.
 pub(crate) const SATURATION: f32 = 2.0;
@@ -51,99 +54,102 @@ pub(crate) struct QueryTerm {
 /// The most terms of a query: one bit each in [`Candidate::terms`].
 pub(crate) const MAX_QUERY_TERMS: usize = u64::BITS as usize;
 
+/// The terms of a tool, as they are given to the index.
+pub(crate) struct Document {
+    /// The terms of each field, each with a [separator](crate::lexicon::SEPARATOR) behind it.
+    pub texts: [String; FIELDS],
+    /// How many terms each field has.
+    pub lengths: [usize; FIELDS],
+}
+
 /// Builds a [`KeywordIndex`].
 pub(crate) struct Writer {
     inner: SingleSegmentIndexWriter,
     fields: [IndexField; FIELDS],
-    lengths: Vec<[f32; FIELDS]>,
-    known: HashMap<String, u8>,
+    lengths: Vec<[usize; FIELDS]>,
 }
 
 impl Writer {
     pub(crate) fn new() -> Result<Self, Error> {
         let mut schema = Schema::builder();
-        let indexing =
-            TextFieldIndexing::default().set_index_option(IndexRecordOption::WithFreqs).set_fieldnorms(false);
+        let indexing = TextFieldIndexing::default()
+            .set_tokenizer(SEPARATED)
+            .set_index_option(IndexRecordOption::WithFreqs)
+            .set_fieldnorms(false);
         let options = TextOptions::default().set_indexing_options(indexing);
         let fields = Field::ALL.map(|field| schema.add_text_field(field.as_str(), options.clone()));
         let settings =
             IndexSettings { docstore_compress_dedicated_thread: false, ..IndexSettings::default() };
+        let tokenizers = TokenizerManager::new();
+        tokenizers.register(SEPARATED, Separated::default());
         let inner = Index::builder()
             .schema(schema.build())
             .settings(settings)
+            .tokenizers(tokenizers)
             .single_segment_index_writer(RamDirectory::create(), WRITER_BUDGET_BYTES)?;
-        Ok(Self { inner, fields, lengths: Vec::new(), known: HashMap::new() })
+        Ok(Self { inner, fields, lengths: Vec::new() })
     }
 
-    /// Adds the next document: the terms of each field.
-    pub(crate) fn add(&mut self, terms: [Vec<String>; FIELDS]) -> Result<(), Error> {
+    /// Adds the next document.
+    pub(crate) fn add(&mut self, document: &Document) -> Result<(), Error> {
         if self.lengths.len() >= MAX_TOOLS {
             return Err(Error::TooManyTools { limit: MAX_TOOLS });
         }
         if self.inner.mem_usage() > MAX_WRITER_BYTES {
             return Err(Error::TooMuchText { tools: self.lengths.len(), limit: MAX_WRITER_BYTES });
         }
-        for (number, terms) in terms.iter().enumerate() {
-            for term in terms {
-                match self.known.get_mut(term) {
-                    Some(fields) => *fields |= 1 << number,
-                    None => drop(self.known.insert(term.clone(), 1 << number)),
-                }
-            }
+        let mut indexed = TantivyDocument::default();
+        for (field, text) in self.fields.iter().zip(&document.texts).filter(|(_, text)| !text.is_empty()) {
+            indexed.add_text(*field, text);
         }
-        let mut document = TantivyDocument::default();
-        let mut lengths = [0.0; FIELDS];
-        for ((field, terms), length) in self.fields.iter().zip(terms).zip(&mut lengths) {
-            *length = as_f32(terms.len());
-            let tokens =
-                terms.into_iter().map(|text| Token { text, position: 0, ..Token::default() }).collect();
-            document.add_pre_tokenized_text(*field, PreTokenizedString { text: String::new(), tokens });
-        }
-        self.inner.add_document(document)?;
-        self.lengths.push(lengths);
+        self.inner.add_document(indexed)?;
+        self.lengths.push(document.lengths);
         Ok(())
     }
 
-    /// Closes the index.
-    pub(crate) fn finish(self) -> Result<KeywordIndex, Error> {
+    /// Closes the index of tools that have these terms.
+    pub(crate) fn finish(self, lexicon: Lexicon) -> Result<KeywordIndex, Error> {
         let reader: IndexReader =
             self.inner.finalize()?.reader_builder().reload_policy(ReloadPolicy::Manual).try_into()?;
         let searcher = reader.searcher();
         let mut fields = Vec::new();
         for segment in searcher.segment_readers() {
-            for (number, field) in self.fields.iter().enumerate() {
+            for (number, (field, weight)) in self.fields.iter().zip(WEIGHTS).enumerate() {
+                let lengths =
+                    self.lengths.iter().map(|row| as_f32(row.get(number).copied().unwrap_or_default()));
+                let average = lengths.clone().sum::<f32>() / as_f32(self.lengths.len()).max(1.0);
+                let norm = |length: f32| {
+                    let length = length / average.max(f32::MIN_POSITIVE);
+                    weight / (1.0 - LENGTH_PENALTY + LENGTH_PENALTY * length)
+                };
                 fields.push(IndexedField {
                     number,
                     field: *field,
                     postings: segment.inverted_index(*field)?,
+                    norms: lengths.map(norm).collect(),
                 });
             }
         }
-        let mut norms = self.lengths;
-        for (number, weight) in WEIGHTS.into_iter().enumerate() {
-            let total: f32 = norms.iter().filter_map(|row| row.get(number)).sum();
-            let average = total / as_f32(norms.len()).max(1.0);
-            for norm in norms.iter_mut().filter_map(|row| row.get_mut(number)) {
-                let length = *norm / average.max(f32::MIN_POSITIVE);
-                *norm = weight / (1.0 - LENGTH_PENALTY + LENGTH_PENALTY * length);
-            }
-        }
-        Ok(KeywordIndex { fields, norms, known: self.known })
+        Ok(KeywordIndex { fields, tools: self.lengths.len(), lexicon, idle: Mutex::default() })
     }
 }
 
 /// The posting lists of all tools, and what each field of each tool weighs.
 pub(crate) struct KeywordIndex {
     fields: Vec<IndexedField>,
-    norms: Vec<[f32; FIELDS]>,
-    /// The fields that each term stands in, one bit each: most lookups in the dictionaries would find nothing.
-    known: HashMap<String, u8>,
+    tools: usize,
+    /// The terms with the fields that each stands in: most lookups in the dictionaries would find nothing.
+    lexicon: Lexicon,
+    /// Rows of searches that are over, all of them as new, for those that follow: at most [`MAX_IDLE`] times all.
+    idle: Mutex<Vec<Vec<Row>>>,
 }
 
 struct IndexedField {
     number: usize,
     field: IndexField,
     postings: Arc<InvertedIndexReader>,
+    /// What a term in this field counts, for each tool.
+    norms: Vec<f32>,
 }
 
 /// What the keyword arm finds.
@@ -181,14 +187,19 @@ impl PartialOrd for Candidate {
 }
 
 impl KeywordIndex {
+    /// The terms of all tools.
+    pub(crate) fn lexicon(&self) -> &Lexicon {
+        &self.lexicon
+    }
+
     /// Whether any tool has the term in any field.
     pub(crate) fn contains(&self, term: &str) -> bool {
-        self.known.contains_key(term)
+        self.lexicon.fields(term) != 0
     }
 
     /// Every tool that matches a term.
     pub(crate) fn search(&self, terms: &[QueryTerm]) -> Result<Matches, Error> {
-        let mut rows = vec![Row::default(); self.norms.len()];
+        let mut rows = self.idle().pop().unwrap_or_else(|| vec![Row::default(); self.tools]);
         let mut matched: Vec<u32> = Vec::new();
         let mut touched: Vec<u32> = Vec::new();
         let mut weights = Vec::with_capacity(terms.len());
@@ -214,10 +225,19 @@ impl KeywordIndex {
             }
         }
         let candidates = matched.into_iter().filter_map(|document| {
-            let row = rows.get(document as usize)?;
+            let row = std::mem::take(rows.get_mut(document as usize)?);
             Some(Candidate { document, score: row.score, terms: row.terms, fields: row.fields })
         });
-        Ok(Matches { best: candidates.collect::<Vec<_>>().into(), weights })
+        let best = candidates.collect::<Vec<_>>().into();
+        let mut idle = self.idle();
+        if idle.len() < MAX_IDLE {
+            idle.push(rows);
+        }
+        Ok(Matches { best, weights })
+    }
+
+    fn idle(&self) -> MutexGuard<'_, Vec<Vec<Row>>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Adds what the fields of each tool have of a term.
@@ -228,8 +248,8 @@ impl KeywordIndex {
         rows: &mut [Row],
         touched: &mut Vec<u32>,
     ) -> Result<(), Error> {
-        let Some(known) = self.known.get(term) else { return Ok(()) };
-        for IndexedField { number, field, postings } in &self.fields {
+        let known = self.lexicon.fields(term);
+        for IndexedField { number, field, postings, norms } in &self.fields {
             if known >> number & 1 == 0 {
                 continue;
             }
@@ -240,9 +260,7 @@ impl KeywordIndex {
             while !block.docs().is_empty() {
                 for (document, frequency) in block.docs().iter().zip(block.freqs()) {
                     let at = *document as usize;
-                    let norm =
-                        self.norms.get(at).and_then(|row| row.get(*number)).copied().unwrap_or_default();
-                    let Some(row) = rows.get_mut(at) else { continue };
+                    let Some((row, norm)) = rows.get_mut(at).zip(norms.get(at)) else { continue };
                     if row.frequency == 0.0 {
                         touched.push(*document);
                     }
@@ -257,7 +275,7 @@ impl KeywordIndex {
 
     /// The weight of a term that `documents` tools have (BM25's, which is never negative).
     fn idf(&self, documents: usize) -> f32 {
-        let (all, with) = (as_f32(self.norms.len()), as_f32(documents));
+        let (all, with) = (as_f32(self.tools), as_f32(documents));
         (1.0 + (all - with + 0.5) / (with + 0.5)).ln()
     }
 }
@@ -269,11 +287,6 @@ struct Row {
     frequency: f32,
     terms: u64,
     fields: u8,
-}
-
-/// The terms of a text, as texts.
-pub(crate) fn term_texts(analyzer: Analyzer, text: &str) -> Vec<String> {
-    analyzer.terms(text).into_iter().map(|term| term.text).collect()
 }
 
 #[expect(

@@ -50,18 +50,23 @@ mod settings;
 mod document;
 mod text;
 
+mod clauses;
 mod confidence;
 mod fusion;
 mod keyword;
+mod lexicon;
 mod meaning;
 mod names;
 mod nearest;
 mod query;
+mod reading;
 mod synonyms;
 mod vocabulary;
 
 pub mod embedding;
 pub mod evaluation;
+
+mod duplicates;
 
 mod error;
 
@@ -70,6 +75,7 @@ mod tests;
 
 pub use confidence::MIN_CONFIDENCE;
 pub use document::{Field, MAX_DEPTH, MAX_ENUM_VALUES, MAX_FIELD_BYTES, MAX_PIECE_BYTES, MAX_PROPERTIES};
+pub use duplicates::{Alike, MAX_SCANNED, near_duplicates};
 pub use error::Error;
 pub use index::SearchIndex;
 pub use keyword::{MAX_TOOLS, MAX_WRITER_BYTES};

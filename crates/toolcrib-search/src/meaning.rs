@@ -1,10 +1,13 @@
 //! The arm of meaning: the vectors of the tools, beside the keyword index.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use toolcrib_model::QualifiedName;
 
+use crate::clauses::clauses;
 use crate::embedding::Vectors;
+use crate::query::Query;
 
 /// The vectors of the tools of an index. Rows of vectors and numbers of documents differ where one of the two has names
 /// that the other has not.
@@ -16,9 +19,10 @@ pub(crate) struct Meaning {
     rows: Vec<Option<u32>>,
 }
 
-/// What a query means: its vector, and how far that can be trusted.
+/// What a query means: its vector and those of its clauses, and how far they can be trusted.
 pub(crate) struct Meant {
     vector: Vec<f32>,
+    clauses: Vec<Vec<f32>>,
     /// The share of the query that the embedder knows.
     pub coverage: f32,
 }
@@ -47,34 +51,64 @@ impl Meaning {
     }
 
     /// What a query means. None where the embedder knows nothing of it, or fails on it.
-    pub(crate) fn of(&self, query: &str) -> Option<Meant> {
-        let coverage = self.vectors.embedder().coverage(query).clamp(0.0, 1.0);
+    pub(crate) fn of(&self, query: &Query<'_>) -> Option<Meant> {
+        let coverage = self.vectors.embedder().coverage(query.text).clamp(0.0, 1.0);
         // What is not a number is not above zero either.
         if coverage > 0.0 {
-            let vector = self.vectors.query(query).inspect_err(|error| tracing::debug!("no vector: {error}"));
-            return Some(Meant { vector: vector.ok()?, coverage });
+            let vector = self.vectors.query(query.text);
+            let vector = vector.inspect_err(|error| tracing::debug!("no vector: {error}")).ok()?;
+            // A clause of unknown words has none.
+            let clauses = clauses(query).into_iter().filter_map(|clause| self.vectors.query(clause).ok());
+            return Some(Meant { vector, clauses: clauses.collect(), coverage });
         }
         None
     }
 
-    /// The visible documents that are most like a query, best first, with their likeness.
+    /// The documents that are most like a query, best first, and how like it each of `documents` is; none where one has
+    /// no vector.
+    ///
+    /// Found by the whole query, among the visible; these and `documents` are then ordered by the mean of the
+    /// likeness with the whole and that with the clause that is most like it.
     pub(crate) fn nearest(
         &self,
         meant: &Meant,
+        documents: &[u32],
         limit: usize,
         is_visible: impl Fn(u32) -> bool,
-    ) -> Vec<(u32, f32)> {
+    ) -> (Vec<(u32, f32)>, Vec<Option<f32>>) {
+        let index = self.vectors.index();
         let filter = |row: u32| self.document(row).is_some_and(&is_visible);
-        let found = self.vectors.index().search(&meant.vector, limit, &filter);
-        found.into_iter().filter_map(|(row, likeness)| Some((self.document(row)?, likeness))).collect()
+        let mut found = index.search(&meant.vector, limit, &filter);
+        let known = documents.iter().map(|document| self.rows.get(*document as usize).copied().flatten());
+        let rows: Vec<Option<u32>> = known.collect();
+        let mut others: Vec<u32> = rows.iter().flatten().copied().collect();
+        let mut wanted: Vec<u32> = found.iter().map(|(row, _)| *row).collect();
+        wanted.sort_unstable();
+        others.retain(|row| wanted.binary_search(row).is_err());
+        let scores = index.scores(&meant.vector, &others);
+        found.extend(others.iter().zip(scores).filter_map(|(row, score)| Some((*row, score?))));
+        if !meant.clauses.is_empty() {
+            self.weigh_clauses(meant, &mut found);
+        }
+        found.sort_unstable_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+        let by_row: HashMap<u32, f32> = found.iter().copied().collect();
+        let likeness = rows.into_iter().map(|row| by_row.get(&row?).copied()).collect();
+        found.truncate(limit);
+        (found.into_iter().filter_map(|(row, score)| Some((self.document(row)?, score))).collect(), likeness)
     }
 
-    /// How like a query these documents are; none where one has no vector.
-    pub(crate) fn likeness(&self, meant: &Meant, documents: &[u32]) -> Vec<Option<f32>> {
-        let row = |document: &u32| self.rows.get(*document as usize).copied().flatten();
-        let known: Vec<u32> = documents.iter().filter_map(row).collect();
-        let mut scores = self.vectors.index().scores(&meant.vector, &known).into_iter();
-        documents.iter().map(|document| row(document).and_then(|_| scores.next()).flatten()).collect()
+    /// Makes the likeness of each row the mean of that with the whole query and that with its best clause.
+    fn weigh_clauses(&self, meant: &Meant, found: &mut [(u32, f32)]) {
+        let rows: Vec<u32> = found.iter().map(|(row, _)| *row).collect();
+        let mut best = vec![f32::NEG_INFINITY; rows.len()];
+        for clause in &meant.clauses {
+            for (best, score) in best.iter_mut().zip(self.vectors.index().scores(clause, &rows)) {
+                *best = score.map_or(*best, |score| score.max(*best));
+            }
+        }
+        for ((_, likeness), best) in found.iter_mut().zip(best).filter(|(_, best)| best.is_finite()) {
+            *likeness = f32::midpoint(*likeness, best);
+        }
     }
 
     fn document(&self, row: u32) -> Option<u32> {

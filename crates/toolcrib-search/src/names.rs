@@ -88,6 +88,11 @@ impl Names {
         Self { keys }
     }
 
+    /// The number of each tool with the words of its name run together, once without and once with the namespace.
+    pub(crate) fn spellings(&self) -> impl Iterator<Item = (u32, &str)> {
+        self.keys.iter().map(|key| (key.document, key.text.as_str()))
+    }
+
     /// The visible tools that the query names, in order of mention, each once.
     pub(crate) fn mentions(
         &self,

@@ -3,7 +3,7 @@
 use toolcrib_model::QualifiedName;
 
 use crate::MAX_NEAREST;
-use crate::index::compact;
+use crate::names::Names;
 use crate::text::Word;
 
 /// The most characters of a query that are compared with names, and of a name.
@@ -16,20 +16,20 @@ const MIN_LIKENESS: f64 = 0.5;
 /// then those that have anything in common with it.
 pub(crate) fn nearest<'a>(
     names: &'a [QualifiedName],
+    exact: &Names,
     words: &[Word],
     best: impl Iterator<Item = &'a QualifiedName>,
     is_visible: impl Fn(&QualifiedName) -> bool,
 ) -> Vec<QualifiedName> {
-    let query: String = words.iter().flat_map(|word| word.text.chars()).take(MAX_COMPARED_CHARS).collect();
-    let likeness = |text: &str| {
-        let text: String = compact(text).chars().take(MAX_COMPARED_CHARS).collect();
-        strsim::sorensen_dice(&query, &text)
-    };
-    let mut ranked: Vec<(f64, &QualifiedName)> = names
-        .iter()
-        .map(|name| (likeness(name.name()).max(likeness(&name.dotted())), name))
-        .filter(|(likeness, _)| *likeness > 0.0)
-        .collect();
+    let mut pairs = Pairs::of(words.iter().flat_map(|word| word.text.chars()).take(MAX_COMPARED_CHARS));
+    let mut likenesses = vec![0.0_f64; names.len()];
+    for (document, text) in exact.spellings() {
+        if let Some(best) = likenesses.get_mut(document as usize) {
+            *best = best.max(pairs.likeness(text));
+        }
+    }
+    let mut ranked: Vec<(f64, &QualifiedName)> =
+        likenesses.into_iter().zip(names).filter(|(likeness, _)| *likeness > 0.0).collect();
     ranked.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(b.1)));
     let like = ranked.partition_point(|(likeness, _)| *likeness >= MIN_LIKENESS);
     let (like, unlike) = ranked.split_at(like);
@@ -43,4 +43,73 @@ pub(crate) fn nearest<'a>(
         }
     }
     nearest
+}
+
+/// The pairs of characters of a query, each with how often it occurs.
+struct Pairs {
+    /// Sorted.
+    counts: Vec<((char, char), u32)>,
+    all: u32,
+    /// How often each was met in the name that is looked at.
+    met: Vec<u32>,
+    /// Where a pair may be: most pairs of a name are none of the query's, which this tells at a glance.
+    hints: Box<[bool; HINTS]>,
+}
+
+/// How many hints there are.
+const HINTS: usize = 4096;
+
+impl Pairs {
+    fn of(text: impl Iterator<Item = char>) -> Self {
+        let text: Vec<char> = text.collect();
+        let mut pairs: Vec<(char, char)> = pairs_of(text.iter().copied()).collect();
+        pairs.sort_unstable();
+        let mut hints = Box::new([false; HINTS]);
+        for pair in &pairs {
+            if let Some(slot) = hints.get_mut(hint(*pair)) {
+                *slot = true;
+            }
+        }
+        let all = u32::try_from(pairs.len()).unwrap_or(u32::MAX);
+        let mut counts: Vec<((char, char), u32)> = Vec::with_capacity(pairs.len());
+        for pair in pairs {
+            match counts.last_mut().filter(|(last, _)| *last == pair) {
+                Some((_, count)) => *count += 1,
+                None => counts.push((pair, 1)),
+            }
+        }
+        Self { met: vec![0; counts.len()], counts, all, hints }
+    }
+
+    /// The pairs that both have, as a share of all (the coefficient of Sørensen and Dice).
+    fn likeness(&mut self, name: &str) -> f64 {
+        let (mut both, mut all) = (0_u32, self.all);
+        let mut is_new = true;
+        for pair in pairs_of(name.chars().take(MAX_COMPARED_CHARS)) {
+            all += 1;
+            if !self.hints.get(hint(pair)).is_some_and(|hint| *hint) {
+                continue;
+            }
+            let Ok(place) = self.counts.binary_search_by_key(&pair, |(pair, _)| *pair) else { continue };
+            if std::mem::take(&mut is_new) {
+                self.met.fill(0);
+            }
+            if let Some((met, (_, count))) = self.met.get_mut(place).zip(self.counts.get(place))
+                && *met < *count
+            {
+                *met += 1;
+                both += 1;
+            }
+        }
+        if all == 0 { 0.0 } else { f64::from(2 * both) / f64::from(all) }
+    }
+}
+
+fn pairs_of(text: impl Iterator<Item = char>) -> impl Iterator<Item = (char, char)> {
+    let mut previous = None;
+    text.filter_map(move |c| Some((previous.replace(c)?, c)))
+}
+
+fn hint((first, second): (char, char)) -> usize {
+    (u32::from(first).wrapping_mul(61) ^ u32::from(second)) as usize % HINTS
 }

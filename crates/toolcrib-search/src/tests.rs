@@ -2,6 +2,8 @@
 
 mod bounds;
 mod chinese;
+mod clauses;
+mod duplicates;
 mod exact;
 mod fusion;
 mod metrics;

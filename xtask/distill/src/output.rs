@@ -64,6 +64,7 @@ pub(crate) fn write(
             "held_out": corpus.held_out().count(),
             "sha256": corpus.digest(),
             "texts_by_source": sources.collect::<serde_json::Map<_, _>>(),
+            "from": corpus.origins,
         },
         "settings": made.settings,
         "projection_keeps": made.kept,

@@ -56,6 +56,33 @@ fn mean_ndcg(index: &SearchIndex, folder: &Path) -> f64 {
     sum / count
 }
 
+#[cfg(feature = "fastembed")]
+#[tokio::test]
+async fn a_sentence_transformer_ranks_real_queries_better_than_words_alone() {
+    use std::sync::Arc;
+
+    use crate::embedding::{Embeddings, FastEmbedder};
+
+    /// How many points of NDCG@10 it has to gain; on this sample it gains eight.
+    const GAIN: f64 = 5.0;
+
+    let (Some(shared), Some(_)) = (std::env::var_os("TOOLCRIB_SHARED"), std::env::var_os("ORT_DYLIB_PATH"))
+    else {
+        println!("left out: TOOLCRIB_SHARED or ORT_DYLIB_PATH is not set");
+        return;
+    };
+    let (data, model) = ("data/retrieval/metatool", "models/all-MiniLM-L6-v2-onnx-int8");
+    let folder = Path::new(&shared).join(data);
+    let (index, tools) = load(&folder);
+    let words = 100.0 * mean_ndcg(&index, &folder);
+    let embedder = Arc::new(FastEmbedder::open(Path::new(&shared).join(model), None).unwrap());
+    let embeddings = Embeddings::of_tools(embedder, &tools.into_iter().map(Arc::new).collect::<Vec<_>>());
+    embeddings.finished().await;
+    index.attach(embeddings.vectors().unwrap());
+    let both = 100.0 * mean_ndcg(&index, &folder);
+    assert!(both > words + GAIN, "{both:.1} with the transformer, {words:.1} with words alone");
+}
+
 /// Every spelling of every name puts its tool first, unless more tools have that name than an answer holds.
 fn every_name_is_found(index: &SearchIndex, tools: &[Tool]) {
     let mut bearers: HashMap<String, usize> = HashMap::new();

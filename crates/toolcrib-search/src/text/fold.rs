@@ -9,7 +9,9 @@ use icu_normalizer::{ComposingNormalizerBorrowed, DecomposingNormalizerBorrowed}
 /// script (Devanagari virama, Thai tones, kana voicing) stay.
 pub(crate) fn fold(word: &str) -> String {
     if word.is_ascii() {
-        return word.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect();
+        let mut plain = String::with_capacity(word.len());
+        plain.extend(word.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()));
+        return plain;
     }
     let mut plain = String::with_capacity(word.len());
     for c in

@@ -45,43 +45,55 @@ impl Analyzer {
         self.terms_of(&words(text))
     }
 
-    /// The terms of words: each that is not a stop word, each compound joined, and pairs of unspaced characters.
+    /// The terms of words: see [`each_term`].
     pub(crate) fn terms_of(self, words: &[Word]) -> Vec<Term> {
         let mut terms = Vec::with_capacity(words.len());
-        let mut compound: Vec<&Word> = Vec::new();
-        let mut previous: Option<&Word> = None;
-        for word in words {
-            let in_compound = !word.unspaced && matches!(word.gap, Gap::Fused | Gap::Compound);
-            if !in_compound {
-                self.push_joined(&compound, &mut terms);
-                compound.clear();
-            }
-            if word.unspaced {
-                let pair = previous.filter(|previous| previous.unspaced && word.gap == Gap::Fused);
-                if let Some(first) = pair.filter(|first| !(is_stop(first) && is_stop(word))) {
-                    let text = format!("{}{}", first.text, word.text);
-                    terms.push(Term { word: text.clone(), text });
-                }
-                if !is_stop(word) {
-                    terms.push(Term { text: word.text.clone(), word: word.text.clone() });
-                }
-            } else {
-                compound.push(word);
-                if !is_stop(word) {
-                    terms.push(Term { text: self.stem(&word.text), word: word.text.clone() });
-                }
-            }
-            previous = Some(word);
-        }
-        self.push_joined(&compound, &mut terms);
+        each_term(words, |word, has_stem| {
+            let text = if has_stem { self.stem(word) } else { word.to_owned() };
+            terms.push(Term { text, word: word.to_owned() });
+        });
         terms
     }
+}
 
-    fn push_joined(self, compound: &[&Word], terms: &mut Vec<Term>) {
-        if (2..=MAX_JOINED_PARTS).contains(&compound.len()) {
-            let word: String = compound.iter().map(|word| word.text.as_str()).collect();
-            terms.push(Term { text: self.stem(&word), word });
+/// Gives what the terms of words are made of, and whether it is to be stemmed: each word that is not a stop word, each
+/// compound joined, and pairs of unspaced characters.
+pub(crate) fn each_term(words: &[Word], mut found: impl FnMut(&str, bool)) {
+    let mut compound = 0..0;
+    let mut joined = String::new();
+    let mut previous: Option<&Word> = None;
+    for (place, word) in words.iter().enumerate() {
+        let in_compound = !word.unspaced && matches!(word.gap, Gap::Fused | Gap::Compound);
+        if !in_compound {
+            join(words.get(compound), &mut joined, &mut found);
+            compound = place..place;
         }
+        if word.unspaced {
+            compound = place + 1..place + 1;
+            let pair = previous.filter(|previous| previous.unspaced && word.gap == Gap::Fused);
+            if let Some(first) = pair.filter(|first| !(is_stop(first) && is_stop(word))) {
+                joined.clear();
+                joined.extend([first.text.as_str(), &word.text]);
+                found(&joined, false);
+            }
+        } else {
+            compound.end = place + 1;
+        }
+        if !is_stop(word) {
+            found(&word.text, !word.unspaced);
+        }
+        previous = Some(word);
+    }
+    join(words.get(compound), &mut joined, &mut found);
+}
+
+/// Gives a compound as one word.
+fn join(compound: Option<&[Word]>, joined: &mut String, found: &mut impl FnMut(&str, bool)) {
+    let compound = compound.filter(|compound| (2..=MAX_JOINED_PARTS).contains(&compound.len()));
+    if let Some(compound) = compound {
+        joined.clear();
+        joined.extend(compound.iter().map(|word| word.text.as_str()));
+        found(joined, true);
     }
 }
 

@@ -66,7 +66,7 @@ pub(crate) fn words(text: &str) -> Vec<Word> {
             chars.next();
         }
         let raw = text.get(start..end).unwrap_or_default();
-        let bounded = raw.char_indices().nth(MAX_WORD_CHARS).and_then(|(at, _)| raw.get(..at)).unwrap_or(raw);
+        let bounded = bounded(raw);
         let folded = fold(without_elision(bounded));
         if folded.is_empty() {
             continue;
@@ -80,10 +80,19 @@ pub(crate) fn words(text: &str) -> Vec<Word> {
     words
 }
 
+fn bounded(word: &str) -> &str {
+    if word.len() <= MAX_WORD_CHARS {
+        return word;
+    }
+    word.char_indices().nth(MAX_WORD_CHARS).and_then(|(at, _)| word.get(..at)).unwrap_or(word)
+}
+
 /// What the characters between two words mean.
 fn gap(between: &str) -> Gap {
     if between.is_empty() {
         Gap::Fused
+    } else if between == " " {
+        Gap::Spaced
     } else if between == "-" || between.chars().all(|c| c == '_') {
         Gap::Compound
     } else if between.chars().all(char::is_whitespace) {
@@ -96,6 +105,14 @@ fn gap(between: &str) -> Gap {
 }
 
 fn class(c: char) -> Option<Class> {
+    if c.is_ascii() {
+        return match c {
+            'a'..='z' => Some(Class::Lower),
+            'A'..='Z' => Some(Class::Upper),
+            '0'..='9' => Some(Class::Digit),
+            _ => None,
+        };
+    }
     if is_unspaced(c) {
         Some(Class::Unspaced)
     } else if c.is_numeric() {

@@ -4,10 +4,12 @@ mod openapi;
 mod queries;
 mod tools;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 /// The most texts of a corpus, which bounds what is held of them in memory.
@@ -28,10 +30,19 @@ pub(crate) struct Text {
     pub(crate) held_out: bool,
 }
 
+/// Whose a labelled set is, for the record: what its `meta.json` says.
+#[derive(Debug, Deserialize, Serialize)]
+pub(crate) struct Origin {
+    source: String,
+    commit: String,
+    license: String,
+}
+
 /// All texts, each once, in the order in which they were read.
 #[derive(Debug, Default)]
 pub(crate) struct Corpus {
     pub(crate) texts: Vec<Text>,
+    pub(crate) origins: BTreeMap<&'static str, Origin>,
     seen: BTreeSet<[u8; 32]>,
 }
 
@@ -40,8 +51,12 @@ impl Corpus {
     pub(crate) fn read(folder: &Path) -> Result<Self> {
         let mut corpus = Self::default();
         for set in SETS {
-            let file = folder.join("retrieval").join(set).join("tools.json");
+            let folder = folder.join("retrieval").join(set);
+            let file = folder.join("tools.json");
             tools::read(&file, &mut corpus).with_context(|| file.display().to_string())?;
+            let file = folder.join("meta.json");
+            let origin = || Ok::<_, anyhow::Error>(serde_json::from_slice(&fs::read(&file)?)?);
+            corpus.origins.insert(set, origin().with_context(|| file.display().to_string())?);
         }
         openapi::read(&folder.join("openapi"), &mut corpus)?;
         queries::read(&folder.join("retrieval/metatool"), &mut corpus)?;

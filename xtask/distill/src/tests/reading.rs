@@ -45,6 +45,11 @@ fn the_corpus_has_tools_operations_and_requests_but_no_labelled_query() {
             &format!("retrieval/{set}/queries.jsonl"),
             r#"{"id": "1", "query": "Secret one"}"#,
         );
+        write(
+            folder.path(),
+            &format!("retrieval/{set}/meta.json"),
+            r#"{"source": "o/r", "commit": "c", "license": "MIT", "n_tools": 1}"#,
+        );
     }
     let requests = [("1", "Secret by id"), ("2", "Secret one "), ("3", "Who is it?")]
         .map(|(id, query)| format!(r#"{{"id": "{id}", "query": "{query}"}}"#));
@@ -55,6 +60,7 @@ fn the_corpus_has_tools_operations_and_requests_but_no_labelled_query() {
     write(folder.path(), "openapi/broken.yaml", "paths: [");
 
     let corpus = Corpus::read(folder.path()).unwrap();
+    assert_eq!(serde_json::to_value(&corpus.origins).unwrap()["bfcl"]["license"], "MIT");
     let texts: Vec<&str> = corpus.texts.iter().map(|text| text.content.as_str()).collect();
     assert_eq!(
         texts,

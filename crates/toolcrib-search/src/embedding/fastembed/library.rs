@@ -20,11 +20,19 @@ pub fn load_library(cache: Option<&Path>) -> Result<RuntimeLibrary, EmbedError> 
         return Ok(loaded.insert(library).clone());
     }
     let mut found = runtime_libraries(cache);
-    if found.is_empty() {
+    let is_anywhere = !found.is_empty();
+    if !is_anywhere {
         let usual = format!("{}onnxruntime{}", std::env::consts::DLL_PREFIX, std::env::consts::DLL_SUFFIX);
         found.push(RuntimeLibrary { path: usual.into(), place: "the system's loader" });
     }
     let mut reasons = Vec::new();
+    if !is_anywhere {
+        reasons.push(
+            "there is none beside the program, in the cache folder, in the system's library path or in a Python \
+             environment"
+                .to_owned(),
+        );
+    }
     for library in found {
         match try_load(&library.path) {
             Ok(()) => return Ok(loaded.insert(library).clone()),

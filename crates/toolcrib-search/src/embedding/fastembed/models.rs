@@ -67,6 +67,11 @@ impl NamedModel {
         &self.0.model_code
     }
 
+    /// The name that `fastembed` gives it, which no other model has.
+    pub fn own_name(&self) -> String {
+        format!("{:?}", self.0.model)
+    }
+
     /// Its name without the owner.
     pub fn name(&self) -> &str {
         last(&self.0.model_code)
