@@ -162,9 +162,11 @@ async fn the_doctor_says_what_is_here_and_what_to_do_about_the_rest() {
 #[tokio::test]
 async fn every_command_has_help_with_an_example() {
     let lab = Lab::new();
-    for command in
-        ["init", "validate", "load", "tools", "show", "search", "call", "run", "plan", "serve", "doctor"]
-    {
+    let commands = [
+        "init", "validate", "load", "tools", "trust", "lint", "show", "search", "call", "run", "plan",
+        "login", "serve", "eval", "doctor", "models",
+    ];
+    for command in commands {
         let help = lab.run([command, "--help"]).await.expect(0).stdout;
         assert!(help.contains("Example") && help.contains(&format!("toolcrib {command}")), "{help}");
     }

@@ -36,6 +36,8 @@ pub(crate) struct Packages {
 pub(crate) enum Manager {
     Npm,
     Pip,
+    /// pip, without what the packages need in turn.
+    PipAlone,
 }
 
 impl Manager {
@@ -43,14 +45,14 @@ impl Manager {
     fn files(self) -> [&'static str; 2] {
         match self {
             Self::Npm => ["package.json", "package-lock.json"],
-            Self::Pip => ["requirements.txt", "constraints.txt"],
+            Self::Pip | Self::PipAlone => ["requirements.txt", "constraints.txt"],
         }
     }
 
     fn name(self) -> &'static str {
         match self {
             Self::Npm => "npm",
-            Self::Pip => "pip",
+            Self::Pip | Self::PipAlone => "pip",
         }
     }
 }
@@ -90,9 +92,14 @@ impl Packages {
         let mut command = match self.manager {
             Manager::Npm => npm(folder),
             Manager::Pip => pip(folder),
+            Manager::PipAlone => {
+                let mut command = pip(folder);
+                command.arg("--no-deps");
+                command
+            }
         };
         let mut probe = Command::new(command.get_program());
-        if self.manager == Manager::Pip {
+        if self.manager != Manager::Npm {
             probe.args(["-m", "pip"]);
         }
         if !answers(probe.arg("--version")) {

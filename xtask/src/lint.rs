@@ -3,6 +3,7 @@
 use anyhow::{Result, bail};
 
 use crate::process::{cargo, run as run_command};
+use crate::test::FEATURES;
 use crate::workspace::Workspace;
 use crate::{deny, tidy};
 
@@ -33,9 +34,13 @@ fn format(workspace: &Workspace) -> Result<()> {
 }
 
 fn clippy(workspace: &Workspace) -> Result<()> {
-    let mut command = cargo(&workspace.root);
-    command.args(["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"]);
-    run_command(&mut command)
+    // As it is built by default, and as it is tested.
+    for features in [&[][..], &FEATURES] {
+        let mut command = cargo(&workspace.root);
+        command.args(["clippy", "--workspace", "--all-targets", "--locked"]).args(features);
+        run_command(command.args(["--", "-D", "warnings"]))?;
+    }
+    Ok(())
 }
 
 fn doc(workspace: &Workspace) -> Result<()> {

@@ -1,16 +1,22 @@
-//! The outside peers that integration tests talk to: MCP servers that others have written.
+//! The outside peers that tests talk to: MCP servers that others have written, and ONNX Runtime.
 //!
 //! They are installed under `TOOLCRIB_PEERS` and start as
 //! - `$TOOLCRIB_PEERS/npm/node_modules/.bin/mcp-server-everything stdio`
 //! - `PYTHONPATH=$TOOLCRIB_PEERS/python python3 -m mcp_server_time`
+//!
+//! `ORT_DYLIB_PATH` names the library of ONNX Runtime.
 
-use std::path::Path;
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::thread;
 
 use crate::install::{Manager, Packages};
 
-const PEERS: &[Packages] =
-    &[Packages { name: "npm", manager: Manager::Npm }, Packages { name: "python", manager: Manager::Pip }];
+const PEERS: &[Packages] = &[
+    Packages { name: "npm", manager: Manager::Npm },
+    Packages { name: "python", manager: Manager::Pip },
+    Packages { name: "onnxruntime", manager: Manager::PipAlone },
+];
 
 /// Installs the peers that are not there yet, side by side, and returns those that cannot be, each with the reason.
 pub(crate) fn install_all(root: &Path, folder: &Path) -> Vec<String> {
@@ -23,4 +29,12 @@ pub(crate) fn install_all(root: &Path, folder: &Path) -> Vec<String> {
             started.into_iter().map(|thread| thread.join().unwrap_or_else(|_| Some("a panic".to_owned())));
         ended.flatten().collect()
     })
+}
+
+/// The library of ONNX Runtime among the peers.
+pub(crate) fn onnx_runtime(folder: &Path) -> Option<PathBuf> {
+    let start = format!("{}onnxruntime.", std::env::consts::DLL_PREFIX);
+    let entries = fs::read_dir(folder.join("onnxruntime/onnxruntime/capi")).ok()?;
+    let mut files = entries.filter_map(|entry| Some(entry.ok()?.path()));
+    files.find(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(&start)))
 }

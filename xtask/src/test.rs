@@ -13,6 +13,12 @@ use crate::workspace::Workspace;
 /// The labelled data sets, seen from the root of the repository.
 const SHARED: &str = "../shared";
 
+/// The model that the search tier `fastembed` is tried with, seen from there.
+const MODEL: &str = "models/all-MiniLM-L6-v2-onnx-int8/model.onnx";
+
+/// The search tier with models is built in, so that its tests run too: one build for all of them.
+pub(crate) const FEATURES: [&str; 2] = ["--features", "toolcrib-cli/fastembed"];
+
 /// The environment variables that tests read, with their values.
 type Environment = Vec<(&'static str, OsString)>;
 
@@ -20,7 +26,8 @@ type Environment = Vec<(&'static str, OsString)>;
 pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     let root = &workspace.root;
     let environment = prepare(workspace)?;
-    run_command(cargo(root).args(["build", "--bin", "toolcrib", "--bin", "hostile-server", "--locked"]))?;
+    let programs = ["build", "--bin", "toolcrib", "--bin", "hostile-server", "--locked"];
+    run_command(cargo(root).args(programs).args(FEATURES))?;
 
     let mut tests = cargo(root);
     if answers(cargo(root).args(["nextest", "--version"])) {
@@ -28,8 +35,9 @@ pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     } else {
         tests.args(["test", "--workspace", "--locked", "--lib", "--bins", "--tests"]);
     }
-    run_command(tests.args(arguments).envs(environment.iter().cloned()))?;
-    run_command(cargo(root).args(["test", "--workspace", "--locked", "--doc"]).envs(environment))
+    run_command(tests.args(FEATURES).args(arguments).envs(environment.iter().cloned()))?;
+    let doctests = ["test", "--workspace", "--locked", "--doc"];
+    run_command(cargo(root).args(doctests).args(FEATURES).envs(environment))
 }
 
 /// Installs the peers, looks for the shared data, and says in one line what is left out for the lack of it.
@@ -37,11 +45,20 @@ fn prepare(workspace: &Workspace) -> Result<Environment> {
     let folder = workspace.target.join("peers");
     let mut left_out = peers::install_all(&workspace.root, &folder);
     let binary = workspace.target.join("debug").join(format!("toolcrib{EXE_SUFFIX}"));
+    let library = peers::onnx_runtime(&folder);
     let mut environment: Environment =
         vec![("TOOLCRIB_PEERS", folder.into()), ("TOOLCRIB_BIN", binary.into())];
 
+    // Where it could not be installed, that is said already.
+    environment.extend(library.map(|library| ("ORT_DYLIB_PATH", library.into())));
+
     match shared(&workspace.root) {
-        Some(path) => environment.push(("TOOLCRIB_SHARED", path)),
+        Some(path) => {
+            if !Path::new(&path).join(MODEL).is_file() {
+                left_out.push(format!("the embedding model ({MODEL} is not in {SHARED})"));
+            }
+            environment.push(("TOOLCRIB_SHARED", path));
+        }
         None => left_out.push(format!("the shared data sets ({SHARED} is not there)")),
     }
 

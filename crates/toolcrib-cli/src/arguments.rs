@@ -38,6 +38,10 @@ pub(crate) enum Command {
     #[command(after_help = "Examples:\n  toolcrib trust app.yaml files.read_file\n  \
                             toolcrib trust app.yaml files.read_file --seen 4f1c0d2e9b7a63580c14d2aa")]
     Trust(Trust),
+    /// What makes the tools of an app hard to find or to tell apart: near duplicates, empty and copied descriptions, names
+    /// that collide, oversized schemas. Exits with 0 when there is nothing, with 1 when there is something.
+    #[command(after_help = "Example:\n  toolcrib lint app.yaml --json")]
+    Lint(Lint),
     /// One tool: description, schema, an example call, policy.
     #[command(after_help = "Example:\n  toolcrib show app.yaml filesystem.read")]
     Show(Show),
@@ -157,6 +161,12 @@ pub(crate) struct Source {
     /// An MCP server: a command line or a URL.
     #[arg(long, value_name = "COMMAND|URL")]
     pub(crate) mcp: Option<String>,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Lint {
+    /// The app file.
+    pub(crate) app: PathBuf,
 }
 
 #[derive(Args, Debug)]

@@ -5,20 +5,14 @@ use std::sync::Arc;
 
 use serde::Serialize;
 use serde_json::{Value, json};
-use toolcrib_model::{ErrorKind, QualifiedName, Risk, ToolError};
+use toolcrib_model::{ErrorKind, JsonObject, QualifiedName, Risk, ToolError};
 use toolcrib_policy::{Policy, Principal, RUNTIME_NAMESPACE};
 use toolcrib_registry::{Entry, Overloads, Snapshot, ToolRegistry};
-use toolcrib_search::{Explain, Outcome, SearchOptions, SearchSettings};
+use toolcrib_search::{Explain, MAX_QUERY_BYTES, Outcome, Reason, SearchOptions, SearchSettings};
 
-use crate::ToolCard;
-use crate::index::CurrentIndex;
-use crate::missing;
-
-/// The most tools on one page.
-pub const MAX_PAGE_SIZE: usize = 50;
-
-/// The most characters of a description in a list; `get_tool` has all of it.
-const MAX_LISTED_DESCRIPTION: usize = 240;
+use crate::detail::{Detail, call, listed, row};
+use crate::index::{CurrentIndex, Indexed};
+use crate::{ToolCard, missing};
 
 /// The engine of results that were found by their words alone.
 const KEYWORD: &str = "keyword";
@@ -26,17 +20,23 @@ const KEYWORD: &str = "keyword";
 /// The engine of results that were found by words and meaning.
 const HYBRID: &str = "hybrid";
 
+/// The outcome of a search that found nothing.
+const NO_MATCH: &str = "no_match";
+
+/// What a model is told of a search that is less than it should be.
+const DEGRADED: &str = "part of the search could not be used, so tools may be missing or in a poor order";
+
 /// What there is, for whoever asks: each question comes with a [`Principal`], who is told of nothing that it may not use.
 pub struct Discovery {
-    index: CurrentIndex,
-    policy: Arc<Policy>,
-    descriptions: BTreeMap<String, String>,
+    pub(crate) index: CurrentIndex,
+    pub(crate) policy: Arc<Policy>,
+    pub(crate) descriptions: BTreeMap<String, String>,
 }
 
 /// What a search found.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Found {
-    /// The query as it was given.
+    /// The query, as far as it was read.
     pub query: String,
     /// `ok` or `no_match`.
     pub outcome: &'static str,
@@ -54,6 +54,9 @@ pub struct Found {
     /// How many tools fit that the caller may not use, when nothing else was found.
     #[serde(skip_serializing_if = "is_zero")]
     pub withheld: usize,
+    /// What can be done about it when nothing was found.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
 }
 
 /// One tool that was found.
@@ -69,38 +72,10 @@ pub struct FoundTool {
     pub description: String,
     /// How much harm a call can do.
     pub risk: Risk,
-    /// A call that is valid as it stands, ready to be filled in.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub example_call: Option<Value>,
+    /// A call as `execute_tool` takes it, valid as it stands where there is an example.
+    pub example_call: Value,
     /// Why it was found.
     pub explain: Explain,
-}
-
-/// One namespace.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Category {
-    /// Its name.
-    pub category: String,
-    /// What it is for, when that is known.
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub description: String,
-    /// How many tools it has.
-    pub tools: usize,
-}
-
-/// One page of a category.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Page {
-    /// The category.
-    pub category: String,
-    /// Which page this is, from 1.
-    pub page: usize,
-    /// How many there are.
-    pub pages: usize,
-    /// How many tools the category has.
-    pub total: usize,
-    /// The tools on this page, by name: `{name, description, risk}`.
-    pub tools: Vec<Value>,
 }
 
 impl Discovery {
@@ -123,7 +98,38 @@ impl Discovery {
 
     /// The tools that fit a query, best first.
     pub fn search(&self, query: &str, limit: usize, principal: Principal<'_>) -> Result<Found, ToolError> {
+        Ok(self.search_in(&*self.index.get()?, query, limit, principal))
+    }
+
+    /// The same as a model is told it: no scores, which it would read too much into.
+    pub(crate) fn search_for_model(
+        &self,
+        query: &str,
+        limit: usize,
+        detail: Detail,
+        principal: Principal<'_>,
+    ) -> Result<Value, ToolError> {
         let indexed = self.index.get()?;
+        let found = self.search_in(&indexed, query, limit, principal);
+        let mut told = JsonObject::from_iter([("outcome".to_owned(), json!(found.outcome))]);
+        if found.outcome == NO_MATCH {
+            told.insert("reason".into(), json!(found.reason));
+            told.insert("nearest".into(), json!(found.nearest));
+            told.insert("hint".into(), json!(found.hint));
+        } else {
+            let rows = found.results.iter().filter_map(|tool| {
+                let overloads = self.visible(&indexed.snapshot, &tool.qualified_name, principal)?;
+                row(&overloads, detail, &indexed.snapshot, &self.policy, principal)
+            });
+            told.insert("results".into(), rows.collect());
+        }
+        if found.degraded {
+            told.insert("note".into(), json!(DEGRADED));
+        }
+        Ok(told.into())
+    }
+
+    fn search_in(&self, indexed: &Indexed, query: &str, limit: usize, principal: Principal<'_>) -> Found {
         let filter = |name: &QualifiedName| self.visible(&indexed.snapshot, name, principal).is_some();
         let outcome = indexed.search.search(query, &SearchOptions { limit, filter: Some(&filter) });
         let Outcome { hits, no_match, nearest, withheld, .. } = outcome;
@@ -136,22 +142,21 @@ impl Discovery {
                 score: hit.score,
                 description: listed(&entry.tool.description),
                 risk: entry.tool.risk(),
-                example_call: entry
-                    .example_arguments()
-                    .map(|params| json!({"name": entry.tool.name.dotted(), "params": params})),
+                example_call: call(entry),
                 explain: hit.explain,
             })
         });
-        Ok(Found {
-            query: query.to_owned(),
-            outcome: if no_match.is_some() { "no_match" } else { "ok" },
-            reason: no_match.map(toolcrib_search::Reason::as_str),
+        Found {
+            query: truncated(query).to_owned(),
+            outcome: if no_match.is_some() { NO_MATCH } else { "ok" },
+            reason: no_match.map(Reason::as_str),
             degraded: indexed.degraded().is_some(),
             engine: if indexed.search.model().is_some() { HYBRID } else { KEYWORD },
             results: results.collect(),
             nearest: nearest.iter().map(QualifiedName::dotted).collect(),
             withheld,
-        })
+            hint: no_match.map(|reason| missing::hint(reason, withheld)),
+        }
     }
 
     /// One tool in full, by any spelling of its name.
@@ -164,55 +169,7 @@ impl Discovery {
         ToolCard::new(&overloads, &snapshot, &self.policy, principal).ok_or_else(unknown)
     }
 
-    /// Every namespace with a tool that may be seen, by name.
-    pub fn categories(&self, principal: Principal<'_>) -> Result<Vec<Category>, ToolError> {
-        let mut counts: BTreeMap<String, usize> = BTreeMap::new();
-        for name in self.names(&*self.index.snapshot()?, principal) {
-            *counts.entry(name.namespace().to_owned()).or_default() += 1;
-        }
-        let category = |(category, tools)| {
-            let description = self.descriptions.get(&category).cloned().unwrap_or_default();
-            Category { category, description, tools }
-        };
-        Ok(counts.into_iter().map(category).collect())
-    }
-
-    /// One page of a category; pages count from 1.
-    pub fn browse(
-        &self,
-        category: &str,
-        page: usize,
-        page_size: usize,
-        principal: Principal<'_>,
-    ) -> Result<Page, ToolError> {
-        let snapshot = self.index.snapshot()?;
-        let names: Vec<_> =
-            self.names(&snapshot, principal).filter(|name| name.namespace() == category).collect();
-        if names.is_empty() {
-            let known: Vec<_> =
-                self.categories(principal)?.into_iter().map(|category| category.category).collect();
-            let message = format!("there is no category `{category}`");
-            let hint = format!("there is: {}", known.join(", "));
-            return Err(ToolError::new(ErrorKind::NotFound, message).with_hint(hint));
-        }
-        let page_size = page_size.clamp(1, MAX_PAGE_SIZE);
-        let page = page.max(1);
-        let row = |name: &QualifiedName| {
-            let entry = self.visible(&snapshot, name, principal)?.first()?;
-            let description = listed(&entry.tool.description);
-            Some(json!({"name": name.dotted(), "description": description, "risk": entry.tool.risk()}))
-        };
-        let shown = names.iter().skip((page - 1).saturating_mul(page_size)).take(page_size);
-        Ok(Page {
-            category: category.to_owned(),
-            page,
-            pages: names.len().div_ceil(page_size),
-            total: names.len(),
-            tools: shown.filter_map(|name| row(name)).collect(),
-        })
-    }
-
-    fn visible<'a>(
+    pub(crate) fn visible<'a>(
         &self,
         snapshot: &'a Snapshot,
         name: &QualifiedName,
@@ -222,7 +179,7 @@ impl Discovery {
     }
 
     /// The names that may be seen, without the runtime's own.
-    fn names<'a>(
+    pub(crate) fn names<'a>(
         &'a self,
         snapshot: &'a Snapshot,
         principal: Principal<'a>,
@@ -238,9 +195,7 @@ fn is_zero(count: &usize) -> bool {
     *count == 0
 }
 
-fn listed(description: &str) -> String {
-    match description.char_indices().nth(MAX_LISTED_DESCRIPTION) {
-        Some((end, _)) => format!("{}…", description.get(..end).unwrap_or_default()),
-        None => description.to_owned(),
-    }
+/// The part of a query that is read.
+fn truncated(query: &str) -> &str {
+    query.get(..query.floor_char_boundary(MAX_QUERY_BYTES)).unwrap_or(query)
 }

@@ -55,8 +55,9 @@ impl CurrentIndex {
 
     /// The index of the current snapshot. The runtime's own tools are not in it: a model is shown those anyway.
     pub(crate) fn get(&self) -> Result<Arc<Indexed>, ToolError> {
-        let snapshot = self.snapshot()?;
         let mut built = self.built.lock().unwrap_or_else(PoisonError::into_inner);
+        // Not before, or one that waited would put an older index in the place of a newer one.
+        let snapshot = self.snapshot()?;
         if let Some(indexed) = built.as_ref().filter(|indexed| Arc::ptr_eq(&indexed.snapshot, &snapshot)) {
             indexed.attach();
             return Ok(Arc::clone(indexed));

@@ -21,18 +21,29 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! [`lint`] says which tools a model cannot tell apart, find or afford, and what to do about it.
+//!
 //! A tool that policy denies is not found, not listed and not described.
+//!
+//! Lists tell of tools at three levels of [`Detail`], each with a call that is ready to be made. Categories and their tools
+//! come by [`Page`], and [`Discovery::introduced`] gives `search_tools` a description that names the categories behind it.
 
 mod discovery;
 mod index;
 mod missing;
 
+mod categories;
 mod describe;
+mod detail;
 mod tools;
+
+pub mod lint;
 
 #[cfg(test)]
 mod tests;
 
+pub use categories::{Category, MAX_INTRODUCTION, MAX_PAGE_SIZE, PAGE_SIZE, Page, SEARCH_TOOL};
 pub use describe::{ToolCard, ToolForm};
-pub use discovery::{Category, Discovery, Found, FoundTool, MAX_PAGE_SIZE, Page};
+pub use detail::{Detail, MAX_LISTED_ARGUMENTS, MAX_LISTED_DESCRIPTION, MAX_SUMMARY};
+pub use discovery::{Discovery, Found, FoundTool};
 pub use tools::module;

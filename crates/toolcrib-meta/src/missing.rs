@@ -3,9 +3,6 @@
 use toolcrib_port::{Reject, RejectKind};
 use toolcrib_search::Reason;
 
-/// How the reason of a source that waits for a login begins.
-const NEEDS_LOGIN: &str = "needs login";
-
 /// The reason, in the light of what was rejected. A source that is missing as a whole may have had the tool; a single
 /// tool that is held back counts only when the query has a word of its name.
 pub(crate) fn reason(found: Reason, query: &str, rejected: &[Reject]) -> Reason {
@@ -26,10 +23,26 @@ pub(crate) fn reason(found: Reason, query: &str, rejected: &[Reject]) -> Reason 
 fn of_reject(reject: &Reject, query: &str) -> Option<Reason> {
     let is_meant = reject.name.as_deref().is_none_or(|name| shares_a_word(name, query));
     match reject.kind {
-        RejectKind::Unavailable if reject.reason.contains(NEEDS_LOGIN) => Some(Reason::NeedsLogin),
         RejectKind::Unavailable => Some(Reason::SourceDown),
+        RejectKind::NeedsLogin => Some(Reason::NeedsLogin),
         RejectKind::Changed if is_meant => Some(Reason::Quarantined),
         _ => None,
+    }
+}
+
+/// What can be done where nothing fits, for a model and for a person.
+pub(crate) fn hint(reason: Reason, withheld: usize) -> String {
+    match reason {
+        Reason::EmptyQuery => "the query has no word in it; say what the tool should do, or its name".into(),
+        Reason::SourceDown => "no tool fits; a source is down, and the tool may be one of its: say so".into(),
+        Reason::NeedsLogin => "no tool fits; a source waits for a login of the user: say so".into(),
+        Reason::Quarantined => {
+            "the tool is held back until the user approves what changed of it: say so".into()
+        }
+        Reason::NotPermitted if withheld == 1 => "a tool fits that may not be used here: say so".into(),
+        Reason::NotPermitted => format!("{withheld} tools fit that may not be used here: say so"),
+        Reason::IndexUnreadable => "the index could not be read; use `browse_category`".into(),
+        _ => "no tool fits; try other words once, or answer without a tool".into(),
     }
 }
 
@@ -50,11 +63,11 @@ mod tests {
 
     #[test]
     fn what_is_missing_is_the_reason_only_where_it_may_be_what_was_asked_for() {
-        let source = |kind, reason: &str| Reject::source("mcp:crm", kind, reason);
-        let tool = Reject::tool("mcp:crm", "crm::delete_invoice", RejectKind::Changed, "its schema changed");
-        let down = source(RejectKind::Unavailable, "connection refused");
-        let login = source(RejectKind::Unavailable, "needs login: toolcrib login app.yaml crm (nobody has)");
-        let broken = source(RejectKind::Syntax, "no YAML");
+        let source = |kind| Reject::source("mcp crm", kind, "why");
+        let tool = Reject::tool("mcp crm", "crm::delete_invoice", RejectKind::Changed, "its schema changed");
+        let down = source(RejectKind::Unavailable);
+        let login = source(RejectKind::NeedsLogin);
+        let broken = source(RejectKind::Syntax);
         let table: [(&[Reject], &str, Reason); 7] = [
             (&[], "send money", Reason::NothingSimilar),
             (std::slice::from_ref(&broken), "send money", Reason::NothingSimilar),

@@ -1,5 +1,7 @@
 //! What discovery promises.
 
+mod load;
+
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -9,7 +11,7 @@ use toolcrib_policy::{Authorized, Call, Policy};
 use toolcrib_port::{CallContext, Loaded, ToolEngine, ToolLoader};
 use toolcrib_registry::{DataflowEnrichment, Enrichment, ToolRegistry};
 
-use crate::{Discovery, module};
+use crate::{Detail, Discovery, MAX_INTRODUCTION, module};
 
 struct Files;
 
@@ -184,12 +186,55 @@ async fn categories_are_counted_and_browsed_by_page() {
     let counts: Vec<_> =
         categories.iter().map(|category| (category.category.as_str(), category.tools)).collect();
     assert_eq!(counts, [("files", 3), ("weather", 1)]);
-    let page = fixture.discovery.browse("files", 2, 1, "s".into()).unwrap();
+    let browse = |category, page| fixture.discovery.browse(category, page, 1, Detail::Brief, "s".into());
+    let page = browse("files", 2).unwrap();
     assert_eq!((page.page, page.pages, page.total), (2, 3, 3));
-    assert_eq!(page.tools[0]["name"], "files.read");
-    assert!(fixture.discovery.browse("files", usize::MAX, 1, "s".into()).unwrap().tools.is_empty());
-    let error = fixture.discovery.browse("file", 1, 1, "s".into()).unwrap_err();
+    assert_eq!(page.items[0]["name"], "files.read");
+    assert!(browse("files", usize::MAX).unwrap().items.is_empty());
+    let error = browse("file", 1).unwrap_err();
     assert_eq!(error.hint.as_deref(), Some("there is: files, weather"));
+}
+
+#[tokio::test]
+async fn lists_come_by_page_and_at_three_levels_of_detail_each_with_a_call() {
+    let fixture = fixture().await;
+    let mut told = vec![fixture.call("list_categories", json!({})).await.result];
+    for detail in ["brief", "detailed", "full"] {
+        let page = json!({"category": "files", "page_size": 1, "page": 2, "detail": detail});
+        let page = fixture.call("browse_category", page).await.result;
+        let query = json!({"query": "files.read", "max_results": 1, "detail": detail});
+        let found = fixture.call("search_tools", query).await.result;
+        for rows in [&page["tools"], &found["results"]] {
+            let call = rows[0].get("example_call").unwrap_or(&rows[0]["forms"][0]["example_call"]);
+            let ran = fixture.call("execute_tool", call.clone()).await;
+            assert!(ran.is_ok(), "{detail}: {call} {ran:?}");
+        }
+        assert_eq!(page["tools"], found["results"], "a level says the same wherever it stands");
+        told.push(page);
+    }
+    insta::assert_json_snapshot!(told);
+}
+
+#[tokio::test]
+async fn the_search_tool_names_the_categories_that_this_caller_may_see_with_the_same_bytes_each_time() {
+    let fixture = fixture().await;
+    let snapshot = fixture.executor.registry().snapshot();
+    let tools: Vec<_> = snapshot.iter().map(|entry| entry.tool.as_ref()).collect();
+    let introduced = || {
+        let introduced = tools.iter().filter_map(|tool| fixture.discovery.introduced(tool, "s".into()));
+        introduced.collect::<Vec<_>>()
+    };
+    let [search] = introduced().try_into().unwrap();
+    assert_eq!(
+        search.description,
+        "Keyword search over all visible tools. Behind it: 4 tools in 2 categories: files (3), weather (1)"
+    );
+    assert!(search.description.chars().count() <= MAX_INTRODUCTION);
+    assert_eq!(introduced(), std::slice::from_ref(&search));
+    assert_eq!(
+        tools.iter().find(|tool| tool.name == search.name).unwrap().fingerprint(),
+        search.fingerprint()
+    );
 }
 
 #[tokio::test]

@@ -2,20 +2,18 @@
 
 use std::sync::Arc;
 
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use toolcrib_model::{ErrorKind, JsonObject, Risk, ToolCall, ToolError, ToolResult};
 use toolcrib_policy::{Call, RUNTIME_NAMESPACE};
 use toolcrib_sdk::{CallContext, FunctionTool, Module};
 
-use crate::Discovery;
+use crate::categories::{MAX_PAGE_SIZE, PAGE_SIZE, SEARCH_TOOL};
+use crate::{Detail, Discovery, Page};
 
 /// How many tools a search shows when the model does not say.
 const DEFAULT_RESULTS: u8 = 5;
-
-/// How many tools a page has when the model does not say.
-const DEFAULT_PAGE_SIZE: u8 = 20;
 
 #[derive(Deserialize, JsonSchema)]
 struct SearchTools {
@@ -25,6 +23,10 @@ struct SearchTools {
     #[serde(default = "default_results")]
     #[schemars(range(min = 1, max = 20))]
     max_results: u8,
+    /// How much is told of each: a line, its arguments too, or all that `get_tool` tells.
+    #[serde(default)]
+    #[schemars(schema_with = "detail_schema")]
+    detail: Detail,
 }
 
 fn default_results() -> u8 {
@@ -47,7 +49,12 @@ struct ExecuteTool {
 }
 
 #[derive(Deserialize, JsonSchema)]
-struct ListCategories {}
+struct ListCategories {
+    /// Which page, from 1.
+    #[serde(default = "first_page")]
+    #[schemars(range(min = 1))]
+    page: u32,
+}
 
 #[derive(Deserialize, JsonSchema)]
 struct BrowseCategory {
@@ -59,16 +66,29 @@ struct BrowseCategory {
     page: u32,
     /// How many tools on a page.
     #[serde(default = "default_page_size")]
-    #[schemars(range(min = 1, max = 50))]
-    page_size: u8,
+    #[schemars(range(min = 1, max = MAX_PAGE_SIZE))]
+    page_size: usize,
+    /// How much is told of each: a line, its arguments too, or all that `get_tool` tells.
+    #[serde(default = "brief")]
+    #[schemars(schema_with = "detail_schema")]
+    detail: Detail,
 }
 
 fn first_page() -> u32 {
     1
 }
 
-fn default_page_size() -> u8 {
-    DEFAULT_PAGE_SIZE
+fn default_page_size() -> usize {
+    PAGE_SIZE
+}
+
+/// Without a sentence for each level, which every request would carry.
+fn detail_schema(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({"type": "string", "enum": [Detail::Brief, Detail::Detailed, Detail::Full]})
+}
+
+fn brief() -> Detail {
+    Detail::Brief
 }
 
 /// The most calls of one `run_parallel`.
@@ -88,11 +108,12 @@ pub fn module(discovery: Arc<Discovery>) -> Module {
     let list = Arc::clone(&discovery);
     let browse = discovery;
     Module::new(RUNTIME_NAMESPACE, "Finds and runs tools.")
-        .with_tool(meta("search_tools", "discover", "Keyword search over all visible tools", {
+        .with_tool(meta(SEARCH_TOOL, "discover", "Keyword search over all visible tools", {
             move |arguments: SearchTools, context: CallContext| {
-                let limit = arguments.max_results.into();
-                let found = search.search(&arguments.query, limit, context.principal());
-                async move { found.map(|found| for_model(&found)) }
+                let SearchTools { query, max_results, detail } = arguments;
+                let found =
+                    search.search_for_model(&query, max_results.into(), detail, context.principal());
+                async move { found }
             }
         }))
         .with_tool(meta("get_tool", "inspect", "Full schema, metadata, and examples for one tool", {
@@ -124,17 +145,21 @@ pub fn module(discovery: Arc<Discovery>) -> Module {
             .with_metadata("forwards", "calls"),
         )
         .with_tool(meta("list_categories", "discover", "List all available tool domains", {
-            move |_: ListCategories, context: CallContext| {
-                let categories = list.categories(context.principal());
-                async move { categories }
+            move |arguments: ListCategories, context: CallContext| {
+                let page = list.category_page(numbered(arguments.page), PAGE_SIZE, context.principal());
+                async move { page.map(|page| page_for_model(page, "categories")) }
             }
         }))
         .with_tool(meta("browse_category", "discover", "Browse all tools in a specific domain", {
             move |arguments: BrowseCategory, context: CallContext| {
-                let page = usize::try_from(arguments.page).unwrap_or(usize::MAX);
-                let size = arguments.page_size.into();
-                let page = browse.browse(&arguments.category, page, size, context.principal());
-                async move { page }
+                let BrowseCategory { category, page, page_size, detail } = arguments;
+                let page =
+                    browse.browse(&category, numbered(page), page_size, detail, context.principal());
+                async move {
+                    let mut told = page_for_model(page?, "tools");
+                    told.shift_insert(0, "category".into(), category.into());
+                    Ok(told)
+                }
             }
         }))
 }
@@ -153,44 +178,20 @@ fn discovery_tool(tool: FunctionTool, step: &str) -> FunctionTool {
     tool.with_risk(Risk::Low).with_metadata("discovery", true).with_metadata("discovery_step", step)
 }
 
-/// What a model needs of a search: no scores, which it would read too much into.
-fn for_model(found: &crate::Found) -> Value {
-    if found.outcome == "no_match" {
-        return json!({
-            "outcome": found.outcome,
-            "reason": found.reason,
-            "nearest": found.nearest,
-            "hint": hint(found),
-        });
-    }
-    let rows: Vec<_> = found
-        .results
-        .iter()
-        .map(|tool| {
-            json!({
-                "name": tool.name,
-                "description": tool.description,
-                "risk": tool.risk,
-                "example_call": tool.example_call,
-            })
-        })
-        .collect();
-    json!({"outcome": found.outcome, "results": rows})
+/// A page as a model is told it, its items under a name of their own.
+fn page_for_model<T: Serialize>(page: Page<T>, items: &str) -> JsonObject {
+    let Page { page, pages, total, items: rows } = page;
+    JsonObject::from_iter([
+        ("page".to_owned(), page.into()),
+        ("pages".to_owned(), pages.into()),
+        ("total".to_owned(), total.into()),
+        (items.to_owned(), json!(rows)),
+    ])
 }
 
-/// What a model can do where nothing fits.
-fn hint(found: &crate::Found) -> String {
-    match found.reason {
-        Some("source_down") => {
-            "no tool fits; a source is down, and the tool may be one of its: say so".into()
-        }
-        Some("needs_login") => "no tool fits; a source waits for a login of the user: say so".into(),
-        Some("quarantined") => {
-            "the tool is held back until the user approves what changed of it: say so".into()
-        }
-        Some("not_permitted") => format!("{} tools fit that may not be used here: say so", found.withheld),
-        _ => "no tool fits; try other words once, or answer without a tool".into(),
-    }
+/// The number of a page that a model gave.
+fn numbered(page: u32) -> usize {
+    usize::try_from(page).unwrap_or(usize::MAX)
 }
 
 /// Gives the call inside to the entrance. The result is that of the call inside, and so is its name; its metadata says

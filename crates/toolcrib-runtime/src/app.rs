@@ -147,7 +147,11 @@ impl App {
         let wanted = wanted.into_iter().filter(|(_, is_wanted)| *is_wanted);
         let unknown = wanted
             .map(|(name, _)| format!("`execution.{name}` is set, and this version has none; it is left out"));
-        unknown.chain(self.config.agents.iter().filter_map(|agent| self.missing_recording(agent))).collect()
+        let search = crate::search::warning(self);
+        unknown
+            .chain(search)
+            .chain(self.config.agents.iter().filter_map(|agent| self.missing_recording(agent)))
+            .collect()
     }
 
     fn missing_recording(&self, agent: &AgentConfig) -> Option<String> {

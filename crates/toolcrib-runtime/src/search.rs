@@ -10,7 +10,7 @@ use toolcrib_registry::Enrichment;
 use toolcrib_search::embedding::{
     BuiltinEmbedder, EmbedError, Embedder, Embeddings, EmbeddingsEnrichment, Opened,
 };
-use toolcrib_search::{Ranking, SearchSettings};
+use toolcrib_search::{MAX_SYNONYM_GROUPS, MAX_SYNONYM_WORDS, Ranking, SearchSettings};
 
 use crate::App;
 use crate::sources::cache_folder;
@@ -20,7 +20,7 @@ pub const DEFAULT_MODEL: &str = "paraphrase-multilingual-MiniLM-L12-v2";
 
 /// `tools.search`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[serde(default, deny_unknown_fields, expecting = "a mapping, with keys such as `tier` and `synonyms`")]
 pub struct SearchSection {
     /// What makes vectors of tools and queries; `builtin` when absent.
     pub tier: SearchTier,
@@ -80,7 +80,46 @@ pub(crate) fn check(app: &App, errors: &mut Vec<DocumentError>) {
         }
     } else if search.model.is_some() && search.model_dir.is_some() {
         wrong("model_dir", "there is `model` too; leave one of them out");
+    } else if let Some(Err(error)) = search.model.as_deref().map(check_name) {
+        wrong("model", &error.to_string());
     }
+    if search.synonyms.len() > MAX_SYNONYM_GROUPS {
+        wrong("synonyms", &format!("there are more than {MAX_SYNONYM_GROUPS} groups; join or drop some"));
+    }
+    for (place, group) in search.synonyms.iter().take(MAX_SYNONYM_GROUPS).enumerate() {
+        if !(2..=MAX_SYNONYM_WORDS).contains(&group.len()) {
+            let message =
+                format!("a group has from 2 to {MAX_SYNONYM_WORDS} words, which stand for each other");
+            wrong(&format!("synonyms/{place}"), &message);
+        }
+    }
+}
+
+/// What the file asks of the search and will not get.
+pub(crate) fn warning(app: &App) -> Option<String> {
+    let search = &app.config.tools.search;
+    if search.tier != SearchTier::Fastembed {
+        return None;
+    }
+    if cfg!(not(feature = "onnx")) {
+        let what =
+            "`tools.search.tier` is `fastembed`, which this build does not have; `builtin` takes its place";
+        return Some(what.into());
+    }
+    let folder = search.model_dir.as_deref().filter(|folder| !app.path(folder).is_dir())?;
+    Some(format!("the folder `{folder}` of `tools.search.model_dir` is not there; `builtin` takes its place"))
+}
+
+#[cfg(feature = "onnx")]
+fn check_name(name: &str) -> Result<(), EmbedError> {
+    toolcrib_search::embedding::NamedModel::find(name).map(drop)
+}
+
+/// Without models nobody knows their names.
+#[cfg(not(feature = "onnx"))]
+#[expect(clippy::unnecessary_wraps, reason = "with models there is an error")]
+fn check_name(_: &str) -> Result<(), EmbedError> {
+    Ok(())
 }
 
 /// The enrichment that makes the vectors; none for the tier `keyword`, and where an extension brings one.

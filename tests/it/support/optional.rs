@@ -16,6 +16,15 @@ pub(crate) fn peer(name: &str) -> Option<PathBuf> {
     })
 }
 
+/// The library of ONNX Runtime and the folder of an embedding model, or nothing where one of them is not there.
+pub(crate) fn onnx() -> Option<(String, PathBuf)> {
+    let library = found("ORT_DYLIB_PATH", "ONNX Runtime")?;
+    let model = shared()?.join("models/all-MiniLM-L6-v2-onnx-int8");
+    let is_there = model.join("model.onnx").is_file();
+    left_out(is_there, "the embedding model");
+    is_there.then(|| (library.display().to_string(), model))
+}
+
 fn found(variable: &str, what: &str) -> Option<PathBuf> {
     let folder = std::env::var_os(variable).map(PathBuf::from);
     left_out(folder.is_some(), what);

@@ -4,7 +4,8 @@ use std::env;
 
 use serde::Serialize;
 use serde_json::json;
-use toolcrib_runtime::Runtime;
+use toolcrib_port::RejectKind;
+use toolcrib_runtime::{DEFAULT_MODEL, Runtime, SearchTier, models_folder};
 use toolcrib_search::embedding::{BuiltinEmbedder, Embedder, Embeddings};
 
 use super::look;
@@ -14,6 +15,9 @@ use crate::output;
 
 /// The tier with a model of one's choice.
 const FASTEMBED: &str = "search tier fastembed";
+
+/// The most fetched models that are looked at.
+const MAX_MODELS: usize = 64;
 
 /// One thing that was looked at.
 #[derive(Serialize)]
@@ -41,6 +45,7 @@ pub(crate) async fn run(arguments: &Doctor, json: bool) -> Result<Exit, Failure>
         Check::ok("toolcrib", env!("CARGO_PKG_VERSION")),
         builtin(),
         fastembed(),
+        models(),
         program("npx", "needed only for MCP servers from npm; install Node.js"),
         program("python3", "needed only for MCP servers from PyPI; install Python 3"),
     ];
@@ -95,7 +100,8 @@ fn fastembed() -> Check {
         Err(error) => {
             let kept = folder.map(|folder| format!(", put it into {}", folder.display())).unwrap_or_default();
             let next = format!(
-                "`pip install onnxruntime` in a Python environment{kept}, or set ORT_DYLIB_PATH to it"
+                "needed only for `tier: fastembed`; `pip install onnxruntime` in an active Python environment{kept}, or \
+                 set ORT_DYLIB_PATH to it"
             );
             Check::not_ok(FASTEMBED, "missing", error.to_string(), next)
         }
@@ -115,13 +121,38 @@ fn fastembed() -> Check {
     Check::not_ok(FASTEMBED, "missing", format!("not built in; {library}"), next)
 }
 
+/// Which models have been fetched for the tier.
+fn models() -> Check {
+    const NAME: &str = "models of fastembed";
+    let next = "needed only for `tier: fastembed`; `toolcrib models pull` fetches one, or set `model_dir`";
+    let Some(folder) = models_folder() else {
+        return Check::not_ok(NAME, "missing", "there is no folder for them", "set XDG_CACHE_HOME or HOME");
+    };
+    let entries = std::fs::read_dir(&folder).into_iter().flatten().filter_map(Result::ok);
+    let mut names: Vec<String> = entries
+        .take(MAX_MODELS)
+        .filter(|entry| entry.path().is_dir())
+        .map(|entry| entry.file_name().to_string_lossy().replace("--", "/"))
+        .collect();
+    names.sort();
+    if names.is_empty() {
+        return Check::not_ok(NAME, "missing", format!("none in {}", folder.display()), next);
+    }
+    Check::ok(NAME, names.join(", "))
+}
+
 /// How the app's tools are found by meaning.
 fn search(runtime: &Runtime) -> Option<Check> {
     const NAME: &str = "app search";
     let embeddings = runtime.snapshot().artifacts().get::<Embeddings>(Embeddings::KEY)?;
+    let settings = &runtime.app().config.tools.search;
     let Some(error) = embeddings.degraded() else {
-        let model = embeddings.vectors()?.embedder().id().to_owned();
-        return Some(Check::ok(NAME, format!("keyword and {model}")));
+        let model = match (settings.tier, &settings.model_dir, &settings.model) {
+            (SearchTier::Fastembed, Some(folder), _) => format!("the model in {folder}"),
+            (SearchTier::Fastembed, None, name) => name.as_deref().unwrap_or(DEFAULT_MODEL).to_owned(),
+            _ => embeddings.vectors()?.embedder().id().to_owned(),
+        };
+        return Some(Check::ok(NAME, format!("by words and by meaning ({model})")));
     };
     let used = embeddings.vectors().map_or("words alone", |vectors| vectors.embedder().id());
     let next = format!("see the reason; until then tools are found by {used}");
@@ -162,7 +193,13 @@ fn app(runtime: &Runtime, checks: &mut Vec<Check>) -> Exit {
         }
     }
     for reject in snapshot.rejected() {
-        let next = "see the reason; the other tools work without it";
+        let next = match reject.kind {
+            RejectKind::NeedsLogin => "log in as the reason says; the other tools work without it",
+            RejectKind::Changed => {
+                "see what changed, and approve it if it is right; the other tools work without it"
+            }
+            _ => "see the reason; the other tools work without it",
+        };
         let tool = reject.name.as_ref().map(|name| format!("{name}: ")).unwrap_or_default();
         checks.push(Check::not_ok(&reject.source, "failed", format!("{tool}{}", reject.reason), next));
     }

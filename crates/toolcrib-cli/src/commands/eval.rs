@@ -1,12 +1,15 @@
 //! `toolcrib eval`.
 
+use std::collections::{BTreeSet, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
+use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::{Map, Value, json};
 use toolcrib_io::files::read_bounded;
-use toolcrib_model::Tool;
+use toolcrib_model::{QualifiedName, Tool};
 use toolcrib_search::embedding::{BuiltinEmbedder, Embedder, Embeddings};
 use toolcrib_search::evaluation::{LabelledQuery, evaluate};
 use toolcrib_search::{Ranking, SearchIndex, SearchSettings};
@@ -21,6 +24,11 @@ const MAX_FILE_BYTES: u64 = 256 * 1024 * 1024;
 pub(crate) async fn run(arguments: &Eval, json: bool) -> Result<Exit, Failure> {
     let tools = tools(&arguments.tools)?;
     let queries = queries(&arguments.queries)?;
+    if queries.is_empty() {
+        let message = format!("{}: there is no query in it", arguments.queries.display());
+        return Err(Failure::bad_input(message));
+    }
+    tell_unknown(&queries, &tools);
     let ranking = if arguments.weighted { Ranking::Weighted } else { Ranking::Fused };
     let settings = SearchSettings { ranking, ..SearchSettings::default() };
     let start = Instant::now();
@@ -51,7 +59,8 @@ pub(crate) async fn run(arguments: &Eval, json: bool) -> Result<Exit, Failure> {
         output::json(&told);
     } else {
         for (key, value) in &told {
-            output::say(&format!("{key:16} {value}"));
+            let label = key.trim_end_matches("_ms");
+            output::say(&format!("{label:16} {}", told_figure(key, value)));
         }
     }
     Ok(Exit::Ok)
@@ -59,7 +68,8 @@ pub(crate) async fn run(arguments: &Eval, json: bool) -> Result<Exit, Failure> {
 
 fn tools(path: &Path) -> Result<Vec<Arc<Tool>>, Failure> {
     let tools: Vec<Tool> = serde_json::from_slice(&read(path)?).map_err(|error| {
-        Failure::bad_input(format!("{}:{}:{}: {error}", path.display(), error.line(), error.column()))
+        let message = without_place(&error);
+        Failure::bad_input(format!("{}:{}:{}: {message}", path.display(), error.line(), error.column()))
     })?;
     Ok(tools.into_iter().map(Arc::new).collect())
 }
@@ -70,11 +80,68 @@ fn queries(path: &Path) -> Result<Vec<LabelledQuery>, Failure> {
     let lines = (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty());
     lines
         .map(|(number, line)| {
-            serde_json::from_str(line).map_err(|error| {
-                Failure::bad_input(format!("{}:{number}:{}: {error}", path.display(), error.column()))
-            })
+            let wrong = |column: usize, message: &str| {
+                Failure::bad_input(format!("{}:{number}:{column}: {message}", path.display()))
+            };
+            let query: Line =
+                serde_json::from_str(line).map_err(|error| wrong(error.column(), &without_place(&error)))?;
+            // A misspelt key would pass for a query that nothing answers.
+            if query.relevant.is_none() && query.relevant_any.is_none() {
+                return Err(wrong(
+                    1,
+                    "there is neither `relevant` nor `relevant_any`; write `\"relevant\": []` for a query that nothing \
+                     answers",
+                ));
+            }
+            serde_json::from_str(line).map_err(|error| wrong(error.column(), &without_place(&error)))
         })
         .collect()
+}
+
+/// An error without its place, which is said before it, and where a line is read by itself is another.
+fn without_place(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    text.rsplit_once(" at line ").map_or_else(|| text.clone(), |(message, _)| message.to_owned())
+}
+
+/// Which keys a line has.
+#[derive(Deserialize)]
+struct Line {
+    relevant: Option<IgnoredAny>,
+    relevant_any: Option<IgnoredAny>,
+}
+
+/// Says which labels no tool has: such a query cannot be answered, and the figures say less than they seem to.
+fn tell_unknown(queries: &[LabelledQuery], tools: &[Arc<Tool>]) {
+    let known: HashSet<&QualifiedName> = tools.iter().map(|tool| &tool.name).collect();
+    let needed = queries.iter().flat_map(|query| query.needed.iter().flatten());
+    let unknown: BTreeSet<String> =
+        needed.filter(|name| !known.contains(name)).map(ToString::to_string).collect();
+    let Some(first) = unknown.first() else { return };
+    output::tell(&format!(
+        "warning: relevant names that no tool has: {}, such as {first}; their queries cannot be answered",
+        unknown.len()
+    ));
+}
+
+/// A figure as people read it: shares in percent, times in milliseconds.
+fn told_figure(key: &str, value: &Value) -> String {
+    match value {
+        Value::Number(number) if key.contains('@') || key == "abstained" => {
+            format!("{:.1} %", number.as_f64().unwrap_or_default() * 100.0)
+        }
+        Value::Number(number) if key.ends_with("_ms") => {
+            format!("{:.1} ms", number.as_f64().unwrap_or_default())
+        }
+        Value::Object(times) => {
+            let times = times
+                .iter()
+                .map(|(name, time)| format!("{name} {:.3} ms", time.as_f64().unwrap_or_default()));
+            times.collect::<Vec<_>>().join(", ")
+        }
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, Failure> {

@@ -4,6 +4,7 @@ mod call;
 mod doctor;
 mod eval;
 mod init;
+mod lint;
 mod load;
 mod login;
 mod models;
@@ -40,6 +41,7 @@ pub(crate) async fn run(arguments: Arguments) -> ExitCode {
         Command::Load(arguments) => load::run(arguments, json).await,
         Command::Tools(arguments) => tools::run(&arguments, json).await,
         Command::Trust(arguments) => trust::run(&arguments, json).await,
+        Command::Lint(arguments) => lint::run(&arguments, json).await,
         Command::Show(arguments) => show::run(&arguments, json).await,
         Command::Search(arguments) => search::run(&arguments, json).await,
         Command::Call(arguments) => call::run(&arguments, json).await,
@@ -119,7 +121,8 @@ async fn look_closely(path: &Path) -> Result<Runtime, Failure> {
 fn exit_of_rejects(rejected: &[toolcrib_port::Reject]) -> Exit {
     use toolcrib_port::RejectKind;
     let whole_sources = || rejected.iter().filter(|reject| reject.name.is_none());
-    if whole_sources().any(|reject| reject.kind == RejectKind::Unavailable) {
+    let is_down = |kind| matches!(kind, RejectKind::Unavailable | RejectKind::NeedsLogin);
+    if whole_sources().any(|reject| is_down(reject.kind)) {
         Exit::Unavailable
     } else if whole_sources().next().is_some() {
         Exit::BadInput

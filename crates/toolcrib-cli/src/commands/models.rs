@@ -26,9 +26,12 @@ pub(crate) async fn run(arguments: &Models, json: bool) -> Result<Exit, Failure>
             if json {
                 output::json(&json!({"models": models}));
             } else {
-                for model in models {
-                    output::say(&format!("{}  {}", model.repository, model.description));
-                }
+                let rows: Vec<_> = models
+                    .into_iter()
+                    .map(|model| [model.name, model.repository, model.description])
+                    .collect();
+                output::table(&["name", "repository", "description"], &rows);
+                output::tell(&format!("{DEFAULT_MODEL} is the one that is fetched unless another is named"));
             }
         }
     }
@@ -38,6 +41,8 @@ pub(crate) async fn run(arguments: &Models, json: bool) -> Result<Exit, Failure>
 /// A model as it is listed.
 #[derive(serde::Serialize)]
 struct Row {
+    /// No two have the same, while several may be in one repository.
+    name: String,
     repository: String,
     description: String,
 }
@@ -104,6 +109,7 @@ mod inner {
     #[expect(clippy::unnecessary_wraps, reason = "without models there is an error")]
     pub(super) fn all() -> Result<Vec<Row>, Failure> {
         let row = |model: NamedModel| Row {
+            name: model.own_name(),
             repository: model.repository().to_owned(),
             description: model.description().to_owned(),
         };

@@ -1,6 +1,7 @@
 //! `toolcrib search`.
 
 use serde_json::Value;
+use toolcrib_search::embedding::Embeddings;
 use toolcrib_search::{ArmPlace, Explain};
 
 use super::{look, principal};
@@ -11,7 +12,13 @@ use crate::output;
 pub(crate) async fn run(arguments: &Search, json: bool) -> Result<Exit, Failure> {
     let runtime = look(&arguments.app).await?;
     let found = runtime.discovery().search(&arguments.query, arguments.limit.into(), principal());
-    output::rejects(runtime.snapshot().rejected());
+    let snapshot = runtime.snapshot();
+    output::rejects(snapshot.rejected());
+    if let Some(error) =
+        snapshot.artifacts().get::<Embeddings>(Embeddings::KEY).and_then(|made| made.degraded())
+    {
+        output::tell(&format!("warning: search by meaning is degraded: {error}"));
+    }
     runtime.close().await;
     let found = found?;
     if json {
@@ -35,12 +42,25 @@ pub(crate) async fn run(arguments: &Search, json: bool) -> Result<Exit, Failure>
         }
     }
     if let Some(reason) = found.reason {
-        output::say(&format!("no match: {reason}"));
+        output::say(&format!("no match ({reason}): {}", told_reason(reason, found.withheld)));
         if !found.nearest.is_empty() {
             output::say(&format!("nearest: {}", found.nearest.join(", ")));
         }
     }
     Ok(Exit::Ok)
+}
+
+/// Why nothing was found, for people.
+fn told_reason(reason: &str, withheld: usize) -> String {
+    match reason {
+        "empty_query" => "the query has no word in it".into(),
+        "source_down" => "nothing that is there fits, and a source is down that may have it".into(),
+        "needs_login" => "nothing that is there fits, and a source that may have it waits for a login".into(),
+        "quarantined" => "a tool of that name is held back, since it is not the one that was approved".into(),
+        "not_permitted" => format!("tools fit that may not be used: {withheld}"),
+        "index_unreadable" => "the index could not be read".into(),
+        _ => "nothing is like it".into(),
+    }
 }
 
 /// Why a tool was found, a line for each arm.

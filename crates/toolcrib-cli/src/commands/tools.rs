@@ -40,7 +40,7 @@ async fn changed(arguments: &Tools, json: bool) -> Result<Exit, Failure> {
     if json {
         output::json(&changes::json(&changed, runtime.app().secrets()));
     } else {
-        changes::show(&changed, runtime.app());
+        changes::show_all(&changed, runtime.app());
     }
     runtime.close().await;
     Ok(if exit == Exit::Unavailable { Exit::Unavailable } else { Exit::Ok })

@@ -1,0 +1,209 @@
+//! The namespaces that a caller may see: how many tools each has, what it is for, and what it holds, by page.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use serde_json::Value;
+use toolcrib_model::{ErrorKind, Tool, ToolError};
+use toolcrib_policy::{Principal, RUNTIME_NAMESPACE};
+
+use crate::detail::{Detail, MAX_SUMMARY, cut, row, summary};
+use crate::discovery::Discovery;
+
+/// How many tools or categories a page has unless told otherwise.
+pub const PAGE_SIZE: usize = 20;
+
+/// The most tools on one page.
+pub const MAX_PAGE_SIZE: usize = 50;
+
+/// The most characters of the description of [`SEARCH_TOOL`] with the categories behind it.
+pub const MAX_INTRODUCTION: usize = 600;
+
+/// The most characters of the name of a category in that description.
+const MAX_CATEGORY: usize = 60;
+
+/// How many tools are named in the summary of a category that says nothing of itself.
+const NAMED_TOOLS: usize = 4;
+
+/// The meta-tool whose description names the categories.
+pub const SEARCH_TOOL: &str = "search_tools";
+
+/// One namespace.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Category {
+    /// Its name.
+    pub category: String,
+    /// How many tools it has.
+    pub tools: usize,
+    /// What it is for, on one line; the names of its first tools where nobody says.
+    pub description: String,
+}
+
+/// One page of a list.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Page<T> {
+    /// Which page this is, from 1.
+    pub page: usize,
+    /// How many there are.
+    pub pages: usize,
+    /// How many items all pages have.
+    pub total: usize,
+    /// The items of this page.
+    pub items: Vec<T>,
+}
+
+impl<T> Page<T> {
+    fn of<I>(all: &[I], page: usize, page_size: usize, item: impl Fn(&I) -> Option<T>) -> Self {
+        let (page, page_size) = (page.max(1), page_size.clamp(1, MAX_PAGE_SIZE));
+        let shown = all.iter().skip((page - 1).saturating_mul(page_size)).take(page_size);
+        Self {
+            page,
+            pages: all.len().div_ceil(page_size),
+            total: all.len(),
+            items: shown.filter_map(item).collect(),
+        }
+    }
+}
+
+impl Discovery {
+    /// Every namespace with a tool that may be seen, by name.
+    pub fn categories(&self, principal: Principal<'_>) -> Result<Vec<Category>, ToolError> {
+        let snapshot = self.index.snapshot()?;
+        let mut categories: BTreeMap<&str, (usize, Vec<&str>)> = BTreeMap::new();
+        for name in self.names(&snapshot, principal) {
+            let (tools, first) = categories.entry(name.namespace()).or_default();
+            *tools += 1;
+            if first.len() < NAMED_TOOLS {
+                first.push(name.name());
+            }
+        }
+        let category = |(category, (tools, first)): (&str, (usize, Vec<&str>))| {
+            let told = self.descriptions.get(category).map(|text| summary(text));
+            let description = told.filter(|text| !text.is_empty()).unwrap_or_else(|| names(tools, &first));
+            Category { category: category.to_owned(), tools, description }
+        };
+        Ok(categories.into_iter().map(category).collect())
+    }
+
+    /// One page of the categories; pages count from 1.
+    pub fn category_page(
+        &self,
+        page: usize,
+        page_size: usize,
+        principal: Principal<'_>,
+    ) -> Result<Page<Category>, ToolError> {
+        Ok(Page::of(&self.categories(principal)?, page, page_size, |category| Some(category.clone())))
+    }
+
+    /// One page of a category, its tools by name; pages count from 1.
+    pub fn browse(
+        &self,
+        category: &str,
+        page: usize,
+        page_size: usize,
+        detail: Detail,
+        principal: Principal<'_>,
+    ) -> Result<Page<Value>, ToolError> {
+        let snapshot = self.index.snapshot()?;
+        let names: Vec<_> =
+            self.names(&snapshot, principal).filter(|name| name.namespace() == category).collect();
+        if names.is_empty() {
+            return Err(self.no_category(category, principal)?);
+        }
+        Ok(Page::of(&names, page, page_size, |name| {
+            let overloads = self.visible(&snapshot, name, principal)?;
+            row(&overloads, detail, &snapshot, &self.policy, principal)
+        }))
+    }
+
+    fn no_category(&self, category: &str, principal: Principal<'_>) -> Result<ToolError, ToolError> {
+        let known = self.categories(principal)?;
+        let named = known.iter().take(PAGE_SIZE).map(|category| category.category.as_str());
+        let named = named.collect::<Vec<_>>().join(", ");
+        let hint = match known.len() {
+            0 => "there is none; no source has a tool that may be used here".to_owned(),
+            count if count > PAGE_SIZE => {
+                format!("there is: {named} and {} more, see `list_categories`", count - PAGE_SIZE)
+            }
+            _ => format!("there is: {named}"),
+        };
+        let message = format!("there is no category `{}`", cut(category, MAX_CATEGORY));
+        Ok(ToolError::new(ErrorKind::NotFound, message).with_hint(hint))
+    }
+
+    /// The tool as this caller is offered it: the description of [`SEARCH_TOOL`] names the categories that are behind
+    /// it with their counts, by name, in at most [`MAX_INTRODUCTION`] characters. The same tools give the same bytes,
+    /// so that a model's cache of the prompt holds. None where a tool is offered as it is.
+    pub fn introduced(&self, tool: &Tool, principal: Principal<'_>) -> Option<Tool> {
+        let is_search = tool.name.namespace() == RUNTIME_NAMESPACE && tool.name.name() == SEARCH_TOOL;
+        let categories =
+            self.categories(principal).ok().filter(|categories| is_search && !categories.is_empty())?;
+        Some(tool.clone().with_description(introduction(&tool.description, &categories)))
+    }
+}
+
+/// The names of the first tools, for a category that says nothing of itself.
+fn names(tools: usize, first: &[&str]) -> String {
+    let mut named = first.join(", ");
+    if tools > first.len() {
+        named = format!("{named} and {} more", tools - first.len());
+    }
+    cut(&named, MAX_SUMMARY)
+}
+
+fn introduction(lead: &str, categories: &[Category]) -> String {
+    let tools: usize = categories.iter().map(|category| category.tools).sum();
+    let lead = lead.trim_end_matches('.');
+    let (tools, count) =
+        (counted(tools, "tool", "tools"), counted(categories.len(), "category", "categories"));
+    let mut text = format!("{lead}. Behind it: {tools} in {count}: ");
+    let mut left = categories.len();
+    for category in categories {
+        let item = format!("{} ({})", cut(&category.category, MAX_CATEGORY), category.tools);
+        let separator = if left == categories.len() { "" } else { ", " };
+        // What would have to be said of the rest, were this the last.
+        let rest = if left > 1 { more(left - 1).chars().count() } else { 0 };
+        let chars = [&text, separator, &item].map(|part| part.chars().count()).iter().sum::<usize>();
+        if chars + rest > MAX_INTRODUCTION {
+            break;
+        }
+        text += separator;
+        text += &item;
+        left -= 1;
+    }
+    if left > 0 {
+        text += &more(left);
+    }
+    cut(&text, MAX_INTRODUCTION)
+}
+
+fn more(left: usize) -> String {
+    format!(", {left} more by `list_categories`")
+}
+
+fn counted(count: usize, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_introduction_names_what_fits_counts_the_rest_and_is_never_longer() {
+        let category = |number: usize| Category {
+            category: format!("category_{number:04}"),
+            tools: number,
+            description: String::new(),
+        };
+        for count in [1, 2, 20, 22, 23, 24, 25, 500] {
+            let text = introduction("Search", &(0..count).map(category).collect::<Vec<_>>());
+            assert!(text.chars().count() <= MAX_INTRODUCTION, "{text}");
+            let named = text.matches("category_").count();
+            let rest = if named == count { String::new() } else { more(count - named) };
+            assert!(named > 0 && text.ends_with(&format!("({}){rest}", named - 1)), "{text}");
+        }
+        let long = [Category { category: "x".repeat(5_000), tools: 1, description: String::new() }];
+        assert!(introduction("Search", &long).chars().count() <= MAX_INTRODUCTION);
+    }
+}

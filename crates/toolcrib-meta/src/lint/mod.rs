@@ -1,0 +1,175 @@
+//! What makes tools hard to find, to tell apart or to afford, and what to do about it.
+//!
+//! ```
+//! use toolcrib_meta::lint::{Kind, lint};
+//! use toolcrib_model::{QualifiedName, Tool};
+//!
+//! let tool = |name: &str, text: &str| {
+//!     Tool::new(QualifiedName::new("files", name).unwrap()).with_description(text)
+//! };
+//! let tools = [tool("read", "Reads a text file."), tool("remove", "")];
+//! let found = lint(tools.iter().map(|tool| (tool, "file tools.yaml")), None);
+//! assert_eq!(found.findings[0].kind, Kind::EmptyDescription);
+//! assert_eq!(found.findings[0].tools[0].name, "files.remove");
+//! ```
+//!
+//! Near duplicates are found by words, and by meaning too where there are vectors. Nothing is read or called: the same
+//! tools give the same findings.
+
+mod names;
+mod schemas;
+mod texts;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::Serialize;
+use toolcrib_model::{QualifiedName, Tool};
+use toolcrib_search::embedding::Vectors;
+use toolcrib_search::near_duplicates;
+
+pub use schemas::MAX_SCHEMA_BYTES;
+
+/// The most findings of one kind; the rest is counted.
+pub const MAX_FINDINGS: usize = 200;
+
+/// The most tools that one finding names; the rest is counted.
+pub const MAX_NAMED: usize = 10;
+
+/// What sort of trouble it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Kind {
+    /// Tools say nearly the same of themselves.
+    NearDuplicate,
+    /// A tool says nothing of itself, or nothing but its name.
+    EmptyDescription,
+    /// Tools have the very same description.
+    CopiedDescription,
+    /// Names are the same once they are made to fit a function-calling API.
+    NameCollision,
+    /// The schema of the arguments takes more of a model's window than a tool should.
+    OversizedSchema,
+}
+
+/// Where a finding is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Place {
+    /// `namespace.name`.
+    pub name: String,
+    /// The source of the tool.
+    pub source: String,
+}
+
+/// One thing that is wrong.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    /// What sort of trouble it is.
+    pub kind: Kind,
+    /// The tools, at most [`MAX_NAMED`].
+    pub tools: Vec<Place>,
+    /// How many more tools it is about.
+    pub more: usize,
+    /// What is wrong.
+    pub message: String,
+    /// What to do about it.
+    pub next: String,
+}
+
+/// All that is wrong.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Linted {
+    /// How many tools were looked at; overloads are one.
+    pub tools: usize,
+    /// What was found, by kind and then by name.
+    pub findings: Vec<Finding>,
+    /// How many findings are left out of kinds that have more than [`MAX_FINDINGS`].
+    pub left_out: usize,
+}
+
+/// The tools by name, each with its overloads and its source.
+pub(crate) type Tools<'a> = BTreeMap<&'a QualifiedName, (&'a str, Vec<&'a Tool>)>;
+
+/// Looks at tools, each with its source. The vectors are those of the same tools, where there are any.
+pub fn lint<'a>(
+    tools: impl IntoIterator<Item = (&'a Tool, &'a str)>,
+    vectors: Option<&'a Vectors>,
+) -> Linted {
+    let mut by_name = Tools::new();
+    for (tool, source) in tools {
+        by_name.entry(&tool.name).or_insert_with(|| (source, Vec::new())).1.push(tool);
+    }
+    let duplicates = duplicates(&by_name, vectors);
+    let copied = texts::copied(&by_name, &duplicates);
+    let all = [
+        duplicates,
+        texts::empty(&by_name),
+        copied,
+        names::collisions(&by_name),
+        schemas::oversized(&by_name),
+    ];
+    let mut linted = Linted { tools: by_name.len(), ..Linted::default() };
+    for found in all {
+        linted.left_out += found.len().saturating_sub(MAX_FINDINGS);
+        let told = found.into_iter().take(MAX_FINDINGS).map(|found| found.told(&by_name));
+        linted.findings.extend(told);
+    }
+    linted
+}
+
+/// What was found, before it is cut to what is told.
+pub(crate) struct Found<'a> {
+    pub(crate) kind: Kind,
+    pub(crate) names: Vec<&'a QualifiedName>,
+    pub(crate) message: String,
+    pub(crate) next: &'static str,
+}
+
+impl Found<'_> {
+    fn told(self, tools: &Tools<'_>) -> Finding {
+        let place = |name: &&QualifiedName| Place {
+            name: name.dotted(),
+            source: tools.get(*name).map(|(source, _)| (*source).to_owned()).unwrap_or_default(),
+        };
+        Finding {
+            kind: self.kind,
+            tools: self.names.iter().take(MAX_NAMED).map(place).collect(),
+            more: self.names.len().saturating_sub(MAX_NAMED),
+            message: self.message,
+            next: self.next.to_owned(),
+        }
+    }
+}
+
+fn duplicates<'a>(tools: &Tools<'a>, vectors: Option<&'a Vectors>) -> Vec<Found<'a>> {
+    let groups = near_duplicates(tools.values().flat_map(|(_, tools)| tools.iter().copied()), vectors);
+    let found = groups.into_iter().map(|alike| {
+        let names = alike.names.iter().filter_map(|name| tools.get_key_value(name).map(|(name, _)| *name));
+        let likeness = alike.meaning.map(|meaning| format!(", likeness {meaning:.2}")).unwrap_or_default();
+        let words = alike.words * 100.0;
+        Found {
+            kind: Kind::NearDuplicate,
+            names: names.collect(),
+            message: format!("they say nearly the same of themselves ({words:.0} % of their words{likeness})"),
+            next: "leave all but one out (`exclude`, or `deny` in `tools.capabilities`), or say in each description \
+                   when it is the right one",
+        }
+    });
+    found.collect()
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::NearDuplicate => "near_duplicate",
+            Self::EmptyDescription => "empty_description",
+            Self::CopiedDescription => "copied_description",
+            Self::NameCollision => "name_collision",
+            Self::OversizedSchema => "oversized_schema",
+        })
+    }
+}

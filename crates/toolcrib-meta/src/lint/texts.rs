@@ -1,0 +1,72 @@
+//! Descriptions that say nothing, or nothing that others do not say too.
+
+use std::collections::{BTreeMap, HashSet};
+
+use toolcrib_model::{QualifiedName, words_of_name};
+
+use super::{Found, Kind, Tools};
+
+/// Words that say nothing of a tool.
+const EMPTY_WORDS: &[&str] = &["a", "an", "for", "function", "in", "of", "the", "this", "to", "tool"];
+
+/// The tools that say nothing of themselves, or nothing but their name.
+pub(super) fn empty<'a>(tools: &Tools<'a>) -> Vec<Found<'a>> {
+    let found = tools.iter().filter_map(|(name, (_, overloads))| {
+        let said: Vec<_> = overloads.iter().map(|tool| words_of_name(&tool.description)).collect();
+        let message = if said.iter().any(Vec::is_empty) {
+            "it has no description, so it is found by its name only"
+        } else if said.iter().any(|words| says_its_name(name, words)) {
+            "its description says nothing but its name"
+        } else {
+            return None;
+        };
+        Some(Found {
+            kind: Kind::EmptyDescription,
+            names: vec![*name],
+            message: message.into(),
+            next: "say in a sentence what it does and when it is the right one",
+        })
+    });
+    found.collect()
+}
+
+fn says_its_name(name: &QualifiedName, words: &[String]) -> bool {
+    let mut known = words_of_name(name.name());
+    known.extend(words_of_name(name.namespace()));
+    words
+        .iter()
+        .all(|word| EMPTY_WORDS.contains(&word.as_str()) || known.iter().any(|known| is_form(word, known)))
+}
+
+/// Whether a word is another, or that with an ending.
+fn is_form(word: &str, known: &str) -> bool {
+    word == known || word.strip_prefix(known).is_some_and(|ending| matches!(ending, "s" | "es" | "ing"))
+}
+
+/// The tools with the very same description, but for case, space and punctuation; without those that are told as near
+/// duplicates already.
+pub(super) fn copied<'a>(tools: &Tools<'a>, duplicates: &[Found<'a>]) -> Vec<Found<'a>> {
+    let mut groups: BTreeMap<Vec<String>, Vec<&'a QualifiedName>> = BTreeMap::new();
+    for (name, (_, overloads)) in tools {
+        let texts: HashSet<Vec<String>> =
+            overloads.iter().map(|tool| words_of_name(&tool.description)).collect();
+        for text in texts.into_iter().filter(|text| !text.is_empty()) {
+            groups.entry(text).or_default().push(name);
+        }
+    }
+    let is_told = |names: &[&QualifiedName]| {
+        duplicates.iter().any(|group| names.iter().all(|name| group.names.contains(name)))
+    };
+    let mut found: Vec<Found<'a>> = groups
+        .into_values()
+        .filter(|names| names.len() > 1 && !is_told(names))
+        .map(|names| Found {
+            kind: Kind::CopiedDescription,
+            names,
+            message: "they have the same description, which tells none of them from the others".into(),
+            next: "say in each what it alone does",
+        })
+        .collect();
+    found.sort_by(|one, other| one.names.cmp(&other.names));
+    found
+}

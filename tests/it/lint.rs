@@ -1,0 +1,66 @@
+//! `toolcrib lint`: what people and machines read, and by which code it ends.
+
+use std::path::Path;
+
+use serde_json::json;
+
+use crate::support::{Lab, mcp_script, told};
+
+const APP: &str = "
+modules: {hello: {}}
+tools:
+  registry:
+    - {type: file, path: shop.yaml}
+    - {type: mcp, namespace: team, command: [sh, server.sh]}
+  capabilities: {default_policy: grant, deny: [{module: hidden}]}
+";
+
+const SHOP: &str = r#"
+shop:
+  - {name: price, description: "What an item of the shop costs, in euro."}
+  - {name: item_price, description: "What an item of the shop costs, in euros."}
+  - {name: send.letter, description: Writes to all who subscribed.}
+  - {name: send_letter, description: Prints a page and posts it.}
+  - {name: refund}
+  - {name: stock, description: Looks into the books of the shop.}
+  - {name: orders, description: Looks into the books of the shop.}
+hidden:
+  - {name: refund_all}
+"#;
+
+fn lab() -> Lab {
+    Lab::with_app(APP).with_file("shop.yaml", SHOP).with_file("server.sh", mcp_script(""))
+}
+
+#[tokio::test]
+async fn each_finding_says_what_where_and_what_to_do() {
+    let lab = lab();
+    let text = told(&lab, ["lint", "app.yaml"], 1).await;
+    assert!(!text.contains("refund_all"), "what no agent sees is no finding: {text}");
+    snapshot!(lab, text);
+}
+
+#[tokio::test]
+async fn an_app_without_a_finding_ends_with_0_one_whose_source_is_down_with_5_and_a_broken_one_with_2() {
+    let lab = Lab::with_app("modules: {hello: {}, filesystem: {}}\n");
+    let clean = lab.run(["lint", "app.yaml", "--json"]).await.expect(0).json();
+    assert_eq!((&clean["ok"], &clean["findings"]), (&json!(true), &json!([])));
+    let lab = lab.with_file(
+        "app.yaml",
+        "modules: {hello: {}}\ntools: {registry: [{type: mcp, namespace: a, command: [sh, -c, exit 3]}]}\n",
+    );
+    let down = lab.run(["lint", "app.yaml", "--json"]).await.expect(5).json();
+    assert_eq!(down["rejected"][0]["kind"], "unavailable");
+    lab.with_file("app.yaml", "modules: {helo: {}}\n").run(["lint", "app.yaml"]).await.expect(2);
+}
+
+#[tokio::test]
+async fn the_examples_have_no_finding() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let lab = Lab::new();
+    for app in ["examples/quickstart/app.yaml", "crates/toolcrib-cli/starter/app.yaml"] {
+        let app = root.join(app);
+        let ran = lab.run(["lint", app.to_str().unwrap()]).await.expect(0);
+        assert!(ran.stdout.starts_with("0 findings in "), "{ran:#?}");
+    }
+}

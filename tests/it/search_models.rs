@@ -1,0 +1,136 @@
+//! The search tier with a model, by the binary: with the real library and model, and with each of them wrong.
+
+use std::fs;
+use std::path::Path;
+use std::process::Stdio;
+
+use serde_json::{Value, json};
+
+use crate::support::{Lab, Ran, onnx};
+
+const LIBRARY: &str = "ORT_DYLIB_PATH";
+
+/// What stands in for a library of another version: it exports what is looked for, and says how old it is.
+const OLD_LIBRARY: &str = r#"
+static const char *version(void) { return "1.4.0"; }
+static const void *api(unsigned number) { (void)number; return 0; }
+static const struct { const void *(*api)(unsigned); const char *(*version)(void); } base = {api, version};
+const void *OrtGetApiBase(void) { return &base; }
+"#;
+
+fn lab(model: &Path) -> Lab {
+    let search = format!("search: {{tier: fastembed, model_dir: '{}'}}", model.display());
+    Lab::with_app(&format!(
+        "modules: {{hello: {{}}, filesystem: {{}}}}\ntools:\n  capabilities: {{default_policy: grant}}\n  {search}\n"
+    ))
+}
+
+async fn search(lab: &Lab) -> (Value, Ran) {
+    let ran = lab.run(["search", "app.yaml", "read a text file", "--json"]).await.expect(0);
+    let found = ran.json();
+    assert_eq!(found["results"][0]["name"], "filesystem.read", "{ran:#?}");
+    (found, ran)
+}
+
+async fn check(lab: &Lab, name: &str) -> Value {
+    let doctor = lab.run(["doctor", "app.yaml", "--json"]).await.expect(0).json();
+    let checks = doctor["checks"].as_array().unwrap().clone();
+    checks.into_iter().find(|check| check["name"] == name).unwrap_or_else(|| panic!("{name}: {doctor}"))
+}
+
+#[tokio::test]
+async fn a_model_of_ones_own_finds_by_meaning() {
+    let Some((library, model)) = onnx() else { return };
+    let lab = lab(&model).with_variable(LIBRARY, &library);
+    let (found, _) = search(&lab).await;
+    assert_eq!((&found["engine"], &found["degraded"]), (&json!("hybrid"), &json!(false)));
+    let tier = check(&lab, "search tier fastembed").await;
+    assert_eq!(tier["status"], "ok");
+    assert!(
+        tier["detail"].as_str().unwrap().contains(LIBRARY),
+        "it says which library, and why that: {tier}"
+    );
+    let app = check(&lab, "app search").await;
+    assert!(app["detail"].as_str().unwrap().contains("all-MiniLM-L6-v2"), "{app}");
+}
+
+#[tokio::test]
+async fn without_the_library_the_builtin_table_serves_and_the_doctor_says_what_to_do() {
+    let Some((_, model)) = onnx() else { return };
+    let missing = lab(&model).with_variable(LIBRARY, "/no/such/library.so");
+    let old = lab(&model).with_file("old.c", OLD_LIBRARY);
+    let compiled = old
+        .command("cc", &old.path(""))
+        .args(["-shared", "-fPIC", "-o", "old.so", "old.c"])
+        .stdout(Stdio::inherit())
+        .status()
+        .await
+        .expect("the C compiler that Rust links with");
+    assert!(compiled.success());
+    let path = old.path("old.so").display().to_string();
+    let old = old.with_variable(LIBRARY, path);
+    for (lab, said) in [(missing, "/no/such/library.so"), (old, "got '1.4.0'")] {
+        let (found, ran) = search(&lab).await;
+        assert_eq!((&found["engine"], &found["degraded"]), (&json!("hybrid"), &json!(true)), "{said}");
+        assert!(ran.stderr.contains(said), "{ran:#?}");
+        let tier = check(&lab, "search tier fastembed").await;
+        assert_eq!(tier["status"], "missing");
+        assert!(tier["detail"].as_str().unwrap().contains(said), "{tier}");
+        assert!(tier["next"].as_str().unwrap().contains("pip install onnxruntime"), "{tier}");
+        let app = check(&lab, "app search").await;
+        assert_eq!(app["status"], "failed");
+        assert!(app["next"].as_str().unwrap().contains("builtin"), "{app}");
+    }
+}
+
+#[tokio::test]
+async fn with_a_model_that_is_truncated_or_missing_the_builtin_table_serves() {
+    let Some((library, model)) = onnx() else { return };
+    let copy = Lab::new();
+    for entry in fs::read_dir(&model).unwrap() {
+        let entry = entry.unwrap();
+        fs::copy(entry.path(), copy.path("home").join(entry.file_name())).unwrap();
+    }
+    let onnx = copy.path("home/model.onnx");
+    let whole = fs::read(&onnx).unwrap();
+    fs::write(&onnx, &whole[..whole.len() / 2]).unwrap();
+    for folder in [copy.path("home"), copy.path("none")] {
+        let lab = lab(&folder).with_variable(LIBRARY, &library);
+        let (found, ran) = search(&lab).await;
+        assert_eq!((&found["engine"], &found["degraded"]), (&json!("hybrid"), &json!(true)));
+        assert!(ran.stderr.contains(folder.to_str().unwrap()), "it says which model: {ran:#?}");
+    }
+}
+
+#[tokio::test]
+async fn a_named_model_says_how_it_is_fetched_and_fetching_it_offline_ends_with_5() {
+    let Some((library, _)) = onnx() else { return };
+    let app = "modules: {filesystem: {}}\ntools: {search: {tier: fastembed, model: all-MiniLM-L6-v2}}\n";
+    let lab = Lab::with_app(app)
+        .with_variable(LIBRARY, &library)
+        .with_variable("HF_ENDPOINT", "http://127.0.0.1:1");
+    let (_, ran) = search(&lab).await;
+    assert!(ran.stderr.contains("`toolcrib models pull all-MiniLM-L6-v2` fetches it"), "{ran:#?}");
+    lab.run(["models", "pull", "all-MiniLM-L6-v2"]).await.expect(5);
+    let models = check(&lab, "models of fastembed").await;
+    assert_eq!(models["status"], "missing", "a model that did not come is not there: {models}");
+    let unknown = lab.run(["models", "pull", "no-such-model", "--json"]).await.expect(2).json();
+    assert!(unknown["error"]["message"].as_str().unwrap().contains("toolcrib models list"), "{unknown}");
+}
+
+#[tokio::test]
+async fn the_models_that_have_a_name_are_listed_each_by_a_name_of_its_own() {
+    if onnx().is_none() {
+        return;
+    }
+    let lab = Lab::new();
+    let listed = lab.run(["models", "list", "--json"]).await.expect(0).json();
+    let models = listed["models"].as_array().unwrap();
+    let mut names: Vec<&str> = models.iter().map(|model| model["name"].as_str().unwrap()).collect();
+    let count = names.len();
+    names.sort_unstable();
+    names.dedup();
+    assert!(count > 10 && names.len() == count, "{names:?}");
+    let told = lab.run(["models", "list"]).await.expect(0);
+    assert!(told.stdout.contains("paraphrase-multilingual-MiniLM-L12-v2"), "{told:#?}");
+}
