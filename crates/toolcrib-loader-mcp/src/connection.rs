@@ -72,6 +72,20 @@ pub(crate) enum Stale {
     Changed,
 }
 
+/// Why the call of a tool has no answer.
+pub(crate) enum NoAnswer {
+    /// It was not sent.
+    Stale(Stale),
+    /// It was, or there was nobody to send it to.
+    Fault(Fault),
+}
+
+impl From<Fault> for NoAnswer {
+    fn from(fault: Fault) -> Self {
+        Self::Fault(fault)
+    }
+}
+
 /// What a server answered, and in which session.
 pub(crate) struct Answer {
     pub(crate) result: ServerResult,
@@ -164,21 +178,42 @@ impl McpConnection {
         request: impl Fn() -> ClientRequest,
         listener: Option<&Arc<dyn ProgressListener>>,
     ) -> Result<Answer, Fault> {
-        let session = self.session().await.map_err(Fault::NoServer)?;
+        let session = || async { self.session().await.map_err(Fault::NoServer) };
+        self.exchange(session, request, listener).await
+    }
+
+    /// The same for the call of a tool, which no server is sent that does not have the tool as it was loaded.
+    pub(crate) async fn call(
+        &self,
+        tool: &Tool,
+        request: impl Fn() -> ClientRequest,
+        listener: Option<&Arc<dyn ProgressListener>>,
+    ) -> Result<Answer, NoAnswer> {
+        let session = || async { self.session_with(tool).await.map_err(NoAnswer::Stale) };
+        self.exchange(session, request, listener).await
+    }
+
+    async fn exchange<E: From<Fault>, S: Future<Output = Result<Arc<Session>, E>>>(
+        &self,
+        find_session: impl Fn() -> S,
+        request: impl Fn() -> ClientRequest,
+        listener: Option<&Arc<dyn ProgressListener>>,
+    ) -> Result<Answer, E> {
+        let session = find_session().await?;
         let fault = match self.request_in(&session, request(), listener).await {
             Ok(result) => return Ok(Answer { result, session }),
             Err(fault) => fault,
         };
         let successor = match &fault {
-            Fault::NotSent(_) => Some(self.session().await.map_err(Fault::NoServer)?),
+            Fault::NotSent(_) => Some(find_session().await?),
             fault if session.is_new_era() && fault.is_of_another_era() => {
                 self.shared.discard(&session, |_| State::Idle { failed: None });
                 // One of the same era has looked at the request, and may have run it before it refused it.
-                self.session().await.ok().filter(|successor| !successor.is_new_era())
+                find_session().await.ok().filter(|successor| !successor.is_new_era())
             }
             _ => None,
         };
-        let Some(session) = successor else { return Err(fault) };
+        let Some(session) = successor else { return Err(fault.into()) };
         let result = self.request_in(&session, request(), listener).await?;
         Ok(Answer { result, session })
     }
@@ -215,34 +250,34 @@ impl McpConnection {
         way.get_or_insert(Way::Direct(Era::Initialize));
     }
 
-    /// Whether the server still has the tool as it was loaded. It is asked when it was started anew since then, or has told
-    /// of a change. There is nothing to compare a tool with that was not loaded.
-    pub(crate) async fn check(&self, tool: &Tool) -> Result<(), Stale> {
-        let Some(then) = loaded_as(tool) else { return Ok(()) };
+    /// A session with a server that still has the tool as it was loaded. The server is asked when it was started anew since
+    /// then, or has told of a change. There is nothing to compare a tool with that was not loaded.
+    async fn session_with(&self, tool: &Tool) -> Result<Arc<Session>, Stale> {
         let session = self.session().await.map_err(Stale::NoServer)?;
-        let listed = match session.digests() {
-            Some(listed) => listed,
-            None => self.list_again(&session).await?,
+        let Some(then) = loaded_as(tool) else { return Ok(session) };
+        let (listed, session) = match session.digests() {
+            Some(listed) => (listed, session),
+            None => self.list_again(session).await?,
         };
         let now = listed.get(tool.name.name());
         if now == Some(&then) {
-            return Ok(());
+            return Ok(session);
         }
         self.shared.events.ask_for_load();
         Err(if now.is_some() { Stale::Changed } else { Stale::Gone })
     }
 
-    async fn list_again(&self, session: &Arc<Session>) -> Result<Arc<Digests>, Stale> {
+    /// What the server lists, and the session in which it does: another one when the server had to be started anew.
+    async fn list_again(&self, session: Arc<Session>) -> Result<(Arc<Digests>, Arc<Session>), Stale> {
         let _listing = session.listing().await;
         if let Some(listed) = session.digests() {
-            return Ok(listed);
+            return Ok((listed, Arc::clone(&session)));
         }
         let changes = self.shared.events.changes();
-        let (catalog, session) =
-            catalog::fetch(self).await.map_err(|broken| Stale::Unlisted(broken.reason))?;
+        let (catalog, now) = catalog::fetch(self).await.map_err(|broken| Stale::Unlisted(broken.reason))?;
         // What is on disk, and what is offered, may be older.
         self.shared.events.ask_for_load();
-        Ok(session.set_digests(catalog.digests(), changes))
+        Ok((now.set_digests(catalog.digests(), changes), now))
     }
 
     /// How often the server has said that what it lists has changed.

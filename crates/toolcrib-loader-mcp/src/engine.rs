@@ -14,7 +14,7 @@ use toolcrib_port::{CallContext, ToolEngine};
 use tracing::Span;
 
 use crate::McpConnection;
-use crate::connection::{Answer, Stale};
+use crate::connection::{Answer, NoAnswer, Stale};
 use crate::error::Error;
 use crate::extras::{self, Extra};
 use crate::mirror::Mirrored;
@@ -46,15 +46,20 @@ impl McpEngine {
             return self.extra(call, extra).await;
         }
         span::describe(&Span::current(), "tools/call", self.connection.source());
-        self.connection.check(&call.tool).await.map_err(|stale| self.stale(call, stale))?;
         let failed = |fault| self.failure(call, fault);
         let (trace, listener) = (context.trace.as_deref(), context.progress.as_ref());
         let mut state = None;
         for _ in 0..MAX_ROUNDS {
-            let outcome = self.connection.request(|| request(call, state.clone(), trace), listener).await;
+            let outcome =
+                self.connection.call(&call.tool, || request(call, state.clone(), trace), listener).await;
+            let outcome = match outcome {
+                Err(NoAnswer::Stale(stale)) => return Err(self.stale(call, stale)),
+                Err(NoAnswer::Fault(fault)) => Err(fault),
+                Ok(answer) => Ok(answer),
+            };
             let Answer { result, session } = match outcome {
                 Err(Fault::Rpc(error)) if is_for_tasks_only(&error) && state.is_none() => {
-                    let answer = self.connection.request(|| as_task(call, trace), listener).await;
+                    let answer = self.connection.call(&call.tool, || as_task(call, trace), listener).await;
                     return match answer {
                         Ok(Answer { result, session }) => match Task::asked_for(&result, session) {
                             Some(task) => self.finish(task, context).await,
@@ -62,8 +67,9 @@ impl McpEngine {
                             None => read(result),
                         },
                         // What the server says of a call in the usual form tells more.
-                        Err(Fault::Rpc(_)) => Err(failed(Fault::Rpc(error))),
-                        Err(fault) => Err(failed(fault)),
+                        Err(NoAnswer::Fault(Fault::Rpc(_))) => Err(failed(Fault::Rpc(error))),
+                        Err(NoAnswer::Fault(fault)) => Err(failed(fault)),
+                        Err(NoAnswer::Stale(stale)) => Err(self.stale(call, stale)),
                     };
                 }
                 // What it did before it handed back a state is not undone.

@@ -1,7 +1,7 @@
 //! A server over Streamable HTTP, in this process.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use rmcp::model::{
@@ -19,7 +19,7 @@ use tokio::task::JoinHandle;
 use toolcrib_model::{ErrorKind, Secret};
 use toolcrib_port::{RejectKind, ToolEngine as _, ToolLoader as _};
 
-use super::{PATIENCE, authorized, context, invoke};
+use super::{PATIENCE, authorized, authorized_tool, context, invoke};
 use crate::{McpConnection, McpEngine, McpLoader, McpSource, McpTransport};
 
 /// How often a call is polled before it is dropped, at most. It is sent long before that.
@@ -33,6 +33,8 @@ struct Server {
 #[derive(Default)]
 struct Seen {
     calls: AtomicUsize,
+    /// Whether the tools are no longer what they were.
+    has_changed: AtomicBool,
     waiting: Notify,
     cancelled: Notify,
     /// How many calls were cancelled.
@@ -49,7 +51,8 @@ impl ServerHandler for Server {
         _request: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        let tools = ["get_header", "hang"].map(|name| WireTool::new(name, "A tool.", serde_json::Map::new()));
+        let does = if self.seen.has_changed.load(Ordering::SeqCst) { "Another tool." } else { "A tool." };
+        let tools = ["get_header", "hang"].map(|name| WireTool::new(name, does, serde_json::Map::new()));
         Ok(ListToolsResult::with_all_items(tools.into()))
     }
 
@@ -80,7 +83,28 @@ struct Running {
     task: JoinHandle<()>,
 }
 
+/// A server that knows the revisions with sessions only.
+async fn start_with_sessions() -> Running {
+    start_behind(|router| router.layer(axum::middleware::from_fn(refuse_new_revisions))).await
+}
+
+async fn refuse_new_revisions(
+    request: axum::extract::Request,
+    next: axum::middleware::Next,
+) -> axum::response::Response {
+    let revision = request.headers().get("mcp-protocol-version");
+    if revision.is_some_and(|revision| revision.as_bytes() >= b"2026".as_slice()) {
+        let refusal = (http::StatusCode::BAD_REQUEST, "Bad Request: Unsupported protocol version");
+        return axum::response::IntoResponse::into_response(refusal);
+    }
+    next.run(request).await
+}
+
 async fn start() -> Running {
+    start_behind(|router| router).await
+}
+
+async fn start_behind(front: impl FnOnce(axum::Router) -> axum::Router) -> Running {
     let server = Server::default();
     let seen = Arc::clone(&server.seen);
     let mut sessions = LocalSessionManager::default();
@@ -91,9 +115,17 @@ async fn start() -> Running {
     let service = StreamableHttpService::new(move || Ok(server.clone()), Arc::clone(&sessions), config);
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/mcp?key=hidden", listener.local_addr().unwrap());
-    let router = axum::Router::new().nest_service("/mcp", service);
+    let router = front(axum::Router::new().nest_service("/mcp", service));
     let task = tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
     Running { url, seen, sessions, task }
+}
+
+impl Running {
+    async fn forget_sessions(&self) {
+        let mut sessions = self.sessions.sessions.write().await;
+        assert!(!sessions.is_empty(), "there is no session to forget");
+        sessions.clear();
+    }
 }
 
 fn connect(url: &str) -> (McpLoader, McpEngine) {
@@ -111,10 +143,11 @@ fn connect(url: &str) -> (McpLoader, McpEngine) {
 
 #[tokio::test]
 async fn tools_load_and_answer_and_every_request_has_the_headers() {
-    let server = start().await;
+    let server = start_with_sessions().await;
     let (loader, engine) = connect(&server.url);
     let found = loader.load().await;
     assert_eq!(found.rejected, []);
+    assert!(!server.sessions.sessions.read().await.is_empty());
     assert_eq!(found.tools.iter().map(|tool| tool.name.name()).collect::<Vec<_>>(), ["get_header", "hang"]);
     let result = invoke(&engine, authorized("get_header", json!({})), &context()).await;
     assert_eq!(result.result, json!({"header": "open sesame"}), "{:?}", result.error);
@@ -201,15 +234,27 @@ async fn a_redirect_to_another_origin_is_not_followed() {
 
 #[tokio::test]
 async fn a_call_refused_for_its_forgotten_session_runs_once_in_a_new_one() {
-    let server = start().await;
+    let server = start_with_sessions().await;
     let (loader, engine) = connect(&server.url);
     assert_eq!(loader.load().await.tools.len(), 2);
-    server.sessions.sessions.write().await.clear();
+    server.forget_sessions().await;
     let result = invoke(&engine, authorized("get_header", json!({})), &context()).await;
     assert_eq!(result.result, json!({"header": "open sesame"}), "{:?}", result.error);
     assert_eq!(server.seen.calls.load(Ordering::SeqCst), 1);
-    server.sessions.sessions.write().await.clear();
+    server.forget_sessions().await;
     assert_eq!(loader.load().await.tools.len(), 2);
+}
+
+#[tokio::test]
+async fn a_call_refused_for_its_forgotten_session_does_not_run_in_a_new_one_that_has_another_tool() {
+    let server = start_with_sessions().await;
+    let (loader, engine) = connect(&server.url);
+    let judged = loader.load().await.tools.remove(0);
+    server.seen.has_changed.store(true, Ordering::SeqCst);
+    server.forget_sessions().await;
+    let result = invoke(&engine, authorized_tool(judged, json!({})), &context()).await;
+    assert_eq!(result.error.unwrap().kind, ErrorKind::ToolChanged);
+    assert_eq!(server.seen.calls.load(Ordering::SeqCst), 0);
 }
 
 #[tokio::test]
