@@ -5,6 +5,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use crate::Error;
+use crate::stdio::End;
 
 /// How long to leave a server alone after it failed to start for the first time, or ended at once for the second. Each
 /// further failure doubles it.
@@ -17,23 +18,35 @@ pub const MAX_BACKOFF: Duration = Duration::from_secs(30);
 /// use, however long it lived.
 pub const SETTLED_AFTER: Duration = Duration::from_secs(10);
 
+/// What went wrong last.
+#[derive(Clone)]
+pub(crate) enum Last {
+    Error(Error),
+    /// The process ended. What it wrote last may not have arrived yet, and so is looked at when somebody asks.
+    Ended {
+        target: String,
+        end: End,
+    },
+}
+
 /// How often in a row the server was of no use, and when it may be tried again.
 #[derive(Clone)]
 pub(crate) struct Failure {
     times: u32,
-    last: Error,
+    last: Last,
     pub(crate) retry_at: Instant,
 }
 
 impl Failure {
     /// The server did not start, after so many failures before.
     pub(crate) fn to_start(before: u32, last: Error) -> Self {
-        Self { times: before.saturating_add(1), last, retry_at: Instant::now() + backoff(before) }
+        let (times, last) = (before.saturating_add(1), Last::Error(last));
+        Self { times, last, retry_at: Instant::now() + backoff(before) }
     }
 
     /// The server started and soon ended, after so many failures before. The first time may be chance: it is started again
     /// at once.
-    pub(crate) fn to_stay(before: u32, last: Error) -> Self {
+    pub(crate) fn to_stay(before: u32, last: Last) -> Self {
         let wait = before.checked_sub(1).map(backoff).unwrap_or_default();
         Self { times: before.saturating_add(1), last, retry_at: Instant::now() + wait }
     }
@@ -45,7 +58,13 @@ impl Failure {
     /// Why the server is not tried now; `None` when it may be.
     pub(crate) fn waiting(&self) -> Option<Error> {
         let wait = self.retry_at.saturating_duration_since(Instant::now());
-        (!wait.is_zero()).then(|| Error::Waiting { last: Box::new(self.last.clone()), wait })
+        let last = || match &self.last {
+            Last::Error(error) => error.clone(),
+            Last::Ended { target, end } => {
+                Error::Ended { target: target.clone(), status: end.status(), said: end.words() }
+            }
+        };
+        (!wait.is_zero()).then(|| Error::Waiting { last: Box::new(last()), wait })
     }
 }
 

@@ -19,6 +19,7 @@ use toolcrib_model::ErrorKind;
 use toolcrib_port::ProgressListener;
 use tracing::Span;
 
+use crate::backoff::Last;
 use crate::catalog::Digests;
 use crate::error::Error;
 use crate::handler::{Client, Events};
@@ -151,9 +152,9 @@ impl Session {
     }
 
     /// How the process of the server ended; `None` where the server is no process of ours.
-    pub(crate) fn end_of_process(&self) -> Option<Error> {
-        let (status, said) = self.process.as_ref()?.end();
-        Some(Error::Ended { target: self.target.clone(), status, said })
+    pub(crate) fn end_of_process(&self) -> Option<Last> {
+        let end = self.process.as_ref()?.end().clone();
+        Some(Last::Ended { target: self.target.clone(), end })
     }
 
     /// Notes whether the server leaves those waiting who ask for its era, so that it is not asked the next time.

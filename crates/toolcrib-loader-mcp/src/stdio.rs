@@ -65,47 +65,25 @@ fn classify(error: &DynamicTransportError) -> Fault {
 /// The process behind a session.
 pub(crate) struct Process {
     child: Mutex<Option<Child>>,
+    end: End,
+}
+
+/// What is known of the end of a process. It outlives the process, and holds nothing of it.
+#[derive(Clone)]
+pub(crate) struct End {
     exited: Shared<BoxFuture<'static, String>>,
     stderr: StderrTail,
     overlong: Overlong,
 }
 
-impl Process {
-    fn new(child: Child, overlong: Overlong) -> Self {
-        let exited = child.exited();
-        let stderr = child.stderr_tail();
-        let exited =
-            async move { exited.await.map_or_else(|_| "ended with an unknown status".into(), describe) };
-        Self { child: Mutex::new(Some(child)), exited: exited.boxed().shared(), stderr, overlong }
+impl End {
+    /// How it ended, as [`Process::exited`] says it.
+    pub(crate) fn status(&self) -> String {
+        self.exited.clone().now_or_never().unwrap_or_else(|| "stopped talking".into())
     }
 
-    /// Waits for the end of the process and says how it ended, as `exited with status 1`.
-    pub(crate) async fn exited(&self) -> String {
-        self.exited.clone().await
-    }
-
-    /// Whether it has ended.
-    pub(crate) fn has_ended(&self) -> bool {
-        self.stderr.has_ended()
-    }
-
-    /// How it ended, as [`exited`](Self::exited) says it, and its [last words](Self::last_words), as far as either is
-    /// known by now.
-    pub(crate) fn end(&self) -> (String, String) {
-        let status = self.exited.clone().now_or_never();
-        (status.unwrap_or_else(|| "stopped talking".into()), self.words())
-    }
-
-    /// What it wrote last on standard error, and whether it wrote too much on the other, as the end of a sentence; empty
-    /// when it wrote nothing. What it wrote last may still be on the way, and is waited for.
-    pub(crate) async fn last_words(&self) -> String {
-        // All of it is in the lines then, and what is not within this time is left out.
-        let _ = timeout(LAST_WORDS, self.stderr.last_lines()).await;
-        self.words()
-    }
-
-    /// The same, as far as it has arrived.
-    fn words(&self) -> String {
+    /// Its [last words](Process::last_words), as far as they have arrived.
+    pub(crate) fn words(&self) -> String {
         let overlong = if self.overlong.is_met() {
             format!("; it wrote a line of more than {} MiB, which was not read", MAX_LINE_BYTES >> 20)
         } else {
@@ -117,6 +95,39 @@ impl Process {
             return overlong;
         }
         format!("{overlong}; its last lines on standard error:\n  {}", quoted.join("\n  "))
+    }
+}
+
+impl Process {
+    fn new(child: Child, overlong: Overlong) -> Self {
+        let exited = child.exited();
+        let stderr = child.stderr_tail();
+        let exited =
+            async move { exited.await.map_or_else(|_| "ended with an unknown status".into(), describe) };
+        let end = End { exited: exited.boxed().shared(), stderr, overlong };
+        Self { child: Mutex::new(Some(child)), end }
+    }
+
+    pub(crate) fn end(&self) -> &End {
+        &self.end
+    }
+
+    /// Waits for the end of the process and says how it ended, as `exited with status 1`.
+    pub(crate) async fn exited(&self) -> String {
+        self.end.exited.clone().await
+    }
+
+    /// Whether it has ended.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.end.stderr.has_ended()
+    }
+
+    /// What it wrote last on standard error, and whether it wrote too much on the other, as the end of a sentence; empty
+    /// when it wrote nothing. What it wrote last may still be on the way, and is waited for.
+    pub(crate) async fn last_words(&self) -> String {
+        // All of it is in the lines then, and what is not within this time is left out.
+        let _ = timeout(LAST_WORDS, self.end.stderr.last_lines()).await;
+        self.end.words()
     }
 
     /// Ends the process and its group in order.

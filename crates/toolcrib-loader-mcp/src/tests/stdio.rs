@@ -224,7 +224,8 @@ async fn an_answer_written_just_before_the_exit_still_counts() {
         let result = invoke(&server.engine, authorized("one", json!({})), &context()).await;
         assert_eq!(result.result, "the last one", "{:?}", result.error);
         let processes = server.process_ids();
-        eventually(async || processes.iter().all(|process| !runs(*process)).then_some(())).await;
+        let is_over = || processes.iter().all(|process| !runs(*process)) && !server.connection.is_open();
+        eventually(async || is_over().then_some(())).await;
     }
 }
 
