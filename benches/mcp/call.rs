@@ -3,8 +3,9 @@
 //! What is measured is what we add, so all else is the same on both sides: the runtime and its one thread, the program
 //! at the other end, the pipes or the HTTP client, the arguments, and what the client says of itself, which revision
 //! 2026-07-28 has in every request and the server reads in every one. Both have a deadline, too: nobody calls a server
-//! without one, and a timer alone costs a bare call some microseconds. The two take turns, and take turns at being first,
-//! so that a disturbance meets both, and so does what either leaves behind for the runtime to do.
+//! without one, and a timer alone costs a bare call some microseconds. They take turns, and take turns at being first,
+//! so that a disturbance meets all, and so does what each leaves behind for the runtime to do. Beside the whole pipeline and
+//! the bare client stands the engine by itself, to show which part of ours costs what.
 
 use std::error::Error;
 use std::hint::black_box;
@@ -30,14 +31,17 @@ use toolcrib_io::http::{HttpClient, HttpPolicy};
 use toolcrib_io::process::{Command, spawn};
 use toolcrib_loader_mcp::{McpConnection, McpEngine, McpLoader, McpSource, McpTransport};
 use toolcrib_model::ToolCall;
-use toolcrib_policy::{Capabilities, Effect, Policy};
-use toolcrib_port::{CallContext, ToolLoader};
-use toolcrib_registry::ToolRegistry;
+use toolcrib_policy::{Authorized, Call, Capabilities, Effect, Policy, Verdict};
+use toolcrib_port::{CallContext, ToolEngine, ToolLoader};
+use toolcrib_registry::{Snapshot, ToolRegistry};
 
 use crate::server;
 
 const CALLS: usize = 1_000;
 const ROUNDS: usize = 8;
+
+/// The orders in which the three take turns: each comes behind each other equally often.
+const ORDERS: [[usize; 3]; 6] = [[0, 1, 2], [2, 1, 0], [1, 2, 0], [0, 2, 1], [2, 0, 1], [1, 0, 2]];
 
 /// How many times the bare call the whole way may take.
 const BOUND_TO_BARE: f64 = 1.1;
@@ -104,17 +108,21 @@ async fn compare(source: McpSource, bare: Client) -> Result<(), Box<dyn Error>> 
         return Err(format!("nothing was loaded: {:?}", snapshot.rejected()).into());
     }
     let capabilities = Capabilities { default_policy: Effect::Grant, ..Capabilities::default() };
-    let executor = Executor::new(registry, Arc::new(Policy::new(&capabilities, [])?), Arc::new(DenyAll));
-    let executor = Arc::new(executor.with_engine(&name, Arc::new(McpEngine::new(connection))));
+    let policy = Arc::new(Policy::new(&capabilities, [])?);
+    let engine = Arc::new(McpEngine::new(connection));
     let context = CallContext::new("bench");
     let arguments: JsonObject = json!({"text": "hello", "times": 3}).as_object().cloned().unwrap_or_default();
-    let (mut whole, mut alone) = (Timings::default(), Timings::default());
+    let authorized = authorized(&snapshot, &policy, &context, &arguments)?;
+    let executor = Executor::new(registry, policy, Arc::new(DenyAll));
+    let executor = Arc::new(executor.with_engine(&name, Arc::clone(&engine) as Arc<dyn ToolEngine>));
+    let [mut whole, mut part, mut alone] = [(); 3].map(|()| Timings::default());
     // The first round is for connections.
     for round in 0..=ROUNDS {
         for number in 0..CALLS {
-            for side in [number % 2, 1 - number % 2] {
+            for side in ORDERS[number % ORDERS.len()] {
                 let (taken, timings) = match side {
                     0 => (call(&executor, &context, &arguments).await?, &mut whole),
+                    1 => (call_engine(&engine, &authorized, &context).await?, &mut part),
                     _ => (call_bare(&bare, &arguments).await?, &mut alone),
                 };
                 if round > 0 {
@@ -124,6 +132,7 @@ async fn compare(source: McpSource, bare: Client) -> Result<(), Box<dyn Error>> 
         }
     }
     Row::new("a call, p50", whole.median()).at_most_times(BOUND_TO_BARE, alone.median()).print();
+    Row::new("of that, the engine by itself, p50", part.median()).beside(alone.median()).print();
     Row::new("a call, p99", whole.percentile(99.0)).beside(alone.percentile(99.0)).print();
     executor.close().await;
     Ok(())
@@ -137,6 +146,42 @@ async fn call(
     let call = ToolCall::new("bench.echo", arguments.clone());
     let start = Instant::now();
     let result = black_box(executor.call(call, context).await);
+    let taken = start.elapsed();
+    if result.result != "hello" {
+        return Err(format!("the call failed: {:?}", result.error).into());
+    }
+    Ok(taken)
+}
+
+/// The call as the executor would hand it to the engine.
+fn authorized(
+    snapshot: &Snapshot,
+    policy: &Policy,
+    context: &CallContext,
+    arguments: &JsonObject,
+) -> Result<Authorized<Call>, Box<dyn Error>> {
+    let entry = snapshot.iter().find(|entry| entry.tool.name.name() == "echo").ok_or("no tool `echo`")?;
+    let call = Call {
+        tool: Arc::clone(&entry.tool),
+        fingerprint: entry.fingerprint,
+        source: Arc::clone(&entry.source),
+        generation: snapshot.generation(),
+        arguments: arguments.clone(),
+        call_id: None,
+    };
+    match policy.authorize(call, context.principal()) {
+        Verdict::Granted(authorized) => Ok(authorized),
+        _ => Err("the call is not granted".into()),
+    }
+}
+
+async fn call_engine(
+    engine: &McpEngine,
+    call: &Authorized<Call>,
+    context: &CallContext,
+) -> Result<Duration, Box<dyn Error>> {
+    let start = Instant::now();
+    let result = black_box(timeout(DEFAULT_DEADLINE, engine.invoke(call, context)).await?);
     let taken = start.elapsed();
     if result.result != "hello" {
         return Err(format!("the call failed: {:?}", result.error).into());

@@ -48,6 +48,8 @@ pub(super) fn common() -> String {
 mod bearers {
     use std::fs::{self, File};
     use std::io::Read as _;
+    use std::thread;
+    use std::time::Duration;
 
     use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
@@ -58,14 +60,44 @@ mod bearers {
     /// How much of an environment is read, in bytes; more than Linux lets a program have unless it is told to.
     const MAX_ENVIRONMENT_BYTES: u64 = 8 * 1024 * 1024;
 
+    /// How often those are looked at again that cannot be told yet, since they are being replaced by another program, and how
+    /// long is waited before. That takes microseconds, or some milliseconds where there is much to do.
+    const MAX_LOOKS: usize = 20;
+    const LOOK_INTERVAL: Duration = Duration::from_millis(2);
+
+    /// What is seen of a process.
+    #[derive(Clone, Copy, PartialEq)]
+    enum Seen {
+        /// It carries the entry.
+        Bearer,
+        /// It has no environment at this moment: `exec` takes the old one away before it gives the new one.
+        Changing,
+        /// It is somebody else's, or dead.
+        Other,
+    }
+
     pub(super) fn end(entry: &[u8]) {
         let mut environment = Vec::new();
         for _ in 0..MAX_ROUNDS {
             let Ok(processes) = fs::read_dir("/proc") else { return };
             let ids = processes.filter_map(|process| process.ok()?.file_name().to_str()?.parse().ok());
+            let mut changing: Vec<Pid> = ids.filter_map(Pid::from_raw).collect();
             let mut any = false;
-            for id in ids.filter_map(Pid::from_raw) {
-                any |= bears(id, entry, &mut environment) && kill(id, entry, &mut environment);
+            for look in 0..MAX_LOOKS {
+                changing.retain(|id| match see(*id, entry, &mut environment) {
+                    Seen::Bearer => {
+                        let killed = kill(*id, entry, &mut environment);
+                        any |= killed == Seen::Bearer;
+                        killed == Seen::Changing
+                    }
+                    seen => seen == Seen::Changing,
+                });
+                if changing.is_empty() {
+                    break;
+                }
+                if look + 1 < MAX_LOOKS {
+                    thread::sleep(LOOK_INTERVAL);
+                }
             }
             if !any {
                 return;
@@ -73,18 +105,30 @@ mod bearers {
         }
     }
 
-    /// Kills a process that was seen to carry the entry. The handle that is opened stays with one process: when that is
+    /// Kills a process that was seen to carry the entry, and says what it was seen to be then. The handle that is opened stays with one process: when that is
     /// another than the one that was seen, it either carries the entry as well, or is left alone.
-    fn kill(id: Pid, entry: &[u8], environment: &mut Vec<u8>) -> bool {
-        let Ok(process) = pidfd_open(id, PidfdFlags::empty()) else { return false };
-        bears(id, entry, environment) && pidfd_send_signal(process, Signal::KILL).is_ok()
+    fn kill(id: Pid, entry: &[u8], environment: &mut Vec<u8>) -> Seen {
+        let Ok(process) = pidfd_open(id, PidfdFlags::empty()) else { return Seen::Other };
+        match see(id, entry, environment) {
+            Seen::Bearer if pidfd_send_signal(process, Signal::KILL).is_err() => Seen::Other,
+            seen => seen,
+        }
     }
 
     /// Whether the process carries the entry. The dead carry nothing, and those of other users cannot be looked at.
-    fn bears(id: Pid, entry: &[u8], environment: &mut Vec<u8>) -> bool {
+    fn see(id: Pid, entry: &[u8], environment: &mut Vec<u8>) -> Seen {
         environment.clear();
-        let Ok(file) = File::open(format!("/proc/{}/environ", id.as_raw_pid())) else { return false };
-        let read = file.take(MAX_ENVIRONMENT_BYTES).read_to_end(environment);
-        read.is_ok() && environment.split(|byte| *byte == 0).any(|found| found == entry)
+        let folder = format!("/proc/{}", id.as_raw_pid());
+        let Ok(file) = File::open(format!("{folder}/environ")) else { return Seen::Other };
+        if file.take(MAX_ENVIRONMENT_BYTES).read_to_end(environment).is_err() {
+            return Seen::Other;
+        }
+        if environment.is_empty() {
+            // The dead, and what belongs to the kernel, have no program.
+            let has_program = fs::read_link(format!("{folder}/exe")).is_ok();
+            return if has_program { Seen::Changing } else { Seen::Other };
+        }
+        let is_bearer = environment.split(|byte| *byte == 0).any(|found| found == entry);
+        if is_bearer { Seen::Bearer } else { Seen::Other }
     }
 }

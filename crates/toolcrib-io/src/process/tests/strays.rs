@@ -67,6 +67,25 @@ async fn a_run_ends_what_left_its_group_and_waits_for_no_pipe_of_it() {
 }
 
 #[tokio::test]
+async fn what_becomes_another_program_all_the_time_ends_too() {
+    let folder = tempfile::tempdir().unwrap();
+    // In the middle of `exec` a process has no environment to be known by.
+    std::fs::write(folder.path().join("again.sh"), "exec sh again.sh").unwrap();
+    let script = "for stray in 1 2 3 4 5 6; do setsid sh -c 'echo $$; exec sh again.sh' < /dev/null & done; read -r line";
+    let mut child = spawn(&shell(script).with_cwd(folder.path()), "test").unwrap();
+    let mut stdout = BufReader::new(child.take_stdout().unwrap()).lines();
+    let mut strays = Vec::new();
+    while strays.len() < 6 {
+        let line = timeout(PATIENCE, stdout.next_line()).await.unwrap().unwrap().unwrap();
+        strays.push(line.trim().parse().unwrap());
+    }
+    drop(child);
+    for stray in strays {
+        assert_group_ends(stray).await;
+    }
+}
+
+#[tokio::test]
 async fn a_process_without_the_variable_and_with_a_session_of_its_own_is_left_alone() {
     let script = "env -u TOOLCRIB_CHILD setsid sh -c 'echo $$; exec sleep 300' & read -r line";
     let mut child = spawn(&shell(script), "test").unwrap();
