@@ -118,8 +118,8 @@ async fn compare(source: McpSource, bare: Client) -> Result<(), Box<dyn Error>> 
     let [mut whole, mut part, mut alone] = [(); 3].map(|()| Timings::default());
     // The first round is for connections.
     for round in 0..=ROUNDS {
-        for number in 0..CALLS {
-            for side in ORDERS[number % ORDERS.len()] {
+        for order in ORDERS.iter().cycle().take(CALLS) {
+            for side in order {
                 let (taken, timings) = match side {
                     0 => (call(&executor, &context, &arguments).await?, &mut whole),
                     1 => (call_engine(&engine, &authorized, &context).await?, &mut part),
