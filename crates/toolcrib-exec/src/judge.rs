@@ -137,9 +137,8 @@ pub(crate) fn only_reads(
     context: &CallContext,
 ) -> bool {
     let principal = context.principal();
-    let Ok(overloads) = snapshot.find(name, |entry| policy.is_visible(&entry.tool, principal)) else {
-        return false;
-    };
+    let find = |name: &str| snapshot.find(name, |entry| policy.is_visible(&entry.tool, principal));
+    let Ok(overloads) = find(name) else { return false };
     let looks = |tool: &Tool| tool.risk() == Risk::Low && tool.side_effects().next().is_none();
     let Some(forwards) = overloads.first().and_then(|entry| Forwards::of(&entry.tool)) else {
         return overloads.iter().all(|entry| looks(&entry.tool));
@@ -147,7 +146,7 @@ pub(crate) fn only_reads(
     let Ok(names) = forwards.names(arguments.clone()) else { return false };
     // What forwards again is rare, and may wait for its turn.
     names.iter().all(|name| {
-        snapshot.find(name, |entry| policy.is_visible(&entry.tool, principal)).is_ok_and(|overloads| {
+        find(name).is_ok_and(|overloads| {
             overloads.iter().all(|entry| Forwards::of(&entry.tool).is_none() && looks(&entry.tool))
         })
     })

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use super::notes::append;
 use crate::Message;
 
 /// What has been said, without the system prompt. Each call in it has exactly one result.
@@ -25,12 +26,11 @@ impl Conversation {
         self.messages.push(message);
     }
 
-    /// Adds a paragraph to the last message, where it is not the model's own.
-    pub(super) fn extend_last(&mut self, text: &str) -> bool {
+    /// Adds a note to the last message, where that is not the model's own.
+    pub(super) fn extend_last(&mut self, note: &str) -> bool {
         match self.messages.last_mut() {
             Some(Message::User { content } | Message::Tool { content, .. }) => {
-                content.push_str("\n\n");
-                content.push_str(text);
+                append(content, note);
                 true
             }
             Some(Message::Assistant { .. }) | None => false,

@@ -142,9 +142,8 @@ impl Driver<'_> {
             self.end
         };
         let span = span::chat(self.settings, self.model.provider(), &self.context);
-        let names = state.names().clone();
         // In text style the calls stand in the text, and are taken out before it is shown.
-        let mut reader = TextReader::new(&names);
+        let mut reader = TextReader::new(state.names());
         let request = state.request();
         let observer = &mut *self.observer;
         let mut on_piece = |piece: Piece<'_>| match piece {
@@ -171,9 +170,10 @@ impl Driver<'_> {
             Ok(reply) => reply,
             Err(outcome) => return state.step(Event::Stopped(outcome)),
         };
+        let shown = reader.shown().to_owned();
         let action = state.step(Event::Replied(reply));
         if style == CallStyle::Text {
-            let rest = state.said().strip_prefix(reader.shown()).unwrap_or(state.said());
+            let rest = state.said().strip_prefix(shown.as_str()).unwrap_or(state.said());
             if !rest.is_empty() {
                 self.observer.on_text(rest);
             }
@@ -190,11 +190,10 @@ impl Driver<'_> {
             if let Some(outcome) = self.over() {
                 return state.step(Event::Stopped(outcome));
             }
+            let only_reads = self.only_reads(&step);
             let mut group = vec![step];
-            if group.iter().all(|step| self.only_reads(step)) {
-                while let Some(next) = steps.pop_front_if(|step| self.only_reads(step)) {
-                    group.push(next);
-                }
+            while only_reads && let Some(next) = steps.pop_front_if(|step| self.only_reads(step)) {
+                group.push(next);
             }
             for step in &group {
                 if let Work::Run(call) = &step.work {

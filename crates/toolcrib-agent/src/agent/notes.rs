@@ -59,6 +59,12 @@ pub(super) fn last_answer(limit: Limit, reached: &str) -> String {
     )
 }
 
+/// Adds a note to what a model is told.
+pub(super) fn append(text: &mut String, note: &str) {
+    text.push_str("\n\n");
+    text.push_str(note);
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;

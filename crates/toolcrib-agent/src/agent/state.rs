@@ -17,9 +17,6 @@ use super::result_text::result_text;
 use super::settings::AgentSettings;
 use crate::{ChatReply, ChatRequest, Error, Message, ToolChoice, Usage};
 
-/// What is said of a call that the end of the run came before.
-const NOT_BEGUN: &str = "not run: the run was ended before it";
-
 /// What happened.
 #[derive(Debug)]
 pub(super) enum Event {
@@ -176,8 +173,7 @@ impl<'a> RunState<'a> {
     }
 
     /// The conversation as the model is asked to continue it.
-    pub(super) fn request(&mut self) -> ChatRequest<'_> {
-        self.sent = self.conversation.messages().len();
+    pub(super) fn request(&self) -> ChatRequest<'_> {
         ChatRequest {
             model: &self.settings.model,
             system: &self.settings.system_prompt,
@@ -251,12 +247,11 @@ impl<'a> RunState<'a> {
         let mut pending = std::mem::take(&mut self.pending);
         let mut steps = Vec::with_capacity(pending.len());
         for call in &mut pending {
-            if self.ending.is_none() && !self.is_last_answer {
+            if self.ending.is_none() {
                 self.check_limits(call);
             }
-            if let Some(why) = self.why_not() {
-                let result = ToolResult::failed(Some(call.id.clone()), call.name.clone(), why);
-                call.answer = Some(result_text(&result, self.settings.limits.max_result_bytes));
+            if let Some(ending) = &self.ending {
+                self.decline(call, ending);
                 continue;
             }
             let name = self.qualified(&call.name);
@@ -309,11 +304,11 @@ impl<'a> RunState<'a> {
         if let Some(call) = self.pending.get_mut(position) {
             self.calls.push(record(call, result, elapsed));
             if call.is_repeated {
-                add(&mut text, &notes::repeated());
+                notes::append(&mut text, &notes::repeated());
             }
             let searches = self.searches.observe(self.settings.step_of(&call.name));
             if let Some(note) = searches.and_then(|searches| notes::searched(searches, &result.result)) {
-                add(&mut text, &note);
+                notes::append(&mut text, &note);
             }
             call.answer = Some(text);
         }
@@ -325,12 +320,19 @@ impl<'a> RunState<'a> {
 
     /// Answers the calls that have no result yet: they are not run.
     fn give_up(&mut self) {
-        let why = self.why_not();
-        for call in self.pending.iter_mut().filter(|call| call.answer.is_none()) {
-            let error = why.clone().unwrap_or_else(|| ToolError::new(ErrorKind::Cancelled, NOT_BEGUN));
-            let result = ToolResult::failed(Some(call.id.clone()), call.name.clone(), error);
-            call.answer = Some(result_text(&result, self.settings.limits.max_result_bytes));
+        let mut pending = std::mem::take(&mut self.pending);
+        for call in pending.iter_mut().filter(|call| call.answer.is_none()) {
+            if let Some(ending) = &self.ending {
+                self.decline(call, ending);
+            }
         }
+        self.pending = pending;
+    }
+
+    /// Answers a call that is not run, since the run ends.
+    fn decline(&self, call: &mut Pending, ending: &Outcome) {
+        let result = ToolResult::failed(Some(call.id.clone()), call.name.clone(), not_run(ending));
+        call.answer = Some(result_text(&result, self.settings.limits.max_result_bytes));
     }
 
     /// What is done when each call has its result: they go into the conversation, and the model is asked, if there is to
@@ -347,6 +349,7 @@ impl<'a> RunState<'a> {
             None => {}
         }
         self.give_notes();
+        self.sent = self.conversation.messages().len();
         self.turns += 1;
         Action::Ask
     }
@@ -402,19 +405,6 @@ impl<'a> RunState<'a> {
         })
     }
 
-    /// Why no more calls are run, when that is so.
-    fn why_not(&self) -> Option<ToolError> {
-        match self.ending.as_ref()? {
-            Outcome::LimitReached { limit } => {
-                let message = format!("not run: the run has reached its limit of {limit}");
-                Some(ToolError::new(ErrorKind::LimitReached, message))
-            }
-            Outcome::Completed | Outcome::Failed { .. } => {
-                Some(ToolError::new(ErrorKind::Cancelled, NOT_BEGUN))
-            }
-        }
-    }
-
     /// The tool behind a wire name; any other name as it is, for the entrance to resolve.
     fn qualified(&self, name: &str) -> String {
         let target = self.settings.wire_names.resolve(name);
@@ -436,7 +426,15 @@ fn record(call: &Pending, result: &ToolResult, elapsed: Duration) -> CallRecord 
     }
 }
 
-fn add(text: &mut String, note: &str) {
-    text.push_str("\n\n");
-    text.push_str(note);
+/// Why a call of a run that ends is not run.
+fn not_run(ending: &Outcome) -> ToolError {
+    match ending {
+        Outcome::LimitReached { limit } => {
+            let message = format!("not run: the run has reached its limit of {limit}");
+            ToolError::new(ErrorKind::LimitReached, message)
+        }
+        Outcome::Completed | Outcome::Failed { .. } => {
+            ToolError::new(ErrorKind::Cancelled, "not run: the run was ended before it")
+        }
+    }
 }
