@@ -49,6 +49,7 @@ pub struct PendingCall {
     decision: Decision,
     session: String,
     agent: Option<String>,
+    on_behalf_of: Vec<Arc<str>>,
     id: u64,
     /// The rule that asked, which another one may have taken the place of since the arguments were edited.
     asked: Arc<str>,
@@ -85,6 +86,7 @@ impl PendingCall {
             subject: Subject::of(&call, principal),
             session: principal.session.to_owned(),
             agent: principal.agent.map(str::to_owned),
+            on_behalf_of: principal.on_behalf_of.to_vec(),
             id: LAST.fetch_add(1, Ordering::Relaxed) + 1,
             asked: Arc::clone(&decision.rule),
             call,
@@ -105,7 +107,7 @@ impl PendingCall {
 
     /// Who calls.
     pub fn principal(&self) -> Principal<'_> {
-        Principal { session: &self.session, agent: self.agent.as_deref() }
+        Principal { session: &self.session, agent: self.agent.as_deref(), on_behalf_of: &self.on_behalf_of }
     }
 
     /// What to show.

@@ -32,6 +32,15 @@ impl Decision {
         Self { effect, rule: Arc::clone(rule), depends_on_arguments: false }
     }
 
+    /// Of two that both hold, the one under which less may happen; the first of equals.
+    pub(crate) fn and(self, other: Self) -> Self {
+        let depends_on_arguments = self.depends_on_arguments || other.depends_on_arguments;
+        let worse = if rank(other.effect) > rank(self.effect) { other } else { self };
+        // What is denied whatever the arguments are, stays denied.
+        let depends_on_arguments = depends_on_arguments && worse.effect != Effect::Deny;
+        Self { depends_on_arguments, ..worse }
+    }
+
     /// Of two, the one under which more may happen; the first of equals.
     pub(crate) fn or_better(self, other: Self) -> Self {
         if rank(other.effect) < rank(self.effect) { other } else { self }

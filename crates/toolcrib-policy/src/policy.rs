@@ -34,6 +34,21 @@ pub struct Policy {
     access: Access,
     /// What the rules say of a tool is the same for every call, but for callers and arguments.
     profiles: RwLock<HashMap<QualifiedName, Vec<Arc<Profile>>>>,
+    reserved: HashMap<QualifiedName, Reserved>,
+}
+
+/// Who alone may call a tool, and what says so.
+#[derive(Clone, Debug)]
+pub(crate) struct Reserved {
+    agents: Arc<[String]>,
+    place: Arc<str>,
+}
+
+impl Reserved {
+    pub(crate) fn denial(&self, principal: Principal<'_>) -> Option<Decision> {
+        let is_one = principal.agent.is_some_and(|name| self.agents.iter().any(|agent| agent == name));
+        (!is_one).then(|| Decision::new(Effect::Deny, &self.place))
+    }
 }
 
 impl Policy {
@@ -79,7 +94,20 @@ impl Policy {
             names: Names::new(capabilities.default_policy),
             access,
             profiles: RwLock::default(),
+            reserved: HashMap::new(),
         })
+    }
+
+    /// Leaves a tool to these agents: for everybody else it is denied, whatever the rules say. `place` is what says so, as
+    /// `agents[].role`.
+    pub fn with_reserved(
+        mut self,
+        tool: QualifiedName,
+        agents: impl IntoIterator<Item = String>,
+        place: &str,
+    ) -> Self {
+        self.reserved.insert(tool, Reserved { agents: agents.into_iter().collect(), place: place.into() });
+        self
     }
 
     /// What happens to calls of this tool, as far as that can be said before the arguments are known: the best that may
@@ -133,7 +161,10 @@ impl Policy {
         let profile = self.profile(tool);
         match &profile.settled {
             Some(decision) => decision.clone(),
-            None => profile.weigh(&self.names, principal, arguments),
+            None => principal
+                .superiors()
+                .map(|superior| profile.weigh(&self.names, superior, arguments))
+                .fold(profile.weigh(&self.names, principal, arguments), Decision::and),
         }
     }
 
@@ -165,6 +196,7 @@ impl Policy {
             blocked.map(|constraints| Arc::clone(&constraints.place)),
             self.max_risk.is_some_and(|max| facts.risk > max),
             self.rules.iter().filter(|rule| rule.speaks_of(tool, facts.risk)).cloned().collect(),
+            self.reserved.get(&tool.name).cloned(),
             &self.names,
         )
     }

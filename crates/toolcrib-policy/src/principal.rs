@@ -1,5 +1,7 @@
 //! Who calls.
 
+use std::sync::Arc;
+
 /// Who calls, as rules and approvals see it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Principal<'a> {
@@ -7,18 +9,32 @@ pub struct Principal<'a> {
     pub session: &'a str,
     /// The agent that makes the call; `None` for a person or a client of the server.
     pub agent: Option<&'a str>,
+    /// The agents on whose behalf that agent works, the outermost first: whoever started it, and whoever started them. It
+    /// may do no more than each of them.
+    pub on_behalf_of: &'a [Arc<str>],
 }
 
 impl<'a> Principal<'a> {
     /// Somebody in this session who is no agent.
     pub fn new(session: &'a str) -> Self {
-        Self { session, agent: None }
+        Self { session, agent: None, on_behalf_of: &[] }
     }
 
     /// Names the agent.
     pub fn with_agent(mut self, agent: &'a str) -> Self {
         self.agent = Some(agent);
         self
+    }
+
+    /// Names the agents on whose behalf it works, the outermost first.
+    pub fn on_behalf_of(mut self, agents: &'a [Arc<str>]) -> Self {
+        self.on_behalf_of = agents;
+        self
+    }
+
+    /// The same for each of those on whose behalf it works, as if they called themselves.
+    pub(crate) fn superiors(self) -> impl Iterator<Item = Self> {
+        self.on_behalf_of.iter().map(move |agent| Self::new(self.session).with_agent(agent))
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::Value;
 use toolcrib_model::{Risk, Tool};
 
-use crate::policy::RUNTIME_NAMESPACE;
+use crate::policy::{RUNTIME_NAMESPACE, Reserved};
 use crate::rule::CompiledRule;
 use crate::weigh::Names;
 use crate::{Decision, Principal};
@@ -29,6 +29,8 @@ pub(crate) struct Profile {
     pub(crate) is_too_risky: bool,
     /// The rules that may speak of its calls, in the order of precedence.
     pub(crate) rules: Vec<Arc<CompiledRule>>,
+    /// Who alone may call it.
+    pub(crate) reserved: Option<Reserved>,
     /// What is decided, where that depends on neither caller nor arguments.
     pub(crate) settled: Option<Decision>,
 }
@@ -55,10 +57,12 @@ impl Profile {
         blocked: Option<Arc<str>>,
         is_too_risky: bool,
         rules: Vec<Arc<CompiledRule>>,
+        reserved: Option<Reserved>,
         names: &Names,
     ) -> Self {
-        let mut profile = Self { facts, blocked, is_too_risky, rules, settled: None };
-        if profile.blocked.is_some() || profile.rules.iter().all(|rule| rule.is_plain()) {
+        let mut profile = Self { facts, blocked, is_too_risky, rules, reserved, settled: None };
+        let is_plain = profile.reserved.is_none() && profile.rules.iter().all(|rule| rule.is_plain());
+        if profile.blocked.is_some() || is_plain {
             profile.settled = Some(profile.weigh(names, Principal::new(""), None));
         }
         profile

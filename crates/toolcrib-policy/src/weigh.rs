@@ -44,6 +44,9 @@ impl Profile {
         if let Some(place) = &self.blocked {
             return Decision::new(Effect::Deny, place);
         }
+        if let Some(denial) = self.reserved.as_ref().and_then(|reserved| reserved.denial(principal)) {
+            return denial;
+        }
         let denies = self.first(Effect::Deny, principal, arguments);
         if let Some(rule) = denies.surely {
             return rule.decision();

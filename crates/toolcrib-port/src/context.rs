@@ -47,6 +47,8 @@ pub struct CallContext {
     pub user: Option<Arc<str>>,
     /// The agent that makes the call; `None` for a person at the command line.
     pub agent: Option<Arc<str>>,
+    /// The agents on whose behalf that agent works, the outermost first. A call may do no more than each of them.
+    pub on_behalf_of: Arc<[Arc<str>]>,
     /// The trace that it belongs to, as a W3C `traceparent`, for engines that pass it on.
     pub trace: Option<Arc<str>>,
     /// When the call has to be over. The executor sets it; a nested call cannot extend it.
@@ -73,6 +75,7 @@ impl CallContext {
             conversation: None,
             user: None,
             agent: None,
+            on_behalf_of: Arc::default(),
             trace: None,
             deadline: None,
             cancel: CancellationToken::new(),
@@ -87,6 +90,12 @@ impl CallContext {
     /// Names the agent.
     pub fn with_agent(mut self, agent: impl Into<Arc<str>>) -> Self {
         self.agent = Some(agent.into());
+        self
+    }
+
+    /// Names the agents on whose behalf the agent works, the outermost first.
+    pub fn with_on_behalf_of(mut self, agents: impl Into<Arc<[Arc<str>]>>) -> Self {
+        self.on_behalf_of = agents.into();
         self
     }
 
@@ -128,6 +137,6 @@ impl CallContext {
 
     /// Who calls, as the policy sees it.
     pub fn principal(&self) -> Principal<'_> {
-        Principal { session: &self.session, agent: self.agent.as_deref() }
+        Principal { session: &self.session, agent: self.agent.as_deref(), on_behalf_of: &self.on_behalf_of }
     }
 }

@@ -1,5 +1,7 @@
 //! What holds for every policy.
 
+use std::sync::Arc;
+
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use toolcrib_model::Risk;
@@ -64,9 +66,11 @@ proptest! {
         capabilities in capabilities(),
         risk in prop_oneof![Just(Risk::Low), Just(Risk::High)],
         agent in prop_oneof![Just(None), Just(Some("helper"))],
+        superior in prop_oneof![Just(None), Just(Some("helper")), Just(Some("lead"))],
     ) {
         let policy = policy(capabilities);
-        let principal = Principal { session: "s", agent };
+        let superiors: Vec<Arc<str>> = superior.map(Arc::from).into_iter().collect();
+        let principal = Principal { agent, ..Principal::new("s") }.on_behalf_of(&superiors);
         let tool = tool("a", "x").with_risk(risk);
         let said = policy.decide(&tool, principal);
         let became: Vec<Effect> = ARGUMENTS

@@ -1,5 +1,7 @@
 //! Rules about agents, sessions and arguments.
 
+use std::sync::Arc;
+
 use serde_json::{Value, json};
 use toolcrib_model::Risk;
 
@@ -35,6 +37,55 @@ fn what_is_decided_for_one_caller_is_not_told_to_another() {
         assert!(!policy.is_visible(&tool("a", "x"), guest));
         assert!(policy.is_visible(&tool("a", "x"), "s"));
     }
+}
+
+#[test]
+fn an_agent_may_do_no_more_than_those_on_whose_behalf_it_works() {
+    let policy = policy(json!({
+        "default_policy": "deny",
+        "grant": [
+            {"module": "a"},
+            {"module": "b", "agent": "helper"},
+            {"module": "c", "agent": "helper"},
+            {"module": "c", "agent": "lead"},
+            {"module": "c", "agent": "chief"},
+        ],
+        "approve": [{"module": "a", "agent": "lead"}],
+    }));
+    let (lead, chief): (Arc<str>, Arc<str>) = ("lead".into(), "chief".into());
+    let helper = Principal::new("s").with_agent("helper");
+    for (module, superiors, effect) in [
+        ("a", vec![], Effect::Grant),
+        ("a", vec![chief.clone()], Effect::Grant),
+        ("a", vec![chief.clone(), lead.clone()], Effect::Approve),
+        ("b", vec![], Effect::Grant),
+        ("b", vec![lead.clone()], Effect::Deny),
+        ("c", vec![lead.clone(), chief.clone()], Effect::Grant),
+        ("c", vec![lead.clone(), "guest".into()], Effect::Deny),
+    ] {
+        let principal = helper.on_behalf_of(&superiors);
+        assert_eq!(policy.decide(&tool(module, "x"), principal).effect, effect, "{module} {superiors:?}");
+        let became = effect_of(&policy, call(module, "x", &json!({})), principal);
+        assert_eq!(became, effect, "{module} {superiors:?}");
+    }
+}
+
+#[test]
+fn a_reserved_tool_is_there_for_those_agents_alone_and_for_them_by_the_rules() {
+    let capabilities = json!({"default_policy": "grant", "deny": [{"module": "a", "agent": "vice"}]});
+    let capabilities: Capabilities = serde_json::from_value(capabilities).unwrap();
+    let name = tool("a", "x").name;
+    let agents = ["lead".to_owned(), "vice".to_owned()];
+    let policy = Policy::new(&capabilities, []).unwrap().with_reserved(name, agents, "agents[].role");
+    let session = Principal::new("s");
+    assert!(policy.is_visible(&tool("a", "x"), session.with_agent("lead")));
+    assert!(policy.is_visible(&tool("a", "y"), session.with_agent("helper")));
+    for principal in [session, session.with_agent("helper"), session.with_agent("vice")] {
+        assert!(!policy.is_visible(&tool("a", "x"), principal), "{principal:?}");
+    }
+    let superiors = ["lead".into()];
+    let below = session.with_agent("helper").on_behalf_of(&superiors);
+    assert_eq!(policy.decide(&tool("a", "x"), below).rule.as_ref(), "agents[].role");
 }
 
 #[test]
