@@ -7,7 +7,8 @@ use toolcrib_io::files::{Purpose, Root};
 use toolcrib_policy::{Access, Mode};
 use toolcrib_sdk::Module;
 
-use crate::{Error, filesystem, hello};
+use crate::memory::Memory;
+use crate::{Error, filesystem, hello, memory};
 
 /// What a module may need of the app that it is part of.
 #[derive(Clone, Debug)]
@@ -16,17 +17,25 @@ pub struct ModuleContext {
     pub workspace: PathBuf,
     /// What the module may reach there and elsewhere.
     pub access: Access,
+    /// What the module `memory` keeps its notes in.
+    pub memory: Memory,
 }
 
 impl ModuleContext {
     /// A module that works in a directory, and may reach whatever it does by itself.
     pub fn new(workspace: impl Into<PathBuf>) -> Self {
-        Self { workspace: workspace.into(), access: Access::unlimited() }
+        Self { workspace: workspace.into(), access: Access::unlimited(), memory: Memory::in_process() }
     }
 
     /// Sets what the module may reach.
     pub fn with_access(mut self, access: Access) -> Self {
         self.access = access;
+        self
+    }
+
+    /// Sets what the module `memory` keeps its notes in; otherwise they are gone with the process.
+    pub fn with_memory(mut self, memory: Memory) -> Self {
+        self.memory = memory;
         self
     }
 }
@@ -36,6 +45,7 @@ type BuiltIn = (&'static str, fn(&ModuleContext) -> Result<Module, Error>);
 
 const BUILT_IN: &[BuiltIn] = &[
     (hello::ID, |_| Ok(hello::module())),
+    (memory::ID, |context| Ok(memory::module(&context.memory))),
     (filesystem::ID, |context| Ok(filesystem::module(&workspace(filesystem::ID, context)?))),
 ];
 

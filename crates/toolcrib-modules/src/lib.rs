@@ -5,6 +5,7 @@
 //! outside of this crate. [`names`] lists the table.
 //!
 //! - [`hello`] greets. It needs nothing, and shows that calls arrive.
+//! - [`memory`] keeps what an agent is at, and facts for later.
 //! - [`filesystem`] reads, lists, finds, searches and writes the files of the app's workspace, and no others.
 //!
 //! ```
@@ -13,7 +14,7 @@
 //! let context = ModuleContext::new(std::env::temp_dir());
 //! let module = build("filesystem", &context)?;
 //! assert_eq!(module.actions().collect::<Vec<_>>(), ["read", "ls", "find", "grep", "write", "mkdir"]);
-//! assert_eq!(names(), ["hello", "filesystem"]);
+//! assert_eq!(names(), ["hello", "memory", "filesystem"]);
 //! # Ok::<(), toolcrib_modules::Error>(())
 //! ```
 //!
@@ -24,6 +25,8 @@ mod built_in;
 mod error;
 
 pub mod hello;
+
+pub mod memory;
 
 pub mod filesystem;
 

@@ -15,6 +15,7 @@ mod walk;
 
 mod bounded;
 mod replace;
+mod update;
 mod watch;
 
 #[cfg(unix)]
@@ -26,5 +27,6 @@ pub use guard::Purpose;
 pub use listing::{Entry, Kind, Listing, MAX_LIST_ENTRIES};
 pub use replace::replace;
 pub use root::{Metadata, Root, Slice};
+pub use update::{MAX_LOCK_WAIT, update};
 pub use walk::{DEFAULT_WALK_DEPTH, DEFAULT_WALK_ENTRIES, MAX_WALK_DEPTH, Walk, WalkEntry, WalkLimits};
 pub use watch::{MAX_SETTLE_TIME, SETTLE_TIME, Watch};

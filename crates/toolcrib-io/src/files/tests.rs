@@ -4,10 +4,11 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use tempfile::TempDir;
 
-use super::{Kind, Root, WalkLimits, read_bounded};
+use super::{Kind, Root, WalkLimits, read_bounded, update};
 use crate::Error;
 
 /// A root with a few files, and a file beside it that nobody may reach.
@@ -361,4 +362,43 @@ fn a_root_is_made_where_there_is_none_and_its_files_are_removed() {
     assert!(matches!(root.remove("a"), Err(Error::NotFound { .. })));
     assert!(matches!(root.remove("../b"), Err(Error::OutsideRoot { .. })));
     assert!(Root::create(place.inner().join("a.txt")).is_err());
+}
+
+#[test]
+fn changes_of_one_file_come_one_after_the_other_and_a_failed_one_leaves_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("new/count");
+    let count =
+        |bytes: Option<&[u8]>| bytes.map_or(0, |bytes| String::from_utf8_lossy(bytes).parse().unwrap());
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                for _ in 0..25 {
+                    let add = |bytes: Option<&[u8]>| {
+                        let next: u32 = count(bytes) + 1;
+                        Ok::<_, Error>((Some(next.to_string().into_bytes()), next))
+                    };
+                    update(&file, 100, add).unwrap();
+                }
+            });
+        }
+    });
+    assert_eq!(update(&file, 100, |bytes| Ok::<_, Error>((None, count(bytes)))).unwrap(), 100);
+    let refused =
+        update(&file, 100, |_| Err::<(Option<Vec<u8>>, ()), _>(Error::NotFound { path: "x".into() }));
+    assert!(matches!(refused, Err(Error::NotFound { .. })));
+    assert!(matches!(update(&file, 1, |_| Ok::<_, Error>((None, ()))), Err(Error::TooLarge { .. })));
+    assert_eq!(fs::read_to_string(&file).unwrap(), "100");
+}
+
+#[test]
+fn a_change_does_not_wait_for_ever_for_a_lock() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("file");
+    let held = fs::File::create(folder.path().join("file.lock")).unwrap();
+    held.lock().unwrap();
+    let error = super::update::lock(&file, Duration::from_millis(20)).unwrap_err();
+    assert!(error.to_string().contains("another process has held the lock for 20ms"), "{error}");
+    held.unlock().unwrap();
+    super::update::lock(&file, Duration::ZERO).unwrap();
 }

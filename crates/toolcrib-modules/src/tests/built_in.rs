@@ -31,7 +31,10 @@ async fn every_name_in_the_table_makes_a_module_whose_tools_all_load() {
 fn an_unknown_module_is_told_what_there_is() {
     let error = build("filesytem", &context(".")).err().unwrap();
     assert!(matches!(&error, Error::UnknownModule { id } if id == "filesytem"), "{error:?}");
-    assert_eq!(error.to_string(), "there is no built-in module `filesytem`; there are hello, filesystem");
+    assert_eq!(
+        error.to_string(),
+        "there is no built-in module `filesytem`; there are hello, memory, filesystem"
+    );
 }
 
 #[test]

@@ -1,0 +1,236 @@
+//! What is remembered, and how it changes. No file is touched here.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use toolcrib_model::{ErrorKind, ToolError};
+
+/// How many facts one user may have, so that a model can look through them.
+pub const MAX_FACTS: usize = 200;
+
+/// How long a fact or the title of a task may be, in characters.
+pub const MAX_TEXT_CHARS: usize = 500;
+
+/// How long a goal may be, in characters.
+pub const MAX_GOAL_CHARS: usize = 1_000;
+
+/// How many tasks an agent may have in a session.
+pub const MAX_TASKS: usize = 50;
+
+/// Of how many agents in sessions, and of how many users, something is kept. Beyond that, the one whose notes were changed
+/// longest ago is forgotten.
+pub const MAX_OWNERS: usize = 100;
+
+/// All that is remembered.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Notebook {
+    /// The form of the file; see [`Notebook::FORMAT`].
+    pub(super) format: u32,
+    /// Those whose notes were changed last stand last.
+    plans: Vec<Plan>,
+    shelves: Vec<Shelf>,
+}
+
+/// What one agent is at in one session.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Plan {
+    session: String,
+    agent: Option<String>,
+    pub(super) goal: Option<String>,
+    pub(super) tasks: Vec<Task>,
+}
+
+/// The facts of one user.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Shelf {
+    user: Option<String>,
+    /// The number of the latest fact. Numbers are not used again, so that an old one cannot mean a new fact.
+    last: u64,
+    pub(super) facts: Vec<Fact>,
+}
+
+/// Something to be done.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub(super) struct Task {
+    /// Its number.
+    pub(super) id: u64,
+    /// What is to be done.
+    pub(super) title: String,
+    /// How far it is.
+    pub(super) status: Status,
+}
+
+/// How far a task is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Status {
+    /// Not begun.
+    #[default]
+    Pending,
+    /// Being done.
+    InProgress,
+    /// Done.
+    Completed,
+    /// No longer to be done.
+    Cancelled,
+}
+
+/// Something worth knowing later.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub(super) struct Fact {
+    /// Its number.
+    pub(super) id: u64,
+    /// What it says.
+    pub(super) text: String,
+}
+
+/// Whose notes are meant.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Owner<'a> {
+    pub(super) session: &'a str,
+    pub(super) agent: Option<&'a str>,
+    pub(super) user: Option<&'a str>,
+}
+
+impl Notebook {
+    /// The form in which this version writes.
+    pub(super) const FORMAT: u32 = 1;
+
+    pub(super) fn new() -> Self {
+        Self { format: Self::FORMAT, ..Self::default() }
+    }
+
+    /// The plan of an agent in a session.
+    pub(super) fn plan(&self, owner: Owner<'_>) -> Option<&Plan> {
+        self.plans.iter().find(|plan| plan.is_of(owner))
+    }
+
+    /// The facts of a user, in the order in which they came.
+    pub(super) fn facts(&self, owner: Owner<'_>) -> &[Fact] {
+        self.shelves
+            .iter()
+            .find(|shelf| shelf.user.as_deref() == owner.user)
+            .map_or(&[], |shelf| &shelf.facts)
+    }
+
+    pub(super) fn set_goal(&mut self, owner: Owner<'_>, goal: &str) -> Result<(), ToolError> {
+        let goal = within("goal", goal, MAX_GOAL_CHARS)?;
+        self.plan_mut(owner).goal = (!goal.is_empty()).then(|| goal.to_owned());
+        Ok(())
+    }
+
+    pub(super) fn set_tasks(
+        &mut self,
+        owner: Owner<'_>,
+        tasks: impl ExactSizeIterator<Item = (String, Status)>,
+    ) -> Result<(), ToolError> {
+        if tasks.len() > MAX_TASKS {
+            let message = format!("{} tasks are more than {MAX_TASKS}, the most that are kept", tasks.len());
+            return Err(invalid(message).with_hint("put small steps into one task"));
+        }
+        let tasks = (1..).zip(tasks).map(|(id, (title, status))| {
+            let title = within("title", &title, MAX_TEXT_CHARS)?;
+            if title.is_empty() {
+                return Err(invalid(format!("the title of task {id} is empty")));
+            }
+            Ok(Task { id, title: title.to_owned(), status })
+        });
+        let tasks = tasks.collect::<Result<_, ToolError>>()?;
+        self.plan_mut(owner).tasks = tasks;
+        Ok(())
+    }
+
+    pub(super) fn update_task(&mut self, owner: Owner<'_>, id: u64, status: Status) -> Result<(), ToolError> {
+        let known = self.plan(owner).map_or(&[][..], |plan| &plan.tasks);
+        if !known.iter().any(|task| task.id == id) {
+            let numbers: Vec<String> = known.iter().map(|task| task.id.to_string()).collect();
+            let message = format!("there is no task {id}");
+            return Err(ToolError::new(ErrorKind::NotFound, message).with_hint(match numbers.len() {
+                0 => "there are no tasks; set them first".to_owned(),
+                _ => format!("the tasks are {}", numbers.join(", ")),
+            }));
+        }
+        for task in self.plan_mut(owner).tasks.iter_mut().filter(|task| task.id == id) {
+            task.status = status;
+        }
+        Ok(())
+    }
+
+    /// Keeps a fact; one that is there already keeps its number.
+    pub(super) fn remember(&mut self, owner: Owner<'_>, text: &str) -> Result<Fact, ToolError> {
+        let text = within("text", text, MAX_TEXT_CHARS)?;
+        if text.is_empty() {
+            return Err(invalid("there is nothing to remember: `text` is empty".to_owned()));
+        }
+        if let Some(known) = self.facts(owner).iter().find(|fact| fact.text == text) {
+            return Ok(known.clone());
+        }
+        let shelf = self.shelf_mut(owner);
+        if shelf.facts.len() >= MAX_FACTS {
+            let message = format!("{MAX_FACTS} facts are remembered, and no more can be");
+            return Err(ToolError::new(ErrorKind::LimitReached, message)
+                .with_hint("forget what is no longer true or needed, or put several facts into one"));
+        }
+        shelf.last += 1;
+        let fact = Fact { id: shelf.last, text: text.to_owned() };
+        shelf.facts.push(fact.clone());
+        Ok(fact)
+    }
+
+    pub(super) fn forget(&mut self, owner: Owner<'_>, id: u64) -> Result<Fact, ToolError> {
+        let shelf = self.shelf_mut(owner);
+        let Some(position) = shelf.facts.iter().position(|fact| fact.id == id) else {
+            return Err(ToolError::new(ErrorKind::NotFound, format!("there is no fact {id}"))
+                .with_hint("recall the facts for their numbers"));
+        };
+        Ok(shelf.facts.remove(position))
+    }
+
+    fn plan_mut(&mut self, owner: Owner<'_>) -> &mut Plan {
+        let new = || Plan {
+            session: owner.session.to_owned(),
+            agent: owner.agent.map(str::to_owned),
+            ..Plan::default()
+        };
+        last_or_new(&mut self.plans, |plan| plan.is_of(owner), new)
+    }
+
+    fn shelf_mut(&mut self, owner: Owner<'_>) -> &mut Shelf {
+        let new = || Shelf { user: owner.user.map(str::to_owned), ..Shelf::default() };
+        last_or_new(&mut self.shelves, |shelf| shelf.user.as_deref() == owner.user, new)
+    }
+}
+
+impl Plan {
+    fn is_of(&self, owner: Owner<'_>) -> bool {
+        self.session == owner.session && self.agent.as_deref() == owner.agent
+    }
+}
+
+/// What fits, moved to the end, or a new one there. Of too many, the first goes.
+fn last_or_new<T>(list: &mut Vec<T>, fits: impl FnMut(&T) -> bool, new: impl FnOnce() -> T) -> &mut T {
+    let item = match list.iter().position(fits) {
+        Some(position) => list.remove(position),
+        None => new(),
+    };
+    if list.len() >= MAX_OWNERS {
+        list.remove(0);
+    }
+    list.push_mut(item)
+}
+
+fn within<'a>(what: &str, text: &'a str, limit: usize) -> Result<&'a str, ToolError> {
+    let text = text.trim();
+    let count = text.chars().count();
+    if count > limit {
+        return Err(invalid(format!("`{what}` has {count} characters, and may have {limit}"))
+            .with_hint("say it in fewer words; a long text belongs into a file"));
+    }
+    Ok(text)
+}
+
+fn invalid(message: String) -> ToolError {
+    ToolError::new(ErrorKind::InvalidArgs, message)
+}

@@ -1,0 +1,166 @@
+//! Where the notes are kept.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use toolcrib_io::files::{read_bounded, update};
+use toolcrib_model::{ErrorKind, ToolError};
+use toolcrib_sdk::CallContext;
+
+use super::notebook::{Notebook, Owner};
+use super::snapshot;
+
+/// How large the file may be. All notes at their bounds take some 20 MB in the worst case; what people keep is a few
+/// kilobytes.
+pub const MAX_MEMORY_BYTES: u64 = 32 * 1024 * 1024;
+
+/// The notes of an app. Clones share them.
+#[derive(Clone, Debug)]
+pub struct Memory {
+    place: Arc<Place>,
+}
+
+#[derive(Debug)]
+enum Place {
+    /// Gone with the process.
+    Process(Mutex<Notebook>),
+    File(PathBuf),
+}
+
+impl Memory {
+    /// Notes that are gone with the process.
+    pub fn in_process() -> Self {
+        Self { place: Arc::new(Place::Process(Mutex::new(Notebook::new()))) }
+    }
+
+    /// Notes in a file, which several processes may use at the same time. It is made when something is first kept.
+    pub fn in_file(path: impl Into<PathBuf>) -> Self {
+        Self { place: Arc::new(Place::File(path.into())) }
+    }
+
+    /// What an agent is shown when a run starts: its goal and tasks in a session, and the facts of the user; empty where
+    /// there is nothing. It has no more than [`MAX_SNAPSHOT_CHARS`](super::MAX_SNAPSHOT_CHARS) characters. It blocks.
+    ///
+    /// # Errors
+    ///
+    /// Where the file cannot be read, or was not written by this module.
+    pub fn snapshot(
+        &self,
+        session: &str,
+        agent: Option<&str>,
+        user: Option<&str>,
+    ) -> Result<String, ToolError> {
+        let owner = Owner { session, agent, user };
+        match self.place.as_ref() {
+            Place::Process(notebook) => {
+                Ok(snapshot::snapshot(&notebook.lock().unwrap_or_else(PoisonError::into_inner), owner))
+            }
+            Place::File(path) => Ok(snapshot::snapshot(&read(path)?, owner)),
+        }
+    }
+
+    /// Looks something up.
+    pub(super) async fn look<T: Send + 'static>(
+        &self,
+        context: CallContext,
+        look: impl FnOnce(&Notebook, Owner<'_>) -> T + Send + 'static,
+    ) -> Result<T, ToolError> {
+        self.blocking(move |place| {
+            let owner = owner(&context);
+            match place {
+                Place::Process(notebook) => {
+                    Ok(look(&notebook.lock().unwrap_or_else(PoisonError::into_inner), owner))
+                }
+                Place::File(path) => Ok(look(&read(path)?, owner)),
+            }
+        })
+        .await
+    }
+
+    /// Changes something, or nothing where that fails.
+    pub(super) async fn change<T: Send + 'static>(
+        &self,
+        context: CallContext,
+        change: impl FnOnce(&mut Notebook, Owner<'_>) -> Result<T, ToolError> + Send + 'static,
+    ) -> Result<T, ToolError> {
+        self.blocking(move |place| {
+            let owner = owner(&context);
+            match place {
+                Place::Process(notebook) => {
+                    let mut notebook = notebook.lock().unwrap_or_else(PoisonError::into_inner);
+                    let mut changed = notebook.clone();
+                    let told = change(&mut changed, owner)?;
+                    *notebook = changed;
+                    Ok(told)
+                }
+                Place::File(path) => update(path, MAX_MEMORY_BYTES, |bytes| {
+                    let mut notebook = match bytes {
+                        Some(bytes) => parse(path, bytes)?,
+                        None => Notebook::new(),
+                    };
+                    let told = change(&mut notebook, owner)?;
+                    let bytes =
+                        serde_json::to_vec(&notebook).map_err(|error| failed(path, &error.to_string()))?;
+                    Ok((Some(bytes), told))
+                })
+                .map_err(|error: Failure| error.0),
+            }
+        })
+        .await
+    }
+
+    async fn blocking<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Place) -> Result<T, ToolError> + Send + 'static,
+    ) -> Result<T, ToolError> {
+        let place = Arc::clone(&self.place);
+        let worked = tokio::task::spawn_blocking(move || work(&place)).await;
+        worked.unwrap_or_else(|error| Err(ToolError::new(ErrorKind::Internal, error.to_string())))
+    }
+}
+
+/// What goes wrong with the file, or with the change.
+struct Failure(ToolError);
+
+impl From<toolcrib_io::Error> for Failure {
+    fn from(error: toolcrib_io::Error) -> Self {
+        Self(ToolError::new(ErrorKind::ToolFailed, format!("the memory cannot be kept: {error}")))
+    }
+}
+
+impl From<ToolError> for Failure {
+    fn from(error: ToolError) -> Self {
+        Self(error)
+    }
+}
+
+fn owner(context: &CallContext) -> Owner<'_> {
+    Owner { session: &context.session, agent: context.agent.as_deref(), user: context.user.as_deref() }
+}
+
+fn read(path: &Path) -> Result<Notebook, ToolError> {
+    match read_bounded(path, MAX_MEMORY_BYTES) {
+        Ok(bytes) => parse(path, &bytes),
+        Err(toolcrib_io::Error::NotFound { .. }) => Ok(Notebook::new()),
+        Err(error) => Err(failed(path, &error.to_string())),
+    }
+}
+
+fn parse(path: &Path, bytes: &[u8]) -> Result<Notebook, ToolError> {
+    let notebook: Notebook =
+        serde_json::from_slice(bytes).map_err(|error| failed(path, &error.to_string()))?;
+    if notebook.format != Notebook::FORMAT {
+        let message =
+            format!("it has format {}, and this version knows {}", notebook.format, Notebook::FORMAT);
+        return Err(failed(path, &message));
+    }
+    Ok(notebook)
+}
+
+/// The model is not told the path, which is of no use to it; the operator finds it in the log.
+fn failed(path: &Path, message: &str) -> ToolError {
+    tracing::warn!(path = %path.display(), %message, "the memory cannot be read; move the file away to begin anew");
+    let text =
+        "the memory of this app cannot be read; go on without it, and tell the user that its file is damaged";
+    ToolError::new(ErrorKind::ToolFailed, text)
+}
