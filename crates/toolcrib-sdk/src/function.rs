@@ -13,8 +13,10 @@ use toolcrib_model::{ErrorKind, JsonObject, NameError, QualifiedName, Risk, Tool
 use toolcrib_policy::Call;
 use toolcrib_port::CallContext;
 
+use crate::Inputs;
+
 /// What runs: a call to its result.
-pub(crate) type Handler = Arc<dyn Fn(&Call, &CallContext) -> BoxFuture<'static, ToolResult> + Send + Sync>;
+pub(crate) type Handler = Arc<dyn Fn(&Call, Inputs) -> BoxFuture<'static, ToolResult> + Send + Sync>;
 
 /// A tool made of a Rust function.
 #[derive(Clone)]
@@ -37,14 +39,31 @@ impl FunctionTool {
         F: Fn(A, CallContext) -> R + Send + Sync + 'static,
         R: Future<Output = Result<T, ToolError>> + Send + 'static,
     {
-        let handler: Handler = Arc::new(move |call, context| {
+        Self::with_inputs(name, description, move |arguments, inputs: Inputs| {
+            function(arguments, inputs.context)
+        })
+    }
+
+    /// The same for a function that also wants the configuration of its module.
+    pub fn with_inputs<A, T, F, R>(
+        name: impl Into<String>,
+        description: impl Into<String>,
+        function: F,
+    ) -> Self
+    where
+        A: DeserializeOwned + JsonSchema + Send + 'static,
+        T: Serialize,
+        F: Fn(A, Inputs) -> R + Send + Sync + 'static,
+        R: Future<Output = Result<T, ToolError>> + Send + 'static,
+    {
+        let handler: Handler = Arc::new(move |call, inputs| {
             let arguments = match A::deserialize(&call.arguments) {
                 Ok(arguments) => arguments,
                 Err(error) => {
                     return Box::pin(ready(call.error(ErrorKind::InvalidArgs, error.to_string())));
                 }
             };
-            let running = function(arguments, context.clone());
+            let running = function(arguments, inputs);
             let (call_id, name) = (call.call_id.clone(), call.tool.name.to_string());
             Box::pin(async move {
                 let json =
@@ -69,8 +88,7 @@ impl FunctionTool {
         F: Fn(Call, CallContext) -> R + Send + Sync + 'static,
         R: Future<Output = ToolResult> + Send + 'static,
     {
-        let handler: Handler =
-            Arc::new(move |call, context| Box::pin(function(call.clone(), context.clone())));
+        let handler: Handler = Arc::new(move |call, inputs| Box::pin(function(call.clone(), inputs.context)));
         Self::from_handler(name, description, arguments_of::<A>(), handler)
     }
 

@@ -1,14 +1,83 @@
 //! A Rust function becomes a tool.
 //!
-//! A [`Module`] is a namespace of [`FunctionTool`]s. It is both the loader of its tools and their engine, so an app
-//! takes it as one source. The schema of the arguments is made from their type, whose doc comments are the
-//! descriptions that a model reads.
+//! What a function is, is said where it stands: [`tool`](macro@tool) makes a tool of a function, and
+//! [`module`](macro@module) a [`Module`], a namespace of tools, of the `impl` block that they stand in. A module is both the
+//! loader of its tools and their engine, so an app takes it as one source.
+//!
+//! ```
+//! use toolcrib_sdk::{ErrorCode, Module, module};
+//!
+//! struct Reports {
+//!     titles: Vec<String>,
+//! }
+//!
+//! /// Reads reports.
+//! #[module(id = "reports", title = "Reports")]
+//! impl Reports {
+//!     /// Loads the title of one report.
+//!     #[tool(name = "get-title", risk = "low", aliases = ["titre d'un rapport"])]
+//!     fn title(
+//!         &self,
+//!         /// Which one.
+//!         report_id: usize,
+//!     ) -> Result<String, ErrorCode> {
+//!         self.titles.get(report_id).cloned().ok_or(ErrorCode::new("not_found"))
+//!     }
+//! }
+//!
+//! let module = Module::from(Reports { titles: vec!["May".into()] });
+//! assert_eq!(module.id(), "reports");
+//! assert_eq!(module.actions().collect::<Vec<_>>(), ["get-title"]);
+//! ```
+//!
+//! # What a function takes
+//!
+//! Each parameter is an argument of the call: its name and type make the schema, its doc comment the description, and
+//! `#[serde(…)]` and `#[schemars(…)]` on it say more. `Option` is an argument that may be left out. A single parameter with
+//! `#[arguments]` takes all of them as one type instead, which then implements `Deserialize` and `JsonSchema`.
+//!
+//! `&CallContext` is filled in. So is a parameter with `#[hidden(context = "…")]`, from what the runtime knows of the call
+//! (`session`, `conversation`, `user`, `agent`), or with `#[hidden(config = "…")]`, from the configuration of the module. They
+//! are in no schema, and a call that has arguments of their names is refused.
+//!
+//! A function that waits has to be `async`; one that is not holds up the others while it works, so it has to be quick.
+//!
+//! # What it gives
+//!
+//! A value is the result. `Result<T, ToolError>` can fail with an error that tells a model what to do; `Result<T, ErrorCode>`
+//! gives a [`Status`] instead: `{"status": "ok", …}` or `{"status": "error", "error": "not_found"}`, for failures that were to be
+//! expected. A panic is an error of the call, and so is a deadline that passes.
+//!
+//! # What the attribute says
+//!
+//! `#[module]` takes `id`, `title`, `description`; `#[tool]` takes:
+//!
+//! | option | what it says |
+//! |---|---|
+//! | `name` | the bare name; the function's by default |
+//! | `title` | a name for people |
+//! | `description` | what it does, for models; the doc comment by default |
+//! | `risk` | `"low"`, `"medium"` (the default) or `"high"` |
+//! | `aliases`, `tags`, `side_effects` | lists of texts |
+//! | `examples` | a list of arguments, as JSON |
+//! | `access` | what it may reach, as JSON |
+//! | `confirmation_required` | that each call asks, unless the tool is granted by name |
+//! | `user_selectable` | whether people can pick it; `= false` for tools of one agent |
+//! | `idempotent` | that a second identical call does no more than the first, so that it may be tried again |
+//! | `cacheable` | that its result may be used again; also `= {"ttl_seconds": 60}` |
+//! | `timeout` | how long a call may take, in seconds |
+//! | `operational` | that it belongs to the running of an agent, and is always shown to it |
+//!
+//! A wrong option is a compile error at its place.
+//!
+//! # Without a macro
+//!
+//! A [`FunctionTool`] is the same for a closure, at run time:
 //!
 //! ```
 //! use schemars::JsonSchema;
 //! use serde::Deserialize;
-//! use toolcrib_model::{Risk, ToolError};
-//! use toolcrib_sdk::{FunctionTool, Module};
+//! use toolcrib_sdk::{FunctionTool, Module, ToolError};
 //!
 //! #[derive(Deserialize, JsonSchema)]
 //! struct Greet {
@@ -16,24 +85,42 @@
 //!     name: String,
 //! }
 //!
-//! let module = Module::new("hello", "Greets people.").with_tool(
-//!     FunctionTool::new("say_hello", "Greets one person.", |greet: Greet, _context| async move {
-//!         Ok::<_, ToolError>(format!("Hello, {}!", greet.name))
-//!     })
-//!     .with_risk(Risk::Low)
-//!     .with_aliases(["dire bonjour"]),
-//! );
+//! let greet = FunctionTool::new("say_hello", "Greets one person.", |greet: Greet, _context| async move {
+//!     Ok::<_, ToolError>(format!("Hello, {}!", greet.name))
+//! });
+//! let module = Module::new("hello", "Greets people.").with_tool(greet.with_aliases(["dire bonjour"]));
 //! assert_eq!(module.id(), "hello");
 //! ```
 //!
 //! Arguments are validated against the schema before a function sees them. It decides nothing about who may call.
 
+// The code that the macros write names this crate, also in its own tests.
+#[cfg(test)]
+extern crate self as toolcrib_sdk;
+
 mod function;
+mod inputs;
 mod module;
+mod outcome;
+
+/// What the code needs that the macros write.
+#[doc(hidden)]
+pub mod macros {
+    pub use schemars;
+    pub use serde;
+    pub use serde_json;
+    pub use toolcrib_model::ToolError;
+
+    pub use crate::outcome::Outcome;
+}
 
 #[cfg(test)]
 mod tests;
 
 pub use function::FunctionTool;
+pub use inputs::Inputs;
 pub use module::Module;
+pub use outcome::{ErrorCode, Outcome, Status};
+pub use toolcrib_macros::{module, tool};
+pub use toolcrib_model::ToolError;
 pub use toolcrib_port::CallContext;

@@ -1,18 +1,22 @@
 //! A namespace of functions.
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
-use toolcrib_model::{ErrorKind, ToolResult};
+use toolcrib_model::{ErrorKind, JsonObject, ToolResult};
 use toolcrib_policy::{Authorized, Call};
 use toolcrib_port::{CallContext, Loaded, Reject, RejectKind, ToolEngine, ToolLoader};
 
-use crate::FunctionTool;
+use crate::{FunctionTool, Inputs};
 
 /// A namespace of tools that are Rust functions.
 #[derive(Clone)]
 pub struct Module {
     id: String,
     source: String,
+    title: Option<String>,
     description: String,
+    config: Arc<JsonObject>,
     tools: Vec<FunctionTool>,
 }
 
@@ -20,7 +24,26 @@ impl Module {
     /// An empty module. The id is the namespace of its tools.
     pub fn new(id: impl Into<String>, description: impl Into<String>) -> Self {
         let id = id.into();
-        Self { source: format!("module {id}"), id, description: description.into(), tools: Vec::new() }
+        Self {
+            source: format!("module {id}"),
+            id,
+            title: None,
+            description: description.into(),
+            config: Arc::default(),
+            tools: Vec::new(),
+        }
+    }
+
+    /// Sets a name for people.
+    pub fn with_title(mut self, title: impl Into<String>) -> Self {
+        self.title = Some(title.into());
+        self
+    }
+
+    /// Sets the configuration, from which hidden values of its tools come.
+    pub fn with_config(mut self, config: JsonObject) -> Self {
+        self.config = Arc::new(config);
+        self
     }
 
     /// Adds a tool.
@@ -32,6 +55,11 @@ impl Module {
     /// The namespace of its tools.
     pub fn id(&self) -> &str {
         &self.id
+    }
+
+    /// A name for people; the id where there is none.
+    pub fn title(&self) -> &str {
+        self.title.as_deref().unwrap_or(&self.id)
     }
 
     /// What the module is for.
@@ -80,7 +108,10 @@ impl ToolEngine for Module {
 
     async fn invoke(&self, call: &Authorized<Call>, context: &CallContext) -> ToolResult {
         match self.tools.iter().find(|function| function.name() == call.tool.name.name()) {
-            Some(function) => (function.handler)(call, context).await,
+            Some(function) => {
+                let inputs = Inputs::new(context.clone(), Arc::clone(&self.config));
+                (function.handler)(call, inputs).await
+            }
             None => call
                 .error(ErrorKind::ToolChanged, format!("`{}` is no longer there", call.tool.name.dotted())),
         }

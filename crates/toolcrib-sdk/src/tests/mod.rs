@@ -1,12 +1,14 @@
 //! What a module promises.
 
+mod macros;
+
 use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 use toolcrib_model::{ErrorKind, Risk, Tool, ToolError, ToolResult};
-use toolcrib_policy::{Call, Capabilities, Effect, Policy, Verdict};
+use toolcrib_policy::{Call, Capabilities, Policy, Verdict};
 use toolcrib_port::{CallContext, ToolEngine, ToolLoader};
 
 use crate::{FunctionTool, Module};
@@ -33,14 +35,25 @@ fn dividend_over(dividend: i64, divisor: i64) -> Result<i64, ToolError> {
 }
 
 async fn call(arguments: serde_json::Value) -> ToolResult {
-    let module = module();
-    let tool: Tool = module.load().await.tools.remove(0);
+    call_in(&module(), "divide", arguments, &CallContext::new("test")).await
+}
+
+async fn call_in(
+    module: &Module,
+    name: &str,
+    arguments: serde_json::Value,
+    context: &CallContext,
+) -> ToolResult {
+    let tools = module.load().await.tools;
+    let tool: Tool = tools.into_iter().find(|tool| tool.name.name() == name).unwrap();
     let mut call = Call::new(Arc::new(tool), module.source().into(), 1);
     call.arguments = arguments.as_object().unwrap().clone();
-    let policy =
-        Policy::new(&Capabilities { default_policy: Effect::Grant, ..Capabilities::default() }, []).unwrap();
+    // By name, so that one that wants confirmation is granted too.
+    let grant = json!({"grant": [{"module": module.id(), "actions": [name]}]});
+    let capabilities: Capabilities = serde_json::from_value(grant).unwrap();
+    let policy = Policy::new(&capabilities, []).unwrap();
     let Verdict::Granted(call) = policy.authorize(call, "test") else { panic!("not granted") };
-    module.invoke(&call, &CallContext::new("test")).await
+    module.invoke(&call, context).await
 }
 
 #[tokio::test]

@@ -1,0 +1,174 @@
+//! What a function takes and gives.
+
+use proc_macro2::{Ident, TokenStream};
+use quote::ToTokens;
+use syn::spanned::Spanned;
+use syn::{Attribute, FnArg, LitStr, Meta, Pat, PatType, ReturnType, Signature, Type};
+
+/// What a function takes and gives.
+pub(crate) struct Shape {
+    /// Whether it is a method.
+    pub(crate) has_receiver: bool,
+    pub(crate) is_async: bool,
+    /// In the order in which it takes them.
+    pub(crate) inputs: Vec<Input>,
+    pub(crate) output: Output,
+}
+
+/// One thing that a function takes.
+pub(crate) enum Input {
+    /// An argument of the call.
+    Argument(Box<Argument>),
+    /// All arguments of the call at once, as one type.
+    Arguments(Box<Type>),
+    /// The context of the call.
+    Context,
+    /// A value that the runtime fills in.
+    Hidden(Box<Hidden>),
+}
+
+/// An argument of the call.
+pub(crate) struct Argument {
+    pub(crate) name: Ident,
+    pub(crate) form: Type,
+    /// What describes it: its documentation, and what `serde` and `schemars` are told.
+    pub(crate) attributes: Vec<Attribute>,
+}
+
+/// A value that the runtime fills in, which no model sees.
+pub(crate) struct Hidden {
+    pub(crate) form: Type,
+    pub(crate) source: Source,
+}
+
+/// Where a hidden value comes from.
+pub(crate) enum Source {
+    /// What the runtime knows of the call.
+    Context(LitStr),
+    /// The configuration of the module.
+    Config(LitStr),
+}
+
+/// What a function gives.
+pub(crate) enum Output {
+    /// A `Result`.
+    Fallible(Box<Type>),
+    /// Anything else.
+    Plain(Box<Type>),
+}
+
+/// What the runtime knows of a call.
+const KNOWN: &[&str] = &["session", "conversation", "user", "agent"];
+
+/// How hidden values are written.
+const HIDDEN: &str = "write `#[hidden(context = \"session\")]`, with one of session, conversation, user, agent, or \
+                      `#[hidden(config = \"key\")]`";
+
+impl Shape {
+    /// Reads a signature, and takes away the attributes that are ours.
+    pub(crate) fn take(signature: &mut Signature) -> syn::Result<Self> {
+        if !signature.generics.params.is_empty() {
+            let message = "a tool cannot be generic: its arguments have one schema";
+            return Err(syn::Error::new_spanned(&signature.generics, message));
+        }
+        let mut has_receiver = false;
+        let mut inputs = Vec::new();
+        for input in &mut signature.inputs {
+            match input {
+                FnArg::Receiver(receiver) => {
+                    if receiver.reference.is_none() || receiver.mutability.is_some() {
+                        let message = "a tool takes `&self`: its calls run side by side";
+                        return Err(syn::Error::new_spanned(receiver, message));
+                    }
+                    has_receiver = true;
+                }
+                FnArg::Typed(input) => inputs.push(take_input(input)?),
+            }
+        }
+        let all = inputs.iter().filter(|input| matches!(input, Input::Arguments(_))).count();
+        let single = inputs.iter().filter(|input| matches!(input, Input::Argument(_))).count();
+        if all > 1 || (all == 1 && single > 0) {
+            let message = "`#[arguments]` stands for all arguments, so there can be no other one";
+            return Err(syn::Error::new_spanned(&signature.inputs, message));
+        }
+        let output = match &signature.output {
+            ReturnType::Default => Output::Plain(syn::parse_quote!(())),
+            ReturnType::Type(_, form) if is_named(form, "Result") => Output::Fallible(form.clone()),
+            ReturnType::Type(_, form) => Output::Plain(form.clone()),
+        };
+        Ok(Self { has_receiver, is_async: signature.asyncness.is_some(), inputs, output })
+    }
+
+    /// The arguments that stand by themselves.
+    pub(crate) fn arguments(&self) -> impl Iterator<Item = &Argument> {
+        self.inputs.iter().filter_map(|input| match input {
+            Input::Argument(argument) => Some(argument.as_ref()),
+            _ => None,
+        })
+    }
+
+    /// The type of all arguments, where the function takes them as one.
+    pub(crate) fn all_arguments(&self) -> Option<&Type> {
+        self.inputs.iter().find_map(|input| match input {
+            Input::Arguments(form) => Some(form.as_ref()),
+            _ => None,
+        })
+    }
+}
+
+fn take_input(input: &mut PatType) -> syn::Result<Input> {
+    let is_ours = |attribute: &Attribute| {
+        ["arguments", "hidden", "doc", "serde", "schemars"].iter().any(|name| attribute.path().is_ident(name))
+    };
+    let (ours, theirs): (Vec<Attribute>, Vec<Attribute>) = input.attrs.drain(..).partition(is_ours);
+    input.attrs = theirs;
+    let form = input.ty.as_ref();
+    if let Some(hidden) = ours.iter().find(|attribute| attribute.path().is_ident("hidden")) {
+        return Ok(Input::Hidden(Box::new(Hidden { form: form.clone(), source: source(hidden)? })));
+    }
+    if ours.iter().any(|attribute| attribute.path().is_ident("arguments")) {
+        return Ok(Input::Arguments(Box::new(form.clone())));
+    }
+    if let Type::Reference(reference) = form {
+        if is_named(&reference.elem, "CallContext") {
+            return Ok(Input::Context);
+        }
+        let message = "an argument has to be owned, as `String` for `&str`; only `&CallContext` is borrowed";
+        return Err(syn::Error::new_spanned(form, message));
+    }
+    let Pat::Ident(pattern) = input.pat.as_ref() else {
+        let message = "an argument needs a name, which models write";
+        return Err(syn::Error::new_spanned(&input.pat, message));
+    };
+    let argument = Argument { name: pattern.ident.clone(), form: form.clone(), attributes: ours };
+    Ok(Input::Argument(Box::new(argument)))
+}
+
+fn source(attribute: &Attribute) -> syn::Result<Source> {
+    let Meta::List(list) = &attribute.meta else {
+        return Err(syn::Error::new_spanned(attribute, HIDDEN));
+    };
+    let pair: syn::MetaNameValue =
+        syn::parse2(list.tokens.clone()).map_err(|_| syn::Error::new_spanned(attribute, HIDDEN))?;
+    let value: LitStr = syn::parse2(pair.value.to_token_stream())
+        .map_err(|_| syn::Error::new_spanned(&pair.value, HIDDEN))?;
+    if pair.path.is_ident("config") {
+        Ok(Source::Config(value))
+    } else if pair.path.is_ident("context") && KNOWN.contains(&value.value().as_str()) {
+        Ok(Source::Context(value))
+    } else {
+        Err(syn::Error::new(pair.span(), HIDDEN))
+    }
+}
+
+/// Whether the last part of a path is this name.
+fn is_named(form: &Type, name: &str) -> bool {
+    matches!(form, Type::Path(path) if path.path.segments.last().is_some_and(|segment| segment.ident == name))
+}
+
+impl ToTokens for Source {
+    fn to_tokens(&self, tokens: &mut TokenStream) {
+        let (Self::Context(key) | Self::Config(key)) = self;
+        key.to_tokens(tokens);
+    }
+}
