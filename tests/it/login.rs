@@ -281,6 +281,17 @@ async fn a_login_that_cannot_be_says_why() {
     for (auth, problem) in [
         ("{client_secret: x}", "set `client_id` too"),
         ("{grant: client_credentials}", "`grant: client_credentials` needs a `client_id`"),
+        ("{grant: workload_identity, client_id: x}", "this `grant` needs an `identity_token`"),
+        ("{grant: workload_identity, identity_token: x}", "this `grant` needs a `client_id`"),
+        ("{identity_token: x}", "`identity_token` is for `grant: workload_identity`"),
+        (
+            "{grant: enterprise_managed, client_id: x, identity_token: x}",
+            "`grant: enterprise_managed` and `identity_provider` go together",
+        ),
+        (
+            "{grant: enterprise_managed, client_id: x, identity_token: x, identity_provider: {issuer: y, client_id: z}}",
+            "`identity_provider.issuer` is not a URL",
+        ),
         ("{issuer: here}", "`issuer` is not a URL"),
         ("{client_metadata_url: \"http://a.example/x\"}", "`client_metadata_url` has to be an https URL"),
         ("{client_idd: x}", "did you mean `client_id`?"),

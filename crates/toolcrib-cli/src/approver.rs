@@ -46,6 +46,10 @@ impl Approver for Yes {
     async fn ask_user(&self, question: &UserQuestion) -> UserAnswer {
         self.0.ask_user(question).await
     }
+
+    fn has_user(&self) -> bool {
+        self.0.has_user()
+    }
 }
 
 /// The person at the terminal.
@@ -72,5 +76,9 @@ impl<D: Desk> Approver for Terminal<D> {
     async fn ask_user(&self, question: &UserQuestion) -> UserAnswer {
         let _in_use = self.in_use.lock().await;
         user::ask(&self.desk, question).await
+    }
+
+    fn has_user(&self) -> bool {
+        true
     }
 }

@@ -80,4 +80,8 @@ impl Approver for Callback {
             None => UserAnswer::Nobody,
         }
     }
+
+    fn has_user(&self) -> bool {
+        self.answer.is_some()
+    }
 }

@@ -36,6 +36,11 @@ impl Heartbeat {
         *self.deadline.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn extend(&self) {
+        *self.deadline.lock().unwrap_or_else(PoisonError::into_inner) =
+            (Instant::now() + self.patience).min(self.latest);
+    }
+
     /// Comes back when the deadline has passed, wherever it has moved to meanwhile.
     pub(crate) async fn passed(&self) {
         loop {
@@ -50,12 +55,18 @@ impl Heartbeat {
 
 impl ProgressListener for Heartbeat {
     fn progress(&self, progress: &Progress) {
-        *self.deadline.lock().unwrap_or_else(PoisonError::into_inner) =
-            (Instant::now() + self.patience).min(self.latest);
+        self.extend();
         if let Some(listener) = &self.listener {
             let message =
                 progress.message.as_deref().map(|message| self.redactor.redact(message).into_owned());
             listener.progress(&Progress { message, ..progress.clone() });
+        }
+    }
+
+    fn waits(&self) {
+        self.extend();
+        if let Some(listener) = &self.listener {
+            listener.waits();
         }
     }
 }

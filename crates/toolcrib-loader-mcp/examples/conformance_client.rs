@@ -14,11 +14,12 @@ use async_trait::async_trait;
 use serde_json::{Map, Value, json};
 use toolcrib_io::http::{HttpClient, HttpPolicy, Request};
 use toolcrib_loader_mcp::{
-    Authorize, McpAuth, McpConnection, McpEngine, McpLoader, McpSource, McpTransport, Redirect,
+    Authorize, IdentityProvider, IdentityToken, McpAuth, McpConnection, McpEngine, McpLoader, McpSource,
+    McpTransport, Redirect,
 };
-use toolcrib_model::{JsonObject, Secret, Tool};
+use toolcrib_model::{JsonObject, Secret, Tool, UserAnswer, UserQuestion};
 use toolcrib_policy::{Authorized, Call, Capabilities, Policy, Verdict};
-use toolcrib_port::{CallContext, ToolEngine as _, ToolLoader as _};
+use toolcrib_port::{Answer, Approver, Asked, CallContext, ToolEngine as _, ToolLoader as _};
 use url::Url;
 
 /// Longer than the scenarios that make the client wait.
@@ -57,6 +58,8 @@ async fn run() -> Result<(), Error> {
     let connection = McpConnection::new(source);
     let loader = McpLoader::new(connection.clone());
     let engine = McpEngine::new(connection);
+    let user: Arc<dyn Approver> = Arc::new(User);
+    engine.attend(&user);
 
     let loaded = loader.load().await;
     for reject in &loaded.rejected {
@@ -91,8 +94,15 @@ fn authorization(scenario: &str, context: &Value) -> McpAuth {
     if let Some(client) = text("client_id") {
         auth = auth.with_client(client, text("client_secret").map(Secret::new));
     }
+    let token = |name: &str| text(name).map(|token| IdentityToken::Text(Secret::new(token)));
     if scenario.starts_with("auth/client-credentials-") {
         auth = auth.with_client_credentials();
+    } else if let Some(token) = token("valid_jwt") {
+        auth = auth.with_workload_identity(token);
+    } else if let (Some(token), Some(issuer), Some(client)) =
+        (token("idp_id_token"), text("idp_issuer"), text("idp_client_id"))
+    {
+        auth = auth.with_enterprise_managed(IdentityProvider::new(issuer, client), token);
     }
     auth.private_key = text("private_key_pem").map(Secret::new);
     auth.issuer = text("issuer").map(str::to_owned);
@@ -118,6 +128,24 @@ impl Authorize for User {
         let location =
             location.ok_or_else(|| format!("the page answers {} and leads nowhere", page.status))?;
         Ok(Redirect::from_url(&url.join(location).map_err(|error| error.to_string())?))
+    }
+}
+
+/// The same, of whom a server asks something: takes every form as it is, without filling in anything.
+#[async_trait]
+impl Approver for User {
+    async fn ask(&self, batch: &mut [Asked]) {
+        for asked in batch {
+            asked.answer = Some(Answer::Nobody);
+        }
+    }
+
+    async fn ask_user(&self, _question: &UserQuestion) -> UserAnswer {
+        UserAnswer::Approved { content: None, choice: None, fields: JsonObject::new(), feedback: None }
+    }
+
+    fn has_user(&self) -> bool {
+        true
     }
 }
 

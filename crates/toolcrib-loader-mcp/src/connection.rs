@@ -14,6 +14,7 @@ use tracing::{Instrument as _, Span};
 
 use crate::backoff::{Failure, SETTLED_AFTER};
 use crate::catalog::{self, Digests};
+use crate::elicitation::Desk;
 use crate::error::Error;
 use crate::handler::Events;
 use crate::handshake::Era;
@@ -229,6 +230,11 @@ impl McpConnection {
             self.shared.discard(session, State::after_the_end);
         }
         outcome
+    }
+
+    /// Where the server's questions to the user are put.
+    pub(crate) fn desk(&self) -> &Desk {
+        self.shared.events.desk()
     }
 
     /// Whether there is a conversation with the server.

@@ -1,20 +1,21 @@
 //! From an authorized call to the server and back.
 
-use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use rmcp::model::{
-    CallToolRequest, CallToolRequestParams, ClientRequest, CustomRequest, ErrorCode, ErrorData, GetMeta as _,
-    InputRequiredResult, ServerResult,
+    CallToolRequest, CallToolRequestParams, ClientRequest, CustomRequest, ElicitationAction, ErrorCode,
+    ErrorData, GetMeta as _, InputRequiredResult, InputResponses, ServerResult,
 };
 use serde_json::{Value, json};
 use toolcrib_model::{ErrorKind, ToolError, ToolResult};
 use toolcrib_policy::{Authorized, Call};
-use toolcrib_port::{CallContext, ToolEngine};
+use toolcrib_port::{Approver, CallContext, ToolEngine};
 use tracing::Span;
 
 use crate::McpConnection;
 use crate::connection::{Answer, NoAnswer, Stale};
+use crate::elicitation::{OnCall, nobody, unfit};
 use crate::error::Error;
 use crate::extras::{self, Extra};
 use crate::mirror::Mirrored;
@@ -24,11 +25,25 @@ use crate::span;
 use crate::task::{Ended, Task};
 use crate::text::{MAX_ERROR_CHARS, clean};
 
-/// How often a server may ask for the same call again, with a state of its own and without a question.
+/// How often a server may ask for the same call again, with a state of its own, with answers of the user, or both.
 const MAX_ROUNDS: usize = 8;
 
 /// What to do about a call whose end is not known.
 const FIND_OUT: &str = "find out whether the call took effect before you repeat it";
+
+/// What a call hands back of what the server said to the last one.
+#[derive(Clone, Default)]
+struct Round {
+    state: Option<String>,
+    answers: Option<InputResponses>,
+}
+
+impl Round {
+    /// Whether the server has looked at the call before.
+    fn has_begun(&self) -> bool {
+        self.state.is_some() || self.answers.is_some()
+    }
+}
 
 /// Calls the tools of a server.
 pub struct McpEngine {
@@ -48,32 +63,29 @@ impl McpEngine {
         span::describe(&Span::current(), "tools/call", self.connection.source());
         let failed = |fault| self.failure(call, fault);
         let (trace, listener) = (context.trace.as_deref(), context.progress.as_ref());
-        let mut state = None;
+        let desk = self.connection.desk().begin(context);
+        let mut round = Round::default();
         for _ in 0..MAX_ROUNDS {
             let outcome =
-                self.connection.call(&call.tool, || request(call, state.clone(), trace), listener).await;
+                self.connection.call(&call.tool, || request(call, round.clone(), trace), listener).await;
             let outcome = match outcome {
                 Err(NoAnswer::Stale(stale)) => return Err(self.stale(call, stale)),
                 Err(NoAnswer::Fault(fault)) => Err(fault),
                 Ok(answer) => Ok(answer),
             };
             let Answer { result, session } = match outcome {
-                Err(Fault::Rpc(error)) if is_for_tasks_only(&error) && state.is_none() => {
-                    let answer = self.connection.call(&call.tool, || as_task(call, trace), listener).await;
-                    return match answer {
-                        Ok(Answer { result, session }) => match Task::asked_for(&result, session) {
-                            Some(task) => self.finish(task, context).await,
-                            // It has run without a task all the same.
-                            None => read(result),
-                        },
-                        // What the server says of a call in the usual form tells more.
-                        Err(NoAnswer::Fault(Fault::Rpc(_))) => Err(failed(Fault::Rpc(error))),
-                        Err(NoAnswer::Fault(fault)) => Err(failed(fault)),
-                        Err(NoAnswer::Stale(stale)) => Err(self.stale(call, stale)),
-                    };
+                Err(Fault::Rpc(error)) if is_for_tasks_only(&error) && !round.has_begun() => {
+                    return self.call_as_task(call, context, &desk, error).await;
+                }
+                // It has refused the call, until the user has opened a page.
+                Err(Fault::Rpc(error))
+                    if result::wants_pages(&error) && self.connection.desk().is_attended() =>
+                {
+                    self.open_pages(call, &desk, error).await?;
+                    continue;
                 }
                 // What it did before it handed back a state is not undone.
-                Err(fault) if state.is_some() && !matches!(fault, Fault::Rpc(_) | Fault::Lost { .. }) => {
+                Err(fault) if round.has_begun() && !matches!(fault, Fault::Rpc(_) | Fault::Lost { .. }) => {
                     return Err(self.unfinished(fault));
                 }
                 outcome => outcome.map_err(failed)?,
@@ -82,17 +94,57 @@ impl McpEngine {
             match result {
                 ServerResult::InputRequiredResult(InputRequiredResult {
                     input_requests,
-                    request_state: Some(next),
+                    request_state: state,
                     ..
-                }) if input_requests.as_ref().is_none_or(BTreeMap::is_empty) => state = Some(next),
+                }) => {
+                    let requests = input_requests.unwrap_or_default();
+                    if requests.is_empty() && state.is_none() {
+                        return Err(nobody());
+                    }
+                    let answers =
+                        if requests.is_empty() { None } else { Some(desk.answers(requests).await?) };
+                    round = Round { state, answers };
+                }
                 ServerResult::CreateTaskResult(created) => {
-                    return self.finish(Task::created(created, session), context).await;
+                    return self.finish(Task::created(created, session), context, &desk).await;
                 }
                 result => return read(result),
             }
         }
         let message = format!("the server asked {MAX_ROUNDS} times to be called again, and gave no result");
         Err(ToolError::new(ErrorKind::ToolFailed, message))
+    }
+
+    /// Makes the call anew, of a tool that runs only as a task. `refusal` is what the server said before.
+    async fn call_as_task(
+        &self,
+        call: &Call,
+        context: &CallContext,
+        desk: &OnCall<'_>,
+        refusal: ErrorData,
+    ) -> Result<Value, ToolError> {
+        let (trace, listener) = (context.trace.as_deref(), context.progress.as_ref());
+        match self.connection.call(&call.tool, || as_task(call, trace), listener).await {
+            Ok(Answer { result, session }) => match Task::asked_for(&result, session) {
+                Some(task) => self.finish(task, context, desk).await,
+                // It has run without a task all the same.
+                None => read(result),
+            },
+            // What the server says of a call in the usual form tells more.
+            Err(NoAnswer::Fault(Fault::Rpc(_))) => Err(self.failure(call, Fault::Rpc(refusal))),
+            Err(NoAnswer::Fault(fault)) => Err(self.failure(call, fault)),
+            Err(NoAnswer::Stale(stale)) => Err(self.stale(call, stale)),
+        }
+    }
+
+    /// Has the user open the pages that an error names. The error stands where there are none, or one is not opened.
+    async fn open_pages(&self, call: &Call, desk: &OnCall<'_>, error: ErrorData) -> Result<(), ToolError> {
+        let pages = result::pages(&error);
+        let mut is_open = !pages.is_empty();
+        for page in &pages {
+            is_open = is_open && desk.answer(page).await?.action == ElicitationAction::Accept;
+        }
+        if is_open { Ok(()) } else { Err(self.failure(call, Fault::Rpc(error))) }
     }
 
     /// Reads what a server has besides its tools.
@@ -128,8 +180,8 @@ impl McpEngine {
     }
 
     /// Waits for the end of a task.
-    async fn finish(&self, task: Task, context: &CallContext) -> Result<Value, ToolError> {
-        let ended = task.follow(&self.connection, context.progress.as_ref()).await;
+    async fn finish(&self, task: Task, context: &CallContext, desk: &OnCall<'_>) -> Result<Value, ToolError> {
+        let ended = task.follow(&self.connection, context.progress.as_ref(), desk).await;
         match ended.map_err(|fault| self.unfinished(fault))? {
             Ended::Completed(result) => read(*result),
             Ended::Failed(error) => {
@@ -141,7 +193,7 @@ impl McpEngine {
                 Err(ToolError::new(ErrorKind::ToolFailed, "the server gave up the task of the call")
                     .with_hint(FIND_OUT))
             }
-            Ended::InputRequired => Err(input_required()),
+            Ended::InputRequired(error) => Err(error),
             Ended::Unreadable => Err(ToolError::new(
                 ErrorKind::OutcomeUnknown,
                 "the server runs the call as a task, and what it says of the task cannot be read",
@@ -202,15 +254,21 @@ impl ToolEngine for McpEngine {
         true
     }
 
+    fn attend(&self, approver: &Arc<dyn Approver>) {
+        let source = self.connection.source();
+        self.connection.desk().attend(Arc::clone(approver), &source.namespace);
+    }
+
     async fn close(&self) {
         self.connection.close().await;
     }
 }
 
-fn request(call: &Call, state: Option<String>, trace: Option<&str>) -> ClientRequest {
+fn request(call: &Call, round: Round, trace: Option<&str>) -> ClientRequest {
     let mut params =
         CallToolRequestParams::new(call.tool.name.name().to_owned()).with_arguments(call.arguments.clone());
-    params.request_state = state;
+    params.request_state = round.state;
+    params.input_responses = round.answers;
     let mut request = CallToolRequest::new(params);
     request.extensions.insert(Mirrored::of(&call.tool.parameters, &call.arguments));
     traced(ClientRequest::CallToolRequest(request), trace)
@@ -237,19 +295,18 @@ fn is_for_tasks_only(error: &ErrorData) -> bool {
 fn read(answer: ServerResult) -> Result<Value, ToolError> {
     match answer {
         ServerResult::CallToolResult(result) => result::convert(result),
-        ServerResult::InputRequiredResult(_) => Err(input_required()),
+        ServerResult::InputRequiredResult(_) => Err(nobody()),
+        // rmcp could not read it.
+        ServerResult::CustomResult(result)
+            if result.0.get("resultType") == Some(&json!("input_required")) =>
+        {
+            Err(unfit("it is none that the protocol has"))
+        }
         _ => Err(ToolError::new(
             ErrorKind::OutcomeUnknown,
             "the server answered the call with something that is not a tool result",
         )),
     }
-}
-
-fn input_required() -> ToolError {
-    let message =
-        "the server wants an answer from the user before it goes on, and there is no way to ask for it";
-    ToolError::new(ErrorKind::InputRequired, message)
-        .with_hint("ask the user yourself, and give the answer in the arguments if the tool takes it there")
 }
 
 fn no_server(error: &Error) -> ToolError {

@@ -5,15 +5,17 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rmcp::model::{
-    ClientCapabilities, ClientConfig, ClientResult, ErrorCode, ErrorData, Implementation, JsonObject,
-    ProgressNotificationParam, ProgressToken, ProtocolVersion, ServerNotification, ServerRequest,
-    TASKS_EXTENSION_ID,
+    ClientCapabilities, ClientConfig, ClientResult, ConstString as _, CustomRequest, ElicitationCapability,
+    ElicitationCreateRequestMethod, ErrorCode, ErrorData, FormElicitationCapability, Implementation,
+    JsonObject, ProgressNotificationParam, ProgressToken, ProtocolVersion, ServerNotification, ServerRequest,
+    TASKS_EXTENSION_ID, UrlElicitationCapability,
 };
 use rmcp::service::{NotificationContext, RequestContext};
 use rmcp::{RoleClient, Service};
 use tokio::sync::Notify;
 use toolcrib_port::{Progress, ProgressListener};
 
+use crate::elicitation::Desk;
 use crate::text::{MAX_PROGRESS_CHARS, clean};
 
 /// What servers tell without being asked.
@@ -24,9 +26,15 @@ pub(crate) struct Events {
     changed: Notify,
     /// How often that was so.
     changes: AtomicU64,
+    /// Where its questions to the user are put.
+    desk: Desk,
 }
 
 impl Events {
+    pub(crate) fn desk(&self) -> &Desk {
+        &self.desk
+    }
+
     /// Passes on what the server says of this request, until [`forget`](Self::forget).
     pub(crate) fn listen(&self, token: ProgressToken, listener: Arc<dyn ProgressListener>) {
         self.listeners.lock().unwrap_or_else(PoisonError::into_inner).insert(token, listener);
@@ -72,7 +80,8 @@ impl Events {
     }
 }
 
-/// A client that answers pings and nothing else: sampling, roots and elicitation are not among its capabilities.
+/// A client that answers pings, and questions to the user where there is one: sampling and roots are not among its
+/// capabilities.
 pub(crate) struct Client {
     events: Arc<Events>,
 }
@@ -87,11 +96,24 @@ impl Service<RoleClient> for Client {
     async fn handle_request(
         &self,
         request: ServerRequest,
-        _context: RequestContext<RoleClient>,
+        context: RequestContext<RoleClient>,
     ) -> Result<ClientResult, ErrorData> {
+        let error = |code, message: &'static str| Err(ErrorData::new(code, message, None));
+        let desk = self.events.desk();
         match request {
             ServerRequest::PingRequest(_) => Ok(ClientResult::empty(())),
-            _ => Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, "this client answers `ping` only", None)),
+            ServerRequest::ElicitRequest(request) if desk.is_attended() => tokio::select! {
+                biased;
+                () = context.ct.cancelled() => error(ErrorCode::INVALID_REQUEST, "the question was taken back"),
+                result = desk.asked(&request.params) => result.map(ClientResult::ElicitResult),
+            },
+            // rmcp could not read it.
+            ServerRequest::CustomRequest(CustomRequest { method, .. })
+                if method == ElicitationCreateRequestMethod::VALUE && desk.is_attended() =>
+            {
+                error(ErrorCode::INVALID_PARAMS, "the question is none of the forms that the protocol has")
+            }
+            _ => error(ErrorCode::METHOD_NOT_FOUND, "this client offers nothing of the kind"),
         }
     }
 
@@ -113,6 +135,11 @@ impl Service<RoleClient> for Client {
     fn get_info(&self) -> ClientConfig {
         let mut capabilities = ClientCapabilities::default();
         capabilities.extensions = Some([(TASKS_EXTENSION_ID.to_owned(), JsonObject::new())].into());
+        capabilities.elicitation = self.events.desk().is_attended().then(|| {
+            ElicitationCapability::new()
+                .with_form(FormElicitationCapability::new())
+                .with_url(UrlElicitationCapability::new())
+        });
         // The newest revision that has the `initialize` handshake: what rmcp would name by itself is one without.
         ClientConfig::new(capabilities, Implementation::new("toolcrib", env!("CARGO_PKG_VERSION")))
             .with_protocol_version(ProtocolVersion::LATEST_WITH_INITIALIZE)

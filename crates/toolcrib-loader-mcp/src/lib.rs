@@ -26,8 +26,8 @@
 //!
 //! It speaks revision 2026-07-28 of the protocol, and those with an `initialize` handshake before it: over pipes, over
 //! Streamable HTTP, and over HTTP with server-sent events. A server is found by what was [kept](ManifestCache) of it, and
-//! held to what was [approved](Pins). Sampling, roots and elicitation are refused. It checks no arguments and enforces no
-//! deadline: that is the executor's work.
+//! held to what was [approved](Pins). What a server asks the user is put through the approver of the executor; sampling and
+//! roots are refused. It checks no arguments and enforces no deadline: that is the executor's work.
 
 mod source;
 
@@ -47,6 +47,7 @@ mod mirror;
 mod sse;
 mod stdio;
 
+mod elicitation;
 mod handler;
 
 mod catalog;
@@ -69,12 +70,13 @@ mod text;
 mod tests;
 
 pub use auth::{
-    Authorization, Authorize, Grant, LOGIN_TIMEOUT, LoggedIn, LoopbackRedirect, McpAuth, Redirect,
-    SecretSink, TokenStore,
+    Authorization, Authorize, Grant, IdentityProvider, IdentityToken, LOGIN_TIMEOUT, LoggedIn,
+    LoopbackRedirect, McpAuth, Redirect, SecretSink, TokenStore,
 };
 pub use backoff::{FIRST_BACKOFF, MAX_BACKOFF, SETTLED_AFTER};
 pub use catalog::{MAX_LIST_BYTES, MAX_PAGES, MAX_TOOLS};
 pub use connection::McpConnection;
+pub use elicitation::{ANSWER_PATIENCE, MAX_FORM_LINES, MAX_QUESTIONS};
 pub use engine::McpEngine;
 pub use error::Error;
 pub use loader::McpLoader;

@@ -1,9 +1,11 @@
 //! From a server's answer to a result that a model can read.
 
-use rmcp::model::{CallToolResult, ContentBlock, ErrorCode, ErrorData};
+use rmcp::model::{CallToolResult, ContentBlock, ElicitRequestParams, ErrorCode, ErrorData};
+use serde::Deserialize as _;
 use serde_json::{Value, json};
 use toolcrib_model::{ErrorKind, ToolError};
 
+use crate::MAX_QUESTIONS;
 use crate::text::{MAX_ERROR_CHARS, clean};
 
 /// Error code of the protocol: the user has to open a URL first.
@@ -46,6 +48,19 @@ fn joined_text(content: &[ContentBlock]) -> Option<String> {
 
 fn blocks(content: Vec<ContentBlock>) -> Value {
     content.into_iter().map(|block| serde_json::to_value(block).unwrap_or(Value::Null)).collect()
+}
+
+/// Whether the user has to open a page before the call can run.
+pub(crate) fn wants_pages(error: &ErrorData) -> bool {
+    error.code == URL_ELICITATION_REQUIRED
+}
+
+/// The pages that such an error names, as far as they can be read.
+pub(crate) fn pages(error: &ErrorData) -> Vec<ElicitRequestParams> {
+    let named = error.data.as_ref().and_then(|data| data.get("elicitations")).and_then(Value::as_array);
+    let read = |page: &Value| ElicitRequestParams::deserialize(page).ok();
+    let pages = named.into_iter().flatten().take(MAX_QUESTIONS + 1).filter_map(read);
+    pages.filter(|page| matches!(page, ElicitRequestParams::UrlElicitationParams { .. })).collect()
 }
 
 /// What a JSON-RPC error means for the caller of the tool.

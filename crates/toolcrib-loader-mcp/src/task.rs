@@ -1,19 +1,21 @@
 //! Calls that a server runs as tasks: the tasks extension of revision 2026-07-28, and the tasks of 2025-11-25.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
 use rmcp::model::{
     CancelTaskParams, CancelTaskRequest, ClientRequest, CreateTaskResult, CustomRequest, GetTaskParams,
-    GetTaskRequest, ServerResult,
+    GetTaskRequest, InputRequests, ServerResult, UpdateTaskParams, UpdateTaskRequest,
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::time::sleep;
-use toolcrib_model::JsonObject;
+use toolcrib_model::{JsonObject, ToolError};
 use toolcrib_port::{Progress, ProgressListener};
 
 use crate::McpConnection;
+use crate::elicitation::{OnCall, nobody};
 use crate::session::{Fault, Session};
 use crate::text::{MAX_PROGRESS_CHARS, clean};
 
@@ -49,6 +51,8 @@ struct State {
     poll_interval_ms: Option<u64>,
     result: Option<Value>,
     error: Option<JsonObject>,
+    /// What the user has to answer before it goes on, by the extension.
+    input_requests: Option<InputRequests>,
 }
 
 /// How a task ended.
@@ -59,8 +63,8 @@ pub(crate) enum Ended {
     Failed(JsonObject),
     /// The server gave it up.
     Cancelled,
-    /// It wants an answer from the user.
-    InputRequired,
+    /// It wants an answer from the user, and there is none for this reason.
+    InputRequired(ToolError),
     /// The server says things about it that make no sense.
     Unreadable,
 }
@@ -94,8 +98,11 @@ impl Task {
         mut self,
         connection: &McpConnection,
         listener: Option<&Arc<dyn ProgressListener>>,
+        desk: &OnCall<'_>,
     ) -> Result<Ended, Fault> {
         let (mut looks, mut failed) = (0_u32, 0);
+        // A server goes on naming a question until it has read the answer.
+        let mut answered = BTreeSet::new();
         loop {
             sleep(self.interval).await;
             let state = match connection.request(|| self.look(), None).await {
@@ -136,7 +143,31 @@ impl Task {
                     self.session = None;
                     return Ok(Ended::Cancelled);
                 }
-                "input_required" => return Ok(Ended::InputRequired),
+                // It asks by requests of its own, while it is asked for the result.
+                "input_required" if self.style == Style::Core && connection.desk().is_attended() => {
+                    let ended = self.result(None, connection).await;
+                    self.session = None;
+                    return ended;
+                }
+                "input_required" => {
+                    let mut requests = state.input_requests.unwrap_or_default();
+                    if requests.is_empty() {
+                        return Ok(Ended::InputRequired(nobody()));
+                    }
+                    requests.retain(|key, _| answered.insert(key.clone()));
+                    if requests.is_empty() {
+                        continue;
+                    }
+                    let answers = match desk.answers(requests).await {
+                        Ok(answers) => answers,
+                        Err(error) => return Ok(Ended::InputRequired(error)),
+                    };
+                    let update = || {
+                        let params = UpdateTaskParams::new(self.id.clone(), answers.clone());
+                        ClientRequest::UpdateTaskRequest(UpdateTaskRequest::new(params))
+                    };
+                    connection.request(update, None).await?;
+                }
                 _ => return Ok(Ended::Unreadable),
             }
         }

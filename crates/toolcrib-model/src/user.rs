@@ -6,13 +6,15 @@ use serde_json::Value;
 
 use crate::JsonObject;
 
-/// A question of an agent to its user, who says yes or no and fills in what is asked for.
+/// A question of an agent, or of a server in the middle of a call, to the user, who says yes or no and fills in what is asked for.
 #[derive(Clone, Debug, PartialEq)]
 pub struct UserQuestion {
     /// The session that asks.
     pub session: Arc<str>,
     /// The agent that asks, when it is one.
     pub agent: Option<Arc<str>>,
+    /// The server that asks and gets the answer, when it is one: by the name that the app has for it.
+    pub server: Option<Arc<str>>,
     /// The question.
     pub question: String,
     /// A text to look through, which the user may change.

@@ -11,9 +11,15 @@ pub trait Approver: Send + Sync {
     /// answers is over; what is answered by then counts.
     async fn ask(&self, batch: &mut [Asked]);
 
-    /// Asks what an agent wants to know. The future is dropped when the time for an answer is over.
+    /// Asks what an agent wants to know, or a server. The future is dropped when the time for an answer is over.
     async fn ask_user(&self, _question: &UserQuestion) -> UserAnswer {
         UserAnswer::Nobody
+    }
+
+    /// Whether there is somebody who answers what [`ask_user`](Self::ask_user) asks. Servers are told, and ask no
+    /// questions otherwise.
+    fn has_user(&self) -> bool {
+        false
     }
 }
 

@@ -2,37 +2,11 @@
 
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
-use toolcrib_model::{ToolCall, ToolResult};
 use toolcrib_policy::Principal;
 
-use crate::ProgressListener;
-
-/// The one entrance to execution.
-#[async_trait]
-pub trait ToolCaller: Send + Sync {
-    /// Runs a call through the whole gate. There is exactly one result, whatever happens.
-    async fn call(&self, call: ToolCall, context: &CallContext) -> ToolResult;
-
-    /// Runs several calls, each through the whole gate. There is exactly one result for each, in the order of the calls.
-    /// The executor judges all of them before any runs, asks about them together, and runs them side by side; this runs
-    /// one after the other.
-    async fn call_all(&self, calls: Vec<ToolCall>, context: &CallContext) -> Vec<ToolResult> {
-        let mut results = Vec::with_capacity(calls.len());
-        for call in calls {
-            results.push(self.call(call, context).await);
-        }
-        results
-    }
-
-    /// Whether a call only looks, so that it may run beside others: its tool is of low risk and without side effects, and
-    /// where it forwards calls, so are theirs. `false` where that is not known.
-    fn only_reads(&self, _call: &ToolCall, _context: &CallContext) -> bool {
-        false
-    }
-}
+use crate::{ProgressListener, ToolCaller};
 
 /// What the runtime knows of a call: who makes it, where, and how long it may take. Arguments with the same names
 /// never reach it.

@@ -1,10 +1,12 @@
 //! From an authorized call to its result.
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use toolcrib_model::ToolResult;
 use toolcrib_policy::{Authorized, Call};
 
-use crate::CallContext;
+use crate::{Approver, CallContext};
 
 /// Runs the calls of a source.
 #[async_trait]
@@ -26,6 +28,9 @@ pub trait ToolEngine: Send + Sync {
     fn reports_progress(&self) -> bool {
         false
     }
+
+    /// Is told whom to ask what a call cannot go on without. The executor says so once, when it takes the engine in.
+    fn attend(&self, _approver: &Arc<dyn Approver>) {}
 
     /// Ends what the engine has running: connections, child processes. Called once, at shutdown.
     async fn close(&self) {}

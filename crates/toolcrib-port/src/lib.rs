@@ -25,13 +25,15 @@
 //! ```
 
 mod approver;
+mod caller;
 mod context;
 mod engine;
 mod loader;
 mod progress;
 
 pub use approver::{Answer, Approver, Asked};
-pub use context::{CallContext, ToolCaller};
+pub use caller::{Media, ToolCaller};
+pub use context::CallContext;
 pub use engine::ToolEngine;
 pub use loader::{Loaded, Reject, RejectKind, ToolLoader};
 pub use progress::{Progress, ProgressListener};

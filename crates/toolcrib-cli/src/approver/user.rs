@@ -1,4 +1,4 @@
-//! What an agent asks its user: a text to look through, an answer to pick, a form to fill in.
+//! What an agent or a server asks the user: a text to look through, an answer to pick, a form to fill in.
 
 use std::fmt::Write as _;
 
@@ -39,9 +39,14 @@ pub(super) async fn ask(desk: &dyn Desk, question: &UserQuestion) -> UserAnswer 
 
 /// The answer; an error is a no, with what was said.
 async fn answer(desk: &dyn Desk, question: &UserQuestion) -> Result<UserAnswer, Option<String>> {
-    let agent = question.agent.as_deref().map(|agent| format!(" {}", excerpt(agent, MAX_LABEL_BYTES)));
+    let named = |name: &str| format!(" {}", excerpt(name, MAX_LABEL_BYTES));
+    let agent = question.agent.as_deref().map(named).unwrap_or_default();
+    let who = match question.server.as_deref().map(named) {
+        Some(server) => format!("the server{server} asks you, and gets your answer:"),
+        None => format!("the agent{agent} asks you:"),
+    };
     let asked = quoted(&cut(&question.question, Layout::Lines, MAX_TEXT_BYTES));
-    let mut text = format!("\nthe agent{} asks you:\n{asked}", agent.unwrap_or_default());
+    let mut text = format!("\n{who}\n{asked}");
     let (mut content, mut choice, mut said) = (None, None, None);
     if let Some(own) = &question.content {
         content = reviewed(desk, &mut text, own).await?;

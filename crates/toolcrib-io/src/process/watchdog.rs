@@ -13,8 +13,9 @@ use super::mark;
 
 /// Keeps the groups of the lines `+PGID`, less those of the lines `-PGID`. The input ends when we do: the system
 /// closes our end of the pipe even after a `SIGKILL`. What has left its group still carries the mark `$1` in its
-/// environment, and is looked for again until there is no more, at most so often. A child that we were starting when we
-/// were killed carries it too: the pipe does not break before its program runs.
+/// environment, and is looked for again until there is no more twice in a row, at most so often. A child that we were
+/// starting when we were killed carries it too: the pipe does not break before its program runs. What runs a program and
+/// has no environment is perhaps in the middle of `exec`, which takes the old one away before it gives the new one.
 const SCRIPT: &str = r#"
 trap '' HUP INT QUIT TERM
 groups=
@@ -27,10 +28,16 @@ while IFS= read -r line; do
   esac
 done
 for group in $groups; do kill -KILL "-$group"; done
+quiet=0
 for round in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16; do
   found=$(grep -slF -e "$1" /proc/[0-9]*/environ)
-  [ -n "$found" ] || break
   for file in $found; do process=${file#/proc/}; kill -KILL "${process%/environ}"; done
+  [ -z "$found" ] || { quiet=0; continue; }
+  changing=
+  for file in $(grep -sL '' /proc/[0-9]*/environ); do [ ! -e "${file%environ}exe" ] || changing=1; done
+  if [ -n "$changing" ]; then quiet=0; else quiet=$((quiet + 1)); fi
+  [ "$quiet" -lt 2 ] || break
+  sleep 0.01
 done
 "#;
 

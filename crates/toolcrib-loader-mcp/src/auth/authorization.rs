@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
+use http::{HeaderMap, Method};
 use tokio::sync::OwnedMutexGuard;
-use toolcrib_model::Secret;
 use url::Url;
 
 use super::challenge::Challenge;
+use super::dpop::{Credential, Nonce};
 use super::fetch::{Door, shown};
 use super::flow;
 use super::inner::{Inner, Renewed, State};
@@ -49,6 +50,8 @@ pub(super) enum Way {
     Renew,
     Authorize,
     StepUp,
+    /// The same with a nonce of the server.
+    Nonce,
 }
 
 impl Attempt {
@@ -81,19 +84,31 @@ impl Authorization {
         };
         let mut server = parse(namespace, url)?;
         server.set_fragment(None);
-        let issuer = auth.issuer.as_deref().map(|issuer| parse("auth.issuer", issuer)).transpose()?;
-        let door = Door::new(&server, allow_private, issuer.as_ref(), &auth.access)?;
+        let issuer = auth.issuer.as_deref().map(|issuer| parse("auth.issuer", issuer));
+        let provider = auth.identity_provider.as_ref();
+        let provider = provider.map(|provider| parse("auth.identity_provider.issuer", &provider.issuer));
+        let issuers: Vec<_> = issuer.into_iter().chain(provider).collect::<Result<_, _>>()?;
+        let door = Door::new(&server, allow_private, &issuers, &auth.access)?;
         let key = Key::new(namespace, &server);
         let namespace = namespace.to_owned();
-        Ok(Self { inner: Arc::new(Inner { namespace, server, auth, door, key, state: Arc::default() }) })
+        let inner = Inner {
+            namespace,
+            server,
+            auth,
+            door,
+            key,
+            state: Arc::default(),
+            server_nonce: Nonce::default(),
+            issuer_nonce: Nonce::default(),
+        };
+        Ok(Self { inner: Arc::new(inner) })
     }
 
     /// Has a user log in, and keeps the tokens.
     pub async fn login(&self, authorize: &dyn Authorize) -> Result<LoggedIn, Error> {
         let inner = &*self.inner;
-        if inner.auth.grant == Grant::ClientCredentials {
-            let problem =
-                "it is used on the app's own behalf (`grant: client_credentials`), so nobody logs in there";
+        if inner.auth.grant != Grant::AuthorizationCode {
+            let problem = "by its `auth.grant` tokens are asked for without a login, so nobody logs in there";
             return Err(refused(&shown(&inner.server), problem));
         }
         inner.check_safe()?;
@@ -131,7 +146,7 @@ impl Authorization {
     }
 
     /// The token to send, renewed when it is about to end; `None` when there is none.
-    pub(super) async fn token(&self) -> Result<Option<Secret>, Error> {
+    pub(super) async fn token(&self) -> Result<Option<Credential>, Error> {
         if self.inner.check_safe().is_err() {
             return Ok(None);
         }
@@ -140,14 +155,14 @@ impl Authorization {
             state.record = self.inner.load()?;
             state.is_loaded = true;
         }
-        let Some(tokens) = state.tokens().cloned() else { return Ok(None) };
+        let Some((tokens, credential)) = state.tokens().zip(state.credential()) else { return Ok(None) };
         if !tokens.should_be_renewed() {
-            return Ok(Some(tokens.access));
+            return Ok(Some(credential));
         }
         let is_good = !tokens.has_ended();
         match self.renew(state).await {
             Ok(Renewed::Token(token)) => Ok(Some(token)),
-            Ok(Renewed::Impossible) | Err(_) if is_good => Ok(Some(tokens.access)),
+            Ok(Renewed::Impossible) | Err(_) if is_good => Ok(Some(credential)),
             Ok(Renewed::Impossible) => Ok(None),
             Err(error) => Err(error),
         }
@@ -156,12 +171,20 @@ impl Authorization {
     /// Another token, in place of the one that the server did not take.
     pub(super) async fn another(
         &self,
-        sent: Option<&Secret>,
+        sent: Option<&Credential>,
         challenge: &Challenge,
         attempt: &mut Attempt,
-    ) -> Result<Secret, Error> {
+    ) -> Result<Credential, Error> {
         let inner = &*self.inner;
         inner.check_safe()?;
+        if let Some(sent) = sent.filter(|sent| sent.key.is_some() && challenge.wants_nonce()) {
+            // The token is good, the proof was not.
+            if !attempt.begin(Way::Nonce) {
+                return Err(refused(&shown(&inner.server), "it refuses the nonce that it has just given"));
+            }
+            inner.fetch_nonce(sent).await?;
+            return Ok(sent.clone());
+        }
         let mut state = self.lock().await;
         // Somebody may have logged in meanwhile, or another process renewed it.
         if let Some(token) = inner.adopted(&mut state, sent, attempt)? {
@@ -183,10 +206,10 @@ impl Authorization {
     /// A token with more scopes, in place of the one that did not have enough.
     pub(super) async fn stepped_up(
         &self,
-        sent: Option<&Secret>,
+        sent: Option<&Credential>,
         challenge: &Challenge,
         attempt: &mut Attempt,
-    ) -> Result<Secret, Error> {
+    ) -> Result<Credential, Error> {
         let inner = &*self.inner;
         inner.check_safe()?;
         let mut state = self.lock().await;
@@ -200,6 +223,21 @@ impl Authorization {
             return Err(inner.needs_login("the server does not take the scopes that were granted"));
         }
         inner.authorize(&mut state, challenge, &why).await
+    }
+
+    /// What a request of this method to this URL is sent with.
+    pub(super) fn headers(
+        &self,
+        credential: &Credential,
+        method: &Method,
+        url: &Url,
+    ) -> Result<HeaderMap, Error> {
+        credential.headers(method, url, &self.inner.server_nonce)
+    }
+
+    /// Notes what the server wants in the next proof; whether it said so.
+    pub(super) fn note_nonce(&self, headers: &HeaderMap) -> bool {
+        self.inner.server_nonce.note(headers)
     }
 
     async fn lock(&self) -> OwnedMutexGuard<State> {

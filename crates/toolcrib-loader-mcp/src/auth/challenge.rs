@@ -1,8 +1,9 @@
 //! What a server asks for when it turns a request away: the `WWW-Authenticate` header (RFC 6750, RFC 9728).
 
+use super::dpop::USE_NONCE;
 use super::scopes;
 
-/// The parameters of the `Bearer` challenge that are used here.
+/// The parameters of the `Bearer` challenge that are used here; of the `DPoP` challenge where there is no other.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Challenge {
     /// Where the metadata of the resource is.
@@ -11,26 +12,44 @@ pub(super) struct Challenge {
     pub(super) scopes: Vec<String>,
     /// Why it was turned away, as `insufficient_scope`.
     pub(super) error: Option<String>,
+    /// Whether it asks for a token that is bound to a key (RFC 9449), and for no other.
+    pub(super) is_dpop: bool,
+}
+
+/// The schemes that are looked at.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Scheme {
+    Bearer,
+    Dpop,
+    Other,
 }
 
 impl Challenge {
     /// Reads a header. One that cannot be read is one without parameters.
     pub(super) fn read(header: &str) -> Self {
-        let mut challenge = Self::default();
-        let mut is_bearer = false;
+        let (mut bearer, mut dpop) = (None, None);
+        let mut scheme = Scheme::Other;
         let mut rest = header;
         while let Some((word, after)) = next_word(rest) {
             let Some(value) = after.trim_start_matches([' ', '\t']).strip_prefix('=') else {
                 // A word without a value is the next scheme.
-                is_bearer = word.eq_ignore_ascii_case("bearer");
+                scheme = Scheme::read(word);
+                match scheme {
+                    Scheme::Bearer => _ = bearer.get_or_insert_with(Self::default),
+                    Scheme::Dpop => _ = dpop.get_or_insert_with(Self::default),
+                    Scheme::Other => {}
+                }
                 rest = after;
                 continue;
             };
             let (value, after) = next_value(value);
             rest = after;
-            if !is_bearer {
-                continue;
-            }
+            let challenge = match scheme {
+                Scheme::Bearer => &mut bearer,
+                Scheme::Dpop => &mut dpop,
+                Scheme::Other => continue,
+            };
+            let Some(challenge) = challenge else { continue };
             match word.to_ascii_lowercase().as_str() {
                 "resource_metadata" => _ = challenge.resource_metadata.get_or_insert(value),
                 "error" => _ = challenge.error.get_or_insert(value),
@@ -38,12 +57,35 @@ impl Challenge {
                 _ => {}
             }
         }
-        challenge
+        match (bearer, dpop) {
+            // A token that was sent with a proof is asked for a better proof, whatever else would do.
+            (_, Some(dpop)) if dpop.wants_nonce() => Self { is_dpop: true, ..dpop },
+            (Some(bearer), _) => bearer,
+            (None, Some(dpop)) => Self { is_dpop: true, ..dpop },
+            (None, None) => Self::default(),
+        }
+    }
+
+    /// Whether the proof needs a nonce of the server.
+    pub(super) fn wants_nonce(&self) -> bool {
+        self.error.as_deref() == Some(USE_NONCE)
     }
 
     /// Whether the request needs other scopes than the token has.
     pub(super) fn wants_scopes(&self) -> bool {
         self.error.as_deref() == Some("insufficient_scope")
+    }
+}
+
+impl Scheme {
+    fn read(word: &str) -> Self {
+        if word.eq_ignore_ascii_case("bearer") {
+            Self::Bearer
+        } else if word.eq_ignore_ascii_case("dpop") {
+            Self::Dpop
+        } else {
+            Self::Other
+        }
     }
 }
 

@@ -89,6 +89,19 @@ impl Client {
         })
     }
 
+    /// The client that we are at an identity provider. `by_secret` says how its secret is sent.
+    pub(super) fn of_provider(id: &str, secret: Option<Secret>, by_secret: impl FnOnce() -> Proof) -> Self {
+        Self {
+            id: id.to_owned(),
+            proof: if secret.is_some() { by_secret() } else { Proof::Nothing },
+            secret,
+            // Its secret is with it.
+            origin: Origin::Registered,
+            redirect_uri: None,
+            expires_at: None,
+        }
+    }
+
     /// The client that a login uses: the operator's, else one that a document describes, else the one that we have
     /// registered before with the same redirect, else a new one.
     pub(super) async fn for_login(
@@ -217,7 +230,7 @@ impl Client {
 }
 
 /// How a secret is sent there. A server that does not say takes the header (RFC 8414).
-fn by_secret(server: &ServerMetadata) -> Proof {
+pub(super) fn by_secret(server: &ServerMetadata) -> Proof {
     let Some(methods) = &server.auth_methods else { return Proof::Header };
     let takes = |name: &str| methods.iter().any(|method| method == name);
     if takes("client_secret_basic") {

@@ -21,6 +21,18 @@ pub(super) struct Discovered {
     pub(super) scopes: Vec<String>,
     /// Who issues the tokens.
     pub(super) server: ServerMetadata,
+    pub(super) binding: Binding,
+}
+
+/// Whether tokens are to be bound to a key of ours (RFC 9449).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Binding {
+    /// Nobody asks for it.
+    No,
+    /// The server knows such tokens.
+    Wanted,
+    /// It takes no others.
+    Required,
 }
 
 /// Looks at what the server and its authorization server publish. `wanted` is the only issuer that may be used.
@@ -32,6 +44,11 @@ pub(super) async fn discover(
 ) -> Result<Discovered, Error> {
     let Some((resource, metadata)) = resource(door, server, challenge).await? else {
         return by_convention(door, server, wanted).await;
+    };
+    let binding = match (metadata.requires_binding(), metadata.knows_binding() || challenge.is_dpop) {
+        (true, _) => Binding::Required,
+        (false, true) => Binding::Wanted,
+        (false, false) => Binding::No,
     };
     let at = shown(server);
     let issuers = metadata.authorization_servers.unwrap_or_default();
@@ -45,7 +62,7 @@ pub(super) async fn discover(
         match server_metadata(door, issuer).await {
             Ok(Some(found)) => {
                 let scopes = metadata.scopes_supported.unwrap_or_default();
-                return Ok(Discovered { resource, scopes, server: found });
+                return Ok(Discovered { resource, scopes, server: found, binding });
             }
             Ok(None) => problem = refused(issuer, "it publishes no metadata"),
             Err(error) => problem = error,
@@ -100,7 +117,7 @@ async fn by_convention(door: &Door, server: &Url, wanted: Option<&str>) -> Resul
         Some(found) => found,
         None => ServerMetadata::by_convention(server)?,
     };
-    Ok(Discovered { resource: canonical(server), scopes: Vec::new(), server: found })
+    Ok(Discovered { resource: canonical(server), scopes: Vec::new(), server: found, binding: Binding::No })
 }
 
 /// The metadata of an authorization server, at the first of the places where there is some.

@@ -40,11 +40,12 @@ pub(super) struct Door {
 }
 
 impl Door {
-    /// The door for a server. `allow_private` is the leave that the operator gave for the server itself.
+    /// The door for a server. `allow_private` is the leave that the operator gave for the server itself, `issuers` are
+    /// the authorization servers that the operator named.
     pub(super) fn new(
         server: &Url,
         allow_private: bool,
-        issuer: Option<&Url>,
+        issuers: &[Url],
         access: &Access,
     ) -> Result<Self, Error> {
         let client = |allow_private| {
@@ -63,9 +64,7 @@ impl Door {
         if allow_private {
             named_hosts.extend(server.host_str().map(str::to_owned));
         }
-        if let Some(issuer) = issuer
-            && (allow_private || names_private_address(issuer))
-        {
+        for issuer in issuers.iter().filter(|issuer| allow_private || names_private_address(issuer)) {
             named_hosts.extend(issuer.host_str().map(str::to_owned));
         }
         Ok(Self {

@@ -1,4 +1,4 @@
-//! Getting tokens: by a user who logs in, or on our own behalf.
+//! Getting tokens: by a user who logs in, or without.
 
 use toolcrib_model::Secret;
 use url::Url;
@@ -6,9 +6,11 @@ use url::Url;
 use super::authorize::{Authorize, Redirect};
 use super::challenge::Challenge;
 use super::client::{Client, Origin};
-use super::discovery::{Discovered, discover};
+use super::discovery::{Binding, Discovered, discover};
 use super::fetch::shown;
+use super::grant;
 use super::inner::Inner;
+use super::key::PrivateKey;
 use super::metadata::{ServerMetadata, is_same_issuer, refused};
 use super::random::{challenge_of, random};
 use super::record::Record;
@@ -35,6 +37,7 @@ pub(super) async fn by_user(
     let known = same.map(|before| &before.client);
     let client = Client::for_login(&inner.auth, &inner.door, server, redirect_uri, known).await?;
     let scopes = wanted(inner, challenge, &found, same);
+    let key = binding_key(&found, same)?;
 
     let (state, verifier) = (random()?, random()?);
     let mut url = endpoint.clone();
@@ -51,6 +54,10 @@ pub(super) async fn by_user(
         if !scopes.is_empty() {
             query.append_pair("scope", &scopes.join(" "));
         }
+        if let Some(thumbprint) = key.as_ref().and_then(PrivateKey::kept).and_then(|key| key.thumbprint()) {
+            // Whoever steals the code cannot use it either.
+            query.append_pair("dpop_jkt", &thumbprint);
+        }
         if scopes.iter().any(|scope| scope == OFFLINE_ACCESS) {
             // `OpenID` Connect gives no refresh token without it.
             query.append_pair("prompt", "consent");
@@ -64,11 +71,29 @@ pub(super) async fn by_user(
         ("redirect_uri", redirect_uri.to_owned()),
         ("code_verifier", verifier),
     ];
-    issue(inner, &found, client, fields, scopes).await
+    issue(inner, &found, client, key, fields, scopes).await.map_err(Refusal::error)
 }
 
-/// Asks for tokens on our own behalf.
-pub(super) async fn by_client(
+/// The key that tokens are to be bound to, if they are to be: the one that there is already, else a new one.
+fn binding_key(found: &Discovered, before: Option<&Record>) -> Result<Option<Secret>, Error> {
+    let is_used = match (found.binding, found.server.binds_tokens) {
+        (Binding::No, _) | (Binding::Wanted, Some(false)) => false,
+        (Binding::Required, Some(false)) => {
+            let problem =
+                "the server takes tokens only that are bound to a key, and it binds none to keys of ES256";
+            return Err(refused(&found.server.issuer, problem));
+        }
+        (Binding::Wanted | Binding::Required, _) => true,
+    };
+    if !is_used {
+        return Ok(None);
+    }
+    let key = before.and_then(|before| before.key.clone()).or_else(PrivateKey::generate);
+    key.map(Some).ok_or_else(|| refused("this machine", "it has no random numbers"))
+}
+
+/// Asks for tokens without a login, by the grant that the operator has set.
+pub(super) async fn without_login(
     inner: &Inner,
     challenge: &Challenge,
     before: Option<&Record>,
@@ -77,23 +102,19 @@ pub(super) async fn by_client(
     let client = Client::configured(&inner.auth, &found.server).ok_or_else(|| {
         refused(
             &found.server.issuer,
-            "`grant: client_credentials` needs a client; set `auth.client_id` and its secret",
+            "without a login there has to be a client; set `auth.client_id`, and its secret where it has one",
         )
     })?;
     let same = before.filter(|before| before.issuer == found.server.issuer);
     let mut scopes = wanted(inner, challenge, &found, same);
     // There is no user who could be offline.
     scopes.retain(|scope| scope != OFFLINE_ACCESS);
-    issue(inner, &found, client, grant_fields(&scopes), scopes).await
-}
-
-/// The fields of a request on our own behalf.
-pub(super) fn grant_fields(scopes: &[String]) -> Vec<(&'static str, String)> {
-    let mut fields = vec![("grant_type", "client_credentials".to_owned())];
-    if !scopes.is_empty() {
-        fields.push(("scope", scopes.join(" ")));
-    }
-    fields
+    let key = binding_key(&found, same)?;
+    let asked = async {
+        let fields = grant::fields(inner, &found.resource, &found.server.issuer, &scopes).await?;
+        issue(inner, &found, client, key, fields, scopes.clone()).await
+    };
+    asked.await.map_err(Refusal::error)
 }
 
 /// Looks for the authorization server. A client that the operator has registered stays with the one that it was used
@@ -163,9 +184,10 @@ async fn issue(
     inner: &Inner,
     found: &Discovered,
     client: Client,
+    key: Option<Secret>,
     fields: Vec<(&'static str, String)>,
     requested: Vec<String>,
-) -> Result<Record, Error> {
+) -> Result<Record, Refusal> {
     let server = &found.server;
     let request = TokenRequest {
         auth: &inner.auth,
@@ -174,8 +196,14 @@ async fn issue(
         issuer: &server.issuer,
         resource: &found.resource,
         client: &client,
+        key: key.as_ref(),
+        nonce: &inner.issuer_nonce,
     };
-    let mut tokens = request.send(fields).await.map_err(Refusal::error)?;
+    let mut tokens = request.send(fields).await?;
+    if found.binding == Binding::Required && !tokens.is_bound {
+        let problem = "the token that it issues is bound to no key, and the server takes no other";
+        return Err(Refusal::Failed(refused(&server.issuer, problem)));
+    }
     if tokens.scopes.is_empty() {
         // All that was asked for (RFC 6749, section 5.1).
         tokens.scopes.clone_from(&requested);
@@ -183,6 +211,7 @@ async fn issue(
     let (resource, issuer) = (found.resource.clone(), server.issuer.clone());
     let mut record = Record::new(&inner.namespace, resource, issuer, &server.token_endpoint, client);
     record.tokens = Some(tokens);
+    record.key = key;
     record.requested = requested;
     Ok(record)
 }
@@ -202,6 +231,8 @@ pub(super) async fn renewed(
         issuer: &record.issuer,
         resource: &record.resource,
         client: &record.client,
+        key: record.key.as_ref(),
+        nonce: &inner.issuer_nonce,
     };
     let mut tokens = request.send(fields).await?;
     let before = record.tokens.as_ref();

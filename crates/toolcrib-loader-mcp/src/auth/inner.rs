@@ -3,17 +3,21 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use http::Method;
 use http::header::{ACCEPT, HeaderMap, HeaderValue, WWW_AUTHENTICATE};
 use serde_json::json;
 use tokio::sync::{Mutex, OwnedMutexGuard};
 use tokio::time::Instant;
+use toolcrib_io::http::Response;
 use toolcrib_model::Secret;
 use url::Url;
 
 use super::authorization::{Attempt, Way};
 use super::challenge::Challenge;
+use super::dpop::{Credential, Nonce};
 use super::fetch::{Door, is_loopback, shown};
 use super::flow;
+use super::grant;
 use super::metadata::refused;
 use super::record::Record;
 use super::scopes;
@@ -34,6 +38,9 @@ pub(super) struct Inner {
     pub(super) key: Key,
     /// Locked while tokens are asked for: whoever needs one meanwhile waits for that.
     pub(super) state: Arc<Mutex<State>>,
+    /// What the server and the issuer want in proofs.
+    pub(super) server_nonce: Nonce,
+    pub(super) issuer_nonce: Nonce,
 }
 
 #[derive(Debug, Default)]
@@ -45,7 +52,7 @@ pub(super) struct State {
 
 /// What came of renewing a token.
 pub(super) enum Renewed {
-    Token(Secret),
+    Token(Credential),
     /// There is nothing to renew it with, or no longer.
     Impossible,
 }
@@ -53,6 +60,10 @@ pub(super) enum Renewed {
 impl State {
     pub(super) fn tokens(&self) -> Option<&Tokens> {
         self.record.as_ref()?.tokens.as_ref()
+    }
+
+    pub(super) fn credential(&self) -> Option<Credential> {
+        self.record.as_ref()?.credential()
     }
 }
 
@@ -88,12 +99,16 @@ impl Inner {
         let Some(record) = record else { return };
         let tokens = record.tokens.as_ref();
         let refresh = tokens.and_then(|tokens| tokens.refresh.as_ref());
-        let secrets = [tokens.map(|tokens| &tokens.access), refresh, record.client.secret.as_ref()];
-        for secret in secrets.into_iter().flatten() {
-            self.auth.issued.add(secret);
-            if let Some(tell) = &self.auth.on_secret {
-                tell(secret);
-            }
+        let access = tokens.map(|tokens| &tokens.access);
+        let secrets = [access, refresh, record.client.secret.as_ref(), record.key.as_ref()];
+        secrets.into_iter().flatten().for_each(|secret| self.tell_of(secret));
+    }
+
+    /// Tells of one secret.
+    pub(super) fn tell_of(&self, secret: &Secret) {
+        self.auth.issued.add(secret);
+        if let Some(tell) = &self.auth.on_secret {
+            tell(secret);
         }
     }
 
@@ -107,12 +122,13 @@ impl Inner {
     pub(super) fn adopted(
         &self,
         state: &mut State,
-        sent: Option<&Secret>,
+        sent: Option<&Credential>,
         attempt: &mut Attempt,
-    ) -> Result<Option<Secret>, Error> {
+    ) -> Result<Option<Credential>, Error> {
         state.record = self.load()?;
         state.is_loaded = true;
-        let token = state.tokens().filter(|tokens| !tokens.has_ended()).map(|tokens| tokens.access.clone());
+        let is_good = state.tokens().is_some_and(|tokens| !tokens.has_ended());
+        let token = state.credential().filter(|_| is_good);
         let other = token.filter(|token| Some(token) != sent && attempt.is_first(Way::Adopt));
         if other.is_some() {
             attempt.begin(Way::Adopt);
@@ -126,10 +142,9 @@ impl Inner {
         state: &mut State,
         challenge: &Challenge,
         why: &str,
-    ) -> Result<Secret, Error> {
+    ) -> Result<Credential, Error> {
         let before = state.record.as_ref();
         let record = match (self.auth.grant, &self.auth.authorize) {
-            (Grant::ClientCredentials, _) => flow::by_client(self, challenge, before).await?,
             (Grant::AuthorizationCode, Some(authorize)) => {
                 flow::by_user(self, &**authorize, challenge, before).await?
             }
@@ -137,8 +152,9 @@ impl Inner {
                 self.note_wanted(state, challenge);
                 return Err(self.needs_login(why));
             }
+            (_, _) => flow::without_login(self, challenge, before).await?,
         };
-        let token = record.tokens.as_ref().map(|tokens| tokens.access.clone());
+        let token = record.credential();
         self.keep(state, record)?;
         token.ok_or_else(|| self.needs_login(why))
     }
@@ -168,18 +184,23 @@ impl Inner {
         let Some(tokens) = &record.tokens else { return Ok(Renewed::Impossible) };
         if Some(&tokens.access) != before.as_ref() && !tokens.should_be_renewed() {
             // Another process was faster.
-            return Ok(Renewed::Token(tokens.access.clone()));
+            return Ok(record.credential().map_or(Renewed::Impossible, Renewed::Token));
         }
         let fields = match (self.auth.grant, &tokens.refresh) {
-            (Grant::ClientCredentials, _) => flow::grant_fields(&record.requested),
-            (Grant::AuthorizationCode, Some(token)) => {
-                vec![("grant_type", "refresh_token".to_owned()), ("refresh_token", token.expose().to_owned())]
-            }
+            (Grant::AuthorizationCode, Some(token)) => Ok(vec![
+                ("grant_type", "refresh_token".to_owned()),
+                ("refresh_token", token.expose().to_owned()),
+            ]),
             (Grant::AuthorizationCode, None) => return Ok(Renewed::Impossible),
+            (_, _) => grant::fields(self, &record.resource, &record.issuer, &record.requested).await,
         };
-        match flow::renewed(self, &record, fields).await {
+        let renewed = match fields {
+            Ok(fields) => flow::renewed(self, &record, fields).await,
+            Err(refusal) => Err(refusal),
+        };
+        match renewed {
             Ok(record) => {
-                let token = record.tokens.as_ref().map(|tokens| tokens.access.clone());
+                let token = record.credential();
                 self.keep(&mut state, record)?;
                 Ok(token.map_or(Renewed::Impossible, Renewed::Token))
             }
@@ -202,12 +223,26 @@ impl Inner {
     /// What the server asks for when it is sent a request without a token. One that has nothing to ask for is taken to
     /// want a login nevertheless: many list their tools for everybody.
     pub(super) async fn asked(&self) -> Result<Challenge, Error> {
-        let mut headers = HeaderMap::new();
-        headers.insert(ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
-        let request = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}});
-        let answer = self.door.post(&self.server, "application/json", headers, request.to_string()).await?;
+        let answer = self.knock(HeaderMap::new()).await?;
         let header = answer.headers.get_all(WWW_AUTHENTICATE).iter().find_map(|value| value.to_str().ok());
         let is_asking = answer.status == http::StatusCode::UNAUTHORIZED;
         Ok(header.filter(|_| is_asking).map(Challenge::read).unwrap_or_default())
+    }
+
+    /// Fetches the nonce that the server wants in proofs. What carries the requests of rmcp does not show the header with
+    /// it, so this is one of our own, which changes nothing.
+    pub(super) async fn fetch_nonce(&self, credential: &Credential) -> Result<(), Error> {
+        let headers = credential.headers(&Method::POST, &self.server, &self.server_nonce)?;
+        let answer = self.knock(headers).await?;
+        if self.server_nonce.note(&answer.headers) {
+            return Ok(());
+        }
+        Err(refused(&shown(&self.server), "it wants its nonce in the proof of a token, and says none"))
+    }
+
+    async fn knock(&self, mut headers: HeaderMap) -> Result<Response, Error> {
+        headers.insert(ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
+        let request = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}});
+        self.door.post(&self.server, "application/json", headers, request.to_string()).await
     }
 }

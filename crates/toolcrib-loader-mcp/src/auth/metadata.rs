@@ -5,6 +5,7 @@ use serde::de::IgnoredAny;
 use url::Url;
 
 use super::fetch::Door;
+use super::key::ALGORITHM;
 use crate::error::Error;
 
 /// The longest URL or identifier in a document, in bytes.
@@ -19,6 +20,22 @@ pub(super) struct ResourceMetadata {
     pub(super) resource: Option<String>,
     pub(super) authorization_servers: Option<Vec<String>>,
     pub(super) scopes_supported: Option<Vec<String>>,
+    #[serde(default)]
+    dpop_bound_access_tokens_required: Option<bool>,
+    dpop_signing_alg_values_supported: Option<Vec<String>>,
+}
+
+impl ResourceMetadata {
+    /// Whether the server takes tokens only that are bound to a key.
+    pub(super) fn requires_binding(&self) -> bool {
+        self.dpop_bound_access_tokens_required == Some(true)
+    }
+
+    /// Whether it knows such tokens.
+    pub(super) fn knows_binding(&self) -> bool {
+        let algorithms = self.dpop_signing_alg_values_supported.as_ref();
+        self.requires_binding() || algorithms.is_some_and(|all| all.iter().any(|one| one == ALGORITHM))
+    }
 }
 
 /// Metadata of an authorization server (RFC 8414, and Discovery of `OpenID` Connect).
@@ -32,6 +49,7 @@ pub(super) struct WireServerMetadata {
     response_types_supported: Option<Vec<String>>,
     code_challenge_methods_supported: Option<Vec<String>>,
     token_endpoint_auth_methods_supported: Option<Vec<String>>,
+    dpop_signing_alg_values_supported: Option<Vec<String>>,
     #[serde(default)]
     client_id_metadata_document_supported: Option<bool>,
     #[serde(default)]
@@ -52,6 +70,8 @@ pub(super) struct ServerMetadata {
     pub(super) scopes: Vec<String>,
     /// `None` when it does not say.
     pub(super) auth_methods: Option<Vec<String>>,
+    /// Whether it binds tokens to keys of our kind; `None` when it does not say.
+    pub(super) binds_tokens: Option<bool>,
     /// Whether it fetches the document that describes a client.
     pub(super) takes_metadata_documents: bool,
     /// Whether it names itself in what it sends back by the user.
@@ -91,6 +111,7 @@ impl ServerMetadata {
             registration_endpoint: endpoint("registration_endpoint", wire.registration_endpoint.as_deref())?,
             token_endpoint,
             has_pkce: lists(&wire.code_challenge_methods_supported, S256).unwrap_or(false),
+            binds_tokens: lists(&wire.dpop_signing_alg_values_supported, ALGORITHM),
             scopes: wire.scopes_supported.unwrap_or_default(),
             auth_methods: wire.token_endpoint_auth_methods_supported,
             takes_metadata_documents: wire.client_id_metadata_document_supported == Some(true),
@@ -110,6 +131,7 @@ impl ServerMetadata {
             registration_endpoint: Some(at("/register")?),
             scopes: Vec::new(),
             auth_methods: None,
+            binds_tokens: None,
             takes_metadata_documents: false,
             names_itself: false,
             // That revision has every authorization server support it.

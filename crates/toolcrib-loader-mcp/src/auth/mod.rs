@@ -18,8 +18,12 @@ mod discovery;
 mod metadata;
 mod scopes;
 
+mod key;
+
 mod assertion;
 mod client;
+mod dpop;
+mod grant;
 mod random;
 mod token;
 
@@ -39,6 +43,6 @@ mod tests;
 pub use authorization::{Authorization, LoggedIn};
 pub use authorize::{Authorize, Redirect};
 pub use loopback::{LOGIN_TIMEOUT, LoopbackRedirect};
-pub use settings::{Grant, McpAuth, SecretSink};
+pub use settings::{Grant, IdentityProvider, IdentityToken, McpAuth, SecretSink};
 pub use store::TokenStore;
 pub(crate) use transport::{AuthorizedClient, refusal};

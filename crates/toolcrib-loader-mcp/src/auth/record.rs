@@ -8,6 +8,7 @@ use url::Url;
 
 use super::client::{Client, Origin};
 use super::discovery::covers;
+use super::dpop::Credential;
 use super::metadata::is_same_issuer;
 use super::token::Tokens;
 use super::{Grant, McpAuth};
@@ -27,6 +28,9 @@ pub(super) struct Record {
     pub(super) token_endpoint: String,
     pub(super) client: Client,
     pub(super) tokens: Option<Tokens>,
+    /// The private key that tokens are bound to, where they are to one: PKCS #8 in base64.
+    #[serde(default, serialize_with = "exposed_maybe")]
+    pub(super) key: Option<Secret>,
     /// The scopes that were asked for.
     #[serde(default)]
     pub(super) requested: Vec<String>,
@@ -51,9 +55,17 @@ impl Record {
             token_endpoint: token_endpoint.to_string(),
             client,
             tokens: None,
+            key: None,
             requested: Vec::new(),
             wanted: Vec::new(),
         }
+    }
+
+    /// What a request is sent with.
+    pub(super) fn credential(&self) -> Option<Credential> {
+        let tokens = self.tokens.as_ref()?;
+        let key = if tokens.is_bound { Some(self.key.clone()?) } else { None };
+        Some(Credential { token: tokens.access.clone(), key })
     }
 
     /// Whether it is one of this server, and of the client and issuer that the operator has set.

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::fmt;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use toolcrib_model::Secret;
@@ -21,6 +22,39 @@ pub enum Grant {
     AuthorizationCode,
     /// Our own, with a client that the operator has registered.
     ClientCredentials,
+    /// Our own, with a token by which the platform that we run on says who we are (RFC 7523).
+    WorkloadIdentity,
+    /// A user's, of whom an identity provider says to the authorization server who it is: without a login there.
+    EnterpriseManaged,
+}
+
+/// Where the token is by which others say who we are.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum IdentityToken {
+    /// The token itself.
+    Text(Secret),
+    /// A file with nothing else in it, which is read each time that it is needed.
+    File(PathBuf),
+}
+
+/// Who knows the users of a company.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct IdentityProvider {
+    /// Its identifier, a URL below which its metadata are.
+    pub issuer: String,
+    /// The client that we are there.
+    pub client_id: String,
+    /// Its secret, if it has one.
+    pub client_secret: Option<Secret>,
+}
+
+impl IdentityProvider {
+    /// The provider with this identifier, where we are this client.
+    pub fn new(issuer: impl Into<String>, client_id: impl Into<String>) -> Self {
+        Self { issuer: issuer.into(), client_id: client_id.into(), client_secret: None }
+    }
 }
 
 /// How we are authorized at a server. The default registers itself as a client, asks for the scopes that the server
@@ -41,6 +75,10 @@ pub struct McpAuth {
     pub client_metadata_url: Option<String>,
     /// The only authorization server that is used. It may have a private address where the server itself may.
     pub issuer: Option<String>,
+    /// The token by which others say who we are, for the grants that want one.
+    pub identity_token: Option<IdentityToken>,
+    /// Who has issued it, and says so to the authorization server of the server.
+    pub identity_provider: Option<IdentityProvider>,
     /// Scopes that are asked for in any case.
     pub scopes: Vec<String>,
     /// The port of this machine that users are sent back to, for a client that was registered with one. Any that is
@@ -117,6 +155,21 @@ impl McpAuth {
         self.grant = Grant::ClientCredentials;
         self
     }
+
+    /// Asks for tokens with the word of the platform that we run on.
+    pub fn with_workload_identity(mut self, token: IdentityToken) -> Self {
+        self.grant = Grant::WorkloadIdentity;
+        self.identity_token = Some(token);
+        self
+    }
+
+    /// Asks for tokens with the word of an identity provider. The token is the one that it has issued to us of the user.
+    pub fn with_enterprise_managed(mut self, provider: IdentityProvider, token: IdentityToken) -> Self {
+        self.grant = Grant::EnterpriseManaged;
+        self.identity_provider = Some(provider);
+        self.identity_token = Some(token);
+        self
+    }
 }
 
 impl fmt::Debug for McpAuth {
@@ -128,6 +181,8 @@ impl fmt::Debug for McpAuth {
             .field("private_key", &self.private_key)
             .field("client_metadata_url", &self.client_metadata_url)
             .field("issuer", &self.issuer)
+            .field("identity_token", &self.identity_token)
+            .field("identity_provider", &self.identity_provider)
             .field("scopes", &self.scopes)
             .field("store", &self.store)
             .finish_non_exhaustive()

@@ -1,5 +1,6 @@
 //! Asking for tokens, and reading what comes.
 
+use http::Method;
 use http::header::HeaderMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -9,6 +10,7 @@ use url::{Url, form_urlencoded};
 
 use super::McpAuth;
 use super::client::Client;
+use super::dpop::{self, Nonce};
 use super::fetch::{Door, failed, passes, shown};
 use super::record::{exposed, exposed_maybe, now};
 use super::scopes;
@@ -27,6 +29,9 @@ const MAX_LIFE: f64 = 365.0 * 24.0 * 3_600.0;
 
 /// How much of what an issuer says of a failure is told, in characters.
 const MAX_TOLD_CHARS: usize = 200;
+
+/// The fields of a request that are secret.
+const SECRET_FIELDS: &[&str] = &["code", "code_verifier", "refresh_token", "assertion", "subject_token"];
 
 /// What takes the place of a secret that an issuer repeats.
 const MASK: &str = "[secret]";
@@ -47,6 +52,9 @@ pub(super) struct Tokens {
     /// What it is good for, as far as the issuer says.
     #[serde(default)]
     pub(super) scopes: Vec<String>,
+    /// Whether it is bound to our key.
+    #[serde(default)]
+    pub(super) is_bound: bool,
 }
 
 impl Tokens {
@@ -84,49 +92,100 @@ pub(super) struct TokenRequest<'a> {
     pub(super) issuer: &'a str,
     pub(super) resource: &'a str,
     pub(super) client: &'a Client,
+    /// The key that the tokens are to be bound to.
+    pub(super) key: Option<&'a Secret>,
+    /// What the issuer wants in the proof of that.
+    pub(super) nonce: &'a Nonce,
 }
 
 impl TokenRequest<'_> {
     /// Asks with these fields, which may be secret.
-    pub(super) async fn send(&self, mut fields: Vec<(&'static str, String)>) -> Result<Tokens, Refusal> {
+    pub(super) async fn send(&self, fields: Vec<(&'static str, String)>) -> Result<Tokens, Refusal> {
+        let answer = self.ask(fields).await?;
+        read(self.endpoint, &answer, self.key.is_some())
+    }
+
+    /// Exchanges a token for one of this kind, which is none to send to a server.
+    pub(super) async fn exchange(
+        &self,
+        fields: Vec<(&'static str, String)>,
+        kind: &str,
+    ) -> Result<Secret, Refusal> {
+        let answer = self.ask(fields).await?;
+        let wrong = |problem: &str| Refusal::Failed(failed(self.endpoint, problem, false));
+        let text = |key: &str| answer.get(key).and_then(Value::as_str);
+        if text("issued_token_type") != Some(kind) {
+            return Err(wrong("what it gives in exchange is not what it was asked for"));
+        }
+        let token = text("access_token").filter(|text| is_token(text)).map(Secret::new);
+        token.ok_or_else(|| wrong("its answer has no `access_token` that can be sent"))
+    }
+
+    /// The answer, when it is none that refuses.
+    async fn ask(&self, mut fields: Vec<(&'static str, String)>) -> Result<Value, Refusal> {
         let mut secrets: Vec<Secret> = fields
             .iter()
-            .filter(|(name, _)| matches!(*name, "code" | "code_verifier" | "refresh_token"))
+            .filter(|(name, _)| SECRET_FIELDS.contains(name))
             .map(|(_, value)| Secret::new(value.as_str()))
             .collect();
         fields.push(("resource", self.resource.to_owned()));
-        let mut headers = HeaderMap::new();
-        let proof = self.client.prove(self.auth, self.issuer, &mut fields, &mut headers);
-        secrets.extend(proof.map_err(Refusal::Failed)?);
-        let body = form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish();
-        let answer = self.door.post(self.endpoint, "application/x-www-form-urlencoded", headers, body).await;
-        read(self.endpoint, &answer.map_err(Refusal::Failed)?, &secrets)
+        let mut is_second = false;
+        loop {
+            let (mut fields, mut headers) = (fields.clone(), HeaderMap::new());
+            let proof = self.client.prove(self.auth, self.issuer, &mut fields, &mut headers);
+            secrets.extend(proof.map_err(Refusal::Failed)?);
+            if let Some(key) = self.key {
+                let proof = dpop::proof(key, &Method::POST, self.endpoint, self.nonce, None);
+                headers.insert(dpop::PROOF, proof.map_err(Refusal::Failed)?);
+            }
+            let body = form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish();
+            let posted =
+                self.door.post(self.endpoint, "application/x-www-form-urlencoded", headers, body).await;
+            let response = posted.map_err(Refusal::Failed)?;
+            let answer: Value = serde_json::from_slice(&response.body).unwrap_or(Value::Null);
+            let has_nonce = self.key.is_some() && self.nonce.note(&response.headers);
+            let error = answer.get("error").and_then(Value::as_str);
+            if has_nonce && error == Some(dpop::USE_NONCE) && !is_second {
+                is_second = true;
+                continue;
+            }
+            return match refusal(self.endpoint, &response, &answer, &secrets) {
+                Some(refusal) => Err(refusal),
+                None => Ok(answer),
+            };
+        }
     }
 }
 
-fn read(endpoint: &Url, response: &Response, secrets: &[Secret]) -> Result<Tokens, Refusal> {
-    let answer: Value = serde_json::from_slice(&response.body).unwrap_or(Value::Null);
+/// Why there are no tokens, where the answer says so.
+fn refusal(endpoint: &Url, response: &Response, answer: &Value, secrets: &[Secret]) -> Option<Refusal> {
     let text = |key: &str| answer.get(key).and_then(Value::as_str);
     // Some servers report failures with status 200.
-    if !response.status.is_success() || text("error").is_some() {
-        let told: Vec<&str> = ["error", "error_description"].iter().filter_map(|key| text(key)).collect();
-        let told = secrets
-            .iter()
-            .filter(|secret| !secret.expose().is_empty())
-            .fold(told.join(": "), |told, secret| told.replace(secret.expose(), MASK));
-        let told = clean(&told, MAX_TOLD_CHARS);
-        let colon = if told.is_empty() { "" } else { ": " };
-        let passes = passes(response.status);
-        let error =
-            failed(endpoint, &format!("it issues no token ({}){colon}{told}", response.status), passes);
-        let is_final = matches!(
-            text("error"),
-            Some("invalid_grant" | "invalid_client" | "unauthorized_client" | "invalid_scope")
-        );
-        return Err(if is_final && !passes { Refusal::Final(error) } else { Refusal::Failed(error) });
+    if response.status.is_success() && text("error").is_none() {
+        return None;
     }
+    let told: Vec<&str> = ["error", "error_description"].iter().filter_map(|key| text(key)).collect();
+    let told = secrets
+        .iter()
+        .filter(|secret| !secret.expose().is_empty())
+        .fold(told.join(": "), |told, secret| told.replace(secret.expose(), MASK));
+    let told = clean(&told, MAX_TOLD_CHARS);
+    let colon = if told.is_empty() { "" } else { ": " };
+    let passes = passes(response.status);
+    let error = failed(endpoint, &format!("it issues no token ({}){colon}{told}", response.status), passes);
+    let is_final = matches!(
+        text("error"),
+        Some("invalid_grant" | "invalid_client" | "unauthorized_client" | "invalid_scope")
+    );
+    Some(if is_final && !passes { Refusal::Final(error) } else { Refusal::Failed(error) })
+}
+
+/// The tokens of an answer. Those that are bound to a key are taken where there is one.
+fn read(endpoint: &Url, answer: &Value, has_key: bool) -> Result<Tokens, Refusal> {
+    let text = |key: &str| answer.get(key).and_then(Value::as_str);
     let wrong = |problem: &str| Refusal::Failed(failed(endpoint, problem, false));
-    if text("token_type").is_some_and(|kind| !kind.eq_ignore_ascii_case("bearer")) {
+    let is_bound = has_key && text("token_type").is_some_and(|kind| kind.eq_ignore_ascii_case("dpop"));
+    if !is_bound && text("token_type").is_some_and(|kind| !kind.eq_ignore_ascii_case("bearer")) {
         return Err(wrong("the token that it issues is no bearer token"));
     }
     let token = |key: &str| text(key).filter(|text| is_token(text)).map(Secret::new);
@@ -141,11 +200,12 @@ fn read(endpoint: &Url, response: &Response, secrets: &[Secret]) -> Result<Token
         renew_at: life.map(|life| now + life.saturating_sub(EXPIRY_MARGIN.min(life / 2))),
         expires_at: life.map(|life| now + life),
         scopes: text("scope").map(scopes::read).unwrap_or_default(),
+        is_bound,
     })
 }
 
 /// Whether it can stand in a header, and as it is in JSON. RFC 6750 allows less, and some servers do not keep to it.
-fn is_token(text: &str) -> bool {
+pub(super) fn is_token(text: &str) -> bool {
     (1..=MAX_TOKEN_BYTES).contains(&text.len())
         && text.bytes().all(|byte| byte.is_ascii_graphic() && !matches!(byte, b'"' | b'\\'))
 }

@@ -8,19 +8,21 @@ use std::collections::HashMap;
 use std::io;
 use std::sync::Arc;
 
-use http::header::{AUTHORIZATION, WWW_AUTHENTICATE};
-use http::{HeaderName, HeaderValue, StatusCode};
+use http::header::WWW_AUTHENTICATE;
+use http::{HeaderName, HeaderValue, Method, StatusCode};
 use rmcp::model::ClientJsonRpcMessage;
 use rmcp::transport::streamable_http_client::{
     StreamableHttpClient, StreamableHttpError, StreamableHttpPostResponse,
 };
 use toolcrib_io::http::{HttpClient, Request, Response};
-use toolcrib_model::Secret;
+use url::Url;
 
 use super::Authorization;
-use super::authorization::Attempt;
+use super::authorization::{Attempt, Way};
 use super::challenge::Challenge;
+use super::dpop::Credential;
 use super::echo::{Echo, Events, masked};
+use super::metadata::refused;
 use crate::error::Error;
 use crate::mirror::Mirrored;
 
@@ -42,17 +44,37 @@ impl<C: StreamableHttpClient + Sync> AuthorizedClient<C> {
     }
 
     /// Sends with a token. A server that asks for another one has not looked into the request, so it is sent again.
-    async fn send<T, F, S>(&self, send: F) -> Result<T, StreamableHttpError<C::Error>>
+    /// `send` is given the token, or the headers with it where rmcp has no place for it.
+    async fn send<T, F, S>(
+        &self,
+        method: Method,
+        uri: &str,
+        headers: Headers,
+        send: F,
+    ) -> Result<T, StreamableHttpError<C::Error>>
     where
-        F: Fn(Option<String>) -> S + Send + Sync,
+        F: Fn(Option<String>, Headers) -> S + Send + Sync,
         S: Future<Output = Result<T, StreamableHttpError<C::Error>>> + Send,
         T: Echo + Send,
     {
-        let Some(authorization) = &self.authorization else { return send(None).await };
-        let mut token = authorization.token().await.map_err(carry)?;
+        let Some(authorization) = &self.authorization else { return send(None, headers).await };
+        let mut credential = authorization.token().await.map_err(carry)?;
         let mut attempt = Attempt::default();
         loop {
-            let outcome = send(token.as_ref().map(|token| token.expose().to_owned())).await;
+            let outcome = match &credential {
+                Some(Credential { token, key: None }) => {
+                    send(Some(token.expose().to_owned()), headers.clone()).await
+                }
+                Some(bound) => {
+                    let url = Url::parse(uri).map_err(|error| carry(refused(uri, &error.to_string())))?;
+                    let mut headers = headers.clone();
+                    let proven = authorization.headers(bound, &method, &url).map_err(carry)?;
+                    headers.extend(proven.into_iter().filter_map(|(name, value)| Some((name?, value))));
+                    send(None, headers).await
+                }
+                None => send(None, headers.clone()).await,
+            };
+            let token = credential.as_ref().map(|credential| &credential.token);
             let challenge = match &outcome {
                 Err(StreamableHttpError::AuthRequired(asked)) => {
                     Challenge::read(&asked.www_authenticate_header)
@@ -60,10 +82,12 @@ impl<C: StreamableHttpClient + Sync> AuthorizedClient<C> {
                 Err(StreamableHttpError::InsufficientScope(asked)) => {
                     let challenge = Challenge::read(&asked.www_authenticate_header);
                     if !challenge.wants_scopes() {
-                        return masked(outcome, token.as_ref());
+                        return masked(outcome, token);
                     }
-                    let other = authorization.stepped_up(token.as_ref(), &challenge, &mut attempt).await;
-                    token = Some(other.map_err(carry)?);
+                    let other =
+                        Box::pin(authorization.stepped_up(credential.as_ref(), &challenge, &mut attempt))
+                            .await;
+                    credential = Some(other.map_err(carry)?);
                     continue;
                 }
                 Err(StreamableHttpError::UnexpectedServerResponse(text))
@@ -71,10 +95,11 @@ impl<C: StreamableHttpClient + Sync> AuthorizedClient<C> {
                 {
                     Challenge::default()
                 }
-                _ => return masked(outcome, token.as_ref()),
+                _ => return masked(outcome, token),
             };
-            let other = authorization.another(token.as_ref(), &challenge, &mut attempt).await;
-            token = Some(other.map_err(carry)?);
+            // Hardly ever needed, and large.
+            let other = Box::pin(authorization.another(credential.as_ref(), &challenge, &mut attempt)).await;
+            credential = Some(other.map_err(carry)?);
         }
     }
 }
@@ -86,36 +111,35 @@ impl Authorization {
         client: &HttpClient,
         request: Request,
     ) -> Result<Result<Response, toolcrib_io::Error>, Error> {
-        let mut token = self.token().await?;
+        let mut credential = self.token().await?;
         let mut attempt = Attempt::default();
         loop {
             let mut request = request.clone();
-            if let Some(value) = token.as_ref().and_then(bearer) {
-                request.headers.insert(AUTHORIZATION, value);
+            if let Some(credential) = &credential {
+                request.headers.extend(self.headers(credential, &request.method, &request.url)?);
             }
             let response = match client.send(request).await {
                 Ok(response) => response,
                 failed @ Err(_) => return Ok(failed),
             };
+            let has_nonce = self.note_nonce(&response.headers);
             let header = response.headers.get(WWW_AUTHENTICATE).and_then(|header| header.to_str().ok());
             let challenge = header.map(Challenge::read).unwrap_or_default();
-            token = match response.status {
+            if has_nonce && challenge.wants_nonce() && attempt.begin(Way::Nonce) {
+                continue;
+            }
+            let sent = credential.as_ref();
+            credential = match response.status {
                 StatusCode::UNAUTHORIZED => {
-                    Some(self.another(token.as_ref(), &challenge, &mut attempt).await?)
+                    Some(Box::pin(self.another(sent, &challenge, &mut attempt)).await?)
                 }
                 StatusCode::FORBIDDEN if challenge.wants_scopes() => {
-                    Some(self.stepped_up(token.as_ref(), &challenge, &mut attempt).await?)
+                    Some(Box::pin(self.stepped_up(sent, &challenge, &mut attempt)).await?)
                 }
                 _ => return Ok(Ok(response)),
             };
         }
     }
-}
-
-fn bearer(token: &Secret) -> Option<HeaderValue> {
-    let mut value = HeaderValue::from_str(&format!("Bearer {}", token.expose())).ok()?;
-    value.set_sensitive(true);
-    Some(value)
 }
 
 /// rmcp has no place for an error of ours but this.
@@ -148,8 +172,8 @@ impl<C: StreamableHttpClient + Sync> StreamableHttpClient for AuthorizedClient<C
         if self.authorization.is_none() {
             return self.client.post_message(uri, message, session_id, None, headers).await;
         }
-        self.send(|token| {
-            self.client.post_message(uri.clone(), message.clone(), session_id.clone(), token, headers.clone())
+        self.send(Method::POST, &uri, headers, |token, headers| {
+            self.client.post_message(uri.clone(), message.clone(), session_id.clone(), token, headers)
         })
         .await
     }
@@ -178,13 +202,13 @@ impl<C: StreamableHttpClient + Sync> StreamableHttpClient for AuthorizedClient<C
                 )
                 .await;
         }
-        self.send(|token| {
+        self.send(Method::POST, &uri, headers, |token, headers| {
             self.client.post_message_with_max_sse_event_size(
                 uri.clone(),
                 message.clone(),
                 session_id.clone(),
                 token,
-                headers.clone(),
+                headers,
                 max_sse_event_size,
             )
         })
@@ -198,8 +222,10 @@ impl<C: StreamableHttpClient + Sync> StreamableHttpClient for AuthorizedClient<C
         _token: Option<String>,
         headers: Headers,
     ) -> Result<(), StreamableHttpError<C::Error>> {
-        self.send(|token| self.client.delete_session(uri.clone(), session_id.clone(), token, headers.clone()))
-            .await
+        self.send(Method::DELETE, &uri, headers, |token, headers| {
+            self.client.delete_session(uri.clone(), session_id.clone(), token, headers)
+        })
+        .await
     }
 
     async fn get_stream(
@@ -210,9 +236,9 @@ impl<C: StreamableHttpClient + Sync> StreamableHttpClient for AuthorizedClient<C
         _token: Option<String>,
         headers: Headers,
     ) -> Result<Events, StreamableHttpError<C::Error>> {
-        self.send(|token| {
+        self.send(Method::GET, &uri, headers, |token, headers| {
             let (session_id, last_event_id) = (session_id.clone(), last_event_id.clone());
-            self.client.get_stream(uri.clone(), session_id, last_event_id, token, headers.clone())
+            self.client.get_stream(uri.clone(), session_id, last_event_id, token, headers)
         })
         .await
     }
@@ -226,13 +252,13 @@ impl<C: StreamableHttpClient + Sync> StreamableHttpClient for AuthorizedClient<C
         headers: Headers,
         max_sse_event_size: usize,
     ) -> Result<Events, StreamableHttpError<C::Error>> {
-        self.send(|token| {
+        self.send(Method::GET, &uri, headers, |token, headers| {
             self.client.get_stream_with_max_sse_event_size(
                 uri.clone(),
                 session_id.clone(),
                 last_event_id.clone(),
                 token,
-                headers.clone(),
+                headers,
                 max_sse_event_size,
             )
         })

@@ -3,6 +3,7 @@
 mod backoff;
 mod calls;
 mod convert;
+mod elicitation;
 mod eras;
 mod http;
 mod kept;

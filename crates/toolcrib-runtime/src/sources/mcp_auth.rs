@@ -1,20 +1,19 @@
 //! `auth` of an MCP server: how we are authorized there, as an app file writes it.
 
-use std::env;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde::Deserialize;
-use toolcrib_loader_mcp::{Grant, McpAuth, TokenStore};
+use toolcrib_loader_mcp::{Grant, IdentityProvider, IdentityToken, McpAuth, TokenStore};
 use toolcrib_model::Secret;
 use url::Url;
 
 use super::built_in::may_reach;
+use super::state_folder;
 use crate::extensions::Place;
 
 /// How many secrets that were issued for one server are known at once, so that nothing says them: the tokens of the
-/// last renewals, and the secret of the client.
-const KNOWN_SECRETS: usize = 9;
+/// last renewals, the secret of the client, and the key that tokens are bound to.
+const KNOWN_SECRETS: usize = 12;
 
 /// The settings. All of them may be left out: most servers say where to log in, and register clients by themselves.
 #[derive(Deserialize)]
@@ -27,17 +26,38 @@ pub(super) struct McpAuthEntry {
     private_key: Option<Secret>,
     client_metadata_url: Option<String>,
     issuer: Option<String>,
+    identity_token: Option<Secret>,
+    identity_token_file: Option<String>,
+    identity_provider: Option<ProviderEntry>,
     #[serde(default)]
     scopes: Vec<String>,
     redirect_port: Option<u16>,
 }
 
-#[derive(Clone, Copy, Default, Deserialize)]
+/// Who knows the users of a company, and which client we are there.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ProviderEntry {
+    issuer: String,
+    client_id: String,
+    client_secret: Option<Secret>,
+}
+
+#[derive(Clone, Copy, Default, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 enum GrantEntry {
     #[default]
     AuthorizationCode,
     ClientCredentials,
+    WorkloadIdentity,
+    EnterpriseManaged,
+}
+
+impl GrantEntry {
+    /// Whether others say who we are, by a token.
+    fn needs_identity(self) -> bool {
+        matches!(self, Self::WorkloadIdentity | Self::EnterpriseManaged)
+    }
 }
 
 /// How we are authorized at a server, by its entry or by default; `None` when its headers say it.
@@ -54,7 +74,7 @@ pub(super) fn open(
         }
         None if is_in_headers => Ok(None),
         None => Ok(Some(by_default(place, namespace)?)),
-        Some(entry) => entry.settings(by_default(place, namespace)?).map(Some),
+        Some(entry) => entry.settings(by_default(place, namespace)?, place).map(Some),
     }
 }
 
@@ -71,8 +91,41 @@ fn by_default(place: &Place<'_>, namespace: &str) -> Result<McpAuth, String> {
 }
 
 impl McpAuthEntry {
+    /// The token by which others say who we are, for the grants that want one.
+    fn identity(&mut self, place: &Place<'_>) -> Result<Option<IdentityToken>, String> {
+        let identity = match (self.identity_token.take(), self.identity_token_file.take()) {
+            (Some(_), Some(_)) => {
+                return Err(
+                    "`auth` has an `identity_token` and an `identity_token_file`; leave one of them out"
+                        .into(),
+                );
+            }
+            (Some(token), None) => Some(IdentityToken::Text(token)),
+            (None, Some(file)) => Some(IdentityToken::File(place.path(&file))),
+            (None, None) => None,
+        };
+        match (self.grant.needs_identity(), &identity) {
+            (true, None) => {
+                return Err("this `grant` needs an `identity_token`, or an `identity_token_file`".into());
+            }
+            (true, Some(_)) if self.client_id.is_none() => {
+                return Err("this `grant` needs a `client_id`".into());
+            }
+            (false, Some(_)) => {
+                return Err(
+                    "`identity_token` is for `grant: workload_identity` and `enterprise_managed`".into()
+                );
+            }
+            _ => {}
+        }
+        if (self.grant == GrantEntry::EnterpriseManaged) != self.identity_provider.is_some() {
+            return Err("`grant: enterprise_managed` and `identity_provider` go together".into());
+        }
+        Ok(identity)
+    }
+
     /// The settings laid over the defaults, or what is wrong with them.
-    fn settings(self, mut auth: McpAuth) -> Result<McpAuth, String> {
+    fn settings(mut self, mut auth: McpAuth, place: &Place<'_>) -> Result<McpAuth, String> {
         let has_proof = self.client_secret.is_some() || self.private_key.is_some();
         if has_proof && self.client_id.is_none() {
             return Err("`auth` has a secret and no client; set `client_id` too".into());
@@ -83,8 +136,11 @@ impl McpAuthEntry {
                     .into(),
             );
         }
+        let identity = self.identity(place)?;
         auth.grant = match self.grant {
             GrantEntry::AuthorizationCode => Grant::AuthorizationCode,
+            GrantEntry::WorkloadIdentity => Grant::WorkloadIdentity,
+            GrantEntry::EnterpriseManaged => Grant::EnterpriseManaged,
             GrantEntry::ClientCredentials if has_proof => Grant::ClientCredentials,
             GrantEntry::ClientCredentials => {
                 return Err("`grant: client_credentials` needs a `client_id`, and its `client_secret` or `private_key`".into());
@@ -93,6 +149,14 @@ impl McpAuthEntry {
         if let Some(issuer) = &self.issuer {
             Url::parse(issuer).map_err(|error| format!("`issuer` is not a URL: {error}"))?;
             may_reach(&auth.access, issuer)?;
+        }
+        if let Some(entry) = self.identity_provider {
+            Url::parse(&entry.issuer)
+                .map_err(|error| format!("`identity_provider.issuer` is not a URL: {error}"))?;
+            may_reach(&auth.access, &entry.issuer)?;
+            let mut provider = IdentityProvider::new(entry.issuer, entry.client_id);
+            provider.client_secret = entry.client_secret;
+            auth.identity_provider = Some(provider);
         }
         if let Some(document) = &self.client_metadata_url {
             let url = Url::parse(document).ok().filter(|url| url.scheme() == "https" && url.path() != "/");
@@ -103,6 +167,7 @@ impl McpAuthEntry {
         auth.private_key = self.private_key;
         auth.client_metadata_url = self.client_metadata_url;
         auth.issuer = self.issuer;
+        auth.identity_token = identity;
         auth.scopes = self.scopes;
         auth.redirect_port = self.redirect_port;
         Ok(auth)
@@ -111,9 +176,7 @@ impl McpAuthEntry {
 
 /// Tokens are kept where the state of programs is; a machine without such a place keeps them in memory.
 fn store() -> TokenStore {
-    let absolute = |name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    let state = absolute("XDG_STATE_HOME").or_else(|| absolute("HOME").map(|home| home.join(".local/state")));
-    state.map_or_else(TokenStore::memory, |state| TokenStore::folder(state.join(Path::new("toolcrib/oauth"))))
+    state_folder("oauth").map_or_else(TokenStore::memory, TokenStore::folder)
 }
 
 /// A path as a shell takes it.

@@ -21,6 +21,7 @@ use toolcrib_port::{ToolEngine, ToolLoader};
 
 pub(crate) use self::built_in::register;
 pub(crate) use self::folders::cache_folder;
+pub use self::folders::{state_folder, state_name};
 pub use self::request::SourceRequest;
 use crate::extensions::Place;
 use crate::limits::too_long;

@@ -125,6 +125,7 @@ impl AskUser {
         Ok(UserQuestion {
             session: context.session.clone(),
             agent: context.agent.clone(),
+            server: None,
             question: self.question,
             content: self.content,
             choices: self.choices,

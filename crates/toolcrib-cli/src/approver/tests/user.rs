@@ -10,6 +10,7 @@ fn question(text: &str) -> UserQuestion {
     UserQuestion {
         session: "s".into(),
         agent: Some("clerk".into()),
+        server: None,
         question: text.into(),
         content: None,
         choices: Vec::new(),
@@ -119,6 +120,13 @@ async fn a_form_is_filled_in_field_by_field() {
     );
     insta::assert_snapshot!(transcript);
     assert_eq!(ask(Script::saying(["3"]), form()).await.0, UserAnswer::Denied(None), "Ctrl-D gives it up");
+}
+
+#[tokio::test]
+async fn a_question_of_a_server_says_which_one_asks() {
+    let asked = UserQuestion { server: Some("mcp_bank\nroot".into()), ..question("Which account?") };
+    let (_, transcript) = ask(Script::saying(["7"]), asked).await;
+    insta::assert_snapshot!(transcript);
 }
 
 #[tokio::test]

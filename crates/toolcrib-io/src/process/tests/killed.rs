@@ -17,6 +17,10 @@ const VICTIM: &str = "TOOLCRIB_TEST_VICTIM";
 /// session of its own.
 const STUBBORN: &str = "trap '' HUP INT TERM; sleep 300 & setsid sh -c 'echo $$; exec sleep 300' & sleep 300";
 
+/// The same with one that becomes another program all the time, in the middle of which it has no environment to be known
+/// by.
+const RESTLESS: &str = "export AGAIN='exec sh -c \"$AGAIN\"'; setsid sh -c 'echo $$; eval \"$AGAIN\"' & sleep 300";
+
 /// A process with descendants that the other tests end.
 struct Victim {
     process: std::process::Child,
@@ -61,7 +65,8 @@ fn victim(end: &str) -> Victim {
 #[tokio::test]
 async fn the_victim_of_the_other_tests() {
     let Ok(end) = std::env::var(VICTIM) else { return };
-    let mut child = spawn(&shell(STUBBORN), "victim").unwrap();
+    let script = if end == "exec" { RESTLESS } else { STUBBORN };
+    let mut child = spawn(&shell(script), "victim").unwrap();
     let mut stdout = BufReader::new(child.take_stdout().unwrap());
     let mut stray = String::new();
     stdout.read_line(&mut stray).await.unwrap();
@@ -86,6 +91,13 @@ async fn the_victim_of_the_other_tests() {
 #[tokio::test]
 async fn a_kill_of_this_process_leaves_neither_child_nor_grandchild_nor_watchdog() {
     let mut victim = victim("kill");
+    victim.process.kill().unwrap();
+    victim.assert_nothing_is_left().await;
+}
+
+#[tokio::test]
+async fn a_kill_of_this_process_leaves_nothing_that_becomes_another_program_all_the_time() {
+    let mut victim = victim("exec");
     victim.process.kill().unwrap();
     victim.assert_nothing_is_left().await;
 }

@@ -20,6 +20,8 @@ fn a_challenge_is_read_as_servers_write_it() {
         // Of several schemes only ours counts.
         (r#"Basic realm="scope=b", Bearer scope="a""#, None, "a", None),
         (r#"Bearer scope="a", DPoP scope="b", error="other""#, None, "a", None),
+        (r#"DPoP scope="b", error="use_dpop_nonce""#, None, "b", Some("use_dpop_nonce")),
+        (r#"Bearer scope="a", DPoP error="use_dpop_nonce""#, None, "", Some("use_dpop_nonce")),
         (r#"Negotiate dG9rZW4==, Bearer scope="a""#, None, "a", None),
         // What stands in a quoted text is text.
         (r#"Bearer realm="a, scope=b \" error=c", scope="d""#, None, "d", None),

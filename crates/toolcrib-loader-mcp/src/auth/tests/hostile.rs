@@ -9,6 +9,7 @@ use url::Url;
 use super::super::challenge::Challenge;
 use super::super::client::Client;
 use super::super::discovery::{covers, discover, server_metadata};
+use super::super::dpop::Nonce;
 use super::super::fetch::Door;
 use super::super::metadata::{ServerMetadata, WireServerMetadata, is_same_issuer};
 use super::super::token::TokenRequest;
@@ -124,7 +125,7 @@ async fn a_canary_behind_a_discovered_url_hears_nothing() {
     let canary = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = canary.local_addr().unwrap().port();
     let server: Url = "https://mcp.example/mcp".parse().unwrap();
-    let door = Door::new(&server, false, None, &Access::unlimited()).unwrap();
+    let door = Door::new(&server, false, &[], &Access::unlimited()).unwrap();
     let open: Url = format!("http://127.0.0.1:{port}/").parse().unwrap();
     // What a server publishes when nobody looks at the URLs in it.
     let unseen = ServerMetadata::by_convention(&open).unwrap();
@@ -157,6 +158,8 @@ async fn a_canary_behind_a_discovered_url_hears_nothing() {
         issuer: "https://a.example",
         resource: "https://mcp.example/mcp",
         client: &client,
+        key: None,
+        nonce: &Nonce::default(),
     };
     request.send(vec![("refresh_token", "secret".into())]).await.unwrap_err();
     assert!(futures::FutureExt::now_or_never(canary.accept()).is_none(), "the canary heard somebody");
@@ -164,7 +167,7 @@ async fn a_canary_behind_a_discovered_url_hears_nothing() {
     // The operator may name the issuer, and nobody else gets in by that.
     configured.issuer = Some("https://10.0.0.1/".into());
     let issuer: Url = "https://10.0.0.1/".parse().unwrap();
-    let door = Door::new(&server, false, Some(&issuer), &Access::unlimited()).unwrap();
+    let door = Door::new(&server, false, &[issuer], &Access::unlimited()).unwrap();
     door.check(&"https://10.0.0.1/token".parse().unwrap()).unwrap();
     door.check(&"https://10.0.0.2/token".parse().unwrap()).unwrap_err();
     door.check(&"http://10.0.0.1/token".parse().unwrap()).unwrap_err();
@@ -179,7 +182,7 @@ async fn documents_are_fetched_across_no_origin_and_tokens_across_no_redirect() 
     let answer = async move || (http::StatusCode::TEMPORARY_REDIRECT, [(http::header::LOCATION, to.clone())]);
     let router = axum::Router::new().fallback(answer);
     tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
-    let door = Door::new(&url, true, None, &Access::unlimited()).unwrap();
+    let door = Door::new(&url, true, &[], &Access::unlimited()).unwrap();
     assert_eq!(door.document::<Value>(&url).await.unwrap(), None);
     let answer = door.post(&url, "text/plain", http::HeaderMap::new(), "secret".into()).await.unwrap();
     assert_eq!(answer.status, 307);
@@ -193,7 +196,7 @@ async fn an_answer_without_an_end_is_not_read() {
     let url: Url = format!("http://{}/", listener.local_addr().unwrap()).parse().unwrap();
     let router = axum::Router::new().fallback(async move || body.clone());
     tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
-    let door = Door::new(&url, true, None, &Access::unlimited()).unwrap();
+    let door = Door::new(&url, true, &[], &Access::unlimited()).unwrap();
     let error = door.document::<Value>(&url).await.unwrap_err();
     assert!(error.to_string().contains("more than 262144 bytes"), "{error}");
 }

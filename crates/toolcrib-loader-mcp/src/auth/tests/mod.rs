@@ -1,7 +1,9 @@
 //! Against a real server and its authorization server, both on sockets.
 
+mod bound;
 mod challenge;
 mod flow;
+mod grants;
 mod hostile;
 mod loopback;
 mod renewal;

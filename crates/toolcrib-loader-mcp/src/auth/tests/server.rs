@@ -10,8 +10,11 @@ use axum::extract::{Query, State};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use http::header::{AUTHORIZATION, CONTENT_TYPE, LOCATION, WWW_AUTHENTICATE};
 use http::{HeaderMap, StatusCode, Uri};
+use ring::signature::{ECDSA_P256_SHA256_FIXED, UnparsedPublicKey};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::sync::{Notify, mpsc};
@@ -47,6 +50,10 @@ pub(super) struct Rules {
     pub(super) write_scope: Option<&'static str>,
     /// Whether tokens that were issued before are taken no longer.
     pub(super) revoked: usize,
+    /// Whether tokens are bound to keys.
+    pub(super) is_bound: bool,
+    /// The nonces that the authorization server and the server want in proofs; empty for none.
+    pub(super) nonces: [&'static str; 2],
     /// Holds back answers with tokens.
     pub(super) gate: Option<Arc<Notify>>,
 }
@@ -67,6 +74,8 @@ impl Default for Rules {
             challenge: String::new(),
             write_scope: None,
             revoked: 0,
+            is_bound: false,
+            nonces: [""; 2],
             gate: None,
         }
     }
@@ -88,6 +97,8 @@ struct Shared {
     exchanged: Mutex<Vec<HashMap<String, String>>>,
     /// The scopes of each token that was issued; the number of a token is its place.
     issued: Mutex<Vec<String>>,
+    /// The tokens that the server was sent, and the proofs with them.
+    proofs: Mutex<Vec<(String, String)>>,
     calls: AtomicUsize,
     /// The stream that was opened last.
     stream: Mutex<Option<mpsc::UnboundedSender<String>>>,
@@ -121,6 +132,7 @@ impl World {
             asked: Mutex::default(),
             exchanged: Mutex::default(),
             issued: Mutex::default(),
+            proofs: Mutex::default(),
             calls: AtomicUsize::new(0),
             stream: Mutex::default(),
         };
@@ -177,6 +189,11 @@ impl World {
         self.shared.exchanged.lock().unwrap().clone()
     }
 
+    /// The tokens that the server was sent with a proof, and the proofs.
+    pub(super) fn proofs(&self) -> Vec<(String, String)> {
+        self.shared.proofs.lock().unwrap().clone()
+    }
+
     /// How many calls ran.
     pub(super) fn calls(&self) -> usize {
         self.shared.calls.load(Ordering::SeqCst)
@@ -194,18 +211,21 @@ impl World {
     /// Turns a request away.
     fn challenge(&self) -> Response {
         let rules = self.rules();
+        let scheme = if rules.is_bound { "DPoP" } else { "Bearer" };
         let place = format!("{}/.well-known/oauth-protected-resource/mcp", self.shared.server);
         let challenge = if rules.has_resource && !rules.challenge.contains("resource_metadata") {
-            format!(r#"Bearer resource_metadata="{place}" {}"#, rules.challenge)
+            format!(r#"{scheme} resource_metadata="{place}" {}"#, rules.challenge)
         } else {
-            format!("Bearer {}", rules.challenge)
+            format!("{scheme} {}", rules.challenge)
         };
         (StatusCode::UNAUTHORIZED, [(WWW_AUTHENTICATE, challenge)]).into_response()
     }
 
     /// The scopes of a token, if it is one that is taken.
     fn scopes_of(&self, headers: &HeaderMap) -> Option<String> {
-        let token = headers.get(AUTHORIZATION)?.to_str().unwrap().strip_prefix("Bearer access-token-")?;
+        let scheme = if self.rules().is_bound { "DPoP" } else { "Bearer" };
+        let token = headers.get(AUTHORIZATION)?.to_str().unwrap().strip_prefix(scheme)?.trim_start();
+        let token = token.strip_prefix("access-token-")?;
         let number: usize = token.parse().unwrap();
         let is_revoked = number < self.rules().revoked;
         self.shared.issued.lock().unwrap().get(number).filter(|_| !is_revoked).cloned()
@@ -273,8 +293,10 @@ async fn register(State(world): State<World>, Json(request): Json<Value>) -> Res
 async fn token(State(world): State<World>, headers: HeaderMap, body: Bytes) -> Response {
     world.note("POST", "/token");
     let mut fields: HashMap<String, String> = form_urlencoded::parse(&body).into_owned().collect();
-    if let Some(header) = headers.get(AUTHORIZATION) {
-        fields.insert("authorization".into(), header.to_str().unwrap().into());
+    for name in ["authorization", "dpop"] {
+        if let Some(header) = headers.get(name) {
+            fields.insert(name.into(), header.to_str().unwrap().into());
+        }
     }
     world.shared.exchanged.lock().unwrap().push(fields.clone());
     let gate = world.rules().gate.clone();
@@ -283,6 +305,19 @@ async fn token(State(world): State<World>, headers: HeaderMap, body: Bytes) -> R
     }
     let rules = world.rules();
     let grant = fields["grant_type"].as_str();
+    if rules.is_bound
+        && let Some(turned_away) = wants_nonce(&headers, rules.nonces[0], StatusCode::BAD_REQUEST)
+    {
+        return turned_away;
+    }
+    if grant == "urn:ietf:params:oauth:grant-type:token-exchange" {
+        let answer = json!({
+            "access_token": "id-jag-0",
+            "issued_token_type": "urn:ietf:params:oauth:token-type:id-jag",
+            "token_type": "N_A",
+        });
+        return Json(laid(answer, &rules.tokens)).into_response();
+    }
     if let Some((status, body)) = rules.refusal.as_ref().filter(|_| grant == "refresh_token") {
         return (StatusCode::from_u16(*status).unwrap(), Json(body.clone())).into_response();
     }
@@ -305,10 +340,30 @@ async fn token(State(world): State<World>, headers: HeaderMap, body: Bytes) -> R
     let answer = json!({
         "access_token": format!("access-token-{number}"),
         "refresh_token": format!("refresh-token-{number}"),
-        "token_type": "bearer",
+        "token_type": if rules.is_bound { "DPoP" } else { "bearer" },
         "expires_in": 3_600,
     });
     Json(laid(answer, &rules.tokens)).into_response()
+}
+
+/// Turns a proof away that does not have the nonce, if there is to be one.
+fn wants_nonce(headers: &HeaderMap, nonce: &str, status: StatusCode) -> Option<Response> {
+    let (_, claims) = verified(headers["dpop"].to_str().unwrap());
+    let fits = nonce.is_empty() || claims["nonce"] == nonce;
+    let headers = [("dpop-nonce", nonce), ("www-authenticate", r#"DPoP error="use_dpop_nonce""#)];
+    (!fits).then(|| (status, headers, Json(json!({"error": "use_dpop_nonce"}))).into_response())
+}
+
+/// The head and the claims of a JWT that is signed with the key in its head.
+pub(super) fn verified(jwt: &str) -> (Value, Value) {
+    let parts: Vec<_> = jwt.split('.').map(|part| URL_SAFE_NO_PAD.decode(part).unwrap()).collect();
+    let head: Value = serde_json::from_slice(&parts[0]).unwrap();
+    let coordinate = |name: &str| URL_SAFE_NO_PAD.decode(head["jwk"][name].as_str().unwrap()).unwrap();
+    let point = [vec![4], coordinate("x"), coordinate("y")].concat();
+    let (text, _) = jwt.rsplit_once('.').unwrap();
+    let key = UnparsedPublicKey::new(&ECDSA_P256_SHA256_FIXED, point);
+    key.verify(text.as_bytes(), &parts[2]).unwrap();
+    (head, serde_json::from_slice(&parts[1]).unwrap())
 }
 
 /// The same over HTTP with server-sent events: the stream, and where it says to post.
@@ -345,6 +400,14 @@ async fn mcp(State(world): State<World>, headers: HeaderMap, Json(request): Json
     let Some(scopes) = world.scopes_of(&headers) else {
         return world.challenge();
     };
+    if let Some(proof) = headers.get("dpop") {
+        let token = headers[AUTHORIZATION].to_str().unwrap().split_once(' ').unwrap().1;
+        world.shared.proofs.lock().unwrap().push((token.into(), proof.to_str().unwrap().into()));
+        let nonce = world.rules().nonces[1];
+        if let Some(turned_away) = wants_nonce(&headers, nonce, StatusCode::UNAUTHORIZED) {
+            return turned_away;
+        }
+    }
     let name = request["params"]["name"].as_str().unwrap_or_default();
     if let Some(scope) = world.rules().write_scope
         && name == "write"

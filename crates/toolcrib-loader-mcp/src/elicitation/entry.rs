@@ -1,0 +1,288 @@
+//! One field of a form: how it is shown, and what may stand in it.
+
+use rmcp::model::{
+    ConstTitle, EnumSchema, MultiSelectEnumSchema, PrimitiveSchemaDefinition, SingleSelectEnumSchema,
+    StringFormat,
+};
+use serde_json::{Value, json};
+use toolcrib_model::{FieldKind, FormField, JsonObject};
+
+use super::MAX_LABEL_CHARS;
+use super::check::{format_name, has_format};
+use crate::text::clean;
+
+/// The most choices of a field.
+const MAX_CHOICES: usize = 50;
+
+/// A field.
+#[derive(Debug)]
+pub(super) struct Entry {
+    /// Its key, which can be shown.
+    pub(super) name: String,
+    pub(super) label: String,
+    is_required: bool,
+    default: Option<Value>,
+    kind: Kind,
+}
+
+#[derive(Debug)]
+enum Kind {
+    Text { min: Option<u32>, max: Option<u32>, format: Option<StringFormat> },
+    Number { min: Option<f64>, max: Option<f64> },
+    Integer { min: Option<i64>, max: Option<i64> },
+    Boolean,
+    One(Choices),
+    Many { choices: Choices, min: Option<u64>, max: Option<u64> },
+}
+
+/// What there is to pick from, and how it is shown.
+#[derive(Debug)]
+struct Choices {
+    values: Vec<String>,
+    shown: Vec<String>,
+}
+
+impl Entry {
+    /// Reads a property of the schema.
+    pub(super) fn read(
+        name: &str,
+        property: &PrimitiveSchemaDefinition,
+        is_required: bool,
+    ) -> Result<Self, String> {
+        use PrimitiveSchemaDefinition as Property;
+        if name.is_empty() || line(name) != name {
+            return Err(format!("the name of its field `{}` cannot be shown", line(name)));
+        }
+        let (title, description, default, kind) = match property {
+            Property::String(it) => {
+                let kind = Kind::Text { min: it.min_length, max: it.max_length, format: it.format };
+                (&it.title, &it.description, it.default.as_ref().map(|default| json!(default)), kind)
+            }
+            Property::Number(it) => {
+                let kind = Kind::Number { min: it.minimum, max: it.maximum };
+                (&it.title, &it.description, it.default.map(|default| json!(default)), kind)
+            }
+            Property::Integer(it) => {
+                let kind = Kind::Integer { min: it.minimum, max: it.maximum };
+                (&it.title, &it.description, it.default.map(|default| json!(default)), kind)
+            }
+            Property::Boolean(it) => {
+                (&it.title, &it.description, it.default.map(|default| json!(default)), Kind::Boolean)
+            }
+            Property::Enum(EnumSchema::Single(SingleSelectEnumSchema::Untitled(it))) => {
+                let kind = Kind::One(Choices::new(&it.enum_, &[])?);
+                (&it.title, &it.description, it.default.as_ref().map(|default| json!(default)), kind)
+            }
+            Property::Enum(EnumSchema::Single(SingleSelectEnumSchema::Titled(it))) => {
+                let kind = Kind::One(Choices::titled(&it.one_of)?);
+                (&it.title, &it.description, it.default.as_ref().map(|default| json!(default)), kind)
+            }
+            Property::Enum(EnumSchema::Legacy(it)) => {
+                let titles = it.enum_names.as_deref().unwrap_or_default();
+                let kind = Kind::One(Choices::new(&it.enum_, titles)?);
+                (&it.title, &it.description, it.default.as_ref().map(|default| json!(default)), kind)
+            }
+            Property::Enum(EnumSchema::Multi(MultiSelectEnumSchema::Untitled(it))) => {
+                let choices = Choices::new(&it.items.enum_, &[])?;
+                let kind = Kind::Many { choices, min: it.min_items, max: it.max_items };
+                (&it.title, &it.description, it.default.as_ref().map(|default| json!(default)), kind)
+            }
+            Property::Enum(EnumSchema::Multi(MultiSelectEnumSchema::Titled(it))) => {
+                let choices = Choices::titled(&it.items.any_of)?;
+                let kind = Kind::Many { choices, min: it.min_items, max: it.max_items };
+                (&it.title, &it.description, it.default.as_ref().map(|default| json!(default)), kind)
+            }
+            _ => return Err(format!("its field `{name}` is of a kind that is not known")),
+        };
+        let title = title.as_deref().map(line).filter(|title| !title.is_empty());
+        let mut label = title.unwrap_or_else(|| name.to_owned());
+        if let Some(description) = description.as_deref().map(line).filter(|text| !text.is_empty()) {
+            label = format!("{label}: {description}");
+        }
+        // A default that is none is no reason to refuse the question.
+        let default = default.filter(|default| kind.check(default).is_ok());
+        Ok(Self { name: name.to_owned(), label, is_required, default, kind })
+    }
+
+    /// The lines of the form that it takes: a field of which several choices can be taken has one for each.
+    pub(super) fn fields(&self) -> Vec<FormField> {
+        let (kind, default) = match &self.kind {
+            Kind::Many { choices, .. } => {
+                let is_default = |value: &String| {
+                    let default = self.default.as_ref().and_then(Value::as_array);
+                    default.is_some_and(|all| all.iter().any(|one| one == value.as_str()))
+                };
+                let one = |(at, (value, shown)): (usize, (&String, &String))| FormField {
+                    name: self.name_of(at),
+                    label: format!("{}: {shown}?", self.label),
+                    kind: FieldKind::Boolean,
+                    required: false,
+                    default: Some(json!(is_default(value))),
+                };
+                return choices.values.iter().zip(&choices.shown).enumerate().map(one).collect();
+            }
+            Kind::One(choices) => {
+                let default = self.default.as_ref().and_then(|default| choices.shown_of(default.as_str()?));
+                (FieldKind::Choice(choices.shown.clone()), default.map(|default| json!(default)))
+            }
+            Kind::Text { .. } => (FieldKind::Text, self.default.clone()),
+            Kind::Number { .. } => (FieldKind::Number, self.default.clone()),
+            Kind::Integer { .. } => (FieldKind::Integer, self.default.clone()),
+            Kind::Boolean => (FieldKind::Boolean, self.default.clone()),
+        };
+        let label = match self.kind.rule() {
+            Some(rule) => format!("{} ({rule})", self.label),
+            None => self.label.clone(),
+        };
+        vec![FormField { name: self.name.clone(), label, kind, required: self.is_required, default }]
+    }
+
+    /// The value that was filled in, else the default; `None` where there is neither.
+    pub(super) fn value(&self, given: &JsonObject) -> Result<Option<Value>, String> {
+        let problem = |problem: &str| format!("`{}` {problem}", self.name);
+        let value = match &self.kind {
+            Kind::Many { choices, .. } => self.picked(choices, given),
+            Kind::One(choices) => match given.get(&self.name) {
+                Some(shown) => {
+                    let value = shown.as_str().and_then(|shown| choices.value_of(shown));
+                    Some(json!(value.ok_or_else(|| problem("has to be one of its choices"))?))
+                }
+                None => self.default.clone(),
+            },
+            _ => given.get(&self.name).cloned().or_else(|| self.default.clone()),
+        };
+        match value {
+            Some(value) => self.kind.check(&value).map(|()| Some(value)).map_err(|rule| problem(&rule)),
+            None if self.is_required => Err(problem("has to be filled in")),
+            None => Ok(None),
+        }
+    }
+
+    /// The choices that were taken. None at all are no value where none need be.
+    fn picked(&self, choices: &Choices, given: &JsonObject) -> Option<Value> {
+        let is_given = (0..choices.values.len()).any(|at| given.contains_key(&self.name_of(at)));
+        if !is_given && self.default.is_some() {
+            return self.default.clone();
+        }
+        let is_taken = |at: usize| given.get(&self.name_of(at)) == Some(&Value::Bool(true));
+        let taken: Vec<_> = choices
+            .values
+            .iter()
+            .enumerate()
+            .filter(|(at, _)| is_taken(*at))
+            .map(|(_, value)| value)
+            .collect();
+        (self.is_required || self.default.is_some() || !taken.is_empty()).then(|| json!(taken))
+    }
+
+    fn name_of(&self, at: usize) -> String {
+        format!("{}[{at}]", self.name)
+    }
+}
+
+impl Kind {
+    /// What is wrong with a value, in words that go on a name.
+    fn check(&self, value: &Value) -> Result<(), String> {
+        let is_one = |choices: &Choices, value: &Value| {
+            value.as_str().is_some_and(|value| choices.values.iter().any(|one| one == value))
+        };
+        let fits = match self {
+            Self::Text { min, max, format } => value.as_str().is_some_and(|text| {
+                let count = u32::try_from(text.chars().count()).unwrap_or(u32::MAX);
+                min.is_none_or(|min| min <= count)
+                    && max.is_none_or(|max| count <= max)
+                    && format.is_none_or(|format| has_format(text, format))
+            }),
+            Self::Number { min, max } => value.as_f64().is_some_and(|number| {
+                min.is_none_or(|min| min <= number) && max.is_none_or(|max| number <= max)
+            }),
+            Self::Integer { min, max } => value.as_i64().is_some_and(|number| {
+                min.is_none_or(|min| min <= number) && max.is_none_or(|max| number <= max)
+            }),
+            Self::Boolean => value.is_boolean(),
+            Self::One(choices) => is_one(choices, value),
+            Self::Many { choices, min, max } => value.as_array().is_some_and(|all| {
+                let count = all.len() as u64;
+                all.iter().all(|value| is_one(choices, value))
+                    && min.is_none_or(|min| min <= count)
+                    && max.is_none_or(|max| count <= max)
+            }),
+        };
+        if fits {
+            return Ok(());
+        }
+        Err(self.rule().map_or_else(|| "is of another type".to_owned(), |rule| format!("has to be: {rule}")))
+    }
+
+    /// What a value has to be, besides its type.
+    fn rule(&self) -> Option<String> {
+        fn range<T: ToString>(min: Option<T>, max: Option<T>) -> Option<String> {
+            match (min.map(|it| it.to_string()), max.map(|it| it.to_string())) {
+                (Some(min), Some(max)) => Some(format!("{min} to {max}")),
+                (Some(min), None) => Some(format!("at least {min}")),
+                (None, Some(max)) => Some(format!("at most {max}")),
+                (None, None) => None,
+            }
+        }
+        match self {
+            Self::Text { min, max, format } => {
+                let length = range(*min, *max).map(|range| format!("{range} characters"));
+                let parts: Vec<_> =
+                    format.map(|format| format_name(format).to_owned()).into_iter().chain(length).collect();
+                (!parts.is_empty()).then(|| parts.join(", "))
+            }
+            Self::Number { min, max } => range(*min, *max),
+            Self::Integer { min, max } => range(*min, *max),
+            Self::Many { min, max, .. } => range(*min, *max).map(|range| format!("{range} of its choices")),
+            Self::Boolean | Self::One(_) => None,
+        }
+    }
+}
+
+impl Choices {
+    fn titled(all: &[ConstTitle]) -> Result<Self, String> {
+        // Before anything of a list without end is copied.
+        Self::check_count(all.len())?;
+        let (values, titles): (Vec<_>, Vec<_>) =
+            all.iter().map(|one| (one.const_.clone(), one.title.clone())).unzip();
+        Self::new(&values, &titles)
+    }
+
+    /// The choices with these titles; those without one are shown as they are.
+    fn new(values: &[String], titles: &[String]) -> Result<Self, String> {
+        Self::check_count(values.len())?;
+        let titles = titles.iter().map(Some).chain(std::iter::repeat(None));
+        let shown: Vec<_> =
+            values.iter().zip(titles).map(|(value, title)| line(title.unwrap_or(value))).collect();
+        let is_clear = |(at, one): (usize, &String)| {
+            !one.is_empty() && shown.iter().skip(at + 1).all(|other| other != one)
+        };
+        if !shown.iter().enumerate().all(is_clear) {
+            return Err("two of its choices cannot be told apart, or one is empty".into());
+        }
+        Ok(Self { values: values.to_vec(), shown })
+    }
+
+    fn check_count(count: usize) -> Result<(), String> {
+        match count {
+            0 => Err("one of its fields has no choices".into()),
+            1..=MAX_CHOICES => Ok(()),
+            _ => Err(format!("one of its fields has {count} choices, at most {MAX_CHOICES} are shown")),
+        }
+    }
+
+    fn value_of(&self, shown: &str) -> Option<&str> {
+        let at = self.shown.iter().position(|one| one == shown)?;
+        self.values.get(at).map(String::as_str)
+    }
+
+    fn shown_of(&self, value: &str) -> Option<&str> {
+        let at = self.values.iter().position(|one| one == value)?;
+        self.shown.get(at).map(String::as_str)
+    }
+}
+
+/// A text of a server in one line.
+fn line(text: &str) -> String {
+    clean(text, MAX_LABEL_CHARS).replace(['\n', '\t'], " ")
+}
