@@ -198,13 +198,21 @@ async fn a_recorded_run_replays_with_real_calls_and_no_server() {
     let live = lab.run(["run", "app.yaml", "Answer the note.", "--record", "turns.yaml", "--json"]).await;
     let live = live.expect(0).json();
     drop(server);
-    let replayed = lab.run(["run", "app.yaml", "Answer the note.", "--replay", "turns.yaml", "--json"]).await;
-    let replayed = replayed.expect(0).json();
+    std::fs::remove_file(lab.path("work/answer.txt")).unwrap();
+    let replay = ["run", "app.yaml", "Answer the note.", "--replay", "turns.yaml", "--json"];
+    let replayed = lab.run(replay).await.expect(0).json();
     let calls = |report: &Value| -> Vec<(Value, Value, Value)> {
         let calls = report["calls"].as_array().unwrap().iter();
         calls.map(|call| (call["name"].clone(), call["arguments"].clone(), call["ok"].clone())).collect()
     };
     assert_eq!((calls(&live), &live["text"]), (calls(&replayed), &replayed["text"]));
     assert_eq!(lab.read("asked.txt"), "lamp\nlamp\n", "the tools ran again");
+    // The answer is there now, so that writing it has another result.
+    let other = lab.run(replay).await.expect(1).json();
+    let error = other["error"].as_str().unwrap();
+    assert!(
+        error.contains("turn 4 is asked something else") && error.contains("message 7 (tool)"),
+        "{error}"
+    );
     snapshot!(lab, lab.read("turns.yaml"));
 }

@@ -33,7 +33,7 @@ impl Decision {
     }
 
     /// A lab whose tool appends a line to `ran.txt` each time that it runs.
-    fn lab(self, window: &str, is_native: bool) -> Lab {
+    fn lab(self, mode: &str, is_native: bool) -> Lab {
         let app = format!(
             r#"
 agents:
@@ -42,9 +42,9 @@ agents:
       provider: openai
       model: test-model
       base_url: "${{MODEL_URL:-http://127.0.0.1:9/v1}}"
-      context_window: {window}
       native_tool_use: {is_native}
 audit: {{path: audit.jsonl}}
+runtime: {{tool_injection: {mode}}}
 tools:
   registry: [{{type: file, path: tools.yaml, engine: shop}}]
   engines:
@@ -101,7 +101,7 @@ fn recorded(lab: &Lab) -> Vec<Value> {
 #[tokio::test]
 async fn a_call_from_the_command_line_runs_as_often_as_the_policy_lets_it() {
     for decision in Decision::ALL {
-        let lab = decision.lab("8000", true);
+        let lab = decision.lab("auto", true);
         for (name, arguments) in ways() {
             let arguments = arguments.to_string();
             let mut words = vec!["call", "app.yaml", name, &arguments];
@@ -122,14 +122,14 @@ async fn a_call_from_the_command_line_runs_as_often_as_the_policy_lets_it() {
 }
 
 /// An agent that takes every way, in one conversation.
-async fn agent_runs(decision: Decision, window: &str, is_native: bool) -> usize {
+async fn agent_runs(decision: Decision, mode: &str, is_native: bool) -> usize {
     let call = |(name, arguments): (&str, Value)| {
         let name = name.replace('.', "__");
         if is_native { Turn::call(&name, &arguments) } else { Turn::text_call(&name, &arguments) }
     };
     let turns = ways().into_iter().map(call).chain([Turn::text("Done.")]);
     let server = ModelServer::start(turns).await.unwrap();
-    let lab = decision.lab(window, is_native).with_variable("MODEL_URL", server.base_url());
+    let lab = decision.lab(mode, is_native).with_variable("MODEL_URL", server.base_url());
     let mut words = vec!["run", "app.yaml", "Leave traces.", "--json"];
     if decision == Decision::Approved {
         words.push("--yes");
@@ -145,10 +145,16 @@ async fn agent_runs(decision: Decision, window: &str, is_native: bool) -> usize 
 #[tokio::test]
 async fn a_call_of_an_agent_runs_as_often_as_the_policy_lets_it() {
     for decision in Decision::ALL {
-        // Direct, and by discovery, where a call of a tool that was not offered is routed by itself.
-        for (window, is_native) in [("131072", true), ("500", true), ("131072", false), ("500", false)] {
+        // Where the tool is not offered, a call of it is routed by itself.
+        for (mode, is_native) in [
+            ("direct", true),
+            ("compact", true),
+            ("discovery", true),
+            ("direct", false),
+            ("discovery", false),
+        ] {
             let expected = decision.runs() * ways().len();
-            assert_eq!(agent_runs(decision, window, is_native).await, expected, "{decision:?} {window}");
+            assert_eq!(agent_runs(decision, mode, is_native).await, expected, "{decision:?} {mode}");
         }
     }
 }
@@ -164,7 +170,7 @@ tools:
 ",
             binary().display()
         );
-        let lab = decision.lab("8000", true).with_file("client.yaml", app);
+        let lab = decision.lab("auto", true).with_file("client.yaml", app);
         // A client has nobody who says yes to the server.
         let expected = usize::from(decision == Decision::Granted);
         for (name, arguments) in [
@@ -179,7 +185,7 @@ tools:
 
 #[tokio::test]
 async fn a_flag_that_says_approved_approves_nothing() {
-    let lab = Decision::NobodyToAsk.lab("8000", true);
+    let lab = Decision::NobodyToAsk.lab("auto", true);
     for flag in
         ["_approved", "approved", "confirm", "confirmed", "session", "session_id", "agent", "_Approved"]
     {

@@ -34,11 +34,12 @@ fn copy(change: impl Fn(String) -> String) -> Lab {
     lab
 }
 
-/// A copy with other settings of the model.
-fn with_brain(window: u32, is_native: bool) -> Lab {
+/// A copy with another way of showing tools and of calling them.
+fn with_mode(mode: &str, is_native: bool) -> Lab {
     copy(|app| {
         assert!(app.contains(WINDOW), "the quickstart names its window: {app}");
-        app.replace(WINDOW, &format!("context_window: {window}\n      native_tool_use: {is_native}"))
+        let app = app.replace(WINDOW, &format!("{WINDOW}\n      native_tool_use: {is_native}"));
+        format!("{app}\nruntime: {{tool_injection: {mode}}}\n")
     })
 }
 
@@ -72,12 +73,13 @@ async fn a_person_sees_each_call_and_the_answer() {
 }
 
 #[tokio::test]
-async fn it_ends_the_same_in_both_modes_and_both_styles() {
+async fn it_ends_the_same_in_all_modes_and_both_styles() {
     let mut reports = Vec::new();
-    for (window, expected) in [(131_072, "direct"), (4_000, "discovery")] {
+    assert_eq!(mode(&copy(|app| app)).await, "direct");
+    for wanted in ["direct", "compact", "discovery", "mixed"] {
         for is_native in [true, false] {
-            let lab = with_brain(window, is_native);
-            assert_eq!(mode(&lab).await, expected);
+            let lab = with_mode(wanted, is_native);
+            assert_eq!(mode(&lab).await, wanted);
             reports.push(stable(&lab.run(["run", "app.yaml", "--json"]).await.expect(0)));
         }
     }

@@ -183,8 +183,33 @@ async fn an_evaluation_has_the_figures_of_its_form_and_reads_as_well() {
     for line in ["ndcg@10          100.0 %", "tools            3", "latency          p50 "] {
         assert!(told.contains(line), "{line}: {told}");
     }
-    let keyword = lab.run_words(&[&words[..], &["--keyword", "--json"]].concat()).await.expect(0).json();
-    assert_eq!(keyword["engine"], "keyword");
+}
+
+#[tokio::test]
+async fn an_evaluation_takes_the_settings_of_an_app_and_says_what_answered() {
+    let lab = Lab::new().with_file("tools.json", TOOLS).with_file("queries.jsonl", QUERIES);
+    let words = ["eval", "--tools", "tools.json", "--queries", "queries.jsonl"];
+    for (flags, engine) in [
+        (&[][..], "hybrid toolcrib-builtin"),
+        (&["--tier", "builtin", "--ranking", "weighted"], "hybrid toolcrib-builtin"),
+        (&["--tier", "keyword", "--ranking", "fused"], "keyword"),
+    ] {
+        let report = lab.run_words(&[&words[..], flags, &["--json"]].concat()).await.expect(0).json();
+        let said = report["engine"].as_str().unwrap();
+        assert!(said.starts_with(engine) && report["ndcg@10"] == json!(1.0), "{flags:?}: {report}");
+    }
+    let mut text = String::new();
+    for flags in [
+        &["--tier", "words"][..],
+        &["--ranking", "best"],
+        &["--model", "a", "--model-dir", "b", "--tier", "fastembed"],
+        &["--model-dir", "models"],
+        &["--tier", "keyword", "--model", "all-MiniLM-L6-v2"],
+    ] {
+        let ran = lab.run_words(&[&words[..], flags].concat()).await.expect(2);
+        writeln!(text, "{}", ran.stderr.trim_end()).unwrap();
+    }
+    snapshot!(lab, text);
 }
 
 #[tokio::test]

@@ -55,6 +55,29 @@ async fn a_model_of_ones_own_finds_by_meaning() {
 }
 
 #[tokio::test]
+async fn an_evaluation_with_a_model_is_one_of_that_model_or_fails() {
+    let Some((library, model)) = onnx() else { return };
+    let lab = Lab::new()
+        .with_file(
+            "tools.json",
+            r#"[{"namespace": "files", "name": "remove", "description": "Deletes a file."}]"#,
+        )
+        .with_file("queries.jsonl", "{\"query\": \"erase a document\", \"relevant\": [\"files::remove\"]}\n")
+        .with_variable(LIBRARY, &library);
+    let evaluate = async |folder: &Path, code: i32| {
+        let folder = folder.display().to_string();
+        let words = ["eval", "--tools", "tools.json", "--queries", "queries.jsonl", "--json"];
+        let tier = ["--tier", "fastembed", "--model-dir", &folder];
+        lab.run_words(&[&words[..], &tier].concat()).await.expect(code).json()
+    };
+    let report = evaluate(&model, 0).await;
+    assert!(report["engine"].as_str().unwrap().contains("all-MiniLM-L6-v2"), "{report}");
+    assert_eq!(report["hit@1"], json!(1.0), "{report}");
+    let missing = evaluate(Path::new("no/such/folder"), 1).await;
+    assert!(missing["message"].as_str().unwrap().contains("no/such/folder"), "{missing}");
+}
+
+#[tokio::test]
 async fn without_the_library_the_builtin_table_serves_and_the_doctor_says_what_to_do() {
     let Some((_, model)) = onnx() else { return };
     let missing = lab(&model).with_variable(LIBRARY, "/no/such/library.so");

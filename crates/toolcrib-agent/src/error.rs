@@ -75,7 +75,9 @@ pub enum Error {
         reason: String,
     },
     /// The server fell silent.
-    #[error("the model at {url} sent nothing for {waited:?}; try again, or raise the timeout")]
+    #[error(
+        "the model at {url} sent nothing for {waited:?}; try again, or raise `timeout_seconds` of its `brain`"
+    )]
     TimedOut {
         /// The address of the request.
         url: String,
@@ -96,6 +98,14 @@ pub enum Error {
         /// How long the server wants to be left alone.
         retry_after: Option<Duration>,
     },
+    /// The request is longer than what the model takes in.
+    #[error("the conversation is too long for the model at {url}: {message}")]
+    ContextOverflow {
+        /// The address of the request.
+        url: String,
+        /// What the server says.
+        message: String,
+    },
     /// The answer broke off.
     #[error("the answer of the model at {url} broke off: {reason}; try again")]
     Interrupted {
@@ -113,7 +123,9 @@ pub enum Error {
         reason: String,
     },
     /// The answer is longer than is read of one.
-    #[error("the answer of the model at {url} has more than {limit} {unit}, the most that is read of one")]
+    #[error(
+        "the answer of the model at {url} has more than {limit} {unit}, the most that is read of one; ask for less at once, or try another model"
+    )]
     TooLarge {
         /// The address of the request.
         url: String,
@@ -154,9 +166,33 @@ pub enum Error {
         /// The beginning of what is.
         found: String,
     },
+    /// The model is asked something else than when it was recorded.
+    #[error(
+        "{file}: turn {turn} is asked something else than when it was recorded, first at {place}: recorded is \
+         {recorded:?}, and now it is {found:?}; mend what changed, or record it again"
+    )]
+    RequestDiffers {
+        /// The name of the file.
+        file: String,
+        /// Which turn, from 1.
+        turn: usize,
+        /// What differs, and from which line on.
+        place: String,
+        /// What was asked there.
+        recorded: String,
+        /// What is.
+        found: String,
+    },
     /// The recording cannot be written.
     #[error("cannot write the recording: {source}")]
     RecordFailed {
+        /// What the system said.
+        source: io::Error,
+    },
+
+    /// The session cannot be kept.
+    #[error("cannot keep the session: {source}; nothing more was begun")]
+    SessionFailed {
         /// What the system said.
         source: io::Error,
     },
@@ -186,7 +222,12 @@ impl Error {
             Self::Interrupted { .. } => "interrupted",
             Self::NotAReply { .. } => "not_a_reply",
             Self::TooLarge { .. } => "too_large",
-            Self::Recording { .. } | Self::RecordingEnded { .. } | Self::Unexpected { .. } => "recording",
+            Self::Recording { .. }
+            | Self::RecordingEnded { .. }
+            | Self::Unexpected { .. }
+            | Self::RequestDiffers { .. } => "recording",
+            Self::ContextOverflow { .. } => "context_overflow",
+            Self::SessionFailed { .. } => "session",
             Self::EmptyReply { .. } => "empty_reply",
             Self::Cancelled => "cancelled",
             _ => "_OTHER",
@@ -200,6 +241,11 @@ impl Error {
             Self::NotAReply { .. } | Self::TooLarge { .. } => true,
             other => other.is_unavailable(),
         }
+    }
+
+    /// Whether the request was longer than what the model takes in.
+    pub fn is_context_overflow(&self) -> bool {
+        matches!(self, Self::ContextOverflow { .. })
     }
 
     /// Whether the model's server is the trouble, and the same request may succeed later or elsewhere.

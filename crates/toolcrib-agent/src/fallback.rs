@@ -7,7 +7,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use tokio::time::Instant;
 
-use crate::{ChatModel, ChatReply, ChatRequest, Error, Piece, TextSink};
+use crate::chat::Heard;
+use crate::{ChatModel, ChatReply, ChatRequest, Error, TextSink};
 
 /// After how many requests in a row that failed a model is left alone.
 pub const BREAKER_FAILURES: u32 = 2;
@@ -48,12 +49,8 @@ impl FallbackModel {
         let mut last = None;
         for (brain, breaker) in self.brains.iter().filter(|(_, breaker)| !is_resting(breaker)) {
             let request = ChatRequest { model: &brain.name, ..*request };
-            let mut has_spoken = false;
-            let mut notice = |piece: Piece<'_>| {
-                has_spoken = true;
-                sink(piece);
-            };
-            let error = match brain.model.complete(&request, &mut notice).await {
+            let mut heard = Heard::new(sink);
+            let error = match brain.model.complete(&request, &mut |piece| heard.take(piece)).await {
                 Ok(reply) => {
                     breaker.succeeded();
                     return Some(Ok(reply));
@@ -64,7 +61,7 @@ impl FallbackModel {
                 return Some(Err(error));
             }
             breaker.failed();
-            if has_spoken {
+            if heard.anything {
                 return Some(Err(error));
             }
             tracing::warn!(%error, model = brain.name, "the model cannot answer, asking the next");
@@ -136,7 +133,7 @@ impl Breaker {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ToolChoice;
+    use crate::{Piece, ToolChoice};
 
     /// Answers with its name, or fails as it is told to, and counts.
     struct Model {

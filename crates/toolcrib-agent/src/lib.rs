@@ -4,8 +4,10 @@
 //!   [`ToolCaller`](toolcrib_port::ToolCaller), feeds back what came of it, and ends in every case, within its
 //!   [`RunLimits`], with a [`RunReport`]. An [`Observer`] watches.
 //! - [`OpenAiModel`] is a model behind the Chat Completions API of any [`Provider`].
-//! - [`FallbackModel`] asks the next of several models where one cannot answer.
+//! - [`FallbackModel`] asks the next of several models where one cannot answer, and [`TextModel`] is a model that writes
+//!   its calls as text, as one that calls through its API.
 //! - [`RecordedModel`] plays turns from a file, and [`Recorder`] writes such a file.
+//! - A [`Journal`] keeps what happens in a run as [`Entry`]s, and [`Conversation::restore`] goes back to where it was.
 //!
 //! ```
 //! use async_trait::async_trait;
@@ -52,6 +54,8 @@
 
 mod agent;
 
+mod pool;
+
 mod chat;
 
 mod fallback;
@@ -59,18 +63,20 @@ mod openai;
 mod provider;
 
 mod recorded;
+mod session;
 
 mod error;
 
 pub use agent::{
-    ANSWER_AFTER_SEARCHES, Agent, AgentSettings, CallRecord, Conversation, DEFAULT_MAX_CALLS,
-    DEFAULT_MAX_COST, DEFAULT_MAX_DURATION, DEFAULT_MAX_FAILURES, DEFAULT_MAX_RESULT_BYTES,
-    DEFAULT_MAX_TOKENS, DEFAULT_MAX_TURNS, HINT_AFTER_SEARCHES, LAST_ANSWER_TIME, Limit, MAX_PARALLEL_CALLS,
-    NOTE_AFTER_REPEATS, Observer, Outcome, REPEAT_WINDOW, RunLimits, RunReport, STOP_AFTER_REPEATS,
+    ANSWER_AFTER_SEARCHES, Agent, AgentSettings, CallRecord, Conversation, DEFAULT_COMPACT_AT,
+    DEFAULT_CONTEXT_WINDOW, DEFAULT_MAX_CALLS, DEFAULT_MAX_COST, DEFAULT_MAX_DURATION, DEFAULT_MAX_FAILURES,
+    DEFAULT_MAX_RESULT_BYTES, DEFAULT_MAX_TOKENS, DEFAULT_MAX_TURNS, HINT_AFTER_SEARCHES, LAST_ANSWER_TIME,
+    Limit, MAX_PARALLEL_CALLS, MAX_PICTURE_BYTES, MAX_PICTURES, MAX_REVEALED_TOOLS, NOTE_AFTER_REPEATS,
+    Observer, Outcome, REPEAT_WINDOW, RunLimits, RunReport, STOP_AFTER_REPEATS, Shortened,
 };
 pub use chat::{
-    ChatModel, ChatReply, ChatRequest, Message, Piece, RequestedCall, TextSink, ToolChoice, ToolFunction,
-    Usage,
+    ChatModel, ChatReply, ChatRequest, Message, Picture, Piece, RequestedCall, TextModel, TextSink,
+    ToolChoice, ToolFunction, Usage,
 };
 pub use error::Error;
 pub use fallback::{BREAKER_FAILURES, BREAKER_PAUSE, Brain, FallbackModel};
@@ -78,5 +84,10 @@ pub use openai::{
     DEFAULT_ATTEMPTS, DEFAULT_IDLE_TIMEOUT, DEFAULT_REPLY_TIMEOUT, DEFAULT_RETRY_DELAY, MAX_RETRY_DELAY,
     OpenAiModel, OpenAiSettings, Prices,
 };
+pub use pool::{
+    AgentFactory, AgentPool, DEFAULT_WAIT, MAX_RUNNING, MAX_RUNS, MAX_SPAWN_DEPTH, MAX_TASK_CHARS, MAX_WAIT,
+    SpawnedAgent,
+};
 pub use provider::Provider;
 pub use recorded::{MAX_RECORDING_BYTES, MAX_TURNS, RecordedModel, Recorder};
+pub use session::{Entry, Journal};

@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use serde_json::Value;
-use toolcrib_agent::Observer;
+use toolcrib_agent::{Observer, Shortened};
 use toolcrib_model::{ToolCall, ToolResult};
 
+use crate::arguments::Reasoning;
 use crate::output::{is_colourful, say_raw, tell_raw};
 use crate::printable::{Layout, excerpt, printable};
 
@@ -16,20 +17,31 @@ const MAX_SHOWN_BYTES: usize = 100;
 pub(crate) struct Watcher {
     colour: bool,
     is_mid_line: bool,
+    reasoning: Reasoning,
+    /// Whether the last that was shown is reasoning, and its line has not ended.
+    is_thinking: bool,
     /// How many calls are running, and how many of those began together.
     running: usize,
     together: usize,
 }
 
 impl Watcher {
-    pub(crate) fn new() -> Self {
-        Self { colour: is_colourful(), is_mid_line: false, running: 0, together: 0 }
+    pub(crate) fn new(reasoning: Reasoning) -> Self {
+        let (is_mid_line, is_thinking) = (false, false);
+        Self { colour: is_colourful(), is_mid_line, reasoning, is_thinking, running: 0, together: 0 }
     }
 
     fn end_line(&mut self) {
+        self.end_thought();
         if self.is_mid_line {
             say_raw("\n");
             self.is_mid_line = false;
+        }
+    }
+
+    fn end_thought(&mut self) {
+        if std::mem::take(&mut self.is_thinking) {
+            tell_raw(if self.colour { "\u{1b}[0m\n" } else { "\n" });
         }
     }
 
@@ -43,8 +55,37 @@ impl Watcher {
     }
 }
 
+/// What is shown last ends with its line, also where a turn is broken off.
+impl Drop for Watcher {
+    fn drop(&mut self) {
+        self.end_line();
+    }
+}
+
 impl Observer for Watcher {
+    fn on_reasoning(&mut self, text: &str) {
+        if self.reasoning == Reasoning::Hide || text.is_empty() {
+            return;
+        }
+        if !self.is_thinking {
+            self.end_line();
+            tell_raw(if self.colour { "\u{1b}[2m" } else { "(thinking) " });
+            self.is_thinking = true;
+        }
+        tell_raw(&printable(text, Layout::Lines));
+    }
+
+    fn on_shortened(&mut self, what: Shortened) {
+        self.end_line();
+        tell_raw(&match what {
+            Shortened::Results(count) => format!("-- {count} older results were put aside to make room\n"),
+            Shortened::Summarized => "-- the older part of the conversation is a summary now\n".to_owned(),
+            _ => "-- the older part of the conversation was dropped to make room\n".to_owned(),
+        });
+    }
+
     fn on_text(&mut self, text: &str) {
+        self.end_thought();
         say_raw(&printable(text, Layout::Lines));
         if let Some(last) = text.chars().last() {
             self.is_mid_line = last != '\n';

@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use tokio::time::Instant;
 use toolcrib_model::{ErrorKind, ToolCall, ToolError, ToolResult};
 use toolcrib_policy::{Approvals, Authorized, Call, Consent, Policy};
-use toolcrib_port::{Approver, CallContext, ToolCaller, ToolEngine};
+use toolcrib_port::{Approver, CallContext, Media, ToolCaller, ToolEngine};
 use toolcrib_registry::{Entry, ToolRegistry};
 use tracing::Instrument as _;
 
@@ -17,7 +17,7 @@ use crate::audit::{Audit, Pending};
 use crate::flow::milliseconds;
 use crate::heartbeat::Heartbeat;
 use crate::hooks::fault;
-use crate::judge::{Judged, State, judge, only_reads};
+use crate::judge::{Judged, State, judge, may_repeat, only_reads};
 use crate::limits::{MAX_DEADLINE, deadline_of};
 use crate::{
     DEFAULT_APPROVAL_WAIT, Flow, FlowSettings, Hook, Lineage, MAX_APPROVAL_WAIT, MIN_APPROVAL_WAIT, Results,
@@ -92,8 +92,9 @@ impl Executor {
         self
     }
 
-    /// Adds the engine of a source.
+    /// Adds the engine of a source, and tells it whom to ask.
     pub fn add_engine(&self, source: impl Into<String>, engine: Arc<dyn ToolEngine>) {
+        engine.attend(&self.approver);
         self.engines.write().unwrap_or_else(PoisonError::into_inner).insert(source.into(), engine);
     }
 
@@ -122,6 +123,12 @@ impl Executor {
     /// theirs.
     pub fn only_reads(&self, call: &ToolCall, context: &CallContext) -> bool {
         only_reads(&self.registry.snapshot(), &self.policy, &call.name, &call.arguments, context)
+    }
+
+    /// Whether a call does no harm when it is made a second time: it only looks, or its tool declares itself idempotent, and
+    /// where it forwards calls, so do theirs.
+    pub fn may_repeat(&self, call: &ToolCall, context: &CallContext) -> bool {
+        may_repeat(&self.registry.snapshot(), &self.policy, &call.name, &call.arguments, context)
     }
 
     /// This executor, as whatever calls tools sees it. It does not keep the executor alive.
@@ -376,6 +383,18 @@ impl ToolCaller for Entrance {
 
     fn only_reads(&self, call: &ToolCall, context: &CallContext) -> bool {
         self.executor.upgrade().is_some_and(|executor| executor.only_reads(call, context))
+    }
+
+    fn may_repeat(&self, call: &ToolCall, context: &CallContext) -> bool {
+        self.executor.upgrade().is_some_and(|executor| executor.may_repeat(call, context))
+    }
+
+    fn keep(&self, tool: &str, result: String, context: &CallContext) -> Option<String> {
+        self.executor.upgrade()?.results.keep(tool, result, context)
+    }
+
+    fn media(&self, handle: &str, context: &CallContext) -> Option<Media> {
+        self.executor.upgrade()?.results.media(handle, context)
     }
 }
 

@@ -136,18 +136,44 @@ pub(crate) fn only_reads(
     arguments: &JsonObject,
     context: &CallContext,
 ) -> bool {
+    all_are(looks, snapshot, policy, name, arguments, context)
+}
+
+/// Whether a call may be made a second time. Of overloads, all have to.
+pub(crate) fn may_repeat(
+    snapshot: &Snapshot,
+    policy: &Policy,
+    name: &str,
+    arguments: &JsonObject,
+    context: &CallContext,
+) -> bool {
+    all_are(|tool| looks(tool) || tool.is_idempotent(), snapshot, policy, name, arguments, context)
+}
+
+fn looks(tool: &Tool) -> bool {
+    tool.risk() == Risk::Low && tool.side_effects().next().is_none()
+}
+
+/// Whether all tools that a call reaches are such.
+fn all_are(
+    is_such: impl Fn(&Tool) -> bool,
+    snapshot: &Snapshot,
+    policy: &Policy,
+    name: &str,
+    arguments: &JsonObject,
+    context: &CallContext,
+) -> bool {
     let principal = context.principal();
     let find = |name: &str| snapshot.find(name, |entry| policy.is_visible(&entry.tool, principal));
     let Ok(overloads) = find(name) else { return false };
-    let looks = |tool: &Tool| tool.risk() == Risk::Low && tool.side_effects().next().is_none();
     let Some(forwards) = overloads.first().and_then(|entry| Forwards::of(&entry.tool)) else {
-        return overloads.iter().all(|entry| looks(&entry.tool));
+        return overloads.iter().all(|entry| is_such(&entry.tool));
     };
     let Ok(names) = forwards.names(arguments.clone()) else { return false };
     // What forwards again is rare, and may wait for its turn.
     names.iter().all(|name| {
         find(name).is_ok_and(|overloads| {
-            overloads.iter().all(|entry| Forwards::of(&entry.tool).is_none() && looks(&entry.tool))
+            overloads.iter().all(|entry| Forwards::of(&entry.tool).is_none() && is_such(&entry.tool))
         })
     })
 }

@@ -17,7 +17,7 @@ pub const PAGE_SIZE: usize = 20;
 pub const MAX_PAGE_SIZE: usize = 50;
 
 /// The most characters of the description of [`SEARCH_TOOL`] with the categories behind it.
-pub const MAX_INTRODUCTION: usize = 600;
+pub const MAX_INTRODUCTION: usize = 400;
 
 /// The most characters of the name of a category in that description.
 const MAX_CATEGORY: usize = 60;

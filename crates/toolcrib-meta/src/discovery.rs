@@ -1,6 +1,7 @@
 //! What there is, for whoever asks.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde::Serialize;
@@ -93,6 +94,14 @@ impl Discovery {
     /// Sets how words and meaning are made one ranking, and which words stand for each other.
     pub fn with_search(mut self, settings: SearchSettings) -> Self {
         self.index.settings = settings;
+        self
+    }
+
+    /// Keeps the words of many tools in this folder, so that the next start is quick; see [`SearchIndex::build_kept`].
+    ///
+    /// [`SearchIndex::build_kept`]: toolcrib_search::SearchIndex::build_kept
+    pub fn with_kept_words(mut self, folder: Option<PathBuf>) -> Self {
+        self.index.folder = folder;
         self
     }
 

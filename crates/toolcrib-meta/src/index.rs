@@ -1,5 +1,6 @@
 //! The search index of the current snapshot.
 
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use toolcrib_model::{ErrorKind, ToolError};
@@ -35,6 +36,8 @@ pub(crate) struct CurrentIndex {
     registry: Weak<ToolRegistry>,
     built: Mutex<Option<Arc<Indexed>>>,
     pub(crate) settings: SearchSettings,
+    /// Where the words of many tools are kept between two starts.
+    pub(crate) folder: Option<PathBuf>,
 }
 
 impl CurrentIndex {
@@ -43,6 +46,7 @@ impl CurrentIndex {
             registry: Arc::downgrade(registry),
             built: Mutex::default(),
             settings: SearchSettings::default(),
+            folder: None,
         }
     }
 
@@ -53,18 +57,22 @@ impl CurrentIndex {
         }
     }
 
-    /// The index of the current snapshot. The runtime's own tools are not in it: a model is shown those anyway.
+    /// The index of a snapshot that is as new as the current one, or newer. The runtime's own tools are not in it: a model
+    /// is shown those anyway.
     pub(crate) fn get(&self) -> Result<Arc<Indexed>, ToolError> {
+        let asked = self.snapshot()?.generation();
         let mut built = self.built.lock().unwrap_or_else(PoisonError::into_inner);
-        // Not before, or one that waited would put an older index in the place of a newer one.
-        let snapshot = self.snapshot()?;
-        if let Some(indexed) = built.as_ref().filter(|indexed| Arc::ptr_eq(&indexed.snapshot, &snapshot)) {
+        // Whoever waited while another built takes what was built, though there may be a newer snapshot by now: where
+        // tools change all the time, each of those that wait would build an index otherwise.
+        if let Some(indexed) = built.as_ref().filter(|indexed| indexed.snapshot.generation() >= asked) {
             indexed.attach();
             return Ok(Arc::clone(indexed));
         }
+        // Not the one from before, or one that waited would put an older index in the place of a newer one.
+        let snapshot = self.snapshot()?;
         let tools = snapshot.iter().map(|entry| entry.tool.as_ref());
         let tools = tools.filter(|tool| tool.name.namespace() != RUNTIME_NAMESPACE);
-        let search = SearchIndex::build_with(tools, &self.settings)
+        let search = SearchIndex::build_kept(tools, &self.settings, self.folder.as_deref())
             .map_err(|error| ToolError::new(ErrorKind::Internal, format!("the search index: {error}")))?;
         let embeddings = snapshot.artifacts().get(Embeddings::KEY);
         let indexed = Arc::new(Indexed { snapshot, search, embeddings });

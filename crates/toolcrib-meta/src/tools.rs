@@ -23,7 +23,7 @@ struct SearchTools {
     #[serde(default = "default_results")]
     #[schemars(range(min = 1, max = 20))]
     max_results: u8,
-    /// How much is told of each: a line, its arguments too, or all that `get_tool` tells.
+    /// How much is told of each.
     #[serde(default)]
     #[schemars(schema_with = "detail_schema")]
     detail: Detail,
@@ -68,7 +68,7 @@ struct BrowseCategory {
     #[serde(default = "default_page_size")]
     #[schemars(range(min = 1, max = MAX_PAGE_SIZE))]
     page_size: usize,
-    /// How much is told of each: a line, its arguments too, or all that `get_tool` tells.
+    /// How much is told of each.
     #[serde(default = "brief")]
     #[schemars(schema_with = "detail_schema")]
     detail: Detail,

@@ -1,54 +1,120 @@
 //! How tools are put before a model, as it is wanted and as it is decided.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
-use serde::{Deserialize, Deserializer, Serialize, de};
+use serde::{Deserialize, Serialize};
+use toolcrib_model::QualifiedName;
+use toolcrib_schema::Profile;
 
-use crate::Error;
+use crate::{CallStyle, Error, Tokenizer};
+
+/// Tokens that a model takes in where nobody says.
+pub const DEFAULT_CONTEXT_WINDOW: u32 = 131_072;
+
+/// The share of the context window, of 1, that tools may take where nobody says.
+pub const DEFAULT_TOOL_BUDGET: f64 = 0.2;
+
+/// What a tool is taken to cost, in tokens, where nothing is counted and nobody says.
+pub const DEFAULT_TOKENS_PER_TOOL: u32 = 200;
+
+/// The part of the budget that a list of tools may take where it was not asked for: a quarter. A list is read again with
+/// each request, whether anything of it is used or not; a search costs only who searches.
+const LIST_PART: u64 = 4;
 
 /// How tools are to be put before the model.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum InjectionMode {
-    /// Direct while all tools fit the budget, else discovery.
+    /// What the budget allows, see [`Plan`](crate::Plan).
     #[default]
     Auto,
     /// Direct, however large.
     Direct,
+    /// Compact, however large.
+    Compact,
     /// Discovery, however small.
     Discovery,
+    /// Mixed, however small.
+    Mixed,
 }
 
-/// How tools are put before the model, as decided.
+/// How tools are put before the model, as decided. Pinned and operational tools come with their schemas in each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Injection {
     /// Each tool with its schema.
     Direct,
-    /// The tools by which others are found and run, and those that are always shown.
+    /// Each tool with its name and the first sentence of its description, and the tools by which schemas are read and
+    /// calls are made.
+    Compact,
+    /// The tools by which others are found and run.
     Discovery,
+    /// These, and a list of as many tools as there is room for.
+    Mixed,
+}
+
+/// How sizes are known that the decision depends on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Estimate {
+    /// Counted on what is sent.
+    Payload,
+    /// So many tokens for each tool. Of the modes only direct and discovery are decided for then.
+    PerTool(u32),
+}
+
+/// How a tool is called that was found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum Reveal {
+    /// Through the tool that runs others: what stands before the conversation never changes.
+    #[default]
+    Execute,
+    /// Also like the others: when its schema was read, it is added behind the tools that are offered. Only for models that
+    /// call through their API.
+    Append,
 }
 
 /// What the decision depends on.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct InjectionSettings {
-    /// What is wanted; `auto` when absent.
+    /// What is wanted; `auto` by default.
     pub mode: InjectionMode,
-    /// Tokens that the model takes in; 131,072 when absent.
+    /// Tokens that the model takes in; [`DEFAULT_CONTEXT_WINDOW`] by default.
     pub context_window: u32,
-    /// The share of the window, of 1, that tools may take; 0.2 when absent.
-    #[serde(deserialize_with = "share")]
+    /// The share of the window, of 1, that tools may take; [`DEFAULT_TOOL_BUDGET`] by default.
     pub tool_budget: f64,
-    /// What a tool is taken to cost, in tokens; 200 when absent.
-    pub tokens_per_tool: u32,
+    /// How sizes are known; counted by default.
+    pub estimate: Estimate,
+    /// What texts are counted with; an estimate by default.
+    pub tokenizer: Tokenizer,
+    /// Tools that always come with their schemas.
+    pub pinned: BTreeSet<QualifiedName>,
+    /// How the model calls tools; through its API by default.
+    pub style: CallStyle,
+    /// What the API accepts as a schema; anything by default, as in a prompt.
+    pub profile: Option<Profile>,
+    /// How a tool is called that was found; through the tool that runs others by default.
+    pub reveal: Reveal,
 }
 
 impl Default for InjectionSettings {
     fn default() -> Self {
-        Self { mode: InjectionMode::Auto, context_window: 131_072, tool_budget: 0.2, tokens_per_tool: 200 }
+        Self {
+            mode: InjectionMode::Auto,
+            context_window: DEFAULT_CONTEXT_WINDOW,
+            tool_budget: DEFAULT_TOOL_BUDGET,
+            estimate: Estimate::Payload,
+            tokenizer: Tokenizer::Estimate,
+            pinned: BTreeSet::new(),
+            style: CallStyle::Native,
+            profile: None,
+            reveal: Reveal::Execute,
+        }
     }
 }
 
@@ -57,7 +123,10 @@ impl InjectionSettings {
     pub fn budget_tokens(&self) -> Result<u32, Error> {
         /// Far below a token, and above the error of a product of 32-bit sizes: 0.29 × 100 is 29, not 28.
         const ROUNDING: f64 = 1e-6;
-        let share = checked_share(self.tool_budget)?;
+        let share = self.tool_budget;
+        if !(0.0..=1.0).contains(&share) {
+            return Err(Error::ToolBudget { share });
+        }
         let tokens = (f64::from(self.context_window) * share + ROUNDING).floor();
         #[expect(
             clippy::cast_possible_truncation,
@@ -67,29 +136,21 @@ impl InjectionSettings {
         let tokens = tokens as u32;
         Ok(tokens)
     }
+}
 
-    /// What so many tools are taken to cost, in tokens.
-    pub fn tokens_of(&self, tools: usize) -> u64 {
-        per_tool(tools, self.tokens_per_tool)
-    }
-
-    /// How so many tools are put before the model: directly when they are taken to cost no more than the budget.
-    pub fn decide(&self, tools: usize) -> Result<Injection, Error> {
-        let budget = self.budget_tokens()?;
-        Ok(match self.mode {
-            InjectionMode::Direct => Injection::Direct,
-            InjectionMode::Auto if self.tokens_of(tools) <= u64::from(budget) => Injection::Direct,
-            InjectionMode::Auto | InjectionMode::Discovery => Injection::Discovery,
-        })
-    }
+/// The tokens that a list of tools may take where it was not asked for.
+pub(crate) fn list_budget(budget: u64) -> u64 {
+    budget / LIST_PART
 }
 
 impl Injection {
-    /// `direct` or `discovery`.
+    /// `direct`, `compact`, `discovery` or `mixed`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Direct => "direct",
+            Self::Compact => "compact",
             Self::Discovery => "discovery",
+            Self::Mixed => "mixed",
         }
     }
 }
@@ -98,16 +159,4 @@ impl fmt::Display for Injection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
     }
-}
-
-pub(crate) fn per_tool(tools: usize, tokens: u32) -> u64 {
-    u64::try_from(tools).unwrap_or(u64::MAX).saturating_mul(tokens.into())
-}
-
-fn checked_share(share: f64) -> Result<f64, Error> {
-    if (0.0..=1.0).contains(&share) { Ok(share) } else { Err(Error::ToolBudget { share }) }
-}
-
-fn share<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
-    checked_share(f64::deserialize(deserializer)?).map_err(de::Error::custom)
 }

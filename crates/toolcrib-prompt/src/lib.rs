@@ -1,13 +1,13 @@
 //! What a model is shown of the tools, and how what it writes is read back.
 //!
 //! - [`WireNames`] gives each tool a name that function-calling APIs accept, and finds the tool again by table.
-//! - [`Plan`] decides, from [`InjectionSettings`], whether all tools are shown ([`Injection::Direct`]) or only those
-//!   by which the others are found ([`Injection::Discovery`]), and holds each [`OfferedTool`] as it is sent.
+//! - [`Plan`] decides, from [`InjectionSettings`], which tools are shown with their schemas, of which there is a line, and
+//!   which have to be found ([`Injection`]), and holds each [`OfferedTool`] as it is sent.
 //! - [`SystemPrompt`] renders what stands before the conversation, for models that call tools through their API and
 //!   for those that write calls as text ([`CallStyle`]).
 //! - [`parse_text_calls`] reads the calls of the latter, and [`TextReader`] does so while they are written;
 //!   [`render_tool_result`] writes what they get back, and [`defuse`] keeps data from looking like a call.
-//! - [`estimate_tokens`] is the measure of all sizes.
+//! - [`Tokenizer`] is the measure of all sizes: the model's own where its table is known, else an estimate.
 //!
 //! ```
 //! use toolcrib_model::{QualifiedName, Tool};
@@ -16,11 +16,12 @@
 //!
 //! let tools = [Tool::new(QualifiedName::new("filesystem", "read")?).with_description("Read a file.")];
 //! let names = WireNames::new(&tools, "context_builder", &[]);
-//! let plan = Plan::new(&tools, &InjectionSettings::default(), &names)?;
+//! let settings = InjectionSettings { style: CallStyle::Text, ..InjectionSettings::default() };
+//! let plan = Plan::new(&tools, &settings, &names)?;
 //! assert_eq!(plan.offered[0].wire_name, "filesystem__read");
 //!
-//! let prompt = SystemPrompt::new(&plan, CallStyle::Text).with_agent("assistant", "assistant").render();
-//! assert!(prompt.contains("### filesystem__read"));
+//! let prompt = SystemPrompt::new(&plan).with_agent("assistant", "assistant").render();
+//! assert!(prompt.text.contains("### filesystem__read"));
 //!
 //! let message = r#"<tool_call>{"name": "filesystem__read", "arguments": {}}</tool_call>"#;
 //! let parsed = parse_text_calls(message, &ToolNames::from(&names));
@@ -35,8 +36,12 @@
 mod wire;
 
 mod injection;
+mod listing;
 mod offer;
 mod plan;
+
+mod figures;
+mod reveal;
 
 mod system_prompt;
 
@@ -44,24 +49,32 @@ mod text;
 
 mod clean;
 mod error;
-mod tokens;
+mod tokenizer;
 
 #[cfg(test)]
 mod tests;
 
 pub use clean::defuse;
 pub use error::Error;
-pub use injection::{Injection, InjectionMode, InjectionSettings};
+pub use figures::{COMPACT_TOKENS_PER_TOOL, PlanTokens};
+pub use injection::{
+    DEFAULT_CONTEXT_WINDOW, DEFAULT_TOKENS_PER_TOOL, DEFAULT_TOOL_BUDGET, Estimate, Injection, InjectionMode,
+    InjectionSettings, Reveal,
+};
+pub use listing::{ListedTool, MAX_LISTED_TOOLS, MAX_SENTENCE_CHARS};
 pub use offer::{DiscoveryStep, MAX_DESCRIPTION_CHARS, MAX_PARAMETERS_BYTES, OfferedTool, Role};
-pub use plan::{COMPACT_TOKENS_PER_TOOL, Plan, PlanTokens};
+pub use plan::Plan;
+pub use reveal::Reveals;
 pub use system_prompt::{
-    CallStyle, MAX_DOMAINS_CHARS, MAX_IDENTITY_CHARS, MAX_SUMMARY_CHARS, MAX_TOOL_LIST_CHARS,
-    MAX_TOOLS_SECTION_CHARS, MAX_USER_PROMPT_CHARS, SystemPrompt,
+    CallStyle, MAX_DOMAINS_CHARS, MAX_IDENTITY_CHARS, MAX_ITEM_CHARS, MAX_ITEMS_CHARS, MAX_LISTING_CHARS,
+    MAX_MEMORY_CHARS, MAX_MEMORY_INSTRUCTIONS_CHARS, MAX_SOURCE_NOTE_CHARS, MAX_SOURCE_NOTES_CHARS,
+    MAX_TOOL_LIST_CHARS, MAX_TOOLS_SECTION_CHARS, MAX_USER_PROMPT_CHARS, RenderedPrompt, Section,
+    SystemPrompt,
 };
 pub use text::{
     MAX_TEXT_BYTES, MAX_TEXT_CALLS, ParsedText, TEXT_CALL_FORMAT, TextCall, TextReader, ToolNames,
     parse_text_calls, render_tool_result,
 };
-pub use tokens::estimate_tokens;
+pub use tokenizer::{ESTIMATE_MARGIN_PERCENT, Tokenizer, estimate_tokens};
 pub use toolcrib_schema::Profile;
 pub use wire::{MAX_WIRE_NAME_CHARS, WireNames, WireTarget};

@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 use toolcrib_model::{JsonObject, QualifiedName, Tool};
 use toolcrib_schema::{Profile, Sent};
 
-use crate::clean::clean;
-use crate::estimate_tokens;
+use crate::clean::{clean, defuse_json, one_line};
+use crate::{CallStyle, Tokenizer};
 
 /// The most characters of a description that are sent, of a tool or inside of its schema. `OpenAI` refuses longer
 /// ones of functions.
@@ -63,33 +63,37 @@ pub struct OfferedTool {
     pub role: Role,
     /// At which step it serves, of a tool by which others are found and run.
     pub step: Option<DiscoveryStep>,
+    /// Whether it is a tool of the runtime.
+    pub(crate) is_runtime: bool,
+    /// Where it stands among all tools of the plan.
+    pub(crate) place: usize,
     /// What the schema became for the API that it is sent to.
-    sent: Option<Sent>,
+    fitted: Option<Sent>,
 }
 
 impl OfferedTool {
-    pub(crate) fn new(tool: &Tool, wire_name: &str, role: Role) -> Self {
+    /// The tool with its schema as an API accepts it. Calls are still checked against the original;
+    /// [`restore`](Self::restore) turns back what the model calls arguments then.
+    pub(crate) fn new(tool: &Tool, wire_name: &str, is_runtime: bool, profile: Option<Profile>) -> Self {
+        let parameters = offered_parameters(&tool.parameters);
+        let fitted = profile.map(|profile| Sent::new(&parameters, profile));
+        let role = Role::of(tool, is_runtime);
         Self {
             wire_name: wire_name.to_owned(),
             name: tool.name.clone(),
             description: clean(&tool.description, MAX_DESCRIPTION_CHARS),
-            parameters: offered_parameters(&tool.parameters),
+            parameters: fitted.as_ref().map_or(parameters, |sent| sent.schema.clone()),
             role,
             step: DiscoveryStep::of(tool).filter(|_| role == Role::Discovery),
-            sent: None,
+            is_runtime,
+            place: 0,
+            fitted,
         }
-    }
-
-    /// Rewrites the schema as an API accepts it.
-    pub(crate) fn fit(&mut self, profile: Profile) {
-        let sent = Sent::new(&self.parameters, profile);
-        self.parameters = sent.schema.clone();
-        self.sent = Some(sent);
     }
 
     /// The arguments that a model gave, under the names that the tool has for them.
     pub fn restore(&self, arguments: JsonObject) -> JsonObject {
-        match &self.sent {
+        match &self.fitted {
             Some(sent) => sent.restore(arguments),
             None => arguments,
         }
@@ -107,14 +111,29 @@ impl OfferedTool {
         })
     }
 
-    /// The estimated tokens of that form.
-    pub fn tokens(&self) -> u32 {
-        estimate_tokens(&self.function().to_string())
+    /// The tool as a block of the system prompt, for models that write their calls as text.
+    pub(crate) fn block(&self) -> String {
+        let parameters = defuse_json(&self.parameters.to_string());
+        let description = one_line(&self.description, usize::MAX);
+        format!("### {}\n{description}\nParameters: {parameters}", self.wire_name)
+    }
+
+    /// The tool as it is sent to models that call tools in this way.
+    pub(crate) fn sent(&self, style: CallStyle) -> String {
+        match style {
+            CallStyle::Native => self.function().to_string(),
+            CallStyle::Text => self.block(),
+        }
+    }
+
+    /// The tokens of that, each tool counted for itself.
+    pub fn tokens(&self, style: CallStyle, tokenizer: Tokenizer) -> u32 {
+        tokenizer.count(&self.sent(style))
     }
 }
 
 impl Role {
-    pub(crate) fn of(tool: &Tool, is_runtime: bool) -> Self {
+    fn of(tool: &Tool, is_runtime: bool) -> Self {
         let is_discovery = tool.metadata.get(DISCOVERY_KEY).and_then(Value::as_bool).unwrap_or(false);
         if is_runtime && is_discovery {
             Self::Discovery

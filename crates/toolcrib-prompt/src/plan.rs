@@ -1,50 +1,54 @@
-//! The decision what a model is offered, and what it costs.
+//! The decision what a model is offered.
 
 use std::collections::BTreeSet;
 
-use serde::Serialize;
-use serde_json::{Value, json};
-use toolcrib_model::Tool;
-use toolcrib_schema::Profile;
+use toolcrib_model::{QualifiedName, Tool};
 
-use crate::injection::per_tool;
-use crate::offer::Role;
-use crate::{Error, Injection, InjectionSettings, OfferedTool, WireNames};
-
-/// What a tool costs, in tokens, when only its name and the first sentence of its description are shown.
-pub const COMPACT_TOKENS_PER_TOOL: u32 = 30;
+use crate::injection::list_budget;
+use crate::listing::listed;
+use crate::offer::{DiscoveryStep, Role};
+use crate::{
+    CallStyle, Error, Estimate, Injection, InjectionMode, InjectionSettings, ListedTool, OfferedTool, Reveal,
+    Tokenizer, WireNames,
+};
 
 /// What a model is offered.
+///
+/// With [`InjectionMode::Auto`], the first of these:
+/// - *direct*, while all tools with their schemas fit the budget, or cost no more than discovery would;
+/// - *compact*, while the rest fits and the list of all takes no more than a quarter of the budget;
+/// - *mixed*, where there are pinned tools;
+/// - *discovery*.
+///
+/// With [`Estimate::PerTool`] it is direct while tools × tokens fit the budget, else discovery.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Plan {
     /// How tools are put before the model.
     pub mode: Injection,
+    /// How the model calls them.
+    pub style: CallStyle,
     /// Tokens that the model takes in.
     pub context_window: u32,
     /// Tokens that tools may take.
     pub budget_tokens: u32,
-    /// What the ways of showing the tools cost.
-    pub tokens: PlanTokens,
+    /// What texts are counted with.
+    pub tokenizer: Tokenizer,
+    /// How a tool is called that was found.
+    pub reveal: Reveal,
     /// How many visible tools there are, without the runtime's own.
     pub tool_count: usize,
     /// The namespaces of these tools, sorted.
     pub domains: Vec<String>,
-    /// The tools that are offered: the runtime's own in the order in which they came, then the others by name. The
-    /// order in which sources load makes no difference, so that a request begins as the one before it.
+    /// The tools that are offered with their schemas: the runtime's own in the order in which they came, then the others by
+    /// name. The order in which sources load makes no difference, so that a request begins as the one before it.
     pub offered: Vec<OfferedTool>,
-}
-
-/// Tokens of tools.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-#[non_exhaustive]
-pub struct PlanTokens {
-    /// All tools with their schemas: tools × `tokens_per_tool`, the figure of the decision.
-    pub direct: u64,
-    /// All tools in one line each: tools × [`COMPACT_TOKENS_PER_TOOL`].
-    pub compact: u64,
-    /// The tools that are offered, estimated on what is sent.
-    pub chosen: u64,
+    /// The tools of which the model is told in a line each, by name.
+    pub listed: Vec<ListedTool>,
+    /// All tools that are not offered, with their schemas as they would be.
+    pub hidden: Vec<OfferedTool>,
+    pub(crate) estimate: Estimate,
+    pinned: BTreeSet<QualifiedName>,
 }
 
 impl Plan {
@@ -58,75 +62,159 @@ impl Plan {
             tools.into_iter().partition(|tool| wire_names.is_runtime(&tool.name));
         // Stable, so that overloads stay in their order.
         others.sort_by(|a, b| a.name.cmp(&b.name));
-        let mode = settings.decide(others.len())?;
-        let tool_count = others.len();
         let domains: BTreeSet<_> = others.iter().map(|tool| tool.name.namespace()).collect();
-        let domains = domains.into_iter().map(str::to_owned).collect();
-
-        let mut offered = Vec::new();
-        for tool in runtime.into_iter().chain(others) {
-            let role = Role::of(tool, wire_names.is_runtime(&tool.name));
-            let is_offered = match mode {
-                Injection::Direct => role != Role::Discovery,
-                Injection::Discovery => role != Role::Tool,
-            };
-            if is_offered {
-                let wire_name = wire_names
-                    .wire_name_of(tool)
-                    .ok_or_else(|| Error::NoWireName { name: tool.name.clone() })?;
-                offered.push(OfferedTool::new(tool, wire_name, role));
-            }
-        }
-        Ok(Self {
-            mode,
+        let mut plan = Self {
+            mode: Injection::Direct,
+            style: settings.style,
             context_window: settings.context_window,
             budget_tokens: settings.budget_tokens()?,
-            tokens: PlanTokens {
-                direct: settings.tokens_of(tool_count),
-                compact: per_tool(tool_count, COMPACT_TOKENS_PER_TOOL),
-                chosen: chosen_tokens(&offered),
-            },
-            tool_count,
-            domains,
-            offered,
+            tokenizer: settings.tokenizer,
+            reveal: settings.reveal,
+            tool_count: others.len(),
+            domains: domains.into_iter().map(str::to_owned).collect(),
+            offered: Vec::new(),
+            listed: Vec::new(),
+            hidden: Vec::new(),
+            estimate: settings.estimate,
+            pinned: settings.pinned.clone(),
+        };
+        let mut all = Vec::with_capacity(runtime.len() + others.len());
+        for (place, tool) in runtime.into_iter().chain(others).enumerate() {
+            let wire_name =
+                wire_names.wire_name_of(tool).ok_or_else(|| Error::NoWireName { name: tool.name.clone() })?;
+            let is_runtime = wire_names.is_runtime(&tool.name);
+            let mut offered = OfferedTool::new(tool, wire_name, is_runtime, settings.profile);
+            offered.place = place;
+            all.push(offered);
+        }
+        Ok(match settings.mode {
+            InjectionMode::Direct => plan.put(Injection::Direct, all),
+            InjectionMode::Compact => plan.put(Injection::Compact, all),
+            InjectionMode::Discovery => plan.put(Injection::Discovery, all),
+            InjectionMode::Mixed => plan.put(Injection::Mixed, all),
+            InjectionMode::Auto => {
+                plan.hidden = all;
+                plan.decided()
+            }
         })
     }
 
-    /// Rewrites the schemas that are offered as an API accepts them; calls are still checked against the originals.
-    /// [`OfferedTool::restore`] turns back what the model calls arguments then.
-    pub fn with_profile(mut self, profile: Profile) -> Self {
-        self.offered.iter_mut().for_each(|tool| tool.fit(profile));
-        self.tokens.chosen = chosen_tokens(&self.offered);
+    /// The mode that the budget allows.
+    fn decided(mut self) -> Self {
+        let budget = u64::from(self.budget_tokens);
+        let all = std::mem::take(&mut self.hidden);
+        let direct = self.put(Injection::Direct, all);
+        if let Estimate::PerTool(tokens) = direct.estimate {
+            let fits = per_tool(direct.tool_count, tokens) <= budget;
+            return if fits { direct } else { direct.turned(Injection::Discovery) };
+        }
+        if direct.fits(budget) {
+            return direct;
+        }
+        let compact = direct.turned(Injection::Compact);
+        if compact.unlisted() == 0
+            && compact.list_tokens() <= list_budget(budget)
+            && compact.chosen_tokens() <= budget
+        {
+            return compact;
+        }
+        let has_pinned = !compact.pinned.is_empty();
+        let discovery = compact.turned(Injection::Discovery);
+        let tokens = discovery.chosen_tokens();
+        // What would be hidden is less than what it is found with.
+        let direct = discovery.turned(Injection::Direct);
+        if direct.fits(tokens) {
+            direct
+        } else if has_pinned {
+            direct.turned(Injection::Mixed)
+        } else {
+            direct.turned(Injection::Discovery)
+        }
+    }
+
+    /// The same tools in another mode.
+    pub(crate) fn turned(mut self, mode: Injection) -> Self {
+        let mut all = std::mem::take(&mut self.offered);
+        all.append(&mut self.hidden);
+        self.put(mode, all)
+    }
+
+    fn put(mut self, mode: Injection, all: Vec<OfferedTool>) -> Self {
+        self.mode = mode;
+        let (offered, hidden): (Vec<_>, Vec<_>) = all.into_iter().partition(|tool| self.is_offered(tool));
+        (self.offered, self.hidden, self.listed) = (offered, hidden, Vec::new());
+        self.sort();
+        self.listed = match mode {
+            Injection::Direct | Injection::Discovery => Vec::new(),
+            Injection::Compact => listed(self.findable(), |_| true),
+            Injection::Mixed => {
+                let budget = u64::from(self.budget_tokens);
+                let mut left = budget.saturating_sub(self.offered_tokens()).min(list_budget(budget));
+                listed(self.findable(), |line| {
+                    let tokens = self.line_tokens(line);
+                    let fits = tokens <= left;
+                    left = left.saturating_sub(tokens);
+                    fits
+                })
+            }
+        };
+        if mode == Injection::Compact && self.unlisted() > 0 {
+            let (found_with, hidden) =
+                self.hidden.into_iter().partition::<Vec<_>, _>(|tool| tool.role == Role::Discovery);
+            self.hidden = hidden;
+            self.offered.extend(found_with);
+            self.sort();
+        }
         self
     }
 
-    /// The plan as `toolcrib plan --json` prints it: `{"mode", "context_window", "budget_tokens",
-    /// "tokens": {"direct", "compact", "chosen"}, "tools": [{"wire_name", "name", "description", "tokens"}],
-    /// "system_prompt"}`, names as `namespace.name`.
-    pub fn to_json(&self, system_prompt: &str) -> Value {
-        let tools: Vec<_> = self
-            .offered
-            .iter()
-            .map(|tool| {
-                json!({
-                    "wire_name": tool.wire_name,
-                    "name": tool.name.dotted(),
-                    "description": tool.description,
-                    "tokens": tool.tokens(),
-                })
-            })
-            .collect();
-        json!({
-            "mode": self.mode,
-            "context_window": self.context_window,
-            "budget_tokens": self.budget_tokens,
-            "tokens": self.tokens,
-            "tools": tools,
-            "system_prompt": system_prompt,
+    /// The runtime's own in the order in which they came, then the others by name, overloads in their order.
+    fn sort(&mut self) {
+        self.offered.sort_by_key(|tool| tool.place);
+        self.hidden.sort_by_key(|tool| tool.place);
+    }
+
+    fn is_offered(&self, tool: &OfferedTool) -> bool {
+        let is_direct = self.mode == Injection::Direct;
+        match tool.role {
+            Role::Operational => true,
+            Role::Tool => is_direct || self.pinned.contains(&tool.name),
+            // What is listed does not have to be found.
+            Role::Discovery if self.mode == Injection::Compact => tool.step != Some(DiscoveryStep::Discover),
+            Role::Discovery => !is_direct,
+        }
+    }
+
+    /// The tools that a model cannot call without having heard of them.
+    pub(crate) fn findable(&self) -> impl Iterator<Item = &OfferedTool> {
+        self.hidden.iter().filter(|tool| tool.role == Role::Tool && !tool.is_runtime)
+    }
+
+    /// How many tools, by name, the model is told nothing of.
+    pub fn unlisted(&self) -> usize {
+        let names: BTreeSet<_> = self.findable().map(|tool| &tool.name).collect();
+        names.len().saturating_sub(self.listed.len())
+    }
+
+    /// Whether what is offered has no more than so many tokens.
+    fn fits(&self, tokens: u64) -> bool {
+        let mut left = tokens;
+        let sent: Vec<String> = self.offered.iter().map(|tool| tool.sent(self.style)).collect();
+        if self.tokenizer.fits(sent.iter().map(|text| text.len() + ROUNDED_UP).sum(), tokens) {
+            return true;
+        }
+        sent.iter().all(|text| {
+            let tokens = u64::from(self.tokenizer.count(text));
+            let fits = tokens <= left;
+            left = left.saturating_sub(tokens);
+            fits
         })
     }
 }
 
-fn chosen_tokens(offered: &[OfferedTool]) -> u64 {
-    offered.iter().map(|tool| u64::from(tool.tokens())).sum()
+/// What rounding up each part of a sum can add to it, in bytes.
+const ROUNDED_UP: usize = 3;
+
+pub(crate) fn per_tool(tools: usize, tokens: u32) -> u64 {
+    u64::try_from(tools).unwrap_or(u64::MAX).saturating_mul(tokens.into())
 }

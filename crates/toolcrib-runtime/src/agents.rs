@@ -1,28 +1,39 @@
 //! What one agent of an app is shown, and the model that it thinks with.
 
+use std::collections::VecDeque;
 use std::num::{NonZeroU32, NonZeroU64};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use toolcrib_agent::{
-    AgentSettings, Brain, ChatModel, FallbackModel, MAX_RECORDING_BYTES, OpenAiModel, OpenAiSettings, Prices,
-    Provider, RecordedModel, RunLimits,
+    AgentSettings, Brain, ChatModel, DEFAULT_COMPACT_AT, FallbackModel, MAX_RECORDING_BYTES, OpenAiModel,
+    OpenAiSettings, Prices, Provider, RecordedModel, RunLimits, TextModel,
 };
 use toolcrib_io::files::read_bounded;
 use toolcrib_io::http::{HttpClient, HttpPolicy};
 use toolcrib_model::Secret;
+use toolcrib_modules::memory;
 use toolcrib_policy::{Principal, RUNTIME_NAMESPACE};
-use toolcrib_prompt::{CallStyle, InjectionSettings, Plan, Profile, SystemPrompt, WireNames};
+use toolcrib_prompt::{CallStyle, Injection, Plan, RenderedPrompt, SystemPrompt, ToolNames, WireNames};
 
-use crate::{AgentConfig, BrainConfig, Error, PricesConfig, Runtime, SchemaForm, variables};
+use crate::injection::{brains, call_style};
+use crate::wiring::Wiring;
+use crate::{AgentConfig, BrainConfig, Error, PricesConfig, variables};
 
 /// The agent of an app that has none, such as one that is only served.
 const DEFAULT_AGENT: &str = "assistant";
 
-/// What one agent is shown.
+/// How many setups are kept. What is decided once holds until the tools change, for each agent and session.
+const MAX_KEPT: usize = 64;
+
+/// What one agent is shown: the context that it works in.
 pub struct AgentSetup {
     /// Its id.
     pub id: String,
+    /// The session that it was made for, as far as rules speak of sessions.
+    pub session: String,
+    /// The generation of the tools that it was decided for.
+    pub generation: u64,
     /// Which tools it is offered.
     pub plan: Plan,
     /// The names of all tools that it may use.
@@ -30,10 +41,35 @@ pub struct AgentSetup {
     /// How it calls tools.
     pub style: CallStyle,
     /// Its system prompt.
-    pub system_prompt: String,
+    pub system_prompt: RenderedPrompt,
     /// What the loop needs.
     pub settings: AgentSettings,
+    /// The system prompt for those of its models that write their calls as text.
+    text_prompt: Option<String>,
     config: Option<(usize, AgentConfig)>,
+}
+
+/// The setups that were made last.
+#[derive(Default)]
+pub(crate) struct Setups {
+    kept: Mutex<VecDeque<Arc<AgentSetup>>>,
+}
+
+impl Setups {
+    fn get(&self, agent: &str, session: &str, generation: u64) -> Option<Arc<AgentSetup>> {
+        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_meant = |setup: &&Arc<AgentSetup>| {
+            setup.generation == generation && setup.id == agent && setup.session == session
+        };
+        kept.iter().find(is_meant).cloned()
+    }
+
+    fn keep(&self, setup: Arc<AgentSetup>) {
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.retain(|other| other.generation == setup.generation);
+        kept.truncate(MAX_KEPT - 1);
+        kept.push_front(setup);
+    }
 }
 
 /// The model that an agent thinks with.
@@ -44,15 +80,10 @@ pub struct ChosenModel {
     pub notice: Option<String>,
 }
 
-impl Runtime {
-    /// What an agent is shown with the tools as they are now; the first agent when none is named.
-    pub fn agent(&self, id: Option<&str>) -> Result<AgentSetup, Error> {
-        self.agent_in(id, "")
-    }
-
-    /// The same for one session, as far as rules speak of sessions.
-    pub fn agent_in(&self, id: Option<&str>, session: &str) -> Result<AgentSetup, Error> {
-        let agents = &self.app().config.agents;
+impl Wiring {
+    /// See [`Runtime::agent_in`](crate::Runtime::agent_in).
+    pub(crate) fn agent_in(&self, id: Option<&str>, session: &str) -> Result<Arc<AgentSetup>, Error> {
+        let agents = &self.app.config.agents;
         let config = match id {
             None => agents.iter().enumerate().next(),
             Some(id) => {
@@ -62,13 +93,31 @@ impl Runtime {
                 })?)
             }
         };
+        let agent_id = config.map_or(DEFAULT_AGENT, |(_, agent)| &agent.id);
+        let generation = self.snapshot().generation();
+        if let Some(kept) = self.setups.get(agent_id, session, generation) {
+            return Ok(kept);
+        }
+        let principal = Principal::new(session).with_agent(agent_id);
+        let setup = Arc::new(self.set_up(config, principal)?);
+        self.setups.keep(Arc::clone(&setup));
+        Ok(setup)
+    }
+
+    /// What an agent is shown that makes its calls as this principal.
+    pub(crate) fn set_up(
+        &self,
+        config: Option<(usize, &AgentConfig)>,
+        principal: Principal<'_>,
+    ) -> Result<AgentSetup, Error> {
         let agent = config.map(|(_, agent)| agent);
         let snapshot = self.snapshot();
-        let policy = self.executor().policy();
+        let policy = self.executor.policy();
+        let session = principal.session;
         let tools = || snapshot.iter().map(|entry| entry.tool.as_ref());
         let (agent_id, role) = agent.map_or((DEFAULT_AGENT, DEFAULT_AGENT), |agent| (&agent.id, &agent.role));
-        let principal = Principal::new(session).with_agent(agent_id);
         let visible = || tools().filter(|tool| policy.is_visible(tool, principal));
+        let entries = || snapshot.iter().filter(|entry| policy.is_visible(&entry.tool, principal));
         let reserved: Vec<&str> = tools()
             .filter(|tool| tool.name.namespace() == RUNTIME_NAMESPACE)
             .map(|tool| tool.name.name())
@@ -79,46 +128,57 @@ impl Runtime {
             message: error.to_string(),
         };
         // What is said of the others is said by the policy of this agent and session.
-        let introduced = visible().find_map(|tool| self.discovery().introduced(tool, principal));
+        let introduced = visible().find_map(|tool| self.discovery.introduced(tool, principal));
         let offered = visible().map(|tool| match &introduced {
             Some(own) if own.name == tool.name => own,
             _ => tool,
         });
-        let mut plan = Plan::new(offered, &self.injection(agent), &wire_names).map_err(start)?;
-        let style = agent.map_or(CallStyle::Native, call_style);
-        // Schemas in the prompt pass no API that could refuse them.
-        if let Some(profile) = agent.filter(|_| style == CallStyle::Native).and_then(profile) {
-            plan = plan.with_profile(profile);
-        }
-        let system_prompt = SystemPrompt::new(&plan, style)
+        let injection = self.injection(agent, &snapshot, principal);
+        let style = injection.style;
+        let plan = Plan::new(offered, &injection, &wire_names).map_err(start)?;
+        let tool_choice = self
+            .tool_choice(agent, &snapshot, principal, &wire_names)
+            .map_err(|message| Error::Start { what: "the plan".into(), message })?;
+        let remembered = self.remembered(principal, entries().map(AsRef::as_ref));
+        let prompt = SystemPrompt::new(&plan)
+            .with_memory(remembered.as_deref().unwrap_or_default())
+            .with_memory_instructions(remembered.as_ref().map_or("", |_| memory::INSTRUCTIONS))
             .with_agent(agent_id, role)
-            .with_user_prompt(agent.map_or("", |agent| &agent.system_prompt))
-            .render();
+            .with_agents(self.others(principal, entries().map(AsRef::as_ref)))
+            .with_source_notes(self.source_notes(entries().map(AsRef::as_ref)))
+            .with_user_prompt(agent.map_or("", |agent| &agent.system_prompt));
+        let system_prompt = prompt.render();
+        let is_used =
+            |style| agent.is_some_and(|agent| brains(agent).any(|brain| call_style(brain) == style));
+        let in_style = |style| prompt.clone().with_style(style).render().text;
+        let text_prompt = is_used(CallStyle::Text).then(|| in_style(CallStyle::Text));
+        let native_prompt = is_used(CallStyle::Native).then(|| in_style(CallStyle::Native));
         let model = agent.map_or("", |agent| &agent.brain.model);
         let settings = AgentSettings::new(agent_id, model, &plan, wire_names.clone())
-            .with_system_prompt(system_prompt.clone())
-            .with_style(style)
+            .with_system_prompt(native_prompt.unwrap_or_else(|| system_prompt.text.clone()))
+            .with_context_window(plan.context_window)
+            .with_compact_at(self.app.config.runtime.compact_at.unwrap_or(DEFAULT_COMPACT_AT))
+            .with_pictures(agent.is_some_and(|agent| agent.brain.images))
+            .with_tool_choice(tool_choice)
             .with_returned_reasoning(agent.is_some_and(|agent| agent.brain.provider.wants_reasoning_back()))
             .with_limits(self.run_limits());
         let config = config.map(|(position, agent)| (position, agent.clone()));
-        Ok(AgentSetup { id: agent_id.to_owned(), plan, wire_names, style, system_prompt, settings, config })
-    }
-
-    fn injection(&self, agent: Option<&AgentConfig>) -> InjectionSettings {
-        let runtime = &self.app().config.runtime;
-        let default = InjectionSettings::default();
-        InjectionSettings {
-            mode: runtime.tool_injection,
-            context_window: agent
-                .and_then(|agent| agent.brain.context_window)
-                .map_or(default.context_window, NonZeroU32::get),
-            tool_budget: runtime.tool_budget.unwrap_or(default.tool_budget),
-            tokens_per_tool: runtime.tokens_per_tool.map_or(default.tokens_per_tool, NonZeroU32::get),
-        }
+        Ok(AgentSetup {
+            id: agent_id.to_owned(),
+            session: session.to_owned(),
+            generation: snapshot.generation(),
+            plan,
+            wire_names,
+            style,
+            system_prompt,
+            settings,
+            text_prompt,
+            config,
+        })
     }
 
     fn run_limits(&self) -> RunLimits {
-        let runtime = &self.app().config.runtime;
+        let runtime = &self.app.config.runtime;
         let mut limits = RunLimits::default();
         limits.max_turns = runtime.max_turns.map_or(limits.max_turns, NonZeroU32::get);
         limits.max_calls = runtime.max_calls.map_or(limits.max_calls, NonZeroU32::get);
@@ -133,13 +193,13 @@ impl Runtime {
         limits
     }
 
-    /// The model that an agent thinks with. Where its provider wants a key and none is set, the agent's recording.
-    pub fn model(&self, agent: &AgentSetup) -> Result<ChosenModel, Error> {
+    /// See [`Runtime::model`](crate::Runtime::model).
+    pub(crate) fn model(&self, agent: &AgentSetup) -> Result<ChosenModel, Error> {
         let Some((position, config)) = &agent.config else {
             return Err(Error::UnknownAgent { id: agent.id.clone(), known: Vec::new() });
         };
         let brain = &config.brain;
-        let chosen = self.model_of(brain, &format!("/agents/{position}/brain"), agent.style)?;
+        let chosen = self.model_of(brain, &format!("/agents/{position}/brain"), agent)?;
         // A recording is what was asked for, or stands for all of them.
         if brain.fallback.is_empty() || chosen.notice.is_some() || brain.provider == Provider::Recorded {
             return Ok(chosen);
@@ -147,21 +207,21 @@ impl Runtime {
         let mut others = Vec::with_capacity(brain.fallback.len());
         for (number, other) in brain.fallback.iter().enumerate() {
             let place = format!("/agents/{position}/brain/fallback/{number}");
-            let model = self.model_of(other, &place, agent.style)?.model;
+            let model = self.model_of(other, &place, agent)?.model;
             others.push(Brain { name: other.model.clone(), model });
         }
         let first = Brain { name: brain.model.clone(), model: chosen.model };
         Ok(ChosenModel { model: Arc::new(FallbackModel::new(first, others)), notice: None })
     }
 
-    fn model_of(&self, brain: &BrainConfig, place: &str, style: CallStyle) -> Result<ChosenModel, Error> {
+    fn model_of(&self, brain: &BrainConfig, place: &str, agent: &AgentSetup) -> Result<ChosenModel, Error> {
         let filled = |key: &str, text: &Option<String>| {
             let text = text
                 .as_deref()
-                .map(|text| variables::expanded(self.app(), text, &format!("{place}/{key}"), false));
+                .map(|text| variables::expanded(&self.app, text, &format!("{place}/{key}"), false));
             text.transpose()
                 .map(|text| text.filter(|text| !text.is_empty()))
-                .map_err(|error| self.app().wrong(error))
+                .map_err(|error| self.app.wrong(error))
         };
         let key_variable = brain.provider.key_variable();
         let own_key = key_variable.and_then(|name| std::env::var(name).ok()).filter(|key| !key.is_empty());
@@ -169,7 +229,7 @@ impl Runtime {
         let notice = match (brain.provider, recording, key_variable) {
             (Provider::Recorded, None, _) => {
                 let message = "`provider: recorded` needs a `recording`, a file of turns, or `--replay FILE`";
-                return Err(self.app().error_at(place, message));
+                return Err(self.app.error_at(place, message));
             }
             (Provider::Recorded, ..) => Some(None),
             (_, Some(path), Some(variable)) if own_key.is_none() && brain.api_key.is_none() => {
@@ -178,9 +238,9 @@ impl Runtime {
             _ => None,
         };
         if let (Some(notice), Some(path)) = (notice, recording) {
-            let path = variables::expanded(self.app(), path, &format!("{place}/recording"), true)
-                .map_err(|error| self.app().wrong(error))?;
-            let model = recorded(&self.app().folder.join(path), style)?;
+            let path = variables::expanded(&self.app, path, &format!("{place}/recording"), true)
+                .map_err(|error| self.app.wrong(error))?;
+            let model = agent.recorded(&self.app.folder.join(path), call_style(brain))?;
             return Ok(ChosenModel { model, notice });
         }
         let mut settings = OpenAiSettings::new(brain.provider).with_stream(brain.stream.unwrap_or(true));
@@ -189,8 +249,11 @@ impl Runtime {
         }
         if let Some(key) = filled("api_key", &brain.api_key)?.or(own_key) {
             let key = Secret::new(key);
-            self.app().secrets().add(key_variable.unwrap_or("api_key"), key.clone());
+            self.app.secrets().add(key_variable.unwrap_or("api_key"), key.clone());
             settings = settings.with_api_key(key);
+        }
+        if let Some(seconds) = brain.timeout_seconds {
+            settings = settings.with_timeout(Duration::from_secs(seconds.get().into()));
         }
         if let Some(PricesConfig { input, cached_input, output }) = brain.prices {
             settings = settings.with_prices(Prices { input, cached_input, output });
@@ -198,38 +261,37 @@ impl Runtime {
         // The operator wrote the address of the model's server, so any address is allowed.
         let http = HttpClient::new(HttpPolicy { allow_private: true, ..HttpPolicy::default() })
             .map_err(|error| Error::Start { what: "the HTTP client".into(), message: error.to_string() })?;
-        Ok(ChosenModel { model: Arc::new(OpenAiModel::new(settings, &http)?), notice: None })
+        let model = agent.in_style(call_style(brain), Arc::new(OpenAiModel::new(settings, &http)?));
+        Ok(ChosenModel { model, notice: None })
     }
 }
 
 impl AgentSetup {
+    /// How tools are put before it, as it was decided with the tools of its generation.
+    pub fn tool_injection(&self) -> Injection {
+        self.plan.mode
+    }
+
     /// A model that plays the turns of a file.
     pub fn replay(&self, path: &std::path::Path) -> Result<ChosenModel, Error> {
-        Ok(ChosenModel { model: recorded(path, self.style)?, notice: None })
+        Ok(ChosenModel { model: self.recorded(path, CallStyle::Native)?, notice: None })
     }
-}
 
-fn recorded(path: &std::path::Path, style: CallStyle) -> Result<Arc<dyn ChatModel>, Error> {
-    let bytes = read_bounded(path, MAX_RECORDING_BYTES as u64)
-        .map_err(|source| Error::Recording { path: path.to_owned(), source })?;
-    Ok(Arc::new(RecordedModel::new(path.display().to_string(), &bytes, style)?))
-}
-
-fn profile(agent: &AgentConfig) -> Option<Profile> {
-    match agent.brain.schemas {
-        None => Some(agent.brain.provider.profile()),
-        Some(SchemaForm::OpenAi) => Some(Profile::OpenAi),
-        Some(SchemaForm::Anthropic) => Some(Profile::Anthropic),
-        Some(SchemaForm::Gemini) => Some(Profile::Gemini),
-        Some(SchemaForm::Portable) => Some(Profile::Portable),
-        Some(SchemaForm::Original) => None,
+    /// A model as the loop knows it, whatever its way of calling tools.
+    fn in_style(&self, style: CallStyle, model: Arc<dyn ChatModel>) -> Arc<dyn ChatModel> {
+        match style {
+            CallStyle::Native => model,
+            CallStyle::Text => {
+                let model = TextModel::new(model, ToolNames::from(&self.wire_names));
+                Arc::new(model.with_system_prompt(self.text_prompt.as_deref().unwrap_or_default()))
+            }
+        }
     }
-}
 
-fn call_style(agent: &AgentConfig) -> CallStyle {
-    match agent.brain.native_tool_use {
-        Some(true) => CallStyle::Native,
-        Some(false) => CallStyle::Text,
-        None => agent.brain.provider.call_style(),
+    fn recorded(&self, path: &std::path::Path, style: CallStyle) -> Result<Arc<dyn ChatModel>, Error> {
+        let bytes = read_bounded(path, MAX_RECORDING_BYTES as u64)
+            .map_err(|source| Error::Recording { path: path.to_owned(), source })?;
+        let model = RecordedModel::new(path.display().to_string(), &bytes, style)?;
+        Ok(self.in_style(style, Arc::new(model)))
     }
 }

@@ -9,9 +9,11 @@ use toolcrib_document::{Document, Format, Limits, parse};
 use toolcrib_exec::Secrets;
 use toolcrib_io::files::read_bounded;
 use toolcrib_loader_mcp::{Authorization, DEFAULT_STARTUP_TIMEOUT, Pins, PinsError};
+use toolcrib_modules::memory::Memory;
 use toolcrib_registry::{Snapshot, ToolRegistry};
 use toolcrib_search::embedding::PATIENCE;
 
+use crate::sources::{state_folder, state_name};
 use crate::{AgentConfig, AppConfig, Error, Extensions, check, sources, variables};
 
 /// The most bytes of an app file.
@@ -67,6 +69,15 @@ impl App {
             &bytes,
             extensions,
         )
+    }
+
+    /// What the module `memory` keeps: in a file of its own where the state of programs is, or with the process where there is
+    /// no such place or the app is in no file.
+    pub(crate) fn memory(&self) -> Memory {
+        let folder = self.lock.as_ref().and_then(|_| state_folder("memory"));
+        folder.map_or_else(Memory::in_process, |folder| {
+            Memory::in_file(folder.join(format!("{}.json", state_name(Path::new(&self.file)))))
+        })
     }
 
     /// Checks an app given as YAML text. The name stands in errors; paths are relative to the current folder.

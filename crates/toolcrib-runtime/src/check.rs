@@ -8,6 +8,7 @@ use toolcrib_modules::ModuleContext;
 use toolcrib_policy::{Access, Policy, RUNTIME_NAMESPACE};
 use toolcrib_sdk::Module;
 
+use crate::pool::{ASSISTANT, COORDINATOR};
 use crate::{App, ModuleConfig};
 use crate::{audit, limits, search, sources};
 
@@ -44,8 +45,8 @@ fn agents(app: &App, errors: &mut Vec<Error>) {
             let place = format!("/agents/{position}/id");
             errors.push(app.document.error_at(&place, format!("there are two agents `{}`", agent.id)));
         }
-        if !["assistant", "coordinator"].contains(&agent.role.as_str()) {
-            let message = unknown("role", &agent.role, &["assistant", "coordinator"]);
+        if ![ASSISTANT, COORDINATOR].contains(&agent.role.as_str()) {
+            let message = unknown("role", &agent.role, &[ASSISTANT, COORDINATOR]);
             errors.push(app.document.error_at(&format!("/agents/{position}/role"), message));
         }
     }

@@ -38,8 +38,11 @@ mod sources;
 mod variables;
 
 mod agents;
+mod injection;
+mod pool;
 mod runtime;
 mod watcher;
+mod wiring;
 
 mod error;
 
@@ -58,7 +61,7 @@ pub use search::{
 };
 pub use settings::{
     AgentConfig, AppConfig, AppSection, AuditSection, BrainConfig, ExecutionSection, LimitsSection,
-    ModuleConfig, PricesConfig, RuntimeSection, SchemaForm, ToolsSection,
+    ModuleConfig, PricesConfig, RuntimeSection, SchemaForm, SizeEstimate, ToolChoiceConfig, ToolsSection,
 };
-pub use sources::{Source, SourceRequest};
+pub use sources::{Source, SourceRequest, state_folder, state_name};
 pub use toolcrib_loader_mcp::{Authorization, Error as AuthorizationError, LOGIN_TIMEOUT, LoopbackRedirect};

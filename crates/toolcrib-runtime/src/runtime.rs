@@ -5,22 +5,26 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
 
+use toolcrib_agent::AgentPool;
 use toolcrib_exec::{Executor, ResultLimits, Results, result_tools};
 use toolcrib_meta::Discovery;
+use toolcrib_modules::memory::Memory;
 use toolcrib_modules::{ModuleContext, build};
 use toolcrib_policy::{Access, Constraints, Policy};
 use toolcrib_port::{Approver, ToolEngine, ToolLoader};
 use toolcrib_registry::{Snapshot, ToolRegistry};
 use toolcrib_sdk::Module;
 
+use crate::agents::{AgentSetup, ChosenModel, Setups};
 use crate::watcher::Watcher;
-use crate::{App, Error, limits, search, sources};
+use crate::wiring::Wiring;
+use crate::{App, Error, limits, pool, search, sources};
 
 /// An app that runs.
 pub struct Runtime {
-    app: App,
-    executor: Arc<Executor>,
-    discovery: Arc<Discovery>,
+    wiring: Arc<Wiring>,
+    /// The agents that coordinators have started.
+    pool: Option<AgentPool>,
     /// Loads sources again that change, until the runtime is closed or dropped.
     watcher: Watcher,
 }
@@ -31,8 +35,12 @@ impl Runtime {
     pub async fn start(app: App, approver: Arc<dyn Approver>) -> Result<Self, Error> {
         let constraints: Vec<(&str, &Constraints)> =
             app.config.modules.iter().map(|(id, module)| (id.as_str(), &module.constraints)).collect();
-        let policy = Policy::new(&app.config.tools.capabilities, constraints)
+        let mut policy = Policy::new(&app.config.tools.capabilities, constraints)
             .map_err(|error| app.error_at(error.place().pointer(), error.to_string()))?;
+        let (office, pool) = pool::pool(&app.config).unzip();
+        if let Some(pool) = &pool {
+            policy = pool::reserved(policy, &app.config, pool)?;
+        }
         let policy = Arc::new(policy);
         let registry = ToolRegistry::new()
             .with_enrichments(
@@ -44,7 +52,8 @@ impl Runtime {
             )
             .map_err(|error| Error::Start { what: "the enrichments".into(), message: error.to_string() })?;
         let registry = Arc::new(registry);
-        let modules = modules(&app, &policy)?;
+        let memory = app.memory();
+        let modules = modules(&app, &policy, &memory)?;
         let sources =
             sources::sources(&app).map_err(|errors| Error::App { file: app.file.clone(), errors })?;
         let results = Arc::new(results(&app));
@@ -61,10 +70,12 @@ impl Runtime {
         let discovery = Arc::new(
             Discovery::new(&registry, policy)
                 .with_descriptions(descriptions)
-                .with_search(app.config.tools.search.settings()),
+                .with_search(app.config.tools.search.settings())
+                .with_kept_words(search::words_folder()),
         );
         let mut own = toolcrib_meta::module(Arc::clone(&discovery));
-        for tool in result_tools(results).into_iter().chain(toolcrib_tasks::tools(approver)) {
+        let pooled = pool.iter().flat_map(AgentPool::tools);
+        for tool in result_tools(results).into_iter().chain(toolcrib_tasks::tools(approver)).chain(pooled) {
             own = own.with_tool(tool);
         }
         for module in std::iter::once(own).chain(modules) {
@@ -81,28 +92,50 @@ impl Runtime {
             .refresh()
             .await
             .map_err(|error| Error::Start { what: "the tools".into(), message: error.to_string() })?;
-        let watcher = Watcher::start(watched, loaders, &registry)?;
-        Ok(Self { app, executor: Arc::new(executor), discovery, watcher })
+        let watcher = Watcher::start(watched, loaders.clone(), &registry)?;
+        let executor = Arc::new(executor);
+        let wiring = Wiring { app, executor, discovery, loaders, memory, setups: Setups::default() };
+        let wiring = Arc::new(wiring);
+        if let Some(office) = office {
+            office.open(&wiring);
+        }
+        Ok(Self { wiring, pool, watcher })
     }
 
     /// The app as it was read.
     pub fn app(&self) -> &App {
-        &self.app
+        &self.wiring.app
     }
 
     /// The one entrance to execution.
     pub fn executor(&self) -> &Arc<Executor> {
-        &self.executor
+        &self.wiring.executor
     }
 
     /// What there is to be found.
     pub fn discovery(&self) -> &Discovery {
-        &self.discovery
+        &self.wiring.discovery
+    }
+
+    /// What an agent is shown with the tools as they are now; the first agent when none is named.
+    pub fn agent(&self, id: Option<&str>) -> Result<Arc<AgentSetup>, Error> {
+        self.agent_in(id, "")
+    }
+
+    /// The same for one session, as far as rules speak of sessions. It is decided once for each generation of the tools, so
+    /// that a request begins as the one before it until there is something new to say.
+    pub fn agent_in(&self, id: Option<&str>, session: &str) -> Result<Arc<AgentSetup>, Error> {
+        self.wiring.agent_in(id, session)
+    }
+
+    /// The model that an agent thinks with. Where its provider wants a key and none is set, the agent's recording.
+    pub fn model(&self, agent: &AgentSetup) -> Result<ChosenModel, Error> {
+        self.wiring.model(agent)
     }
 
     /// The tools as they are now.
     pub fn snapshot(&self) -> Arc<Snapshot> {
-        self.executor.registry().snapshot()
+        self.wiring.snapshot()
     }
 
     /// Rules and limits that speak of no tool, which may be misspelt. Not said while a source is missing, whose tools they may be
@@ -113,15 +146,25 @@ impl Runtime {
             return Vec::new();
         }
         let tools: Vec<_> = snapshot.iter().map(|entry| entry.tool.as_ref()).collect();
-        let unused = self.executor.policy().unused_rules(tools.iter().copied());
+        let unused = self.executor().policy().unused_rules(tools.iter().copied());
         let rules = unused.map(|rule| format!("`{rule}` speaks of no tool that is there"));
-        rules.chain(limits::unused(&self.app, &snapshot)).collect()
+        rules.chain(limits::unused(self.app(), &snapshot)).chain(self.wiring.not_pinned(&snapshot)).collect()
     }
 
-    /// Ends everything that was started: connections and child processes.
+    /// Ends what agents of a session have started, once nobody goes on with it.
+    pub async fn end_session(&self, session: &str) {
+        if let Some(pool) = &self.pool {
+            pool.end_session(session).await;
+        }
+    }
+
+    /// Ends everything that was started: agents, connections and child processes.
     pub async fn close(&self) {
         self.watcher.stop();
-        self.executor.close().await;
+        if let Some(pool) = &self.pool {
+            pool.close().await;
+        }
+        self.executor().close().await;
     }
 }
 
@@ -138,7 +181,7 @@ fn results(app: &App) -> Results {
     Results::new(limits).with_secrets(app.secrets().clone())
 }
 
-fn modules(app: &App, policy: &Policy) -> Result<Vec<Module>, Error> {
+fn modules(app: &App, policy: &Policy, memory: &Memory) -> Result<Vec<Module>, Error> {
     let workspace = app.workspace().map_err(|error| app.wrong(error))?;
     let modules = app.config.modules.iter().map(|(id, module)| {
         let mut access = policy.access().clone();
@@ -147,7 +190,7 @@ fn modules(app: &App, policy: &Policy) -> Result<Vec<Module>, Error> {
             access =
                 access.and(&own.map_err(|error| app.error_at(error.place().pointer(), error.to_string()))?);
         }
-        let context = ModuleContext::new(&workspace).with_access(access);
+        let context = ModuleContext::new(&workspace).with_access(access).with_memory(memory.clone());
         build(id, &context).map_err(|error| app.error_at(&format!("/modules/{id}"), error.to_string()))
     });
     modules.collect()

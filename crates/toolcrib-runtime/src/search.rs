@@ -66,6 +66,14 @@ pub fn runtime_library_folder() -> Option<PathBuf> {
     cache_folder("onnxruntime")
 }
 
+/// Where vectors and words of tools are kept between two starts.
+const KEPT: &str = "embeddings";
+
+/// The folder for the words of tools: that of their vectors.
+pub(crate) fn words_folder() -> Option<PathBuf> {
+    cache_folder(KEPT)
+}
+
 /// What a type cannot say about `tools.search`.
 pub(crate) fn check(app: &App, errors: &mut Vec<DocumentError>) {
     let search = &app.config.tools.search;
@@ -138,7 +146,7 @@ pub(crate) fn enrichment(app: &App, patience: Duration) -> Option<Arc<dyn Enrich
         _ => builtin(),
     };
     let mut enrichment = EmbeddingsEnrichment::opening(open).with_patience(patience);
-    if let Some(folder) = cache_folder("embeddings") {
+    if let Some(folder) = cache_folder(KEPT) {
         enrichment = enrichment.with_cache(folder);
     }
     Some(Arc::new(enrichment))

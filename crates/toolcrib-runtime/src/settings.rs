@@ -8,7 +8,7 @@ use serde_json::Value;
 use toolcrib_agent::Provider;
 use toolcrib_exec::{CacheLimits, SourceLimits, ToolLimits};
 use toolcrib_policy::{AccessRules, Capabilities, Constraints};
-use toolcrib_prompt::InjectionMode;
+use toolcrib_prompt::{InjectionMode, Reveal};
 
 use crate::search::SearchSection;
 
@@ -58,6 +58,8 @@ pub struct AgentConfig {
     pub role: String,
     /// The model that it thinks with.
     pub brain: BrainConfig,
+    /// What it is good for, as those read it who can give it work; the first line of `system_prompt` when absent.
+    pub description: Option<String>,
     /// What it is and how it behaves; the last part of its system prompt.
     #[serde(default)]
     pub system_prompt: String,
@@ -89,8 +91,17 @@ pub struct BrainConfig {
     pub native_tool_use: Option<bool>,
     /// What the server accepts as the schema of a tool; what the provider's API does when absent.
     pub schemas: Option<SchemaForm>,
+    /// Whether the first turn of a run may or must call tools: `auto`, `none`, `required`, or the name of a tool; `auto` when
+    /// absent. Only for models that call through their API.
+    pub tool_choice: Option<ToolChoiceConfig>,
     /// Whether answers come as a stream; they do when absent.
     pub stream: Option<bool>,
+    /// Seconds that its server may be silent: between two pieces of a stream, or until an answer that is none; 120 and 600
+    /// when absent.
+    pub timeout_seconds: Option<NonZeroU32>,
+    /// Whether the model sees the pictures of results; it is told their type and size unless set.
+    #[serde(default)]
+    pub images: bool,
     /// What its tokens cost; not known when absent.
     pub prices: Option<PricesConfig>,
     /// Models that are asked, in this order, when this one cannot answer.
@@ -118,6 +129,45 @@ pub enum SchemaForm {
     Portable,
     /// As they are.
     Original,
+}
+
+/// `agents[].brain.tool_choice`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ToolChoiceConfig {
+    /// The model decides.
+    Auto,
+    /// It must answer without.
+    None,
+    /// It must call one.
+    Required,
+    /// It must call this one.
+    Tool(String),
+}
+
+impl ToolChoiceConfig {
+    pub(crate) fn tool(&self) -> Option<&str> {
+        match self {
+            Self::Tool(name) => Some(name),
+            Self::Auto | Self::None | Self::Required => None,
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for ToolChoiceConfig {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        match text.as_str() {
+            "auto" => Ok(Self::Auto),
+            "none" => Ok(Self::None),
+            "required" => Ok(Self::Required),
+            // A tool has a namespace, so that a word that is misspelt is none.
+            name if name.contains(['.', ':']) => Ok(Self::Tool(text)),
+            word => Err(de::Error::custom(format_args!(
+                "unknown `tool_choice` `{word}`; write `auto`, `none`, `required`, or a tool as `namespace.name`"
+            ))),
+        }
+    }
 }
 
 /// One entry of `modules`.
@@ -211,8 +261,16 @@ pub struct RuntimeSection {
     pub tool_injection: InjectionMode,
     /// The share of the context window that tools may take; 0.2 when absent.
     pub tool_budget: Option<f64>,
-    /// What a tool is taken to cost, in tokens; 200 when absent.
+    /// How the size of tools is known: counted on what is sent (`payload`), or so many tokens for each (`per_tool`); counted
+    /// when absent, unless `tokens_per_tool` is there.
+    pub estimate: Option<SizeEstimate>,
+    /// What a tool is taken to cost with `estimate: per_tool`, in tokens; 200 when absent.
     pub tokens_per_tool: Option<NonZeroU32>,
+    /// Tools that models always see with their parameters, by any spelling of their names.
+    pub pinned: Vec<String>,
+    /// How a tool is called that was found: `execute`, through the tool that runs others, or `append`, also by its own name,
+    /// for which it is added to the request; `execute` when absent.
+    pub reveal: Reveal,
     /// The most turns of a run; 50 when absent.
     pub max_turns: Option<NonZeroU32>,
     /// The most calls of a run; 200 when absent.
@@ -225,8 +283,21 @@ pub struct RuntimeSection {
     /// prices.
     #[serde(deserialize_with = "some_amount")]
     pub max_cost: Option<f64>,
+    /// The share of the context window, from 0.1 to 1, from which on older results and turns make room; 0.75 when absent.
+    pub compact_at: Option<f64>,
     /// The longest a run may take; 1,800 when absent.
     pub max_seconds: Option<NonZeroU32>,
+}
+
+/// `runtime.estimate`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum SizeEstimate {
+    /// Counted on what is sent.
+    Payload,
+    /// So many tokens for each tool.
+    PerTool,
 }
 
 /// The largest amount of money that is taken for one.

@@ -26,7 +26,7 @@ impl Handler {
         Self { runtime }
     }
 
-    fn setup(&self) -> Result<AgentSetup, ErrorData> {
+    fn setup(&self) -> Result<Arc<AgentSetup>, ErrorData> {
         self.runtime.agent(None).map_err(|error| ErrorData::internal_error(error.to_string(), None))
     }
 

@@ -22,21 +22,31 @@ pub(crate) struct Desk {
     pub(crate) is_native: bool,
     /// Whether answers come as a stream.
     pub(crate) streams: bool,
-    /// Tokens that the model takes in. Seven tools make up 1,400, of which a fifth of the window has to be as large.
+    /// Tokens that the model takes in; a fifth of them is the budget of the tools.
     pub(crate) context_window: u32,
     pub(crate) max_turns: u32,
+    /// The rest of `runtime`, as `, key: value`.
+    pub(crate) runtime: &'static str,
+    pub(crate) model: &'static str,
 }
 
 impl Default for Desk {
     fn default() -> Self {
-        Self { is_native: true, streams: true, context_window: 131_072, max_turns: 12 }
+        Self {
+            is_native: true,
+            streams: true,
+            context_window: 131_072,
+            max_turns: 12,
+            runtime: "",
+            model: "test-model",
+        }
     }
 }
 
 impl Desk {
     /// A lab with the app, whose model is this server.
     pub(crate) fn lab(self, server: &ModelServer) -> Lab {
-        let Self { is_native, streams, context_window, max_turns } = self;
+        let Self { is_native, streams, context_window, max_turns, runtime, model } = self;
         let app = format!(
             r#"
 app: {{id: desk, workspace: ./work}}
@@ -44,7 +54,7 @@ agents:
   - id: clerk
     brain:
       provider: openai
-      model: test-model
+      model: {model}
       base_url: "${{MODEL_URL}}"
       context_window: {context_window}
       native_tool_use: {is_native}
@@ -59,7 +69,7 @@ tools:
   engines:
     shop: {{type: command, argv: [sh, -c, 'echo "$1" >> asked.txt; echo "$1: 3 euro"', sh, "{{item}}"]}}
   capabilities: {{default_policy: grant}}
-runtime: {{max_turns: {max_turns}}}
+runtime: {{max_turns: {max_turns}{runtime}}}
 "#
         );
         Lab::with_app(&app)

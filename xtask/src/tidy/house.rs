@@ -14,7 +14,7 @@ pub(super) const SOURCE_FOLDERS: &[&str] = &["crates", "xtask", "tests", "exampl
 pub(super) const MAX_LINES: usize = 800;
 
 /// Folders whose source files together stay below a number of lines.
-pub(super) const SMALL_FOLDERS: &[(&str, usize)] = &[("crates/toolcrib-port/", 400)];
+pub(super) const SMALL_FOLDERS: &[(&str, usize)] = &[("crates/toolcrib-port/", 500)];
 
 /// The crate that is for tests only: nothing that ships may use it.
 pub(super) const TESTKIT: &str = "toolcrib-testkit";
@@ -59,9 +59,15 @@ pub(super) const ROOMS: &[Room] = &[
     Room::new("toolcrib-io", 1),
     Room::new("toolcrib-policy", 1).only(&["toolcrib-model"]).never(&["async-trait", "tokio"]),
     Room::new("toolcrib-schema", 1).only(&["toolcrib-model"]).never(&["tokio"]),
+    Room::new("toolcrib-macros", 2).only(&[]),
     Room::new("toolcrib-port", 2).only(&["toolcrib-model", "toolcrib-policy"]),
     Room::new("toolcrib-registry", 3),
-    Room::new("toolcrib-sdk", 3).only(&["toolcrib-model", "toolcrib-policy", "toolcrib-port"]),
+    Room::new("toolcrib-sdk", 3).only(&[
+        "toolcrib-macros",
+        "toolcrib-model",
+        "toolcrib-policy",
+        "toolcrib-port",
+    ]),
     Room::new("toolcrib-exec", 4)
         .only(&[
             "toolcrib-document",
@@ -76,7 +82,14 @@ pub(super) const ROOMS: &[Room] = &[
     Room::new("toolcrib-prompt", 4).never(&["tokio"]),
     Room::new("toolcrib-search", 4),
     Room::new("toolcrib-agent", 5)
-        .only(&["toolcrib-document", "toolcrib-io", "toolcrib-model", "toolcrib-port", "toolcrib-prompt"])
+        .only(&[
+            "toolcrib-document",
+            "toolcrib-io",
+            "toolcrib-model",
+            "toolcrib-port",
+            "toolcrib-prompt",
+            "toolcrib-sdk",
+        ])
         .never(&["tantivy"]),
     Room::new("toolcrib-meta", 5).only(&[
         "toolcrib-model",
@@ -149,6 +162,8 @@ pub(super) const OWNERS: &[Owner] = &[
     Owner::of("serde_yaml", &[]),
     Owner::of("sqlx", &["toolcrib-modules", "toolcrib-tasks"]),
     Owner::of("tantivy", &["toolcrib-search"]),
+    // Tables of megabytes, which the program should hold once.
+    Owner::of("tiktoken-rs", &["toolcrib-prompt"]),
     Owner::of_feature("tokio", "process", &["toolcrib-io", "xtask"]),
     // It contains `process`.
     Owner::of_feature("tokio", "full", &[]),

@@ -4,10 +4,11 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 use toolcrib_model::JsonObject;
-use toolcrib_prompt::{MAX_WIRE_NAME_CHARS, TextCall};
+use toolcrib_prompt::MAX_WIRE_NAME_CHARS;
 
 use super::arguments::parse;
-use crate::RequestedCall;
+use crate::session::OpenCall;
+use crate::{Picture, RequestedCall};
 
 /// What stands in the conversation for a name that has no character of a name.
 const NO_NAME: &str = "unknown";
@@ -24,17 +25,48 @@ pub(super) struct Pending {
     pub(super) raw: String,
     /// Whether it is one of the same too often.
     pub(super) is_repeated: bool,
+    /// Whether it was begun in a run that was broken off.
+    pub(super) has_begun: bool,
+    /// Whether that may not be done again.
+    pub(super) is_lost: bool,
     /// What the model reads of what came of it, when it has come.
     pub(super) answer: Option<String>,
+    /// What there is to see of it.
+    pub(super) pictures: Vec<Picture>,
 }
 
 impl Pending {
-    fn new(id: String, name: &str, arguments: Result<JsonObject, String>, raw: String) -> Self {
-        let arguments = match arguments {
-            Ok(_) if name.trim().is_empty() => Err("it has no name".to_owned()),
-            arguments => arguments,
+    fn new(call: RequestedCall) -> Self {
+        let RequestedCall { id, name, arguments: raw, problem } = call;
+        let arguments = match problem {
+            Some(problem) => Err(problem),
+            None if name.trim().is_empty() => Err("it has no name".to_owned()),
+            None => parse(&raw),
         };
-        Self { id, name: name.to_owned(), arguments, raw, is_repeated: false, answer: None }
+        let (is_repeated, has_begun, is_lost) = (false, false, false);
+        Self { id, name, arguments, raw, is_repeated, has_begun, is_lost, answer: None, pictures: Vec::new() }
+    }
+
+    /// A call of a run that was broken off.
+    pub(super) fn open(open: OpenCall) -> Self {
+        let (answer, pictures) = open.answer.unzip();
+        let pictures = pictures.unwrap_or_default();
+        Self { has_begun: open.has_begun, answer, pictures, ..Self::new(open.call) }
+    }
+
+    /// The name that stands with the result: as the model wrote it, where it wrote any.
+    pub(super) fn shown_name(&self) -> String {
+        if self.name.is_empty() { NO_NAME.to_owned() } else { self.name.clone() }
+    }
+
+    /// The call as the model wrote it.
+    pub(super) fn requested(&self) -> RequestedCall {
+        RequestedCall {
+            id: self.id.clone(),
+            name: self.name.clone(),
+            arguments: self.raw.clone(),
+            problem: self.arguments.as_ref().err().cloned(),
+        }
     }
 
     /// The call as it stands in the conversation. Servers refuse to read names that are none and arguments that are not
@@ -53,6 +85,7 @@ impl Pending {
                 Ok(arguments) => Value::Object(arguments.clone()).to_string(),
                 Err(_) => "{}".to_owned(),
             },
+            problem: None,
         }
     }
 }
@@ -68,19 +101,11 @@ impl CallIds {
         Self { used }
     }
 
-    /// Calls made through the API.
-    pub(super) fn native(&mut self, turn: u32, calls: &[RequestedCall]) -> Vec<Pending> {
-        let calls = calls.iter().enumerate().map(|(position, call)| {
-            let id = self.unique(&call.id, turn, position);
-            Pending::new(id, &call.name, parse(&call.arguments), call.arguments.clone())
-        });
-        calls.collect()
-    }
-
-    /// Calls written as text.
-    pub(super) fn text(&mut self, turn: u32, calls: Vec<TextCall>) -> Vec<Pending> {
-        let calls = calls.into_iter().enumerate().map(|(position, call)| {
-            Pending::new(self.unique("", turn, position), &call.name, call.arguments, call.raw)
+    /// The calls of a reply.
+    pub(super) fn read(&mut self, turn: u32, calls: Vec<RequestedCall>) -> Vec<Pending> {
+        let calls = calls.into_iter().enumerate().map(|(position, mut call)| {
+            call.id = self.unique(&call.id, turn, position);
+            Pending::new(call)
         });
         calls.collect()
     }

@@ -3,12 +3,17 @@
 use std::collections::HashSet;
 
 use super::notes::append;
+use super::repair::{Repairs, repaired};
 use crate::Message;
+use crate::session::OpenRun;
 
-/// What has been said, without the system prompt. Each call in it has exactly one result.
+/// What has been said, without the system prompt. Each call in it has exactly one result, but for the last ones of a run
+/// that was broken off and [can go on](Self::is_open).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Conversation {
     messages: Vec<Message>,
+    open: Option<OpenRun>,
+    repairs: Repairs,
 }
 
 impl Conversation {
@@ -17,24 +22,63 @@ impl Conversation {
         Self::default()
     }
 
+    /// A conversation that was held elsewhere. A call without a result gets one that says so, a result without a call is
+    /// dropped, and ids that are used twice are told apart; the model is told of what was dropped with the next prompt.
+    pub fn from_messages(messages: Vec<Message>) -> Self {
+        let (messages, repairs) = repaired(messages);
+        Self { messages, open: None, repairs }
+    }
+
+    /// The conversation of a session, and the run that is open in it.
+    pub(crate) fn restored(mut messages: Vec<Message>, open: Option<OpenRun>) -> Self {
+        // What is open is at the end, and is not repaired but gone on with.
+        let is_open = open.as_ref().is_some_and(|open| !open.calls.is_empty());
+        let last = if is_open { messages.pop() } else { None };
+        let (mut messages, repairs) = repaired(messages);
+        messages.extend(last);
+        Self { messages, open, repairs }
+    }
+
     /// The messages, oldest first.
     pub fn messages(&self) -> &[Message] {
         &self.messages
+    }
+
+    /// Whether its last run was broken off, so that [`Agent::resume`](crate::Agent::resume) goes on with it.
+    pub fn is_open(&self) -> bool {
+        self.open.is_some()
+    }
+
+    pub(super) fn take_open(&mut self) -> Option<OpenRun> {
+        self.open.take()
+    }
+
+    pub(super) fn take_repairs(&mut self) -> Repairs {
+        std::mem::take(&mut self.repairs)
     }
 
     pub(super) fn push(&mut self, message: Message) {
         self.messages.push(message);
     }
 
+    /// Puts others in the place of all.
+    pub(super) fn replace(&mut self, messages: Vec<Message>) {
+        self.messages = messages;
+    }
+
+    pub(super) fn get_mut(&mut self, position: usize) -> Option<&mut Message> {
+        self.messages.get_mut(position)
+    }
+
     /// Adds a note to the last message, where that is not the model's own.
-    pub(super) fn extend_last(&mut self, note: &str) -> bool {
+    pub(super) fn extend_last(&mut self, text: &str) -> bool {
         match self.messages.last_mut() {
-            Some(Message::User { content } | Message::Tool { content, .. }) => {
-                append(content, note);
-                true
-            }
-            Some(Message::Assistant { .. }) | None => false,
+            Some(Message::User { content }) => append(content, text),
+            Some(Message::Tool { note, .. }) if note.is_empty() => text.clone_into(note),
+            Some(Message::Tool { note, .. }) => append(note, text),
+            _ => return false,
         }
+        true
     }
 
     /// The ids of all calls.

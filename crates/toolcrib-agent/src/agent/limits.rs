@@ -71,7 +71,7 @@ impl RunLimits {
             Limit::Calls => self.max_calls.to_string(),
             Limit::Failures => self.max_failures.to_string(),
             Limit::Tokens => self.max_tokens.to_string(),
-            Limit::Repeats | Limit::Cost | Limit::Duration => String::new(),
+            Limit::Repeats | Limit::Cost | Limit::Duration | Limit::ContextOverflow => String::new(),
         }
     }
 }
@@ -95,6 +95,9 @@ pub enum Limit {
     Cost,
     /// [`RunLimits::max_duration`].
     Duration,
+    /// The model takes no request that is as long as the shortest that this conversation can be made. It is not asked for a
+    /// last answer.
+    ContextOverflow,
 }
 
 impl fmt::Display for Limit {
@@ -107,6 +110,7 @@ impl fmt::Display for Limit {
             Self::Tokens => "tokens",
             Self::Cost => "cost",
             Self::Duration => "duration",
+            Self::ContextOverflow => "context_overflow",
         })
     }
 }

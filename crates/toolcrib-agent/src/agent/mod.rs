@@ -6,12 +6,17 @@
 mod arguments;
 mod calls;
 mod conversation;
+mod driver;
 mod guard;
 mod limits;
 mod notes;
 mod observer;
+mod offer;
+mod pictures;
+mod repair;
 mod report;
 mod result_text;
+mod room;
 mod settings;
 mod span;
 mod state;
@@ -19,18 +24,17 @@ mod state;
 #[cfg(test)]
 mod tests;
 
-use std::collections::VecDeque;
-use std::time::Duration;
+use std::fmt;
+use std::sync::Arc;
 
-use futures::StreamExt as _;
 use tokio::time::Instant;
-use toolcrib_model::{ErrorKind, ToolCall, ToolError, ToolResult};
+use toolcrib_model::ToolCall;
 use toolcrib_port::{CallContext, ToolCaller};
-use toolcrib_prompt::{CallStyle, TextReader};
 use tracing::Instrument as _;
 
-use self::state::{Action, Event, RunState, Step, Work};
-use crate::{ChatModel, Error, Piece};
+use self::driver::Driver;
+use self::state::RunState;
+use crate::{ChatModel, Journal};
 
 pub use self::conversation::Conversation;
 pub use self::guard::{
@@ -40,26 +44,33 @@ pub use self::limits::{
     DEFAULT_MAX_CALLS, DEFAULT_MAX_COST, DEFAULT_MAX_DURATION, DEFAULT_MAX_FAILURES,
     DEFAULT_MAX_RESULT_BYTES, DEFAULT_MAX_TOKENS, DEFAULT_MAX_TURNS, LAST_ANSWER_TIME, Limit, RunLimits,
 };
-pub use self::observer::Observer;
+pub use self::observer::{Observer, Shortened};
+pub use self::offer::MAX_REVEALED_TOOLS;
+pub use self::pictures::{MAX_PICTURE_BYTES, MAX_PICTURES};
 pub use self::report::{CallRecord, Outcome, RunReport};
+pub use self::room::{DEFAULT_COMPACT_AT, DEFAULT_CONTEXT_WINDOW};
 pub use self::settings::AgentSettings;
 
 /// How many calls that only read run side by side.
 pub const MAX_PARALLEL_CALLS: usize = 8;
 
-/// How long a call that is given up may take to say what became of it.
-const GRACE: Duration = Duration::from_secs(2);
-
 /// An agent: a model's instructions, the tools that it is offered, and the limits of its runs.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Agent {
     settings: AgentSettings,
+    journal: Option<Arc<dyn Journal>>,
 }
 
 impl Agent {
     /// An agent with these settings.
     pub fn new(settings: AgentSettings) -> Self {
-        Self { settings }
+        Self { settings, journal: None }
+    }
+
+    /// Keeps what happens in its runs, so that they can go on after a crash.
+    pub fn with_journal(mut self, journal: Arc<dyn Journal>) -> Self {
+        self.journal = Some(journal);
+        self
     }
 
     /// The settings.
@@ -68,7 +79,7 @@ impl Agent {
     }
 
     /// Answers a prompt. The conversation grows by the prompt and all that follows, and can be carried on, whatever
-    /// the outcome.
+    /// the outcome. Where it becomes longer than the model takes in, its older part becomes shorter.
     ///
     /// Calls that [only read](ToolCaller::only_reads) run side by side, up to [`MAX_PARALLEL_CALLS`] neighbours at once; the
     /// others by themselves, in order. Each has exactly one result. Names that are in the table of wire names
@@ -83,169 +94,55 @@ impl Agent {
         context: &CallContext,
         observer: &mut dyn Observer,
     ) -> RunReport {
-        let span = span::invoke_agent(&self.settings, model.provider(), context);
-        let running = self.drive(prompt, conversation, model, caller, context, observer);
-        let report = running.instrument(span.clone()).await;
-        span::finished(&span, &report);
-        report
+        self.drive(Some(prompt), conversation, model, caller, context, observer).await
     }
 
-    async fn drive(
+    /// Goes on with the run that is [open](Conversation::is_open) in the conversation. Calls that were begun and have no
+    /// result are begun again only if they [may](ToolCaller::may_repeat); else the model is told that what came of them is
+    /// not known.
+    pub async fn resume(
         &self,
-        prompt: &str,
         conversation: &mut Conversation,
         model: &dyn ChatModel,
         caller: &dyn ToolCaller,
         context: &CallContext,
         observer: &mut dyn Observer,
     ) -> RunReport {
+        self.drive(None, conversation, model, caller, context, observer).await
+    }
+
+    async fn drive(
+        &self,
+        prompt: Option<&str>,
+        conversation: &mut Conversation,
+        model: &dyn ChatModel,
+        caller: &dyn ToolCaller,
+        context: &CallContext,
+        observer: &mut dyn Observer,
+    ) -> RunReport {
+        let span = span::invoke_agent(&self.settings, model.provider(), context);
         let outer = context.deadline;
         let end = Instant::now() + self.settings.limits.max_duration;
         let end = outer.map_or(end, |outer| outer.min(end));
         let mut context = context.clone().with_agent(self.settings.name.as_str());
         context.deadline = Some(end);
-        let mut driver = Driver { settings: &self.settings, model, caller, context, end, outer, observer };
-
-        let (mut state, mut action) = RunState::begin(&self.settings, conversation, prompt);
-        loop {
-            action = match action {
-                Action::Ask => driver.ask(&mut state).await,
-                Action::Call(steps) => driver.work(&mut state, steps).await,
-                // Each step has its result, so there is nothing to wait for.
-                Action::Wait => state.step(Event::Stopped(Outcome::Failed { error: Error::Cancelled })),
-                Action::End(report) => return report,
-            }
-        }
-    }
-}
-
-/// Does what the state says.
-struct Driver<'a> {
-    settings: &'a AgentSettings,
-    model: &'a dyn ChatModel,
-    caller: &'a dyn ToolCaller,
-    context: CallContext,
-    /// When the time of the run is over.
-    end: Instant,
-    /// When the time of whoever started it is.
-    outer: Option<Instant>,
-    observer: &'a mut dyn Observer,
-}
-
-impl Driver<'_> {
-    async fn ask(&mut self, state: &mut RunState<'_>) -> Action {
-        let style = state.style();
-        let end = if state.is_last_answer() {
-            let end = Instant::now() + LAST_ANSWER_TIME;
-            self.outer.map_or(end, |outer| outer.min(end))
+        let (state, action) = if let Some(prompt) = prompt {
+            RunState::begin(&self.settings, conversation, prompt)
         } else {
-            self.end
+            let may_repeat = |call: &ToolCall| caller.may_repeat(call, &context);
+            RunState::resume(&self.settings, conversation, &may_repeat)
         };
-        let span = span::chat(self.settings, self.model.provider(), &self.context);
-        // In text style the calls stand in the text, and are taken out before it is shown.
-        let mut reader = TextReader::new(state.names());
-        let request = state.request();
-        let observer = &mut *self.observer;
-        let mut on_piece = |piece: Piece<'_>| match piece {
-            Piece::Text(text) if style == CallStyle::Text => {
-                let news = reader.push(text);
-                if !news.is_empty() {
-                    observer.on_text(&news);
-                }
-            }
-            Piece::Text(text) => observer.on_text(text),
-            Piece::Reasoning(text) => observer.on_reasoning(text),
-        };
-        let reply = tokio::select! {
-            biased;
-            () = self.context.cancel.cancelled() => Err(Outcome::Failed { error: Error::Cancelled }),
-            () = tokio::time::sleep_until(end) => Err(Outcome::LimitReached { limit: Limit::Duration }),
-            reply = self.model.complete(&request, &mut on_piece).instrument(span.clone()) => {
-                reply.map_err(|error| Outcome::Failed { error })
-            }
-        };
-        span::replied(&span, &reply);
-        drop(span);
-        let reply = match reply {
-            Ok(reply) => reply,
-            Err(outcome) => return state.step(Event::Stopped(outcome)),
-        };
-        let shown = reader.shown().to_owned();
-        let action = state.step(Event::Replied(reply));
-        if style == CallStyle::Text {
-            let rest = state.said().strip_prefix(shown.as_str()).unwrap_or(state.said());
-            if !rest.is_empty() {
-                self.observer.on_text(rest);
-            }
-        }
-        self.observer.on_turn_finished();
-        action
-    }
-
-    /// Runs the calls of a reply: those that only read side by side, the others by themselves, in order.
-    async fn work(&mut self, state: &mut RunState<'_>, steps: Vec<Step>) -> Action {
-        let mut action = Action::Wait;
-        let mut steps = VecDeque::from(steps);
-        while let Some(step) = steps.pop_front() {
-            if let Some(outcome) = self.over() {
-                return state.step(Event::Stopped(outcome));
-            }
-            let only_reads = self.only_reads(&step);
-            let mut group = vec![step];
-            while only_reads && let Some(next) = steps.pop_front_if(|step| self.only_reads(step)) {
-                group.push(next);
-            }
-            for step in &group {
-                if let Work::Run(call) = &step.work {
-                    self.observer.on_call_started(call);
-                }
-            }
-            let (caller, context, end) = (self.caller, &self.context, self.end);
-            let running = group.into_iter().map(|Step { id, work }| async move {
-                let began = Instant::now();
-                let result = match work {
-                    Work::Run(call) => settle(caller, call, context, end).await,
-                    Work::Refused(result) => result,
-                };
-                (id, result, began.elapsed())
-            });
-            // In the order of the calls, so that whoever watches sees the same each time.
-            let mut finished = futures::stream::iter(running).buffered(MAX_PARALLEL_CALLS);
-            while let Some((id, result, elapsed)) = finished.next().await {
-                self.observer.on_call_finished(&result, elapsed);
-                action = state.step(Event::Finished { id, result, elapsed });
-            }
-        }
-        action
-    }
-
-    fn only_reads(&self, step: &Step) -> bool {
-        matches!(&step.work, Work::Run(call) if self.caller.only_reads(call, &self.context))
-    }
-
-    /// Why nothing more is begun.
-    fn over(&self) -> Option<Outcome> {
-        if self.context.cancel.is_cancelled() {
-            Some(Outcome::Failed { error: Error::Cancelled })
-        } else {
-            (Instant::now() >= self.end).then_some(Outcome::LimitReached { limit: Limit::Duration })
-        }
+        let settings = &self.settings;
+        let journal = self.journal.as_deref();
+        let driver = Driver { settings, model, caller, context, end, outer, observer, journal };
+        let report = driver.drive(state, action).instrument(span.clone()).await;
+        span::finished(&span, &report);
+        report
     }
 }
 
-/// Runs a call to its result. The executor hears of the end of the run as well, and knows better what became of the
-/// call, so it has a little time to say so.
-async fn settle(caller: &dyn ToolCaller, call: ToolCall, context: &CallContext, end: Instant) -> ToolResult {
-    let (name, call_id) = (call.name.clone(), call.call_id.clone());
-    let mut running = caller.call(call, context);
-    let why = tokio::select! {
-        biased;
-        result = &mut running => return result,
-        () = context.cancel.cancelled() => "the run was cancelled",
-        () = tokio::time::sleep_until(end) => "the time of the run was over",
-    };
-    tokio::time::timeout(GRACE, running).await.unwrap_or_else(|_| {
-        let message = format!("{why} while `{name}` ran, and what came of the call is not known");
-        ToolResult::failed(call_id, name, ToolError::new(ErrorKind::OutcomeUnknown, message))
-    })
+impl fmt::Debug for Agent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Agent").field("settings", &self.settings).finish_non_exhaustive()
+    }
 }

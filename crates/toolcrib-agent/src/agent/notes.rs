@@ -52,6 +52,7 @@ pub(super) fn last_answer(limit: Limit, reached: &str) -> String {
         Limit::Tokens => format!("the limit of {reached} tokens"),
         Limit::Cost => "the limit of what it may cost".to_owned(),
         Limit::Duration => "the end of its time".to_owned(),
+        Limit::ContextOverflow => "the end of what the model takes in".to_owned(),
     };
     format!(
         "[This run has reached {why}. No tool can be called any more. \

@@ -20,6 +20,21 @@ pub trait Observer: Send {
 
     /// A call has its result. One that could not be read comes without having started.
     fn on_call_finished(&mut self, _result: &ToolResult, _elapsed: Duration) {}
+
+    /// The conversation was made shorter, since it became too long for the model.
+    fn on_shortened(&mut self, _what: Shortened) {}
+}
+
+/// How a conversation was made shorter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Shortened {
+    /// Of so many results the beginning is left, and a handle by which they are read.
+    Results(usize),
+    /// The older part is a summary now.
+    Summarized,
+    /// The older part is gone.
+    Dropped,
 }
 
 /// Does not look.

@@ -25,6 +25,9 @@ pub struct RunReport {
     pub calls: Vec<CallRecord>,
     /// What all turns cost together.
     pub usage: Usage,
+    /// How often the conversation was made shorter.
+    #[serde(skip_serializing_if = "is_none")]
+    pub compactions: u32,
 }
 
 /// How a run ended.
@@ -59,6 +62,11 @@ pub struct CallRecord {
     /// How long it took.
     #[serde(rename = "ms", serialize_with = "milliseconds")]
     pub elapsed: Duration,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+fn is_none(count: &u32) -> bool {
+    *count == 0
 }
 
 fn message<S: Serializer>(error: &Error, serializer: S) -> Result<S::Ok, S::Error> {

@@ -19,7 +19,7 @@ pub(super) fn result_text(result: &ToolResult, max_bytes: usize) -> String {
     cut(text, max_bytes)
 }
 
-fn error_text(error: &ToolError) -> String {
+pub(super) fn error_text(error: &ToolError) -> String {
     json!({ "error": error }).to_string()
 }
 

@@ -1,11 +1,17 @@
-//! The messages of a conversation, in the form of the Chat Completions API.
+//! The messages of a conversation, whoever reads them and however calls are written there.
 
-use serde::ser::{Serialize, SerializeMap as _, Serializer};
+use serde::ser::Serializer;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use toolcrib_prompt::OfferedTool;
 
 /// One message of a conversation. The system prompt is not among them: it stands in the request.
-#[derive(Clone, Debug, PartialEq, Eq)]
+///
+/// It is the same for models that call through their API and for those that write calls as text, so that one may go on
+/// where another stopped. As JSON it is what sessions keep, not what a server is sent.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "role", rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Message {
     /// What a person said, or the runtime in their place.
     User {
@@ -14,24 +20,51 @@ pub enum Message {
     },
     /// What the model said.
     Assistant {
-        /// The text; empty where there are only calls.
+        /// The text, without calls; empty where there are only calls.
         content: String,
-        /// The calls, of a model that calls through its API.
+        /// The calls.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
         tool_calls: Vec<RequestedCall>,
         /// What it thought before it called, where its server wants that back.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
         reasoning: String,
+        /// The text with the calls in it, of a model that writes them as text.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        written: Option<String>,
     },
-    /// What came of a call that a model made through its API.
+    /// What came of a call.
     Tool {
         /// The id of the call.
         call_id: String,
+        /// The name that was called, as the model wrote it.
+        #[serde(default)]
+        name: String,
         /// The result as the model reads it.
         content: String,
+        /// What the runtime says behind it; mostly nothing.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        note: String,
+    },
+    /// Pictures that belong to the results before, for a model that sees.
+    Pictures {
+        /// In the order of the results.
+        pictures: Vec<Picture>,
     },
 }
 
+/// A picture of a result.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Picture {
+    /// The id of the call that it came of.
+    pub call_id: String,
+    /// Its media type, such as `image/png`.
+    pub media_type: String,
+    /// Base64.
+    pub data: String,
+}
+
 /// A call as a model wrote it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RequestedCall {
     /// The id that the model gave it; empty if it gave none.
     pub id: String,
@@ -39,6 +72,9 @@ pub struct RequestedCall {
     pub name: String,
     /// The arguments as the model wrote them: JSON, one hopes.
     pub arguments: String,
+    /// Why they cannot be read, where whoever took the call out of a text knows that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub problem: Option<String>,
 }
 
 /// A tool as it is offered through the API.
@@ -53,10 +89,32 @@ pub struct ToolFunction {
 }
 
 impl Message {
+    /// What a person says.
+    pub fn user(content: impl Into<String>) -> Self {
+        Self::User { content: content.into() }
+    }
+
+    /// What a model says, without calls.
+    pub fn assistant(content: impl Into<String>) -> Self {
+        Self::Assistant {
+            content: content.into(),
+            tool_calls: Vec::new(),
+            reasoning: String::new(),
+            written: None,
+        }
+    }
+
+    /// What came of a call.
+    pub fn tool(call_id: impl Into<String>, name: impl Into<String>, content: impl Into<String>) -> Self {
+        let (call_id, name, content) = (call_id.into(), name.into(), content.into());
+        Self::Tool { call_id, name, content, note: String::new() }
+    }
+
     /// The text of the message.
     pub fn content(&self) -> &str {
         match self {
             Self::User { content } | Self::Assistant { content, .. } | Self::Tool { content, .. } => content,
+            Self::Pictures { .. } => "",
         }
     }
 }
@@ -68,44 +126,6 @@ impl From<&OfferedTool> for ToolFunction {
             description: tool.description.clone(),
             parameters: tool.parameters.clone(),
         }
-    }
-}
-
-impl Serialize for Message {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        match self {
-            Self::User { content } => {
-                map.serialize_entry("role", "user")?;
-                map.serialize_entry("content", content)?;
-            }
-            Self::Assistant { content, tool_calls, reasoning } => {
-                map.serialize_entry("role", "assistant")?;
-                if !reasoning.is_empty() {
-                    map.serialize_entry("reasoning_content", reasoning)?;
-                }
-                if tool_calls.is_empty() {
-                    map.serialize_entry("content", content)?;
-                } else {
-                    // As the API itself writes a message that consists of calls.
-                    map.serialize_entry("content", &Some(content).filter(|content| !content.is_empty()))?;
-                    map.serialize_entry("tool_calls", tool_calls)?;
-                }
-            }
-            Self::Tool { call_id, content } => {
-                map.serialize_entry("role", "tool")?;
-                map.serialize_entry("tool_call_id", call_id)?;
-                map.serialize_entry("content", content)?;
-            }
-        }
-        map.end()
-    }
-}
-
-impl Serialize for RequestedCall {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        json!({"id": self.id, "type": "function", "function": {"name": self.name, "arguments": self.arguments}})
-            .serialize(serializer)
     }
 }
 

@@ -1,7 +1,12 @@
 //! What is said to a model and what it says.
 
+mod heard;
 mod message;
 mod model;
+mod text;
 
-pub use message::{Message, RequestedCall, ToolFunction};
+pub(crate) use heard::Heard;
+pub use message::{Message, Picture, RequestedCall, ToolFunction};
 pub use model::{ChatModel, ChatReply, ChatRequest, Piece, TextSink, ToolChoice, Usage};
+pub use text::TextModel;
+pub(crate) use text::written_call;

@@ -4,7 +4,7 @@ use std::ops::AddAssign;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::{Error, Message, RequestedCall, ToolFunction};
 
@@ -45,7 +45,7 @@ pub struct ChatRequest<'a> {
     pub model: &'a str,
     /// What stands before the conversation; may be empty.
     pub system: &'a str,
-    /// The tools that are offered through the API; none for a model that writes its calls as text.
+    /// The tools that are offered through the API.
     pub tools: &'a [ToolFunction],
     /// The conversation, oldest first.
     pub messages: &'a [Message],
@@ -71,12 +71,14 @@ pub enum ToolChoice {
 /// The next message of the assistant.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ChatReply {
-    /// The text.
+    /// The text, without calls.
     pub content: String,
     /// What it thought before, where its server shows that.
     pub reasoning: String,
-    /// The calls made through the API.
+    /// The calls.
     pub tool_calls: Vec<RequestedCall>,
+    /// The text with the calls in it, of a model that writes them as text.
+    pub written: Option<String>,
     /// What it cost.
     pub usage: Usage,
     /// Why it ended, in the words of the provider: `stop`, `tool_calls`, `length`, …
@@ -84,7 +86,8 @@ pub struct ChatReply {
 }
 
 /// Tokens, as the server counts them; zero where it does not say.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Usage {
     /// Tokens read.
     pub prompt_tokens: u64,
@@ -95,7 +98,7 @@ pub struct Usage {
     pub cached_tokens: u64,
     /// What they cost, in millionths of the currency of the model's [`Prices`](crate::Prices); zero without prices. In JSON
     /// it is a number of the currency itself.
-    #[serde(skip_serializing_if = "is_zero", serialize_with = "units")]
+    #[serde(skip_serializing_if = "is_zero", serialize_with = "units", deserialize_with = "millionths")]
     pub cost: u64,
 }
 
@@ -117,6 +120,11 @@ fn units<S: Serializer>(millionths: &u64, serializer: S) -> Result<S::Ok, S::Err
     serializer.serialize_f64(*millionths as f64 / 1e6)
 }
 
+fn millionths<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it saturates, also at zero")]
+    f64::deserialize(deserializer).map(|units| (units * 1e6).round() as u64)
+}
+
 impl AddAssign for Usage {
     fn add_assign(&mut self, other: Self) {
         // The figures are a server's, and may be anything.
@@ -129,6 +137,21 @@ impl AddAssign for Usage {
 
 #[async_trait]
 impl<M: ChatModel + ?Sized> ChatModel for Arc<M> {
+    async fn complete(
+        &self,
+        request: &ChatRequest<'_>,
+        on_text: &mut TextSink<'_>,
+    ) -> Result<ChatReply, Error> {
+        (**self).complete(request, on_text).await
+    }
+
+    fn provider(&self) -> &'static str {
+        (**self).provider()
+    }
+}
+
+#[async_trait]
+impl<M: ChatModel + ?Sized> ChatModel for Box<M> {
     async fn complete(
         &self,
         request: &ChatRequest<'_>,

@@ -4,6 +4,8 @@
 //! [body](request::Body) of our own, so that its bytes do not change with the library; what comes back is read as JSON
 //! and put together [leniently](reply::Assembler), since servers differ.
 
+mod lines;
+mod overflow;
 mod refusal;
 mod reply;
 mod request;
@@ -35,7 +37,8 @@ use self::reply::{Assembler, Fault};
 use self::request::Body;
 use self::retry::{Retries, chance};
 use self::transport::{Outcome, Transport};
-use crate::{ChatModel, ChatReply, ChatRequest, Error, Piece, Provider, TextSink};
+use crate::chat::Heard;
+use crate::{ChatModel, ChatReply, ChatRequest, Error, Provider, TextSink};
 
 pub use self::settings::{
     DEFAULT_ATTEMPTS, DEFAULT_IDLE_TIMEOUT, DEFAULT_REPLY_TIMEOUT, DEFAULT_RETRY_DELAY, MAX_RETRY_DELAY,
@@ -44,6 +47,9 @@ pub use self::settings::{
 
 /// The path that the API has below its base.
 const COMPLETIONS_PATH: &str = "/chat/completions";
+
+/// How long is waited for what may follow the end of a reply: what it cost, and the mark of the stream's end.
+const AFTER_THE_END: Duration = Duration::from_secs(5);
 
 /// A model behind the Chat Completions API.
 #[derive(Debug)]
@@ -131,10 +137,19 @@ impl OpenAiModel {
         let mut stream =
             client.chat().create_stream_byot::<_, Value>(body).await.map_err(|error| self.explain(error))?;
         let mut failure = None;
-        while let Some(event) = stream.next().await {
-            match event {
-                Ok(piece) => assembler.push(&piece, sink).map_err(|fault| self.fault(fault))?,
-                Err(error) => {
+        loop {
+            let next = if assembler.has_ended() {
+                // Some servers never say that this was all.
+                tokio::time::timeout(AFTER_THE_END, stream.next()).await.unwrap_or_default()
+            } else {
+                stream.next().await
+            };
+            match next {
+                None => break,
+                Some(Ok(piece)) => assembler.push(&piece, sink).map_err(|fault| self.fault(fault))?,
+                // Nothing of the reply is missing.
+                Some(Err(_)) if assembler.has_ended() => break,
+                Some(Err(error)) => {
                     failure = Some(error);
                     break;
                 }
@@ -176,12 +191,8 @@ impl ChatModel for OpenAiModel {
         let body = Body::new(request, self.endpoint.stream, self.endpoint.provider.wants_stream_options());
         let mut retries = Retries::new(self.attempts, self.retry_delay);
         loop {
-            let mut has_spoken = false;
-            let mut notice = |piece: Piece<'_>| {
-                has_spoken = true;
-                sink(piece);
-            };
-            let error = match self.attempt(&body, &mut notice).await {
+            let mut heard = Heard::new(sink);
+            let error = match self.attempt(&body, &mut |piece| heard.take(piece)).await {
                 Ok(mut reply) => {
                     reply.usage.cost = self.prices.map_or(0, |prices| prices.cost(&reply.usage));
                     return Ok(reply);
@@ -189,7 +200,7 @@ impl ChatModel for OpenAiModel {
                 Err(error) => error,
             };
             // What was shown cannot be taken back.
-            let Some(pause) = retries.pause(&error, chance()).filter(|_| !has_spoken) else {
+            let Some(pause) = retries.pause(&error, chance()).filter(|_| !heard.anything) else {
                 return Err(error);
             };
             tracing::warn!(%error, ?pause, "asking the model again");

@@ -2,11 +2,12 @@
 
 use std::time::{Duration, SystemTime};
 
-use http::header::RETRY_AFTER;
+use http::header::{LOCATION, RETRY_AFTER};
 use http::{HeaderMap, StatusCode};
 use serde_json::Value;
 
 use super::Endpoint;
+use super::overflow::is_overflow;
 use crate::Error;
 
 /// What some servers say beside `Retry-After`, which has seconds only.
@@ -18,16 +19,21 @@ const MAX_MESSAGE_CHARS: usize = 500;
 /// The error of an answer with a status of failure.
 pub(super) fn refusal(endpoint: &Endpoint, status: StatusCode, headers: &HeaderMap, body: &[u8]) -> Error {
     let text = String::from_utf8_lossy(body);
-    let message = serde_json::from_slice::<Value>(body)
-        .ok()
-        .and_then(|body| message_of(&body).map(ToOwned::to_owned))
-        .unwrap_or_else(|| text.into_owned());
-    let message = if message.trim().is_empty() { "(no message)".to_owned() } else { message };
+    let body = serde_json::from_slice::<Value>(body).unwrap_or_default();
+    let message = message_of(&body).map_or_else(|| text.into_owned(), ToOwned::to_owned);
+    let message = match headers.get(LOCATION).and_then(|location| location.to_str().ok()) {
+        Some(location) if status.is_redirection() => format!("it redirects to {location}, where no key goes"),
+        _ if message.trim().is_empty() => "(no message)".to_owned(),
+        _ => message,
+    };
+    if is_overflow(status.as_u16(), &body, &message) {
+        return Error::ContextOverflow { url: endpoint.url.clone(), message: clean(endpoint, &message) };
+    }
     Error::Refused {
         url: endpoint.url.clone(),
         status: status.as_u16(),
         message: clean(endpoint, &message),
-        hint: hint(endpoint, status),
+        hint: Some(hint(endpoint, status)),
         retry_after: retry_after(headers),
     }
 }
@@ -50,17 +56,20 @@ fn retry_after(headers: &HeaderMap) -> Option<Duration> {
 pub(super) fn refusal_within(endpoint: &Endpoint, error: &Value) -> Error {
     let status = error.get("code").and_then(Value::as_u64).and_then(|code| u16::try_from(code).ok());
     let message = message_of(error).map_or_else(|| error.to_string(), ToOwned::to_owned);
+    if is_overflow(status.unwrap_or(StatusCode::OK.as_u16()), error, &message) {
+        return Error::ContextOverflow { url: endpoint.url.clone(), message: clean(endpoint, &message) };
+    }
     Error::Refused {
         url: endpoint.url.clone(),
         status: status.unwrap_or(StatusCode::OK.as_u16()),
         message: clean(endpoint, &message),
-        hint: None,
+        hint: Some("the answer failed on its way; try again".to_owned()),
         retry_after: None,
     }
 }
 
 /// The message in the forms that servers give their errors.
-fn message_of(body: &Value) -> Option<&str> {
+pub(super) fn message_of(body: &Value) -> Option<&str> {
     match body {
         Value::String(text) => Some(text),
         Value::Object(object) => {
@@ -85,15 +94,21 @@ pub(super) fn clean(endpoint: &Endpoint, message: &str) -> String {
     }
 }
 
-fn hint(endpoint: &Endpoint, status: StatusCode) -> Option<String> {
-    let hint = match (status.as_u16(), endpoint.provider.key_variable()) {
+fn hint(endpoint: &Endpoint, status: StatusCode) -> String {
+    match (status.as_u16(), endpoint.provider.key_variable()) {
+        (300..=399, _) => "set `base_url` to where the API is".to_owned(),
         (401 | 403, Some(variable)) => format!("check the key in {variable}"),
         (401 | 403, None) => "the server wants a key; set `api_key`".to_owned(),
         (404, _) => "check the model's name and `base_url`".to_owned(),
         (413, _) => "the conversation is too long for this server".to_owned(),
         (429, _) => "too many requests, or no quota left; wait, or check the account".to_owned(),
         (500.., _) => "the server has trouble; try again later".to_owned(),
-        _ => return None,
-    };
-    Some(hint)
+        // The form of a request differs from server to server above all by its tools.
+        (400 | 422, _) => {
+            "the server does not take what it was sent; see what it says, try another `schemas`, or \
+             `native_tool_use: false` if it knows no tools"
+                .to_owned()
+        }
+        _ => "check `base_url`".to_owned(),
+    }
 }

@@ -11,6 +11,9 @@ pub(super) const MAX_REPLY_BYTES: usize = 4 * 1024 * 1024;
 /// The most calls of one reply.
 pub(super) const MAX_REPLY_CALLS: usize = 128;
 
+/// The longest arguments that are looked at to see whether another call begins, in bytes.
+const MAX_CHECKED_BYTES: usize = 64 * 1024;
+
 /// Why the pieces are not a reply.
 #[derive(Debug)]
 pub(super) enum Fault {
@@ -74,6 +77,11 @@ impl Assembler {
         Ok(())
     }
 
+    /// Whether the server gave a reason for the end, so that no more of the reply comes.
+    pub(super) fn has_ended(&self) -> bool {
+        self.reply.finish_reason.is_some()
+    }
+
     /// The reply, after the last piece. `is_marked` is whether the server said that it was the last.
     pub(super) fn finish(mut self, is_marked: bool, sink: &mut TextSink<'_>) -> Result<ChatReply, Fault> {
         let Self { thought, reply, .. } = &mut self;
@@ -119,12 +127,12 @@ impl Assembler {
         self.count(id.len() + name.len() + arguments.len())?;
 
         let index = piece.get("index").and_then(Value::as_u64);
-        let position = if is_whole { None } else { self.continued(index, &id, &name) };
+        let position = if is_whole { None } else { self.continued(index, &id, &name, &arguments) };
         let Some(call) = position.and_then(|position| self.reply.tool_calls.get_mut(position)) else {
             if self.reply.tool_calls.len() == MAX_REPLY_CALLS {
                 return Err(Fault::TooLarge { limit: MAX_REPLY_CALLS, unit: "calls" });
             }
-            self.reply.tool_calls.push(RequestedCall { id, name, arguments });
+            self.reply.tool_calls.push(RequestedCall { id, name, arguments, problem: None });
             self.indexes.push(index);
             return Ok(());
         };
@@ -140,14 +148,18 @@ impl Assembler {
     }
 
     /// The position of the call that a piece continues. Some servers give all calls one index and tell them apart by
-    /// id; others give none at all.
-    fn continued(&self, index: Option<u64>, id: &str, name: &str) -> Option<usize> {
+    /// id; others give none at all, or one index and no ids, and then a call begins where the one before is complete.
+    fn continued(&self, index: Option<u64>, id: &str, name: &str, arguments: &str) -> Option<usize> {
         let position = match index {
             Some(_) => self.indexes.iter().rposition(|known| *known == index)?,
             None if id.is_empty() && !name.is_empty() => return None,
             None => self.reply.tool_calls.len().checked_sub(1)?,
         };
         let known = self.reply.tool_calls.get(position)?;
+        let begins = id.is_empty() && !name.is_empty() && arguments.trim_start().starts_with('{');
+        if begins && is_complete(&known.arguments) {
+            return None;
+        }
         (id.is_empty() || known.id.is_empty() || known.id == id).then_some(position)
     }
 
@@ -158,6 +170,13 @@ impl Assembler {
         }
         Ok(())
     }
+}
+
+/// Whether the arguments of a call are an object with nothing missing. Longer ones are not looked at again and again.
+fn is_complete(arguments: &str) -> bool {
+    arguments.trim_end().ends_with('}')
+        && arguments.len() <= MAX_CHECKED_BYTES
+        && serde_json::from_str::<serde::de::IgnoredAny>(arguments).is_ok()
 }
 
 /// Adds a piece to the reply, and passes it on.

@@ -1,10 +1,10 @@
 //! The body of a request.
 
 use serde::Serialize;
-use serde::ser::{SerializeSeq as _, Serializer};
+use serde::ser::{SerializeMap as _, SerializeSeq as _, Serializer};
 use serde_json::json;
 
-use crate::{ChatRequest, ToolChoice, ToolFunction};
+use crate::{ChatRequest, Message, Picture, RequestedCall, ToolChoice, ToolFunction};
 
 /// The body of a request. What changes from turn to turn stands last, so that each request of a run begins with the
 /// bytes of the one before it, and servers find it in their prompt caches.
@@ -68,7 +68,69 @@ fn messages<S: Serializer>(request: &ChatRequest<'_>, serializer: S) -> Result<S
         list.serialize_element(&SystemMessage { role: "system", content: request.system })?;
     }
     for message in request.messages {
-        list.serialize_element(message)?;
+        list.serialize_element(&Wire(message))?;
     }
     list.end()
+}
+
+/// A message in the form of the Chat Completions API.
+struct Wire<'a>(&'a Message);
+
+impl Serialize for Wire<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        match self.0 {
+            Message::User { content } => {
+                map.serialize_entry("role", "user")?;
+                map.serialize_entry("content", content)?;
+            }
+            Message::Assistant { content, tool_calls, reasoning, .. } => {
+                map.serialize_entry("role", "assistant")?;
+                if !reasoning.is_empty() {
+                    map.serialize_entry("reasoning_content", reasoning)?;
+                }
+                if tool_calls.is_empty() {
+                    map.serialize_entry("content", content)?;
+                } else {
+                    // As the API itself writes a message that consists of calls.
+                    map.serialize_entry("content", &Some(content).filter(|content| !content.is_empty()))?;
+                    let calls: Vec<_> = tool_calls.iter().map(WireCall).collect();
+                    map.serialize_entry("tool_calls", &calls)?;
+                }
+            }
+            Message::Tool { call_id, content, note, .. } => {
+                map.serialize_entry("role", "tool")?;
+                map.serialize_entry("tool_call_id", call_id)?;
+                if note.is_empty() {
+                    map.serialize_entry("content", content)?;
+                } else {
+                    map.serialize_entry("content", &format_args!("{content}\n\n{note}"))?;
+                }
+            }
+            // Results take text only; what is seen stands behind them.
+            Message::Pictures { pictures } => {
+                map.serialize_entry("role", "user")?;
+                map.serialize_entry("content", &pictures.iter().flat_map(parts).collect::<Vec<_>>())?;
+            }
+        }
+        map.end()
+    }
+}
+
+fn parts(picture: &Picture) -> [serde_json::Value; 2] {
+    let Picture { call_id, media_type, data } = picture;
+    [
+        json!({"type": "text", "text": format!("[A picture of the result of call {call_id}:]")}),
+        json!({"type": "image_url", "image_url": {"url": format!("data:{media_type};base64,{data}")}}),
+    ]
+}
+
+struct WireCall<'a>(&'a RequestedCall);
+
+impl Serialize for WireCall<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let RequestedCall { id, name, arguments, .. } = self.0;
+        json!({"id": id, "type": "function", "function": {"name": name, "arguments": arguments}})
+            .serialize(serializer)
+    }
 }

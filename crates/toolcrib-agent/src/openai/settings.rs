@@ -122,6 +122,13 @@ impl OpenAiSettings {
         self
     }
 
+    /// Sets how long the server may be silent, whether it streams or not.
+    pub fn with_timeout(mut self, timeout: Duration) -> Self {
+        self.idle_timeout = timeout;
+        self.reply_timeout = timeout;
+        self
+    }
+
     /// Sets what tokens cost.
     pub fn with_prices(mut self, prices: Prices) -> Self {
         self.prices = Some(prices);

@@ -13,11 +13,13 @@ use async_openai::error::OpenAIError;
 use async_openai::middleware::HttpRequestFactory;
 use bytes::{Bytes, BytesMut};
 use futures::{Stream, StreamExt as _, stream};
+use http::HeaderMap;
 use http::header::{AUTHORIZATION, CONTENT_TYPE};
 use tower_service::Service;
 
 use super::Endpoint;
-use super::refusal::refusal;
+use super::lines::Lines;
+use super::refusal::{clean, refusal};
 use crate::Error;
 
 /// The longest answer that is read, in bytes as they come from the server: each word of a streamed reply comes with
@@ -26,6 +28,9 @@ pub(super) const MAX_ANSWER_BYTES: usize = 64 * 1024 * 1024;
 
 /// How much of an error's body is read, in bytes.
 const MAX_ERROR_BYTES: usize = 64 * 1024;
+
+/// How long the text of a refusal is waited for, and at most a quarter of what an answer may take.
+const MAX_ERROR_WAIT: Duration = Duration::from_secs(5);
 
 /// What marks the end of a stream, and how much of its tail is kept to see it: line ends may follow.
 const END_MARK: &[u8] = b"[DONE]";
@@ -91,14 +96,15 @@ impl Transport {
             let status = response.status();
             let headers = response.headers().clone();
             if !status.is_success() {
-                let body = read(response, MAX_ERROR_BYTES, &endpoint.url)
-                    .await
-                    .map_or_else(|_| Bytes::new(), |body| body.0);
+                let body = beginning(response, wait).await;
                 return Err(refusal(&endpoint, status, &headers, &body));
             }
-            let is_json = headers
-                .get(CONTENT_TYPE)
-                .is_some_and(|value| value.as_bytes().starts_with(b"application/json"));
+            if endpoint.stream && is_of_type(&headers, b"text/html") {
+                let page = beginning(response, wait).await;
+                let reason = format!("a web page: {}", clean(&endpoint, &String::from_utf8_lossy(&page)));
+                return Err(Error::NotAReply { url: endpoint.url.clone(), reason });
+            }
+            let is_json = is_of_type(&headers, b"application/json");
             let body = if !endpoint.stream {
                 reqwest::Body::from(self.read_whole(response).await?)
             } else if is_json {
@@ -117,38 +123,63 @@ impl Transport {
     async fn read_whole(&self, response: reqwest::Response) -> Result<Bytes, Error> {
         match read(response, MAX_ANSWER_BYTES, &self.endpoint.url).await? {
             (body, false) => Ok(body),
-            (_, true) => Err(too_large(&self.endpoint.url)),
+            (_, true) => Err(too_large(&self.endpoint.url, MAX_ANSWER_BYTES)),
         }
     }
 }
 
-/// The body as it comes, until it is too long, falls silent or breaks off.
+fn is_of_type(headers: &HeaderMap, media_type: &[u8]) -> bool {
+    headers.get(CONTENT_TYPE).is_some_and(|value| value.as_bytes().starts_with(media_type))
+}
+
+/// What is known of a stream while it is read.
+struct Watched {
+    body: futures::stream::BoxStream<'static, reqwest::Result<Bytes>>,
+    received: usize,
+    tail: Vec<u8>,
+    lines: Lines,
+    is_over: bool,
+}
+
+/// The body in whole lines, until it is too long, falls silent or breaks off.
 fn watched(
     response: reqwest::Response,
     endpoint: Arc<Endpoint>,
     outcome: Arc<Outcome>,
 ) -> impl Stream<Item = Result<Bytes, &'static str>> + Send + 'static {
-    let state = Some((response.bytes_stream().boxed(), 0_usize, Vec::new()));
-    stream::unfold(state, move |state| {
+    let body = response.bytes_stream().boxed();
+    let state = Watched { body, received: 0, tail: Vec::new(), lines: Lines::default(), is_over: false };
+    stream::unfold(Some(state), move |state| {
         let (endpoint, outcome) = (Arc::clone(&endpoint), Arc::clone(&outcome));
         async move {
-            let (mut body, mut received, mut tail) = state?;
+            let mut state = state?;
             let url = &endpoint.url;
-            let error = match within(endpoint.idle_timeout, url, async { Ok(body.next().await) }).await {
-                Ok(None) => return None,
-                Ok(Some(Ok(bytes))) => {
-                    received = received.saturating_add(bytes.len());
-                    if received <= MAX_ANSWER_BYTES {
-                        keep_tail(&mut tail, &bytes);
-                        if tail.trim_ascii_end().ends_with(END_MARK) {
+            let error = loop {
+                if let Some(lines) = state.lines.next() {
+                    return Some((Ok(lines), Some(state)));
+                }
+                if state.is_over {
+                    let rest = state.lines.rest();
+                    return (!rest.is_empty()).then_some((Ok(rest), None));
+                }
+                match within(endpoint.idle_timeout, url, async { Ok(state.body.next().await) }).await {
+                    Ok(None) => state.is_over = true,
+                    Ok(Some(Ok(bytes))) => {
+                        state.received = state.received.saturating_add(bytes.len());
+                        if state.received > MAX_ANSWER_BYTES {
+                            break too_large(url, MAX_ANSWER_BYTES);
+                        }
+                        keep_tail(&mut state.tail, &bytes);
+                        if state.tail.trim_ascii_end().ends_with(END_MARK) {
                             outcome.is_marked.store(true, Ordering::Relaxed);
                         }
-                        return Some((Ok(bytes), Some((body, received, tail))));
+                        if let Err(limit) = state.lines.push(&bytes) {
+                            break too_large(url, limit);
+                        }
                     }
-                    too_large(url)
+                    Ok(Some(Err(error))) => break interrupted(url, error),
+                    Err(error) => break error,
                 }
-                Ok(Some(Err(error))) => interrupted(url, error),
-                Err(error) => error,
             };
             outcome.fail(error);
             Some((Err("see the outcome"), None))
@@ -168,6 +199,22 @@ fn only_event(json: &[u8], outcome: &Outcome) -> Vec<u8> {
     event.extend(json.iter().map(|byte| if matches!(byte, b'\n' | b'\r') { b' ' } else { *byte }));
     event.extend_from_slice(b"\n\n");
     event
+}
+
+/// The beginning of a text that explains something, as far as it comes.
+async fn beginning(mut response: reqwest::Response, wait: Duration) -> Bytes {
+    let mut body = BytesMut::new();
+    let reading = async {
+        while let Ok(Some(chunk)) = response.chunk().await
+            && body.len() < MAX_ERROR_BYTES
+        {
+            body.extend_from_slice(&chunk);
+        }
+    };
+    // What has come by then is enough.
+    let _late = tokio::time::timeout((wait / 4).min(MAX_ERROR_WAIT), reading).await;
+    body.truncate(MAX_ERROR_BYTES);
+    body.freeze()
 }
 
 /// Reads up to `limit` bytes, and says whether there are more.
@@ -206,8 +253,8 @@ fn interrupted(url: &str, error: reqwest::Error) -> Error {
     Error::Interrupted { url: url.to_owned(), reason: causes(&error.without_url()) }
 }
 
-fn too_large(url: &str) -> Error {
-    Error::TooLarge { url: url.to_owned(), limit: MAX_ANSWER_BYTES, unit: "bytes" }
+fn too_large(url: &str, limit: usize) -> Error {
+    Error::TooLarge { url: url.to_owned(), limit, unit: "bytes" }
 }
 
 /// The messages of the error and of its causes, each once.

@@ -4,10 +4,11 @@ use serde::{Deserialize, Deserializer, de};
 use serde_json::Value;
 use toolcrib_document::{Format, Limits, parse};
 
+use super::request::Asked;
 use crate::Error;
 
 /// The longest file that is read, in bytes.
-pub const MAX_RECORDING_BYTES: usize = 4 * 1024 * 1024;
+pub const MAX_RECORDING_BYTES: usize = 16 * 1024 * 1024;
 
 /// The most turns of a recording.
 pub const MAX_TURNS: usize = 10_000;
@@ -28,6 +29,8 @@ pub(super) struct Turn {
     pub(super) calls: Vec<RecordedCall>,
     #[serde(default)]
     pub(super) expect: Vec<String>,
+    #[serde(default)]
+    pub(super) request: Option<Asked>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -37,6 +40,9 @@ pub(super) struct RecordedCall {
     /// As the model sends them: JSON, or what was recorded of a failure to write it.
     #[serde(default = "no_arguments", deserialize_with = "raw_arguments")]
     pub(super) arguments: String,
+    /// Why it could not be read, of a call in a text.
+    #[serde(default)]
+    pub(super) problem: Option<String>,
 }
 
 fn no_arguments() -> String {

@@ -15,11 +15,14 @@
 //!
 //! A recording stands in for the model only: what it calls is really called. With `expect` it says on which results its
 //! answer rests: each text must stand in a message that came after the last turn, as the model reads it, or the run
-//! fails.
+//! fails. What [`Recorder`] writes has a `request` for each turn: what the model was asked, as far as that was not what the
+//! turn before was asked. It is compared with what is asked when the turn is played, but for handles, which are others
+//! each time; where it differs, the run fails and says where. Turns without one are not compared.
 
 mod format;
 mod model;
 mod recorder;
+mod request;
 
 #[cfg(test)]
 mod tests;

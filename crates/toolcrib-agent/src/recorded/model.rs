@@ -1,15 +1,15 @@
 //! Playing turns from a file.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use async_trait::async_trait;
-use serde_json::json;
 use toolcrib_prompt::CallStyle;
 
 use super::format::{RecordedCall, Turn, read};
-use crate::{
-    ChatModel, ChatReply, ChatRequest, Error, Message, Piece, Provider, RequestedCall, TextSink, Usage,
-};
+use super::request::{Asked, Difference, Whole};
+use crate::chat::written_call;
+use crate::{ChatModel, ChatReply, ChatRequest, Error, Message, Piece, Provider, RequestedCall, TextSink};
 
 /// How much of what came is shown when it is not what was expected, in characters.
 const MAX_FOUND_CHARS: usize = 300;
@@ -33,6 +33,8 @@ pub struct RecordedModel {
     turns: Vec<Turn>,
     style: CallStyle,
     next: AtomicUsize,
+    /// What the last turn was asked when it was recorded.
+    asked: Mutex<Whole>,
 }
 
 impl RecordedModel {
@@ -41,7 +43,22 @@ impl RecordedModel {
     pub fn new(file: impl Into<String>, bytes: &[u8], style: CallStyle) -> Result<Self, Error> {
         let file = file.into();
         let turns = read(&file, bytes)?;
-        Ok(Self { file, turns, style, next: AtomicUsize::new(0) })
+        Ok(Self { file, turns, style, next: AtomicUsize::new(0), asked: Mutex::default() })
+    }
+
+    /// Compares what is asked with what was recorded. In a text it is not as the loop asks it.
+    fn compare(&self, turn: usize, asked: &Asked, request: &ChatRequest<'_>) -> Result<(), Error> {
+        let mut recorded = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        recorded.then(asked);
+        if self.style == CallStyle::Text {
+            return Ok(());
+        }
+        match recorded.difference(&Whole::of(request)) {
+            None => Ok(()),
+            Some(Difference { place, recorded, found }) => {
+                Err(Error::RequestDiffers { file: self.file.clone(), turn, place, recorded, found })
+            }
+        }
     }
 
     fn check(&self, turn: usize, expected: &[String], messages: &[Message]) -> Result<(), Error> {
@@ -75,6 +92,9 @@ impl ChatModel for RecordedModel {
             .get(position)
             .ok_or_else(|| Error::RecordingEnded { file: self.file.clone(), turns: self.turns.len() })?;
         self.check(position + 1, &turn.expect, request.messages)?;
+        if let Some(asked) = &turn.request {
+            self.compare(position + 1, asked, request)?;
+        }
         let (content, tool_calls) = match self.style {
             CallStyle::Native => (turn.text.clone(), turn.calls.iter().map(native_call).collect()),
             CallStyle::Text => (with_text_calls(turn), Vec::new()),
@@ -85,10 +105,9 @@ impl ChatModel for RecordedModel {
         let finish_reason = if turn.calls.is_empty() { "stop" } else { "tool_calls" };
         Ok(ChatReply {
             content,
-            reasoning: String::new(),
             tool_calls,
-            usage: Usage::default(),
             finish_reason: Some(finish_reason.to_owned()),
+            ..ChatReply::default()
         })
     }
 
@@ -98,15 +117,17 @@ impl ChatModel for RecordedModel {
 }
 
 fn native_call(call: &RecordedCall) -> RequestedCall {
-    RequestedCall { id: String::new(), name: call.name.clone(), arguments: call.arguments.clone() }
+    RequestedCall {
+        id: String::new(),
+        name: call.name.clone(),
+        arguments: call.arguments.clone(),
+        problem: call.problem.clone(),
+    }
 }
 
 /// The turn as a model writes it that knows no other way than text.
 fn with_text_calls(turn: &Turn) -> String {
-    let calls = turn.calls.iter().map(|call| {
-        // Not by way of a JSON value, for the arguments may be no JSON.
-        format!(r#"<tool_call>{{"name": {}, "arguments": {}}}</tool_call>"#, json!(call.name), call.arguments)
-    });
+    let calls = turn.calls.iter().map(|call| written_call(&call.name, &call.arguments));
     let text = Some(turn.text.clone()).filter(|text| !text.is_empty());
     text.into_iter().chain(calls).collect::<Vec<_>>().join("\n")
 }

@@ -6,8 +6,8 @@ use std::sync::{Mutex, PoisonError};
 
 use async_trait::async_trait;
 use serde_json::{Value, json};
-use toolcrib_prompt::{CallStyle, ToolNames, parse_text_calls};
 
+use super::request::Whole;
 use crate::{ChatModel, ChatReply, ChatRequest, Error, TextSink};
 
 /// Passes on what another model says, and writes it as a recording that [`RecordedModel`](crate::RecordedModel) plays.
@@ -16,19 +16,20 @@ use crate::{ChatModel, ChatReply, ChatRequest, Error, TextSink};
 /// happened. The writer is called in the middle of asynchronous code: a file or a buffer, nothing that waits.
 pub struct Recorder<M, W> {
     inner: M,
-    style: CallStyle,
     file: Mutex<Output<W>>,
 }
 
 struct Output<W> {
     writer: W,
     has_turns: bool,
+    /// What was asked last.
+    asked: Option<Whole>,
 }
 
 impl<M, W: Write> Recorder<M, W> {
-    /// Records what `inner`, which calls tools in this style, says.
-    pub fn new(inner: M, style: CallStyle, writer: W) -> Self {
-        Self { inner, style, file: Mutex::new(Output { writer, has_turns: false }) }
+    /// Records what `inner` says.
+    pub fn new(inner: M, writer: W) -> Self {
+        Self { inner, file: Mutex::new(Output { writer, has_turns: false, asked: None }) }
     }
 
     /// Ends the recording, and gives the writer back.
@@ -36,44 +37,41 @@ impl<M, W: Write> Recorder<M, W> {
         self.file.into_inner().unwrap_or_else(PoisonError::into_inner).writer
     }
 
-    fn record(&self, reply: &ChatReply) -> io::Result<()> {
-        let (text, calls) = self.turn(reply);
+    fn record(&self, request: &ChatRequest<'_>, reply: &ChatReply) -> io::Result<()> {
+        let (text, calls) = turn(reply);
+        let whole = Whole::of(request);
         let mut output = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         let mut lines = Vec::new();
         if !std::mem::replace(&mut output.has_turns, true) {
             writeln!(lines, "turns:")?;
         }
         // JSON is YAML where it stands on one line.
-        writeln!(lines, "  - text: {}", json!(text))?;
+        writeln!(lines, "  - request: {}", json!(whole.since(output.asked.as_ref())))?;
+        output.asked = Some(whole);
+        writeln!(lines, "    text: {}", json!(text))?;
         if !calls.is_empty() {
             writeln!(lines, "    calls:")?;
         }
-        for (name, arguments) in calls {
-            writeln!(lines, "      - {}", json!({"name": name, "arguments": arguments}))?;
+        for call in calls {
+            writeln!(lines, "      - {call}")?;
         }
         output.writer.write_all(&lines)?;
         output.writer.flush()
     }
+}
 
-    /// The text and the calls of a reply, whatever the style.
-    fn turn(&self, reply: &ChatReply) -> (String, Vec<(String, Value)>) {
-        if self.style == CallStyle::Text {
-            // What only the names of the tools tell to be a call stays text, and is one again when it is played.
-            let parsed = parse_text_calls(&reply.content, &ToolNames::default());
-            let calls: Option<Vec<_>> = parsed
-                .calls
-                .into_iter()
-                .map(|call| Some((call.name, Value::Object(call.arguments.ok()?))))
-                .collect();
-            // A call that could not be read is kept as it was written, and so are its neighbours.
-            return calls.map_or_else(|| (reply.content.clone(), Vec::new()), |calls| (parsed.prose, calls));
+/// The text and the calls of a reply.
+fn turn(reply: &ChatReply) -> (&str, Vec<Value>) {
+    let calls = reply.tool_calls.iter().map(|call| {
+        let arguments = serde_json::from_str::<Value>(&call.arguments).ok().filter(Value::is_object);
+        let arguments = arguments.unwrap_or_else(|| call.arguments.clone().into());
+        let mut recorded = json!({"name": call.name, "arguments": arguments});
+        if let (Some(problem), Value::Object(recorded)) = (&call.problem, &mut recorded) {
+            recorded.insert("problem".into(), problem.as_str().into());
         }
-        let calls = reply.tool_calls.iter().map(|call| {
-            let arguments = serde_json::from_str::<Value>(&call.arguments).ok().filter(Value::is_object);
-            (call.name.clone(), arguments.unwrap_or_else(|| call.arguments.clone().into()))
-        });
-        (reply.content.clone(), calls.collect())
-    }
+        recorded
+    });
+    (&reply.content, calls.collect())
 }
 
 #[async_trait]
@@ -84,7 +82,7 @@ impl<M: ChatModel, W: Write + Send> ChatModel for Recorder<M, W> {
         on_text: &mut TextSink<'_>,
     ) -> Result<ChatReply, Error> {
         let reply = self.inner.complete(request, on_text).await?;
-        self.record(&reply).map_err(|source| Error::RecordFailed { source })?;
+        self.record(request, &reply).map_err(|source| Error::RecordFailed { source })?;
         Ok(reply)
     }
 
@@ -95,9 +93,6 @@ impl<M: ChatModel, W: Write + Send> ChatModel for Recorder<M, W> {
 
 impl<M: fmt::Debug, W> fmt::Debug for Recorder<M, W> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Recorder")
-            .field("inner", &self.inner)
-            .field("style", &self.style)
-            .finish_non_exhaustive()
+        f.debug_struct("Recorder").field("inner", &self.inner).finish_non_exhaustive()
     }
 }

@@ -5,7 +5,9 @@ use serde_json::json;
 use toolcrib_prompt::{CallStyle, ToolNames, parse_text_calls};
 
 use super::*;
-use crate::{ChatModel, ChatReply, ChatRequest, Error, Message, RequestedCall, TextSink, ToolChoice};
+use crate::{
+    ChatModel, ChatReply, ChatRequest, Error, Message, RequestedCall, TextModel, TextSink, ToolChoice,
+};
 
 fn request(messages: &[Message]) -> ChatRequest<'_> {
     ChatRequest { model: "recorded", system: "", tools: &[], messages, tool_choice: &ToolChoice::Auto }
@@ -43,16 +45,10 @@ async fn a_recording_that_runs_out_says_so() {
 async fn a_result_from_before_the_last_turn_does_not_meet_an_expectation() {
     let file = b"turns: [{expect: [cobalt], text: a}, {expect: [cobalt], text: b}]";
     let model = RecordedModel::new("r.yaml", file, CallStyle::Native).unwrap();
-    let mut messages = vec![
-        Message::User { content: "paint?".to_owned() },
-        Message::Tool { call_id: "1".to_owned(), content: "cobalt blue".to_owned() },
-    ];
+    let mut messages =
+        vec![Message::User { content: "paint?".to_owned() }, Message::tool("1", "paint", "cobalt blue")];
     assert_eq!(ask(&model, &messages).await.unwrap().content, "a");
-    messages.push(Message::Assistant {
-        content: "a".to_owned(),
-        tool_calls: Vec::new(),
-        reasoning: String::new(),
-    });
+    messages.push(Message::assistant("a"));
     messages.push(Message::User { content: "umber?".to_owned() });
     let error = ask(&model, &messages).await.unwrap_err();
     assert!(
@@ -75,9 +71,15 @@ impl ChatModel for Says {
 }
 
 async fn recorded(reply: &ChatReply, style: CallStyle) -> Vec<u8> {
-    let recorder = Recorder::new(Says(reply.clone()), style, Vec::new());
+    let names = ToolNames::new(["notes.search"]);
+    let says = Says(reply.clone());
+    let model: Box<dyn ChatModel> = match style {
+        CallStyle::Native => Box::new(says),
+        CallStyle::Text => Box::new(TextModel::new(says, names)),
+    };
+    let recorder = Recorder::new(model, Vec::new());
     for _ in 0..2 {
-        assert_eq!(ask(&recorder, &[]).await.unwrap(), *reply);
+        ask(&recorder, &[]).await.unwrap();
     }
     recorder.into_writer()
 }
@@ -110,8 +112,67 @@ async fn a_recording_that_cannot_be_written_ends_the_run() {
             Ok(())
         }
     }
-    let recorder = Recorder::new(Says(ChatReply::default()), CallStyle::Native, Full);
+    let recorder = Recorder::new(Says(ChatReply::default()), Full);
     assert!(matches!(ask(&recorder, &[]).await, Err(Error::RecordFailed { .. })));
+}
+
+#[tokio::test]
+async fn a_turn_that_is_asked_something_else_says_where() {
+    let tool = |name: &str, description: &str| crate::ToolFunction {
+        name: name.to_owned(),
+        description: description.to_owned(),
+        parameters: json!({}),
+    };
+    let tools = [tool("a", "A."), tool("b", "B.")];
+    let messages = [
+        Message::user("Which paints?"),
+        Message::tool("1", "paints", "cobalt\number (handle r_abcdefghijklmnopqrstuvwx23)"),
+    ];
+    let told = |system: &'static str, tools: Vec<crate::ToolFunction>, messages: Vec<Message>| {
+        (system, tools, messages)
+    };
+    let recorder =
+        Recorder::new(Says(ChatReply { content: "x".to_owned(), ..ChatReply::default() }), Vec::new());
+    for length in 1..=2 {
+        let request = ChatRequest { system: "Be\nbrief.", tools: &tools, ..request(&messages[..length]) };
+        recorder.complete(&request, &mut |_| ()).await.unwrap();
+    }
+    let file = recorder.into_writer();
+    assert_eq!(String::from_utf8(file.clone()).unwrap().matches("Which paints?").count(), 1);
+    let other = |text: &str| vec![messages[0].clone(), Message::tool("1", "paints", text)];
+    let cases = [
+        (
+            told("Be\nbrief.", tools.to_vec(), other("cobalt\number (handle r_zzzzzzzzzzzzzzzzzzzzzzzz77)")),
+            None,
+        ),
+        (told("Be\nlong.", tools.to_vec(), messages.to_vec()), Some("the system prompt, line 2")),
+        (
+            told("Be\nbrief.", vec![tool("a", "A."), tool("b", "C.")], messages.to_vec()),
+            Some("parameters of the tool `b`"),
+        ),
+        (told("Be\nbrief.", vec![tool("a", "A.")], messages.to_vec()), Some("the last of the tools")),
+        (
+            told("Be\nbrief.", vec![tool("c", "A."), tool("b", "B.")], messages.to_vec()),
+            Some("a tool that is offered"),
+        ),
+        (told("Be\nbrief.", tools.to_vec(), other("cobalt\nocher")), Some("message 2 (tool), line 2")),
+        (told("Be\nbrief.", tools.to_vec(), messages[..1].to_vec()), Some("message 2 (tool), line 1")),
+    ];
+    for ((system, tools, all), place) in cases {
+        let model = RecordedModel::new("r.yaml", &file, CallStyle::Native).unwrap();
+        let first = ChatRequest { system, tools: &tools, ..request(&all[..1]) };
+        let second = ChatRequest { system, tools: &tools, ..request(&all) };
+        let outcome = match model.complete(&first, &mut |_| ()).await {
+            Ok(_) => model.complete(&second, &mut |_| ()).await,
+            error => error,
+        };
+        let error = outcome.err().map(|error| error.to_string());
+        match (place, error) {
+            (None, None) => {}
+            (Some(place), Some(error)) => assert!(error.contains(place), "{place}: {error}"),
+            (place, error) => panic!("{place:?} {error:?}"),
+        }
+    }
 }
 
 proptest! {
@@ -120,7 +181,7 @@ proptest! {
         content in any::<String>(), name in "[a-z.]{1,20}", key in any::<String>(), value in any::<String>(),
         raw in any::<String>(),
     ) {
-        let call = |arguments: String| RequestedCall { id: String::new(), name: name.clone(), arguments };
+        let call = |arguments: String| RequestedCall { name: name.clone(), arguments, ..RequestedCall::default() };
         let mut object = toolcrib_model::JsonObject::new();
         object.insert(key, json!([value, 1.5, null]));
         let tool_calls = vec![call(serde_json::Value::Object(object).to_string()), call(raw)];

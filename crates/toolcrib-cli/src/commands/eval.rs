@@ -10,11 +10,12 @@ use serde::de::IgnoredAny;
 use serde_json::{Map, Value, json};
 use toolcrib_io::files::read_bounded;
 use toolcrib_model::{QualifiedName, Tool};
+use toolcrib_runtime::open_model;
 use toolcrib_search::embedding::{BuiltinEmbedder, Embedder, Embeddings};
 use toolcrib_search::evaluation::{LabelledQuery, evaluate};
-use toolcrib_search::{Ranking, SearchIndex, SearchSettings};
+use toolcrib_search::{SearchIndex, SearchSettings};
 
-use crate::arguments::Eval;
+use crate::arguments::{Eval, Ranking, Tier};
 use crate::exit::{Exit, Failure};
 use crate::output;
 
@@ -29,14 +30,16 @@ pub(crate) async fn run(arguments: &Eval, json: bool) -> Result<Exit, Failure> {
         return Err(Failure::bad_input(message));
     }
     tell_unknown(&queries, &tools);
-    let ranking = if arguments.weighted { Ranking::Weighted } else { Ranking::Fused };
+    let ranking = match arguments.ranking {
+        Ranking::Fused => toolcrib_search::Ranking::Fused,
+        Ranking::Weighted => toolcrib_search::Ranking::Weighted,
+    };
     let settings = SearchSettings { ranking, ..SearchSettings::default() };
+    let embedder = embedder(arguments)?;
     let start = Instant::now();
-    let failed = |error: &dyn std::error::Error| Failure::new(Exit::Failed, error.to_string());
     let index = SearchIndex::build_with(tools.iter().map(AsRef::as_ref), &settings)
-        .map_err(|error| failed(&error))?;
-    if !arguments.keyword {
-        let embedder: Arc<dyn Embedder> = Arc::new(BuiltinEmbedder::new().map_err(|error| failed(&error))?);
+        .map_err(|error| Failure::new(Exit::Failed, error.to_string()))?;
+    if let Some(embedder) = embedder {
         let embeddings = Embeddings::of_tools(embedder, &tools);
         embeddings.finished().await;
         if let Some(error) = embeddings.degraded() {
@@ -64,6 +67,23 @@ pub(crate) async fn run(arguments: &Eval, json: bool) -> Result<Exit, Failure> {
         }
     }
     Ok(Exit::Ok)
+}
+
+/// What makes the vectors. What is asked for and cannot be had is a failure: figures of another tier would pass for its own.
+fn embedder(arguments: &Eval) -> Result<Option<Arc<dyn Embedder>>, Failure> {
+    let (model, folder) = (arguments.model.as_deref(), arguments.model_dir.as_deref());
+    if arguments.tier != Tier::Fastembed && (model.is_some() || folder.is_some()) {
+        let flag = if model.is_some() { "--model" } else { "--model-dir" };
+        return Err(Failure::bad_input(format!(
+            "{flag}: only `--tier fastembed` has a model of its own; add it, or leave {flag} out"
+        )));
+    }
+    let opened = match arguments.tier {
+        Tier::Keyword => return Ok(None),
+        Tier::Builtin => BuiltinEmbedder::new().map(|embedder| Arc::new(embedder) as Arc<dyn Embedder>),
+        Tier::Fastembed => open_model(model, folder),
+    };
+    opened.map(Some).map_err(|error| Failure::new(Exit::Failed, error.to_string()))
 }
 
 fn tools(path: &Path) -> Result<Vec<Arc<Tool>>, Failure> {

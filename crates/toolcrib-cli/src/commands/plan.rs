@@ -19,17 +19,27 @@ pub(crate) async fn run(arguments: &Plan, json: bool) -> Result<Exit, Failure> {
     }
     let (tools, domains) = (plan.tool_count, plan.domains.len());
     output::say(&format!("mode: {}   tools: {tools}   domains: {domains}", plan.mode));
-    output::say(&format!("budget: {} of {} tokens", plan.budget_tokens, plan.context_window));
+    output::say(&format!(
+        "budget: {} of {} tokens, counted by {}",
+        plan.budget_tokens, plan.context_window, plan.tokenizer
+    ));
+    let tokens = plan.tokens();
     output::say(&format!(
         "tokens: direct {}, compact {}, chosen {}",
-        plan.tokens.direct, plan.tokens.compact, plan.tokens.chosen
+        tokens.direct, tokens.compact, tokens.chosen
     ));
+    let parts = plan.parts(&setup.system_prompt).into_iter();
+    let parts: Vec<_> = parts.map(|(part, tokens)| format!("{part} {tokens}")).collect();
+    output::say(&format!("parts: {}", parts.join(", ")));
     let rows: Vec<[String; 3]> = plan
         .offered
         .iter()
-        .map(|tool| [tool.wire_name.clone(), tool.name.dotted(), tool.tokens().to_string()])
+        .map(|tool| {
+            let tokens = tool.tokens(plan.style, plan.tokenizer).to_string();
+            [tool.wire_name.clone(), tool.name.dotted(), tokens]
+        })
         .collect();
     output::table(&["wire name", "tool", "tokens"], &rows);
-    output::say(&format!("\nsystem prompt:\n{}", setup.system_prompt));
+    output::say(&format!("\nsystem prompt:\n{}", setup.system_prompt.text));
     Ok(Exit::Ok)
 }

@@ -1,22 +1,24 @@
 //! `toolcrib run`.
 
+use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{IsTerminal, Read};
 use std::sync::Arc;
 
 use serde_json::json;
-use toolcrib_agent::{Agent, ChatModel, Conversation, Observer, Outcome, Recorder, RunReport};
+use toolcrib_agent::{Agent, ChatModel, Conversation, Limit, Observer, Outcome, Recorder, RunReport};
 use toolcrib_port::{CallContext, ToolCaller};
 use toolcrib_runtime::{AgentSetup, ChosenModel, Runtime};
 
 use super::start;
 use crate::approver::approver;
-use crate::arguments::Run;
+use crate::arguments::{Reasoning, Run};
 use crate::exit::{Exit, Failure};
 use crate::interrupt::Interrupts;
 use crate::keyboard::keyboard;
 use crate::observer::Watcher;
 use crate::output::{self, tell};
+use crate::session::SessionFile;
 
 /// The session of one process.
 pub(super) const SESSION: &str = "run";
@@ -49,16 +51,36 @@ async fn drive(
             "{file} has no `agents`; `toolcrib init` shows how one is written"
         )));
     }
-    let setup = runtime.agent_in(arguments.agent.as_deref(), SESSION)?;
+    let id = arguments.session.as_deref().unwrap_or(SESSION);
+    let setup = runtime.agent_in(arguments.agent.as_deref(), id)?;
     let model = model(runtime, &setup, &arguments)?;
+    let mut agent = Agent::new(setup.settings.clone());
+    let mut conversation = Conversation::new();
+    if let Some(id) = &arguments.session {
+        let (file, kept) = SessionFile::open(&arguments.app, id, &setup.id)?;
+        conversation = kept;
+        agent = agent.with_journal(Arc::new(file));
+    }
+    let tokens = setup.plan.tokens();
     let mut session = Session {
-        agent: Agent::new(setup.settings.clone()),
+        id,
+        agent,
         model,
         entrance: runtime.executor().entrance(),
-        conversation: Conversation::new(),
+        conversation,
         interrupts,
         json,
+        reasoning: arguments.reasoning,
+        saved: tokens.direct.saturating_sub(tokens.chosen),
     };
+    if arguments.prompt.is_none() && session.conversation.is_open() {
+        if !json {
+            tell(&format!("going on with the session `{id}`"));
+        }
+        let finished = session.resume().await;
+        session.tell(&finished);
+        return Ok(exit_of(&finished));
+    }
     let prompt = arguments.prompt.or_else(|| runtime.app().config.app.prompt.clone());
     if prompt.is_none() && std::io::stdin().is_terminal() && !json {
         tell(&format!("talk to {}; an empty line or Ctrl-D ends the conversation", setup.id));
@@ -69,34 +91,56 @@ async fn drive(
         tell(&format!("> {}", prompt.trim()));
     }
     let finished = session.ask(&prompt).await;
-    if json {
-        output::json(&finished);
-    } else {
-        report(&finished);
-    }
+    session.tell(&finished);
     Ok(exit_of(&finished))
 }
 
 /// An agent, and what was said so far.
 struct Session<'a> {
+    id: &'a str,
     agent: Agent,
     model: Arc<dyn ChatModel>,
     entrance: Arc<dyn ToolCaller>,
     conversation: Conversation,
     interrupts: &'a Interrupts,
     json: bool,
+    reasoning: Reasoning,
+    /// The tokens of each request that the tools take less than if all were shown.
+    saved: u64,
 }
 
 impl Session<'_> {
     /// One turn of the conversation. Ctrl-C ends this one only.
     async fn ask(&mut self, prompt: &str) -> RunReport {
+        self.go(Some(prompt)).await
+    }
+
+    /// The turn that was broken off.
+    async fn resume(&mut self) -> RunReport {
+        self.go(None).await
+    }
+
+    async fn go(&mut self, prompt: Option<&str>) -> RunReport {
         let turn = self.interrupts.turn();
         let agent = self.agent.settings().name.as_str();
-        let context = CallContext::new(SESSION).with_agent(agent).with_cancel(turn.cancel());
-        let (mut nobody, mut watcher) = ((), Watcher::new());
+        let context = CallContext::new(self.id).with_agent(agent).with_cancel(turn.cancel());
+        let (mut nobody, mut watcher) = ((), Watcher::new(self.reasoning));
         let observer: &mut dyn Observer = if self.json { &mut nobody } else { &mut watcher };
         let (model, entrance) = (self.model.as_ref(), self.entrance.as_ref());
-        self.agent.run(prompt, &mut self.conversation, model, entrance, &context, observer).await
+        let conversation = &mut self.conversation;
+        match prompt {
+            Some(prompt) => self.agent.run(prompt, conversation, model, entrance, &context, observer).await,
+            None => self.agent.resume(conversation, model, entrance, &context, observer).await,
+        }
+    }
+
+    /// Tells how a turn of the conversation ended.
+    fn tell(&self, finished: &RunReport) {
+        if self.json {
+            output::json(finished);
+        } else {
+            report(finished, self.saved);
+        }
     }
 
     /// A conversation with the person at the terminal.
@@ -113,7 +157,7 @@ impl Session<'_> {
             };
             let Some(line) = line.filter(|line| !line.trim().is_empty()) else { return Exit::Ok };
             let finished = self.ask(&line).await;
-            report(&finished);
+            self.tell(&finished);
             if self.interrupts.has_left() {
                 return exit_of(&finished);
             }
@@ -144,24 +188,38 @@ fn model(runtime: &Runtime, setup: &AgentSetup, arguments: &Run) -> Result<Arc<d
     let Some(path) = &arguments.record else { return Ok(model) };
     let file = File::create(path)
         .map_err(|error| Failure::bad_input(format!("cannot record to {}: {error}", path.display())))?;
-    Ok(Arc::new(Recorder::new(model, setup.style, file)))
+    Ok(Arc::new(Recorder::new(model, file)))
 }
 
-fn report(report: &RunReport) {
+fn report(report: &RunReport, saved: u64) {
     match &report.outcome {
         Outcome::Completed => {}
+        Outcome::LimitReached { limit: Limit::ContextOverflow } => {
+            tell("stopped: the conversation is longer than the model takes in, and cannot be made shorter");
+        }
         Outcome::LimitReached { limit } => tell(&format!("stopped: limit reached ({})", json!(limit))),
         Outcome::Failed { error } => tell(&format!("error: {error}")),
     }
     let failed = report.calls.iter().filter(|call| !call.ok).count();
     let usage = &report.usage;
-    tell(&format!(
+    let mut summary = format!(
         "{} turns, {} calls ({failed} failed), {} + {} tokens",
         report.turns,
         report.calls.len(),
         usage.prompt_tokens,
         usage.completion_tokens
-    ));
+    );
+    if usage.cost > 0 {
+        #[expect(clippy::cast_precision_loss, reason = "exact up to nine thousand million units")]
+        let cost = usage.cost as f64 / 1e6;
+        // Writing to a string cannot fail.
+        let _ = write!(summary, ", cost {cost:.4}");
+    }
+    let saved = saved.saturating_mul(report.turns.into());
+    if saved > 0 {
+        let _ = write!(summary, "; showing all tools would have taken {saved} tokens more");
+    }
+    tell(&summary);
 }
 
 async fn first_prompt(given: Option<String>, interrupts: &Interrupts) -> Result<String, Failure> {

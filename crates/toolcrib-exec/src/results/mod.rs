@@ -26,6 +26,8 @@ mod redact;
 mod secrets;
 mod store;
 
+mod keep;
+
 mod grep;
 mod jsonpath;
 mod lines;

@@ -1,10 +1,12 @@
 //! Tests of the injection decision.
 
-use serde_json::json;
 use toolcrib_model::{QualifiedName, Tool};
 
-use super::{RUNTIME, example_tools, runtime_tools, taking, tool};
-use crate::{Error, Injection, InjectionMode, InjectionSettings, Plan, Role, WireNames, estimate_tokens};
+use super::{RUNTIME, example_tools, runtime_tools, schema, taking, tool};
+use crate::{
+    CallStyle, Error, Estimate, Injection, InjectionMode, InjectionSettings, Plan, Role, SystemPrompt,
+    Tokenizer, WireNames, estimate_tokens,
+};
 
 fn plan(tools: &[Tool], settings: &InjectionSettings) -> Plan {
     Plan::new(tools, settings, &WireNames::new(tools, RUNTIME, &[])).unwrap()
@@ -14,31 +16,145 @@ fn window(context_window: u32) -> InjectionSettings {
     InjectionSettings { context_window, ..InjectionSettings::default() }
 }
 
+fn per_tool(context_window: u32) -> InjectionSettings {
+    InjectionSettings { estimate: Estimate::PerTool(200), ..window(context_window) }
+}
+
+/// A budget of so many tokens.
+fn budget(tokens: u64) -> InjectionSettings {
+    InjectionSettings { tool_budget: 1.0, ..window(u32::try_from(tokens).unwrap()) }
+}
+
+fn wanted(mode: InjectionMode) -> InjectionSettings {
+    InjectionSettings { mode, ..InjectionSettings::default() }
+}
+
 fn offered(plan: &Plan) -> Vec<&str> {
     plan.offered.iter().map(|tool| tool.wire_name.as_str()).collect()
+}
+
+fn listed(plan: &Plan) -> Vec<String> {
+    plan.listed.iter().map(|line| line.name.dotted()).collect()
 }
 
 fn all_tools() -> Vec<Tool> {
     runtime_tools().into_iter().chain(example_tools()).collect()
 }
 
-#[test]
-fn the_documented_examples_are_decided_as_documented() {
-    let example = plan(&example_tools(), &window(131_000));
-    assert_eq!(
-        (example.budget_tokens, example.tokens.direct, example.mode),
-        (26_200, 1_000, Injection::Direct)
-    );
-    assert_eq!(window(8_000).decide(30), Ok(Injection::Discovery));
+/// So many tools that the ways of showing them differ, three to a namespace.
+fn many(count: usize) -> Vec<Tool> {
+    let tools = (0..count).map(|n| {
+        taking(&format!("domain_{}", n / 3), &format!("tool_{n}"), "argument")
+            .with_description(
+                "Does one thing. It does that in a way that takes many more words to say in full.",
+            )
+            .with_parameters(schema(&"long_name_of_an_argument_".repeat(8)))
+    });
+    runtime_tools().into_iter().chain(tools).collect()
 }
 
 #[test]
-fn tools_that_fill_the_budget_exactly_are_direct_and_one_token_less_is_discovery() {
-    assert_eq!(window(5_000).decide(5), Ok(Injection::Direct));
-    assert_eq!(window(4_999).decide(5), Ok(Injection::Discovery));
-    assert_eq!(window(5_000).decide(6), Ok(Injection::Discovery));
-    assert_eq!(window(0).decide(0), Ok(Injection::Direct));
-    assert_eq!(window(u32::MAX).decide(usize::MAX), Ok(Injection::Discovery));
+fn with_a_figure_for_each_tool_the_documented_examples_are_decided_as_documented() {
+    let example = plan(&example_tools(), &per_tool(131_000));
+    assert_eq!(
+        (example.budget_tokens, example.tokens().direct, example.mode),
+        (26_200, 1_000, Injection::Direct)
+    );
+    assert_eq!(plan(&many(30), &per_tool(8_000)).mode, Injection::Discovery);
+}
+
+#[test]
+fn with_a_figure_for_each_tool_those_that_fill_the_budget_exactly_are_direct_and_one_token_less_is_discovery()
+{
+    let tools = all_tools();
+    assert_eq!(plan(&tools, &per_tool(5_000)).mode, Injection::Direct);
+    assert_eq!(plan(&tools, &per_tool(4_999)).mode, Injection::Discovery);
+    assert_eq!(plan(&[], &per_tool(0)).mode, Injection::Direct);
+}
+
+#[test]
+fn tools_that_fill_the_budget_exactly_are_direct_and_one_token_less_is_not() {
+    let tools = many(60);
+    for tokenizer in [Tokenizer::Estimate, Tokenizer::O200k] {
+        for style in [CallStyle::Native, CallStyle::Text] {
+            let with = |tokens| plan(&tools, &InjectionSettings { tokenizer, style, ..budget(tokens) });
+            let direct = with(1_000_000).tokens().direct;
+            assert_eq!(with(direct).mode, Injection::Direct, "{tokenizer:?} {style:?}");
+            assert_ne!(with(direct - 1).mode, Injection::Direct, "{tokenizer:?} {style:?}");
+        }
+    }
+}
+
+#[test]
+fn a_list_takes_a_quarter_of_the_budget_at_most_unless_it_is_asked_for() {
+    let tools = many(60);
+    let compact = plan(&tools, &wanted(InjectionMode::Compact));
+    let list = compact.list_tokens();
+    assert_eq!(plan(&tools, &budget(4 * list)).mode, Injection::Compact);
+    assert_eq!(plan(&tools, &budget(4 * list - 1)).mode, Injection::Discovery);
+    let asked_for = InjectionSettings { mode: InjectionMode::Compact, ..budget(1) };
+    assert_eq!((plan(&tools, &asked_for).mode, plan(&tools, &asked_for).unlisted()), (Injection::Compact, 0));
+}
+
+#[test]
+fn with_pinned_tools_what_is_too_large_is_mixed() {
+    let tools = many(200);
+    let pinned = [QualifiedName::new("domain_7", "tool_21").unwrap()].into();
+    let mixed = plan(&tools, &InjectionSettings { pinned, ..budget(2_000) });
+    assert_eq!(mixed.mode, Injection::Mixed);
+    assert!(
+        offered(&mixed).contains(&"domain_7__tool_21")
+            && !listed(&mixed).contains(&"domain_7.tool_21".into())
+    );
+    assert!(mixed.list_tokens() <= 500 && mixed.tokens().chosen <= 2_000);
+    // One of each namespace before a second of any.
+    assert_eq!(mixed.listed[0].name.dotted(), "domain_0.tool_0");
+    assert!(
+        mixed.listed.iter().filter(|line| line.name.namespace() == "domain_0").count() <= 1,
+        "{:?}",
+        listed(&mixed)
+    );
+}
+
+#[test]
+fn tools_that_cost_less_than_what_they_would_be_found_with_are_direct() {
+    assert_eq!(plan(&all_tools(), &budget(10)).mode, Injection::Discovery);
+    let few: Vec<_> = all_tools().into_iter().take(8).collect();
+    let plan = plan(&few, &budget(10));
+    assert_eq!(plan.mode, Injection::Direct);
+    assert!(plan.tokens().direct > 10);
+}
+
+#[test]
+fn each_mode_offers_what_it_says() {
+    let mut tools = all_tools();
+    tools.push(tool("memory", "remember").with_metadata("operational", true));
+    // A source cannot make its tool a discovery tool.
+    tools.push(tool("evil", "search").with_metadata("discovery", true));
+    let pinned = [QualifiedName::new("hello", "greet").unwrap()].into();
+    let settings = InjectionSettings { pinned, ..InjectionSettings::default() };
+    let mut told = Vec::new();
+    for mode in
+        [InjectionMode::Direct, InjectionMode::Compact, InjectionMode::Discovery, InjectionMode::Mixed]
+    {
+        let plan = plan(&tools, &InjectionSettings { mode, ..settings.clone() });
+        told.push(format!(
+            "{}\n  offered: {}\n  listed: {}\n  unlisted: {}\n",
+            plan.mode,
+            offered(&plan).join(", "),
+            listed(&plan).join(", "),
+            plan.unlisted()
+        ));
+        assert_eq!(plan.offered.len() + plan.hidden.len(), tools.len(), "nothing is lost");
+        let meta = plan.offered.iter().filter(|tool| tool.role == Role::Discovery).count();
+        let expected = match plan.mode {
+            Injection::Direct => 0,
+            Injection::Compact => 2,
+            Injection::Discovery | Injection::Mixed => 5,
+        };
+        assert_eq!(meta, expected, "{mode:?}");
+    }
+    insta::assert_snapshot!(told.concat());
 }
 
 #[test]
@@ -56,72 +172,55 @@ fn the_budget_is_a_share_of_the_window_rounded_down() {
 fn a_budget_that_is_no_share_is_refused() {
     for share in [-0.1, 1.5, 20.0, f64::INFINITY] {
         let settings = InjectionSettings { tool_budget: share, ..InjectionSettings::default() };
-        assert_eq!(settings.decide(1), Err(Error::ToolBudget { share }));
+        assert_eq!(settings.budget_tokens(), Err(Error::ToolBudget { share }));
     }
     let settings = InjectionSettings { tool_budget: f64::NAN, ..InjectionSettings::default() };
-    assert!(settings.decide(1).is_err());
-    let error =
-        serde_json::from_value::<InjectionSettings>(json!({"tool_budget": 20})).unwrap_err().to_string();
-    assert!(error.contains("between 0 and 1"), "{error}");
+    assert!(settings.budget_tokens().is_err());
 }
 
 #[test]
-fn settings_read_from_data_have_the_documented_defaults() {
-    let settings: InjectionSettings = serde_json::from_value(json!({"mode": "discovery"})).unwrap();
-    assert_eq!(
-        settings,
-        InjectionSettings { mode: InjectionMode::Discovery, ..InjectionSettings::default() }
+fn the_figures_are_those_of_what_is_sent() {
+    for style in [CallStyle::Native, CallStyle::Text] {
+        let settings =
+            InjectionSettings { tokenizer: Tokenizer::O200k, style, ..wanted(InjectionMode::Compact) };
+        let plan = plan(&all_tools(), &settings);
+        let prompt = SystemPrompt::new(&plan).render();
+        let count = |text: &str| u64::from(Tokenizer::O200k.count(text));
+        let lines = prompt
+            .text
+            .lines()
+            .filter(|line| line.starts_with("- filesystem.") || line.starts_with("- hello."));
+        let lines: u64 = lines.map(|line| count(&format!("{line}\n"))).sum();
+        let tools: u64 = match style {
+            CallStyle::Native => plan.offered.iter().map(|tool| count(&tool.function().to_string())).sum(),
+            CallStyle::Text => {
+                let blocks = prompt.text.split_once("## Tools\n\n").unwrap().1;
+                let blocks = blocks.split_once("\n\nCall template").unwrap().0;
+                blocks.split("\n\n").map(count).sum()
+            }
+        };
+        assert_eq!((plan.tokens().compact, plan.tokens().chosen), (tools + lines, tools + lines));
+        let parts = plan.parts(&prompt);
+        let part = |name| parts.iter().find(|(part, _)| *part == name).unwrap().1;
+        assert_eq!(part("system_prompt"), count(&prompt.text));
+        assert_eq!(part("tools"), if style == CallStyle::Native { tools } else { 0 });
+        assert_eq!(part("total"), part("tools") + part("system_prompt"));
+    }
+}
+
+#[test]
+fn the_json_form_is_that_of_the_command_line_contract() {
+    let plan = plan(&example_tools()[..2], &window(8_000));
+    insta::assert_json_snapshot!(
+        plan.to_json(&SystemPrompt::new(&plan).with_user_prompt("You are brief.").render())
     );
-    assert_eq!((settings.context_window, settings.tokens_per_tool), (131_072, 200));
-    assert!(serde_json::from_value::<InjectionSettings>(json!({"mode": "sometimes"})).is_err());
-    assert!(serde_json::from_value::<InjectionSettings>(json!({"budget": 1})).is_err());
 }
 
 #[test]
 fn tools_of_the_runtime_are_not_counted() {
-    let plan = plan(&all_tools(), &window(5_000));
+    let plan = plan(&all_tools(), &window(131_072));
     assert_eq!((plan.tool_count, plan.mode), (5, Injection::Direct));
     assert_eq!(plan.domains, ["filesystem", "hello"]);
-}
-
-#[test]
-fn direct_mode_offers_all_but_the_discovery_tools() {
-    let plan = plan(&all_tools(), &window(5_000));
-    assert_eq!(
-        offered(&plan),
-        [
-            "run_parallel",
-            "ask_user",
-            "filesystem__find",
-            "filesystem__grep",
-            "filesystem__ls",
-            "filesystem__read",
-            "hello__greet"
-        ]
-    );
-}
-
-#[test]
-fn discovery_mode_offers_the_discovery_tools_and_the_operational_ones() {
-    let mut tools = all_tools();
-    tools.push(tool("memory", "remember").with_metadata("operational", true));
-    // A source cannot make its tool a discovery tool.
-    tools.push(tool("evil", "search").with_metadata("discovery", true));
-    let plan = plan(&tools, &window(4_000));
-    assert_eq!(plan.mode, Injection::Discovery);
-    assert_eq!(
-        offered(&plan),
-        [
-            "search_tools",
-            "get_tool",
-            "execute_tool",
-            "list_categories",
-            "browse_category",
-            "ask_user",
-            "memory__remember"
-        ]
-    );
-    assert_eq!(plan.offered.iter().filter(|tool| tool.role == Role::Discovery).count(), 5);
 }
 
 #[test]
@@ -154,19 +253,6 @@ fn a_tool_without_a_wire_name_is_an_error_that_names_it() {
     let tools = [tool("a", "b")];
     let error = Plan::new(&tools, &window(5_000), &WireNames::new([], RUNTIME, &[])).unwrap_err();
     assert_eq!(error, Error::NoWireName { name: QualifiedName::new("a", "b").unwrap() });
-}
-
-#[test]
-fn the_figures_are_those_of_the_payload() {
-    let plan = plan(&all_tools(), &window(4_000));
-    assert_eq!((plan.tokens.direct, plan.tokens.compact), (1_000, 150));
-    let sent: u32 = plan.offered.iter().map(|tool| estimate_tokens(&tool.function().to_string())).sum();
-    assert_eq!(plan.tokens.chosen, u64::from(sent));
-}
-
-#[test]
-fn the_json_form_is_that_of_the_command_line_contract() {
-    insta::assert_json_snapshot!(plan(&example_tools()[..2], &window(8_000)).to_json("You are brief."));
 }
 
 #[test]

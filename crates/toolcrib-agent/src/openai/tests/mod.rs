@@ -11,7 +11,7 @@ use toolcrib_io::http::HttpPolicy;
 
 use self::server::{Answer, Server};
 use super::*;
-use crate::{Message, RequestedCall, ToolChoice, ToolFunction, Usage};
+use crate::{Message, Piece, RequestedCall, ToolChoice, ToolFunction, Usage};
 
 fn client() -> HttpClient {
     HttpClient::new(HttpPolicy { allow_private: true, ..HttpPolicy::default() }).unwrap()
@@ -59,10 +59,9 @@ const HELLO: [&str; 5] = [
 fn hello() -> ChatReply {
     ChatReply {
         content: "Hello".to_owned(),
-        reasoning: String::new(),
-        tool_calls: Vec::new(),
         usage: Usage { prompt_tokens: 7, completion_tokens: 2, ..Usage::default() },
         finish_reason: Some("stop".to_owned()),
+        ..ChatReply::default()
     }
 }
 
@@ -239,12 +238,21 @@ async fn two_requests_of_a_run_begin_with_the_same_bytes() {
         description: "Search.".to_owned(),
         parameters: json!({"type": "object", "properties": {"query": {"type": "string"}}}),
     }];
-    let call =
-        RequestedCall { id: "a".to_owned(), name: "notes__search".to_owned(), arguments: "{}".to_owned() };
+    let call = RequestedCall {
+        id: "a".to_owned(),
+        name: "notes__search".to_owned(),
+        arguments: "{}".to_owned(),
+        problem: None,
+    };
     let messages = [
         Message::User { content: "Hi".to_owned() },
-        Message::Assistant { content: String::new(), tool_calls: vec![call], reasoning: String::new() },
-        Message::Tool { call_id: "a".to_owned(), content: "found".to_owned() },
+        Message::Assistant {
+            content: String::new(),
+            tool_calls: vec![call],
+            reasoning: String::new(),
+            written: None,
+        },
+        Message::tool("a", "notes__search", "found"),
     ];
     for count in [1, 3] {
         let request = ChatRequest {

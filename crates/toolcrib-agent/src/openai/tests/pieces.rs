@@ -18,7 +18,7 @@ fn calls(deltas: &[Value]) -> Vec<(String, String, String)> {
     // The same, one delta for each piece.
     let single: Vec<_> = deltas.iter().map(|delta| json!({"tool_calls": [delta]})).collect();
     assert_eq!(assemble(&single).unwrap().tool_calls, calls);
-    calls.into_iter().map(|RequestedCall { id, name, arguments }| (id, name, arguments)).collect()
+    calls.into_iter().map(|RequestedCall { id, name, arguments, .. }| (id, name, arguments)).collect()
 }
 
 fn expected(calls: &[(&str, &str, &str)]) -> Vec<(String, String, String)> {

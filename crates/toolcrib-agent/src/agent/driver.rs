@@ -1,0 +1,252 @@
+//! Does what the state says: asks the model, runs the calls, keeps what happened.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use futures::StreamExt as _;
+use tokio::time::Instant;
+use toolcrib_model::{ErrorKind, ToolCall, ToolError, ToolResult};
+use toolcrib_port::{CallContext, ToolCaller};
+use tracing::Instrument as _;
+
+use super::pictures::pictures;
+use super::room::Put;
+use super::state::{Action, Event, RunState, Step, Work};
+use super::{
+    AgentSettings, LAST_ANSWER_TIME, Limit, MAX_PARALLEL_CALLS, Observer, Outcome, RunReport, Shortened, span,
+};
+use crate::session::Entry;
+use crate::{ChatModel, ChatReply, ChatRequest, Error, Journal, Message, Piece, ToolChoice};
+
+/// How long a call that is given up may take to say what became of it.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// Does what the state says.
+pub(super) struct Driver<'a> {
+    pub(super) settings: &'a AgentSettings,
+    pub(super) model: &'a dyn ChatModel,
+    pub(super) caller: &'a dyn ToolCaller,
+    pub(super) context: CallContext,
+    /// When the time of the run is over.
+    pub(super) end: Instant,
+    /// When the time of whoever started it is.
+    pub(super) outer: Option<Instant>,
+    pub(super) observer: &'a mut dyn Observer,
+    pub(super) journal: Option<&'a dyn Journal>,
+}
+
+impl Driver<'_> {
+    /// Goes from one action to the next until the run is over.
+    pub(super) async fn drive(mut self, mut state: RunState<'_>, first: Action) -> RunReport {
+        let mut action = self.kept(&mut state, first, false);
+        loop {
+            action = match action {
+                Action::Ask => self.ask(&mut state).await,
+                Action::Call(steps) => self.work(&mut state, steps).await,
+                Action::Keep(puts) => self.keep(&mut state, puts),
+                Action::Summarize(request) => self.summarize(&mut state, &request).await,
+                // Each step has its result, so there is nothing to wait for.
+                Action::Wait => self.step(&mut state, Event::Stopped(cancelled()), false),
+                Action::End(report) => return report,
+            }
+        }
+    }
+
+    /// Tells the state what happened, and keeps it before anything follows from it. `lasts` where it cannot be done again.
+    fn step(&mut self, state: &mut RunState<'_>, event: Event, lasts: bool) -> Action {
+        let action = state.step(event);
+        self.kept(state, action, lasts)
+    }
+
+    /// Keeps what happened. Where that fails, the run ends, and nothing more is kept: what is there still tells how far it
+    /// was.
+    fn kept(&mut self, state: &mut RunState<'_>, action: Action, lasts: bool) -> Action {
+        let entries = state.take_entries();
+        let Some(journal) = self.journal else { return action };
+        let is_over = matches!(action, Action::End(_));
+        let write = |entry: &Entry| journal.write(entry, lasts || is_over);
+        let Err(source) = entries.iter().try_for_each(write) else { return action };
+        self.journal = None;
+        let failed = Outcome::Failed { error: Error::SessionFailed { source } };
+        match action {
+            Action::End(report) => Action::End(RunReport { outcome: failed, ..report }),
+            _ => state.step(Event::Stopped(failed)),
+        }
+    }
+
+    async fn ask(&mut self, state: &mut RunState<'_>) -> Action {
+        let end = if state.is_last_answer() {
+            let end = Instant::now() + LAST_ANSWER_TIME;
+            self.outer.map_or(end, |outer| outer.min(end))
+        } else {
+            self.end
+        };
+        let event = match self.complete(&state.request(), end, true).await {
+            Ok(reply) => Event::Replied(reply),
+            Err(Outcome::Failed { error }) if error.is_context_overflow() => Event::Overflowed(error),
+            Err(outcome) => Event::Stopped(outcome),
+        };
+        let has_replied = matches!(event, Event::Replied(_));
+        let action = self.step(state, event, false);
+        if has_replied {
+            self.observer.on_turn_finished();
+        }
+        action
+    }
+
+    /// Asks the model, until the time is over or the run is cancelled.
+    async fn complete(
+        &mut self,
+        request: &ChatRequest<'_>,
+        end: Instant,
+        is_shown: bool,
+    ) -> Result<ChatReply, Outcome> {
+        let span = span::chat(self.settings, self.model.provider(), &self.context);
+        let observer = &mut *self.observer;
+        let mut on_piece = |piece: Piece<'_>| match piece {
+            _ if !is_shown => {}
+            Piece::Text(text) => observer.on_text(text),
+            Piece::Reasoning(text) => observer.on_reasoning(text),
+        };
+        let reply = tokio::select! {
+            biased;
+            () = self.context.cancel.cancelled() => Err(cancelled()),
+            () = tokio::time::sleep_until(end) => Err(Outcome::LimitReached { limit: Limit::Duration }),
+            reply = self.model.complete(request, &mut on_piece).instrument(span.clone()) => {
+                reply.map_err(|error| Outcome::Failed { error })
+            }
+        };
+        span::replied(&span, &reply);
+        reply
+    }
+
+    /// Asks for a summary. Without one it goes on as well.
+    async fn summarize(&mut self, state: &mut RunState<'_>, request: &str) -> Action {
+        let messages = [Message::user(request)];
+        let request = ChatRequest {
+            model: &self.settings.model,
+            system: "",
+            tools: &[],
+            messages: &messages,
+            tool_choice: &ToolChoice::None,
+        };
+        let end = Instant::now() + LAST_ANSWER_TIME;
+        let end = self.outer.map_or(end, |outer| outer.min(end));
+        let (summary, usage) = match self.complete(&request, end, false).await {
+            Ok(reply) => (Some(reply.content), reply.usage),
+            Err(outcome) => {
+                if self.context.cancel.is_cancelled() {
+                    return self.step(state, Event::Stopped(outcome), false);
+                }
+                tracing::warn!(?outcome, "there is no summary, the oldest turns are dropped");
+                (None, crate::Usage::default())
+            }
+        };
+        let what = if summary.is_some() { Shortened::Summarized } else { Shortened::Dropped };
+        self.observer.on_shortened(what);
+        self.step(state, Event::Summarized(summary, usage), false)
+    }
+
+    /// Keeps results where they can be read later.
+    fn keep(&mut self, state: &mut RunState<'_>, puts: Vec<Put>) -> Action {
+        self.observer.on_shortened(Shortened::Results(puts.len()));
+        let hints =
+            puts.into_iter().map(|put| self.caller.keep(&put.name, put.text, &self.context)).collect();
+        self.step(state, Event::Kept(hints), false)
+    }
+
+    /// Runs the calls of a reply: those that only read side by side, the others by themselves, in order.
+    async fn work(&mut self, state: &mut RunState<'_>, steps: Vec<Step>) -> Action {
+        let mut action = Action::Wait;
+        let mut steps = VecDeque::from(steps);
+        while let Some(step) = steps.pop_front() {
+            if let Some(outcome) = self.over() {
+                return self.step(state, Event::Stopped(outcome), false);
+            }
+            let only_reads = self.only_reads(&step);
+            let mut group = vec![step];
+            while only_reads && let Some(next) = steps.pop_front_if(|step| self.only_reads(step)) {
+                group.push(next);
+            }
+            if let Err(outcome) = self.begin(&group, !only_reads) {
+                return self.step(state, Event::Stopped(outcome), false);
+            }
+            let (caller, context, end) = (self.caller, &self.context, self.end);
+            let running = group.into_iter().map(|Step { id, work }| async move {
+                let began = Instant::now();
+                let result = match work {
+                    Work::Run(call) => settle(caller, call, context, end).await,
+                    Work::Refused(result) => result,
+                };
+                (id, result, began.elapsed())
+            });
+            // In the order of the calls, so that whoever watches sees the same each time.
+            let mut finished = Box::pin(futures::stream::iter(running).buffered(MAX_PARALLEL_CALLS));
+            let mut results = Vec::new();
+            while let Some((id, result, elapsed)) = finished.next().await {
+                self.observer.on_call_finished(&result, elapsed);
+                let seen = if self.settings.sees_pictures {
+                    pictures(&id, &result, self.caller, &self.context)
+                } else {
+                    Vec::new()
+                };
+                results.push((id, result, elapsed, seen));
+            }
+            drop(finished);
+            for (id, result, elapsed, pictures) in results {
+                action = self.step(state, Event::Finished { id, result, elapsed, pictures }, !only_reads);
+            }
+        }
+        action
+    }
+
+    /// Keeps that calls are begun, before they are.
+    fn begin(&mut self, group: &[Step], lasts: bool) -> Result<(), Outcome> {
+        for step in group {
+            let Work::Run(call) = &step.work else { continue };
+            if let Some(journal) = self.journal {
+                let entry = Entry::Begun { call_id: step.id.clone() };
+                if let Err(source) = journal.write(&entry, lasts) {
+                    self.journal = None;
+                    return Err(Outcome::Failed { error: Error::SessionFailed { source } });
+                }
+            }
+            self.observer.on_call_started(call);
+        }
+        Ok(())
+    }
+
+    fn only_reads(&self, step: &Step) -> bool {
+        matches!(&step.work, Work::Run(call) if self.caller.only_reads(call, &self.context))
+    }
+
+    /// Why nothing more is begun.
+    fn over(&self) -> Option<Outcome> {
+        if self.context.cancel.is_cancelled() {
+            Some(cancelled())
+        } else {
+            (Instant::now() >= self.end).then_some(Outcome::LimitReached { limit: Limit::Duration })
+        }
+    }
+}
+
+fn cancelled() -> Outcome {
+    Outcome::Failed { error: Error::Cancelled }
+}
+
+/// Runs a call to its result. The executor hears of the end of the run as well, and knows better what became of the
+/// call, so it has a little time to say so.
+async fn settle(caller: &dyn ToolCaller, call: ToolCall, context: &CallContext, end: Instant) -> ToolResult {
+    let (name, call_id) = (call.name.clone(), call.call_id.clone());
+    let mut running = caller.call(call, context);
+    let why = tokio::select! {
+        biased;
+        result = &mut running => return result,
+        () = context.cancel.cancelled() => "the run was cancelled",
+        () = tokio::time::sleep_until(end) => "the time of the run was over",
+    };
+    tokio::time::timeout(GRACE, running).await.unwrap_or_else(|_| {
+        let message = format!("{why} while `{name}` ran, and what came of the call is not known");
+        ToolResult::failed(call_id, name, ToolError::new(ErrorKind::OutcomeUnknown, message))
+    })
+}

@@ -1,0 +1,38 @@
+//! How large a request is.
+
+use crate::{Message, ToolFunction};
+
+/// What stands around a message, and around a tool, in bytes.
+const AROUND: usize = 24;
+
+/// What a picture counts for, in bytes: about a thousand tokens, whatever its file is like.
+pub(super) const PICTURE_BYTES: usize = 4_000;
+
+/// The bytes of a system prompt and of tools.
+pub(in crate::agent) fn fixed(system: &str, tools: &[ToolFunction]) -> usize {
+    let tool = |tool: &ToolFunction| {
+        tool.name.len() + tool.description.len() + tool.parameters.to_string().len() + AROUND
+    };
+    system.len() + tools.iter().map(tool).sum::<usize>()
+}
+
+/// The bytes of messages.
+pub(in crate::agent) fn size(messages: &[Message]) -> usize {
+    messages.iter().map(message).sum()
+}
+
+fn message(message: &Message) -> usize {
+    let bytes = match message {
+        Message::User { content } => content.len(),
+        Message::Assistant { content, tool_calls, reasoning, written } => {
+            let calls =
+                tool_calls.iter().map(|call| call.id.len() + call.name.len() + call.arguments.len() + AROUND);
+            // It goes as the one or the other.
+            let whole = content.len() + calls.sum::<usize>();
+            reasoning.len() + written.as_ref().map_or(whole, |written| written.len().max(whole))
+        }
+        Message::Tool { call_id, content, note, .. } => call_id.len() + content.len() + note.len(),
+        Message::Pictures { pictures } => pictures.len() * PICTURE_BYTES,
+    };
+    bytes + AROUND
+}

@@ -1,0 +1,171 @@
+//! From the calls of a reply to their results.
+
+use std::time::Duration;
+
+use serde_json::Value;
+use toolcrib_model::{ErrorKind, ToolCall, ToolError, ToolResult, canonical_json};
+
+use super::super::arguments::malformed;
+use super::super::calls::Pending;
+use super::super::guard::Repetition;
+use super::super::limits::Limit;
+use super::super::notes;
+use super::super::repair::lost;
+use super::super::report::{CallRecord, Outcome};
+use super::super::result_text::result_text;
+use super::{Action, RunState, Step, Work};
+use crate::Picture;
+use crate::session::Entry;
+
+impl RunState<'_> {
+    /// What is done about each call of the last reply. Those that there is no room for have their answer already.
+    pub(super) fn plan(&mut self) -> Vec<Step> {
+        let mut pending = std::mem::take(&mut self.pending);
+        let mut steps = Vec::with_capacity(pending.len());
+        for call in pending.iter_mut().filter(|call| call.answer.is_none()) {
+            if self.ending.is_none() {
+                self.check_limits(call);
+            }
+            if let Some(ending) = &self.ending {
+                self.decline(call, ending);
+                continue;
+            }
+            let name = self.qualified(&call.name);
+            let work = match &call.arguments {
+                // It may have happened already.
+                Ok(_) if call.is_lost => {
+                    Work::Refused(ToolResult::failed(Some(call.id.clone()), name, lost(&call.name)))
+                }
+                Ok(arguments) => {
+                    self.executed += 1;
+                    self.offer.observe(&call.name, arguments);
+                    let arguments = self.offer.restored(&call.name, arguments.clone());
+                    Work::Run(ToolCall::new(name, arguments).with_call_id(call.id.clone()))
+                }
+                Err(problem) => {
+                    let error = malformed(&call.name, problem, &call.raw, &self.settings.tools);
+                    Work::Refused(ToolResult::failed(Some(call.id.clone()), name, error))
+                }
+            };
+            steps.push(Step { id: call.id.clone(), work });
+        }
+        self.pending = pending;
+        steps
+    }
+
+    /// Ends the run if this call is one too many.
+    fn check_limits(&mut self, call: &mut Pending) {
+        if self.executed >= self.settings.limits.max_calls {
+            self.reach(Limit::Calls);
+            return;
+        }
+        let arguments = match &call.arguments {
+            Ok(arguments) => canonical_json(&Value::Object(arguments.clone())),
+            Err(_) => call.raw.clone(),
+        };
+        match self.repeats.observe(&call.name, &arguments) {
+            Repetition::None => {}
+            Repetition::Note => call.is_repeated = true,
+            Repetition::Stop => self.reach(Limit::Repeats),
+        }
+    }
+
+    pub(super) fn reach(&mut self, limit: Limit) {
+        self.ending.get_or_insert(Outcome::LimitReached { limit });
+    }
+
+    pub(super) fn finished(
+        &mut self,
+        id: &str,
+        result: &ToolResult,
+        elapsed: Duration,
+        pictures: Vec<Picture>,
+    ) -> Action {
+        let Some(position) = self.pending.iter().position(|call| call.id == id && call.answer.is_none())
+        else {
+            return Action::Wait;
+        };
+        self.failures = if result.is_ok() { 0 } else { self.failures + 1 };
+        let limits = &self.settings.limits;
+        let mut text = result_text(result, limits.max_result_bytes);
+        if let Some(call) = self.pending.get_mut(position) {
+            self.calls.push(record(call, result, elapsed));
+            if call.is_repeated {
+                notes::append(&mut text, &notes::repeated());
+            }
+            let searches = self.searches.observe(self.settings.step_of(&call.name));
+            if let Some(note) = searches.and_then(|searches| notes::searched(searches, &result.result)) {
+                notes::append(&mut text, &note);
+            }
+            let entry = Entry::Finished {
+                call_id: call.id.clone(),
+                answer: text.clone(),
+                pictures: pictures.clone(),
+            };
+            self.entries.push(entry);
+            call.answer = Some(text);
+            call.pictures = pictures;
+        }
+        if self.failures >= limits.max_failures {
+            self.reach(Limit::Failures);
+        }
+        if self.pending.iter().any(|call| call.answer.is_none()) { Action::Wait } else { self.next() }
+    }
+
+    /// Answers the calls that have no result yet: they are not run.
+    pub(super) fn give_up(&mut self) {
+        let mut pending = std::mem::take(&mut self.pending);
+        for call in pending.iter_mut().filter(|call| call.answer.is_none()) {
+            if let Some(ending) = &self.ending {
+                self.decline(call, ending);
+            }
+        }
+        self.pending = pending;
+    }
+
+    /// Answers a call of a run that was broken off and is not gone on with.
+    pub(super) fn leave(&self, call: &mut Pending) {
+        let error = if call.has_begun { lost(&call.name) } else { not_run(&Outcome::Completed) };
+        let result = ToolResult::failed(Some(call.id.clone()), call.name.clone(), error);
+        call.answer = Some(result_text(&result, self.settings.limits.max_result_bytes));
+    }
+
+    /// Answers a call that is not run, since the run ends.
+    fn decline(&self, call: &mut Pending, ending: &Outcome) {
+        let result = ToolResult::failed(Some(call.id.clone()), call.name.clone(), not_run(ending));
+        call.answer = Some(result_text(&result, self.settings.limits.max_result_bytes));
+    }
+
+    /// The tool behind a wire name; any other name as it is, for the entrance to resolve.
+    pub(super) fn qualified(&self, name: &str) -> String {
+        let target = self.settings.wire_names.resolve(name);
+        target.map_or_else(|| name.to_owned(), |target| target.name.to_string())
+    }
+}
+
+fn record(call: &Pending, result: &ToolResult, elapsed: Duration) -> CallRecord {
+    CallRecord {
+        name: result.name.clone(),
+        // A tool that forwards a call says what the tool inside was called with.
+        arguments: match (result.metadata.get("forwarded"), &call.arguments) {
+            (Some(forwarded), Ok(_)) => forwarded.get("arguments").cloned().unwrap_or_default(),
+            (None, Ok(arguments)) => Value::Object(arguments.clone()),
+            (_, Err(_)) => Value::String(call.raw.clone()),
+        },
+        ok: result.is_ok(),
+        elapsed,
+    }
+}
+
+/// Why a call of a run that ends is not run.
+fn not_run(ending: &Outcome) -> ToolError {
+    match ending {
+        Outcome::LimitReached { limit } => {
+            let message = format!("not run: the run has reached its limit of {limit}");
+            ToolError::new(ErrorKind::LimitReached, message)
+        }
+        Outcome::Completed | Outcome::Failed { .. } => {
+            ToolError::new(ErrorKind::Cancelled, "not run: the run was ended before it")
+        }
+    }
+}

@@ -1,0 +1,344 @@
+//! What happens next in a run. No I/O, no clock: [`RunState::step`] takes what happened and says what is to be done.
+
+mod calls;
+mod resume;
+mod shorten;
+
+use std::time::Duration;
+
+use toolcrib_model::{ToolCall, ToolResult};
+
+use super::calls::{CallIds, Pending};
+use super::conversation::Conversation;
+use super::guard::{RepeatGuard, SearchGuard};
+use super::limits::Limit;
+use super::notes;
+use super::offer::Offer;
+use super::report::{CallRecord, Outcome, RunReport};
+use super::room::{Put, Room, fixed};
+use super::settings::AgentSettings;
+use crate::session::Entry;
+use crate::{ChatReply, ChatRequest, Error, Message, Picture, ToolChoice, Usage};
+
+/// What happened.
+#[derive(Debug)]
+pub(super) enum Event {
+    /// The model replied.
+    Replied(ChatReply),
+    /// A step has its result, after this time, and pictures that belong to it.
+    Finished { id: String, result: ToolResult, elapsed: Duration, pictures: Vec<Picture> },
+    /// The model's server says that the request is longer than what the model takes in.
+    Overflowed(Error),
+    /// The results are kept, or not; for each how it is read then.
+    Kept(Vec<Option<String>>),
+    /// There is a summary, or none, at this cost.
+    Summarized(Option<String>, Usage),
+    /// The run has to end. Nothing that was to be run is running any more; what has no result is not run. The first reason
+    /// counts.
+    Stopped(Outcome),
+}
+
+/// What is to be done.
+#[derive(Debug)]
+pub(super) enum Action {
+    /// The model is asked what [`RunState::request`] says: [`Event::Replied`], [`Event::Overflowed`] or [`Event::Stopped`]
+    /// follows.
+    Ask,
+    /// These are done in this order, or side by side where they only read. [`Event::Finished`] follows for each, or
+    /// [`Event::Stopped`] instead of those that were not begun.
+    Call(Vec<Step>),
+    /// These results are kept elsewhere: [`Event::Kept`] follows.
+    Keep(Vec<Put>),
+    /// The model is asked this, apart from the conversation: [`Event::Summarized`] or [`Event::Stopped`] follows.
+    Summarize(String),
+    /// Others are still running.
+    Wait,
+    /// The run is over.
+    End(RunReport),
+}
+
+/// What is to be done about one call.
+#[derive(Debug)]
+pub(super) struct Step {
+    pub(super) id: String,
+    pub(super) work: Work,
+}
+
+/// How a call comes to its result.
+#[derive(Debug)]
+pub(super) enum Work {
+    /// It is run.
+    Run(ToolCall),
+    /// This is its result, since it cannot be read, or may have run already.
+    Refused(ToolResult),
+}
+
+/// A run between two events.
+#[derive(Debug)]
+pub(super) struct RunState<'a> {
+    settings: &'a AgentSettings,
+    conversation: &'a mut Conversation,
+    /// How many messages the model has been sent. Those do not change any more.
+    sent: usize,
+    ids: CallIds,
+    /// The calls of the last reply, until each has its result.
+    pending: Vec<Pending>,
+    /// What is said to the model with the next messages.
+    notes: Vec<String>,
+    repeats: RepeatGuard,
+    searches: SearchGuard,
+    was_empty: bool,
+    executed: u32,
+    /// How many calls in a row have failed.
+    failures: u32,
+    /// Why the run ends, as soon as each call has its result.
+    ending: Option<Outcome>,
+    /// Whether the model is asked for its last answer, without tools.
+    is_last_answer: bool,
+    /// The latest prompt, and which message holds it.
+    prompt: String,
+    prompt_at: usize,
+    /// The tools that the model is offered.
+    offer: Offer<'a>,
+    room: Room,
+    /// The bytes of what stands before the conversation.
+    fixed: usize,
+    /// What is being made smaller, and where.
+    shortening: shorten::Shortening,
+    compactions: u32,
+    /// What happened and is not kept yet, and how many messages are.
+    entries: Vec<Entry>,
+    kept: usize,
+    /// The last that the model said at all.
+    text: String,
+    turns: u32,
+    calls: Vec<CallRecord>,
+    usage: Usage,
+}
+
+impl<'a> RunState<'a> {
+    /// A run that begins, and what is to be done first.
+    pub(super) fn begin(
+        settings: &'a AgentSettings,
+        conversation: &'a mut Conversation,
+        prompt: &str,
+    ) -> (Self, Action) {
+        let mut state = Self::new(settings, conversation);
+        state.settle();
+        state.notes.extend(state.conversation.take_repairs().note());
+        state.entries.push(Entry::Began { prompt: prompt.to_owned() });
+        prompt.clone_into(&mut state.prompt);
+        state.prompt_at = state.conversation.messages().len();
+        state.conversation.push(Message::user(prompt));
+        let action = state.next();
+        (state, action)
+    }
+
+    fn new(settings: &'a AgentSettings, conversation: &'a mut Conversation) -> Self {
+        Self {
+            settings,
+            sent: 0,
+            ids: CallIds::new(conversation.call_ids()),
+            pending: Vec::new(),
+            notes: Vec::new(),
+            repeats: RepeatGuard::default(),
+            searches: SearchGuard::default(),
+            was_empty: false,
+            executed: 0,
+            failures: 0,
+            ending: None,
+            is_last_answer: false,
+            prompt: String::new(),
+            prompt_at: 0,
+            offer: Offer::new(settings, conversation.messages()),
+            room: Room::new(settings.context_window, settings.compact_at),
+            fixed: fixed(&settings.system_prompt, &settings.tools),
+            shortening: shorten::Shortening::default(),
+            compactions: 0,
+            entries: Vec::new(),
+            kept: conversation.messages().len(),
+            text: String::new(),
+            turns: 0,
+            calls: Vec::new(),
+            usage: Usage::default(),
+            conversation,
+        }
+    }
+
+    /// Takes in what happened.
+    pub(super) fn step(&mut self, event: Event) -> Action {
+        match event {
+            Event::Replied(reply) => self.replied(reply),
+            Event::Finished { id, result, elapsed, pictures } => {
+                self.finished(&id, &result, elapsed, pictures)
+            }
+            Event::Overflowed(error) => self.overflowed(&error),
+            Event::Kept(hints) => self.put_aside(&hints),
+            Event::Summarized(summary, usage) => self.fold(summary.as_deref(), usage),
+            Event::Stopped(outcome) => {
+                // Whoever is asked for the last answer and does not give it ends as was said before.
+                self.ending.get_or_insert(outcome);
+                self.give_up();
+                self.next()
+            }
+        }
+    }
+
+    /// What happened since this was asked last, in order.
+    pub(super) fn take_entries(&mut self) -> Vec<Entry> {
+        std::mem::take(&mut self.entries)
+    }
+
+    /// Whether the model is asked for its last answer, for which there is time beyond the run's.
+    pub(super) fn is_last_answer(&self) -> bool {
+        self.is_last_answer
+    }
+
+    /// The conversation as the model is asked to continue it.
+    pub(super) fn request(&self) -> ChatRequest<'_> {
+        ChatRequest {
+            model: &self.settings.model,
+            system: &self.settings.system_prompt,
+            // Also for the last answer: what the model was offered is part of what servers keep.
+            tools: self.offer.tools(),
+            messages: self.conversation.messages(),
+            tool_choice: match (self.is_last_answer, self.turns) {
+                (true, _) => &ToolChoice::None,
+                // Whoever always had to call would never answer.
+                (false, 1) => &self.settings.tool_choice,
+                (false, _) => &ToolChoice::Auto,
+            },
+        }
+    }
+
+    fn replied(&mut self, reply: ChatReply) -> Action {
+        self.usage += reply.usage;
+        self.room.answered(reply.usage);
+        let calls = self.ids.read(self.turns, reply.tool_calls);
+        if reply.content.trim().is_empty() && calls.is_empty() {
+            return self.said_nothing(reply.finish_reason);
+        }
+        self.was_empty = false;
+        if !reply.content.is_empty() {
+            self.text.clone_from(&reply.content);
+        }
+        let returns = self.settings.returns_reasoning && !calls.is_empty();
+        let message = Message::Assistant {
+            content: reply.content,
+            tool_calls: calls.iter().map(Pending::echo).collect(),
+            reasoning: if returns { reply.reasoning } else { String::new() },
+            written: reply.written,
+        };
+        let requested = calls.iter().map(Pending::requested).collect();
+        self.entries.push(Entry::Replied { message: message.clone(), calls: requested, usage: reply.usage });
+        self.conversation.push(message);
+        self.kept = self.conversation.messages().len();
+        if calls.is_empty() {
+            self.ending.get_or_insert(Outcome::Completed);
+            return self.next();
+        }
+        self.pending = calls;
+        self.work()
+    }
+
+    /// What is done about the calls that have no result.
+    fn work(&mut self) -> Action {
+        let steps = self.plan();
+        if steps.is_empty() { self.next() } else { Action::Call(steps) }
+    }
+
+    fn said_nothing(&mut self, finish_reason: Option<String>) -> Action {
+        if self.is_last_answer {
+            return self.next();
+        }
+        if self.was_empty {
+            self.ending.get_or_insert(Outcome::Failed { error: Error::EmptyReply { finish_reason } });
+        } else {
+            self.was_empty = true;
+            self.notes.push(notes::NUDGE.to_owned());
+        }
+        self.next()
+    }
+
+    /// What is done when each call has its result: they go into the conversation, and the model is asked, if there is to
+    /// be another turn.
+    fn next(&mut self) -> Action {
+        self.give_results();
+        self.check_budget();
+        match &self.ending {
+            Some(Outcome::LimitReached { limit }) if !self.is_last_answer => {
+                self.is_last_answer = true;
+                self.notes.push(notes::last_answer(*limit, &self.settings.limits.reached(*limit)));
+            }
+            Some(_) => return self.end(),
+            None => {}
+        }
+        self.give_notes();
+        self.keep_new();
+        self.ask()
+    }
+
+    /// Keeps what was added to the conversation.
+    fn keep_new(&mut self) {
+        let messages = self.conversation.messages();
+        if let Some(new @ [_, ..]) = messages.get(self.kept..) {
+            self.entries.push(Entry::Said { messages: new.to_vec() });
+        }
+        self.kept = messages.len();
+    }
+
+    fn check_budget(&mut self) {
+        let limits = &self.settings.limits;
+        if self.turns >= limits.max_turns {
+            self.reach(Limit::Turns);
+        }
+        if self.usage.tokens() >= limits.max_tokens {
+            self.reach(Limit::Tokens);
+        }
+        if self.usage.cost >= limits.max_cost {
+            self.reach(Limit::Cost);
+        }
+    }
+
+    /// The results of the last reply's calls, in the order of the calls, and behind them what there is to see.
+    fn give_results(&mut self) {
+        let mut seen = Vec::new();
+        for call in std::mem::take(&mut self.pending) {
+            let name = call.shown_name();
+            let answer = call.answer.unwrap_or_default();
+            self.conversation.push(Message::tool(call.id, name, answer));
+            seen.extend(call.pictures);
+        }
+        if !seen.is_empty() {
+            self.conversation.push(Message::Pictures { pictures: seen });
+        }
+    }
+
+    /// What else is said goes behind the last message that the model has not seen: some servers take no user's message
+    /// behind another one or behind a result.
+    fn give_notes(&mut self) {
+        for note in std::mem::take(&mut self.notes) {
+            if self.conversation.messages().len() > self.sent && self.conversation.extend_last(&note) {
+                continue;
+            }
+            self.conversation.push(Message::user(note));
+        }
+    }
+
+    fn end(&mut self) -> Action {
+        self.keep_new();
+        let outcome = self.ending.take().unwrap_or(Outcome::Completed);
+        // What failed may be gone on with.
+        if !matches!(outcome, Outcome::Failed { .. }) {
+            self.entries.push(Entry::Ended);
+        }
+        Action::End(RunReport {
+            outcome,
+            text: std::mem::take(&mut self.text),
+            turns: self.turns,
+            calls: std::mem::take(&mut self.calls),
+            usage: self.usage,
+            compactions: self.compactions,
+        })
+    }
+}

@@ -1,0 +1,61 @@
+//! Going on where a run was broken off.
+
+use toolcrib_model::ToolCall;
+
+use super::super::calls::Pending;
+use super::super::conversation::Conversation;
+use super::super::report::Outcome;
+use super::super::settings::AgentSettings;
+use super::{Action, RunState};
+use crate::Message;
+
+impl<'a> RunState<'a> {
+    /// A run that goes on, and what is to be done first. Calls that were not begun are run; those that were and have no
+    /// result only if they `may_repeat`, and else their result is that what came of them is not known.
+    pub(in crate::agent) fn resume(
+        settings: &'a AgentSettings,
+        conversation: &'a mut Conversation,
+        may_repeat: &dyn Fn(&ToolCall) -> bool,
+    ) -> (Self, Action) {
+        let open = conversation.take_open();
+        let is_over = open.is_none();
+        let open = open.unwrap_or_default();
+        let mut state = Self::new(settings, conversation);
+        state.prompt = open.prompt;
+        state.prompt_at = open.prompt_at;
+        (state.turns, state.executed, state.usage) = (open.turns, open.executed, open.usage);
+        for open in open.calls {
+            let mut call = Pending::open(open);
+            if call.has_begun && call.answer.is_none() {
+                let arguments = call.arguments.clone().unwrap_or_default();
+                call.is_lost = !may_repeat(&ToolCall::new(state.qualified(&call.name), arguments));
+            }
+            state.pending.push(call);
+        }
+        if !state.pending.is_empty() {
+            let action = state.work();
+            return (state, action);
+        }
+        let messages = state.conversation.messages();
+        let has_answered = matches!(messages.last(), Some(Message::Assistant { .. }));
+        let said = messages.iter().rev().find(|message| matches!(message, Message::Assistant { .. }));
+        state.text = said.map(|message| message.content().to_owned()).unwrap_or_default();
+        if is_over || has_answered {
+            state.ending = Some(Outcome::Completed);
+        }
+        let action = state.next();
+        (state, action)
+    }
+
+    /// Answers the calls of a run that is not gone on with.
+    pub(super) fn settle(&mut self) {
+        let open = self.conversation.take_open().unwrap_or_default();
+        for mut call in open.calls.into_iter().map(Pending::open) {
+            if call.answer.is_none() {
+                self.leave(&mut call);
+            }
+            self.pending.push(call);
+        }
+        self.give_results();
+    }
+}

@@ -1,0 +1,152 @@
+//! Going on after a crash.
+
+use std::io;
+use std::sync::{Arc, Mutex};
+
+use async_trait::async_trait;
+use serde_json::json;
+use toolcrib_model::{ToolCall, ToolResult};
+use toolcrib_port::{CallContext, ToolCaller};
+
+use super::super::{Conversation, Outcome, RunReport};
+use super::{agent, call, calls, results, says, scripted};
+use crate::{Entry, Error, Journal, Message};
+
+/// Keeps entries in memory, until there is no more room.
+struct Memory {
+    entries: Mutex<Vec<(Entry, bool)>>,
+    room: usize,
+}
+
+impl Journal for Memory {
+    fn write(&self, entry: &Entry, lasts: bool) -> io::Result<()> {
+        let mut entries = self.entries.lock().unwrap();
+        if entries.len() == self.room {
+            return Err(io::ErrorKind::StorageFull.into());
+        }
+        entries.push((entry.clone(), lasts));
+        Ok(())
+    }
+}
+
+fn memory(room: usize) -> Arc<Memory> {
+    Arc::new(Memory { entries: Mutex::default(), room })
+}
+
+/// Runs everything, and tells what it ran. What begins with `read` may be repeated.
+#[derive(Default)]
+struct World(Mutex<Vec<String>>);
+
+#[async_trait]
+impl ToolCaller for World {
+    async fn call(&self, call: ToolCall, _context: &CallContext) -> ToolResult {
+        self.0.lock().unwrap().push(call.name.clone());
+        ToolResult::ok(call.call_id, call.name, json!("done"))
+    }
+
+    fn may_repeat(&self, call: &ToolCall, _context: &CallContext) -> bool {
+        call.name.starts_with("read")
+    }
+}
+
+/// Three calls, of which the last may be repeated, and an answer. Keeps no more than so many entries.
+async fn broken_off(room: usize) -> (RunReport, Vec<Entry>, Vec<String>) {
+    let model = scripted(|turn, _| match turn {
+        1 => calls(["write.a", "write.b", "read.c"].map(|name| call(name, name, r#"{"n": 1}"#)).into()),
+        _ => says("Done."),
+    });
+    let (journal, world) = (memory(room), World::default());
+    let agent = agent().with_journal(journal.clone());
+    let mut conversation = Conversation::new();
+    let context = CallContext::new("session");
+    let report = agent.run("Go.", &mut conversation, &model, &world, &context, &mut ()).await;
+    let entries = journal.entries.lock().unwrap().iter().map(|(entry, _)| entry.clone()).collect();
+    (report, entries, world.0.into_inner().unwrap())
+}
+
+#[tokio::test]
+async fn wherever_a_run_breaks_off_no_side_effect_happens_twice() {
+    // Began, said, replied, then begun and finished for each of three, said, replied, ended.
+    let (_, all, _) = broken_off(usize::MAX).await;
+    assert_eq!(all.len(), 12);
+    for crash in 2..all.len() {
+        let mut before = World::default();
+        let begun = all[..crash].iter().filter_map(|entry| match entry {
+            Entry::Begun { call_id } => Some(call_id.clone()),
+            _ => None,
+        });
+        // The worst that may be: what was begun has happened.
+        before.0.get_mut().unwrap().extend(begun);
+        let mut conversation = Conversation::restore(all[..crash].to_vec());
+        assert!(conversation.is_open(), "{crash}");
+        let model = scripted(move |turn, request| {
+            let asked = request.messages.iter().any(|message| matches!(message, Message::Assistant { .. }));
+            if turn == 1 && !asked {
+                return calls(
+                    ["write.a", "write.b", "read.c"].map(|name| call(name, name, r#"{"n": 1}"#)).into(),
+                );
+            }
+            says("Done.")
+        });
+        let context = CallContext::new("session");
+        let report = agent().resume(&mut conversation, &model, &before, &context, &mut ()).await;
+        assert!(matches!(report.outcome, Outcome::Completed), "{crash}: {:?}", report.outcome);
+        assert_eq!((report.text.as_str(), results(&conversation).len()), ("Done.", 3), "{crash}");
+        let ran = before.0.into_inner().unwrap();
+        for write in ["write.a", "write.b"] {
+            assert_eq!(ran.iter().filter(|name| *name == write).count(), 1, "{crash}: {ran:?}");
+        }
+        assert!(ran.iter().any(|name| name == "read.c"), "{crash}: {ran:?}");
+        let unknown =
+            results(&conversation).iter().filter(|(_, text)| text.contains("outcome_unknown")).count();
+        let is_between = matches!(&all[crash - 1], Entry::Begun { call_id } if call_id.starts_with("write"));
+        assert_eq!(unknown, usize::from(is_between), "{crash}");
+    }
+}
+
+#[tokio::test]
+async fn what_cannot_be_kept_is_not_begun() {
+    // There is no room for the beginning of the second call.
+    let (report, _, ran) = broken_off(5).await;
+    assert!(matches!(report.outcome, Outcome::Failed { error: Error::SessionFailed { .. } }));
+    assert_eq!(ran, ["write.a"]);
+}
+
+#[tokio::test]
+async fn what_cannot_be_done_again_is_kept_for_good_before_it_begins() {
+    let model = scripted(|turn, _| match turn {
+        1 => calls(vec![call("a", "write.a", "{}")]),
+        _ => says("Done."),
+    });
+    let (journal, mut conversation) = (memory(usize::MAX), Conversation::new());
+    let agent = agent().with_journal(journal.clone());
+    let context = CallContext::new("session");
+    agent.run("Go.", &mut conversation, &model, &World::default(), &context, &mut ()).await;
+    let entries = journal.entries.lock().unwrap();
+    let lasting = entries.iter().filter(|(_, lasts)| *lasts).map(|(entry, _)| match entry {
+        Entry::Begun { .. } => "begun",
+        Entry::Finished { .. } => "finished",
+        Entry::Said { .. } => "said",
+        Entry::Replied { .. } => "replied",
+        Entry::Ended => "ended",
+        other => panic!("{other:?}"),
+    });
+    assert_eq!(lasting.collect::<Vec<_>>(), ["begun", "finished", "said", "replied", "ended"]);
+}
+
+#[tokio::test]
+async fn a_run_that_failed_goes_on_where_it_was() {
+    let journal = memory(usize::MAX);
+    let mut conversation = Conversation::new();
+    let context = CallContext::new("session");
+    context.cancel.cancel();
+    let model = scripted(|_, _| says("Here."));
+    let keeping = agent().with_journal(journal.clone());
+    let report = keeping.run("Go.", &mut conversation, &model, &World::default(), &context, &mut ()).await;
+    assert!(matches!(report.outcome, Outcome::Failed { error: Error::Cancelled }));
+    let entries: Vec<_> = journal.entries.lock().unwrap().iter().map(|(entry, _)| entry.clone()).collect();
+    let mut conversation = Conversation::restore(entries);
+    let context = CallContext::new("session");
+    let report = agent().resume(&mut conversation, &model, &World::default(), &context, &mut ()).await;
+    assert_eq!((report.text.as_str(), conversation.messages().len()), ("Here.", 2));
+}

@@ -1,0 +1,60 @@
+//! What the tools take and give.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::tools::{DEFAULT_WAIT, MAX_TASK_CHARS, MAX_WAIT};
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Spawn {
+    /// The id of the agent.
+    pub(super) agent: String,
+    /// What it shall do, with all that it has to know: it sees nothing of this conversation.
+    #[schemars(length(min = 1, max = MAX_TASK_CHARS))]
+    pub(super) task: String,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Wait {
+    /// The runs to wait for; leave it out for all that were started.
+    #[serde(default)]
+    pub(super) runs: Vec<String>,
+    /// How long to wait at most, in seconds.
+    #[serde(default = "default_wait")]
+    #[schemars(range(min = 0, max = MAX_WAIT.as_secs()))]
+    pub(super) timeout_seconds: u64,
+}
+
+fn default_wait() -> u64 {
+    DEFAULT_WAIT.as_secs()
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Cancel {
+    /// The run to end.
+    pub(super) run: String,
+}
+
+/// How a run stands.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub(super) struct RunStatus {
+    /// The id of the run.
+    pub(super) run: String,
+    /// The id of the agent.
+    pub(super) agent: String,
+    /// `running`, `completed`, `limit_reached` or `failed`.
+    pub(super) status: String,
+    /// What came of it, once it is over: its answer as `text`, with `turns`, `calls` and `usage`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) report: Option<Value>,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Runs {
+    /// The runs, in the order in which they were started.
+    pub(super) runs: Vec<RunStatus>,
+}

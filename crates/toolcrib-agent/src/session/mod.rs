@@ -1,0 +1,79 @@
+//! What is kept of a run while it goes on, so that it goes on after a crash.
+//!
+//! Each [`Entry`] is written as soon as what it tells has happened, and before what follows from it: a call that is
+//! not known to have begun did not. [`Conversation::restore`](crate::Conversation::restore) reads them back.
+
+mod restore;
+
+#[cfg(test)]
+mod tests;
+
+use std::io;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Message, Picture, RequestedCall, Usage};
+
+pub(crate) use restore::{OpenCall, OpenRun};
+
+/// Something that happened in a run. As JSON it stands on one line.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Entry {
+    /// A run began with this prompt.
+    Began {
+        /// What was asked.
+        prompt: String,
+    },
+    /// Something was said to the model: a prompt, results, notes.
+    Said {
+        /// What was added to the conversation.
+        messages: Vec<Message>,
+    },
+    /// The model replied.
+    Replied {
+        /// What was added to the conversation.
+        message: Message,
+        /// Its calls as it wrote them, with the ids that they have in the conversation.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        calls: Vec<RequestedCall>,
+        /// What the turn cost.
+        #[serde(default)]
+        usage: Usage,
+    },
+    /// A call is about to be run.
+    Begun {
+        /// Its id.
+        call_id: String,
+    },
+    /// A call has its result.
+    Finished {
+        /// Its id.
+        call_id: String,
+        /// The result as the model will read it.
+        answer: String,
+        /// The pictures of it.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        pictures: Vec<Picture>,
+    },
+    /// The conversation was made shorter, and is this now.
+    Compacted {
+        /// All of it.
+        messages: Vec<Message>,
+        /// Which of them holds the prompt.
+        prompt_at: usize,
+        /// What the summary cost.
+        #[serde(default)]
+        usage: Usage,
+    },
+    /// The run ended, for whatever reason. There is nothing to go on with.
+    Ended,
+}
+
+/// Keeps what happens in runs. It is called in the middle of asynchronous code.
+pub trait Journal: Send + Sync {
+    /// Keeps an entry behind those before. With `lasts` it has to outlive a failure of the power when this returns; else
+    /// the end of the process is enough. What cannot be kept ends the run.
+    fn write(&self, entry: &Entry, lasts: bool) -> io::Result<()>;
+}

@@ -1,0 +1,216 @@
+//! Sessions that outlive the process: `toolcrib run --session ID`.
+//!
+//! One file for each, in the folder for the state of programs: `toolcrib/sessions/APP/ID.jsonl`, which only its owner may
+//! read. Each line is an entry, written as soon as it has happened. The file is locked while a run works with it, and
+//! what a crash leaves of a last line is cut off.
+
+#[cfg(test)]
+mod tests;
+
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::hash::Hasher as _;
+use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use serde::{Deserialize, Serialize};
+use toolcrib_agent::{Conversation, Entry, Journal};
+
+use crate::exit::Failure;
+
+/// The largest file of a session, in bytes. There is no room for more then, and another session has to be begun.
+const MAX_SESSION_BYTES: u64 = 64 * 1024 * 1024;
+
+/// The longest id.
+const MAX_ID_CHARS: usize = 64;
+
+/// The form of the file.
+const VERSION: u32 = 1;
+
+/// A session that this process has for itself.
+pub(crate) struct SessionFile {
+    path: PathBuf,
+    file: Mutex<Open>,
+}
+
+/// The open file, and how much of it there is.
+struct Open {
+    file: File,
+    bytes: u64,
+}
+
+/// The first line.
+#[derive(Serialize, Deserialize)]
+struct Head {
+    session: String,
+    version: u32,
+    agent: String,
+}
+
+impl SessionFile {
+    /// Opens the session of an app, or begins it, and says where its conversation was.
+    pub(crate) fn open(app: &Path, id: &str, agent: &str) -> Result<(Self, Conversation), Failure> {
+        let folder = folder().ok_or_else(|| {
+            Failure::bad_input("there is no place for sessions; set `XDG_STATE_HOME` to an absolute path")
+        })?;
+        Self::open_in(&folder.join(name_of(app)), id, agent)
+    }
+
+    fn open_in(folder: &Path, id: &str, agent: &str) -> Result<(Self, Conversation), Failure> {
+        check(id)?;
+        let path = folder.join(format!("{id}.jsonl"));
+        let unusable = |error: io::Error| {
+            Failure::bad_input(format!("{}: the session cannot be kept there: {error}", path.display()))
+        };
+        let (mut file, text) = prepare(folder, &path).map_err(unusable)?.ok_or_else(|| {
+            Failure::bad_input(format!(
+                "another run works with the session `{id}`; wait for its end, or take another id"
+            ))
+        })?;
+        // What a crash cut off never happened: nothing follows from an entry that was not written.
+        let whole = text.rfind('\n').map_or(0, |at| at + 1);
+        let lines = text.get(..whole).unwrap_or_default();
+        let bytes = u64::try_from(whole).unwrap_or(u64::MAX);
+        file.set_len(bytes).and_then(|()| file.seek(SeekFrom::End(0))).map_err(unusable)?;
+        let session = Self { file: Mutex::new(Open { file, bytes }), path: path.clone() };
+        let mut lines = lines.lines().enumerate();
+        let broken = |number: usize, error: &dyn std::fmt::Display| {
+            Failure::bad_input(format!(
+                "{}:{}: this is no entry of a session: {error}; take another id, or mend the line",
+                path.display(),
+                number + 1
+            ))
+        };
+        let Some((_, first)) = lines.next() else {
+            let head = Head { session: id.to_owned(), version: VERSION, agent: agent.to_owned() };
+            session.append(&head, true).map_err(unusable)?;
+            return Ok((session, Conversation::new()));
+        };
+        let head: Head = serde_json::from_str(first).map_err(|error| broken(0, &error))?;
+        if head.version != VERSION {
+            return Err(broken(0, &format!("it is of version {}, and this reads {VERSION}", head.version)));
+        }
+        if head.agent != agent {
+            let message = format!("the session `{id}` is one of the agent `{}`; add --agent {0}", head.agent);
+            return Err(Failure::bad_input(message));
+        }
+        let mut entries = Vec::new();
+        for (number, line) in lines {
+            entries.push(serde_json::from_str::<Entry>(line).map_err(|error| broken(number, &error))?);
+        }
+        Ok((session, Conversation::restore(entries)))
+    }
+
+    fn append(&self, line: &impl Serialize, lasts: bool) -> io::Result<()> {
+        let mut line = serde_json::to_vec(line)?;
+        line.push(b'\n');
+        let mut open = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        let bytes = open.bytes.saturating_add(line.len() as u64);
+        if bytes > MAX_SESSION_BYTES {
+            let message = format!(
+                "{} has no room for more than {MAX_SESSION_BYTES} bytes; go on in another session",
+                self.path.display()
+            );
+            return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));
+        }
+        open.file.write_all(&line)?;
+        open.bytes = bytes;
+        if lasts { open.file.sync_data() } else { Ok(()) }
+    }
+}
+
+impl Journal for SessionFile {
+    fn write(&self, entry: &Entry, lasts: bool) -> io::Result<()> {
+        self.append(entry, lasts)
+    }
+}
+
+/// The file, locked, and what stands in it. `None` where somebody else has it.
+fn prepare(folder: &Path, path: &Path) -> io::Result<Option<(File, String)>> {
+    let mut folders = fs::DirBuilder::new();
+    folders.recursive(true);
+    let mut options = OpenOptions::new();
+    options.read(true).append(true).create(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+        folders.mode(0o700);
+        options.mode(0o600);
+    }
+    folders.create(folder)?;
+    let mut file = options.open(path)?;
+    match file.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => return Ok(None),
+        Err(TryLockError::Error(error)) => return Err(error),
+    }
+    let mut bytes = Vec::new();
+    (&mut file).take(MAX_SESSION_BYTES + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > MAX_SESSION_BYTES {
+        return Err(io::Error::other(format!("it has more than {MAX_SESSION_BYTES} bytes")));
+    }
+    // A crash may cut a character in two.
+    let text = match String::from_utf8(bytes) {
+        Ok(text) => text,
+        Err(error) if error.utf8_error().error_len().is_none() => {
+            let valid = error.utf8_error().valid_up_to();
+            let mut bytes = error.into_bytes();
+            bytes.truncate(valid);
+            String::from_utf8(bytes).map_err(io::Error::other)?
+        }
+        Err(error) => return Err(io::Error::other(error)),
+    };
+    // So that the file itself is still there after a failure of the power.
+    #[cfg(unix)]
+    File::open(folder)?.sync_all()?;
+    Ok(Some((file, text)))
+}
+
+/// An id is part of the name of a file.
+fn check(id: &str) -> Result<(), Failure> {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    if !id.is_empty() && id.len() <= MAX_ID_CHARS && !id.starts_with('.') && id.chars().all(is_plain) {
+        return Ok(());
+    }
+    Err(Failure::bad_input(format!(
+        "--session: an id has up to {MAX_ID_CHARS} letters, digits, `-`, `_` and `.`, and begins with none of the last"
+    )))
+}
+
+/// Where sessions are kept.
+fn folder() -> Option<PathBuf> {
+    let absolute = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let state = absolute("XDG_STATE_HOME").or_else(|| absolute("HOME").map(|home| home.join(".local/state")));
+    state.map(|state| state.join("toolcrib/sessions"))
+}
+
+/// The name of an app's folder: that of the folder it stands in, and a number that tells it apart from others.
+fn name_of(app: &Path) -> String {
+    let app = app.canonicalize().unwrap_or_else(|_| app.to_owned());
+    let mut hasher = Fnv::default();
+    hasher.write(app.as_os_str().as_encoded_bytes());
+    let folder = app.parent().and_then(Path::file_name).unwrap_or_default().to_string_lossy().into_owned();
+    let plain: String = folder.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '-').take(40).collect();
+    format!("{plain}-{:016x}", hasher.finish())
+}
+
+/// FNV-1a, which is the same in each version of the program.
+struct Fnv(u64);
+
+impl Default for Fnv {
+    fn default() -> Self {
+        Self(0xcbf2_9ce4_8422_2325)
+    }
+}
+
+impl std::hash::Hasher for Fnv {
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}

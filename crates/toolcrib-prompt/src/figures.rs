@@ -1,0 +1,106 @@
+//! What a plan costs, and how it is told.
+
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use crate::plan::per_tool;
+use crate::{CallStyle, Estimate, Injection, ListedTool, Plan, RenderedPrompt};
+
+/// What a tool costs, in tokens, when only its name and the first sentence of its description are shown and nothing is
+/// counted.
+pub const COMPACT_TOKENS_PER_TOOL: u32 = 30;
+
+/// What the ways of showing tools cost, in tokens.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct PlanTokens {
+    /// Direct: all tools with their schemas.
+    pub direct: u64,
+    /// Compact: those with schemas and the list.
+    pub compact: u64,
+    /// The way that was chosen. Always counted on what is sent.
+    pub chosen: u64,
+}
+
+impl Plan {
+    /// What the ways of showing the tools cost. With [`Estimate::PerTool`], direct and compact are tools × tokens.
+    pub fn tokens(&self) -> PlanTokens {
+        let of = |mode: Injection| {
+            if mode == self.mode { self.chosen_tokens() } else { self.clone().turned(mode).chosen_tokens() }
+        };
+        let (direct, compact) = match self.estimate {
+            Estimate::Payload => (of(Injection::Direct), of(Injection::Compact)),
+            Estimate::PerTool(tokens) => {
+                (per_tool(self.tool_count, tokens), per_tool(self.tool_count, COMPACT_TOKENS_PER_TOOL))
+            }
+        };
+        PlanTokens { direct, compact, chosen: self.chosen_tokens() }
+    }
+
+    /// The tokens of what is offered and listed: each tool and each line counted for itself.
+    pub(crate) fn chosen_tokens(&self) -> u64 {
+        self.offered_tokens() + self.list_tokens()
+    }
+
+    pub(crate) fn offered_tokens(&self) -> u64 {
+        self.offered.iter().map(|tool| u64::from(tool.tokens(self.style, self.tokenizer))).sum()
+    }
+
+    pub(crate) fn list_tokens(&self) -> u64 {
+        self.listed.iter().map(|line| self.line_tokens(line)).sum()
+    }
+
+    pub(crate) fn line_tokens(&self, line: &ListedTool) -> u64 {
+        self.tokenizer.count(&line.line()).into()
+    }
+
+    /// The plan as `toolcrib plan --json` prints it, names as `namespace.name`. Beside the keys of the contract: what sizes are
+    /// counted with, the tokens of each part of the request, and the tools that are told of in a line.
+    pub fn to_json(&self, prompt: &RenderedPrompt) -> Value {
+        let tools: Vec<_> = self
+            .offered
+            .iter()
+            .map(|tool| {
+                json!({
+                    "wire_name": tool.wire_name,
+                    "name": tool.name.dotted(),
+                    "description": tool.description,
+                    "tokens": tool.tokens(self.style, self.tokenizer),
+                })
+            })
+            .collect();
+        let listed: Vec<_> = self.listed.iter().map(|line| line.name.dotted()).collect();
+        let mut plan = json!({
+            "mode": self.mode,
+            "context_window": self.context_window,
+            "budget_tokens": self.budget_tokens,
+            "tokens": self.tokens(),
+            "tokenizer": self.tokenizer,
+            "parts": self.parts(prompt).into_iter().map(|(part, tokens)| json!({"part": part, "tokens": tokens})).collect::<Vec<_>>(),
+            "tools": tools,
+        });
+        if let Some(plan) = plan.as_object_mut() {
+            if !listed.is_empty() {
+                plan.insert("listed".into(), listed.into());
+            }
+            plan.insert("system_prompt".into(), prompt.text.as_str().into());
+        }
+        plan
+    }
+
+    /// The tokens of each part of a request before the conversation: the tools that go through the API, each section of the
+    /// system prompt, the system prompt as a whole, and all of it.
+    pub fn parts(&self, prompt: &RenderedPrompt) -> Vec<(&'static str, u64)> {
+        let tools = match self.style {
+            CallStyle::Native => self.offered_tokens(),
+            CallStyle::Text => 0,
+        };
+        let count = |text: &str| u64::from(self.tokenizer.count(text));
+        let whole = count(&prompt.text);
+        let sections = prompt.sections().map(|(section, text)| (section.as_str(), count(text)));
+        std::iter::once(("tools", tools))
+            .chain(sections)
+            .chain([("system_prompt", whole), ("total", tools + whole)])
+            .collect()
+    }
+}

@@ -1,0 +1,80 @@
+//! Tools as lines: a name, and the first sentence of what the tool does.
+
+use std::collections::BTreeMap;
+
+use toolcrib_model::QualifiedName;
+
+use crate::OfferedTool;
+use crate::clean::one_line;
+
+/// The most characters of the first sentence of a description, in a list.
+pub const MAX_SENTENCE_CHARS: usize = 100;
+
+/// The most characters of the name of a tool, in a list.
+const MAX_NAME_CHARS: usize = 200;
+
+/// The most tools of a list: at about 30 tokens each, a fifth of a window of 1.5 million tokens. The rest is found.
+pub const MAX_LISTED_TOOLS: usize = 10_000;
+
+/// A tool as a line of a list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ListedTool {
+    /// The tool.
+    pub name: QualifiedName,
+    /// The first sentence of its description; may be empty.
+    pub sentence: String,
+}
+
+impl ListedTool {
+    pub(crate) fn new(tool: &OfferedTool) -> Self {
+        Self { name: tool.name.clone(), sentence: first_sentence(&tool.description) }
+    }
+
+    /// The line, with its end.
+    pub(crate) fn line(&self) -> String {
+        let name = one_line(&self.name.dotted(), MAX_NAME_CHARS);
+        match self.sentence.as_str() {
+            "" => format!("- {name}\n"),
+            sentence => format!("- {name}: {sentence}\n"),
+        }
+    }
+}
+
+/// The first sentence of a text on one line, without its full stop.
+pub(crate) fn first_sentence(text: &str) -> String {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let sentence = line.split_once(". ").map_or(line.as_str(), |(sentence, _)| sentence);
+    let sentence = sentence.strip_suffix('.').unwrap_or(sentence);
+    match sentence.char_indices().nth(MAX_SENTENCE_CHARS) {
+        Some((end, _)) => format!("{}…", sentence.get(..end).unwrap_or_default().trim_end()),
+        None => sentence.to_owned(),
+    }
+}
+
+/// One line for each name, as far as there is room, by name. Which ones: the first of each namespace, then the second of each
+/// and so on, so that every namespace is seen to be there.
+pub(crate) fn listed<'a>(
+    tools: impl Iterator<Item = &'a OfferedTool>,
+    mut fits: impl FnMut(&ListedTool) -> bool,
+) -> Vec<ListedTool> {
+    let mut names = BTreeMap::new();
+    for tool in tools {
+        names.entry(&tool.name).or_insert(tool);
+    }
+    let mut places = BTreeMap::<&str, usize>::new();
+    let mut order: Vec<(usize, &OfferedTool)> = names
+        .into_values()
+        .map(|tool| {
+            let place = places.entry(tool.name.namespace()).or_default();
+            *place += 1;
+            (*place, tool)
+        })
+        .collect();
+    // Stable: within a round by name.
+    order.sort_by_key(|(place, _)| *place);
+    let lines = order.into_iter().take(MAX_LISTED_TOOLS).map(|(_, tool)| ListedTool::new(tool));
+    let mut listed: Vec<_> = lines.take_while(|line| fits(line)).collect();
+    listed.sort_by(|a, b| a.name.cmp(&b.name));
+    listed
+}

@@ -1,0 +1,65 @@
+//! Tools that are offered when they have been looked at.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+use toolcrib_model::JsonObject;
+
+use crate::offer::DiscoveryStep;
+use crate::{OfferedTool, Plan, Reveal};
+
+/// Which tool is offered when a call has asked for its schema, with [`Reveal::Append`].
+///
+/// ```
+/// # use toolcrib_model::{QualifiedName, Tool};
+/// # use toolcrib_prompt::{InjectionMode, InjectionSettings, Plan, Reveal, WireNames};
+/// # let look = Tool::new(QualifiedName::new("own", "look")?).with_metadata("discovery", true);
+/// # let look = look.with_metadata("discovery_step", "inspect");
+/// # let tools = [look, Tool::new(QualifiedName::new("shop", "price")?)];
+/// # let (mode, reveal) = (InjectionMode::Discovery, Reveal::Append);
+/// # let settings = InjectionSettings { mode, reveal, ..InjectionSettings::default() };
+/// # let plan = Plan::new(&tools, &settings, &WireNames::new(&tools, "own", &[]))?;
+/// let arguments = serde_json::json!({"name": "shop.price"});
+/// let reveals = plan.reveals();
+/// let mut found = reveals.by_call("look", arguments.as_object().unwrap());
+/// assert_eq!(found.next().unwrap().wire_name, "shop__price");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Reveals {
+    /// The wire names of the tools that schemas are read with.
+    readers: BTreeSet<String>,
+    tools: Vec<OfferedTool>,
+    /// The places of the tools, by each spelling of their names.
+    spellings: BTreeMap<String, Vec<usize>>,
+}
+
+impl Plan {
+    /// What this plan offers when it has been looked at; nothing unless it is to be.
+    pub fn reveals(&self) -> Reveals {
+        let mut reveals = Reveals::default();
+        if self.reveal == Reveal::Execute {
+            return reveals;
+        }
+        let readers = self.offered.iter().filter(|tool| tool.step == Some(DiscoveryStep::Inspect));
+        reveals.readers = readers.map(|tool| tool.wire_name.clone()).collect();
+        for tool in self.findable() {
+            let place = reveals.tools.len();
+            for spelling in [tool.name.dotted(), tool.name.to_string(), tool.wire_name.clone()] {
+                reveals.spellings.entry(spelling).or_default().push(place);
+            }
+            reveals.tools.push(tool.clone());
+        }
+        reveals
+    }
+}
+
+impl Reveals {
+    /// The tools that this call asks for, with their overloads.
+    pub fn by_call(&self, wire_name: &str, arguments: &JsonObject) -> impl Iterator<Item = &OfferedTool> {
+        let is_reader = self.readers.contains(wire_name);
+        let named = arguments.values().filter_map(Value::as_str).filter(move |_| is_reader);
+        let places = named.filter_map(|name| self.spellings.get(name.trim())).flatten();
+        places.filter_map(|place| self.tools.get(*place))
+    }
+}

@@ -1,0 +1,37 @@
+//! What a call of a tool that is not shown looks like.
+
+use serde_json::{Map, Value, json};
+
+use crate::offer::DiscoveryStep;
+use crate::{OfferedTool, Plan};
+
+/// The most arguments of a template.
+const MAX_ARGUMENTS: usize = 8;
+
+/// The most characters of the name of an argument in a template.
+const MAX_NAME_CHARS: usize = 60;
+
+/// A template of the call that runs other tools, from the schema of the tool that makes it; nothing where there is none.
+pub(super) fn hints(plan: &Plan) -> String {
+    let mut runners = plan.offered.iter().filter(|tool| tool.step == Some(DiscoveryStep::Execute));
+    runners.next().map_or_else(String::new, |tool| {
+        format!("Call template: {} {}", tool.wire_name, Value::Object(template(tool)))
+    })
+}
+
+fn template(tool: &OfferedTool) -> Map<String, Value> {
+    let properties = tool.parameters.get("properties").and_then(Value::as_object).into_iter().flatten();
+    let short = properties.filter(|(name, _)| name.chars().count() <= MAX_NAME_CHARS);
+    short.take(MAX_ARGUMENTS).map(|(name, schema)| (name.clone(), placeholder(name, schema))).collect()
+}
+
+/// A value that says what stands in its place.
+fn placeholder(name: &str, schema: &Value) -> Value {
+    match schema.get("type").and_then(Value::as_str) {
+        Some("object") => json!({"argument": "value"}),
+        Some("array") => json!([]),
+        Some("integer" | "number") => json!(0),
+        Some("boolean") => json!(false),
+        _ => json!(format!("tool {name}")),
+    }
+}

@@ -1,0 +1,252 @@
+//! What stands before the conversation.
+
+mod external;
+mod hints;
+mod section;
+mod tools;
+
+use serde::{Deserialize, Serialize};
+
+use crate::Plan;
+use crate::clean::{clean, cut, one_line};
+
+pub use self::external::{MAX_SOURCE_NOTE_CHARS, MAX_SOURCE_NOTES_CHARS};
+pub use self::section::{RenderedPrompt, Section};
+pub use self::tools::{MAX_DOMAINS_CHARS, MAX_LISTING_CHARS, MAX_TOOL_LIST_CHARS, MAX_TOOLS_SECTION_CHARS};
+
+/// The most characters of what the agent remembers.
+pub const MAX_MEMORY_CHARS: usize = 8_000;
+
+/// The most characters of how it remembers.
+pub const MAX_MEMORY_INSTRUCTIONS_CHARS: usize = 2_000;
+
+/// The most characters of an agent's id, of its role, and of a domain.
+pub const MAX_IDENTITY_CHARS: usize = 100;
+
+/// The most characters of an item of a list: an agent, a skill, a channel.
+pub const MAX_ITEM_CHARS: usize = 300;
+
+/// The most characters of the list of agents, of skills, and of channels, each. The rest is counted.
+pub const MAX_ITEMS_CHARS: usize = 4_000;
+
+/// The most characters of the user's own part.
+pub const MAX_USER_PROMPT_CHARS: usize = 100_000;
+
+/// How a model calls tools.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CallStyle {
+    /// Through its API, which is given the schemas.
+    #[default]
+    Native,
+    /// In its text; the schemas stand in the system prompt.
+    Text,
+}
+
+/// The system prompt: what the agent remembers, who it is, what tools there are and how they are come by, whom it can turn to, and
+/// at the end the user's own part. [`Section`] has the order.
+///
+/// Each section has its bound. The same inputs give the same bytes. A section without input is left out.
+///
+/// ```
+/// use toolcrib_prompt::{InjectionSettings, Plan, SystemPrompt, WireNames};
+/// let plan = Plan::new([], &InjectionSettings::default(), &WireNames::default())?;
+/// let prompt = SystemPrompt::new(&plan)
+///     .with_agent("lead", "coordinator")
+///     .with_agents([("scout", "Reads the web.")])
+///     .with_memory("Goal: a tidy shop.")
+///     .render();
+/// assert!(prompt.text.starts_with("# MEMORY\n"));
+/// assert!(prompt.text.ends_with("# AGENTS\n\n- scout: Reads the web."));
+/// # Ok::<(), toolcrib_prompt::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct SystemPrompt<'a> {
+    plan: &'a Plan,
+    style: CallStyle,
+    memory: &'a str,
+    memory_instructions: &'a str,
+    agent: Option<(&'a str, &'a str)>,
+    source_notes: Vec<(String, String)>,
+    agents: Items,
+    skills: Items,
+    channels: Items,
+    user_prompt: &'a str,
+}
+
+/// Names, and what each is for.
+type Items = Vec<(String, String)>;
+
+impl<'a> SystemPrompt<'a> {
+    /// The prompt that goes with a plan.
+    pub fn new(plan: &'a Plan) -> Self {
+        Self {
+            plan,
+            style: plan.style,
+            memory: "",
+            memory_instructions: "",
+            agent: None,
+            source_notes: Vec::new(),
+            agents: Items::new(),
+            skills: Items::new(),
+            channels: Items::new(),
+            user_prompt: "",
+        }
+    }
+
+    /// Writes it for models that call tools in this way, in place of the plan's.
+    pub fn with_style(mut self, style: CallStyle) -> Self {
+        self.style = style;
+        self
+    }
+
+    /// Adds what the agent remembers: its goal, its tasks, what it knows. It is data: each line is
+    /// marked, and whatever looks like a call is defused.
+    pub fn with_memory(mut self, snapshot: &'a str) -> Self {
+        self.memory = snapshot;
+        self
+    }
+
+    /// Adds how the agent uses its memory.
+    pub fn with_memory_instructions(mut self, text: &'a str) -> Self {
+        self.memory_instructions = text;
+        self
+    }
+
+    /// Says who the agent is.
+    pub fn with_agent(mut self, id: &'a str, role: &'a str) -> Self {
+        self.agent = Some((id, role));
+        self
+    }
+
+    /// Adds what sources say of how their tools are meant to be used, by the names of the sources. These are texts of
+    /// strangers, and are labelled so.
+    pub fn with_source_notes<S: Into<String>, T: Into<String>>(
+        mut self,
+        notes: impl IntoIterator<Item = (S, T)>,
+    ) -> Self {
+        self.source_notes = owned(notes);
+        self
+    }
+
+    /// Adds the agents that the agent can give work to, each with what it is good for.
+    pub fn with_agents<S: Into<String>, T: Into<String>>(
+        mut self,
+        agents: impl IntoIterator<Item = (S, T)>,
+    ) -> Self {
+        self.agents = owned(agents);
+        self
+    }
+
+    /// Adds the skills that the agent can load, each with what it is good for.
+    pub fn with_skills<S: Into<String>, T: Into<String>>(
+        mut self,
+        skills: impl IntoIterator<Item = (S, T)>,
+    ) -> Self {
+        self.skills = owned(skills);
+        self
+    }
+
+    /// Adds the channels that the agent can send to, each with who reads it.
+    pub fn with_channels<S: Into<String>, T: Into<String>>(
+        mut self,
+        channels: impl IntoIterator<Item = (S, T)>,
+    ) -> Self {
+        self.channels = owned(channels);
+        self
+    }
+
+    /// Adds the user's own part, which comes last.
+    pub fn with_user_prompt(mut self, text: &'a str) -> Self {
+        self.user_prompt = text;
+        self
+    }
+
+    /// Writes the prompt.
+    pub fn render(&self) -> RenderedPrompt {
+        let mut prompt = RenderedPrompt::default();
+        for section in Section::ALL {
+            prompt.push(section, &self.section(section));
+        }
+        prompt
+    }
+
+    fn section(&self, section: Section) -> String {
+        match section {
+            Section::Memory => headed("# MEMORY", &external::quoted(&clean(self.memory, MAX_MEMORY_CHARS))),
+            Section::MemoryInstructions => {
+                cut(self.memory_instructions.trim(), MAX_MEMORY_INSTRUCTIONS_CHARS).into_owned()
+            }
+            Section::Identity => self.identity(),
+            Section::Tools => tools::instructions(self.plan, self.style),
+            Section::Hints => hints::hints(self.plan),
+            Section::SourceNotes => external::notes(&self.source_notes),
+            Section::Agents => items("# AGENTS", "agent", &self.agents),
+            Section::Skills => items("# SKILLS", "skill", &self.skills),
+            Section::Channels => items("# CHANNELS", "channel", &self.channels),
+            Section::User => cut(self.user_prompt.trim(), MAX_USER_PROMPT_CHARS).into_owned(),
+        }
+    }
+
+    fn identity(&self) -> String {
+        let access = format!(
+            "You have access to {} across {}.",
+            counted(self.plan.tool_count, "tool"),
+            counted(self.plan.domains.len(), "domain"),
+        );
+        match self.agent {
+            Some((id, role)) => {
+                let [id, role] = [id, role].map(|text| one_line(text, MAX_IDENTITY_CHARS));
+                format!("You are agent \"{id}\" (role: {role}).\n{access}")
+            }
+            None => access,
+        }
+    }
+}
+
+fn owned<S: Into<String>, T: Into<String>>(items: impl IntoIterator<Item = (S, T)>) -> Items {
+    items.into_iter().map(|(name, about)| (name.into(), about.into())).collect()
+}
+
+/// A text under its heading; nothing where there is none.
+fn headed(heading: &str, text: &str) -> String {
+    if text.is_empty() { String::new() } else { format!("{heading}\n\n{text}") }
+}
+
+fn items(heading: &str, noun: &str, items: &[(String, String)]) -> String {
+    let lines = items.iter().map(|(name, about)| {
+        let name = one_line(name, MAX_IDENTITY_CHARS);
+        match one_line(about, MAX_ITEM_CHARS) {
+            about if about.is_empty() => format!("- {name}"),
+            about => format!("- {name}: {about}"),
+        }
+    });
+    headed(heading, &bounded(lines, "\n", MAX_ITEMS_CHARS, noun))
+}
+
+/// The items that fit, and how many do not.
+fn bounded(items: impl Iterator<Item = String>, separator: &str, max_chars: usize, noun: &str) -> String {
+    let mut out = String::new();
+    let mut chars = 0;
+    let mut items = items.peekable();
+    while let Some(item) = items.next_if(|item| chars + item.chars().count() <= max_chars) {
+        if !out.is_empty() {
+            out.push_str(separator);
+        }
+        chars += item.chars().count() + separator.chars().count();
+        out.push_str(&item);
+    }
+    match items.count() {
+        0 => out,
+        left => {
+            if !out.is_empty() {
+                out.push_str(separator);
+            }
+            format!("{out}[{} not shown]", counted(left, &format!("more {noun}")))
+        }
+    }
+}
+
+fn counted(count: usize, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+}

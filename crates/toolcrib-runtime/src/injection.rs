@@ -1,0 +1,130 @@
+//! What the app file says of how tools are put before an agent's model.
+
+use std::collections::BTreeSet;
+use std::num::NonZeroU32;
+
+use toolcrib_agent::ToolChoice;
+use toolcrib_model::QualifiedName;
+use toolcrib_policy::Principal;
+use toolcrib_prompt::{
+    CallStyle, DEFAULT_TOKENS_PER_TOOL, Estimate, InjectionSettings, Profile, Tokenizer, WireNames,
+};
+use toolcrib_registry::{Entry, Snapshot};
+
+use crate::settings::{SizeEstimate, ToolChoiceConfig};
+use crate::wiring::Wiring;
+use crate::{AgentConfig, BrainConfig, SchemaForm};
+
+impl Wiring {
+    /// What the decision depends on for an agent.
+    pub(crate) fn injection(
+        &self,
+        agent: Option<&AgentConfig>,
+        snapshot: &Snapshot,
+        principal: Principal<'_>,
+    ) -> InjectionSettings {
+        let runtime = &self.app.config.runtime;
+        let mut settings = InjectionSettings { mode: runtime.tool_injection, ..InjectionSettings::default() };
+        settings.tool_budget = runtime.tool_budget.unwrap_or(settings.tool_budget);
+        settings.estimate = match (runtime.estimate, runtime.tokens_per_tool) {
+            (Some(SizeEstimate::Payload), _) | (None, None) => Estimate::Payload,
+            (_, tokens) => Estimate::PerTool(tokens.map_or(DEFAULT_TOKENS_PER_TOOL, NonZeroU32::get)),
+        };
+        settings.reveal = runtime.reveal;
+        let tool_choice = agent.and_then(|agent| agent.brain.tool_choice.as_ref());
+        let chosen = tool_choice.and_then(ToolChoiceConfig::tool);
+        settings.pinned = runtime
+            .pinned
+            .iter()
+            .map(String::as_str)
+            // A call of it is asked for, so the model has to see it.
+            .chain(chosen)
+            .filter_map(|spelling| self.named(spelling, snapshot, principal))
+            .collect();
+        if let Some(agent) = agent {
+            let window = agent.brain.context_window.map(NonZeroU32::get);
+            settings.context_window = window.unwrap_or(settings.context_window);
+            settings.tokenizer = Tokenizer::of_model(&agent.brain.model);
+            settings.style = call_style(&agent.brain);
+            settings.profile = profile(agent);
+        }
+        settings
+    }
+
+    /// Whether an agent's model may or must call tools, by the names that the model knows them by.
+    pub(crate) fn tool_choice(
+        &self,
+        agent: Option<&AgentConfig>,
+        snapshot: &Snapshot,
+        principal: Principal<'_>,
+        wire_names: &WireNames,
+    ) -> Result<ToolChoice, String> {
+        match agent.and_then(|agent| agent.brain.tool_choice.as_ref()) {
+            None | Some(ToolChoiceConfig::Auto) => Ok(ToolChoice::Auto),
+            Some(ToolChoiceConfig::None) => Ok(ToolChoice::None),
+            Some(ToolChoiceConfig::Required) => Ok(ToolChoice::Required),
+            Some(ToolChoiceConfig::Tool(spelling)) => {
+                let named = self.named(spelling, snapshot, principal);
+                let wire_name = named.as_ref().and_then(|name| wire_names.wire_name(name));
+                let wire_name = wire_name.ok_or_else(|| {
+                    format!("`tool_choice` speaks of a tool `{spelling}`, which is not there; see `toolcrib tools`")
+                })?;
+                Ok(ToolChoice::Tool(wire_name.to_owned()))
+            }
+        }
+    }
+
+    fn named(&self, spelling: &str, snapshot: &Snapshot, principal: Principal<'_>) -> Option<QualifiedName> {
+        let policy = self.executor.policy();
+        let found = snapshot.find(spelling, |entry| policy.is_visible(&entry.tool, principal)).ok()?;
+        Some(found.first()?.tool.name.clone())
+    }
+
+    /// Tools that are to be pinned and are not there.
+    pub(crate) fn not_pinned(&self, snapshot: &Snapshot) -> impl Iterator<Item = String> {
+        let pinned = self.app.config.runtime.pinned.iter();
+        pinned.filter(|spelling| snapshot.find(spelling, |_| true).is_err()).map(|spelling| {
+            format!("`runtime.pinned` speaks of `{spelling}`, which is no tool that is there")
+        })
+    }
+
+    /// What the sources of these tools say of how they are meant to be used, by source.
+    pub(crate) fn source_notes<'a>(&self, visible: impl Iterator<Item = &'a Entry>) -> Vec<(String, String)> {
+        let sources: BTreeSet<&str> = visible.map(|entry| entry.source.as_ref()).collect();
+        let mut notes: Vec<_> = self
+            .loaders
+            .iter()
+            .filter(|loader| sources.contains(loader.source()))
+            .filter_map(|loader| Some((loader.source().to_owned(), loader.instructions()?)))
+            .collect();
+        notes.sort();
+        notes
+    }
+}
+
+/// How a model calls tools.
+pub(crate) fn call_style(brain: &BrainConfig) -> CallStyle {
+    match brain.native_tool_use {
+        Some(true) => CallStyle::Native,
+        Some(false) => CallStyle::Text,
+        None => brain.provider.call_style(),
+    }
+}
+
+/// The models that an agent thinks with, the first one first.
+pub(crate) fn brains(agent: &AgentConfig) -> impl Iterator<Item = &BrainConfig> {
+    std::iter::once(&agent.brain).chain(&agent.brain.fallback)
+}
+
+/// What the API of the first model accepts that has one. Schemas in a prompt pass no API that could refuse them.
+fn profile(agent: &AgentConfig) -> Option<Profile> {
+    let brain = brains(agent).find(|brain| call_style(brain) == CallStyle::Native)?;
+    match brain.schemas {
+        None => Some(brain.provider.profile()),
+        Some(SchemaForm::OpenAi) => Some(Profile::OpenAi),
+        Some(SchemaForm::Anthropic) => Some(Profile::Anthropic),
+        Some(SchemaForm::Gemini) => Some(Profile::Gemini),
+        Some(SchemaForm::Portable) => Some(Profile::Portable),
+        Some(SchemaForm::Original) => None,
+    }
+}
