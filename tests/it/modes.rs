@@ -56,7 +56,7 @@ fn turns(is_native: bool, mode: &str) -> Vec<Turn> {
 /// What came of a run, apart from when and by which way.
 fn effects(lab: &Lab, ran: &Ran) -> Value {
     let report = ran.json();
-    let calls: Vec<_> = report["calls"].as_array().unwrap().iter().cloned().collect();
+    let calls = report["calls"].as_array().unwrap().clone();
     assert!(calls.iter().all(|call| call["ok"] == true), "{report:#}");
     let done: Vec<_> = calls
         .into_iter()

@@ -17,6 +17,7 @@ mod observer;
 mod output;
 mod printable;
 mod secrets;
+mod session;
 mod telemetry;
 
 use std::process::ExitCode;

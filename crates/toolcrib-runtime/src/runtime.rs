@@ -151,8 +151,11 @@ impl Runtime {
         rules.chain(limits::unused(self.app(), &snapshot)).chain(self.wiring.not_pinned(&snapshot)).collect()
     }
 
-    /// Ends what agents of a session have started, once nobody goes on with it.
+    /// Forgets what a session was about that nobody will go on with: what its agents have started ends, and so do their goals and
+    /// tasks.
     pub async fn end_session(&self, session: &str) {
+        // What cannot be forgotten is in the log.
+        let _ = self.wiring.memory.end_session(session);
         if let Some(pool) = &self.pool {
             pool.end_session(session).await;
         }

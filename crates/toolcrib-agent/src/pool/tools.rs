@@ -115,9 +115,10 @@ impl AgentPool {
         if !known.contains(id) || context.agent.as_deref() == Some(id) {
             let others = known.iter().filter(|known| context.agent.as_deref() != Some(known.as_str()));
             let others: Vec<&str> = others.map(String::as_str).collect();
-            let message = match known.contains(id) {
-                true => "an agent does not start itself".to_owned(),
-                false => format!("there is no agent `{id}`"),
+            let message = if known.contains(id) {
+                "an agent does not start itself".to_owned()
+            } else {
+                format!("there is no agent `{id}`")
             };
             return Err(ToolError::new(ErrorKind::InvalidArgs, message)
                 .with_hint(format!("the agents are {}", others.join(", "))));

@@ -52,6 +52,10 @@ async fn drive(
         )));
     }
     let id = arguments.session.as_deref().unwrap_or(SESSION);
+    if arguments.session.is_none() {
+        // An earlier run without a name is none that this one goes on with.
+        runtime.end_session(id).await;
+    }
     let setup = runtime.agent_in(arguments.agent.as_deref(), id)?;
     let model = model(runtime, &setup, &arguments)?;
     let mut agent = Agent::new(setup.settings.clone());

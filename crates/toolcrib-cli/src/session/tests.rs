@@ -24,7 +24,9 @@ fn what_was_written_is_there_when_the_session_is_opened_again() {
     let folder = tempfile::tempdir().unwrap();
     let (session, conversation) = opened(folder.path(), "a");
     assert!(!conversation.is_open() && conversation.messages().is_empty());
-    said("Hello.").iter().for_each(|entry| session.write(entry, true).unwrap());
+    for entry in said("Hello.") {
+        session.write(&entry, true).unwrap();
+    }
     drop(session);
     let (_session, conversation) = opened(folder.path(), "a");
     assert!(conversation.is_open());
@@ -46,7 +48,9 @@ fn a_last_line_that_was_cut_is_dropped_and_written_over_wherever_it_was_cut() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.jsonl");
     let (session, _) = opened(folder.path(), "a");
-    said("Schön.").iter().for_each(|entry| session.write(entry, false).unwrap());
+    for entry in said("Schön.") {
+        session.write(&entry, false).unwrap();
+    }
     drop(session);
     let whole = fs::read(&path).unwrap();
     let before = whole[..whole.len() - 1].iter().rposition(|byte| *byte == b'\n').unwrap() + 1;

@@ -188,6 +188,13 @@ impl Notebook {
         Ok(shelf.facts.remove(position))
     }
 
+    /// Forgets what all agents of a session are at, and says whether there was anything.
+    pub(super) fn end_session(&mut self, session: &str) -> bool {
+        let before = self.plans.len();
+        self.plans.retain(|plan| plan.session != session);
+        self.plans.len() < before
+    }
+
     fn plan_mut(&mut self, owner: Owner<'_>) -> &mut Plan {
         let new = || Plan {
             session: owner.session.to_owned(),

@@ -59,6 +59,26 @@ impl Memory {
         }
     }
 
+    /// Forgets the goals and tasks of a session: nobody will go on with it. Facts stay. It blocks.
+    ///
+    /// # Errors
+    ///
+    /// Where the file cannot be read or written, or was not written by this module.
+    pub fn end_session(&self, session: &str) -> Result<(), ToolError> {
+        match self.place.as_ref() {
+            Place::Process(notebook) => {
+                notebook.lock().unwrap_or_else(PoisonError::into_inner).end_session(session);
+                Ok(())
+            }
+            // Most sessions have none, and then there is nothing to be written or locked.
+            Place::File(path) if !read(path)?.end_session(session) => Ok(()),
+            Place::File(path) => change_file(path, |notebook| {
+                notebook.end_session(session);
+                Ok(())
+            }),
+        }
+    }
+
     /// Looks something up.
     pub(super) async fn look<T: Send + 'static>(
         &self,
@@ -93,17 +113,7 @@ impl Memory {
                     *notebook = changed;
                     Ok(told)
                 }
-                Place::File(path) => update(path, MAX_MEMORY_BYTES, |bytes| {
-                    let mut notebook = match bytes {
-                        Some(bytes) => parse(path, bytes)?,
-                        None => Notebook::new(),
-                    };
-                    let told = change(&mut notebook, owner)?;
-                    let bytes =
-                        serde_json::to_vec(&notebook).map_err(|error| failed(path, &error.to_string()))?;
-                    Ok((Some(bytes), told))
-                })
-                .map_err(|error: Failure| error.0),
+                Place::File(path) => change_file(path, |notebook| change(notebook, owner)),
             }
         })
         .await
@@ -136,6 +146,22 @@ impl From<ToolError> for Failure {
 
 fn owner(context: &CallContext) -> Owner<'_> {
     Owner { session: &context.session, agent: context.agent.as_deref(), user: context.user.as_deref() }
+}
+
+fn change_file<T>(
+    path: &Path,
+    change: impl FnOnce(&mut Notebook) -> Result<T, ToolError>,
+) -> Result<T, ToolError> {
+    update(path, MAX_MEMORY_BYTES, |bytes| {
+        let mut notebook = match bytes {
+            Some(bytes) => parse(path, bytes)?,
+            None => Notebook::new(),
+        };
+        let told = change(&mut notebook)?;
+        let bytes = serde_json::to_vec(&notebook).map_err(|error| failed(path, &error.to_string()))?;
+        Ok((Some(bytes), told))
+    })
+    .map_err(|error: Failure| error.0)
 }
 
 fn read(path: &Path) -> Result<Notebook, ToolError> {

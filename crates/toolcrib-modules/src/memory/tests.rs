@@ -205,6 +205,21 @@ async fn of_too_many_sessions_the_one_that_was_used_longest_ago_is_forgotten() {
 }
 
 #[tokio::test]
+async fn a_session_that_is_over_leaves_facts_and_nothing_else() {
+    let folder = tempfile::tempdir().unwrap();
+    for memory in [Memory::in_process(), Memory::in_file(folder.path().join("memory.json"))] {
+        let notes = Notes::new(memory);
+        notes.memory.end_session("s").unwrap();
+        notes.call("set_goal", json!({"goal": "Ship"})).await;
+        notes.call("remember", json!({"text": "Likes tea."})).await;
+        notes.memory.end_session("another").unwrap();
+        assert_eq!(notes.snapshot(), "Goal: Ship\nFacts:\n1. Likes tea.");
+        notes.memory.end_session("s").unwrap();
+        assert_eq!(notes.snapshot(), "Facts:\n1. Likes tea.");
+    }
+}
+
+#[tokio::test]
 async fn a_file_keeps_them_for_the_next_process_and_for_one_beside() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("new/memory.json");

@@ -31,6 +31,6 @@ pub fn state_name(app: &Path) -> String {
     let plain: String =
         folder.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '-').take(NAME_CHARS).collect();
     let digest = Sha256::digest(app.as_os_str().as_encoded_bytes());
-    let number: String = digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
-    format!("{plain}-{number}")
+    let number = digest.iter().take(8).fold(0_u64, |number, byte| number << 8 | u64::from(*byte));
+    format!("{plain}-{number:016x}")
 }
