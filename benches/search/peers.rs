@@ -1,39 +1,97 @@
-//! Others on the same tools with the same queries.
+//! Those who find tools, in one form: this project and others.
 
 use std::error::Error;
-use std::hint::black_box;
+use std::sync::Arc;
 
 use bm25::{Document, Language, SearchEngine, SearchEngineBuilder};
-use toolcrib_bench::report::{Row, title};
-use toolcrib_bench::timings::Timings;
-use toolcrib_model::Tool;
-use toolcrib_search::SearchOptions;
+use ratel_ai_core::ToolRegistry;
+use toolcrib_model::{QualifiedName, Tool};
+use toolcrib_search::embedding::{BuiltinEmbedder, Embeddings};
+use toolcrib_search::{SearchIndex, SearchOptions};
 
-use crate::data;
+/// Finds tools.
+pub(crate) trait Finder {
+    /// What it is called in the report.
+    const NAME: &'static str;
 
-const SIZES: [usize; 2] = [500, 10_000];
+    /// Reads the tools, until a query is answered as fast as the next.
+    fn build(tools: &[Arc<Tool>]) -> Result<Self, Box<dyn Error>>
+    where
+        Self: Sized;
 
-pub(crate) fn run() -> Result<(), Box<dyn Error>> {
-    let queries = data::queries()?;
-    title(&format!("peers, {} queries one after the other, the best five, p50", queries.len()));
-    for count in SIZES {
-        let tools = data::tools(count)?;
-        let index = data::index(&tools)?;
-        let documents = (0_u32..).zip(&tools).map(|(number, tool)| Document::new(number, text(tool)));
-        let bm25: SearchEngine<u32> =
-            SearchEngineBuilder::with_documents(Language::English, documents).build();
-        let (mut ours, mut theirs) = (Timings::default(), Timings::default());
-        for query in &queries {
-            ours.time(|| black_box(index.search(query, &SearchOptions::default())));
-            theirs.time(|| black_box(bm25.search(query, 5)));
-        }
-        let what = format!("{count} tools, by words and meaning; beside the words alone of bm25");
-        Row::new(what, ours.median()).beside(theirs.median()).print();
-    }
-    Ok(())
+    /// The best tools.
+    fn search(&self, query: &str, limit: usize) -> Vec<QualifiedName>;
 }
 
-/// What the peers are given of a tool.
-fn text(tool: &Tool) -> String {
-    format!("{} {} {}", tool.name.name(), tool.description, tool.parameters)
+/// This project, by words and meaning, with abstention.
+pub(crate) struct Ours(SearchIndex);
+
+impl Finder for Ours {
+    const NAME: &'static str = "toolcrib";
+
+    fn build(tools: &[Arc<Tool>]) -> Result<Self, Box<dyn Error>> {
+        let embeddings = Embeddings::of_tools(Arc::new(BuiltinEmbedder::new()?), tools);
+        let index = SearchIndex::build(tools.iter().map(AsRef::as_ref))?;
+        tokio::runtime::Builder::new_current_thread().build()?.block_on(embeddings.finished());
+        index.attach(embeddings.vectors().ok_or("there are no vectors")?);
+        Ok(Self(index))
+    }
+
+    fn search(&self, query: &str, limit: usize) -> Vec<QualifiedName> {
+        let options = SearchOptions { limit, ..SearchOptions::default() };
+        self.0.search(query, &options).hits.into_iter().map(|hit| hit.name).collect()
+    }
+}
+
+/// The crate `bm25`, given name, description and parameters as one text.
+pub(crate) struct Bm25 {
+    names: Vec<QualifiedName>,
+    engine: SearchEngine<u32>,
+}
+
+impl Finder for Bm25 {
+    const NAME: &'static str = "bm25";
+
+    fn build(tools: &[Arc<Tool>]) -> Result<Self, Box<dyn Error>> {
+        let text = |tool: &Tool| format!("{} {} {}", tool.name.name(), tool.description, tool.parameters);
+        let documents = (0_u32..).zip(tools).map(|(number, tool)| Document::new(number, text(tool)));
+        Ok(Self {
+            names: tools.iter().map(|tool| tool.name.clone()).collect(),
+            engine: SearchEngineBuilder::with_documents(Language::English, documents).build(),
+        })
+    }
+
+    fn search(&self, query: &str, limit: usize) -> Vec<QualifiedName> {
+        let found = self.engine.search(query, limit).into_iter();
+        found.filter_map(|found| self.names.get(found.document.id as usize).cloned()).collect()
+    }
+}
+
+/// The crate `ratel-ai-core`.
+pub(crate) struct Ratel(ToolRegistry);
+
+impl Finder for Ratel {
+    const NAME: &'static str = "ratel-ai-core";
+
+    fn build(tools: &[Arc<Tool>]) -> Result<Self, Box<dyn Error>> {
+        let mut registry = ToolRegistry::new();
+        for tool in tools {
+            registry.register(ratel_ai_core::Tool {
+                id: tool.name.to_string(),
+                name: tool.name.name().to_owned(),
+                description: tool.description.clone(),
+                experimental_searchable_description: None,
+                input_schema: tool.parameters.clone(),
+                output_schema: serde_json::Value::Null,
+            });
+        }
+        // The first query builds the index.
+        drop(registry.search("", 1));
+        Ok(Self(registry))
+    }
+
+    fn search(&self, query: &str, limit: usize) -> Vec<QualifiedName> {
+        let found = self.0.search(query, limit).into_iter();
+        found.filter_map(|found| found.tool_id.parse().ok()).collect()
+    }
 }

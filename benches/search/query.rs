@@ -7,43 +7,63 @@ use std::time::Duration;
 
 use toolcrib_bench::report::{Row, title};
 use toolcrib_bench::timings::Timings;
-use toolcrib_search::SearchOptions;
+use toolcrib_model::Tool;
 use toolcrib_search::embedding::{BuiltinEmbedder, Embeddings};
 
 use crate::data;
+use crate::peers::{Bm25, Finder, Ours, Ratel};
 
-/// How many tools there are, and how long a query may take.
-const SIZES: [(usize, Duration); 3] = [
-    (500, Duration::from_micros(150)),
-    (10_000, Duration::from_micros(500)),
-    (100_000, Duration::from_millis(3)),
+/// How many hits are asked for.
+const LIMIT: usize = 5;
+
+/// How many tools there are, how long a query may take, and of how many queries the peers are asked one, which take long
+/// where there are many tools.
+const SIZES: [(usize, Duration, usize); 3] = [
+    (500, Duration::from_micros(150), 1),
+    (10_000, Duration::from_micros(500), 1),
+    (100_000, Duration::from_millis(3), 10),
 ];
 
 pub(crate) fn run() -> Result<(), Box<dyn Error>> {
     let queries = data::queries()?;
-    title(&format!("query, by words and meaning, {} queries one after the other, p50", queries.len()));
-    for (count, bound) in SIZES {
+    title(&format!(
+        "query, {} of them one after the other, the best {LIMIT}, p50; ours by words and meaning",
+        queries.len()
+    ));
+    for (count, bound, every) in SIZES {
         let tools = data::tools(count)?;
-        let index = data::index(&tools)?;
-        let mut timings = Timings::default();
-        for query in &queries {
-            timings.time(|| black_box(index.search(query, &SearchOptions::default())));
-        }
-        Row::new(format!("{count} tools"), timings.median()).at_most(bound).print();
+        Row::new(format!("{count} tools: {}", Ours::NAME), median::<Ours>(&tools, &queries, 1)?)
+            .at_most(bound)
+            .print();
         arms(&tools, &queries)?;
+        Row::new(format!("  {}", Bm25::NAME), median::<Bm25>(&tools, &queries, every)?).print();
+        Row::new(format!("  {}", Ratel::NAME), median::<Ratel>(&tools, &queries, every)?).print();
     }
     Ok(())
 }
 
-/// What the parts of it take.
-fn arms(tools: &[Arc<toolcrib_model::Tool>], queries: &[String]) -> Result<(), Box<dyn Error>> {
+fn median<F: Finder>(
+    tools: &[Arc<Tool>],
+    queries: &[String],
+    every: usize,
+) -> Result<Duration, Box<dyn Error>> {
+    let finder = F::build(tools)?;
+    let mut timings = Timings::default();
+    for query in queries.iter().step_by(every) {
+        timings.time(|| black_box(finder.search(query, LIMIT)));
+    }
+    Ok(timings.median())
+}
+
+/// What the parts of ours take.
+fn arms(tools: &[Arc<Tool>], queries: &[String]) -> Result<(), Box<dyn Error>> {
     let embeddings = Embeddings::of_tools(Arc::new(BuiltinEmbedder::new()?), tools);
     tokio::runtime::Builder::new_current_thread().build()?.block_on(embeddings.finished());
     let vectors = embeddings.vectors().ok_or("there are no vectors")?;
     let (mut embedding, mut scan) = (Timings::default(), Timings::default());
     for query in queries {
         let Ok(vector) = embedding.time(|| vectors.query(query)) else { continue };
-        scan.time(|| black_box(vectors.index().search(&vector, 100, &|_| true)));
+        scan.time(|| black_box(vectors.index().search(&vector, 50, &|_| true)));
     }
     Row::new("  of it: the vector of the query", embedding.median()).print();
     Row::new("  of it: the scan of all vectors", scan.median()).print();

@@ -22,6 +22,11 @@ pub fn peak() -> Option<u64> {
     field("VmHWM")
 }
 
+/// The resident memory of this process.
+pub fn resident() -> Option<u64> {
+    field("VmRSS")
+}
+
 /// A field of `/proc/self/status`, in bytes.
 fn field(name: &str) -> Option<u64> {
     let status = fs::read_to_string("/proc/self/status").ok()?;

@@ -24,12 +24,16 @@ pub enum Figure {
     Time(Duration),
     /// An amount of memory.
     Bytes(u64),
+    /// A share of a hundred, such as how good a ranking is.
+    Percent(f64),
 }
 
 #[derive(Clone, Debug)]
 struct Bound {
     of: Figure,
     times: f64,
+    /// Whether the figure has to reach it, and not to stay below.
+    is_least: bool,
 }
 
 impl Figure {
@@ -38,6 +42,7 @@ impl Figure {
         match self {
             Self::Time(time) => time.as_secs_f64(),
             Self::Bytes(bytes) => bytes as f64,
+            Self::Percent(share) => share,
         }
     }
 }
@@ -54,6 +59,7 @@ impl fmt::Display for Figure {
         let amount = self.amount();
         let text = match self {
             Self::Bytes(_) => format!("{:.1} MiB", amount / MEBIBYTE),
+            Self::Percent(_) => format!("{amount:.1} %"),
             Self::Time(_) if amount < 1e-6 => format!("{:.0} ns", amount * 1e9),
             Self::Time(_) if amount < 1e-3 => format!("{:.2} µs", amount * 1e6),
             Self::Time(_) if amount < 1.0 => format!("{:.1} ms", amount * 1e3),
@@ -76,7 +82,13 @@ impl Row {
 
     /// Holds the figure against so many times another one, of a peer in the same run.
     pub fn at_most_times(mut self, times: f64, peer: impl Into<Figure>) -> Self {
-        self.bound = Some(Bound { of: peer.into(), times });
+        self.bound = Some(Bound { of: peer.into(), times, is_least: false });
+        self
+    }
+
+    /// Holds the figure, of which more is better, against one that is written down.
+    pub fn at_least(mut self, bound: impl Into<Figure>) -> Self {
+        self.bound = Some(Bound { of: bound.into(), times: 1.0, is_least: true });
         self
     }
 
@@ -92,13 +104,15 @@ impl Row {
         self
     }
 
-    /// Whether a figure is over its bound.
+    /// Whether a figure is on the wrong side of its bound.
     pub fn is_over(&self) -> bool {
         self.next.as_ref().is_some_and(|next| next.is_over()) || self.is_over_itself()
     }
 
     fn is_over_itself(&self) -> bool {
-        self.bound.as_ref().is_some_and(|bound| self.figure.amount() > bound.of.amount() * bound.times)
+        let Some(Bound { of, times, is_least }) = &self.bound else { return false };
+        let (figure, bound) = (self.figure.amount(), of.amount() * times);
+        if *is_least { figure < bound } else { figure > bound }
     }
 
     /// Prints the line. A figure that is over its bound makes [`run`] fail in the end.
@@ -131,12 +145,16 @@ impl Row {
             let ratio = self.figure.amount() / peer.amount();
             write!(f, "   beside {peer:>13}   ratio {ratio:>6.2}")?;
         }
-        let Some(Bound { of, times }) = &self.bound else { return Ok(()) };
+        let Some(Bound { of, times, is_least }) = &self.bound else { return Ok(()) };
         #[expect(clippy::float_cmp, reason = "1.0 is written, not computed")]
         let bound = if *times == 1.0 { of.to_string() } else { format!("{times} × {of}") };
         let ratio = self.figure.amount() / of.amount();
-        let verdict = if self.is_over_itself() { "over" } else { "ok" };
-        write!(f, "   bound {bound:>14}   ratio {ratio:>6.2}   {verdict:<4}")
+        let verdict = match (self.is_over_itself(), is_least) {
+            (false, _) => "ok",
+            (true, false) => "over",
+            (true, true) => "short",
+        };
+        write!(f, "   bound {bound:>14}   ratio {ratio:>6.2}   {verdict:<5}")
     }
 }
 

@@ -40,6 +40,8 @@ fn a_row_says_whether_the_figure_is_over_its_bound() {
         Row::new("load", time(3)).beside(time(2)),
         Row::new("both", time(1)).at_most(time(2)).and(Row::new("", time(3)).at_most(time(2))),
         Row::new("told only", Figure::Bytes(3 << 20)),
+        Row::new("ranking", Figure::Percent(75.0)).at_least(Figure::Percent(75.0)),
+        Row::new("ranking", Figure::Percent(70.0)).at_least(Figure::Percent(80.0)),
     ];
     let told: Vec<_> = rows.map(|row| row.to_string()).into_iter().collect();
     let squeezed: Vec<_> =
@@ -53,6 +55,8 @@ fn a_row_says_whether_the_figure_is_over_its_bound() {
             "load 3.00 µs beside 2.00 µs ratio 1.50",
             "both 1.00 µs bound 2.00 µs ratio 0.50 ok 3.00 µs bound 2.00 µs ratio 1.50 over",
             "told only 3.0 MiB",
+            "ranking 75.0 % bound 75.0 % ratio 1.00 ok",
+            "ranking 70.0 % bound 80.0 % ratio 0.88 short",
         ]
     );
 }

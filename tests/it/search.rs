@@ -190,8 +190,8 @@ async fn an_evaluation_takes_the_settings_of_an_app_and_says_what_answered() {
     let lab = Lab::new().with_file("tools.json", TOOLS).with_file("queries.jsonl", QUERIES);
     let words = ["eval", "--tools", "tools.json", "--queries", "queries.jsonl"];
     for (flags, engine) in [
-        (&[][..], "hybrid toolcrib-builtin"),
-        (&["--tier", "builtin", "--ranking", "weighted"], "hybrid toolcrib-builtin"),
+        (&[][..], "hybrid builtin:"),
+        (&["--tier", "builtin", "--ranking", "weighted"], "hybrid builtin:"),
         (&["--tier", "keyword", "--ranking", "fused"], "keyword"),
     ] {
         let report = lab.run_words(&[&words[..], flags, &["--json"]].concat()).await.expect(0).json();

@@ -14,10 +14,14 @@ const FOLDER: &str = "benches";
 /// The name of the bench package.
 const PACKAGE: &str = "toolcrib-bench";
 
+/// What makes a bench a package of its own, outside of the workspace: one whose peers depend on more than the rest.
+const MANIFEST: &str = "Cargo.toml";
+
 /// Runs the bench that is named first, only its parts that are named behind it; without a name, all benches. Each
 /// prints its figures beside their bounds and fails when one is over; all are run, also after one has failed.
 pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
-    let known = known(&workspace.root.join(FOLDER))?;
+    let folder = workspace.root.join(FOLDER);
+    let known = known(&folder)?;
     let (wanted, parts) = match arguments.split_first() {
         None => (known, &[][..]),
         Some((name, parts)) => {
@@ -27,8 +31,17 @@ pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     };
     let mut failed = Vec::new();
     for name in wanted {
-        let mut bench = cargo(&workspace.root);
-        bench.args(["bench", "--locked", "--package", PACKAGE, "--bench", &name, "--"]).args(parts);
+        let own = folder.join(&name);
+        let mut bench = if own.join(MANIFEST).is_file() {
+            let mut bench = cargo(&own);
+            bench.args(["run", "--locked", "--release", "--"]).args(parts);
+            bench.env("CARGO_TARGET_DIR", workspace.root.join("target").join(format!("bench-{name}")));
+            bench
+        } else {
+            let mut bench = cargo(&workspace.root);
+            bench.args(["bench", "--locked", "--package", PACKAGE, "--bench", &name, "--"]).args(parts);
+            bench
+        };
         if let Err(error) = run_command(&mut bench) {
             eprintln!("bench: {name}: {error:#}");
             failed.push(name);

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 use toolcrib_runtime::LOGIN_TIMEOUT;
 
 /// Loads, finds, gates and runs tools for LLM agents.
@@ -54,7 +54,9 @@ pub(crate) enum Command {
     Call(Call),
     /// The agent loop: one prompt, or a conversation on a terminal.
     #[command(after_help = "Examples:\n  toolcrib run app.yaml \"What is in my notes?\"\n  \
-                            toolcrib run app.yaml --record turns.yaml")]
+                            toolcrib run app.yaml --record turns.yaml\n  \
+                            toolcrib run app.yaml --session monday \"Sort my notes.\"\n  \
+                            toolcrib run app.yaml --session monday")]
     Run(Run),
     /// The injection decision: mode, tokens of each part, wire names, the system prompt itself.
     #[command(after_help = "Example:\n  toolcrib plan app.yaml --json")]
@@ -68,7 +70,10 @@ pub(crate) enum Command {
     #[command(after_help = "Example:\n  toolcrib serve app.yaml --stdio")]
     Serve(Serve),
     /// How good and how fast the search is on a labelled set.
-    #[command(after_help = "Example:\n  toolcrib eval --tools tools.json --queries queries.jsonl --json")]
+    #[command(
+        after_help = "Examples:\n  toolcrib eval --tools tools.json --queries queries.jsonl --json\n  \
+                            toolcrib eval --tools tools.json --queries queries.jsonl --tier keyword"
+    )]
     Eval(Eval),
     /// What is available here, and what to do about what is not.
     #[command(after_help = "Example:\n  toolcrib doctor app.yaml")]
@@ -216,6 +221,12 @@ pub(crate) struct Run {
     /// Which agent; the first otherwise.
     #[arg(long)]
     pub(crate) agent: Option<String>,
+    /// Keep the conversation under this id, and go on with it: without a prompt, with the run that was broken off.
+    #[arg(long, value_name = "ID")]
+    pub(crate) session: Option<String>,
+    /// What of the model's reasoning is shown: nothing, or all of it, dim on a terminal.
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) reasoning: Reasoning,
     /// Write the model's turns to a file, for `--replay`.
     #[arg(long, value_name = "FILE", conflicts_with = "replay")]
     pub(crate) record: Option<PathBuf>,
@@ -227,6 +238,16 @@ pub(crate) struct Run {
     pub(crate) yes: bool,
     #[command(flatten)]
     pub(crate) otlp: Otlp,
+}
+
+/// What of the model's reasoning is shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Reasoning {
+    /// Nothing.
+    #[default]
+    Hide,
+    /// All of it, on standard error.
+    Show,
 }
 
 #[derive(Args, Debug)]
@@ -293,12 +314,40 @@ pub(crate) struct Eval {
     /// lists of interchangeable ones. A query without any is one that nothing answers.
     #[arg(long, value_name = "FILE")]
     pub(crate) queries: PathBuf,
-    /// Search by words alone.
-    #[arg(long)]
-    pub(crate) keyword: bool,
-    /// Rank by the weighted sum instead of the fusion.
-    #[arg(long)]
-    pub(crate) weighted: bool,
+    /// What makes vectors of tools and queries, as `tools.search.tier` of an app.
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) tier: Tier,
+    /// The model of the tier `fastembed`: any that `toolcrib models list` names and `toolcrib models pull` has fetched.
+    #[arg(long, value_name = "NAME", conflicts_with = "model_dir")]
+    pub(crate) model: Option<String>,
+    /// A folder with a model for the tier `fastembed`, in place of a named one.
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) model_dir: Option<PathBuf>,
+    /// How words and meaning are made one ranking, as `tools.search.ranking` of an app.
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) ranking: Ranking,
+}
+
+/// `tools.search.tier`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Tier {
+    /// Nothing: tools are found by their words alone.
+    Keyword,
+    /// A table inside the program.
+    #[default]
+    Builtin,
+    /// A model that ONNX Runtime runs.
+    Fastembed,
+}
+
+/// `tools.search.ranking`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Ranking {
+    /// Both arms from 0 to 1, with a weight of the meaning that depends on the query.
+    #[default]
+    Fused,
+    /// The likeness of meaning times ten, and a boost for words that match.
+    Weighted,
 }
 
 #[derive(Args, Debug)]

@@ -62,60 +62,82 @@ impl std::fmt::Display for Field {
     }
 }
 
+/// Gives each piece of what a tool says of itself with its field: trimmed, and cut to [`MAX_PIECE_BYTES`].
+pub(crate) fn each_piece<'a>(tool: &'a Tool, found: impl FnMut(Field, &'a str)) {
+    let mut pieces = Pieces { found };
+    pieces.push(Field::Name, tool.name.name());
+    pieces.push(Field::Category, tool.name.namespace());
+    if let Some(category) = tool.metadata.get("category").and_then(Value::as_str) {
+        pieces.push(Field::Category, category);
+    }
+    pieces.push(Field::Description, &tool.description);
+    for text in tool.title().into_iter().chain(tool.tags()).chain(tool.aliases()) {
+        pieces.push(Field::Keywords, text);
+    }
+    pieces.schema(Field::Parameters, &tool.parameters);
+    pieces.schema(Field::Results, &tool.output_parameters);
+    for text in tool.side_effects() {
+        pieces.push(Field::Results, text);
+    }
+}
+
 /// The text of one field for every field. Pieces stand on lines of their own, so that no phrase runs across two.
 #[derive(Debug, Default)]
-pub(crate) struct ToolText {
-    fields: [FieldText; Field::ALL.len()],
+pub(crate) struct ToolText<'a> {
+    fields: [FieldText<'a>; Field::ALL.len()],
 }
 
 #[derive(Debug, Default)]
-struct FieldText {
+struct FieldText<'a> {
     text: String,
-    seen: HashSet<String>,
+    seen: HashSet<&'a str>,
 }
 
-impl ToolText {
+impl<'a> ToolText<'a> {
     /// Adds the text of a tool, or of one more overload of it. What is there already is not repeated.
-    pub(crate) fn add(&mut self, tool: &Tool) {
-        self.push(Field::Name, tool.name.name());
-        self.push(Field::Category, tool.name.namespace());
-        if let Some(category) = tool.metadata.get("category").and_then(Value::as_str) {
-            self.push(Field::Category, category);
-        }
-        self.push(Field::Description, &tool.description);
-        for text in tool.title().into_iter().chain(tool.tags()).chain(tool.aliases()) {
-            self.push(Field::Keywords, text);
-        }
-        self.schema(Field::Parameters, &tool.parameters);
-        self.schema(Field::Results, &tool.output_parameters);
-        for text in tool.side_effects() {
-            self.push(Field::Results, text);
-        }
+    pub(crate) fn add(&mut self, tool: &'a Tool) {
+        each_piece(tool, |field, piece| {
+            let Some(field) = self.fields.get_mut(field as usize) else { return };
+            let piece = truncated(piece, MAX_FIELD_BYTES.saturating_sub(field.text.len()));
+            if !piece.is_empty() && field.seen.insert(piece) {
+                field.text.push_str(piece);
+                field.text.push('\n');
+            }
+        });
     }
 
     /// The text of a field, one piece a line.
     pub(crate) fn get(&self, field: Field) -> &str {
         self.fields.get(field as usize).map_or("", |field| &field.text)
     }
+}
 
-    fn push(&mut self, field: Field, piece: &str) {
+struct Pieces<F> {
+    found: F,
+}
+
+impl<'a, F: FnMut(Field, &'a str)> Pieces<F> {
+    fn push(&mut self, field: Field, piece: &'a str) {
         let piece = truncated(piece.trim(), MAX_PIECE_BYTES);
-        let Some(field) = self.fields.get_mut(field as usize) else { return };
-        let room = MAX_FIELD_BYTES.saturating_sub(field.text.len());
-        let piece = truncated(piece, room);
-        if !piece.is_empty() && field.seen.insert(piece.to_owned()) {
-            field.text.push_str(piece);
-            field.text.push('\n');
+        if !piece.is_empty() {
+            (self.found)(field, piece);
         }
     }
 
-    fn schema(&mut self, field: Field, root: &Value) {
+    fn schema(&mut self, field: Field, root: &'a Value) {
         let mut left = MAX_PROPERTIES;
         self.properties(field, root, root, MAX_DEPTH, &mut left);
     }
 
-    /// Adds the properties of `schema`: its own, those of its items and those of its branches.
-    fn properties(&mut self, field: Field, root: &Value, schema: &Value, depth: usize, left: &mut usize) {
+    /// Gives the properties of `schema`: its own, those of its items and those of its branches.
+    fn properties(
+        &mut self,
+        field: Field,
+        root: &'a Value,
+        schema: &'a Value,
+        depth: usize,
+        left: &mut usize,
+    ) {
         let schema = resolved(root, schema);
         let own = schema.get("properties").and_then(Value::as_object).into_iter().flatten();
         for (name, property) in own {
@@ -141,7 +163,7 @@ impl ToolText {
         }
     }
 
-    fn property(&mut self, field: Field, property: &Value) {
+    fn property(&mut self, field: Field, property: &'a Value) {
         for key in ["title", "description"] {
             if let Some(text) = property.get(key).and_then(Value::as_str) {
                 self.push(field, text);

@@ -122,7 +122,7 @@ struct Compared<'a> {
 
 impl<'a> Compared<'a> {
     fn new(tools: impl IntoIterator<Item = &'a Tool>, vectors: Option<&'a Vectors>) -> Self {
-        let mut overloads: BTreeMap<&QualifiedName, ToolText> = BTreeMap::new();
+        let mut overloads: BTreeMap<&QualifiedName, ToolText<'_>> = BTreeMap::new();
         for tool in tools {
             overloads.entry(&tool.name).or_default().add(tool);
         }

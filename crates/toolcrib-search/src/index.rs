@@ -1,11 +1,12 @@
 //! The index: built once from all tools of a generation, then only read.
 
 use std::collections::{HashMap, HashSet};
+use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use toolcrib_model::{QualifiedName, Tool};
 
-use crate::confidence::{MIN_CONFIDENCE, evidence};
+use crate::confidence::{MIN_CONFIDENCE, Near, evidence};
 use crate::embedding::Vectors;
 use crate::fusion::{self, DEPTH, Fused, Place};
 use crate::keyword::{Candidate, KeywordIndex, QueryTerm};
@@ -13,7 +14,7 @@ use crate::meaning::Meaning;
 use crate::names::{Mention, Names};
 use crate::nearest::nearest;
 use crate::query::Query;
-use crate::reading::{Read, read};
+use crate::reading::{Words, read};
 use crate::synonyms::Synonyms;
 use crate::text::{Analyzer, words};
 use crate::vocabulary::Vocabulary;
@@ -57,23 +58,25 @@ impl SearchIndex {
         tools: impl IntoIterator<Item = &'a Tool>,
         settings: &SearchSettings,
     ) -> Result<Self, Error> {
+        Self::build_kept(tools, settings, None)
+    }
+
+    /// The same, with the words of [many](crate::MIN_KEPT_TOOLS) tools kept in a folder, where the next start finds them.
+    /// It is the operator's own folder, which may be shared by several processes; what is wrong with it costs time only.
+    pub fn build_kept<'a>(
+        tools: impl IntoIterator<Item = &'a Tool>,
+        settings: &SearchSettings,
+        folder: Option<&Path>,
+    ) -> Result<Self, Error> {
         let analyzer = Analyzer::new();
-        let Read { names, keyword, vocabulary } = read(tools, analyzer)?;
+        let (names, Words { keyword, vocabulary }) = read(tools, analyzer, folder)?;
         let synonyms = Synonyms::new(analyzer, &settings.synonyms);
         let exact = Names::new(&names, |word, same_name| {
             let term = analyzer.stem(word);
             !synonyms.knows(&term) && keyword.lexicon().tools(&term) <= same_name
         });
-        Ok(Self {
-            exact,
-            keyword,
-            vocabulary: Vocabulary::new(vocabulary),
-            synonyms,
-            analyzer,
-            names,
-            ranking: settings.ranking,
-            meaning: OnceLock::new(),
-        })
+        let (ranking, meaning) = (settings.ranking, OnceLock::new());
+        Ok(Self { names, exact, keyword, vocabulary, synonyms, analyzer, ranking, meaning })
     }
 
     /// Adds the vectors of the same tools: from then on queries are answered by meaning too. The first that are added
@@ -153,7 +156,11 @@ impl SearchIndex {
                 keyword.push(candidate);
             }
         }
-        let meaning = self.meaning.get().and_then(|arm| Some((arm, arm.of(query)?)));
+        let meaning = self.meaning.get().and_then(|arm| {
+            let reworded = query.reworded(self.analyzer, &self.synonyms, &self.keyword);
+            let reworded = reworded.as_deref().map(Query::new);
+            Some((arm, arm.of(reworded.as_ref().unwrap_or(query))?))
+        });
         let (mut near, mut likeness, mut weight) = (Vec::new(), Vec::new(), 0.0);
         if let Some((arm, meant)) = &meaning {
             let documents: Vec<u32> = keyword.iter().map(|candidate| candidate.document).collect();
@@ -163,9 +170,12 @@ impl SearchIndex {
         let mut fused = fusion::fuse(self.ranking, weight, &keyword, &near, &likeness);
         let best = keyword.first().map_or(0.0, |candidate| candidate.score);
         let covered = fused.first().map_or(0, |one| one.terms);
-        let near = meaning.as_ref().zip(near.first());
-        let near = near.map(|((_, meant), (_, likeness))| (*likeness, meant.coverage));
-        let evidence = evidence(self.names.len(), &matches.weights, covered, best, near, weight);
+        let near = meaning.as_ref().zip(near.first()).map(|((arm, meant), (_, likeness))| Near {
+            likeness: *likeness,
+            coverage: meant.coverage,
+            alike: arm.alike,
+        });
+        let evidence = evidence(&matches.weights, covered, best, near, weight);
         let named = put_first(named, &mut fused);
         Ok(Ranked { fused, named, terms, evidence })
     }

@@ -6,16 +6,17 @@
 //! term dictionaries and posting lists are used here.
 
 use std::collections::BinaryHeap;
+use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use tantivy::directory::RamDirectory;
+use tantivy::directory::{Directory, RamDirectory};
 use tantivy::schema::{Field as IndexField, IndexRecordOption, Schema, TextFieldIndexing, TextOptions};
 use tantivy::tokenizer::TokenizerManager;
 use tantivy::{
-    Index, IndexReader, IndexSettings, InvertedIndexReader, ReloadPolicy, SingleSegmentIndexWriter,
-    TantivyDocument, Term,
+    Index, IndexSettings, InvertedIndexReader, SegmentReader, SingleSegmentIndexWriter, TantivyDocument, Term,
 };
 
+use crate::kept::{Parts, put_bytes, put_count};
 use crate::lexicon::{Lexicon, SEPARATED, Separated};
 use crate::{Error, Field};
 
@@ -62,9 +63,13 @@ pub(crate) struct Document {
     pub lengths: [usize; FIELDS],
 }
 
+/// The file of tantivy that names all others.
+const META: &str = "meta.json";
+
 /// Builds a [`KeywordIndex`].
 pub(crate) struct Writer {
     inner: SingleSegmentIndexWriter,
+    directory: RamDirectory,
     fields: [IndexField; FIELDS],
     lengths: Vec<[usize; FIELDS]>,
 }
@@ -82,12 +87,13 @@ impl Writer {
             IndexSettings { docstore_compress_dedicated_thread: false, ..IndexSettings::default() };
         let tokenizers = TokenizerManager::new();
         tokenizers.register(SEPARATED, Separated::default());
+        let directory = RamDirectory::create();
         let inner = Index::builder()
             .schema(schema.build())
             .settings(settings)
             .tokenizers(tokenizers)
-            .single_segment_index_writer(RamDirectory::create(), WRITER_BUDGET_BYTES)?;
-        Ok(Self { inner, fields, lengths: Vec::new() })
+            .single_segment_index_writer(directory.clone(), WRITER_BUDGET_BYTES)?;
+        Ok(Self { inner, directory, fields, lengths: Vec::new() })
     }
 
     /// Adds the next document.
@@ -109,35 +115,18 @@ impl Writer {
 
     /// Closes the index of tools that have these terms.
     pub(crate) fn finish(self, lexicon: Lexicon) -> Result<KeywordIndex, Error> {
-        let reader: IndexReader =
-            self.inner.finalize()?.reader_builder().reload_policy(ReloadPolicy::Manual).try_into()?;
-        let searcher = reader.searcher();
-        let mut fields = Vec::new();
-        for segment in searcher.segment_readers() {
-            for (number, (field, weight)) in self.fields.iter().zip(WEIGHTS).enumerate() {
-                let lengths =
-                    self.lengths.iter().map(|row| as_f32(row.get(number).copied().unwrap_or_default()));
-                let average = lengths.clone().sum::<f32>() / as_f32(self.lengths.len()).max(1.0);
-                let norm = |length: f32| {
-                    let length = length / average.max(f32::MIN_POSITIVE);
-                    weight / (1.0 - LENGTH_PENALTY + LENGTH_PENALTY * length)
-                };
-                fields.push(IndexedField {
-                    number,
-                    field: *field,
-                    postings: segment.inverted_index(*field)?,
-                    norms: lengths.map(norm).collect(),
-                });
-            }
-        }
-        Ok(KeywordIndex { fields, tools: self.lengths.len(), lexicon, idle: Mutex::default() })
+        let Self { inner, directory, lengths, .. } = self;
+        KeywordIndex::of(&inner.finalize()?, directory, lengths, lexicon)
     }
 }
 
 /// The posting lists of all tools, and what each field of each tool weighs.
 pub(crate) struct KeywordIndex {
     fields: Vec<IndexedField>,
-    tools: usize,
+    /// What the fields read from.
+    directory: RamDirectory,
+    /// How many terms each field of each tool has.
+    lengths: Vec<[usize; FIELDS]>,
     /// The terms with the fields that each stands in: most lookups in the dictionaries would find nothing.
     lexicon: Lexicon,
     /// Rows of searches that are over, all of them as new, for those that follow: at most [`MAX_IDLE`] times all.
@@ -187,6 +176,75 @@ impl PartialOrd for Candidate {
 }
 
 impl KeywordIndex {
+    fn of(
+        index: &Index,
+        directory: RamDirectory,
+        lengths: Vec<[usize; FIELDS]>,
+        lexicon: Lexicon,
+    ) -> Result<Self, Error> {
+        let schema = index.schema();
+        let mut fields = Vec::new();
+        for segment in index.searchable_segments()? {
+            let segment = SegmentReader::open(&segment)?;
+            for (field, weight) in Field::ALL.into_iter().zip(WEIGHTS) {
+                let number = field as usize;
+                let lengths = lengths.iter().map(|row| as_f32(row.get(number).copied().unwrap_or_default()));
+                let average = lengths.clone().sum::<f32>() / as_f32(lengths.len()).max(1.0);
+                let norm = |length: f32| {
+                    let length = length / average.max(f32::MIN_POSITIVE);
+                    weight / (1.0 - LENGTH_PENALTY + LENGTH_PENALTY * length)
+                };
+                let field = schema.get_field(field.as_str())?;
+                let (postings, norms) = (segment.inverted_index(field)?, lengths.map(norm).collect());
+                fields.push(IndexedField { number, field, postings, norms });
+            }
+        }
+        Ok(Self { fields, directory, lengths, lexicon, idle: Mutex::default() })
+    }
+
+    /// Writes all of it.
+    pub(crate) fn encode(&self, bytes: &mut Vec<u8>) -> Result<(), Error> {
+        put_count(bytes, self.lengths.len());
+        self.lengths.iter().flatten().for_each(|length| put_count(bytes, *length));
+        self.lexicon.encode(bytes);
+        let index = Index::open(self.directory.clone())?;
+        let mut files: Vec<_> = index.directory().list_managed_files().into_iter().collect();
+        files.push(META.into());
+        files.sort_unstable();
+        files.dedup();
+        put_count(bytes, files.len());
+        for file in files {
+            let content = self.directory.atomic_read(&file).map_err(tantivy::TantivyError::from)?;
+            put_bytes(bytes, file.to_string_lossy().as_bytes());
+            put_bytes(bytes, &content);
+        }
+        Ok(())
+    }
+
+    /// Reads what was written of so many tools.
+    pub(crate) fn decode(parts: &mut Parts<'_>, tools: usize) -> Option<Self> {
+        if parts.count()? != tools {
+            return None;
+        }
+        let lengths = parts.take(tools.checked_mul(FIELDS * size_of::<u32>())?)?;
+        let mut lengths = Parts { rest: lengths };
+        let mut rows = Vec::with_capacity(tools);
+        for _ in 0..tools {
+            let mut row = [0; FIELDS];
+            for length in &mut row {
+                *length = lengths.count()?;
+            }
+            rows.push(row);
+        }
+        let lexicon = Lexicon::decode(parts)?;
+        let directory = RamDirectory::create();
+        for _ in 0..parts.count()? {
+            let (file, content) = (parts.text()?, parts.bytes()?);
+            directory.atomic_write(Path::new(file), content).ok()?;
+        }
+        Self::of(&Index::open(directory.clone()).ok()?, directory, rows, lexicon).ok()
+    }
+
     /// The terms of all tools.
     pub(crate) fn lexicon(&self) -> &Lexicon {
         &self.lexicon
@@ -199,7 +257,7 @@ impl KeywordIndex {
 
     /// Every tool that matches a term.
     pub(crate) fn search(&self, terms: &[QueryTerm]) -> Result<Matches, Error> {
-        let mut rows = self.idle().pop().unwrap_or_else(|| vec![Row::default(); self.tools]);
+        let mut rows = self.idle().pop().unwrap_or_else(|| vec![Row::default(); self.lengths.len()]);
         let mut matched: Vec<u32> = Vec::new();
         let mut touched: Vec<u32> = Vec::new();
         let mut weights = Vec::with_capacity(terms.len());
@@ -275,7 +333,7 @@ impl KeywordIndex {
 
     /// The weight of a term that `documents` tools have (BM25's, which is never negative).
     fn idf(&self, documents: usize) -> f32 {
-        let (all, with) = (as_f32(self.tools), as_f32(documents));
+        let (all, with) = (as_f32(self.lengths.len()), as_f32(documents));
         (1.0 + (all - with + 0.5) / (with + 0.5)).ln()
     }
 }

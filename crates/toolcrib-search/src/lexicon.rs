@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use tantivy::tokenizer::{Token, TokenStream, Tokenizer};
 
+use crate::kept::{Parts, put_bytes, put_count};
 use crate::text::{Analyzer, each_term, words};
 
 /// What stands behind each term in a text that the index reads. No word has it inside.
@@ -14,10 +15,16 @@ pub(crate) const SEPARATOR: char = '\n';
 pub(crate) const SEPARATED: &str = "separated";
 
 /// The terms of all tools.
+#[derive(Default)]
 pub(crate) struct Lexicon {
-    analyzer: Analyzer,
     numbers: HashMap<Arc<str>, usize>,
     terms: Vec<Use>,
+}
+
+/// Reads the terms of tools.
+pub(crate) struct LexiconReader {
+    analyzer: Analyzer,
+    lexicon: Lexicon,
     /// The number of the term that a word is stemmed to: words come again and again, and stemming costs more than a
     /// look.
     stems: HashMap<Box<str>, usize>,
@@ -35,8 +42,55 @@ struct Use {
 }
 
 impl Lexicon {
+    /// The fields that a term stands in, one bit each.
+    pub(crate) fn fields(&self, term: &str) -> u8 {
+        self.used(term).map_or(0, |used| used.fields)
+    }
+
+    /// How many tools have a term.
+    pub(crate) fn tools(&self, term: &str) -> usize {
+        self.used(term).map_or(0, |used| used.tools)
+    }
+
+    /// Writes all terms.
+    pub(crate) fn encode(&self, bytes: &mut Vec<u8>) {
+        put_count(bytes, self.terms.len());
+        for Use { text, fields, tools, .. } in &self.terms {
+            put_bytes(bytes, text.as_bytes());
+            bytes.push(*fields);
+            put_count(bytes, *tools);
+        }
+    }
+
+    /// Reads what was written.
+    pub(crate) fn decode(parts: &mut Parts<'_>) -> Option<Self> {
+        let mut lexicon = Self::default();
+        for _ in 0..parts.count()? {
+            let number = lexicon.number(parts.text()?);
+            let used = lexicon.terms.get_mut(number)?;
+            (used.fields, used.tools) = (parts.byte()?, parts.count()?);
+        }
+        Some(lexicon)
+    }
+
+    fn used(&self, term: &str) -> Option<&Use> {
+        self.terms.get(*self.numbers.get(term)?)
+    }
+
+    fn number(&mut self, term: &str) -> usize {
+        if let Some(number) = self.numbers.get(term) {
+            return *number;
+        }
+        let (text, number): (Arc<str>, usize) = (term.into(), self.terms.len());
+        self.numbers.insert(Arc::clone(&text), number);
+        self.terms.push(Use { text, fields: 0, tools: 0, last: 0 });
+        number
+    }
+}
+
+impl LexiconReader {
     pub(crate) fn new(analyzer: Analyzer) -> Self {
-        Self { analyzer, numbers: HashMap::new(), terms: Vec::new(), stems: HashMap::new() }
+        Self { analyzer, lexicon: Lexicon::default(), stems: HashMap::new() }
     }
 
     /// Takes the terms of one field of a tool, and gives them as a text that the index reads, with their number. Tools
@@ -44,8 +98,8 @@ impl Lexicon {
     pub(crate) fn read(&mut self, text: &str, field: usize, tool: usize) -> (String, usize) {
         let (mut separated, mut length) = (String::new(), 0);
         each_term(&words(text), |word, has_stem| {
-            let number = self.number(word, has_stem);
-            let Some(term) = self.terms.get_mut(number) else { return };
+            let number = if has_stem { self.number_of_stem(word) } else { self.lexicon.number(word) };
+            let Some(term) = self.lexicon.terms.get_mut(number) else { return };
             term.fields |= 1 << field;
             if term.last <= tool {
                 term.last = tool + 1;
@@ -58,44 +112,17 @@ impl Lexicon {
         (separated, length)
     }
 
-    /// The fields that a term stands in, one bit each.
-    pub(crate) fn fields(&self, term: &str) -> u8 {
-        self.used(term).map_or(0, |used| used.fields)
+    /// All terms that were read.
+    pub(crate) fn finish(self) -> Lexicon {
+        self.lexicon
     }
 
-    /// How many tools have a term.
-    pub(crate) fn tools(&self, term: &str) -> usize {
-        self.used(term).map_or(0, |used| used.tools)
-    }
-
-    /// Gives up what only serves to read more.
-    pub(crate) fn closed(self) -> Self {
-        Self { stems: HashMap::new(), ..self }
-    }
-
-    fn used(&self, term: &str) -> Option<&Use> {
-        self.terms.get(*self.numbers.get(term)?)
-    }
-
-    fn number(&mut self, word: &str, has_stem: bool) -> usize {
-        if !has_stem {
-            return self.number_of_term(word);
-        }
+    fn number_of_stem(&mut self, word: &str) -> usize {
         if let Some(number) = self.stems.get(word) {
             return *number;
         }
-        let number = self.number_of_term(&self.analyzer.stem(word));
+        let number = self.lexicon.number(&self.analyzer.stem(word));
         self.stems.insert(word.into(), number);
-        number
-    }
-
-    fn number_of_term(&mut self, term: &str) -> usize {
-        if let Some(number) = self.numbers.get(term) {
-            return *number;
-        }
-        let (text, number): (Arc<str>, usize) = (term.into(), self.terms.len());
-        self.numbers.insert(Arc::clone(&text), number);
-        self.terms.push(Use { text, fields: 0, tools: 0, last: 0 });
         number
     }
 }

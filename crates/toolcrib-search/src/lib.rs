@@ -40,8 +40,8 @@
 //! [`embedding`] makes a vector of each tool; [`SearchIndex::attach`] adds them to an index, which then finds by meaning
 //! too. [`evaluation`] has the measures by which rankings are judged.
 //!
-//! Nothing here executes a tool or decides who may see it, and nothing but embedding models and the
-//! vectors that they made is read from a disk.
+//! Nothing here executes a tool or decides who may see it, and nothing is read from a disk but embedding models, the
+//! vectors that they made, and the words of tools that [were kept](SearchIndex::build_kept).
 
 mod index;
 mod outcome;
@@ -53,6 +53,8 @@ mod text;
 mod clauses;
 mod confidence;
 mod fusion;
+mod kept;
+mod kept_words;
 mod keyword;
 mod lexicon;
 mod meaning;
@@ -78,6 +80,7 @@ pub use document::{Field, MAX_DEPTH, MAX_ENUM_VALUES, MAX_FIELD_BYTES, MAX_PIECE
 pub use duplicates::{Alike, MAX_SCANNED, near_duplicates};
 pub use error::Error;
 pub use index::SearchIndex;
+pub use kept_words::{MAX_KEPT_BYTES, MAX_KEPT_SETS, MIN_KEPT_TOOLS};
 pub use keyword::{MAX_TOOLS, MAX_WRITER_BYTES};
 pub use outcome::{
     ArmPlace, DEFAULT_LIMIT, Evidence, Explain, Hit, MAX_LIMIT, MAX_NEAREST, MIN_LIMIT, Outcome, Reason,

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use toolcrib_model::QualifiedName;
 
 use crate::clauses::clauses;
+use crate::confidence::alike;
 use crate::embedding::Vectors;
 use crate::query::Query;
 
@@ -17,6 +18,8 @@ pub(crate) struct Meaning {
     documents: Vec<Option<u32>>,
     /// The row of each document.
     rows: Vec<Option<u32>>,
+    /// How alike the tools are to each other.
+    pub alike: f32,
 }
 
 /// What a query means: its vector and those of its clauses, and how far they can be trusted.
@@ -42,7 +45,8 @@ impl Meaning {
                 }
             }
         }
-        Self { vectors, documents, rows }
+        let alike = alike(vectors.index());
+        Self { vectors, documents, rows, alike }
     }
 
     /// The name of the model.

@@ -2,15 +2,19 @@
 
 use std::collections::BTreeMap;
 use std::panic::resume_unwind;
+use std::path::Path;
 use std::sync::mpsc::sync_channel;
 use std::thread;
 
 use toolcrib_model::{QualifiedName, Tool};
 
 use crate::document::ToolText;
+use crate::kept::Parts;
+use crate::kept_words::{KeptWords, MIN_KEPT_TOOLS};
 use crate::keyword::{Document, KeywordIndex, Writer};
-use crate::lexicon::Lexicon;
+use crate::lexicon::LexiconReader;
 use crate::text::Analyzer;
+use crate::vocabulary::Vocabulary;
 use crate::{Error, Field};
 
 /// From how many tools on they are read by a thread of its own: below, starting it costs more than it saves.
@@ -20,27 +24,60 @@ const BATCH: usize = 64;
 /// How many batches may wait.
 const MAX_WAITING: usize = 8;
 
-/// What was read of all tools.
-pub(crate) struct Read {
-    /// In their order; overloads of one name are one.
-    pub names: Vec<QualifiedName>,
+/// The words of all tools.
+pub(crate) struct Words {
     pub keyword: KeywordIndex,
-    /// The folded words of the names, with the term of each.
-    pub vocabulary: BTreeMap<String, String>,
+    /// The words of the names.
+    pub vocabulary: Vocabulary,
 }
 
-/// Reads the tools.
-pub(crate) fn read<'a>(tools: impl IntoIterator<Item = &'a Tool>, analyzer: Analyzer) -> Result<Read, Error> {
+impl Words {
+    /// Writes them all.
+    pub(crate) fn encode(&self, bytes: &mut Vec<u8>) -> Result<(), Error> {
+        self.vocabulary.encode(bytes);
+        self.keyword.encode(bytes)
+    }
+
+    /// Reads what was written of so many names.
+    pub(crate) fn decode(parts: &mut Parts<'_>, names: usize) -> Option<Self> {
+        let (vocabulary, keyword) = (Vocabulary::decode(parts)?, KeywordIndex::decode(parts, names)?);
+        parts.rest.is_empty().then_some(Self { keyword, vocabulary })
+    }
+}
+
+/// Reads the tools: their names in order, where overloads of one name are one, and their words. Of many tools the words
+/// are kept in the folder, if there is one.
+pub(crate) fn read<'a>(
+    tools: impl IntoIterator<Item = &'a Tool>,
+    analyzer: Analyzer,
+    folder: Option<&Path>,
+) -> Result<(Vec<QualifiedName>, Words), Error> {
     let mut tools: Vec<&Tool> = tools.into_iter().collect();
     tools.sort_by(|a, b| a.name.cmp(&b.name));
     let overloads: Vec<&[&Tool]> = tools.chunk_by(|a, b| a.name == b.name).collect();
-    let mut writer = Writer::new()?;
-    let reader = match shared(&overloads, &mut writer, analyzer) {
-        Some(read) => read?,
-        None => alone(&overloads, &mut writer, analyzer)?,
+    let folder = folder.filter(|_| overloads.len() >= MIN_KEPT_TOOLS);
+    let kept = folder.map(|folder| KeptWords::new(folder, &overloads));
+    let words = if let Some(words) = kept.as_ref().and_then(|kept| kept.read(overloads.len())) {
+        words
+    } else {
+        let words = words(&overloads, analyzer)?;
+        if let Some(kept) = kept {
+            kept.write(&words);
+        }
+        words
     };
-    let names = overloads.iter().filter_map(|tools| Some(tools.first()?.name.clone())).collect();
-    Ok(Read { names, keyword: writer.finish(reader.lexicon.closed())?, vocabulary: reader.vocabulary })
+    Ok((overloads.iter().filter_map(|tools| Some(tools.first()?.name.clone())).collect(), words))
+}
+
+/// The words of tools; those of one name stand together.
+pub(crate) fn words(overloads: &[&[&Tool]], analyzer: Analyzer) -> Result<Words, Error> {
+    let mut writer = Writer::new()?;
+    let reader = match shared(overloads, &mut writer, analyzer) {
+        Some(read) => read?,
+        None => alone(overloads, &mut writer, analyzer)?,
+    };
+    let keyword = writer.finish(reader.lexicon.finish())?;
+    Ok(Words { keyword, vocabulary: Vocabulary::new(reader.vocabulary) })
 }
 
 fn alone(overloads: &[&[&Tool]], writer: &mut Writer, analyzer: Analyzer) -> Result<Reader, Error> {
@@ -82,13 +119,13 @@ fn shared(overloads: &[&[&Tool]], writer: &mut Writer, analyzer: Analyzer) -> Op
 /// Takes the texts of tools apart.
 struct Reader {
     analyzer: Analyzer,
-    lexicon: Lexicon,
+    lexicon: LexiconReader,
     vocabulary: BTreeMap<String, String>,
 }
 
 impl Reader {
     fn new(analyzer: Analyzer) -> Self {
-        Self { analyzer, lexicon: Lexicon::new(analyzer), vocabulary: BTreeMap::new() }
+        Self { analyzer, lexicon: LexiconReader::new(analyzer), vocabulary: BTreeMap::new() }
     }
 
     /// The terms of a tool with its overloads.

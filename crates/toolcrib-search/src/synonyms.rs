@@ -3,8 +3,9 @@
 use std::collections::HashMap;
 
 use crate::index::compact;
+use crate::query::MAX_QUERY_BYTES;
 use crate::settings::{MAX_SYNONYM_GROUPS, MAX_SYNONYM_WORDS};
-use crate::text::Analyzer;
+use crate::text::{Analyzer, truncated, words};
 
 /// One group a line; every member stands for every other. Verbs first, then things.
 ///
@@ -69,6 +70,27 @@ const GROUPS: &[&str] = &[
 pub(crate) struct Synonyms {
     groups: Vec<Vec<String>>,
     by_term: HashMap<String, Vec<usize>>,
+    /// The groups of an app as they were written.
+    own: Vec<Vec<Member>>,
+    /// The places of the groups of an app that have a term.
+    own_by_term: HashMap<String, Vec<usize>>,
+}
+
+/// A member of a group of an app.
+pub(crate) struct Member {
+    /// As it was written.
+    pub text: String,
+    /// All of it as one term.
+    term: String,
+    /// The terms of its words, where they are several.
+    terms: Vec<String>,
+}
+
+impl Member {
+    /// Whether all of it is there.
+    pub(crate) fn is_among(&self, contains: impl Fn(&str) -> bool) -> bool {
+        contains(&self.term) || (!self.terms.is_empty() && self.terms.iter().all(|term| contains(term)))
+    }
 }
 
 impl Synonyms {
@@ -76,6 +98,7 @@ impl Synonyms {
     pub(crate) fn new(analyzer: Analyzer, added: &[Vec<String>]) -> Self {
         let mut groups = Vec::with_capacity(GROUPS.len() + added.len());
         let mut by_term: HashMap<String, Vec<usize>> = HashMap::new();
+        let (own, own_by_term) = own(analyzer, added);
         let builtin = GROUPS.iter().map(|line| line.split(' ').collect::<Vec<_>>());
         let added = added.iter().take(MAX_SYNONYM_GROUPS);
         let added = added.map(|group| group.iter().take(MAX_SYNONYM_WORDS).map(String::as_str).collect());
@@ -89,7 +112,18 @@ impl Synonyms {
             }
             groups.push(group);
         }
-        Self { groups, by_term }
+        Self { groups, by_term, own, own_by_term }
+    }
+
+    /// Whether an app has groups of its own.
+    pub(crate) fn has_own(&self) -> bool {
+        !self.own.is_empty()
+    }
+
+    /// The members of the groups of an app that have the term, as they were written.
+    pub(crate) fn own(&self, term: &str) -> impl Iterator<Item = &Member> {
+        let groups = self.own_by_term.get(term).into_iter().flatten();
+        groups.filter_map(|group| self.own.get(*group)).flatten()
     }
 
     /// Whether the term is in a group.
@@ -106,4 +140,26 @@ impl Synonyms {
         terms.dedup();
         terms
     }
+}
+
+fn own(analyzer: Analyzer, added: &[Vec<String>]) -> (Vec<Vec<Member>>, HashMap<String, Vec<usize>>) {
+    let mut by_term: HashMap<String, Vec<usize>> = HashMap::new();
+    let member = |text: &String| {
+        let text = truncated(text, MAX_QUERY_BYTES);
+        let terms: Vec<String> = words(text).iter().map(|word| analyzer.stem(&word.text)).collect();
+        let term = analyzer.stem(&compact(text));
+        Member { text: text.to_owned(), term, terms: if terms.len() > 1 { terms } else { Vec::new() } }
+    };
+    let groups = added.iter().take(MAX_SYNONYM_GROUPS).enumerate().map(|(number, group)| {
+        let members: Vec<Member> = group.iter().take(MAX_SYNONYM_WORDS).map(member).collect();
+        for member in members.iter().filter(|member| !member.term.is_empty()) {
+            let groups = by_term.entry(member.term.clone()).or_default();
+            if groups.last() != Some(&number) {
+                groups.push(number);
+            }
+        }
+        members
+    });
+    let groups = groups.collect();
+    (groups, by_term)
 }

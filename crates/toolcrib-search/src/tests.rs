@@ -6,6 +6,7 @@ mod clauses;
 mod duplicates;
 mod exact;
 mod fusion;
+mod kept;
 mod metrics;
 mod names;
 mod quality;

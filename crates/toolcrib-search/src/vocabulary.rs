@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use crate::kept::{Parts, put_bytes, put_count};
+
 /// The fewest characters of a query word that is completed to longer name words.
 const MIN_PREFIX_CHARS: usize = 3;
 /// The fewest characters of a query word that may differ from a name word by one edit; in shorter ones an edit
@@ -23,7 +25,27 @@ pub(crate) struct Vocabulary {
 impl Vocabulary {
     /// Takes each word with its term.
     pub(crate) fn new(words: BTreeMap<String, String>) -> Self {
-        let forward: Vec<(String, String)> = words.into_iter().collect();
+        Self::sorted(words.into_iter().collect())
+    }
+
+    /// Writes all words.
+    pub(crate) fn encode(&self, bytes: &mut Vec<u8>) {
+        put_count(bytes, self.forward.len());
+        for (word, term) in &self.forward {
+            put_bytes(bytes, word.as_bytes());
+            put_bytes(bytes, term.as_bytes());
+        }
+    }
+
+    /// Reads what was written.
+    pub(crate) fn decode(parts: &mut Parts<'_>) -> Option<Self> {
+        let count = parts.count()?;
+        let forward = (0..count).map(|_| Some((parts.text()?.to_owned(), parts.text()?.to_owned())));
+        let forward: Vec<(String, String)> = forward.collect::<Option<_>>()?;
+        forward.is_sorted().then(|| Self::sorted(forward))
+    }
+
+    fn sorted(forward: Vec<(String, String)>) -> Self {
         let mut backward: Vec<(String, usize)> = forward
             .iter()
             .enumerate()

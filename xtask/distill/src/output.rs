@@ -65,6 +65,7 @@ pub(crate) fn write(
             "sha256": corpus.digest(),
             "texts_by_source": sources.collect::<serde_json::Map<_, _>>(),
             "from": corpus.origins,
+            "left_out": corpus.left_out,
         },
         "settings": made.settings,
         "projection_keeps": made.kept,

@@ -6,15 +6,13 @@
 //! then is made again.
 
 use std::collections::{HashMap, HashSet};
-use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
 
-use sha2::{Digest, Sha256};
 use toolcrib_io::files::{read_bounded, replace};
 
 use super::index::Row;
 use super::{ContentHash, MAX_DIMENSION};
+use crate::kept::{DIGEST, keep_newest, seal, unsealed};
 
 /// The most bytes of the file of one model; of more vectors, those that were not used for longest go. It holds 200,000 of
 /// 256 numbers.
@@ -26,11 +24,7 @@ pub const MAX_CACHED_MODELS: usize = 4;
 /// What a file starts with: what it is, and the version of its form.
 const MAGIC: &[u8; 8] = b"tcvecs01";
 
-/// The bytes of a digest.
-const DIGEST: usize = 32;
-
-/// How old something half written is when nobody can be writing it any more.
-const STALE: Duration = Duration::from_hours(1);
+const EXTENSION: &str = "vectors";
 
 /// The file of one model.
 pub(crate) struct Cache {
@@ -47,7 +41,7 @@ impl Cache {
     /// The file of a model in a folder.
     pub(crate) fn new(folder: &Path, model: &str, dimension: usize) -> Self {
         let name = format!("{:?}", ContentHash::of(model, &[dimension.to_string()]));
-        let file = folder.join(name.get(..24).unwrap_or(&name)).with_extension("vectors");
+        let file = folder.join(name.get(..24).unwrap_or(&name)).with_extension(EXTENSION);
         Self { folder: folder.to_owned(), file, dimension, max_bytes: MAX_CACHE_BYTES }
     }
 
@@ -84,10 +78,9 @@ impl Cache {
             bytes.extend_from_slice(&row.scale.to_le_bytes());
             bytes.extend(row.bytes.iter().map(|byte| byte.cast_unsigned()));
         }
-        let digest = Sha256::digest(&bytes);
-        bytes.extend_from_slice(&digest);
+        seal(&mut bytes);
         replace(&self.file, &bytes)?;
-        self.clean();
+        keep_newest(&self.folder, EXTENSION, &self.file, MAX_CACHED_MODELS);
         Ok(())
     }
 
@@ -97,37 +90,11 @@ impl Cache {
     }
 
     fn rows(&self, bytes: &[u8]) -> Option<Rows> {
-        let (content, digest) = bytes.split_at_checked(bytes.len().checked_sub(DIGEST)?)?;
-        if self.dimension > MAX_DIMENSION || Sha256::digest(content).as_slice() != digest {
-            return None;
-        }
-        let records = content.strip_prefix(MAGIC)?.chunks_exact(self.record());
-        if !records.remainder().is_empty() {
+        let records = unsealed(bytes)?.strip_prefix(MAGIC)?.chunks_exact(self.record());
+        if self.dimension > MAX_DIMENSION || !records.remainder().is_empty() {
             return None;
         }
         records.map(record).collect()
-    }
-
-    /// Removes the files of models that were not written for longest, and what crashes have left half written.
-    fn clean(&self) {
-        let entries = fs::read_dir(&self.folder).into_iter().flatten().filter_map(Result::ok);
-        let mut models = Vec::new();
-        for path in entries.map(|entry| entry.path()) {
-            let Ok(changed) = fs::metadata(&path).and_then(|metadata| metadata.modified()) else { continue };
-            match path.extension().and_then(|extension| extension.to_str()) {
-                Some("vectors") => models.push((changed, path)),
-                Some("new") if SystemTime::now().duration_since(changed).is_ok_and(|age| age > STALE) => {
-                    let _ = fs::remove_file(path);
-                }
-                _ => {}
-            }
-        }
-        models.retain(|(_, path)| *path != self.file);
-        models.sort();
-        let gone = (models.len() + 1).saturating_sub(MAX_CACHED_MODELS);
-        for (_, path) in models.into_iter().take(gone) {
-            let _ = fs::remove_file(path);
-        }
     }
 }
 

@@ -21,13 +21,39 @@
 //! of bytes. In the same run two threads did not make the scan faster below 30,000 vectors.
 //!
 //! So there is no graph, and nothing to build again when tools change.
+//!
+//! # Very many rows
+//!
+//! From 50,000 rows on the vectors do not fit into what a processor keeps at hand, and a scan takes as long as the memory
+//! takes to bring them: adding up the bytes without any query takes as long. There a [`Sketch`] of one bit a number says
+//! which fiftieth of the rows is looked at. Of the best 50 of 100,000 vectors, for 200 queries of real users, a trial of the
+//! method held on average, and 76 % for the worst query where 2,000 rows are looked at:
+//!
+//! | rows that are looked at | 200 | 500 | 1,000 | 2,000 | 4,000 |
+//! |---|---|---|---|---|---|
+//! | the tools of the four sets under twelve names each | 91.2 % | 96.8 % | 98.7 % | 99.4 % | 99.8 % |
+//! | the same once, and mixtures of two with noise | 89.8 % | 96.0 % | 98.2 % | 99.3 % | 99.7 % |
+//! | signs of the query too, the first of these | 78.7 % | 87.0 % | 91.0 % | 93.9 % | 96.1 % |
 
+use std::cell::Cell;
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 use std::num::NonZero;
 use std::thread;
 
 use pulp::Arch;
+
+use super::sketch::Sketch;
+
+/// From how many rows on only those are looked at that their [sketch](Sketch) speaks for: all of them are more bytes than a
+/// processor has at hand.
+const MIN_SKETCHED_ROWS: usize = 50_000;
+
+/// Of how many rows one is looked at then.
+const SKETCHED_SHARE: usize = 50;
+
+/// How many rows are looked at then for each that is wanted, where that is more.
+const MIN_CANDIDATES: usize = 20;
 
 /// From how many multiplications on a scan is shared by two threads: below, starting one costs more than it saves.
 const MIN_SHARED_PRODUCTS: usize = 8 << 20;
@@ -66,6 +92,8 @@ pub struct VectorIndex {
     /// Zero where a row has no vector.
     scales: Vec<f32>,
     present: usize,
+    /// Of very many rows.
+    sketch: Option<Sketch>,
 }
 
 impl VectorIndex {
@@ -76,6 +104,7 @@ impl VectorIndex {
             bytes: Vec::with_capacity(dimension.saturating_mul(rows.len())),
             scales: Vec::with_capacity(rows.len()),
             present: 0,
+            sketch: None,
         };
         for row in rows {
             if let Some(row) = row.filter(|row| row.bytes.len() == dimension) {
@@ -87,6 +116,7 @@ impl VectorIndex {
                 index.scales.push(0.0);
             }
         }
+        index.sketch = (index.len() >= MIN_SKETCHED_ROWS).then(|| Sketch::of(dimension, &index.bytes));
         index
     }
 
@@ -114,18 +144,45 @@ impl VectorIndex {
     /// vector (of unit vectors, the cosine), best first, ties by row. Nothing for a query of another dimension, or one
     /// that points nowhere.
     ///
-    /// The filter is asked only about rows that would be among the best so far.
+    /// The filter is asked only about rows that would be among the best so far. Of 50,000 rows and more some of the best may
+    /// be missing: see the table above.
     pub fn search(&self, query: &[f32], limit: usize, filter: &dyn Fn(u32) -> bool) -> Vec<(u32, f32)> {
-        let Some(query) = Query::of(query, self.dimension) else { return Vec::new() };
+        let Some(query) = Query::of(query, self.dimension).filter(|_| limit > 0) else { return Vec::new() };
+        if let Some(sketch) = &self.sketch {
+            let most = limit.saturating_mul(MIN_CANDIDATES).max(self.len() / SKETCHED_SHARE);
+            let rows = sketch.candidates(&query.numbers, most);
+            let sums = self.sums_of(&query.numbers, &rows);
+            let (seen, hidden) = (Cell::new(0_usize), Cell::new(0_usize));
+            let counted = |row: u32| {
+                let is_seen = filter(row);
+                let count = if is_seen { &seen } else { &hidden };
+                count.set(count.get() + 1);
+                is_seen
+            };
+            let best = self.best(&query, rows.into_iter().zip(sums), limit, &counted);
+            // Where most are hidden, the best of the others may lie behind what was looked at.
+            if best.len() == limit && seen.get() > hidden.get() {
+                return best;
+            }
+        }
+        self.best(&query, (0_u32..).zip(self.sums(&query.numbers)), limit, filter)
+    }
+
+    /// The best of rows that come in order, each with the sum of its products with the query.
+    fn best(
+        &self,
+        query: &Query,
+        rows: impl Iterator<Item = (u32, i32)>,
+        limit: usize,
+        filter: &dyn Fn(u32) -> bool,
+    ) -> Vec<(u32, f32)> {
         let mut best = BinaryHeap::with_capacity(limit.min(self.len()) + 1);
         let mut least = f32::NEG_INFINITY;
-        if limit == 0 {
-            return Vec::new();
-        }
-        for ((row, sum), scale) in (0_u32..).zip(self.sums(&query.numbers)).zip(&self.scales) {
-            let score = query.score(sum, *scale);
+        for (row, sum) in rows {
+            let scale = self.scales.get(row as usize).copied().unwrap_or_default();
+            let score = query.score(sum, scale);
             // Of equals the first rows stay.
-            if *scale == 0.0 || best.len() == limit && score <= least || !filter(row) {
+            if scale == 0.0 || best.len() == limit && score <= least || !filter(row) {
                 continue;
             }
             best.push(Found { score, row });
@@ -139,12 +196,20 @@ impl VectorIndex {
 
     /// The products of a query and of these rows; none where a row has no vector.
     pub fn scores(&self, query: &[f32], rows: &[u32]) -> Vec<Option<f32>> {
-        let query = Query::of(query, self.dimension);
-        let score = |row: &u32| {
-            let (query, (bytes, scale)) = (query.as_ref()?, self.row(*row)?);
-            Some(query.score(product(bytes, &query.numbers), scale))
-        };
-        rows.iter().map(score).collect()
+        let Some(query) = Query::of(query, self.dimension) else { return vec![None; rows.len()] };
+        let sums = self.sums_of(&query.numbers, rows).into_iter().zip(rows);
+        sums.map(|(sum, row)| Some(query.score(sum, self.row(*row)?.1))).collect()
+    }
+
+    /// The sums of the products of these rows with the query; zero for one that is not there.
+    fn sums_of(&self, query: &[i16], rows: &[u32]) -> Vec<i32> {
+        let mut sums = vec![0; rows.len()];
+        Arch::new().dispatch(|| {
+            for (row, sum) in rows.iter().zip(&mut sums) {
+                *sum = self.row(*row).map_or(0, |(bytes, _)| product(bytes, query));
+            }
+        });
+        sums
     }
 
     /// The vector of a row, to within half a byte.

@@ -44,6 +44,7 @@ mod builtin;
 mod embedder;
 mod enrichment;
 mod index;
+mod sketch;
 mod text;
 mod vectors;
 

@@ -59,7 +59,7 @@ pub(crate) fn texts_of(overloads: &[&Tool]) -> Vec<String> {
 }
 
 /// The words of the name and these fields, a line each piece.
-fn text(name: &str, fields: &ToolText, wanted: &[Field]) -> String {
+fn text(name: &str, fields: &ToolText<'_>, wanted: &[Field]) -> String {
     let mut text = name.to_owned();
     for line in wanted.iter().flat_map(|field| fields.get(*field).lines()) {
         if text.len() >= MAX_EMBEDDED_BYTES {

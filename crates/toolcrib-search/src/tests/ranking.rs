@@ -1,8 +1,11 @@
 //! What is found, in what order, and what is said of it.
 
+use std::sync::Arc;
+
 use serde_json::json;
 
 use super::{found, index, name, search, tool, workshop};
+use crate::embedding::{BuiltinEmbedder, Embeddings};
 use crate::{Field, Reason, SearchIndex, SearchOptions, SearchSettings};
 
 #[test]
@@ -168,6 +171,55 @@ fn words_of_an_app_stand_for_each_other() {
     let many = vec![vec!["berth".to_owned(); 200]; 2000];
     let settings = SearchSettings { synonyms: many, ..SearchSettings::default() };
     assert_eq!(search(&SearchIndex::build_with(&tools, &settings).unwrap(), "berth"), ["a::x"]);
+}
+
+#[tokio::test]
+async fn what_an_app_calls_a_thing_is_as_sure_as_the_word_that_its_tools_have() {
+    let tools = [
+        tool("billing::list", "Lists the invoices of a customer."),
+        tool("billing::void", "Cancels an invoice."),
+        tool("files::read", "Reads the text of a file."),
+        tool("weather::forecast", "The weather of the next days."),
+        tool("mail::send", "Sends a message to a person."),
+        tool("orders::track", "Where a purchase order is on its way."),
+    ]
+    .map(Arc::new);
+    let group = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
+    let synonyms = vec![
+        group(&["zorblat", "invoice"]),
+        group(&["Krumm Stück", "purchase order"]),
+        group(&["blorp", "quux"]),
+    ];
+    let with = async |synonyms: Vec<Vec<String>>| {
+        let settings = SearchSettings { synonyms, ..SearchSettings::default() };
+        let index = SearchIndex::build_with(tools.iter().map(AsRef::as_ref), &settings).unwrap();
+        let embeddings = Embeddings::of_tools(Arc::new(BuiltinEmbedder::new().unwrap()), &tools);
+        embeddings.finished().await;
+        index.attach(embeddings.vectors().unwrap());
+        index
+    };
+    let (bare, own) = (with(Vec::new()).await, with(synonyms).await);
+    for (query, first) in [
+        ("my zorblats", "billing::list"),
+        ("a zorblat that came twice by mistake", "billing::void"),
+        ("the zorblats of last summer, please", "billing::list"),
+        ("what became of the Krumm Stück?", "orders::track"),
+        ("krumm-stück", "orders::track"),
+    ] {
+        let of_own = own.search(query, &SearchOptions::default());
+        assert_eq!(of_own.no_match, None, "{query}: {:?}", of_own.evidence);
+        assert!(found(&of_own).iter().any(|name| name == first), "{query}: {:?}", found(&of_own));
+        let of_bare = bare.search(query, &SearchOptions::default());
+        assert_eq!(of_bare.no_match, Some(Reason::NothingSimilar), "{query}: {:?}", of_bare.evidence);
+    }
+    // A group of which the tools have no word makes nothing surer.
+    for query in ["blorp", "chop the blorp wood", "zorb"] {
+        assert_eq!(
+            own.search(query, &SearchOptions::default()).no_match,
+            Some(Reason::NothingSimilar),
+            "{query}"
+        );
+    }
 }
 
 #[test]

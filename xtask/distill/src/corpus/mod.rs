@@ -30,7 +30,7 @@ pub(crate) struct Text {
     pub(crate) held_out: bool,
 }
 
-/// Whose a labelled set is, for the record: what its `meta.json` says.
+/// Whose a labelled set is, as its `meta.json` says, or a repository of OpenAPI documents.
 #[derive(Debug, Deserialize, Serialize)]
 pub(crate) struct Origin {
     source: String,
@@ -42,7 +42,10 @@ pub(crate) struct Origin {
 #[derive(Debug, Default)]
 pub(crate) struct Corpus {
     pub(crate) texts: Vec<Text>,
-    pub(crate) origins: BTreeMap<&'static str, Origin>,
+    /// For the record: whose the texts are.
+    pub(crate) origins: BTreeMap<String, Origin>,
+    /// For the record: the files that may not be used, and why.
+    pub(crate) left_out: BTreeMap<String, String>,
     seen: BTreeSet<[u8; 32]>,
 }
 
@@ -56,7 +59,7 @@ impl Corpus {
             tools::read(&file, &mut corpus).with_context(|| file.display().to_string())?;
             let file = folder.join("meta.json");
             let origin = || Ok::<_, anyhow::Error>(serde_json::from_slice(&fs::read(&file)?)?);
-            corpus.origins.insert(set, origin().with_context(|| file.display().to_string())?);
+            corpus.origins.insert(set.to_owned(), origin().with_context(|| file.display().to_string())?);
         }
         openapi::read(&folder.join("openapi"), &mut corpus)?;
         queries::read(&folder.join("retrieval/metatool"), &mut corpus)?;

@@ -33,6 +33,28 @@ fn write(folder: &Path, name: &str, text: &str) {
     fs::write(path, text).unwrap();
 }
 
+/// One document that may be used, one that names a licence under which it may not, one of a repository that nobody looked
+/// at, one that is broken, and one that the list does not name.
+fn write_documents(folder: &Path) {
+    const PETS: &str =
+        "paths:\n  /pets:\n    get:\n      summary: Lists pets.\n      parameters: [{name: petKind}]\n";
+    let other = PETS.replace("pets", "trains");
+    let licence = |name: &str, paths: &str| format!("info:\n  license: {{name: {name}}}\n{paths}");
+    let known = "OAI/OpenAPI-Specification";
+    let mut entries = Vec::new();
+    for (file, repository, document) in [
+        ("shared.yaml", known, licence("CC BY-NC-SA 4.0", &other)),
+        ("pets.yaml", known, licence("MIT", PETS)),
+        ("other.yaml", "somebody/else", other.clone()),
+        ("broken.yaml", known, "paths: [".to_owned()),
+    ] {
+        write(folder, &format!("openapi/{file}"), &document);
+        entries.push(serde_json::json!({"file": file, "repo": repository, "rev": "c", "operations": 1}));
+    }
+    write(folder, "openapi/index.json", &serde_json::Value::from(entries).to_string());
+    write(folder, "openapi/unlisted.yaml", &other);
+}
+
 #[test]
 fn the_corpus_has_tools_operations_and_requests_but_no_labelled_query() {
     let folder = tempfile::tempdir().unwrap();
@@ -54,13 +76,17 @@ fn the_corpus_has_tools_operations_and_requests_but_no_labelled_query() {
     let requests = [("1", "Secret by id"), ("2", "Secret one "), ("3", "Who is it?")]
         .map(|(id, query)| format!(r#"{{"id": "{id}", "query": "{query}"}}"#));
     write(folder.path(), "retrieval/metatool/queries_all_single.jsonl", &requests.join("\n"));
-    let document =
-        "paths:\n  /pets:\n    get:\n      summary: Lists pets.\n      parameters: [{name: petKind}]\n";
-    write(folder.path(), "openapi/pets.yaml", document);
-    write(folder.path(), "openapi/broken.yaml", "paths: [");
+    write_documents(folder.path());
 
     let corpus = Corpus::read(folder.path()).unwrap();
-    assert_eq!(serde_json::to_value(&corpus.origins).unwrap()["bfcl"]["license"], "MIT");
+    let origins = serde_json::to_value(&corpus.origins).unwrap();
+    assert_eq!(origins["bfcl"]["license"], "MIT");
+    assert_eq!(origins["OAI/OpenAPI-Specification"]["license"], "Apache-2.0");
+    assert_eq!(origins.as_object().unwrap().len(), 5, "{origins}");
+    assert_eq!(
+        corpus.left_out.iter().map(|(file, why)| format!("{file}: {why}")).collect::<Vec<_>>(),
+        ["other.yaml: no licence is known of somebody/else", "shared.yaml: its licence is CC BY-NC-SA 4.0"]
+    );
     let texts: Vec<&str> = corpus.texts.iter().map(|text| text.content.as_str()).collect();
     assert_eq!(
         texts,

@@ -107,6 +107,27 @@ fn a_scan_that_two_threads_share_finds_the_same() {
     assert_eq!(found.into_iter().take(180).collect::<Vec<_>>(), equals.collect::<Vec<_>>()[..180]);
 }
 
+#[test]
+fn of_very_many_rows_the_best_are_found_and_those_behind_hidden_ones_too() {
+    let dimension = 64;
+    let rows: Vec<Row> = (0..50).map(|seed| Row::of(&unit(dimension, seed)).unwrap()).collect();
+    let many = (0..50_050).map(|row| rows.get(row % rows.len()));
+    let (few, many) = (VectorIndex::new(dimension, rows.iter().map(Some)), VectorIndex::new(dimension, many));
+    for seed in 0..20 {
+        // Near one of them; of vectors that have nothing in common a sketch says little.
+        let noise = unit(dimension, 500 + seed);
+        let query: Vec<f32> =
+            unit(dimension, seed).iter().zip(noise).map(|(one, other)| one + other / 2.0).collect();
+        let order = few.search(&query, 50, &|_| true);
+        for (place, is_visible) in [(0, None), (49, Some(order[49].0))] {
+            let (row, score) = order[place];
+            let found = many.search(&query, 100, &|row| is_visible.is_none_or(|visible| row % 50 == visible));
+            let expected: Vec<_> = (0..100).map(|copy| (row + 50 * copy, score)).collect();
+            assert_eq!(found, expected, "{seed}");
+        }
+    }
+}
+
 proptest! {
     #[test]
     fn the_best_of_any_rows_are_those_with_the_highest_scores(
