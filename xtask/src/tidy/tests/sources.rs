@@ -75,6 +75,8 @@ fn a_table_of_contents_has_no_functions() {
             "crates/a/src/lib.rs:6: lib.rs is a table of contents: move the function into a module";
         assert_eq!(check_text("crates/a/src/lib.rs", &text), [expected], "{function}");
         assert!(check_text("crates/a/src/work.rs", &text).is_empty());
+        let text = format!("{head}#[proc_macro_attribute]\n{function}\n");
+        assert!(check_text("crates/a/src/lib.rs", &text).is_empty(), "a macro has to stand here");
     }
 }
 
