@@ -2,7 +2,8 @@
 //!
 //! [`ModelServer`] speaks the wire format of `OpenAI` Chat Completions. It answers with the [`Turn`]s of a script,
 //! streamed or whole as each request asks, records each [`ModelRequest`] byte for byte, and refuses what the real API
-//! refuses. [`PetStore`] is the classic pet store with an `OpenAPI` document that fits it, and [`Collector`] takes spans by
+//! refuses. [`FaultyModel`] does wrong what a [`FaultScript`] says; the program `scripted-model` is that server for use by
+//! hand. [`PetStore`] is the classic pet store with an `OpenAPI` document that fits it, and [`Collector`] takes spans by
 //! OTLP. [`processes_of`] and
 //! [`descendants`] list processes, so that a test can assert that none is left, and [`wait_until`] looks for what
 //! nobody announces. The program `hostile-server` is an `MCP` server that misbehaves as it is told.
@@ -37,7 +38,7 @@ mod wait;
 mod tests;
 
 pub use collector::{Collector, Export};
-pub use model::{ModelRequest, ModelServer, Turn};
+pub use model::{FaultScript, FaultyModel, ModelRequest, ModelServer, Turn};
 pub use petstore::{Asked, PetStore};
 pub use process::{Process, descendants, processes_of};
 pub use wait::wait_until;

@@ -8,7 +8,7 @@ use tokio::io::AsyncReadExt as _;
 use tokio::process::Command;
 use toolcrib_io::http::{HttpClient, HttpPolicy};
 
-use crate::{ModelServer, PetStore, Turn, descendants, processes_of, wait_until};
+use crate::{FaultScript, FaultyModel, ModelServer, PetStore, Turn, descendants, processes_of, wait_until};
 
 const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -26,8 +26,8 @@ fn request(stream: bool) -> Value {
 }
 
 /// The status and the body of an answer, or how far the body came before it broke off.
-async fn ask(server: &ModelServer, request: &Value) -> (u16, Result<String, String>) {
-    let url = format!("{}/chat/completions", server.base_url());
+async fn ask(base_url: &str, request: &Value) -> (u16, Result<String, String>) {
+    let url = format!("{base_url}/chat/completions");
     let sent = client().reqwest_client().post(url).bearer_auth("test").json(request).send().await.unwrap();
     let status = sent.status().as_u16();
     let (mut answer, mut body) = (sent, Vec::new());
@@ -49,7 +49,7 @@ fn events(stream: &str) -> Vec<Value> {
 async fn a_stream_holds_the_turn_in_pieces_and_what_it_cost() {
     let turn = Turn::call("a__b", &json!({"word": "voilà, in more than one piece"})).saying("I call a tool.");
     let server = ModelServer::start([turn]).await.unwrap();
-    let (status, body) = ask(&server, &request(true)).await;
+    let (status, body) = ask(&server.base_url(), &request(true)).await;
     let body = body.unwrap();
     assert_eq!(status, 200);
     assert!(body.ends_with("data: [DONE]\n\n"), "{body}");
@@ -69,7 +69,7 @@ async fn a_stream_holds_the_turn_in_pieces_and_what_it_cost() {
 #[tokio::test]
 async fn a_request_that_does_not_stream_gets_the_turn_in_one_piece() {
     let server = ModelServer::start([Turn::call("a", &json!({})).and_call("b", &json!({}))]).await.unwrap();
-    let (_, body) = ask(&server, &request(false)).await;
+    let (_, body) = ask(&server.base_url(), &request(false)).await;
     let answer: Value = serde_json::from_str(&body.unwrap()).unwrap();
     let calls = &answer["choices"][0]["message"]["tool_calls"];
     assert_eq!((&calls[0]["id"], &calls[1]["id"]), (&json!("call_1_1"), &json!("call_1_2")));
@@ -82,14 +82,41 @@ async fn faults_come_before_the_answer_and_in_the_middle_of_it() {
         ModelServer::start([Turn::text("late").refused_first(429), Turn::text("half a sentence").cut_off()])
             .await
             .unwrap();
-    assert_eq!(ask(&server, &request(true)).await.0, 429);
-    assert_eq!(ask(&server, &request(true)).await.0, 200);
-    let half = ask(&server, &request(true)).await.1.unwrap_err();
+    assert_eq!(ask(&server.base_url(), &request(true)).await.0, 429);
+    assert_eq!(ask(&server.base_url(), &request(true)).await.0, 200);
+    let half = ask(&server.base_url(), &request(true)).await.1.unwrap_err();
     assert!(half.contains(r#""content":"half a ""#) && !half.contains("sentence"), "{half}");
-    let (status, over) = ask(&server, &request(true)).await;
+    let (status, over) = ask(&server.base_url(), &request(true)).await;
     assert_eq!(status, 400);
     assert!(over.unwrap().contains("the script has no turn 3"));
     assert_eq!(server.requests().len(), 4);
+}
+
+#[tokio::test]
+async fn a_script_of_faults_is_followed_and_what_the_api_would_refuse_is_noted() {
+    let script = FaultScript::parse(
+        "
+answers:
+  - {status: 429, headers: {retry-after: '7'}, body: [{json: {error: {message: slow down}}}]}
+  - {pace: 1, body: [{say: é}, {repeat: {times: 20000, steps: [{text: a}]}}, done]}
+  - {framing: {length_off: 5}, body: [{say: short}]}
+  - {body: [{call: {index: 0, id: '', name: a, arguments: null}}, cut]}
+",
+    );
+    let server = FaultyModel::start(script.unwrap(), 0).await.unwrap();
+    let url = format!("{}/chat/completions", server.base_url());
+    let busy = client().reqwest_client().post(url).bearer_auth("test").json(&request(true)).send().await;
+    assert_eq!(busy.unwrap().headers()["retry-after"], "7");
+    let (_, dripped) = ask(&server.base_url(), &request(true)).await;
+    let dripped = dripped.unwrap();
+    assert!(dripped.contains(r#""content":"é""#) && dripped.ends_with("aadata: [DONE]\n\n"), "{dripped}");
+    assert_eq!(dripped.matches("aa").count(), 10_000);
+    assert!(ask(&server.base_url(), &request(true)).await.1.unwrap_err().contains("short"));
+    let cut = ask(&server.base_url(), &request(true)).await.1.unwrap_err();
+    assert!(cut.contains(r#""arguments":null"#) && !cut.contains("[DONE]"), "{cut}");
+    assert_eq!((ask(&server.base_url(), &request(true)).await.0, server.problems().len()), (400, 0));
+    assert_eq!(ask(&server.base_url(), &json!({"messages": []})).await.0, 400);
+    assert_eq!((server.requests().len(), server.problems().len()), (6, 1));
 }
 
 #[tokio::test]
@@ -104,7 +131,7 @@ async fn what_the_real_api_refuses_is_refused_and_recorded() {
         (json!([assistant, result("1"), result("2"), result("2")]), "answers no call"),
         (json!([result("1")]), "answers no call"),
     ] {
-        let (status, body) = ask(&server, &json!({"model": "m", "messages": messages})).await;
+        let (status, body) = ask(&server.base_url(), &json!({"model": "m", "messages": messages})).await;
         assert_eq!(status, 400);
         assert!(body.clone().unwrap().contains(problem), "{body:?}");
     }
@@ -114,10 +141,10 @@ async fn what_the_real_api_refuses_is_refused_and_recorded() {
     {
         let mut request = request(false);
         request["tools"] = tools;
-        assert_eq!(ask(&server, &request).await.0, 400, "{request}");
+        assert_eq!(ask(&server.base_url(), &request).await.0, 400, "{request}");
     }
     let complete = json!({"model": "m", "messages": [assistant, result("2"), result("1")]});
-    assert_eq!(ask(&server, &complete).await.0, 200);
+    assert_eq!(ask(&server.base_url(), &complete).await.0, 200);
     assert_eq!(server.requests().last().unwrap().json().unwrap(), complete);
 
     let url = format!("{}/chat/completions", server.base_url());

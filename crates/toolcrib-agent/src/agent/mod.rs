@@ -48,7 +48,7 @@ pub use self::observer::{Observer, Shortened};
 pub use self::offer::MAX_REVEALED_TOOLS;
 pub use self::pictures::{MAX_PICTURE_BYTES, MAX_PICTURES};
 pub use self::report::{CallRecord, Outcome, RunReport};
-pub use self::room::{DEFAULT_COMPACT_AT, DEFAULT_CONTEXT_WINDOW};
+pub use self::room::DEFAULT_COMPACT_AT;
 pub use self::settings::AgentSettings;
 
 /// How many calls that only read run side by side.

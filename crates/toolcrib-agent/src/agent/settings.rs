@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use toolcrib_model::JsonObject;
-use toolcrib_prompt::{DiscoveryStep, OfferedTool, Plan, Reveals, WireNames};
+use toolcrib_prompt::{DEFAULT_CONTEXT_WINDOW, DiscoveryStep, OfferedTool, Plan, Reveals, WireNames};
 
 use super::limits::RunLimits;
-use super::room::{DEFAULT_COMPACT_AT, DEFAULT_CONTEXT_WINDOW};
+use super::room::DEFAULT_COMPACT_AT;
 use crate::{ToolChoice, ToolFunction};
 
 /// The smallest share of the context window from which on room can be made.

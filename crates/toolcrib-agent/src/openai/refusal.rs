@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::Endpoint;
 use super::overflow::is_overflow;
+use super::settings::MAX_RETRY_DELAY;
 use crate::Error;
 
 /// What some servers say beside `Retry-After`, which has seconds only.
@@ -22,19 +23,26 @@ pub(super) fn refusal(endpoint: &Endpoint, status: StatusCode, headers: &HeaderM
     let body = serde_json::from_slice::<Value>(body).unwrap_or_default();
     let message = message_of(&body).map_or_else(|| text.into_owned(), ToOwned::to_owned);
     let message = match headers.get(LOCATION).and_then(|location| location.to_str().ok()) {
-        Some(location) if status.is_redirection() => format!("it redirects to {location}, where no key goes"),
+        Some(location) if status.is_redirection() => {
+            format!("it redirects to {location}, which is not followed")
+        }
         _ if message.trim().is_empty() => "(no message)".to_owned(),
         _ => message,
     };
     if is_overflow(status.as_u16(), &body, &message) {
         return Error::ContextOverflow { url: endpoint.url.clone(), message: clean(endpoint, &message) };
     }
+    let retry_after = retry_after(headers);
+    let mut hint = hint(endpoint, status);
+    if retry_after.is_some_and(|wanted| wanted > MAX_RETRY_DELAY) {
+        hint.push_str("; it wants to be left alone for longer than is waited for");
+    }
     Error::Refused {
         url: endpoint.url.clone(),
         status: status.as_u16(),
         message: clean(endpoint, &message),
-        hint: Some(hint(endpoint, status)),
-        retry_after: retry_after(headers),
+        hint: Some(hint),
+        retry_after,
     }
 }
 

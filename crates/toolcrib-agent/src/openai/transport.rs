@@ -14,7 +14,7 @@ use async_openai::middleware::HttpRequestFactory;
 use bytes::{Bytes, BytesMut};
 use futures::{Stream, StreamExt as _, stream};
 use http::HeaderMap;
-use http::header::{AUTHORIZATION, CONTENT_TYPE};
+use http::header::{AUTHORIZATION, CONTENT_ENCODING, CONTENT_TYPE};
 use tower_service::Service;
 
 use super::Endpoint;
@@ -98,6 +98,10 @@ impl Transport {
             if !status.is_success() {
                 let body = beginning(response, wait).await;
                 return Err(refusal(&endpoint, status, &headers, &body));
+            }
+            if let Some(coding) = headers.get(CONTENT_ENCODING).filter(|coding| *coding != "identity") {
+                let reason = format!("it comes as {coding:?}, which nobody asked for");
+                return Err(Error::NotAReply { url: endpoint.url.clone(), reason });
             }
             if endpoint.stream && is_of_type(&headers, b"text/html") {
                 let page = beginning(response, wait).await;

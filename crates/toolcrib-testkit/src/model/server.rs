@@ -23,6 +23,9 @@ const UNAUTHORIZED: u16 = 401;
 /// What a request is turned away with that the real API would not take, or that the script does not know.
 const BAD_REQUEST: u16 = 400;
 
+/// The path of the API.
+pub(super) const COMPLETIONS_PATH: &str = "/v1/chat/completions";
+
 /// The turn for a request, from 0.
 type Script = Box<dyn Fn(usize) -> Option<Turn> + Send + Sync>;
 
@@ -40,6 +43,8 @@ pub struct ModelServer {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ModelRequest {
+    /// The path that was asked.
+    pub path: String,
     /// The value of `authorization`.
     pub authorization: String,
     /// The body, byte for byte.
@@ -87,8 +92,7 @@ impl ModelServer {
 
     async fn serve(script: Script) -> Result<Self> {
         let state = Arc::new(Shared { script, progress: Mutex::default() });
-        let router =
-            Router::new().route("/v1/chat/completions", post(complete)).with_state(Arc::clone(&state));
+        let router = Router::new().route(COMPLETIONS_PATH, post(complete)).with_state(Arc::clone(&state));
         Ok(Self { host: Host::start(router).await?, state })
     }
 
@@ -108,7 +112,11 @@ async fn complete(State(state): State<Arc<Shared>>, headers: HeaderMap, body: By
     let authorization = authorization.unwrap_or_default().to_owned();
     let is_known = authorization.starts_with("Bearer ");
     let mut progress = state.progress.lock().unwrap_or_else(PoisonError::into_inner);
-    progress.requests.push(ModelRequest { authorization, body: body.clone() });
+    progress.requests.push(ModelRequest {
+        path: COMPLETIONS_PATH.to_owned(),
+        authorization,
+        body: body.clone(),
+    });
 
     if !is_known {
         return refused(UNAUTHORIZED, "there is no bearer token");

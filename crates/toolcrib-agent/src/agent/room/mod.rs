@@ -17,9 +17,6 @@ pub(super) use size::{fixed, size};
 
 use crate::Usage;
 
-/// Tokens that a model takes in where nobody says how many.
-pub const DEFAULT_CONTEXT_WINDOW: u32 = 131_072;
-
 /// The share of the context window from which on room is made by default. What is left has room for the answer, and for
 /// an estimate that is wrong by a quarter.
 pub const DEFAULT_COMPACT_AT: f64 = 0.75;

@@ -19,7 +19,8 @@ const STUBBORN: &str = "trap '' HUP INT TERM; sleep 300 & setsid sh -c 'echo $$;
 
 /// The same with one that becomes another program all the time, in the middle of which it has no environment to be known
 /// by.
-const RESTLESS: &str = "export AGAIN='exec sh -c \"$AGAIN\"'; setsid sh -c 'echo $$; eval \"$AGAIN\"' & sleep 300";
+const RESTLESS: &str =
+    "export AGAIN='exec sh -c \"$AGAIN\"'; setsid sh -c 'echo $$; eval \"$AGAIN\"' & sleep 300";
 
 /// A process with descendants that the other tests end.
 struct Victim {

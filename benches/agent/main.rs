@@ -1,0 +1,18 @@
+//! What the agent loop costs beside the same turns on a bare `async-openai`, and whether that stays so over a long run.
+
+mod bare;
+mod long;
+mod ours;
+mod server;
+mod turn;
+
+use std::error::Error;
+
+use toolcrib_bench::report::Part;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    toolcrib_bench::report::run(&[
+        Part { name: "turn", run: turn::run },
+        Part { name: "long", run: long::run },
+    ])
+}

@@ -1,0 +1,99 @@
+//! The agent that is measured: ten tools, and calls that take no time.
+
+use std::error::Error;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use async_trait::async_trait;
+use serde_json::{Value, json};
+use toolcrib_agent::{
+    Agent, AgentSettings, Conversation, Limit, OpenAiModel, OpenAiSettings, Outcome, Provider, RunLimits,
+    RunReport,
+};
+use toolcrib_bench::catalogue;
+use toolcrib_io::http::HttpClient;
+use toolcrib_model::{Tool, ToolCall, ToolResult};
+use toolcrib_port::{CallContext, ToolCaller};
+use toolcrib_prompt::{InjectionSettings, Plan, WireNames};
+
+/// The name of the model.
+pub(crate) const MODEL: &str = "bench";
+
+/// What is asked.
+pub(crate) const PROMPT: &str = "Read all lines, one by one.";
+
+/// What every call gives, behind its number: a result of usual length.
+pub(crate) const RESULT: &str = "the line that was asked for, which says what there is to say about it, as lines of \
+    documents do: somewhat more than would be needed, with a name here and a number there, and a remark at its end";
+
+/// How many tools the model is offered.
+const TOOLS: usize = 10;
+
+/// A system prompt of usual length, in repetitions of one sentence.
+const SENTENCES: usize = 40;
+
+/// The agent, with so many turns to take and so many tokens of context, and the wire name of the tool that its model calls.
+pub(crate) fn agent(turns: u32, context_window: u32) -> Result<(Agent, String), Box<dyn Error>> {
+    let tools: Vec<Tool> =
+        catalogue::tools(TOOLS).into_iter().map(serde_json::from_value).collect::<Result<_, _>>()?;
+    let names = WireNames::new(&tools, "context_builder", &[]);
+    let plan = Plan::new(&tools, &InjectionSettings::default(), &names)?;
+    let tool = plan.offered.first().ok_or("nothing is offered")?.wire_name.clone();
+    let limits = RunLimits {
+        max_turns: turns,
+        max_calls: u32::MAX,
+        max_tokens: u64::MAX,
+        max_duration: Duration::from_hours(1),
+        ..RunLimits::default()
+    };
+    let settings = AgentSettings::new("assistant", MODEL, &plan, names)
+        .with_system_prompt("You read lines, and say what they are about. ".repeat(SENTENCES))
+        .with_context_window(context_window)
+        .with_limits(limits);
+    Ok((Agent::new(settings), tool))
+}
+
+/// The model of the server.
+pub(crate) fn model(base: &str, http: &HttpClient) -> Result<OpenAiModel, Box<dyn Error>> {
+    Ok(OpenAiModel::new(OpenAiSettings::new(Provider::OpenAi).with_base_url(base), http)?)
+}
+
+/// Runs the agent until it has taken its turns.
+pub(crate) async fn run(
+    agent: &Agent,
+    model: &OpenAiModel,
+    line: &Line<'_>,
+) -> Result<RunReport, Box<dyn Error>> {
+    let mut conversation = Conversation::new();
+    let context = CallContext::new("bench");
+    let report = agent.run(PROMPT, &mut conversation, model, line, &context, &mut ()).await;
+    match report.outcome {
+        Outcome::LimitReached { limit: Limit::Turns } => Ok(report),
+        other => Err(format!("the run ended otherwise: {other:?}").into()),
+    }
+}
+
+/// The tool, which tells how long each turn took: from the result of a call until the next call.
+pub(crate) struct Line<'a> {
+    /// Is told of each turn and its number.
+    pub(crate) turned: Mutex<&'a mut (dyn FnMut(usize, Duration) + Send)>,
+    last: Mutex<(usize, Instant)>,
+}
+
+impl<'a> Line<'a> {
+    pub(crate) fn new(turned: &'a mut (dyn FnMut(usize, Duration) + Send)) -> Self {
+        Self { turned: Mutex::new(turned), last: Mutex::new((0, Instant::now())) }
+    }
+}
+
+#[async_trait]
+impl ToolCaller for Line<'_> {
+    async fn call(&self, call: ToolCall, _context: &CallContext) -> ToolResult {
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        last.0 += 1;
+        (self.turned.lock().unwrap_or_else(PoisonError::into_inner))(last.0, last.1.elapsed());
+        let result = format!("{}: {RESULT}", call.arguments.get("number").unwrap_or(&Value::Null));
+        last.1 = Instant::now();
+        ToolResult::ok(call.call_id, call.name, json!(result))
+    }
+}

@@ -1,0 +1,139 @@
+//! The server: takes a request off the wire, notes it, and answers as the script says.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use anyhow::{Context as _, Result};
+use bytes::Bytes;
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, BufReader};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::{JoinHandle, JoinSet};
+
+use super::script::{Answer, FaultScript};
+use super::wire;
+use crate::model::refusal::problem;
+use crate::model::server::{COMPLETIONS_PATH, ModelRequest};
+
+/// The most bytes of a request that are read.
+const MAX_REQUEST_BYTES: u64 = 64 * 1024 * 1024;
+
+/// A server that speaks `OpenAI` Chat Completions, and answers with what a [`FaultScript`] says, until it is dropped.
+///
+/// What the real API would refuse of the requests, it refuses too, with status 400, and
+/// [remembers](Self::problems).
+#[derive(Debug)]
+pub struct FaultyModel {
+    address: SocketAddr,
+    state: Arc<Mutex<Seen>>,
+    task: JoinHandle<()>,
+}
+
+#[derive(Debug, Default)]
+struct Seen {
+    requests: Vec<ModelRequest>,
+    problems: Vec<String>,
+}
+
+impl FaultyModel {
+    /// Serves on a port of this machine; 0 for one that is free.
+    pub async fn start(script: FaultScript, port: u16) -> Result<Self> {
+        let listener = TcpListener::bind(("127.0.0.1", port)).await.context("the port is not free")?;
+        let address = listener.local_addr()?;
+        let state = Arc::new(Mutex::new(Seen::default()));
+        let seen = Arc::clone(&state);
+        let script = Arc::new(script);
+        let task = tokio::spawn(async move {
+            // They end with the server.
+            let mut connections = JoinSet::new();
+            while let Ok((stream, _)) = listener.accept().await {
+                let (script, seen) = (Arc::clone(&script), Arc::clone(&seen));
+                connections.spawn(async move { drop(serve(stream, &script, &seen, address.port()).await) });
+            }
+        });
+        Ok(Self { address, state, task })
+    }
+
+    /// Where the API is: `http://127.0.0.1:port/v1`.
+    pub fn base_url(&self) -> String {
+        format!("http://{}/v1", self.address)
+    }
+
+    /// The requests so far, in order, also those to other addresses than that of the API.
+    pub fn requests(&self) -> Vec<ModelRequest> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).requests.clone()
+    }
+
+    /// What was wrong with requests.
+    pub fn problems(&self) -> Vec<String> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).problems.clone()
+    }
+}
+
+impl Drop for FaultyModel {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+async fn serve(stream: TcpStream, script: &FaultScript, seen: &Mutex<Seen>, port: u16) -> io::Result<()> {
+    stream.set_nodelay(true)?;
+    let (stream, request) = receive(stream).await?;
+    let answer = {
+        let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let number = seen.requests.len();
+        let wrong = wrong(&request);
+        seen.requests.push(request);
+        match (wrong, script.answer(number)) {
+            (Some(problem), _) => {
+                seen.problems.push(problem.clone());
+                refused(&problem)
+            }
+            (None, Some(answer)) => Some(answer.clone()),
+            (None, None) => refused(&format!("the script has no answer {}", number + 1)),
+        }
+    };
+    if let Some(answer) = answer {
+        wire::send(stream, &answer, port).await;
+    }
+    Ok(())
+}
+
+/// What the real API would not take of a request.
+fn wrong(request: &ModelRequest) -> Option<String> {
+    if request.path != COMPLETIONS_PATH {
+        return Some(format!("there is nothing at {}", request.path));
+    }
+    match serde_json::from_slice::<Value>(&request.body) {
+        Ok(body) => problem(&body),
+        Err(_) => Some("the body is no JSON".to_owned()),
+    }
+}
+
+fn refused(problem: &str) -> Option<Answer> {
+    let error = json!({"error": {"message": problem, "type": "invalid_request_error"}});
+    serde_json::from_value(json!({"status": 400, "body": [{"json": error}]})).ok()
+}
+
+/// Reads a request, and gives the connection back.
+async fn receive(stream: TcpStream) -> io::Result<(TcpStream, ModelRequest)> {
+    let mut reader = BufReader::new(stream);
+    let mut line = String::new();
+    (&mut reader).take(MAX_REQUEST_BYTES).read_line(&mut line).await?;
+    let path = line.split(' ').nth(1).unwrap_or_default().to_owned();
+    let (mut authorization, mut length) = (String::new(), 0_u64);
+    loop {
+        line.clear();
+        (&mut reader).take(MAX_REQUEST_BYTES).read_line(&mut line).await?;
+        let Some((name, value)) = line.trim_end().split_once(": ") else { break };
+        match name.to_ascii_lowercase().as_str() {
+            "authorization" => value.clone_into(&mut authorization),
+            "content-length" => length = value.parse().unwrap_or(0),
+            _ => {}
+        }
+    }
+    let mut body = Vec::new();
+    (&mut reader).take(length.min(MAX_REQUEST_BYTES)).read_to_end(&mut body).await?;
+    Ok((reader.into_inner(), ModelRequest { path, authorization, body: Bytes::from(body) }))
+}

