@@ -31,12 +31,12 @@ pub(crate) struct LexiconReader {
 }
 
 /// A term, and where it stands.
-struct Use {
-    text: Arc<str>,
+pub(crate) struct Use {
+    pub(crate) text: Arc<str>,
     /// One bit for each field.
-    fields: u8,
+    pub(crate) fields: u8,
     /// How many tools have it.
-    tools: usize,
+    pub(crate) tools: usize,
     /// One more than the number of the last tool that has it.
     last: usize,
 }
@@ -73,8 +73,19 @@ impl Lexicon {
         Some(lexicon)
     }
 
+    /// A term with its number.
+    pub(crate) fn find(&self, term: &str) -> Option<(usize, &Use)> {
+        let number = *self.numbers.get(term)?;
+        Some((number, self.terms.get(number)?))
+    }
+
+    /// How many terms there are. Their numbers are all below.
+    pub(crate) fn len(&self) -> usize {
+        self.terms.len()
+    }
+
     fn used(&self, term: &str) -> Option<&Use> {
-        self.terms.get(*self.numbers.get(term)?)
+        Some(self.find(term)?.1)
     }
 
     fn number(&mut self, term: &str) -> usize {

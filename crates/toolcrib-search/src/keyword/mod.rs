@@ -5,17 +5,23 @@
 //! "Simple BM25 extension to multiple weighted fields", 2004). tantivy scores each field by itself, therefore only its
 //! term dictionaries and posting lists are used here.
 
+mod postings;
+mod rows;
+
+#[cfg(test)]
+mod tests;
+
 use std::collections::BinaryHeap;
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tantivy::directory::{Directory, RamDirectory};
 use tantivy::schema::{Field as IndexField, IndexRecordOption, Schema, TextFieldIndexing, TextOptions};
 use tantivy::tokenizer::TokenizerManager;
-use tantivy::{
-    Index, IndexSettings, InvertedIndexReader, SegmentReader, SingleSegmentIndexWriter, TantivyDocument, Term,
-};
+use tantivy::{Index, IndexSettings, SegmentReader, SingleSegmentIndexWriter, TantivyDocument};
 
+use self::postings::{IndexedField, Posting, Postings, Sum};
+use self::rows::Rows;
 use crate::kept::{Parts, put_bytes, put_count};
 use crate::lexicon::{Lexicon, SEPARATED, Separated};
 use crate::{Error, Field};
@@ -122,23 +128,15 @@ impl Writer {
 
 /// The posting lists of all tools, and what each field of each tool weighs.
 pub(crate) struct KeywordIndex {
-    fields: Vec<IndexedField>,
-    /// What the fields read from.
+    postings: Postings,
+    /// What the postings are read from.
     directory: RamDirectory,
     /// How many terms each field of each tool has.
     lengths: Vec<[usize; FIELDS]>,
     /// The terms with the fields that each stands in: most lookups in the dictionaries would find nothing.
     lexicon: Lexicon,
     /// Rows of searches that are over, all of them as new, for those that follow: at most [`MAX_IDLE`] times all.
-    idle: Mutex<Vec<Vec<Row>>>,
-}
-
-struct IndexedField {
-    number: usize,
-    field: IndexField,
-    postings: Arc<InvertedIndexReader>,
-    /// What a term in this field counts, for each tool.
-    norms: Vec<f32>,
+    idle: Mutex<Vec<Rows>>,
 }
 
 /// What the keyword arm finds.
@@ -199,7 +197,8 @@ impl KeywordIndex {
                 fields.push(IndexedField { number, field, postings, norms });
             }
         }
-        Ok(Self { fields, directory, lengths, lexicon, idle: Mutex::default() })
+        let postings = Postings::new(fields, lexicon.len());
+        Ok(Self { postings, directory, lengths, lexicon, idle: Mutex::default() })
     }
 
     /// Writes all of it.
@@ -257,36 +256,28 @@ impl KeywordIndex {
 
     /// Every tool that matches a term.
     pub(crate) fn search(&self, terms: &[QueryTerm]) -> Result<Matches, Error> {
-        let mut rows = self.idle().pop().unwrap_or_else(|| vec![Row::default(); self.lengths.len()]);
-        let mut matched: Vec<u32> = Vec::new();
-        let mut touched: Vec<u32> = Vec::new();
+        let mut rows = self.idle().pop().unwrap_or_else(|| Rows::new(self.lengths.len()));
         let mut weights = Vec::with_capacity(terms.len());
         for (bit, term) in terms.iter().take(MAX_QUERY_TERMS).enumerate() {
-            let mut documents = 0;
+            let mut variants = Vec::with_capacity(term.variants.len());
             for (variant, share) in &term.variants {
-                self.add_frequencies(variant, *share, &mut rows, &mut touched)?;
-                // How rare a term is, is a matter of the word itself; its synonyms only count when it is nowhere.
-                if documents == 0 {
-                    documents = touched.len();
+                if let Some((number, used)) = self.lexicon.find(variant) {
+                    variants.push((self.postings.of(number, used, &mut rows.sums)?, *share));
                 }
             }
-            let idf = self.idf(documents);
+            // How rare a term is, is a matter of the word itself; its synonyms only count when it is nowhere.
+            let idf = self.idf(variants.first().map_or(0, |(postings, _)| postings.len()));
             weights.push(idf);
-            for document in touched.drain(..) {
-                let Some(row) = rows.get_mut(document as usize) else { continue };
-                if row.terms == 0 {
-                    matched.push(document);
+            match variants.as_slice() {
+                [(postings, share)] => {
+                    for Posting { document, frequency, fields } in postings.iter() {
+                        rows.add(*document, Sum { frequency: share * frequency, fields: *fields }, idf, bit);
+                    }
                 }
-                row.score += idf * row.frequency * (SATURATION + 1.0) / (row.frequency + SATURATION);
-                row.frequency = 0.0;
-                row.terms |= 1 << bit;
+                several => rows.add_together(several, idf, bit),
             }
         }
-        let candidates = matched.into_iter().filter_map(|document| {
-            let row = std::mem::take(rows.get_mut(document as usize)?);
-            Some(Candidate { document, score: row.score, terms: row.terms, fields: row.fields })
-        });
-        let best = candidates.collect::<Vec<_>>().into();
+        let best = rows.taken().into();
         let mut idle = self.idle();
         if idle.len() < MAX_IDLE {
             idle.push(rows);
@@ -294,41 +285,8 @@ impl KeywordIndex {
         Ok(Matches { best, weights })
     }
 
-    fn idle(&self) -> MutexGuard<'_, Vec<Vec<Row>>> {
+    fn idle(&self) -> MutexGuard<'_, Vec<Rows>> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Adds what the fields of each tool have of a term.
-    fn add_frequencies(
-        &self,
-        term: &str,
-        share: f32,
-        rows: &mut [Row],
-        touched: &mut Vec<u32>,
-    ) -> Result<(), Error> {
-        let known = self.lexicon.fields(term);
-        for IndexedField { number, field, postings, norms } in &self.fields {
-            if known >> number & 1 == 0 {
-                continue;
-            }
-            let term = Term::from_field_text(*field, term);
-            let Some(mut block) = postings.read_block_postings(&term, IndexRecordOption::WithFreqs)? else {
-                continue;
-            };
-            while !block.docs().is_empty() {
-                for (document, frequency) in block.docs().iter().zip(block.freqs()) {
-                    let at = *document as usize;
-                    let Some((row, norm)) = rows.get_mut(at).zip(norms.get(at)) else { continue };
-                    if row.frequency == 0.0 {
-                        touched.push(*document);
-                    }
-                    row.frequency += share * norm * as_f32(*frequency as usize);
-                    row.fields |= 1 << number;
-                }
-                block.advance();
-            }
-        }
-        Ok(())
     }
 
     /// The weight of a term that `documents` tools have (BM25's, which is never negative).
@@ -336,15 +294,6 @@ impl KeywordIndex {
         let (all, with) = (as_f32(self.lengths.len()), as_f32(documents));
         (1.0 + (all - with + 0.5) / (with + 0.5)).ln()
     }
-}
-
-/// What is known of a tool while a query is scored.
-#[derive(Clone, Copy, Default)]
-struct Row {
-    score: f32,
-    frequency: f32,
-    terms: u64,
-    fields: u8,
 }
 
 #[expect(

@@ -1,0 +1,68 @@
+//! What is known of each tool while a query is scored.
+
+use std::borrow::Cow;
+
+use super::postings::{Posting, Sum};
+use super::{Candidate, SATURATION};
+
+/// What is known of each tool while a query is scored; between two queries, nothing.
+pub(super) struct Rows {
+    tools: Vec<Row>,
+    /// The tools that match so far.
+    matched: Vec<u32>,
+    /// What the tools have of one term, while that is added up.
+    pub(super) sums: Vec<Sum>,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Row {
+    score: f32,
+    fields: u8,
+    terms: u64,
+}
+
+impl Rows {
+    pub(super) fn new(tools: usize) -> Self {
+        Self { tools: vec![Row::default(); tools], matched: Vec::new(), sums: vec![Sum::default(); tools] }
+    }
+
+    /// Adds what a tool has of the term of this bit.
+    pub(super) fn add(&mut self, document: u32, sum: Sum, idf: f32, bit: usize) {
+        let Some(row) = self.tools.get_mut(document as usize) else { return };
+        if row.terms == 0 {
+            self.matched.push(document);
+        }
+        row.score += idf * sum.frequency * (SATURATION + 1.0) / (sum.frequency + SATURATION);
+        row.fields |= sum.fields;
+        row.terms |= 1 << bit;
+    }
+
+    /// Adds what tools have of a term that is written in several ways, each with the share that it counts.
+    pub(super) fn add_together(&mut self, variants: &[(Cow<'_, [Posting]>, f32)], idf: f32, bit: usize) {
+        let mut documents = Vec::new();
+        for (postings, share) in variants {
+            for Posting { document, frequency, fields } in postings.iter() {
+                let Some(sum) = self.sums.get_mut(*document as usize) else { continue };
+                if sum.fields == 0 {
+                    documents.push(*document);
+                }
+                sum.frequency += share * frequency;
+                sum.fields |= fields;
+            }
+        }
+        for document in documents {
+            let sum = self.sums.get_mut(document as usize).map(std::mem::take).unwrap_or_default();
+            self.add(document, sum, idf, bit);
+        }
+    }
+
+    /// Every tool that matches, which is forgotten.
+    pub(super) fn taken(&mut self) -> Vec<Candidate> {
+        let tools = &mut self.tools;
+        let candidates = self.matched.drain(..).filter_map(|document| {
+            let Row { score, fields, terms } = std::mem::take(tools.get_mut(document as usize)?);
+            Some(Candidate { document, score, terms, fields })
+        });
+        candidates.collect()
+    }
+}
