@@ -19,6 +19,10 @@
 //! checked against what was asked, whoever gives it. It approves no call: that is for the gate alone.
 
 mod ask_user;
+mod condition;
+mod error;
+mod store;
+mod time;
 
 #[cfg(test)]
 mod tests;
@@ -27,3 +31,9 @@ pub use ask_user::{
     DEFAULT_TIMEOUT, MAX_CHOICES, MAX_CONTENT_CHARS, MAX_FIELDS, MAX_QUESTION_CHARS, MAX_TEXT_CHARS,
     MAX_TIMEOUT, MIN_TIMEOUT, tools,
 };
+pub use condition::{Condition, MAX_CONDITION_CHARS, MAX_CONDITION_DEPTH};
+pub use error::Error;
+pub use store::{
+    Change, Kind, MAX_RECORD_BYTES, MemoryStore, Opened, Record, SqliteStore, Store, StoreError,
+};
+pub use time::{Cron, MAX_CRON_CHARS, MAX_PHRASE_CHARS, moment};

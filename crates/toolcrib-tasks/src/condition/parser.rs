@@ -1,0 +1,204 @@
+//! From text to expression.
+
+use serde_json::{Number, Value};
+
+use super::evaluation::{Comparison, Expression, Operand, Path, Step, Test};
+use super::tokens::{Mistake, Token, TokenKind, tokens};
+use super::{MAX_CONDITION_CHARS, MAX_CONDITION_DEPTH};
+
+pub(super) fn parse(text: &str) -> Result<Expression, Mistake> {
+    let chars = text.chars().count();
+    if chars > MAX_CONDITION_CHARS {
+        let reason = format!("it has {chars} characters, and may have {MAX_CONDITION_CHARS}");
+        return Err(Mistake::new(MAX_CONDITION_CHARS, reason));
+    }
+    let tokens = tokens(text)?;
+    let mut parser = Parser { rest: &tokens, end: chars, depth: 0 };
+    let expression = parser.condition()?;
+    match parser.rest.first() {
+        None => Ok(expression),
+        Some(token) => Err(Mistake::new(token.at, "expected `and`, `or` or the end")),
+    }
+}
+
+struct Parser<'a> {
+    rest: &'a [Token],
+    /// Where the text ends.
+    end: usize,
+    depth: usize,
+}
+
+impl Parser<'_> {
+    fn condition(&mut self) -> Result<Expression, Mistake> {
+        let mut all = vec![self.term()?];
+        while self.word("or") {
+            all.push(self.term()?);
+        }
+        Ok(Expression::Any(all))
+    }
+
+    fn term(&mut self) -> Result<Expression, Mistake> {
+        let mut all = vec![self.factor()?];
+        while self.word("and") {
+            all.push(self.factor()?);
+        }
+        Ok(Expression::All(all))
+    }
+
+    fn factor(&mut self) -> Result<Expression, Mistake> {
+        self.depth += 1;
+        if self.depth > MAX_CONDITION_DEPTH {
+            return Err(self.expected(&format!("no more than {MAX_CONDITION_DEPTH} levels")));
+        }
+        let factor = if self.word("not") {
+            Expression::Not(Box::new(self.factor()?))
+        } else if self.sign("(") {
+            let inner = self.condition()?;
+            if !self.sign(")") {
+                return Err(self.expected("`)`"));
+            }
+            inner
+        } else {
+            let path = self.path()?.ok_or_else(|| self.expected("a path, which begins with `$`"))?;
+            Expression::Test(path, self.test()?)
+        };
+        self.depth -= 1;
+        Ok(factor)
+    }
+
+    fn test(&mut self) -> Result<Test, Mistake> {
+        let comparisons = [
+            ("==", Comparison::Equal),
+            ("!=", Comparison::NotEqual),
+            ("<=", Comparison::AtMost),
+            (">=", Comparison::AtLeast),
+            ("<", Comparison::Less),
+            (">", Comparison::More),
+        ];
+        for (sign, comparison) in comparisons {
+            if self.sign(sign) {
+                let at = self.at();
+                let operand = self.operand()?;
+                let has_order = !matches!(operand, Operand::Value(Value::Bool(_) | Value::Null));
+                if !has_order && !matches!(comparison, Comparison::Equal | Comparison::NotEqual) {
+                    return Err(Mistake::new(at, "only numbers and texts are more or less than others"));
+                }
+                return Ok(Test::Compare(comparison, operand));
+            }
+        }
+        if self.word("contains") {
+            return Ok(Test::Contains(self.operand()?));
+        }
+        if self.word("exists") {
+            return Ok(Test::Exists);
+        }
+        if !self.word("changed") {
+            return Err(self.expected(
+                "`==`, `!=`, `<`, `<=`, `>`, `>=`, `contains`, `exists`, `changed` or `changed by more than`",
+            ));
+        }
+        if !self.word("by") {
+            return Ok(Test::Changed);
+        }
+        if !(self.word("more") && self.word("than")) {
+            return Err(self.expected("`by more than`"));
+        }
+        let at = self.at();
+        match self.next() {
+            Some(TokenKind::Number(number)) if number >= 0.0 => Ok(if self.sign("%") {
+                Test::ChangedByShare(number / 100.0)
+            } else {
+                Test::ChangedBy(number)
+            }),
+            _ => Err(Mistake::new(at, "expected a number that is not negative")),
+        }
+    }
+
+    fn operand(&mut self) -> Result<Operand, Mistake> {
+        if let Some(path) = self.path()? {
+            return Ok(Operand::Path(path));
+        }
+        let at = self.at();
+        let value = match self.next() {
+            Some(TokenKind::Text(text)) => Value::String(text),
+            Some(TokenKind::Number(number)) => Number::from_f64(number).map_or(Value::Null, Value::Number),
+            Some(TokenKind::Word(word)) => match word.as_str() {
+                "true" => Value::Bool(true),
+                "false" => Value::Bool(false),
+                "null" => Value::Null,
+                _ => return Err(Mistake::new(at, format!("`{word}` is no value; a text stands in quotes"))),
+            },
+            _ => {
+                return Err(Mistake::new(
+                    at,
+                    "expected a path, a text in quotes, a number, `true`, `false` or `null`",
+                ));
+            }
+        };
+        Ok(Operand::Value(value))
+    }
+
+    /// A path, where one begins.
+    fn path(&mut self) -> Result<Option<Path>, Mistake> {
+        if !self.sign("$") {
+            return Ok(None);
+        }
+        let mut steps = Vec::new();
+        loop {
+            if self.sign(".") {
+                let at = self.at();
+                match self.next() {
+                    Some(TokenKind::Word(name)) => steps.push(Step::Key(name)),
+                    _ => return Err(Mistake::new(at, "expected a name; others are written as `['…']`")),
+                }
+            } else if self.sign("[") {
+                let at = self.at();
+                match self.next() {
+                    Some(TokenKind::Text(name)) => steps.push(Step::Key(name)),
+                    Some(TokenKind::Number(number)) => {
+                        let index = format!("{number}").parse();
+                        steps.push(Step::Index(
+                            index.map_err(|_| Mistake::new(at, "expected a whole number from 0 on"))?,
+                        ));
+                    }
+                    _ => return Err(Mistake::new(at, "expected a number, or a name in quotes")),
+                }
+                if !self.sign("]") {
+                    return Err(self.expected("`]`"));
+                }
+            } else {
+                return Ok(Some(Path(steps)));
+            }
+        }
+    }
+
+    fn next(&mut self) -> Option<TokenKind> {
+        let (first, rest) = self.rest.split_first()?;
+        self.rest = rest;
+        Some(first.kind.clone())
+    }
+
+    fn take(&mut self, wanted: impl Fn(&TokenKind) -> bool) -> bool {
+        let is_next = self.rest.first().is_some_and(|token| wanted(&token.kind));
+        if is_next {
+            self.rest = self.rest.get(1..).unwrap_or_default();
+        }
+        is_next
+    }
+
+    fn word(&mut self, wanted: &str) -> bool {
+        self.take(|kind| matches!(kind, TokenKind::Word(word) if word.eq_ignore_ascii_case(wanted)))
+    }
+
+    fn sign(&mut self, wanted: &str) -> bool {
+        self.take(|kind| matches!(kind, TokenKind::Sign(sign) if *sign == wanted))
+    }
+
+    fn at(&self) -> usize {
+        self.rest.first().map_or(self.end, |token| token.at)
+    }
+
+    fn expected(&self, what: &str) -> Mistake {
+        Mistake::new(self.at(), format!("expected {what}"))
+    }
+}

@@ -1,0 +1,82 @@
+//! What holds for every store.
+
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+use serde_json::json;
+
+use super::{put, record};
+use crate::store::{Change, Kind, MemoryStore, SqliteStore, Store};
+
+/// Both, the second with the folder that it is in.
+async fn stores() -> Vec<(Box<dyn Store>, Option<tempfile::TempDir>)> {
+    let folder = tempfile::tempdir().unwrap();
+    let sqlite = SqliteStore::open(folder.path().join("tasks.db"), false).await.unwrap().store;
+    vec![(Box::new(MemoryStore::new()), None), (Box::new(sqlite), Some(folder))]
+}
+
+#[tokio::test]
+async fn records_are_kept_by_kind_and_id_until_they_are_removed() {
+    for (store, _folder) in stores().await {
+        let first = record(Kind::Watcher, "b", json!({"text": "é\u{0}'\"", "numbers": [1, 2.5, null]}));
+        let second = record(Kind::Watcher, "a", json!({}));
+        let other = record(Kind::Background, "a", json!({"is": "another kind"}));
+        let all = [&first, &second, &other].map(|record| Change::Put(record.clone()));
+        store.apply(all.to_vec()).await.unwrap();
+        assert_eq!(store.load(Kind::Watcher).await.unwrap(), [second.clone(), first.clone()]);
+        assert_eq!(store.get(Kind::Background, "a").await.unwrap(), Some(other.clone()));
+        assert_eq!(store.get(Kind::Schedule, "a").await.unwrap(), None);
+
+        let newer = record(Kind::Watcher, "b", json!({"newer": true}));
+        let changes = vec![
+            Change::remove(Kind::Watcher, "a"),
+            Change::remove(Kind::Watcher, "never there"),
+            Change::Put(newer.clone()),
+        ];
+        store.apply(changes).await.unwrap();
+        assert_eq!(store.load(Kind::Watcher).await.unwrap(), [newer]);
+        assert_eq!(store.load(Kind::Background).await.unwrap(), [other]);
+        store.close().await;
+    }
+}
+
+#[tokio::test]
+async fn of_two_owners_one_has_the_lease_until_it_ends_or_is_given_back() {
+    for (store, _folder) in stores().await {
+        let start: Timestamp = "2026-03-01T09:00:00Z".parse().unwrap();
+        let minute = Duration::from_mins(1);
+        let later = |seconds| start.checked_add(SignedDuration::from_secs(seconds)).unwrap();
+        assert!(store.lease("a", "one", start, minute).await.unwrap());
+        assert!(!store.lease("a", "two", later(59), minute).await.unwrap());
+        assert!(store.lease("b", "two", start, minute).await.unwrap(), "it is another");
+        assert!(store.lease("a", "one", later(59), minute).await.unwrap(), "its owner keeps it");
+        assert!(!store.lease("a", "two", later(61), minute).await.unwrap());
+        assert!(store.lease("a", "two", later(119), minute).await.unwrap(), "it has ended");
+        store.release("a", "one").await.unwrap();
+        assert!(!store.lease("a", "one", later(120), minute).await.unwrap(), "only its owner gives it back");
+        store.release("a", "two").await.unwrap();
+        assert!(store.lease("a", "one", later(120), minute).await.unwrap());
+        store.close().await;
+    }
+}
+
+#[tokio::test]
+async fn changes_that_come_at_once_are_all_made() {
+    for (store, _folder) in stores().await {
+        let store = std::sync::Arc::<dyn Store>::from(store);
+        let changes = (0..500).map(|number| {
+            let store = std::sync::Arc::clone(&store);
+            async move { store.apply(vec![put(&format!("{number:03}"), number)]).await }
+        });
+        for applied in futures::future::join_all(changes).await {
+            applied.unwrap();
+        }
+        let kept = store.load(Kind::Schedule).await.unwrap();
+        assert!(
+            kept.iter()
+                .map(|record| &record.body["number"])
+                .eq(&(0..500).map(|n| json!(n)).collect::<Vec<_>>())
+        );
+        store.close().await;
+    }
+}

@@ -1,0 +1,98 @@
+//! Moments that come again, as cron writes them.
+
+use std::fmt;
+use std::str::FromStr as _;
+
+use croner::errors::CronError;
+use croner::parser::{CronParser, Seconds, Year};
+use jiff::tz::TimeZone;
+use jiff::{Timestamp, Zoned};
+
+use crate::Error;
+
+/// How long a pattern may be, in characters.
+pub const MAX_CRON_CHARS: usize = 200;
+
+/// A pattern of five fields (minute, hour, day of the month, month, day of the week), or of six with the second before
+/// them, in a time zone.
+///
+/// Where clocks are set forward or back, a pattern with a fixed hour means one moment of the day: one that does not exist
+/// comes as soon as there is one again, and one that exists twice comes the first time. A pattern without one (`*/10 * * * *`) means all moments that clocks
+/// show.
+///
+/// ```
+/// use jiff::tz::TimeZone;
+/// use toolcrib_tasks::Cron;
+///
+/// let paris = TimeZone::get("Europe/Paris").unwrap();
+/// let cron = Cron::parse("30 2 * * *", &paris).unwrap();
+/// let next = cron.next_after("2026-02-28T12:00:00Z".parse().unwrap()).unwrap();
+/// assert_eq!(next.to_string(), "2026-03-01T01:30:00Z");
+/// ```
+#[derive(Clone)]
+pub struct Cron {
+    pattern: croner::Cron,
+    text: String,
+    zone: TimeZone,
+}
+
+impl Cron {
+    /// Reads a pattern. One that never comes, such as the 30th of February, is none.
+    pub fn parse(text: &str, zone: &TimeZone) -> Result<Self, Error> {
+        let wrong = |reason: String| Error::InvalidCron { text: shortened(text), reason };
+        let chars = text.chars().count();
+        if chars > MAX_CRON_CHARS {
+            return Err(wrong(format!("it has {chars} characters, and may have {MAX_CRON_CHARS}")));
+        }
+        let parser = CronParser::builder().seconds(Seconds::Optional).year(Year::Disallowed).build();
+        let pattern = parser.parse(text.trim()).map_err(|error| wrong(reason(error)))?;
+        let cron = Self { pattern, text: text.trim().to_owned(), zone: zone.clone() };
+        // A year that is far from the ends of what can be told, and has a leap day before it ends.
+        let any = Timestamp::from_str("2027-01-01T00:00:00Z").unwrap_or_default();
+        match cron.next_after(any) {
+            Some(_) => Ok(cron),
+            None => Err(wrong("no day is ever like that".to_owned())),
+        }
+    }
+
+    /// The first moment behind this one.
+    pub fn next_after(&self, moment: Timestamp) -> Option<Timestamp> {
+        let start: Zoned = moment.to_zoned(self.zone.clone());
+        let next = self.pattern.find_next_occurrence(&start, false).ok()?;
+        Some(next.timestamp())
+    }
+
+    /// The pattern as it was written.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Its time zone.
+    pub fn zone(&self) -> &TimeZone {
+        &self.zone
+    }
+}
+
+impl fmt::Debug for Cron {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} in {:?}", self.text, self.zone)
+    }
+}
+
+/// What is wrong with a pattern, as a part of a sentence.
+fn reason(error: CronError) -> String {
+    let text = match error {
+        CronError::EmptyPattern => "it is empty".to_owned(),
+        CronError::InvalidPattern(text)
+        | CronError::IllegalCharacters(text)
+        | CronError::ComponentError(text) => text,
+        other => other.to_string(),
+    };
+    text.trim_end_matches('.').to_owned()
+}
+
+/// What is quoted of a text.
+pub(super) fn shortened(text: &str) -> String {
+    const QUOTED: usize = 100;
+    text.chars().take(QUOTED).collect()
+}
