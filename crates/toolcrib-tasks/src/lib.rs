@@ -19,8 +19,13 @@
 //! checked against what was asked, whoever gives it. It approves no call: that is for the gate alone.
 
 mod ask_user;
+mod background;
+mod clock;
 mod condition;
 mod error;
+mod id;
+mod notifications;
+mod owner;
 mod store;
 mod time;
 
@@ -31,8 +36,15 @@ pub use ask_user::{
     DEFAULT_TIMEOUT, MAX_CHOICES, MAX_CONTENT_CHARS, MAX_FIELDS, MAX_QUESTION_CHARS, MAX_TEXT_CHARS,
     MAX_TIMEOUT, MIN_TIMEOUT, tools,
 };
+pub use background::{
+    Background, BackgroundSettings, DEFAULT_TASK_WAIT, MAX_TASK_WAIT, TaskState, TaskStatus,
+};
+pub use clock::{Clock, SystemClock};
 pub use condition::{Condition, MAX_CONDITION_CHARS, MAX_CONDITION_DEPTH};
 pub use error::Error;
+pub use notifications::{
+    MAX_NOTIFICATION_CHARS, MAX_NOTIFICATIONS, NOTIFICATION_AGE, Notification, Notifications,
+};
 pub use store::{
     Change, Kind, MAX_RECORD_BYTES, MemoryStore, Opened, Record, SqliteStore, Store, StoreError,
 };

@@ -62,6 +62,12 @@ pub enum StoreError {
         /// What may be kept.
         limit: usize,
     },
+    /// There are no random numbers to make an id of.
+    #[error("the system gives no random numbers: {reason}")]
+    NoRandomNumbers {
+        /// What the system says.
+        reason: String,
+    },
     /// It has been closed.
     #[error("nothing is kept any more: the store is closed")]
     Closed,

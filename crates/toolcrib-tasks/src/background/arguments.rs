@@ -1,0 +1,81 @@
+//! What `background_run` takes and gives.
+
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use toolcrib_model::{ErrorKind, JsonObject, ToolError};
+
+use super::{DEFAULT_TASK_WAIT, MAX_TASK_WAIT, TaskStatus};
+
+/// One action in five modes: each has arguments of its own.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct BackgroundRun {
+    /// Start this tool, as `namespace.name`.
+    pub(super) tool: Option<String>,
+    /// Its arguments.
+    #[serde(default)]
+    pub(super) params: Option<JsonObject>,
+    /// The task to ask about.
+    pub(super) task_id: Option<String>,
+    /// Wait until it has ended.
+    #[serde(default)]
+    pub(super) wait: bool,
+    /// How many seconds to wait at most.
+    #[schemars(range(min = 0, max = MAX_TASK_WAIT.as_secs()))]
+    pub(super) timeout: Option<f64>,
+    /// End it.
+    #[serde(default)]
+    pub(super) cancel: bool,
+    /// List all tasks.
+    #[serde(default)]
+    pub(super) list: bool,
+}
+
+/// What is asked for.
+pub(super) enum Mode {
+    Launch { tool: String, params: JsonObject },
+    Status { id: String },
+    Wait { id: String, time: Duration },
+    Cancel { id: String },
+    List,
+}
+
+impl BackgroundRun {
+    pub(super) fn mode(self) -> Result<Mode, ToolError> {
+        let Self { tool, params, task_id, wait, timeout, cancel, list } = self;
+        match (tool, task_id, wait, cancel, list) {
+            (Some(tool), None, false, false, false) => {
+                Ok(Mode::Launch { tool, params: params.unwrap_or_default() })
+            }
+            (None, Some(id), false, false, false) => Ok(Mode::Status { id }),
+            (None, Some(id), true, false, false) => Ok(Mode::Wait { id, time: waiting(timeout) }),
+            (None, Some(id), false, true, false) => Ok(Mode::Cancel { id }),
+            (None, None, false, false, true) => Ok(Mode::List),
+            _ => Err(ToolError::new(ErrorKind::InvalidArgs, "these arguments do not go together").with_hint(
+                "give `tool` and `params` to start one; `task_id` alone for its status, with `wait: true` to wait for it, \
+                 or with `cancel: true` to end it; or `list: true`",
+            )),
+        }
+    }
+}
+
+/// The time of a number of seconds, within bounds.
+pub(super) fn waiting(seconds: Option<f64>) -> Duration {
+    let seconds = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    seconds.unwrap_or(DEFAULT_TASK_WAIT).min(MAX_TASK_WAIT)
+}
+
+/// One task, or all.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub(super) enum Told {
+    /// One.
+    Task(Box<TaskStatus>),
+    /// All, in the order in which they were started.
+    Tasks {
+        /// Without their results.
+        tasks: Vec<TaskStatus>,
+    },
+}

@@ -1,0 +1,326 @@
+//! Calls that run beside the conversation.
+//!
+//! A [`Background`] starts a call through the one entrance, in the name of whoever asked, and gives its id at once. When the
+//! call ends, the session is told at its next turn. A call that was under way when the process ended is made again where
+//! its tool allows that, and is of unknown outcome otherwise.
+
+mod arguments;
+mod table;
+mod task;
+mod tools;
+
+#[cfg(test)]
+mod tests;
+
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+use toolcrib_model::{ErrorKind, ToolCall, ToolError, ToolResult};
+use toolcrib_port::{CallContext, Progress, ProgressListener, ToolCaller};
+
+use self::table::{Live, Table};
+use self::task::Task;
+use crate::id::random_id;
+use crate::owner::Owner;
+use crate::{Change, Clock, Kind, Notifications, Record, Store, StoreError};
+
+pub use task::{TaskState, TaskStatus};
+
+/// How long a call waits for one in the background where nothing is said.
+pub const DEFAULT_TASK_WAIT: Duration = Duration::from_mins(1);
+
+/// How long it may wait at most.
+pub const MAX_TASK_WAIT: Duration = Duration::from_hours(1);
+
+/// How long a call that is cancelled may take to end before it is told that it has not.
+const CANCEL_WAIT: Duration = Duration::from_secs(5);
+
+/// How much of a result is told in a notification, in characters.
+const TOLD_CHARS: usize = 600;
+
+/// The bounds of calls in the background.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BackgroundSettings {
+    /// How many calls of a session run at once; 8.
+    pub max_running: usize,
+    /// How many calls of a session are kept, those that run among them; 100. Of more, those that ended first are forgotten.
+    pub max_kept: usize,
+    /// How long the result of a call is kept; 30 minutes.
+    pub retention: Duration,
+    /// How long a call may take; an hour.
+    pub max_duration: Duration,
+}
+
+impl Default for BackgroundSettings {
+    fn default() -> Self {
+        Self {
+            max_running: 8,
+            max_kept: 100,
+            retention: Duration::from_mins(30),
+            max_duration: Duration::from_hours(1),
+        }
+    }
+}
+
+/// The calls that run beside their conversations. Clones share them.
+#[derive(Clone)]
+pub struct Background {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    store: Arc<dyn Store>,
+    clock: Arc<dyn Clock>,
+    notifications: Arc<Notifications>,
+    settings: BackgroundSettings,
+    entrance: OnceLock<Arc<dyn ToolCaller>>,
+    table: Table,
+    /// Set when no more calls are started.
+    closing: CancellationToken,
+}
+
+impl Background {
+    /// Takes up the calls that are known from before. Those that were under way wait for [`resume`](Self::resume).
+    pub async fn open(
+        store: Arc<dyn Store>,
+        clock: Arc<dyn Clock>,
+        notifications: Arc<Notifications>,
+        settings: BackgroundSettings,
+    ) -> Result<Self, StoreError> {
+        let table = Table::default();
+        for Record { id, body, .. } in store.load(Kind::Background).await? {
+            match serde_json::from_value::<Task>(body) {
+                Ok(task) => table.put(id, Live::new(task)),
+                Err(error) => tracing::warn!(%error, %id, "a call in the background is not understood"),
+            }
+        }
+        let (entrance, closing) = (OnceLock::new(), CancellationToken::new());
+        let inner = Inner { store, clock, notifications, settings, entrance, table, closing };
+        Ok(Self { inner: Arc::new(inner) })
+    }
+
+    /// Says where calls go in, and takes up those that were under way when the process ended.
+    pub async fn resume(&self, entrance: Arc<dyn ToolCaller>) {
+        if self.inner.entrance.set(Arc::clone(&entrance)).is_err() {
+            return;
+        }
+        for (id, live) in self.inner.table.running() {
+            if live.task.may_repeat {
+                self.inner.spawn(&entrance, id, &live);
+                continue;
+            }
+            let call = format!("the program ended while `{}` was under way", live.task.tool);
+            let error = ToolError::new(ErrorKind::OutcomeUnknown, call)
+                .with_hint("find out whether it has done what it does before you call it again");
+            self.inner.finish(&id, TaskState::OutcomeUnknown, Value::Null, Some(error)).await;
+        }
+    }
+
+    /// Starts a call, and says under which id.
+    pub async fn launch(&self, call: ToolCall, context: &CallContext) -> Result<TaskStatus, ToolError> {
+        let inner = &self.inner;
+        let entrance = inner.entrance.get().filter(|_| !inner.closing.is_cancelled()).ok_or_else(|| {
+            ToolError::new(
+                ErrorKind::Unavailable,
+                "nothing is started in the background while the program ends",
+            )
+        })?;
+        inner.forget_old().await;
+        let id = random_id("task").map_err(|error| ToolError::new(ErrorKind::Internal, error.to_string()))?;
+        let task = Task {
+            owner: Owner::of(context),
+            may_repeat: entrance.may_repeat(&call, context),
+            tool: call.name,
+            arguments: call.arguments,
+            state: TaskState::Running,
+            started: inner.clock.now(),
+            ended: None,
+            result: Value::Null,
+            error: None,
+        };
+        let live = Live::new(task);
+        let forgotten = inner.table.begin(&id, &live, &inner.settings)?;
+        let mut changes = vec![record(&id, &live.task)];
+        changes.extend(forgotten.into_iter().map(|id| Change::remove(Kind::Background, id)));
+        let kept = inner.store.apply(changes).await;
+        inner.spawn(entrance, id.clone(), &live);
+        Ok(live.status(&id).with_note(match kept {
+            Ok(()) => "it runs in the background; you are told when it has ended".to_owned(),
+            Err(error) => format!("it runs, and is forgotten when the program ends: {error}"),
+        }))
+    }
+
+    /// How a call stands.
+    pub async fn status(&self, id: &str, context: &CallContext) -> Result<TaskStatus, ToolError> {
+        self.inner.forget_old().await;
+        let live = self.inner.table.find(id, context)?;
+        let status = live.status(id);
+        self.inner.was_read(id, &live).await;
+        Ok(status)
+    }
+
+    /// Waits until a call has ended, and says how it stands then.
+    pub async fn wait(
+        &self,
+        id: &str,
+        time: Duration,
+        context: &CallContext,
+    ) -> Result<TaskStatus, ToolError> {
+        let live = self.inner.table.find(id, context)?;
+        let _waiting = live.waits();
+        let end = Instant::now() + time.min(MAX_TASK_WAIT);
+        // What is under way then is told to be.
+        let _ = tokio::time::timeout_at(end, context.cancel.run_until_cancelled(live.ended())).await;
+        self.status(id, context).await
+    }
+
+    /// Ends a call.
+    pub async fn cancel(&self, id: &str, context: &CallContext) -> Result<TaskStatus, ToolError> {
+        let live = self.inner.table.find(id, context)?;
+        let _waiting = live.waits();
+        live.cancel.cancel();
+        // What has not ended by then is told to be under way.
+        let _ = tokio::time::timeout(CANCEL_WAIT, live.ended()).await;
+        self.status(id, context).await
+    }
+
+    /// The calls of whoever asks, in the order in which they were started.
+    pub async fn list(&self, context: &CallContext) -> Vec<TaskStatus> {
+        self.inner.forget_old().await;
+        self.inner.table.of(context).iter().map(|(id, live)| live.status(id).without_result()).collect()
+    }
+
+    /// Ends the calls of a session that nobody goes on with, and forgets them.
+    pub async fn end_session(&self, session: &str) {
+        let calls = self.inner.table.take_session(session);
+        for (_, live) in &calls {
+            live.cancel.cancel();
+        }
+        let removed = calls.iter().map(|(id, _)| Change::remove(Kind::Background, id.as_str())).collect();
+        self.inner.apply(removed).await;
+        let ended = futures::future::join_all(calls.iter().map(|(_, live)| live.ended()));
+        // One that does not end in time is left to end later.
+        let _ = tokio::time::timeout(CANCEL_WAIT, ended).await;
+    }
+
+    /// Starts no more calls, gives those that run so much time, and cancels the others.
+    pub async fn close(&self, time: Duration) {
+        self.inner.closing.cancel();
+        let running = self.inner.table.running();
+        let ended = || futures::future::join_all(running.iter().map(|(_, live)| live.ended()));
+        if tokio::time::timeout(time, ended()).await.is_err() {
+            for (_, live) in &running {
+                live.cancel.cancel();
+            }
+            // One that does not end is of unknown outcome the next time.
+            let _ = tokio::time::timeout(CANCEL_WAIT, ended()).await;
+        }
+    }
+}
+
+impl Inner {
+    /// Makes a call that is in the table.
+    fn spawn(self: &Arc<Self>, entrance: &Arc<dyn ToolCaller>, id: String, live: &Live) {
+        let (inner, entrance, live) = (Arc::clone(self), Arc::clone(entrance), live.clone());
+        let mut context = live.task.owner.context().with_cancel(live.cancel.clone());
+        context.deadline = Instant::now().checked_add(self.settings.max_duration);
+        context.progress = Some(Arc::new(Listener(live.clone())));
+        context.depth = 1;
+        let call = ToolCall::new(&live.task.tool, live.task.arguments.clone()).with_call_id(&id);
+        let work = tokio::spawn(async move { entrance.call(call, &context).await });
+        tokio::spawn(async move {
+            let (state, result, error) = match work.await {
+                Ok(ToolResult { error: None, result, .. }) => (TaskState::Completed, result, None),
+                Ok(ToolResult { error: Some(error), .. }) => {
+                    let is_cancelled = live.cancel.is_cancelled() && error.kind == ErrorKind::Cancelled;
+                    let state = if is_cancelled { TaskState::Cancelled } else { TaskState::Failed };
+                    (state, Value::Null, Some(error))
+                }
+                Err(error) => {
+                    let error = ToolError::new(ErrorKind::Internal, format!("the call broke off: {error}"));
+                    (TaskState::Failed, Value::Null, Some(error))
+                }
+            };
+            inner.finish(&id, state, result, error).await;
+        });
+    }
+
+    /// Writes down what came of a call, and tells its session.
+    async fn finish(&self, id: &str, state: TaskState, result: Value, error: Option<ToolError>) {
+        // One that was forgotten meanwhile ends without a word.
+        let Some(live) = self.table.get(id) else { return };
+        let mut task = Task::clone(&live.task);
+        (task.state, task.ended, task.result, task.error) = (state, Some(self.clock.now()), result, error);
+        let (session, told) = (task.owner.session.clone(), told(id, &task));
+        // It is kept before anybody is told.
+        self.apply(vec![record(id, &task)]).await;
+        if self.table.end(id, task) == Some(false)
+            && let Err(error) = self.notifications.tell(&session, &told).await
+        {
+            tracing::warn!(%error, %id, "that a call has ended is told, and not kept");
+        }
+    }
+
+    /// A result that was read is not needed after a crash.
+    async fn was_read(&self, id: &str, live: &Live) {
+        if live.is_over() {
+            self.apply(vec![Change::remove(Kind::Background, id)]).await;
+        }
+    }
+
+    async fn forget_old(&self) {
+        let now = self.clock.now();
+        let oldest = now.checked_sub(self.settings.retention).unwrap_or(now);
+        let removed = self.table.forget(oldest);
+        if !removed.is_empty() {
+            let removed = removed.into_iter().map(|id| Change::remove(Kind::Background, id)).collect();
+            self.apply(removed).await;
+        }
+    }
+
+    /// Keeps what can be kept: a call goes on where it cannot.
+    async fn apply(&self, changes: Vec<Change>) {
+        if let Err(error) = self.store.apply(changes).await {
+            tracing::warn!(%error, "a call in the background is not kept");
+        }
+    }
+}
+
+fn record(id: &str, task: &Task) -> Change {
+    let (id, session) = (id.to_owned(), task.owner.session.clone());
+    Change::Put(Record { kind: Kind::Background, id, session, body: json!(task) })
+}
+
+/// What a session is told of a call that has ended.
+fn told(id: &str, task: &Task) -> String {
+    let (tool, what) = (
+        &task.tool,
+        match &task.error {
+            None => task.result.to_string(),
+            Some(error) => error.to_string(),
+        },
+    );
+    let how = match task.state {
+        TaskState::Completed => "has ended",
+        TaskState::Cancelled => "was cancelled",
+        TaskState::OutcomeUnknown => "was under way when the program ended",
+        TaskState::Failed | TaskState::Running => "has failed",
+    };
+    let mut text: String = what.chars().take(TOLD_CHARS).collect();
+    if text.len() < what.len() {
+        text.push('…');
+    }
+    format!("The background task {id} ({tool}) {how}: {text}")
+}
+
+/// Hears how far a call is.
+struct Listener(Live);
+
+impl ProgressListener for Listener {
+    fn progress(&self, progress: &Progress) {
+        self.0.progressed(progress);
+    }
+}

@@ -1,0 +1,75 @@
+//! One call in the background.
+
+use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use toolcrib_model::{JsonObject, ToolError};
+
+use crate::owner::Owner;
+
+/// How a call stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum TaskState {
+    /// It is under way.
+    Running,
+    /// It has a result.
+    Completed,
+    /// It has an error.
+    Failed,
+    /// It was cancelled before it had either.
+    Cancelled,
+    /// The program ended while it was under way: whether it did what it does, nobody knows.
+    OutcomeUnknown,
+}
+
+/// A call in the background, as it is kept.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Task {
+    pub(super) owner: Owner,
+    pub(super) tool: String,
+    pub(super) arguments: JsonObject,
+    /// Whether it may be made again when nobody knows what came of it.
+    pub(super) may_repeat: bool,
+    pub(super) state: TaskState,
+    pub(super) started: Timestamp,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) ended: Option<Timestamp>,
+    #[serde(default, skip_serializing_if = "Value::is_null")]
+    pub(super) result: Value,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) error: Option<ToolError>,
+}
+
+/// What is told of a call in the background.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct TaskStatus {
+    /// Its id.
+    pub task_id: String,
+    /// The tool, as `namespace.name`.
+    pub tool: String,
+    /// How it stands.
+    pub status: TaskState,
+    /// When it was started.
+    #[schemars(with = "String")]
+    pub started: Timestamp,
+    /// When it ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
+    pub ended: Option<Timestamp>,
+    /// How much of it is done, in a unit of the tool's own, and of how much, where it tells that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub progress: Option<String>,
+    /// What came of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub result: Option<Value>,
+    /// Why nothing came of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Value>")]
+    pub error: Option<ToolError>,
+    /// What else there is to know.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+}

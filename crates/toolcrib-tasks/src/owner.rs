@@ -1,0 +1,48 @@
+//! On whose behalf something is done later.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use toolcrib_port::CallContext;
+
+/// Who asked for something that is done later. It is done in their name, and nobody else sees it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Owner {
+    pub(crate) session: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    conversation: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    user: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    agent: Option<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    on_behalf_of: Vec<String>,
+}
+
+impl Owner {
+    pub(crate) fn of(context: &CallContext) -> Self {
+        let text = |text: &Option<Arc<str>>| text.as_deref().map(str::to_owned);
+        Self {
+            session: context.session.as_ref().to_owned(),
+            conversation: text(&context.conversation),
+            user: text(&context.user),
+            agent: text(&context.agent),
+            on_behalf_of: context.on_behalf_of.iter().map(|agent| agent.as_ref().to_owned()).collect(),
+        }
+    }
+
+    /// The context of a call in their name, which nothing stands above.
+    pub(crate) fn context(&self) -> CallContext {
+        let mut context = CallContext::new(self.session.as_str());
+        context.conversation = self.conversation.as_deref().map(Arc::from);
+        context.user = self.user.as_deref().map(Arc::from);
+        context.agent = self.agent.as_deref().map(Arc::from);
+        context.on_behalf_of = self.on_behalf_of.iter().map(|agent| Arc::from(agent.as_str())).collect();
+        context
+    }
+
+    /// Whether a call is made by the same agent in the same session.
+    pub(crate) fn is(&self, context: &CallContext) -> bool {
+        *self.session == *context.session && self.agent.as_deref() == context.agent.as_deref()
+    }
+}
