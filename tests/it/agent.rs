@@ -1,7 +1,8 @@
 //! The agent loop of the binary against a server that speaks the wire format of `OpenAI`.
 
+use base64::Engine as _;
 use serde_json::{Value, json};
-use toolcrib_testkit::{ModelServer, Turn};
+use toolcrib_testkit::{FaultScript, FaultyModel, ModelServer, Turn};
 
 use crate::support::{Desk, Lab, transcript};
 
@@ -215,4 +216,86 @@ async fn a_recorded_run_replays_with_real_calls_and_no_server() {
         "{error}"
     );
     snapshot!(lab, lab.read("turns.yaml"));
+}
+
+/// The smallest picture there is: one pixel.
+const PIXEL: &[u8] = b"GIF89a\x01\0\x01\0\x80\0\0\0\0\0\xff\xff\xff!\xf9\x04\x01\0\0\0\0,\0\0\0\0\x01\0\x01\0\0\x02\x02D\x01\0;";
+
+#[tokio::test]
+async fn a_model_that_sees_is_shown_the_picture_of_a_result_and_any_other_is_told_of_it() {
+    for sees in [true, false] {
+        let turns = [Turn::call("filesystem__read", &json!({"path": "pixel.gif"})), Turn::text("White.")];
+        let server = ModelServer::start(turns).await.unwrap();
+        let lab = Desk::default().lab(&server).with_file("work/pixel.gif", PIXEL);
+        let app =
+            lab.read("app.yaml").replace("      stream:", &format!("      images: {sees}\n      stream:"));
+        let lab = lab.with_file("app.yaml", &app);
+        let report = lab.run(["run", "app.yaml", "What is to be seen?", "--json"]).await.expect(0).json();
+        assert_eq!(report["text"], "White.");
+        let request = server.requests().last().unwrap().json().unwrap();
+        let messages = request["messages"].as_array().unwrap();
+        let result = messages.iter().find(|message| message["role"] == "tool").unwrap();
+        let told = result["content"].as_str().unwrap();
+        assert!(told.contains("image/gif") && told.contains("handle"), "{told}");
+        let shown = messages.last().unwrap();
+        if sees {
+            let data = base64::engine::general_purpose::STANDARD.encode(PIXEL);
+            let url = format!("data:image/gif;base64,{data}");
+            assert_eq!(shown["role"], "user");
+            assert_eq!(shown["content"][1], json!({"type": "image_url", "image_url": {"url": url}}));
+        } else {
+            assert_eq!(shown, result);
+        }
+    }
+}
+
+#[tokio::test]
+async fn thoughts_are_shown_where_that_is_asked_for_and_never_as_the_answer() {
+    let script = json!({"repeats": true, "answers": [
+        {"body": [{"think": "Ada is a guest."}, {"say": "Hello Ada."}, {"finish": "stop"}, "done"]}
+    ]});
+    let server = FaultyModel::start(FaultScript::from_value(script).unwrap(), 0).await.unwrap();
+    let app = format!(
+        "agents: [{{id: clerk, brain: {{provider: openai, model: m, base_url: '{}'}}}}]\n",
+        server.base_url()
+    );
+    let lab = Lab::with_app(&app).with_variable("OPENAI_API_KEY", "test");
+    let shown = lab.run(["run", "app.yaml", "Greet.", "--reasoning", "show"]).await.expect(0);
+    assert!(shown.stderr.contains("(thinking) Ada is a guest.\n"), "{shown:#?}");
+    assert_eq!(shown.stdout, "Hello Ada.\n");
+    for hidden in [&["--reasoning", "hide"][..], &[]] {
+        let words = [&["run", "app.yaml", "Greet."], hidden].concat();
+        let hidden = lab.run_words(&words).await.expect(0);
+        assert!(!hidden.report().contains("guest"), "{hidden:#?}");
+        assert_eq!(hidden.stdout, "Hello Ada.\n");
+    }
+}
+
+#[tokio::test]
+async fn a_brain_that_calls_in_its_text_goes_on_where_one_that_calls_by_its_api_fails() {
+    let call = |item: &str| Turn::call("shop__price", &json!({"item": item}));
+    let first = ModelServer::endless(move |number| match number {
+        0 => call("lamp"),
+        _ => Turn::text("").refused_first(401),
+    });
+    let first = first.await.unwrap();
+    let chair = json!({"item": "chair"});
+    let second = ModelServer::start([Turn::text_call("shop.price", &chair), Turn::text("6 euro.")]);
+    let second = second.await.unwrap();
+    let lab = Desk::default().lab(&first);
+    let fallback = format!(
+        "      fallback: [{{provider: openai, model: small, base_url: '{}', native_tool_use: false}}]\n      stream:",
+        second.base_url()
+    );
+    let app = lab.read("app.yaml").replace("      stream:", &fallback);
+    let lab = lab.with_file("app.yaml", &app);
+    let report = lab.run(["run", "app.yaml", "Lamp and chair?", "--json"]).await.expect(0).json();
+    assert_eq!((&report["text"], lab.read("asked.txt").as_str()), (&json!("6 euro."), "lamp\nchair\n"));
+    for request in second.requests() {
+        let request = request.json().unwrap();
+        assert_eq!(request.get("tools"), None, "it knows no functions");
+        let told = request["messages"].to_string();
+        assert!(told.contains("# AVAILABLE TOOLS") && told.contains("lamp: 3 euro"), "{told}");
+        assert!(!told.contains("tool_calls") && !told.contains(r#""role":"tool""#), "{told}");
+    }
 }

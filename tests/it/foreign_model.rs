@@ -42,14 +42,19 @@ struct Llama {
 }
 
 impl Llama {
-    /// Starts it, where it is installed.
-    async fn start() -> Option<Self> {
+    /// Starts it, where it is installed. A grammar forces all that it says.
+    async fn start(grammar: Option<&str>) -> Option<Self> {
         let packages = peer("llama")?;
         let lab = Lab::new().with_variable("PYTHONPATH", packages.to_str().unwrap());
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("peers/llama_server.py");
         let mut command = lab.command("python3", &lab.path(""));
         // It tells much on standard error, which nobody reads.
-        command.arg(script).arg("noise.gguf").stderr(std::fs::File::create(lab.path("log.txt")).unwrap());
+        command.arg(script).arg("noise.gguf");
+        if let Some(grammar) = grammar {
+            std::fs::write(lab.path("calls.gbnf"), grammar).unwrap();
+            command.arg("calls.gbnf");
+        }
+        command.stderr(std::fs::File::create(lab.path("log.txt")).unwrap());
         let mut server = command.spawn().expect("python3 starts");
         let mut lines = BufReader::new(server.stdout.take().unwrap()).lines();
         let line = timeout(PATIENCE, lines.next_line()).await.expect("the server starts").unwrap();
@@ -83,6 +88,11 @@ runtime: {{max_turns: 4, max_failures: 3}}
     }
 }
 
+/// A call in the form that models are told to write in text, of a tool that there is.
+const CALLS_IN_TEXT: &str = r#"
+root ::= "<tool_call>{\"name\": \"shop.price\", \"arguments\": {\"item\": \"" ("lamp" | "chair") "\"}}</tool_call>"
+"#;
+
 /// What holds whatever the model says. Returns the calls.
 fn assert_sound(lab: &Lab, ran: &Ran) -> Vec<Value> {
     let report = ran.json();
@@ -104,7 +114,7 @@ fn assert_sound(lab: &Lab, ran: &Ran) -> Vec<Value> {
 
 #[tokio::test]
 async fn calls_that_a_grammar_forces_really_run_and_the_loop_ends() {
-    let Some(llama) = Llama::start().await else { return };
+    let Some(llama) = Llama::start(None).await else { return };
     for stream in [true, false] {
         let (lab, ran) = llama.run(&format!("tool_choice: required, stream: {stream}")).await;
         let calls = assert_sound(&lab, &ran);
@@ -115,7 +125,7 @@ async fn calls_that_a_grammar_forces_really_run_and_the_loop_ends() {
 
 #[tokio::test]
 async fn a_model_that_decides_for_itself_comes_to_an_end() {
-    let Some(llama) = Llama::start().await else { return };
+    let Some(llama) = Llama::start(None).await else { return };
     // The server takes the name of a tool, and decides as without one.
     for brain in ["stream: true", "stream: false", "tool_choice: none", "tool_choice: shop.price"] {
         let (lab, ran) = llama.run(brain).await;
@@ -125,9 +135,22 @@ async fn a_model_that_decides_for_itself_comes_to_an_end() {
 
 #[tokio::test]
 async fn a_model_that_calls_in_its_text_comes_to_an_end() {
-    let Some(llama) = Llama::start().await else { return };
+    let Some(llama) = Llama::start(None).await else { return };
     for stream in [true, false] {
         let (lab, ran) = llama.run(&format!("native_tool_use: false, stream: {stream}")).await;
         assert_sound(&lab, &ran);
+    }
+}
+
+#[tokio::test]
+async fn calls_in_its_text_that_a_grammar_forces_really_run_and_the_loop_ends() {
+    let Some(llama) = Llama::start(Some(CALLS_IN_TEXT)).await else { return };
+    for stream in [true, false] {
+        let (lab, ran) = llama.run(&format!("native_tool_use: false, stream: {stream}")).await;
+        let calls = assert_sound(&lab, &ran);
+        // It can say nothing else, so that it ends where it may not call any more.
+        assert_eq!(ran.json()["limit"], "turns", "{ran:#?}");
+        assert_eq!(calls.len(), 4, "{ran:#?}");
+        assert!(calls.iter().all(|call| call["ok"] == true), "{ran:#?}");
     }
 }

@@ -1,9 +1,9 @@
 //! Conversations that outlive the process: `toolcrib run --session`.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use toolcrib_testkit::{ModelServer, Turn, wait_until};
 
-use crate::support::{Lab, PATIENCE};
+use crate::support::{Desk, Lab, PATIENCE};
 
 /// Both note that they were called, and then wait for a file.
 const TOOLS: &str = "
@@ -54,8 +54,7 @@ fn told(server: &ModelServer) -> Vec<Value> {
 
 #[tokio::test]
 async fn a_run_that_was_killed_during_a_call_goes_on_and_does_not_call_again() {
-    let turns =
-        [Turn::call("shop__order", &serde_json::json!({"item": "lamp"})), Turn::text("I do not know.")];
+    let turns = [Turn::call("shop__order", &json!({"item": "lamp"})), Turn::text("I do not know.")];
     let server = ModelServer::start(turns).await.unwrap();
     let lab = lab(&server);
     killed_in_the_midst(&lab).await;
@@ -71,7 +70,7 @@ async fn a_run_that_was_killed_during_a_call_goes_on_and_does_not_call_again() {
 
 #[tokio::test]
 async fn a_call_that_only_looks_is_made_again() {
-    let turns = [Turn::call("shop__look", &serde_json::json!({"item": "lamp"})), Turn::text("There it is.")];
+    let turns = [Turn::call("shop__look", &json!({"item": "lamp"})), Turn::text("There it is.")];
     let server = ModelServer::start(turns).await.unwrap();
     let lab = lab(&server);
     killed_in_the_midst(&lab).await;
@@ -97,7 +96,7 @@ async fn a_conversation_goes_on_in_the_next_process_and_belongs_to_one_at_a_time
 
 #[tokio::test]
 async fn two_runs_of_one_session_do_not_mix() {
-    let turns = [Turn::call("shop__order", &serde_json::json!({"item": "lamp"})), Turn::text("Done.")];
+    let turns = [Turn::call("shop__order", &json!({"item": "lamp"})), Turn::text("Done.")];
     let server = ModelServer::start(turns).await.unwrap();
     let lab = lab(&server);
     let first = lab.start(&["run", "app.yaml", "Get me a lamp.", "--session", "monday", "--json"]);
@@ -110,4 +109,60 @@ async fn two_runs_of_one_session_do_not_mix() {
     assert!(told.contains("another run works with the session `monday`"), "{told}");
     std::fs::write(lab.path("go"), "").unwrap();
     assert_eq!(lab.finish(first).await.expect(0).json()["text"], "Done.");
+}
+
+/// What a search and a look cost is paid once: the tool is still offered in the next process.
+#[tokio::test]
+async fn a_tool_that_was_looked_at_is_offered_in_the_next_process_too() {
+    let turns =
+        [Turn::call("get_tool", &json!({"name": "shop.price"})), Turn::text("Found."), Turn::text("3 euro.")];
+    let server = ModelServer::start(turns).await.unwrap();
+    let desk = Desk { runtime: ", tool_injection: discovery, reveal: append", ..Desk::default() };
+    let lab = desk.lab(&server);
+    for prompt in ["Look.", "And now?"] {
+        lab.run(["run", "app.yaml", prompt, "--session", "a", "--json"]).await.expect(0);
+    }
+    let requests = server.requests();
+    let tools: Vec<Value> = requests.iter().map(|request| request.json().unwrap()["tools"].take()).collect();
+    assert!(!tools[0].to_string().contains("shop__price"));
+    assert_eq!(tools[1].as_array().unwrap().last().unwrap()["function"]["name"], "shop__price");
+    assert_eq!(tools[2], tools[1], "the next process begins as the one before ended");
+}
+
+#[tokio::test]
+async fn a_result_that_was_too_long_is_read_on_in_the_next_process_and_by_no_other_session() {
+    let first =
+        ModelServer::start([Turn::call("shop__list", &json!({})), Turn::text("Much.")]).await.unwrap();
+    let app = r#"
+agents:
+  - id: clerk
+    brain: {provider: openai, model: m, base_url: "${MODEL_URL}"}
+tools:
+  registry: [{type: file, path: tools.yaml, engine: shop}]
+  engines: {shop: {type: command, argv: [seq, "100000", "109999"]}}
+  capabilities: {default_policy: grant}
+"#;
+    let tools = "shop: [{name: list, description: Lists all prices., parameters: {type: object}}]";
+    let lab = Lab::with_app(app).with_file("tools.yaml", tools).with_variable("OPENAI_API_KEY", "test");
+    let lab = lab.with_variable("MODEL_URL", first.base_url());
+    lab.run(["run", "app.yaml", "What is there?", "--session", "a", "--json"]).await.expect(0);
+    let told = told(&first);
+    let shown = told.last().unwrap()["content"].as_str().unwrap();
+    let (_, rest) = shown.split_once("read_result(handle=\"").unwrap();
+    let handle = &rest[..rest.find('"').unwrap()];
+
+    let read = || Turn::call("read_result", &json!({"handle": handle, "lines": "5000"}));
+    let answers = [read(), Turn::text("There."), read(), Turn::text("No.")];
+    let next = ModelServer::start(answers).await.unwrap();
+    let lab = lab.with_variable("MODEL_URL", next.base_url());
+    lab.run(["run", "app.yaml", "The middle?", "--session", "a", "--json"]).await.expect(0);
+    lab.run(["run", "app.yaml", "The middle?", "--session", "b", "--json"]).await.expect(0);
+    let results: Vec<String> = [1, 3]
+        .map(|number| {
+            let request = next.requests()[number].json().unwrap();
+            request["messages"].as_array().unwrap().last().unwrap()["content"].as_str().unwrap().to_owned()
+        })
+        .into();
+    assert!(results[0].contains("104999"), "{results:#?}");
+    assert!(results[1].contains("not_found") && results[1].contains("call the tool again"), "{results:#?}");
 }

@@ -1,8 +1,8 @@
-"""The server of llama.cpp with a model that it makes of nothing: `llama_server.py MODEL`.
+"""The server of llama.cpp with a model that it makes of nothing: `llama_server.py MODEL [GRAMMAR]`.
 
 The model is written to the file MODEL: one layer of random weights over the 256 bytes, always the same. What it says is
-noise, so it shows what holds whatever a model says. A grammar of the server's can still force it to call tools. When the
-server listens, its address goes to standard output.
+noise, so it shows what holds whatever a model says. A grammar of the server's can still force it to call tools, and the one
+in the file GRAMMAR forces all that it says. When the server listens, its address goes to standard output.
 """
 
 import random
@@ -18,6 +18,9 @@ ANSWER_TOKENS = 400
 CONTEXT_TOKENS = 32768
 
 WIDTH, FORWARD, HEADS = 32, 64, 2
+
+# The type of a grammar that is the user's, in place of one that follows from a request.
+FOR_ALL = 1
 
 # The tags are tokens of their own, as in models that are trained for them.
 SPECIAL = ["<|endoftext|>", "<|im_start|>", "<|im_end|>", "<tool_call>", "</tool_call>"]
@@ -164,6 +167,9 @@ params.n_parallel = 1
 params.sampling.seed = 7
 params.cpuparams.n_threads = 1
 params.use_jinja = True
+if len(sys.argv) > 2:
+    with open(sys.argv[2]) as file:
+        params.sampling.grammar = xllamacpp.CommonGrammar(FOR_ALL, file.read())
 params.warmup = False
 server = xllamacpp.Server(params)
 print(server.listening_address, flush=True)

@@ -2,19 +2,21 @@
 //!
 //! One file for each, in the folder for the state of programs: `toolcrib/sessions/APP/ID.jsonl`, which only its owner may
 //! read. Each line is an entry, written as soon as it has happened. The file is locked while a run works with it, and
-//! what a crash leaves of a last line is cut off.
+//! what a crash leaves of a last line is cut off. Results that the conversation has handles of are beside it, in
+//! `ID.results/`.
 
 #[cfg(test)]
 mod tests;
 
 use std::fs::{self, File, OpenOptions, TryLockError};
-use std::hash::Hasher as _;
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
+use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use toolcrib_agent::{Conversation, Entry, Journal};
+use toolcrib_runtime::{state_folder, state_name};
 
 use crate::exit::Failure;
 
@@ -28,9 +30,10 @@ const MAX_ID_CHARS: usize = 64;
 const VERSION: u32 = 1;
 
 /// A session that this process has for itself.
+#[derive(Clone)]
 pub(crate) struct SessionFile {
     path: PathBuf,
-    file: Mutex<Open>,
+    file: Arc<Mutex<Open>>,
 }
 
 /// The open file, and how much of it there is.
@@ -50,10 +53,10 @@ struct Head {
 impl SessionFile {
     /// Opens the session of an app, or begins it, and says where its conversation was.
     pub(crate) fn open(app: &Path, id: &str, agent: &str) -> Result<(Self, Conversation), Failure> {
-        let folder = folder().ok_or_else(|| {
+        let folder = state_folder("sessions").ok_or_else(|| {
             Failure::bad_input("there is no place for sessions; set `XDG_STATE_HOME` to an absolute path")
         })?;
-        Self::open_in(&folder.join(name_of(app)), id, agent)
+        Self::open_in(&folder.join(state_name(app)), id, agent)
     }
 
     fn open_in(folder: &Path, id: &str, agent: &str) -> Result<(Self, Conversation), Failure> {
@@ -72,7 +75,7 @@ impl SessionFile {
         let lines = text.get(..whole).unwrap_or_default();
         let bytes = u64::try_from(whole).unwrap_or(u64::MAX);
         file.set_len(bytes).and_then(|()| file.seek(SeekFrom::End(0))).map_err(unusable)?;
-        let session = Self { file: Mutex::new(Open { file, bytes }), path: path.clone() };
+        let session = Self { file: Arc::new(Mutex::new(Open { file, bytes })), path: path.clone() };
         let mut lines = lines.lines().enumerate();
         let broken = |number: usize, error: &dyn std::fmt::Display| {
             Failure::bad_input(format!(
@@ -83,7 +86,7 @@ impl SessionFile {
         };
         let Some((_, first)) = lines.next() else {
             let head = Head { session: id.to_owned(), version: VERSION, agent: agent.to_owned() };
-            session.append(&head, true).map_err(unusable)?;
+            session.append(&line(&head).map_err(unusable)?, true).map_err(unusable)?;
             return Ok((session, Conversation::new()));
         };
         let head: Head = serde_json::from_str(first).map_err(|error| broken(0, &error))?;
@@ -101,11 +104,14 @@ impl SessionFile {
         Ok((session, Conversation::restore(entries)))
     }
 
-    fn append(&self, line: &impl Serialize, lasts: bool) -> io::Result<()> {
-        let mut line = serde_json::to_vec(line)?;
-        line.push(b'\n');
+    /// The folder for results that the conversation refers to.
+    pub(crate) fn results(&self) -> PathBuf {
+        self.path.with_extension("results")
+    }
+
+    fn append(&self, lines: &[u8], lasts: bool) -> io::Result<()> {
         let mut open = self.file.lock().unwrap_or_else(PoisonError::into_inner);
-        let bytes = open.bytes.saturating_add(line.len() as u64);
+        let bytes = open.bytes.saturating_add(lines.len() as u64);
         if bytes > MAX_SESSION_BYTES {
             let message = format!(
                 "{} has no room for more than {MAX_SESSION_BYTES} bytes; go on in another session",
@@ -113,16 +119,31 @@ impl SessionFile {
             );
             return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));
         }
-        open.file.write_all(&line)?;
+        open.file.write_all(lines)?;
         open.bytes = bytes;
         if lasts { open.file.sync_data() } else { Ok(()) }
     }
 }
 
+#[async_trait]
 impl Journal for SessionFile {
-    fn write(&self, entry: &Entry, lasts: bool) -> io::Result<()> {
-        self.append(entry, lasts)
+    /// Writes on a thread where waiting for the disk holds nobody up.
+    async fn write(&self, entries: &[Entry], lasts: bool) -> io::Result<()> {
+        let mut lines = Vec::new();
+        for entry in entries {
+            lines.append(&mut line(entry)?);
+        }
+        let session = self.clone();
+        let written = tokio::task::spawn_blocking(move || session.append(&lines, lasts));
+        written.await.unwrap_or_else(|error| Err(io::Error::other(error)))
     }
+}
+
+/// Something as a line of the file.
+fn line(value: &impl Serialize) -> io::Result<Vec<u8>> {
+    let mut line = serde_json::to_vec(value)?;
+    line.push(b'\n');
+    Ok(line)
 }
 
 /// The file, locked, and what stands in it. `None` where somebody else has it.
@@ -175,42 +196,4 @@ fn check(id: &str) -> Result<(), Failure> {
     Err(Failure::bad_input(format!(
         "--session: an id has up to {MAX_ID_CHARS} letters, digits, `-`, `_` and `.`, and begins with none of the last"
     )))
-}
-
-/// Where sessions are kept.
-fn folder() -> Option<PathBuf> {
-    let absolute = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    let state = absolute("XDG_STATE_HOME").or_else(|| absolute("HOME").map(|home| home.join(".local/state")));
-    state.map(|state| state.join("toolcrib/sessions"))
-}
-
-/// The name of an app's folder: that of the folder it stands in, and a number that tells it apart from others.
-fn name_of(app: &Path) -> String {
-    let app = app.canonicalize().unwrap_or_else(|_| app.to_owned());
-    let mut hasher = Fnv::default();
-    hasher.write(app.as_os_str().as_encoded_bytes());
-    let folder = app.parent().and_then(Path::file_name).unwrap_or_default().to_string_lossy().into_owned();
-    let plain: String = folder.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '-').take(40).collect();
-    format!("{plain}-{:016x}", hasher.finish())
-}
-
-/// FNV-1a, which is the same in each version of the program.
-struct Fnv(u64);
-
-impl Default for Fnv {
-    fn default() -> Self {
-        Self(0xcbf2_9ce4_8422_2325)
-    }
-}
-
-impl std::hash::Hasher for Fnv {
-    fn write(&mut self, bytes: &[u8]) {
-        for byte in bytes {
-            self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
-        }
-    }
-
-    fn finish(&self) -> u64 {
-        self.0
-    }
 }

@@ -1,12 +1,14 @@
 //! The one entrance to execution.
 
 use std::collections::HashMap;
+use std::io;
+use std::path::Path;
 use std::sync::{Arc, PoisonError, RwLock, Weak};
 use std::time::Duration;
 
 use async_trait::async_trait;
 use tokio::time::Instant;
-use toolcrib_model::{ErrorKind, ToolCall, ToolError, ToolResult};
+use toolcrib_model::{ErrorKind, Tool, ToolCall, ToolError, ToolResult};
 use toolcrib_policy::{Approvals, Authorized, Call, Consent, Policy};
 use toolcrib_port::{Approver, CallContext, Media, ToolCaller, ToolEngine};
 use toolcrib_registry::{Entry, ToolRegistry};
@@ -131,9 +133,29 @@ impl Executor {
         may_repeat(&self.registry.snapshot(), &self.policy, &call.name, &call.arguments, context)
     }
 
+    /// The tools that the caller of this context may use.
+    fn visible_tools(&self, context: &CallContext) -> Vec<Arc<Tool>> {
+        let (snapshot, principal) = (self.registry.snapshot(), context.principal());
+        let entries = snapshot.iter().map(|entry| &entry.tool);
+        entries.filter(|tool| self.policy.is_visible(tool, principal)).cloned().collect()
+    }
+
+    /// The tools that a name means to that caller.
+    fn find_tools(&self, name: &str, context: &CallContext) -> Result<Vec<Arc<Tool>>, ToolError> {
+        let (snapshot, principal) = (self.registry.snapshot(), context.principal());
+        let found = snapshot.find(name, |entry| self.policy.is_visible(&entry.tool, principal));
+        let overloads = found.map_err(|error| ToolError::from(&error))?;
+        Ok(overloads.iter().map(|entry| Arc::clone(&entry.tool)).collect())
+    }
+
     /// This executor, as whatever calls tools sees it. It does not keep the executor alive.
     pub fn entrance(self: &Arc<Self>) -> Arc<dyn ToolCaller> {
         Arc::new(Entrance { executor: Arc::downgrade(self), lineage: Lineage::default() })
+    }
+
+    /// Keeps the results of a session in this folder too; see [`Results::keep_in`].
+    pub fn keep_results_in(&self, session: &str, folder: &Path) -> io::Result<()> {
+        self.results.keep_in(session, folder)
     }
 
     /// Forgets what was approved and kept for a session, as when it ends.
@@ -381,6 +403,14 @@ impl ToolCaller for Entrance {
         }
     }
 
+    fn visible_tools(&self, context: &CallContext) -> Vec<Arc<Tool>> {
+        self.executor.upgrade().map(|executor| executor.visible_tools(context)).unwrap_or_default()
+    }
+
+    fn find_tools(&self, name: &str, context: &CallContext) -> Result<Vec<Arc<Tool>>, ToolError> {
+        self.executor.upgrade().ok_or_else(shutting_down)?.find_tools(name, context)
+    }
+
     fn only_reads(&self, call: &ToolCall, context: &CallContext) -> bool {
         self.executor.upgrade().is_some_and(|executor| executor.only_reads(call, context))
     }
@@ -399,6 +429,9 @@ impl ToolCaller for Entrance {
 }
 
 fn closed(call: ToolCall) -> ToolResult {
-    let error = ToolError::new(ErrorKind::Cancelled, "the runtime is shutting down");
-    ToolResult::failed(call.call_id, call.name, error)
+    ToolResult::failed(call.call_id, call.name, shutting_down())
+}
+
+fn shutting_down() -> ToolError {
+    ToolError::new(ErrorKind::Cancelled, "the runtime is shutting down")
 }

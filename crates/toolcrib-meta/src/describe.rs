@@ -18,6 +18,7 @@ pub struct ToolCard {
     /// Its arguments and results; several when the name has overloads.
     pub forms: Vec<ToolForm>,
     /// Tags, aliases and whatever else the source says.
+    #[serde(skip_serializing_if = "JsonObject::is_empty")]
     pub metadata: JsonObject,
     /// Where arguments can come from: for each, the results of other tools that fit it, as `namespace.name: property`,
     /// the best first.

@@ -17,6 +17,13 @@ pub const MAX_SUMMARY: usize = 100;
 /// The most arguments of a tool that a list tells of; the rest is counted.
 pub const MAX_LISTED_ARGUMENTS: usize = 12;
 
+/// The bytes of JSON that a search tells of what it found, beside [`FOUND_BYTES_PER_TOOL`].
+pub const FOUND_BYTES: usize = 450;
+
+/// The bytes of JSON that a search tells for each tool that is asked for. With [`FOUND_BYTES`] five tools take some 280
+/// tokens.
+pub const FOUND_BYTES_PER_TOOL: usize = 110;
+
 /// How much is told of a tool in a list. Each level has a call that can be made as it stands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -56,6 +63,46 @@ pub(crate) fn row(
     }
     row.insert("example_call".into(), call(entry));
     Some(row.into())
+}
+
+/// What a search tells of the tools that it found, the best first, where up to `limit` were asked for. The best are told as
+/// `detail` says while there is room, then with less, and the last ones by name and a line: a model that has not found its
+/// tool among the first looks at it by `get_tool`. What is asked for in full comes in full.
+pub(crate) fn rows(
+    found: &[Overloads<'_>],
+    detail: Detail,
+    limit: usize,
+    snapshot: &Snapshot,
+    policy: &Policy,
+    principal: Principal<'_>,
+) -> Vec<Value> {
+    let told = |overloads: &Overloads<'_>, detail| row(overloads, detail, snapshot, policy, principal);
+    let levels: &[Detail] = match detail {
+        Detail::Full => return found.iter().filter_map(|overloads| told(overloads, detail)).collect(),
+        Detail::Detailed => &[Detail::Detailed, Detail::Brief],
+        Detail::Brief => &[Detail::Brief],
+    };
+    let named: Vec<Value> = found.iter().filter_map(named).collect();
+    let mut reserved: usize = named.iter().map(size).sum();
+    let mut left = FOUND_BYTES.saturating_add(FOUND_BYTES_PER_TOOL.saturating_mul(limit));
+    let rows = found.iter().zip(named).map(|(overloads, named)| {
+        reserved = reserved.saturating_sub(size(&named));
+        let mut fuller = levels.iter().filter_map(|detail| told(overloads, *detail));
+        let row = fuller.find(|row| size(row) + reserved <= left).unwrap_or(named);
+        left = left.saturating_sub(size(&row));
+        row
+    });
+    rows.collect()
+}
+
+/// The least that is told of a tool: its name, and a line on what it does.
+fn named(overloads: &Overloads<'_>) -> Option<Value> {
+    let tool = &overloads.first()?.tool;
+    Some(json!({"name": tool.name.dotted(), "description": summary(&tool.description)}))
+}
+
+fn size(row: &Value) -> usize {
+    row.to_string().len()
 }
 
 /// A call of the tool as `execute_tool` takes it: valid as it stands, or with the arguments still to be filled in.

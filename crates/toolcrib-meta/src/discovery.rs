@@ -11,7 +11,7 @@ use toolcrib_policy::{Policy, Principal, RUNTIME_NAMESPACE};
 use toolcrib_registry::{Entry, Overloads, Snapshot, ToolRegistry};
 use toolcrib_search::{Explain, MAX_QUERY_BYTES, Outcome, Reason, SearchOptions, SearchSettings};
 
-use crate::detail::{Detail, call, listed, row};
+use crate::detail::{Detail, call, listed, rows};
 use crate::index::{CurrentIndex, Indexed};
 use crate::{ToolCard, missing};
 
@@ -126,11 +126,12 @@ impl Discovery {
             told.insert("nearest".into(), json!(found.nearest));
             told.insert("hint".into(), json!(found.hint));
         } else {
-            let rows = found.results.iter().filter_map(|tool| {
-                let overloads = self.visible(&indexed.snapshot, &tool.qualified_name, principal)?;
-                row(&overloads, detail, &indexed.snapshot, &self.policy, principal)
-            });
-            told.insert("results".into(), rows.collect());
+            let tools = found.results.iter();
+            let tools: Vec<_> = tools
+                .filter_map(|tool| self.visible(&indexed.snapshot, &tool.qualified_name, principal))
+                .collect();
+            let rows = rows(&tools, detail, limit, &indexed.snapshot, &self.policy, principal);
+            told.insert("results".into(), rows.into());
         }
         if found.degraded {
             told.insert("note".into(), json!(DEGRADED));

@@ -25,7 +25,8 @@
 //!
 //! A tool that policy denies is not found, not listed and not described.
 //!
-//! Lists tell of tools at three levels of [`Detail`], each with a call that is ready to be made. Categories and their tools
+//! Lists tell of tools at three levels of [`Detail`], each with a call that is ready to be made; a search tells less of the
+//! last of many, within [`FOUND_BYTES`] and [`FOUND_BYTES_PER_TOOL`]. Categories and their tools
 //! come by [`Page`], and [`Discovery::introduced`] gives `search_tools` a description that names the categories behind it.
 
 mod discovery;
@@ -44,6 +45,8 @@ mod tests;
 
 pub use categories::{Category, MAX_INTRODUCTION, MAX_PAGE_SIZE, PAGE_SIZE, Page, SEARCH_TOOL};
 pub use describe::{ToolCard, ToolForm};
-pub use detail::{Detail, MAX_LISTED_ARGUMENTS, MAX_LISTED_DESCRIPTION, MAX_SUMMARY};
+pub use detail::{
+    Detail, FOUND_BYTES, FOUND_BYTES_PER_TOOL, MAX_LISTED_ARGUMENTS, MAX_LISTED_DESCRIPTION, MAX_SUMMARY,
+};
 pub use discovery::{Discovery, Found, FoundTool};
 pub use tools::module;

@@ -1,7 +1,9 @@
 //! The one entrance to execution, as seen by whatever wants to run a tool.
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
-use toolcrib_model::{ToolCall, ToolResult};
+use toolcrib_model::{ErrorKind, Tool, ToolCall, ToolError, ToolResult};
 
 use crate::CallContext;
 
@@ -20,6 +22,20 @@ pub trait ToolCaller: Send + Sync {
             results.push(self.call(call, context).await);
         }
         results
+    }
+
+    /// The tools that may be used in this context, those of a source in its order. None where that is not known.
+    fn visible_tools(&self, _context: &CallContext) -> Vec<Arc<Tool>> {
+        Vec::new()
+    }
+
+    /// The tools that a name means in this context, in any spelling; several where it is overloaded.
+    ///
+    /// # Errors
+    ///
+    /// Where it means none, or more than one name.
+    fn find_tools(&self, name: &str, _context: &CallContext) -> Result<Vec<Arc<Tool>>, ToolError> {
+        Err(ToolError::new(ErrorKind::UnknownTool, format!("there is no tool `{name}`")))
     }
 
     /// Whether a call only looks, so that it may run beside others: its tool is of low risk and without side effects, and

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use serde_json::Value;
-use toolcrib_model::JsonObject;
+use toolcrib_model::{JsonObject, canonical_json};
 use toolcrib_prompt::MAX_WIRE_NAME_CHARS;
 
 use super::arguments::parse;
@@ -49,7 +49,7 @@ impl Pending {
 
     /// A call of a run that was broken off.
     pub(super) fn open(open: OpenCall) -> Self {
-        let (answer, pictures) = open.answer.unzip();
+        let (answer, pictures) = open.answer.map(|answer| (answer.text, answer.pictures)).unzip();
         let pictures = pictures.unwrap_or_default();
         Self { has_begun: open.has_begun, answer, pictures, ..Self::new(open.call) }
     }
@@ -57,6 +57,14 @@ impl Pending {
     /// The name that stands with the result: as the model wrote it, where it wrote any.
     pub(super) fn shown_name(&self) -> String {
         if self.name.is_empty() { NO_NAME.to_owned() } else { self.name.clone() }
+    }
+
+    /// The arguments in a form that is the same for the same arguments.
+    pub(super) fn compared(&self) -> String {
+        match &self.arguments {
+            Ok(arguments) => canonical_json(&Value::Object(arguments.clone())),
+            Err(_) => self.raw.clone(),
+        }
     }
 
     /// The call as the model wrote it.

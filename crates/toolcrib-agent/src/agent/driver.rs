@@ -38,34 +38,36 @@ pub(super) struct Driver<'a> {
 impl Driver<'_> {
     /// Goes from one action to the next until the run is over.
     pub(super) async fn drive(mut self, mut state: RunState<'_>, first: Action) -> RunReport {
-        let mut action = self.kept(&mut state, first, false);
+        let mut action = self.kept(&mut state, first, false).await;
         loop {
             action = match action {
                 Action::Ask => self.ask(&mut state).await,
                 Action::Call(steps) => self.work(&mut state, steps).await,
-                Action::Keep(puts) => self.keep(&mut state, puts),
+                Action::Keep(puts) => self.keep(&mut state, puts).await,
                 Action::Summarize(request) => self.summarize(&mut state, &request).await,
                 // Each step has its result, so there is nothing to wait for.
-                Action::Wait => self.step(&mut state, Event::Stopped(cancelled()), false),
+                Action::Wait => self.step(&mut state, Event::Stopped(cancelled()), false).await,
                 Action::End(report) => return report,
             }
         }
     }
 
     /// Tells the state what happened, and keeps it before anything follows from it. `lasts` where it cannot be done again.
-    fn step(&mut self, state: &mut RunState<'_>, event: Event, lasts: bool) -> Action {
+    async fn step(&mut self, state: &mut RunState<'_>, event: Event, lasts: bool) -> Action {
         let action = state.step(event);
-        self.kept(state, action, lasts)
+        self.kept(state, action, lasts).await
     }
 
     /// Keeps what happened. Where that fails, the run ends, and nothing more is kept: what is there still tells how far it
     /// was.
-    fn kept(&mut self, state: &mut RunState<'_>, action: Action, lasts: bool) -> Action {
+    async fn kept(&mut self, state: &mut RunState<'_>, action: Action, lasts: bool) -> Action {
         let entries = state.take_entries();
         let Some(journal) = self.journal else { return action };
         let is_over = matches!(action, Action::End(_));
-        let write = |entry: &Entry| journal.write(entry, lasts || is_over);
-        let Err(source) = entries.iter().try_for_each(write) else { return action };
+        if entries.is_empty() {
+            return action;
+        }
+        let Err(source) = journal.write(&entries, lasts || is_over).await else { return action };
         self.journal = None;
         let failed = Outcome::Failed { error: Error::SessionFailed { source } };
         match action {
@@ -87,7 +89,7 @@ impl Driver<'_> {
             Err(outcome) => Event::Stopped(outcome),
         };
         let has_replied = matches!(event, Event::Replied(_));
-        let action = self.step(state, event, false);
+        let action = self.step(state, event, false).await;
         if has_replied {
             self.observer.on_turn_finished();
         }
@@ -136,7 +138,7 @@ impl Driver<'_> {
             Ok(reply) => (Some(reply.content), reply.usage),
             Err(outcome) => {
                 if self.context.cancel.is_cancelled() {
-                    return self.step(state, Event::Stopped(outcome), false);
+                    return self.step(state, Event::Stopped(outcome), false).await;
                 }
                 tracing::warn!(?outcome, "there is no summary, the oldest turns are dropped");
                 (None, crate::Usage::default())
@@ -144,15 +146,15 @@ impl Driver<'_> {
         };
         let what = if summary.is_some() { Shortened::Summarized } else { Shortened::Dropped };
         self.observer.on_shortened(what);
-        self.step(state, Event::Summarized(summary, usage), false)
+        self.step(state, Event::Summarized(summary, usage), false).await
     }
 
     /// Keeps results where they can be read later.
-    fn keep(&mut self, state: &mut RunState<'_>, puts: Vec<Put>) -> Action {
+    async fn keep(&mut self, state: &mut RunState<'_>, puts: Vec<Put>) -> Action {
         self.observer.on_shortened(Shortened::Results(puts.len()));
         let hints =
             puts.into_iter().map(|put| self.caller.keep(&put.name, put.text, &self.context)).collect();
-        self.step(state, Event::Kept(hints), false)
+        self.step(state, Event::Kept(hints), false).await
     }
 
     /// Runs the calls of a reply: those that only read side by side, the others by themselves, in order.
@@ -161,15 +163,15 @@ impl Driver<'_> {
         let mut steps = VecDeque::from(steps);
         while let Some(step) = steps.pop_front() {
             if let Some(outcome) = self.over() {
-                return self.step(state, Event::Stopped(outcome), false);
+                return self.step(state, Event::Stopped(outcome), false).await;
             }
             let only_reads = self.only_reads(&step);
             let mut group = vec![step];
             while only_reads && let Some(next) = steps.pop_front_if(|step| self.only_reads(step)) {
                 group.push(next);
             }
-            if let Err(outcome) = self.begin(&group, !only_reads) {
-                return self.step(state, Event::Stopped(outcome), false);
+            if let Err(outcome) = self.begin(&group, !only_reads).await {
+                return self.step(state, Event::Stopped(outcome), false).await;
             }
             let (caller, context, end) = (self.caller, &self.context, self.end);
             let running = group.into_iter().map(|Step { id, work }| async move {
@@ -194,23 +196,28 @@ impl Driver<'_> {
             }
             drop(finished);
             for (id, result, elapsed, pictures) in results {
-                action = self.step(state, Event::Finished { id, result, elapsed, pictures }, !only_reads);
+                let finished = Event::Finished { id, result, elapsed, pictures };
+                action = self.step(state, finished, !only_reads).await;
             }
         }
         action
     }
 
     /// Keeps that calls are begun, before they are.
-    fn begin(&mut self, group: &[Step], lasts: bool) -> Result<(), Outcome> {
-        for step in group {
-            let Work::Run(call) = &step.work else { continue };
-            if let Some(journal) = self.journal {
-                let entry = Entry::Begun { call_id: step.id.clone() };
-                if let Err(source) = journal.write(&entry, lasts) {
-                    self.journal = None;
-                    return Err(Outcome::Failed { error: Error::SessionFailed { source } });
-                }
-            }
+    async fn begin(&mut self, group: &[Step], lasts: bool) -> Result<(), Outcome> {
+        let runs = group.iter().filter_map(|step| match &step.work {
+            Work::Run(call) => Some((&step.id, call)),
+            Work::Refused(_) => None,
+        });
+        let runs: Vec<_> = runs.collect();
+        let entries: Vec<_> = runs.iter().map(|(id, _)| Entry::Begun { call_id: (*id).clone() }).collect();
+        if let Some(journal) = self.journal.filter(|_| !entries.is_empty())
+            && let Err(source) = journal.write(&entries, lasts).await
+        {
+            self.journal = None;
+            return Err(Outcome::Failed { error: Error::SessionFailed { source } });
+        }
+        for (_, call) in runs {
             self.observer.on_call_started(call);
         }
         Ok(())

@@ -13,7 +13,7 @@ use crate::{ChatModel, ChatReply, ChatRequest, Error, Message, Piece, RequestedC
 /// # use toolcrib_agent::{ChatModel, ChatRequest, RecordedModel, TextModel, ToolChoice};
 /// # use toolcrib_prompt::{CallStyle, ToolNames};
 /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), toolcrib_agent::Error> {
-/// let file = b"turns:\n  - text: I look. <tool_call>{\"name\": \"ls\", \"arguments\": {}}</tool_call>\n";
+/// let file = b"turns:\n  - text: 'I look. <tool_call>{\"name\": \"ls\", \"arguments\": {}}</tool_call>'\n";
 /// let model = TextModel::new(RecordedModel::new("ls.yaml", file, CallStyle::Text)?, ToolNames::default());
 /// let request = ChatRequest { model: "recorded", system: "", tools: &[], messages: &[], tool_choice: &ToolChoice::Auto };
 /// let reply = model.complete(&request, &mut |_| ()).await?;

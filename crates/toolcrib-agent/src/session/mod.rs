@@ -10,6 +10,7 @@ mod tests;
 
 use std::io;
 
+use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
 use crate::{Message, Picture, RequestedCall, Usage};
@@ -51,6 +52,8 @@ pub enum Entry {
     Finished {
         /// Its id.
         call_id: String,
+        /// Whether it succeeded.
+        ok: bool,
         /// The result as the model will read it.
         answer: String,
         /// The pictures of it.
@@ -71,9 +74,10 @@ pub enum Entry {
     Ended,
 }
 
-/// Keeps what happens in runs. It is called in the middle of asynchronous code.
+/// Keeps what happens in runs.
+#[async_trait]
 pub trait Journal: Send + Sync {
-    /// Keeps an entry behind those before. With `lasts` it has to outlive a failure of the power when this returns; else
-    /// the end of the process is enough. What cannot be kept ends the run.
-    fn write(&self, entry: &Entry, lasts: bool) -> io::Result<()>;
+    /// Keeps entries behind those before, in this order. With `lasts` they have to outlive a failure of the power when this
+    /// returns; else the end of the process is enough. What cannot be kept ends the run.
+    async fn write(&self, entries: &[Entry], lasts: bool) -> io::Result<()>;
 }

@@ -12,6 +12,8 @@ pub(crate) struct OpenRun {
     pub(crate) turns: u32,
     pub(crate) executed: u32,
     pub(crate) usage: Usage,
+    /// The calls of the replies before, of which the limits know.
+    pub(crate) past: Vec<OpenCall>,
     /// The calls of the last reply whose results are not in the conversation.
     pub(crate) calls: Vec<OpenCall>,
 }
@@ -21,7 +23,27 @@ pub(crate) struct OpenRun {
 pub(crate) struct OpenCall {
     pub(crate) call: RequestedCall,
     pub(crate) has_begun: bool,
-    pub(crate) answer: Option<(String, Vec<Picture>)>,
+    pub(crate) answer: Option<Answer>,
+}
+
+/// What came of a call.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Answer {
+    pub(crate) ok: bool,
+    pub(crate) text: String,
+    pub(crate) pictures: Vec<Picture>,
+}
+
+impl OpenRun {
+    /// The calls of the last reply are in the conversation now. What was read of them is not needed twice.
+    fn settle(&mut self) {
+        for mut call in self.calls.drain(..) {
+            if let Some(answer) = &mut call.answer {
+                *answer = Answer { ok: answer.ok, ..Answer::default() };
+            }
+            self.past.push(call);
+        }
+    }
 }
 
 impl Conversation {
@@ -43,7 +65,7 @@ impl Conversation {
                     let behind = results.count();
                     let is_first = run.as_ref().is_some_and(|run| run.prompt_at == messages.len());
                     if let Some(run) = run {
-                        run.calls.clear();
+                        run.settle();
                         run.prompt_at += if is_first { behind } else { 0 };
                     }
                     messages.extend(said);
@@ -53,6 +75,7 @@ impl Conversation {
                     if let Some(run) = run {
                         run.turns += 1;
                         run.usage += usage;
+                        run.settle();
                         let calls = calls.into_iter();
                         run.calls = calls.map(|call| OpenCall { call, ..OpenCall::default() }).collect();
                     }
@@ -63,9 +86,9 @@ impl Conversation {
                         open.has_begun = true;
                     }
                 }
-                (Entry::Finished { call_id, answer, pictures }, Some(run)) => {
+                (Entry::Finished { call_id, ok, answer: text, pictures }, Some(run)) => {
                     if let Some(open) = run.calls.iter_mut().find(|open| open.call.id == call_id) {
-                        open.answer = Some((answer, pictures));
+                        open.answer = Some(Answer { ok, text, pictures });
                     }
                 }
                 (Entry::Compacted { messages: all, prompt_at, usage }, run) => {

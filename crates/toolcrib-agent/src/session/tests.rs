@@ -22,7 +22,12 @@ fn entries_are_kept_in_this_form() {
         Entry::Said { messages: vec![Message::user("Add.")] },
         Entry::Replied { message, calls: vec![call], usage },
         Entry::Begun { call_id: "a".to_owned() },
-        Entry::Finished { call_id: "a".to_owned(), answer: "added".to_owned(), pictures: Vec::new() },
+        Entry::Finished {
+            call_id: "a".to_owned(),
+            ok: true,
+            answer: "added".to_owned(),
+            pictures: Vec::new(),
+        },
         Entry::Said { messages: vec![Message::tool("a", "notes.add", "added")] },
         Entry::Compacted { messages: vec![Message::user("Add.")], prompt_at: 0, usage: Usage::default() },
         Entry::Ended,

@@ -1,12 +1,17 @@
 //! `toolcrib run`.
 
+#[cfg(test)]
+mod tests;
+
 use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{IsTerminal, Read};
 use std::sync::Arc;
 
 use serde_json::json;
-use toolcrib_agent::{Agent, ChatModel, Conversation, Limit, Observer, Outcome, Recorder, RunReport};
+use toolcrib_agent::{
+    Agent, ChatModel, Conversation, Journal, Limit, Observer, Outcome, Provider, Recorder, RunReport,
+};
 use toolcrib_port::{CallContext, ToolCaller};
 use toolcrib_runtime::{AgentSetup, ChosenModel, Runtime};
 
@@ -58,24 +63,29 @@ async fn drive(
     }
     let setup = runtime.agent_in(arguments.agent.as_deref(), id)?;
     let model = model(runtime, &setup, &arguments)?;
-    let mut agent = Agent::new(setup.settings.clone());
+    let mut journal: Option<Arc<dyn Journal>> = None;
     let mut conversation = Conversation::new();
     if let Some(id) = &arguments.session {
         let (file, kept) = SessionFile::open(&arguments.app, id, &setup.id)?;
         conversation = kept;
-        agent = agent.with_journal(Arc::new(file));
+        let results = file.results();
+        runtime.executor().keep_results_in(id, &results).map_err(|error| {
+            Failure::bad_input(format!("{}: results cannot be kept there: {error}", results.display()))
+        })?;
+        journal = Some(Arc::new(file));
     }
-    let tokens = setup.plan.tokens();
     let mut session = Session {
         id,
-        agent,
+        runtime,
+        setup,
+        journal,
+        is_recorded: arguments.record.is_some(),
         model,
         entrance: runtime.executor().entrance(),
         conversation,
         interrupts,
         json,
         reasoning: arguments.reasoning,
-        saved: tokens.direct.saturating_sub(tokens.chosen),
     };
     if arguments.prompt.is_none() && session.conversation.is_open() {
         if !json {
@@ -87,7 +97,7 @@ async fn drive(
     }
     let prompt = arguments.prompt.or_else(|| runtime.app().config.app.prompt.clone());
     if prompt.is_none() && std::io::stdin().is_terminal() && !json {
-        tell(&format!("talk to {}; an empty line or Ctrl-D ends the conversation", setup.id));
+        tell(&format!("talk to {}; an empty line or Ctrl-D ends the conversation", session.setup.id));
         return Ok(session.talk().await);
     }
     let prompt = first_prompt(prompt, interrupts).await?;
@@ -102,15 +112,17 @@ async fn drive(
 /// An agent, and what was said so far.
 struct Session<'a> {
     id: &'a str,
-    agent: Agent,
+    runtime: &'a Runtime,
+    setup: Arc<AgentSetup>,
+    journal: Option<Arc<dyn Journal>>,
+    /// Whether the model's turns are written to a file.
+    is_recorded: bool,
     model: Arc<dyn ChatModel>,
     entrance: Arc<dyn ToolCaller>,
     conversation: Conversation,
     interrupts: &'a Interrupts,
     json: bool,
     reasoning: Reasoning,
-    /// The tokens of each request that the tools take less than if all were shown.
-    saved: u64,
 }
 
 impl Session<'_> {
@@ -124,17 +136,45 @@ impl Session<'_> {
         self.go(None).await
     }
 
+    /// What the agent is shown, decided anew where the tools have changed since. Where that fails, it stays as it was.
+    fn renew(&mut self) {
+        let renewed = self.runtime.agent_in(Some(&self.setup.id), self.id);
+        let Ok(setup) = renewed.inspect_err(|error| tell(&format!("note: {error}"))) else { return };
+        if setup.generation == self.setup.generation {
+            return;
+        }
+        // A recording goes on where it is.
+        if !self.is_recorded && self.model.provider() != Provider::Recorded.as_str() {
+            match self.runtime.model(&setup) {
+                Ok(chosen) => self.model = chosen.model,
+                Err(error) => return tell(&format!("note: {error}")),
+            }
+        }
+        self.setup = setup;
+    }
+
+    /// The tokens of each request that the tools take less than if all were shown.
+    fn saved(&self) -> u64 {
+        let tokens = self.setup.plan.tokens();
+        tokens.direct.saturating_sub(tokens.chosen)
+    }
+
     async fn go(&mut self, prompt: Option<&str>) -> RunReport {
+        self.renew();
         let turn = self.interrupts.turn();
-        let agent = self.agent.settings().name.as_str();
-        let context = CallContext::new(self.id).with_agent(agent).with_cancel(turn.cancel());
+        let context = CallContext::new(self.id).with_agent(&*self.setup.id).with_cancel(turn.cancel());
+        let agent = Agent::new(self.setup.settings.clone());
+        let agent = match &self.journal {
+            Some(journal) => agent.with_journal(Arc::clone(journal)),
+            None => agent,
+        };
         let (mut nobody, mut watcher) = ((), Watcher::new(self.reasoning));
         let observer: &mut dyn Observer = if self.json { &mut nobody } else { &mut watcher };
         let (model, entrance) = (self.model.as_ref(), self.entrance.as_ref());
         let conversation = &mut self.conversation;
         match prompt {
-            Some(prompt) => self.agent.run(prompt, conversation, model, entrance, &context, observer).await,
-            None => self.agent.resume(conversation, model, entrance, &context, observer).await,
+            Some(prompt) => agent.run(prompt, conversation, model, entrance, &context, observer).await,
+            None => agent.resume(conversation, model, entrance, &context, observer).await,
         }
     }
 
@@ -143,7 +183,7 @@ impl Session<'_> {
         if self.json {
             output::json(finished);
         } else {
-            report(finished, self.saved);
+            report(finished, self.saved());
         }
     }
 

@@ -19,14 +19,12 @@ fn said(text: &str) -> [Entry; 2] {
     [Entry::Began { prompt: text.to_owned() }, Entry::Said { messages: vec![Message::user(text)] }]
 }
 
-#[test]
-fn what_was_written_is_there_when_the_session_is_opened_again() {
+#[tokio::test]
+async fn what_was_written_is_there_when_the_session_is_opened_again() {
     let folder = tempfile::tempdir().unwrap();
     let (session, conversation) = opened(folder.path(), "a");
     assert!(!conversation.is_open() && conversation.messages().is_empty());
-    for entry in said("Hello.") {
-        session.write(&entry, true).unwrap();
-    }
+    session.write(&said("Hello."), true).await.unwrap();
     drop(session);
     let (_session, conversation) = opened(folder.path(), "a");
     assert!(conversation.is_open());
@@ -43,14 +41,12 @@ fn a_session_belongs_to_one_run_at_a_time() {
     opened(folder.path(), "a");
 }
 
-#[test]
-fn a_last_line_that_was_cut_is_dropped_and_written_over_wherever_it_was_cut() {
+#[tokio::test]
+async fn a_last_line_that_was_cut_is_dropped_and_written_over_wherever_it_was_cut() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.jsonl");
     let (session, _) = opened(folder.path(), "a");
-    for entry in said("Schön.") {
-        session.write(&entry, false).unwrap();
-    }
+    session.write(&said("Schön."), false).await.unwrap();
     drop(session);
     let whole = fs::read(&path).unwrap();
     let before = whole[..whole.len() - 1].iter().rposition(|byte| *byte == b'\n').unwrap() + 1;
@@ -58,7 +54,7 @@ fn a_last_line_that_was_cut_is_dropped_and_written_over_wherever_it_was_cut() {
         fs::write(&path, &whole[..cut]).unwrap();
         let (session, conversation) = opened(folder.path(), "a");
         assert_eq!(conversation.messages(), []);
-        session.write(&said("Again.")[1], false).unwrap();
+        session.write(&said("Again.")[1..], false).await.unwrap();
         drop(session);
         let (_session, conversation) = opened(folder.path(), "a");
         assert_eq!(conversation.messages(), [Message::user("Again.")], "{cut}");
@@ -95,11 +91,11 @@ fn nobody_else_may_read_a_session() {
     assert_eq!((mode(&sessions), mode(&sessions.join("a.jsonl"))), (0o700, 0o600));
 }
 
-#[test]
-fn a_session_without_room_says_so() {
+#[tokio::test]
+async fn a_session_without_room_says_so() {
     let folder = tempfile::tempdir().unwrap();
     let (session, _) = opened(folder.path(), "a");
     session.file.lock().unwrap().bytes = MAX_SESSION_BYTES;
-    let error = session.write(&Entry::Ended, false).unwrap_err().to_string();
+    let error = session.write(&[Entry::Ended], false).await.unwrap_err().to_string();
     assert!(error.contains("go on in another session"), "{error}");
 }

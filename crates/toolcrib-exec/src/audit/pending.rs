@@ -193,6 +193,7 @@ impl Open {
             conversation: context.conversation.as_deref().map(text),
             user: context.user.as_deref().map(text),
             agent: context.agent.as_deref().map(text),
+            on_behalf_of: context.on_behalf_of.iter().map(|agent| text(agent)).collect(),
             trace: trace.map(text),
             depth: context.depth,
             call_id: call.call_id.as_deref().map(text),

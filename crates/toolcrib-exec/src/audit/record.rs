@@ -27,6 +27,9 @@ pub struct Record {
     pub user: Option<String>,
     /// The agent that made it; `null` for a person at the command line.
     pub agent: Option<String>,
+    /// The agents on whose behalf that agent works, the outermost first; left out where there are none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub on_behalf_of: Vec<String>,
     /// The W3C `traceparent` of its span; where spans have no ids, that of its caller.
     pub trace: Option<String>,
     /// How many calls stand above it.

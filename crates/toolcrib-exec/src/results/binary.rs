@@ -8,7 +8,7 @@ use toolcrib_model::JsonObject;
 
 use super::words::grouped;
 
-/// Shorter data stays where it is: a handle would take as much room.
+/// Shorter data stays where it is, as a handle would take as much room; but for pictures and sounds, which are shown.
 const MIN_DATA_BYTES: usize = 96;
 
 /// The most handles for the binary parts of one result. Further parts are told by type and size alone.
@@ -74,7 +74,8 @@ fn block(map: &mut JsonObject) -> Option<Part> {
         false if map.contains_key("uri") || map.contains_key("mimeType") => "blob",
         false => return None,
     };
-    let bytes = decoded_size(map.get(key)?.as_str()?)?;
+    let least = if is_media { 1 } else { MIN_DATA_BYTES };
+    let bytes = decoded_size(map.get(key)?.as_str()?, least)?;
     let media_type = media_type(map.get("mimeType").and_then(Value::as_str).unwrap_or(UNKNOWN));
     match map.shift_remove(key)? {
         Value::String(data) => Some(Part { data, media_type, bytes }),
@@ -86,7 +87,7 @@ fn block(map: &mut JsonObject) -> Option<Part> {
 fn data_url(text: &str) -> Option<(usize, String, usize)> {
     let (head, data) = text.strip_prefix("data:")?.split_once(',')?;
     let media = head.strip_suffix(";base64")?;
-    let bytes = decoded_size(data)?;
+    let bytes = decoded_size(data, MIN_DATA_BYTES)?;
     let media = if media.is_empty() { UNKNOWN } else { media };
     Some((text.len() - data.len(), media_type(media), bytes))
 }
@@ -100,8 +101,8 @@ fn media_type(given: &str) -> String {
     }
 }
 
-/// How many bytes a base64 text stands for; `None` when it is none, or short.
-fn decoded_size(data: &str) -> Option<usize> {
+/// How many bytes a base64 text stands for; `None` when it is none, or shorter than `least`.
+fn decoded_size(data: &str, least: usize) -> Option<usize> {
     let mut letters = 0;
     for byte in data.bytes() {
         match byte {
@@ -110,5 +111,5 @@ fn decoded_size(data: &str) -> Option<usize> {
             _ => return None,
         }
     }
-    (data.len() >= MIN_DATA_BYTES).then_some(letters * 3 / 4)
+    (data.len() >= least).then_some(letters * 3 / 4)
 }

@@ -1,5 +1,8 @@
 //! What a reader hands back to be read later.
 
+use std::io;
+use std::path::Path;
+
 use toolcrib_port::{CallContext, Media};
 
 use super::Results;
@@ -25,6 +28,14 @@ impl Results {
         handle.map(|handle| {
             format!("read the rest with read_result(handle=\"{handle}\", page=1), or with grep or lines")
         })
+    }
+
+    /// Keeps the results of a session in this folder too, so that their handles can be read by the next process that works
+    /// with it, whatever time has passed. What is in the folder has the bounds of a session:
+    /// [`MAX_KEPT_SESSION_RESULTS`](super::MAX_KEPT_SESSION_RESULTS) and
+    /// [`MAX_KEPT_SESSION_BYTES`](super::MAX_KEPT_SESSION_BYTES).
+    pub fn keep_in(&self, session: &str, folder: &Path) -> io::Result<()> {
+        self.store.keep_in(session, folder)
     }
 
     /// The binary data that was taken out of a result. Somebody else's is not there.

@@ -8,7 +8,7 @@
 //! - [`ResultLimits`] says how much a reader is given; a tool may ask for more or less in its metadata under
 //!   `max_result_tokens`.
 //! - A handle is 128 random bits and belongs to the session, agent and user whose call made it; for anybody else it is as
-//!   if it never was.
+//!   if it never was. Those of a session may be [kept in a folder](Results::keep_in) beyond the process.
 //! - [`Secrets`] collects what must not be said, and [`Redactor`] takes it out, of logs too.
 
 mod limits;
@@ -21,6 +21,7 @@ mod preview;
 mod words;
 
 mod binary;
+mod folder;
 mod output;
 mod redact;
 mod secrets;

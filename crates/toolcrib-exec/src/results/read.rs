@@ -102,20 +102,23 @@ impl Results {
         let minutes = self.store.bounds.time.as_secs() / 60;
         let shown = super::words::head(handle, 80);
         let message = format!(
-            "there is no result {shown:?}: results are kept for {minutes} minutes, and the oldest go first when there \
-             are many"
+            "there is no result {shown:?}: results are kept for {minutes} minutes, or with the session where that is \
+             kept, and the oldest go first when there are many"
         );
         // Only a handle can be misspelt, and comparing takes the product of both lengths.
         let known = own.iter().map(|(handle, _)| handle.as_str()).filter(|_| handle.len() <= 80);
         let hint = match nearest(handle, known) {
             Some(meant) => format!("did you mean {meant:?}?"),
-            None if own.is_empty() => "call the tool again".to_owned(),
+            None if own.is_empty() => "call the tool again, unless it changes something".to_owned(),
             None => {
                 let listed = own.iter().take(MAX_LISTED_HANDLES);
                 let listed: Vec<_> = listed
                     .map(|(handle, tool)| format!("{handle:?} of {}", tool.replacen("::", ".", 1)))
                     .collect();
-                format!("call the tool again, or read one of: {}", listed.join(", "))
+                format!(
+                    "call the tool again, unless it changes something, or read one of: {}",
+                    listed.join(", ")
+                )
             }
         };
         Err(ToolError::new(ErrorKind::NotFound, message).with_hint(hint))

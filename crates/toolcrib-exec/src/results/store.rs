@@ -1,12 +1,16 @@
 //! Where results are kept, each for the one who got it.
 
-use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::{HashMap, VecDeque};
+use std::io;
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 use toolcrib_port::CallContext;
 
+use super::folder::Folder;
 use super::limits::{
     KEPT_FOR, MAX_KEPT_BYTES, MAX_KEPT_RESULTS, MAX_KEPT_SESSION_BYTES, MAX_KEPT_SESSION_RESULTS,
 };
@@ -17,9 +21,9 @@ const ALPHABET: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz234567";
 /// Whose a result is. All three have to be the same for it to be there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Owner {
-    session: Arc<str>,
-    agent: Option<Arc<str>>,
-    user: Option<Arc<str>>,
+    pub(super) session: Arc<str>,
+    pub(super) agent: Option<Arc<str>>,
+    pub(super) user: Option<Arc<str>>,
 }
 
 impl Owner {
@@ -33,7 +37,8 @@ impl Owner {
 }
 
 /// What a kept text is.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub(super) enum Format {
     /// Text, for reading.
     Text,
@@ -93,6 +98,8 @@ impl Default for StoreBounds {
 pub(super) struct Store {
     pub(super) bounds: StoreBounds,
     entries: Mutex<VecDeque<Entry>>,
+    /// Where results of sessions are that outlive the process.
+    folders: Mutex<HashMap<Arc<str>, Folder>>,
 }
 
 impl Store {
@@ -106,6 +113,12 @@ impl Store {
             return (kept, None);
         }
         let Some(handle) = new_handle() else { return (kept, None) };
+        if let Some(folder) = self.folders().get_mut(&owner.session)
+            && let Err(error) = folder.insert(&handle, &kept)
+        {
+            // It can be read as long as this process lives.
+            tracing::warn!(%error, "a result cannot be kept with its session");
+        }
         let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
         drop_expired(&mut entries, time);
         let of_session = |entry: &Entry| entry.kept.owner.session == owner.session;
@@ -135,8 +148,12 @@ impl Store {
     pub(super) fn get(&self, handle: &str, owner: &Owner) -> Option<Arc<Kept>> {
         let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
         drop_expired(&mut entries, self.bounds.time);
-        let entry = entries.iter().find(|entry| entry.handle == handle && entry.kept.owner == *owner)?;
-        Some(Arc::clone(&entry.kept))
+        if let Some(entry) = entries.iter().find(|entry| entry.handle == handle && entry.kept.owner == *owner)
+        {
+            return Some(Arc::clone(&entry.kept));
+        }
+        drop(entries);
+        self.folders().get(&owner.session)?.get(handle, owner).map(Arc::new)
     }
 
     /// The handles of one owner and the tools that they came from, the newest first.
@@ -144,11 +161,32 @@ impl Store {
         let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
         drop_expired(&mut entries, self.bounds.time);
         let own = entries.iter().rev().filter(|entry| entry.kept.owner == *owner);
-        own.map(|entry| (entry.handle.clone(), entry.kept.tool.clone())).collect()
+        let mut handles: Vec<_> = own.map(|entry| (entry.handle.clone(), entry.kept.tool.clone())).collect();
+        drop(entries);
+        let folders = self.folders();
+        for (handle, tool) in folders.get(&owner.session).into_iter().flat_map(|folder| folder.handles(owner))
+        {
+            if handles.iter().all(|(known, _)| known != handle) {
+                handles.push((handle.to_owned(), tool.to_owned()));
+            }
+        }
+        handles
     }
 
-    /// Drops what is kept for a session.
+    /// Keeps the results of a session in a folder too, from now on, and finds those that are there.
+    pub(super) fn keep_in(&self, session: &str, folder: &Path) -> io::Result<()> {
+        let folder = Folder::open(folder, session)?;
+        self.folders().insert(session.into(), folder);
+        Ok(())
+    }
+
+    fn folders(&self) -> MutexGuard<'_, HashMap<Arc<str>, Folder>> {
+        self.folders.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Drops what is kept for a session. Files of it stay where they are.
     pub(super) fn forget(&self, session: &str) {
+        self.folders().remove(session);
         let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
         entries.retain(|entry| entry.kept.owner.session.as_ref() != session);
     }
@@ -166,6 +204,12 @@ fn drop_expired(entries: &mut VecDeque<Entry>, time: Duration) {
     while entries.front().is_some_and(|oldest| now.duration_since(oldest.since) >= time) {
         entries.pop_front();
     }
+}
+
+/// Whether a text has the form of a handle.
+pub(super) fn is_handle(text: &str) -> bool {
+    text.strip_prefix("r_")
+        .is_some_and(|rest| rest.len() == 26 && rest.bytes().all(|byte| ALPHABET.contains(&byte)))
 }
 
 /// A handle that nobody can guess: 128 bits from the operating system. `None` when it has none to give.

@@ -3,6 +3,7 @@
 mod approvals;
 mod audit;
 mod batch;
+mod entrance;
 mod progress;
 
 use std::sync::Arc;
@@ -33,6 +34,7 @@ impl ToolEngine for Engine {
             "panic" => panic!("the engine breaks"),
             "hang" => std::future::pending().await,
             "flood" => call.ok("x".repeat(100_000)),
+            "picture" => call.ok(json!([{"type": "image", "mimeType": "image/png", "data": "iVBORw0KGgo="}])),
             "nest" => {
                 let caller = context.caller.clone().unwrap();
                 caller.call(ToolCall::new("t.nest", call.arguments.clone()), context).await
@@ -59,6 +61,8 @@ fn fixture(capabilities: Value, approver: Arc<dyn Approver>) -> Fixture {
         tool("panic"),
         tool("hang").with_risk(Risk::Low),
         tool("flood"),
+        tool("picture"),
+        tool("replace").with_metadata("idempotent", true),
         tool("nest"),
         tool("secret"),
         tool("echo").with_parameters(json!({"type": "object", "additionalProperties": true})),

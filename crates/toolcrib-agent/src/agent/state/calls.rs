@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::Value;
-use toolcrib_model::{ErrorKind, ToolCall, ToolError, ToolResult, canonical_json};
+use toolcrib_model::{ErrorKind, ToolCall, ToolError, ToolResult};
 
 use super::super::arguments::malformed;
 use super::super::calls::Pending;
@@ -59,11 +59,7 @@ impl RunState<'_> {
             self.reach(Limit::Calls);
             return;
         }
-        let arguments = match &call.arguments {
-            Ok(arguments) => canonical_json(&Value::Object(arguments.clone())),
-            Err(_) => call.raw.clone(),
-        };
-        match self.repeats.observe(&call.name, &arguments) {
+        match self.repeats.observe(&call.name, &call.compared()) {
             Repetition::None => {}
             Repetition::Note => call.is_repeated = true,
             Repetition::Stop => self.reach(Limit::Repeats),
@@ -99,6 +95,7 @@ impl RunState<'_> {
             }
             let entry = Entry::Finished {
                 call_id: call.id.clone(),
+                ok: result.is_ok(),
                 answer: text.clone(),
                 pictures: pictures.clone(),
             };

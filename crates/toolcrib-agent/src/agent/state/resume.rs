@@ -4,10 +4,12 @@ use toolcrib_model::ToolCall;
 
 use super::super::calls::Pending;
 use super::super::conversation::Conversation;
+use super::super::limits::Limit;
 use super::super::report::Outcome;
 use super::super::settings::AgentSettings;
 use super::{Action, RunState};
 use crate::Message;
+use crate::session::OpenCall;
 
 impl<'a> RunState<'a> {
     /// A run that goes on, and what is to be done first. Calls that were not begun are run; those that were and have no
@@ -24,6 +26,12 @@ impl<'a> RunState<'a> {
         state.prompt = open.prompt;
         state.prompt_at = open.prompt_at;
         (state.turns, state.executed, state.usage) = (open.turns, open.executed, open.usage);
+        for past in open.past.iter().chain(&open.calls) {
+            state.remember(past);
+        }
+        if state.failures >= settings.limits.max_failures {
+            state.reach(Limit::Failures);
+        }
         for open in open.calls {
             let mut call = Pending::open(open);
             if call.has_begun && call.answer.is_none() {
@@ -45,6 +53,16 @@ impl<'a> RunState<'a> {
         }
         let action = state.next();
         (state, action)
+    }
+
+    /// Counts a call that was made before the run was broken off, as it was counted then. One without a result is counted
+    /// when it is looked at again.
+    fn remember(&mut self, open: &OpenCall) {
+        let Some(answer) = &open.answer else { return };
+        let call = Pending::open(open.clone());
+        self.repeats.observe(&call.name, &call.compared());
+        self.searches.observe(self.settings.step_of(&call.name));
+        self.failures = if answer.ok { 0 } else { self.failures + 1 };
     }
 
     /// Answers the calls of a run that is not gone on with.

@@ -5,12 +5,12 @@ use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use serde_json::json;
-use toolcrib_model::{ToolCall, ToolResult};
+use toolcrib_model::{ErrorKind, ToolCall, ToolError, ToolResult};
 use toolcrib_port::{CallContext, ToolCaller};
 
-use super::super::{Conversation, Outcome, RunReport};
-use super::{agent, call, calls, results, says, scripted};
-use crate::{Entry, Error, Journal, Message};
+use super::super::{Conversation, Limit, Outcome, RunLimits, RunReport};
+use super::{agent, call, calls, limited, results, says, scripted};
+use crate::{Entry, Error, Journal, Message, STOP_AFTER_REPEATS};
 
 /// Keeps entries in memory, until there is no more room.
 struct Memory {
@@ -18,13 +18,16 @@ struct Memory {
     room: usize,
 }
 
+#[async_trait]
 impl Journal for Memory {
-    fn write(&self, entry: &Entry, lasts: bool) -> io::Result<()> {
-        let mut entries = self.entries.lock().unwrap();
-        if entries.len() == self.room {
-            return Err(io::ErrorKind::StorageFull.into());
+    async fn write(&self, entries: &[Entry], lasts: bool) -> io::Result<()> {
+        let mut kept = self.entries.lock().unwrap();
+        for entry in entries {
+            if kept.len() == self.room {
+                return Err(io::ErrorKind::StorageFull.into());
+            }
+            kept.push((entry.clone(), lasts));
         }
-        entries.push((entry.clone(), lasts));
         Ok(())
     }
 }
@@ -33,7 +36,7 @@ fn memory(room: usize) -> Arc<Memory> {
     Arc::new(Memory { entries: Mutex::default(), room })
 }
 
-/// Runs everything, and tells what it ran. What begins with `read` may be repeated.
+/// Runs everything, and tells what it ran. What begins with `read` may be repeated, and what begins with `fail` fails.
 #[derive(Default)]
 struct World(Mutex<Vec<String>>);
 
@@ -41,6 +44,10 @@ struct World(Mutex<Vec<String>>);
 impl ToolCaller for World {
     async fn call(&self, call: ToolCall, _context: &CallContext) -> ToolResult {
         self.0.lock().unwrap().push(call.name.clone());
+        if call.name.starts_with("fail") {
+            let error = ToolError::new(ErrorKind::ToolFailed, "no");
+            return ToolResult::failed(call.call_id, call.name, error);
+        }
         ToolResult::ok(call.call_id, call.name, json!("done"))
     }
 
@@ -149,4 +156,41 @@ async fn a_run_that_failed_goes_on_where_it_was() {
     let context = CallContext::new("session");
     let report = agent().resume(&mut conversation, &model, &World::default(), &context, &mut ()).await;
     assert_eq!((report.text.as_str(), conversation.messages().len()), ("Here.", 2));
+}
+
+/// A run that calls the same tool in each turn, broken off wherever it can be and gone on with. Where each ended.
+async fn resumed_everywhere(name: &'static str, limits: RunLimits) -> Vec<(Option<Limit>, usize)> {
+    let again = || scripted(move |turn, _| calls(vec![call(&format!("c{turn}"), name, r#"{"n": 1}"#)]));
+    let journal = memory(usize::MAX);
+    let run = limited(limits).with_journal(journal.clone());
+    let (context, mut conversation) = (CallContext::new("session"), Conversation::new());
+    run.run("Go.", &mut conversation, &again(), &World::default(), &context, &mut ()).await;
+    let all: Vec<_> = journal.entries.lock().unwrap().iter().map(|(entry, _)| entry.clone()).collect();
+    let mut ends = Vec::new();
+    for crash in 2..all.len() {
+        let is_finished = |entry: &&Entry| matches!(entry, Entry::Finished { .. });
+        let before = all[..crash].iter().filter(is_finished).count();
+        let (world, mut conversation) = (World::default(), Conversation::restore(all[..crash].to_vec()));
+        let report = limited(limits).resume(&mut conversation, &again(), &world, &context, &mut ()).await;
+        let limit = match report.outcome {
+            Outcome::LimitReached { limit } => Some(limit),
+            _ => None,
+        };
+        ends.push((limit, before + world.0.into_inner().unwrap().len()));
+    }
+    ends
+}
+
+#[tokio::test]
+async fn what_was_counted_before_a_crash_is_counted_on() {
+    let limits = RunLimits { max_failures: 4, ..RunLimits::default() };
+    let ends = resumed_everywhere("fail.a", limits).await;
+    // A call of which nothing is known has failed for its model, and did not run again.
+    assert!(
+        ends.iter().all(|(limit, ran)| *limit == Some(Limit::Failures) && (3..=4).contains(ran)),
+        "{ends:?}"
+    );
+    let ends = resumed_everywhere("read.a", RunLimits::default()).await;
+    let most = STOP_AFTER_REPEATS - 1;
+    assert!(ends.iter().all(|(limit, ran)| *limit == Some(Limit::Repeats) && *ran == most), "{ends:?}");
 }

@@ -34,8 +34,8 @@ fn tool_call() -> ToolCall {
 }
 
 fn context() -> CallContext {
-    let mut context =
-        CallContext::new("s").with_agent("a").with_user("u").with_conversation("v").with_trace("t");
+    let context = CallContext::new("s").with_agent("a").with_on_behalf_of(["chief".into()]);
+    let mut context = context.with_user("u").with_conversation("v").with_trace("t");
     context.depth = 1;
     context
 }

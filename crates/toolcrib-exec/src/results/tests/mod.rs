@@ -1,5 +1,6 @@
 //! What results promise.
 
+mod folder;
 mod grep;
 mod jsonpath;
 mod read;

@@ -89,7 +89,7 @@ async fn what_is_kept_ends_after_its_time() {
     assert!(reading(&results, &cut, json!({}), &context()).await.is_ok());
     tokio::time::advance(Duration::from_secs(1)).await;
     let gone = reading(&results, &cut, json!({}), &context()).await.unwrap_err();
-    assert_eq!(gone.hint.as_deref(), Some("call the tool again"));
+    assert_eq!(gone.hint.as_deref(), Some("call the tool again, unless it changes something"));
 }
 
 #[tokio::test]
