@@ -20,6 +20,16 @@ pub enum Purpose {
     Write,
 }
 
+impl Purpose {
+    /// What is done, as in "may not … `path`".
+    pub(super) fn verb(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Write => "write",
+        }
+    }
+}
+
 /// Says of paths relative to the root whether they may be reached.
 #[derive(Clone)]
 pub(super) struct Guard(Arc<Admits>);
@@ -50,10 +60,36 @@ impl Guard {
         given: &Path,
         purpose: Purpose,
     ) -> Result<(), Error> {
-        let operation = match purpose {
-            Purpose::Read => "read",
-            Purpose::Write => "write",
-        };
+        self.check_real(dir, relative, given, purpose, real)
+    }
+
+    /// The same for an entry that is not followed if it is a symlink itself, as one that is removed.
+    pub(super) fn check_entry(
+        &self,
+        dir: &Dir,
+        relative: &Path,
+        given: &Path,
+        purpose: Purpose,
+    ) -> Result<(), Error> {
+        self.check_real(dir, relative, given, purpose, |dir, relative| {
+            let (Some(parent), Some(name)) = (relative.parent(), relative.file_name()) else {
+                return real(dir, relative);
+            };
+            let parent = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
+            let parent = real(dir, parent)?;
+            Ok(parent.strip_prefix(".").unwrap_or(&parent).join(name))
+        })
+    }
+
+    fn check_real(
+        &self,
+        dir: &Dir,
+        relative: &Path,
+        given: &Path,
+        purpose: Purpose,
+        real: impl FnOnce(&Dir, &Path) -> io::Result<PathBuf>,
+    ) -> Result<(), Error> {
+        let operation = purpose.verb();
         let refused = || Error::PathNotAllowed { path: given.display().to_string(), operation };
         if !self.admits(relative, purpose) {
             return Err(refused());

@@ -10,6 +10,8 @@ mod guard;
 mod path;
 mod root;
 
+mod change;
+mod folder;
 mod listing;
 mod walk;
 
@@ -23,6 +25,8 @@ mod watch;
 mod tests;
 
 pub use bounded::read_bounded;
+pub use change::{Existing, MAX_MOVED_ENTRIES, MAX_TREE_DEPTH};
+pub use folder::{Folder, Name, Names, OpenFile};
 pub use guard::Purpose;
 pub use listing::{Entry, Kind, Listing, MAX_LIST_ENTRIES};
 pub use replace::replace;

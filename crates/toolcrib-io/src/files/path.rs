@@ -5,11 +5,22 @@ use std::path::{Component, Path, PathBuf};
 
 use crate::Error;
 
+/// The longest path, in bytes: as long as systems take. An error about one repeats it.
+const MAX_PATH_BYTES: usize = 4096;
+
+/// How much of a longer path is told, in characters.
+const TOLD_CHARS: usize = 100;
+
 /// The path relative to the root; `.` is the root itself.
 ///
 /// An absolute path is taken if it begins with one of the spellings of the root.
 pub(super) fn below(spellings: &[PathBuf], path: &Path) -> Result<PathBuf, Error> {
     let outside = |reason| Error::OutsideRoot { path: path.display().to_string(), reason };
+    if path.as_os_str().len() > MAX_PATH_BYTES {
+        let beginning: String = path.to_string_lossy().chars().take(TOLD_CHARS).collect();
+        let reason = "it is longer than 4096 bytes";
+        return Err(Error::OutsideRoot { path: format!("{beginning}…"), reason });
+    }
     if path.as_os_str().as_encoded_bytes().contains(&0) {
         return Err(outside("it contains a NUL character"));
     }

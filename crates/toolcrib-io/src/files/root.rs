@@ -1,6 +1,6 @@
 //! The root and what can be done below it.
 
-use std::io::{Read, Seek, SeekFrom, Write};
+use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -8,6 +8,8 @@ use std::time::SystemTime;
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, File, OpenOptions};
 
+use super::change::Entry;
+use super::folder::Flag;
 use super::guard::{Guard, Purpose};
 use super::listing::Kind;
 use super::path::{below, explain};
@@ -38,12 +40,25 @@ pub struct Slice {
 /// What there is to know of a file without opening it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Metadata {
-    /// What it is; never a symlink, since they are followed.
+    /// What it is.
     pub kind: Kind,
     /// Its size in bytes.
     pub bytes: u64,
     /// When it was last written to, where the file system keeps that.
     pub modified: Option<SystemTime>,
+    /// The permission bits, as in `0o644`, on systems that have them.
+    pub permissions: Option<u32>,
+}
+
+impl Metadata {
+    fn of(metadata: &cap_std::fs::Metadata) -> Self {
+        Self {
+            kind: Kind::of(metadata.file_type()),
+            bytes: metadata.len(),
+            modified: metadata.modified().ok().map(cap_std::time::SystemTime::into_std),
+            permissions: permission_bits(&metadata.permissions()),
+        }
+    }
 }
 
 impl Root {
@@ -94,41 +109,31 @@ impl Root {
         Ok(Slice { bytes, offset, file_bytes, truncated })
     }
 
-    /// Writes a file anew. Its directory must exist. A file that was there keeps its permissions, and is cut short if
-    /// the disk is full.
-    pub fn write(&self, path: impl AsRef<Path>, bytes: &[u8]) -> Result<(), Error> {
-        let path = path.as_ref();
-        let failed = |source| explain("write", path, source);
-        // Cut only once it is known to be a file.
-        let mut file = self.open_file(path, OpenOptions::new().write(true).create(true), "write")?;
-        file.set_len(0).map_err(failed)?;
-        file.write_all(bytes).map_err(failed)
-    }
-
-    /// Creates a directory, and those above it that are missing. One that exists is fine.
-    pub fn create_dir_all(&self, path: impl AsRef<Path>) -> Result<(), Error> {
-        let path = path.as_ref();
-        let relative = self.admitted(path, Purpose::Write)?;
-        self.dir.create_dir_all(relative).map_err(|source| explain("create", path, source))
-    }
-
-    /// Removes a file, or a symlink without what it leads to.
-    pub fn remove(&self, path: impl AsRef<Path>) -> Result<(), Error> {
-        let path = path.as_ref();
-        let relative = self.admitted(path, Purpose::Write)?;
-        self.dir.remove_file(relative).map_err(|source| explain("remove", path, source))
-    }
-
     /// What is at the path. Symlinks are followed within the root.
     pub fn metadata(&self, path: impl AsRef<Path>) -> Result<Metadata, Error> {
         let path = path.as_ref();
         let relative = self.admitted(path, Purpose::Read)?;
         let metadata = self.dir.metadata(relative).map_err(|source| explain("look at", path, source))?;
-        Ok(Metadata {
-            kind: Kind::of(metadata.file_type()),
-            bytes: metadata.len(),
-            modified: metadata.modified().ok().map(cap_std::time::SystemTime::into_std),
-        })
+        Ok(Metadata::of(&metadata))
+    }
+
+    /// What is at the path. A symlink is what it is, and not what it leads to.
+    pub fn symlink_metadata(&self, path: impl AsRef<Path>) -> Result<Metadata, Error> {
+        let path = path.as_ref();
+        if below(&self.spellings, path)? == Path::new(".") {
+            return self.metadata(path);
+        }
+        let entry = self.entry(path, Purpose::Read)?;
+        let metadata =
+            entry.dir.symlink_metadata(&entry.name).map_err(|source| explain("look at", path, source))?;
+        Ok(Metadata::of(&metadata))
+    }
+
+    /// What stands in a symlink, which may lead anywhere.
+    pub fn read_link(&self, path: impl AsRef<Path>) -> Result<PathBuf, Error> {
+        let path = path.as_ref();
+        let entry = self.entry(path, Purpose::Read)?;
+        entry.dir.read_link_contents(&entry.name).map_err(|source| explain("read", path, source))
     }
 
     /// Whether there is anything at the path. A symlink that leads nowhere is nothing.
@@ -151,13 +156,50 @@ impl Root {
         below(&self.spellings, path)
     }
 
-    /// Whether a path without symlinks may be read.
-    pub(super) fn admits_reading(&self, relative: &Path) -> bool {
-        self.guard.as_ref().is_none_or(|guard| guard.admits(relative, Purpose::Read))
+    /// Whether a path without symlinks may be reached.
+    pub(super) fn admits(&self, relative: &Path, purpose: Purpose) -> bool {
+        let relative = if relative.as_os_str().is_empty() { Path::new(".") } else { relative };
+        self.guard.as_ref().is_none_or(|guard| guard.admits(relative, purpose))
+    }
+
+    /// Whether there is a guard.
+    pub(super) fn is_guarded(&self) -> bool {
+        self.guard.is_some()
+    }
+
+    /// The handle.
+    pub(super) fn dir(&self) -> &Dir {
+        &self.dir
+    }
+
+    /// The path relative to the root and without symlinks, if it may be reached; empty for the root itself.
+    pub(super) fn real(&self, path: &Path, purpose: Purpose) -> Result<PathBuf, Error> {
+        let relative = self.admitted(path, purpose)?;
+        let real = self.dir.canonicalize(relative).map_err(|source| explain("look at", path, source))?;
+        Ok(real.strip_prefix(".").map(Path::to_path_buf).unwrap_or(real))
+    }
+
+    /// The directory that an entry is in, opened, and its name. The entry itself is neither followed nor needs to be
+    /// there, and the root is none.
+    pub(super) fn entry(&self, path: &Path, purpose: Purpose) -> Result<Entry, Error> {
+        let relative = below(&self.spellings, path)?;
+        let name = relative.file_name().map(ToOwned::to_owned);
+        let (Some(name), Some(parent)) = (name, relative.parent()) else {
+            return Err(Error::OutsideRoot {
+                path: path.display().to_string(),
+                reason: "it is the root itself",
+            });
+        };
+        let parent = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
+        if let Some(guard) = &self.guard {
+            guard.check_entry(&self.dir, &relative, path, purpose)?;
+        }
+        let dir = self.dir.open_dir(parent).map_err(|source| explain(purpose.verb(), path, source))?;
+        Ok(Entry { dir, name, parent: parent.to_owned() })
     }
 
     /// The path relative to the root, if it may be reached.
-    fn admitted(&self, path: &Path, purpose: Purpose) -> Result<PathBuf, Error> {
+    pub(super) fn admitted(&self, path: &Path, purpose: Purpose) -> Result<PathBuf, Error> {
         let relative = below(&self.spellings, path)?;
         if let Some(guard) = &self.guard {
             guard.check(&self.dir, &relative, path, purpose)?;
@@ -166,7 +208,7 @@ impl Root {
     }
 
     /// Opens a file, and nothing but a file: a FIFO would block, a device may do anything.
-    fn open_file(
+    pub(super) fn open_file(
         &self,
         path: &Path,
         options: &mut OpenOptions,
@@ -179,19 +221,55 @@ impl Root {
         if relative == Path::new(".") {
             return Err(not_a_file());
         }
-        do_not_block(options);
+        // A device is not even opened, as far as that can be told before: opening it may do something.
+        match self.dir.metadata(&relative) {
+            Ok(found) if !found.is_file() => return Err(not_a_file()),
+            _ => {}
+        }
+        without_waiting(options, &[]);
         let file = self.dir.open_with(relative, options).map_err(failed)?;
-        if file.metadata().map_err(failed)?.is_file() { Ok(file) } else { Err(not_a_file()) }
+        only_file(&file, path, operation)?;
+        Ok(file)
+    }
+}
+
+/// The size of an open file; an error if it is something else.
+pub(super) fn only_file(file: &File, path: &Path, operation: &'static str) -> Result<u64, Error> {
+    let metadata = file.metadata().map_err(|source| explain(operation, path, source))?;
+    if metadata.is_file() {
+        Ok(metadata.len())
+    } else {
+        Err(Error::WrongKind { path: path.display().to_string(), expected: "file" })
     }
 }
 
 /// Has the opening of a FIFO return at once, so that it can be refused.
 #[cfg(unix)]
-fn do_not_block(options: &mut OpenOptions) {
+pub(super) fn without_waiting(options: &mut OpenOptions, more: &[Flag]) {
     use cap_std::fs::OpenOptionsExt;
-    let flags = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
-    options.custom_flags(flags);
+    use rustix::fs::OFlags;
+    let flags = more.iter().fold(OFlags::NONBLOCK | OFlags::NOCTTY, |flags, flag| {
+        flags
+            | match flag {
+                Flag::NoFollow => OFlags::NOFOLLOW,
+                Flag::Directory => OFlags::DIRECTORY,
+            }
+    });
+    options.custom_flags(flags.bits().cast_signed());
 }
 
 #[cfg(not(unix))]
-fn do_not_block(_options: &mut OpenOptions) {}
+pub(super) fn without_waiting(_options: &mut OpenOptions, _more: &[Flag]) {}
+
+#[cfg(unix)]
+#[expect(clippy::unnecessary_wraps, reason = "other systems have none")]
+fn permission_bits(permissions: &cap_std::fs::Permissions) -> Option<u32> {
+    use cap_std::fs::PermissionsExt;
+    const PERMISSIONS: u32 = 0o7777;
+    Some(permissions.mode() & PERMISSIONS)
+}
+
+#[cfg(not(unix))]
+fn permission_bits(_permissions: &cap_std::fs::Permissions) -> Option<u32> {
+    None
+}

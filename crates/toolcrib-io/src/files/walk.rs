@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 
 use cap_std::fs::Dir;
 
+use super::folder::open_folder;
+use super::guard::Purpose;
 use super::listing::{Kind, entries};
 use super::path::explain;
 use super::root::Root;
@@ -89,13 +91,13 @@ fn descend(
         if entry.kind != Kind::Directory {
             continue;
         }
-        if !root.admits_reading(&path) {
+        if !root.admits(&path, Purpose::Read) {
             walk.unreadable.push(path);
             continue;
         }
-        // Opened from its parent's handle: if a symlink has taken its place by now, it leads no further than there.
-        let descended =
-            dir.open_dir(&entry.name).and_then(|below| descend(root, &below, &path, depth + 1, limits, walk));
+        // Opened from its parent's handle: if a symlink has taken its place by now, it is not followed.
+        let descended = open_folder(dir, &entry.name)
+            .and_then(|below| descend(root, &below, &path, depth + 1, limits, walk));
         if descended.is_err() {
             walk.unreadable.push(path);
         }

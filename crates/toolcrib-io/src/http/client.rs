@@ -11,7 +11,7 @@ use http::header::LOCATION;
 use reqwest::redirect;
 use url::{Host, Url};
 
-use super::message::{Request, Response};
+use super::message::{Incoming, Request, Response};
 use super::policy::{CONNECT_TIMEOUT, HttpPolicy, MAX_IDLE_CONNECTIONS_PER_HOST};
 use super::resolver::{GuardedResolver, Names, Refused, admit};
 use super::tls;
@@ -131,23 +131,28 @@ impl HttpClient {
         }
     }
 
+    /// Sends the request and reads the head of the answer. Its body is read by [`Incoming::chunk`], without the limit of
+    /// the policy on its size; the timeout of the policy holds for the head, and again for each piece of the body.
+    pub async fn open(&self, request: Request) -> Result<Incoming, Error> {
+        self.check_url(&request.url)?;
+        let url = shown(&request.url);
+        let timeout = self.policy.timeout;
+        match tokio::time::timeout(timeout, self.head(request)).await {
+            Ok(Ok(mut response)) => Ok(Incoming {
+                status: response.status(),
+                headers: std::mem::take(response.headers_mut()),
+                url,
+                timeout,
+                inner: response,
+            }),
+            Ok(Err(error)) => Err(explain(error, url)),
+            Err(_) => Err(Error::RequestTimedOut { url, timeout }),
+        }
+    }
+
     async fn exchange(&self, request: Request) -> reqwest::Result<Response> {
         let began = Instant::now();
-        let Request { method, mut url, headers, body, max_redirects } = request;
-        let mut followed = 0;
-        let mut response = loop {
-            let next = (followed < max_redirects).then(|| url.clone());
-            let mut prepared = self.inner.request(method.clone(), url).headers(headers.clone());
-            if let Some(body) = &body {
-                prepared = prepared.body(body.clone());
-            }
-            let response = prepared.send().await?;
-            match next.and_then(|from| self.redirected(&from, &response)) {
-                Some(to) => url = to,
-                None => break response,
-            }
-            followed += 1;
-        };
+        let mut response = self.head(request).await?;
         let (body, truncated) = read(&mut response, self.policy.max_response_bytes).await?;
         Ok(Response {
             status: response.status(),
@@ -156,6 +161,36 @@ impl HttpClient {
             truncated,
             elapsed: began.elapsed(),
         })
+    }
+
+    /// Sends the request, follows what redirects it may, and reads the head of the last answer.
+    async fn head(&self, request: Request) -> reqwest::Result<reqwest::Response> {
+        let Request { method, mut url, headers, body, max_redirects } = request;
+        let mut followed = 0;
+        loop {
+            let next = (followed < max_redirects).then(|| url.clone());
+            let mut prepared = self.inner.request(method.clone(), url).headers(headers.clone());
+            if let Some(body) = &body {
+                prepared = prepared.body(body.clone());
+            }
+            let response = prepared.send().await?;
+            match next.and_then(|from| self.redirected(&from, &response)) {
+                Some(to) => url = to,
+                None => return Ok(response),
+            }
+            followed += 1;
+        }
+    }
+}
+
+impl Incoming {
+    /// The next piece of the body; none at its end.
+    pub async fn chunk(&mut self) -> Result<Option<Bytes>, Error> {
+        match tokio::time::timeout(self.timeout, self.inner.chunk()).await {
+            Ok(Ok(chunk)) => Ok(chunk),
+            Ok(Err(error)) => Err(explain(error, self.url.clone())),
+            Err(_) => Err(Error::RequestTimedOut { url: self.url.clone(), timeout: self.timeout }),
+        }
     }
 }
 

@@ -61,3 +61,17 @@ pub struct Response {
     /// From the call of `send` to the end of the body.
     pub elapsed: Duration,
 }
+
+/// An answer whose body has not been read yet. Dropping it ends the connection.
+#[derive(Debug)]
+pub struct Incoming {
+    /// The status, whatever it is.
+    pub status: StatusCode,
+    /// The headers.
+    pub headers: HeaderMap,
+    /// The URL, as errors show it.
+    pub(super) url: String,
+    /// How long each piece may take.
+    pub(super) timeout: Duration,
+    pub(super) inner: reqwest::Response,
+}

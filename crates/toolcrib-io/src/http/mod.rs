@@ -17,7 +17,7 @@ mod tests;
 
 pub use address::{AddressClass, names_private_address};
 pub use client::HttpClient;
-pub use message::{Request, Response};
+pub use message::{Incoming, Request, Response};
 pub use policy::{
     CONNECT_TIMEOUT, DEFAULT_MAX_RESPONSE_BYTES, DEFAULT_TIMEOUT, HttpPolicy, MAX_IDLE_CONNECTIONS_PER_HOST,
 };

@@ -7,8 +7,8 @@ use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
 use tokio::time::timeout;
 
 use super::StdoutReader;
-use super::capture::check_runtime;
 use super::command::Command;
+use super::follow::check_runtime;
 use super::lines::{LineLimited, MAX_LINE_BYTES};
 use super::start::{Group, Started, start};
 use super::stderr::StderrTail;

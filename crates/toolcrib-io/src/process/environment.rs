@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 
+use super::command::Command;
+
 /// The variables that a child inherits. All others, and with them whatever keys and tokens stand there, are left out
 /// unless the command names them.
 ///
@@ -64,4 +66,9 @@ pub(super) fn environment(
         .map(|(name, value)| (name.to_owned(), value))
         .chain(given.iter().map(|(name, value)| (name.clone(), OsString::from(value))))
         .collect()
+}
+
+/// The names of the variables that a command would find, in order, and nothing of their values.
+pub fn environment_names(command: &Command) -> Vec<String> {
+    environment(|name| std::env::var_os(name), &command.env).into_keys().collect()
 }

@@ -16,6 +16,7 @@ mod environment;
 mod capture;
 mod child;
 mod exit;
+mod follow;
 
 mod lines;
 mod stderr;
@@ -39,11 +40,13 @@ use unsupported as start;
 #[cfg(test)]
 mod tests;
 
-pub use capture::{DRAIN_GRACE, MAX_STDERR_BYTES, MAX_STDOUT_BYTES, Output, RunLimits, run};
+pub use capture::{MAX_STDERR_BYTES, MAX_STDOUT_BYTES, Output, RunLimits, run};
 pub use child::{Child, KILL_PATIENCE, spawn};
 pub use command::{Command, DEFAULT_SEARCH_PATH};
-pub use environment::{INHERITED_ENVIRONMENT, MARK_VARIABLE};
+pub use environment::{INHERITED_ENVIRONMENT, MARK_VARIABLE, environment_names};
+pub use follow::{DRAIN_GRACE, Ended, Pipe, follow};
 pub use lines::{LineLimited, MAX_LINE_BYTES, Overlong};
+pub use start::find_program;
 pub use stderr::{STDERR_LINE_BYTES, STDERR_TAIL_LINES, StderrTail};
 pub use stdin::StdinWriter;
 

@@ -72,6 +72,14 @@ pub(super) fn start(command: &Command, feed: bool) -> Result<Started, Error> {
     Ok(Started { group, stdin, stdout, stderr })
 }
 
+/// The file that would be run for a command, which is not started: an error says why there is none, or that it may not be
+/// run.
+pub fn find_program(command: &Command) -> Result<PathBuf, Error> {
+    command.check()?;
+    let variables = environment(|name| std::env::var_os(name), &command.env);
+    find(command, variables.get("PATH").map(OsString::as_os_str))
+}
+
 /// Ends a child that cannot be kept. It has hardly begun, so that waiting for it takes no time.
 fn abandon(child: &mut process::Child) {
     let _ = child.kill();

@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::sync::watch;
 
-use super::capture::DRAIN_GRACE;
 use super::exit::Exit;
+use super::follow::DRAIN_GRACE;
 
 /// How many of the last lines are kept.
 pub const STDERR_TAIL_LINES: usize = 20;

@@ -1,5 +1,6 @@
 //! Stands in for `start` where there are no process groups: nothing can be started.
 
+use std::path::PathBuf;
 use std::process::{ChildStderr, ChildStdin, ChildStdout};
 
 use super::command::Command;
@@ -33,4 +34,9 @@ pub(super) struct Started {
 /// Refuses.
 pub(super) fn start(_command: &Command, _feed: bool) -> Result<Started, Error> {
     Err(Error::Unsupported { operation: "starting a child process" })
+}
+
+/// Refuses.
+pub fn find_program(_command: &Command) -> Result<PathBuf, Error> {
+    Err(Error::Unsupported { operation: "looking a program up" })
 }

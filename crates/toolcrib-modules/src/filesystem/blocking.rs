@@ -8,7 +8,7 @@ use toolcrib_model::{ErrorKind, ToolError};
 use toolcrib_sdk::CallContext;
 
 /// Tells blocking work that nobody waits for it any more.
-pub(super) struct Stop(CancellationToken);
+pub(crate) struct Stop(CancellationToken);
 
 impl Stop {
     #[cfg(test)]
@@ -17,14 +17,14 @@ impl Stop {
     }
 
     /// An error once the call has been given up. To be asked between two steps of anything that may take long.
-    pub(super) fn check(&self) -> Result<(), ToolError> {
+    pub(crate) fn check(&self) -> Result<(), ToolError> {
         if self.0.is_cancelled() { Err(given_up()) } else { Ok(()) }
     }
 }
 
 /// Runs the work on a blocking thread. It is told to stop when the caller cancels and when this future is dropped;
 /// work that has not begun by then does not begin.
-pub(super) async fn blocking<T, W>(context: &CallContext, work: W) -> Result<T, ToolError>
+pub(crate) async fn blocking<T, W>(context: &CallContext, work: W) -> Result<T, ToolError>
 where
     T: Send + 'static,
     W: FnOnce(&Stop) -> Result<T, ToolError> + Send + 'static,

@@ -21,6 +21,9 @@ pub(super) struct Find {
     /// The directory to look in, relative to the workspace; the workspace itself by default.
     #[serde(default = "everywhere")]
     path: String,
+    /// Whether to look at what `.gitignore` files leave out too, and into `.git`.
+    #[serde(default)]
+    include_ignored: bool,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -34,7 +37,7 @@ pub(super) struct Paths {
 
 pub(super) fn find(root: &Root, find: &Find, stop: &Stop) -> Result<Paths, ToolError> {
     let glob = Glob::new("pattern", &find.pattern)?;
-    let mut walk = Walk::new(root, &find.path, stop)?;
+    let mut walk = Walk::with_ignored(root, &find.path, stop, find.include_ignored)?;
     let (mut paths, mut left, mut is_full) = (Vec::new(), Room::new(), false);
     while let Some(found) = walk.next()? {
         if !glob.fits(&found.below) {

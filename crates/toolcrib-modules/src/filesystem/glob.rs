@@ -1,6 +1,7 @@
 //! Patterns that a model writes, compiled within bounds.
 
 use globset::GlobBuilder;
+use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use regex::bytes::{Regex, RegexBuilder};
 use toolcrib_model::ToolError;
 
@@ -12,14 +13,14 @@ pub const MAX_PATTERN_BYTES: usize = 1000;
 /// The most memory of a compiled pattern, in bytes. It bounds what matching costs for each byte of text.
 const MAX_COMPILED_BYTES: usize = 2 * 1024 * 1024;
 
-/// Compiles a regular expression to look for in text.
-pub(super) fn compile_regex(pattern: &str, ignore_case: bool) -> Result<Regex, ToolError> {
+/// Compiles a regular expression to look for in each line of a text.
+pub(super) fn compile_regex(pattern: &str, ignore_case: bool) -> Result<RegexMatcher, ToolError> {
     check_length("pattern", pattern)?;
-    let compiled =
-        RegexBuilder::new(pattern).case_insensitive(ignore_case).size_limit(MAX_COMPILED_BYTES).build();
-    compiled.map_err(|error| {
+    let mut builder = RegexMatcherBuilder::new();
+    builder.case_insensitive(ignore_case).multi_line(true).crlf(true).size_limit(MAX_COMPILED_BYTES);
+    builder.build(pattern).map_err(|error| {
         invalid(format!("`pattern` is not a regular expression: {error}"))
-            .with_hint("the syntax is that of Rust's regex, without look-around and back-references; `\\` before a special character takes it literally")
+            .with_hint("the syntax is that of Rust's regex, without look-around and back-references; `\\` before a special character takes it literally; it is looked for in each line by itself")
     })
 }
 

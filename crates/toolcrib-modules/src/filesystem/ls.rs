@@ -41,7 +41,7 @@ struct Entry {
 
 #[derive(Clone, Copy, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-enum Kind {
+pub(super) enum Kind {
     File,
     Directory,
     Symlink,

@@ -1,153 +1,301 @@
-//! The files of one directory: read, list, find, search, write.
+//! The files of one directory: read, list, find, search, write, edit, move, copy, delete.
 //!
 //! Paths are relative to the root, and none leads out of it: every one is opened through a
 //! [`Root`]. Everything that a file or a directory decides the size of has a bound, and a result says what the bound
 //! left out. The work happens on a blocking thread, which stops soon after the call has been given up.
 
-mod blocking;
+pub(crate) mod blocking;
 mod failure;
 mod glob;
+mod ignored;
 mod room;
 mod walk;
 
 mod find;
 mod grep;
 mod ls;
+mod stat;
+mod tree;
+
+mod encoding;
+mod image;
 mod read;
 mod window;
+
+mod edit;
+mod place;
 mod write;
 
 #[cfg(test)]
 mod tests;
 
-use schemars::JsonSchema;
-use serde::Serialize;
-use serde::de::DeserializeOwned;
 use toolcrib_io::files::Root;
-use toolcrib_model::{Risk, ToolError};
-use toolcrib_sdk::{CallContext, FunctionTool, Module};
+use toolcrib_sdk::{CallContext, Module, ToolError, module};
 
 use blocking::{Stop, blocking};
 
+pub use edit::MAX_DIFF_BYTES;
 pub use glob::MAX_PATTERN_BYTES;
 pub use grep::{MAX_CONTEXT_LINES, MAX_GREP_BYTES, MAX_GREP_FILE_BYTES, MAX_MATCHES};
+pub use ignored::{MAX_IGNORE_BYTES, MAX_IGNORE_FILES};
+pub use image::MAX_IMAGE_BYTES;
 pub use ls::MAX_ENTRIES;
+pub use place::{MAX_CHANGED_ENTRIES, MAX_COPY_BYTES};
 pub use read::{DEFAULT_LINES, MAX_SCAN_BYTES};
 pub use room::MAX_RESULT_BYTES;
+pub use tree::{DEFAULT_TREE_DEPTH, MAX_TREE_ENTRIES};
 pub use walk::{MAX_WALK_DEPTH, MAX_WALK_ENTRIES};
 pub use write::MAX_WRITE_BYTES;
 
 /// The namespace of the tools.
 pub const ID: &str = "filesystem";
 
-/// The module `filesystem` over a directory: `read`, `ls`, `find`, `grep`, `write`, `mkdir`.
+/// The module `filesystem` over a directory.
 pub fn module(root: &Root) -> Module {
-    Module::new(ID, "Reads, lists, finds, searches and writes the files of the workspace.")
-        .with_tool(
-            tool(root, "read", "Reads a text file, or some lines of it.", read::read)
-                .with_output::<String>()
-                .with_risk(Risk::Low)
-                .with_aliases([
-                    "read file",
-                    "open file",
-                    "cat",
-                    "show file contents",
-                    "lire",
-                    "lire un fichier",
-                    "ouvrir un fichier",
-                    "afficher le contenu d'un fichier",
-                ]),
-        )
-        .with_tool(
-            tool(root, "ls", "Lists the entries of a directory with their kind and size.", ls::ls)
-                .with_output::<ls::Entries>()
-                .with_risk(Risk::Low)
-                .with_aliases([
-                    "list directory",
-                    "list files",
-                    "dir",
-                    "lister un dossier",
-                    "lister les fichiers",
-                    "contenu d'un répertoire",
-                ]),
-        )
-        .with_tool(
-            tool(root, "find", "Finds files and directories by name, below a directory.", find::find)
-                .with_output::<find::Paths>()
-                .with_risk(Risk::Low)
-                .with_aliases([
-                    "find files",
-                    "glob",
-                    "locate file by name",
-                    "chercher des fichiers",
-                    "trouver un fichier",
-                    "rechercher un fichier par son nom",
-                ]),
-        )
-        .with_tool(
-            tool(root, "grep", "Searches the text of files for a regular expression.", grep::grep)
-                .with_output::<grep::Matches>()
-                .with_risk(Risk::Low)
-                .with_aliases([
-                    "search in files",
-                    "search text",
-                    "find text in files",
-                    "chercher dans les fichiers",
-                    "rechercher du texte",
-                    "trouver un mot dans des fichiers",
-                ]),
-        )
-        .with_tool(
-            tool(root, "write", "Writes a text file: makes it, or replaces all that is in it.", write::write)
-                .with_output::<write::Written>()
-                .with_risk(Risk::Medium)
-                .with_side_effects([
-                    "creates the file or replaces its content",
-                    "creates missing directories when asked to",
-                ])
-                .with_metadata("idempotent", true)
-                .with_aliases([
-                    "write file",
-                    "create file",
-                    "save file",
-                    "écrire un fichier",
-                    "créer un fichier",
-                    "enregistrer un fichier",
-                ]),
-        )
-        .with_tool(
-            tool(root, "mkdir", "Creates a directory, and those above it that are missing.", write::mkdir)
-                .with_output::<write::Made>()
-                .with_risk(Risk::Medium)
-                .with_side_effects(["creates directories"])
-                .with_metadata("idempotent", true)
-                .with_aliases([
-                    "create directory",
-                    "make folder",
-                    "new folder",
-                    "créer un dossier",
-                    "créer un répertoire",
-                    "nouveau dossier",
-                ]),
-        )
+    Module::from(Filesystem { root: root.clone() })
 }
 
-/// A tool whose work blocks.
-fn tool<A, T>(
-    root: &Root,
-    name: &str,
-    description: &str,
-    work: fn(&Root, &A, &Stop) -> Result<T, ToolError>,
-) -> FunctionTool
-where
-    A: DeserializeOwned + JsonSchema + Send + 'static,
-    T: Serialize + Send + 'static,
-{
-    let root = root.clone();
-    FunctionTool::new(name, description, move |arguments: A, context: CallContext| {
-        let root = root.clone();
-        async move { blocking(&context, move |stop| work(&root, &arguments, stop)).await }
-    })
+struct Filesystem {
+    root: Root,
+}
+
+impl Filesystem {
+    /// Does work that blocks.
+    async fn run<A, T>(
+        &self,
+        context: &CallContext,
+        arguments: A,
+        work: fn(&Root, &A, &Stop) -> Result<T, ToolError>,
+    ) -> Result<T, ToolError>
+    where
+        A: Send + 'static,
+        T: Send + 'static,
+    {
+        let root = self.root.clone();
+        blocking(context, move |stop| work(&root, &arguments, stop)).await
+    }
+}
+
+/// Reads, lists, finds, searches and writes the files of the workspace.
+#[module(id = "filesystem")]
+impl Filesystem {
+    /// Reads a text file, or some lines of it, or an image.
+    #[tool(
+        risk = "low",
+        aliases = [
+            "read file", "open file", "cat", "show file contents", "view image", "lire", "lire un fichier",
+            "ouvrir un fichier", "afficher le contenu d'un fichier", "voir une image",
+        ]
+    )]
+    async fn read(
+        &self,
+        context: &CallContext,
+        #[arguments] arguments: read::Read,
+    ) -> Result<image::Content, ToolError> {
+        self.run(context, arguments, read::read).await
+    }
+
+    /// Lists the entries of a directory with their kind and size.
+    #[tool(
+        risk = "low",
+        aliases = [
+            "list directory", "list files", "dir", "lister un dossier", "lister les fichiers",
+            "contenu d'un répertoire",
+        ]
+    )]
+    async fn ls(
+        &self,
+        context: &CallContext,
+        #[arguments] arguments: ls::Ls,
+    ) -> Result<ls::Entries, ToolError> {
+        self.run(context, arguments, ls::ls).await
+    }
+
+    /// Shows the names of all that is below a directory, to a depth.
+    #[tool(
+        risk = "low",
+        aliases = [
+            "directory tree", "project structure", "list recursively", "arborescence",
+            "structure du projet", "lister les sous-dossiers",
+        ]
+    )]
+    async fn tree(
+        &self,
+        context: &CallContext,
+        #[arguments] arguments: tree::Tree,
+    ) -> Result<tree::Shown, ToolError> {
+        self.run(context, arguments, tree::tree).await
+    }
+
+    /// Tells what is at a path: its kind, size, date and permissions, and where a symlink leads.
+    #[tool(
+        risk = "low",
+        aliases = [
+            "file info", "file size", "file exists", "modification date", "taille d'un fichier",
+            "informations sur un fichier", "date de modification",
+        ]
+    )]
+    async fn stat(
+        &self,
+        context: &CallContext,
+        #[arguments] arguments: stat::Stat,
+    ) -> Result<stat::Status, ToolError> {
+        self.run(context, arguments, stat::stat).await
+    }
+
+    /// Finds files and directories by name, below a directory.
+    #[tool(
+        risk = "low",
+        aliases = [
+            "find files", "glob", "locate file by name", "chercher des fichiers", "trouver un fichier",
+            "rechercher un fichier par son nom",
+        ]
+    )]
+    async fn find(
+        &self,
+        context: &CallContext,
+        #[arguments] arguments: find::Find,
+    ) -> Result<find::Paths, ToolError> {
+        self.run(context, arguments, find::find).await
+    }
+
+    /// Searches the text of files for a regular expression.
+    #[tool(
+        risk = "low",
+        aliases = [
+            "search in files", "search text", "find text in files", "chercher dans les fichiers",
+            "rechercher du texte", "trouver un mot dans des fichiers",
+        ]
+    )]
+    async fn grep(
+        &self,
+        context: &CallContext,
+        #[arguments] arguments: grep::Grep,
+    ) -> Result<grep::Matches, ToolError> {
+        self.run(context, arguments, grep::grep).await
+    }
+
+    /// Writes a text file: makes it, or replaces all that is in it.
+    #[tool(
+        risk = "medium",
+        side_effects = ["creates the file or replaces its content", "creates missing directories when asked to"],
+        idempotent,
+        aliases = [
+            "write file", "create file", "save file", "écrire un fichier", "créer un fichier",
+            "enregistrer un fichier",
+        ]
+    )]
+    async fn write(
+        &self,
+        context: &CallContext,
+        #[arguments] arguments: write::Write,
+    ) -> Result<write::Written, ToolError> {
+        self.run(context, arguments, write::write).await
+    }
+
+    /// Adds text to the end of a file, which is made if it is not there.
+    #[tool(
+        risk = "medium",
+        side_effects = ["writes to the end of the file", "creates missing directories when asked to"],
+        aliases = [
+            "append to file", "add line to file", "add to log", "ajouter à un fichier", "ajouter une ligne",
+            "compléter un fichier",
+        ]
+    )]
+    async fn append(
+        &self,
+        context: &CallContext,
+        #[arguments] arguments: write::Append,
+    ) -> Result<write::Written, ToolError> {
+        self.run(context, arguments, write::append).await
+    }
+
+    /// Replaces a text in a file by another, and shows the difference.
+    #[tool(
+        risk = "medium",
+        side_effects = ["changes the content of the file"],
+        aliases = [
+            "edit file", "replace text in file", "modify file", "search and replace", "modifier un fichier",
+            "remplacer du texte", "corriger un fichier",
+        ]
+    )]
+    async fn edit(
+        &self,
+        context: &CallContext,
+        #[arguments] arguments: edit::Edit,
+    ) -> Result<edit::Edited, ToolError> {
+        self.run(context, arguments, edit::edit).await
+    }
+
+    /// Creates a directory, and those above it that are missing.
+    #[tool(
+        risk = "medium",
+        side_effects = ["creates directories"],
+        idempotent,
+        aliases = [
+            "create directory", "make folder", "new folder", "créer un dossier", "créer un répertoire",
+            "nouveau dossier",
+        ]
+    )]
+    async fn mkdir(
+        &self,
+        context: &CallContext,
+        #[arguments] arguments: write::Mkdir,
+    ) -> Result<write::Made, ToolError> {
+        self.run(context, arguments, write::mkdir).await
+    }
+
+    /// Moves or renames a file or a directory.
+    #[tool(
+        name = "move",
+        risk = "medium",
+        side_effects = ["moves the file or directory", "replaces a file when asked to"],
+        aliases = [
+            "move file", "rename file", "mv", "déplacer un fichier", "renommer un fichier",
+            "renommer un dossier",
+        ]
+    )]
+    async fn rename(
+        &self,
+        context: &CallContext,
+        #[arguments] arguments: place::Move,
+    ) -> Result<place::Moved, ToolError> {
+        self.run(context, arguments, place::rename).await
+    }
+
+    /// Copies a file, or a directory with all that is in it.
+    #[tool(
+        risk = "medium",
+        side_effects = ["creates files and directories", "replaces files when asked to"],
+        aliases = [
+            "copy file", "duplicate file", "cp", "copier un fichier", "dupliquer un fichier",
+            "copier un dossier",
+        ]
+    )]
+    async fn copy(
+        &self,
+        context: &CallContext,
+        #[arguments] arguments: place::Copy,
+    ) -> Result<place::Copied, ToolError> {
+        self.run(context, arguments, place::copy).await
+    }
+
+    /// Deletes a file, or a directory with all that is in it; it cannot be undone.
+    #[tool(
+        risk = "high",
+        side_effects = ["deletes the file or directory for good"],
+        aliases = [
+            "delete file", "remove file", "rm", "delete folder", "supprimer un fichier",
+            "effacer un fichier", "supprimer un dossier",
+        ]
+    )]
+    async fn delete(
+        &self,
+        context: &CallContext,
+        #[arguments] arguments: place::Delete,
+    ) -> Result<place::Deleted, ToolError> {
+        self.run(context, arguments, place::delete).await
+    }
 }
 
 /// Where tools look when a call does not say: the root itself.

@@ -1,14 +1,17 @@
 //! `filesystem.read`.
 
+use std::io::Read as _;
 use std::num::NonZeroU64;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use toolcrib_io::files::Root;
+use toolcrib_io::files::{OpenFile, Root};
 use toolcrib_model::ToolError;
 
 use super::blocking::Stop;
+use super::encoding::Text;
 use super::failure::{failed, failure, invalid};
+use super::image::{Content, image, media_type};
 use super::room::MAX_RESULT_BYTES;
 use super::window::{End, Window};
 
@@ -19,10 +22,13 @@ pub const DEFAULT_LINES: u64 = 2000;
 pub const MAX_SCAN_BYTES: u64 = 256 * 1024 * 1024;
 
 /// How much of a file is read at once, in bytes.
-const CHUNK_BYTES: usize = 256 * 1024;
+const CHUNK_BYTES: u64 = 256 * 1024;
 
 /// How much of the beginning of a file tells whether it is text, in bytes.
 const SNIFFED_BYTES: usize = 8 * 1024;
+
+/// What some programs begin a file with that is UTF-8.
+const UTF_8_MARK: &[u8] = "\u{FEFF}".as_bytes();
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -35,6 +41,8 @@ pub(super) struct Read {
     /// How many lines to read at most.
     #[serde(default = "default_lines")]
     limit: NonZeroU64,
+    /// The encoding of the file, as in `windows-1252`; UTF-8 by default, and UTF-16 where the file begins with its mark.
+    encoding: Option<String>,
 }
 
 fn first_line() -> NonZeroU64 {
@@ -45,23 +53,35 @@ fn default_lines() -> NonZeroU64 {
     NonZeroU64::MIN.saturating_add(DEFAULT_LINES - 1)
 }
 
-pub(super) fn read(root: &Root, read: &Read, stop: &Stop) -> Result<String, ToolError> {
+pub(super) fn read(root: &Root, read: &Read, stop: &Stop) -> Result<Content, ToolError> {
     let path = &read.path;
+    let named = read.encoding.as_deref().map(Text::named).transpose()?;
+    let mut file = root.open_to_read(path).map_err(|error| failure(root, error))?;
+    let mut bytes = chunk(&mut file, path)?;
+    if let (Some(media_type), None) = (media_type(&bytes), &named) {
+        return image(path, media_type, bytes, file);
+    }
+    let mut text = named.unwrap_or_else(|| Text::marked(&bytes));
+    if text.has_no_nul() && is_binary(&bytes) {
+        let message = format!("`{path}` is a binary file of {} bytes: it has a NUL byte in it", file.size());
+        return Err(failed(message).with_hint("`filesystem.read` reads text and images only"));
+    }
+    if bytes.starts_with(UTF_8_MARK) {
+        bytes.drain(..UTF_8_MARK.len());
+    }
     let mut window = Window::new(read.offset.get(), read.limit.get());
     let mut scanned = 0;
     loop {
         stop.check()?;
-        let slice = root.read(path, scanned, CHUNK_BYTES).map_err(|error| failure(root, error))?;
-        if scanned == 0 && is_binary(&slice.bytes) {
-            let message =
-                format!("`{path}` is a binary file of {} bytes: it has a NUL byte in it", slice.file_bytes);
-            return Err(failed(message).with_hint("`filesystem.read` reads text only"));
-        }
-        window.feed(&slice.bytes);
-        if window.end().is_some() || !slice.truncated {
+        scanned += bytes.len() as u64;
+        let is_last = bytes.is_empty();
+        text.feed(&bytes, is_last, &mut |piece| {
+            window.feed(piece);
+            window.end().is_none()
+        });
+        if window.end().is_some() || is_last {
             break;
         }
-        scanned += CHUNK_BYTES as u64;
         if scanned >= MAX_SCAN_BYTES {
             let message = format!(
                 "the first {MAX_SCAN_BYTES} bytes of `{path}` are {} lines, and no more of it is read",
@@ -69,17 +89,26 @@ pub(super) fn read(root: &Root, read: &Read, stop: &Stop) -> Result<String, Tool
             );
             return Err(failed(message).with_hint("ask for lines before that"));
         }
+        bytes = chunk(&mut file, path)?;
     }
     if window.lines() < read.offset.get() && window.end().is_none() && read.offset > first_line() {
         let message = format!("`{path}` has {} lines, `offset` is {}", window.lines(), read.offset);
         return Err(invalid(message).with_hint("give an `offset` within the file"));
     }
     let end = window.end();
-    Ok(with_notes(window.into_text(), end, read.offset.get()))
+    Ok(Content::Text(with_notes(window.into_text(), end, read.offset.get(), text.notes())))
+}
+
+/// The next bytes of a file; none at its end.
+fn chunk(file: &mut OpenFile, path: &str) -> Result<Vec<u8>, ToolError> {
+    let mut bytes = Vec::new();
+    let read = file.take(CHUNK_BYTES).read_to_end(&mut bytes);
+    read.map_err(|error| failed(format!("cannot read `{path}`: {error}")))?;
+    Ok(bytes)
 }
 
 /// The lines, and behind them in brackets what a reader has to know of them.
-fn with_notes(bytes: Vec<u8>, end: Option<End>, first: u64) -> String {
+fn with_notes(bytes: Vec<u8>, end: Option<End>, first: u64, about: Vec<String>) -> String {
     let (mut text, is_text) = match String::from_utf8(bytes) {
         Ok(text) => (text, true),
         Err(error) => (String::from_utf8_lossy(error.as_bytes()).into_owned(), false),
@@ -95,6 +124,7 @@ fn with_notes(bytes: Vec<u8>, end: Option<End>, first: u64) -> String {
         )),
         None => {}
     }
+    notes.extend(about);
     if !is_text {
         notes.push("bytes that are not UTF-8 are shown as \u{FFFD}".into());
     }
@@ -108,6 +138,6 @@ fn with_notes(bytes: Vec<u8>, end: Option<End>, first: u64) -> String {
 }
 
 /// Whether the beginning of a file has a byte that no text has.
-pub(super) fn is_binary(bytes: &[u8]) -> bool {
+fn is_binary(bytes: &[u8]) -> bool {
     bytes.iter().take(SNIFFED_BYTES).any(|byte| *byte == 0)
 }

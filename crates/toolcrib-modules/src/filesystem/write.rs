@@ -1,4 +1,4 @@
-//! `filesystem.write` and `filesystem.mkdir`.
+//! `filesystem.write`, `filesystem.append` and `filesystem.mkdir`.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use super::blocking::Stop;
 use super::failure::{failed, failure, invalid};
 use super::walk::relative;
 
-/// The largest file that one call writes, in bytes.
+/// The most bytes that one call writes.
 pub const MAX_WRITE_BYTES: usize = 4 * 1024 * 1024;
 
 #[derive(Deserialize, JsonSchema)]
@@ -32,9 +32,21 @@ pub(super) struct Written {
     /// The file, relative to the workspace.
     path: String,
     /// How many bytes it has now.
-    bytes: usize,
+    bytes: u64,
     /// Whether there was no such file before.
     created: bool,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Append {
+    /// The file, relative to the workspace.
+    path: String,
+    /// What is to stand behind what is in the file; a line break before it is not added.
+    content: String,
+    /// Whether to create the directories above it that are missing.
+    #[serde(default)]
+    create_parents: bool,
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -54,20 +66,38 @@ pub(super) struct Made {
 
 pub(super) fn write(root: &Root, write: &Write, _stop: &Stop) -> Result<Written, ToolError> {
     let Write { path, content, create_parents } = write;
+    put(root, path, content, *create_parents, || {
+        root.write(path, content.as_bytes()).map(|()| content.len() as u64)
+    })
+}
+
+pub(super) fn append(root: &Root, append: &Append, _stop: &Stop) -> Result<Written, ToolError> {
+    let Append { path, content, create_parents } = append;
+    put(root, path, content, *create_parents, || root.append(path, content.as_bytes()))
+}
+
+/// Does what is to be done with a file, which may have to be made with its directories.
+fn put(
+    root: &Root,
+    path: &str,
+    content: &str,
+    create_parents: bool,
+    act: impl FnOnce() -> Result<u64, Error>,
+) -> Result<Written, ToolError> {
     if content.len() > MAX_WRITE_BYTES {
         let message = format!("`content` has {} bytes, at most {MAX_WRITE_BYTES} are written", content.len());
-        return Err(invalid(message).with_hint("write several smaller files"));
+        return Err(invalid(message).with_hint("write several smaller files, or append to one"));
     }
     let failure = |error| failure(root, error);
     let created = !root.exists(path).map_err(failure)?;
     let directory = Path::new(path).parent().filter(|directory| !directory.as_os_str().is_empty());
     if let Some(directory) = directory
-        && *create_parents
+        && create_parents
     {
         root.create_dir_all(directory).map_err(failure)?;
     }
-    match (root.write(path, content.as_bytes()), directory) {
-        (Ok(()), _) => Ok(Written { path: relative(root, path), bytes: content.len(), created }),
+    match (act(), directory) {
+        (Ok(bytes), _) => Ok(Written { path: relative(root, path), bytes, created }),
         (Err(Error::NotFound { .. }), Some(directory))
             if root.exists(directory).is_ok_and(|exists| !exists) =>
         {

@@ -162,3 +162,51 @@ async fn a_server_that_does_not_speak_tls_is_an_error_that_names_it() {
     assert!(error.to_string().starts_with(&format!("cannot connect to {url}: ")), "{error}");
     let _ = server.await.unwrap();
 }
+
+#[tokio::test]
+async fn a_body_can_be_read_piece_by_piece_beyond_the_limit_of_the_policy() {
+    let mut answer = b"HTTP/1.1 200 OK\r\ncontent-length: 3000000\r\n\r\n".to_vec();
+    answer.resize(answer.len() + 3_000_000, b'x');
+    let server = Server::start(answer).await;
+    let client = client(|policy| policy.max_response_bytes = 100);
+    let mut incoming = client.open(server.get("/")).await.unwrap();
+    assert_eq!(
+        (incoming.status, &incoming.headers["content-length"]),
+        (StatusCode::OK, &"3000000".parse().unwrap())
+    );
+    let mut bytes = 0;
+    while let Some(chunk) = incoming.chunk().await.unwrap() {
+        bytes += chunk.len();
+    }
+    assert_eq!(bytes, 3_000_000);
+}
+
+#[tokio::test]
+async fn a_piece_that_does_not_come_in_time_and_a_body_that_breaks_off_are_errors() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = Url::parse(&format!("http://{}/x?key=1", listener.local_addr().unwrap())).unwrap();
+    let server = tokio::spawn(async move {
+        let (mut connection, _) = listener.accept().await.unwrap();
+        assert!(connection.read(&mut [0; 4096]).await.unwrap() > 0);
+        connection.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nabc").await.unwrap();
+        // Until the client gives up.
+        connection.read_to_end(&mut Vec::new()).await
+    });
+    let slow = client(|policy| policy.timeout = Duration::from_millis(100));
+    let mut incoming = slow.open(Request::new(Method::GET, url)).await.unwrap();
+    assert_eq!(incoming.chunk().await.unwrap().unwrap(), "abc");
+    let error = incoming.chunk().await.unwrap_err();
+    assert!(matches!(error, Error::RequestTimedOut { .. }), "{error:?}");
+    drop(incoming);
+    let _ = server.await.unwrap();
+
+    let server = Server::start("HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nabc").await;
+    let mut incoming = client(|_| {}).open(server.get("/")).await.unwrap();
+    let error = loop {
+        match incoming.chunk().await {
+            Ok(chunk) => assert_eq!(chunk.unwrap(), "abc"),
+            Err(error) => break error,
+        }
+    };
+    assert!(matches!(error, Error::RequestFailed { .. }), "{error:?}");
+}

@@ -1,6 +1,7 @@
 //! Tests with real processes, and what they share.
 
 mod environment;
+mod follow;
 mod killed;
 mod run;
 mod server;

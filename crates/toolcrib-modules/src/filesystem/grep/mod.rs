@@ -1,8 +1,10 @@
 //! `filesystem.grep`.
 
+mod lines;
 mod search;
+mod spread;
+mod tally;
 
-use regex::bytes::Regex;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toolcrib_io::files::{Kind, Root};
@@ -14,7 +16,8 @@ use super::failure::{failure, invalid};
 use super::glob::{Glob, MAX_PATTERN_BYTES, compile_regex};
 use super::walk::{Walk, relative};
 
-use search::Search;
+use search::Query;
+use tally::Tally;
 
 /// How many matching lines one call returns.
 pub const MAX_MATCHES: usize = 200;
@@ -23,10 +26,10 @@ pub const MAX_MATCHES: usize = 200;
 pub const MAX_CONTEXT_LINES: usize = 10;
 
 /// How much of one file is searched, in bytes.
-pub const MAX_GREP_FILE_BYTES: usize = 8 * 1024 * 1024;
+pub const MAX_GREP_FILE_BYTES: u64 = 8 * 1024 * 1024;
 
 /// How much is searched in one call, in bytes.
-pub const MAX_GREP_BYTES: usize = 512 * 1024 * 1024;
+pub const MAX_GREP_BYTES: u64 = 512 * 1024 * 1024;
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -48,6 +51,9 @@ pub(super) struct Grep {
     #[serde(default)]
     #[schemars(range(max = MAX_CONTEXT_LINES))]
     context: usize,
+    /// Whether to search what `.gitignore` files leave out too, and in `.git`.
+    #[serde(default)]
+    include_ignored: bool,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -82,32 +88,28 @@ pub(super) fn grep(root: &Root, grep: &Grep, stop: &Stop) -> Result<Matches, Too
             grep.context
         )));
     }
-    let regex: Regex = compile_regex(&grep.pattern, grep.ignore_case)?;
+    let matcher = compile_regex(&grep.pattern, grep.ignore_case)?;
     let glob = grep.glob.as_deref().map(|glob| Glob::new("glob", glob)).transpose()?;
-    let mut search = Search::new(root, &regex, grep.context, stop);
-    let metadata = root.metadata(&grep.path).map_err(|error| failure(root, error))?;
+    let query = Query { matcher, context: grep.context, stop };
+    let failure = |error| failure(root, error);
+    let metadata = root.metadata(&grep.path).map_err(failure)?;
     let mut notes = Vec::new();
+    let mut tally = Tally::new();
     if metadata.kind == Kind::Directory {
-        let mut walk = Walk::new(root, &grep.path, stop)?;
-        while let Some(found) = walk.next()?
-            && !search.is_over()
-        {
-            if found.kind == Kind::File && glob.as_ref().is_none_or(|glob| glob.fits(&found.below)) {
-                search.file(&found.path)?;
-            }
-        }
-        notes = walk.notes();
+        let walk = Walk::with_ignored(root, &grep.path, stop, grep.include_ignored)?;
+        let searched = spread::search(&query, walk, glob.as_ref())?;
+        notes = searched.notes;
+        tally = searched.tally;
     } else {
         let path = relative(root, &grep.path);
-        // What was named is to be read; what a walk comes by may be unreadable.
-        root.read(&path, 0, 0).map_err(|error| failure(root, error))?;
+        let file = root.open_to_read(&grep.path).map_err(failure)?;
         let name = path.rsplit('/').next().unwrap_or(&path);
         if glob.as_ref().is_none_or(|glob| glob.fits(name)) {
-            search.file(&path)?;
+            tally.add(query.file(&mut query.searcher(), &path, file)?);
         } else {
             notes.push(format!("`glob` does not fit the name of `{path}`, which was not searched"));
         }
     }
-    notes.extend(search.notes());
-    Ok(Matches { matches: search.into_matches(), notes })
+    notes.extend(tally.notes());
+    Ok(Matches { matches: tally.into_matches(), notes })
 }

@@ -1,18 +1,18 @@
-//! One search through many files.
+//! The search through one file, by the crates of ripgrep.
 
 use std::collections::VecDeque;
+use std::io;
 
-use regex::bytes::Regex;
-use toolcrib_io::files::Root;
+use grep_matcher::{LineTerminator, Matcher as _};
+use grep_regex::RegexMatcher;
+use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkMatch};
+use toolcrib_io::files::OpenFile;
 use toolcrib_model::ToolError;
 
 use super::super::blocking::Stop;
-use super::super::read::is_binary;
-use super::super::room::{Room, were};
-use super::{MAX_GREP_BYTES, MAX_GREP_FILE_BYTES, MAX_MATCHES, Match};
-
-/// How much of one line is searched, in bytes. Between two lines the search can be stopped.
-const MAX_LINE_BYTES: usize = 64 * 1024;
+use super::super::room::MAX_RESULT_BYTES;
+use super::lines::Lines;
+use super::{MAX_GREP_FILE_BYTES, MAX_MATCHES, Match};
 
 /// How much of one line is shown, in bytes.
 const MAX_SHOWN_BYTES: usize = 400;
@@ -20,128 +20,151 @@ const MAX_SHOWN_BYTES: usize = 400;
 /// How much of a long line is shown before the match, in bytes.
 const SHOWN_BEFORE_BYTES: usize = 100;
 
-/// What is looked for and what has been found.
-pub(super) struct Search<'a> {
-    root: &'a Root,
-    regex: &'a Regex,
-    context: usize,
-    stop: &'a Stop,
-    matches: Vec<Match>,
-    room: Room,
-    bytes: usize,
-    over: Option<&'static str>,
-    binary: usize,
-    unreadable: usize,
-    cut_files: usize,
-    cut_lines: usize,
+/// How much is kept of the matches of one file, in bytes: more than a result has room for, so that those which it takes
+/// have all the lines around them.
+const MAX_KEPT_BYTES: usize = 3 * MAX_RESULT_BYTES;
+
+/// What is looked for.
+pub(super) struct Query<'a> {
+    pub(super) matcher: RegexMatcher,
+    /// How many lines are wanted around a match.
+    pub(super) context: usize,
+    pub(super) stop: &'a Stop,
 }
 
-impl<'a> Search<'a> {
-    pub(super) fn new(root: &'a Root, regex: &'a Regex, context: usize, stop: &'a Stop) -> Self {
-        Self {
-            root,
-            regex,
-            context,
-            stop,
-            matches: Vec::new(),
-            room: Room::new(),
-            bytes: 0,
-            over: None,
-            binary: 0,
-            unreadable: 0,
-            cut_files: 0,
-            cut_lines: 0,
-        }
+/// What came of a file.
+#[derive(Default)]
+pub(super) struct Outcome {
+    pub(super) matches: Vec<Match>,
+    pub(super) bytes: u64,
+    pub(super) is_binary: bool,
+    pub(super) is_unreadable: bool,
+    pub(super) is_cut: bool,
+    pub(super) shortened_lines: usize,
+}
+
+impl Outcome {
+    pub(super) fn unreadable() -> Self {
+        Self { is_unreadable: true, ..Self::default() }
     }
 
-    /// Whether a bound was reached.
-    pub(super) fn is_over(&self) -> bool {
-        self.over.is_some()
+    /// Whether there is anything to tell of it.
+    pub(super) fn tells(&self) -> bool {
+        !self.matches.is_empty()
+            || self.is_binary
+            || self.is_unreadable
+            || self.is_cut
+            || self.shortened_lines > 0
+    }
+}
+
+impl Query<'_> {
+    /// What searches one file after the other, with the same memory.
+    pub(super) fn searcher(&self) -> Searcher {
+        SearcherBuilder::new()
+            .line_terminator(LineTerminator::crlf())
+            .line_number(true)
+            .before_context(self.context)
+            .after_context(self.context)
+            .binary_detection(BinaryDetection::quit(0))
+            .build()
     }
 
-    /// Searches a file.
-    pub(super) fn file(&mut self, path: &str) -> Result<(), ToolError> {
-        if self.bytes >= MAX_GREP_BYTES {
-            self.over = Some("there is more text than one call searches: make `path` or `glob` narrower");
-            return Ok(());
-        }
-        let Ok(slice) = self.root.read(path, 0, MAX_GREP_FILE_BYTES) else {
-            self.unreadable += 1;
-            return Ok(());
-        };
-        self.bytes += slice.bytes.len();
-        if is_binary(&slice.bytes) {
-            self.binary += 1;
-            return Ok(());
-        }
-        self.cut_files += usize::from(slice.truncated);
-        self.text(path, &slice.bytes)
-    }
-
-    fn text(&mut self, path: &str, bytes: &[u8]) -> Result<(), ToolError> {
-        let mut before: VecDeque<&[u8]> = VecDeque::with_capacity(self.context + 1);
-        let mut lines = bytes.split_inclusive(|byte| *byte == b'\n').map(without_end);
-        let mut number = 0;
-        while let Some(line) = lines.next() {
+    /// Searches a file; an error once the call has been given up.
+    pub(super) fn file(
+        &self,
+        searcher: &mut Searcher,
+        path: &str,
+        file: OpenFile,
+    ) -> Result<Outcome, ToolError> {
+        let mut found =
+            Found { query: self, path, recent: VecDeque::new(), bytes: 0, outcome: Outcome::default() };
+        let mut lines = Lines::new(file, MAX_GREP_FILE_BYTES, self.stop);
+        let searched = searcher.search_reader(&self.matcher, &mut lines, &mut found);
+        let mut outcome = found.outcome;
+        if searched.is_err() {
             self.stop.check()?;
-            number += 1;
-            let searched = line.get(..MAX_LINE_BYTES).unwrap_or(line);
-            self.cut_lines += usize::from(searched.len() < line.len());
-            if let Some(found) = self.regex.find(searched) {
-                let found = Match {
-                    path: path.into(),
-                    line: number,
-                    text: excerpt(line, found.start()),
-                    before: before.iter().map(|line| excerpt(line, 0)).collect(),
-                    after: lines.clone().take(self.context).map(|line| excerpt(line, 0)).collect(),
-                };
-                if !self.take(found) {
-                    return Ok(());
-                }
-            }
-            before.push_back(line);
-            if before.len() > self.context {
-                before.pop_front();
-            }
+            outcome.is_unreadable = true;
         }
-        Ok(())
-    }
-
-    /// Adds a match, unless there is no room for it.
-    fn take(&mut self, found: Match) -> bool {
-        let context: usize = found.before.iter().chain(&found.after).map(String::len).sum();
-        let fits =
-            self.matches.len() < MAX_MATCHES && self.room.take(found.path.len() + found.text.len() + context);
-        if fits {
-            self.matches.push(found);
+        if outcome.is_binary || outcome.is_unreadable {
+            outcome.matches.clear();
         } else {
-            self.over = Some("there are more matches: make `pattern`, `path` or `glob` narrower");
+            (outcome.is_cut, outcome.shortened_lines) = (lines.is_cut, lines.shortened);
         }
-        fits
+        outcome.bytes = lines.read;
+        Ok(outcome)
+    }
+}
+
+/// Collects what the searcher finds in one file.
+struct Found<'a> {
+    query: &'a Query<'a>,
+    path: &'a str,
+    /// The lines that came by last, with their numbers.
+    recent: VecDeque<(u64, String)>,
+    bytes: usize,
+    outcome: Outcome,
+}
+
+impl Found<'_> {
+    /// Takes a line that may be wanted around a match.
+    fn line(&mut self, number: u64, line: &[u8]) {
+        let context = self.query.context;
+        if context == 0 {
+            return;
+        }
+        let text = excerpt(line, 0);
+        let nearest = number.saturating_sub(context as u64);
+        for earlier in self.outcome.matches.iter_mut().rev().take_while(|found| found.line >= nearest) {
+            if earlier.line < number {
+                self.bytes += text.len();
+                earlier.after.push(text.clone());
+            }
+        }
+        self.recent.push_back((number, text));
+        if self.recent.len() > context {
+            self.recent.pop_front();
+        }
+    }
+}
+
+impl Sink for Found<'_> {
+    type Error = io::Error;
+
+    fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> io::Result<bool> {
+        let number = found.line_number().unwrap_or_default();
+        let line = without_end(found.bytes());
+        let nearest = number.saturating_sub(self.query.context as u64);
+        let before: Vec<_> =
+            self.recent.iter().filter(|(at, _)| *at >= nearest).map(|(_, line)| line.clone()).collect();
+        self.line(number, line);
+        let at = if line.len() > MAX_SHOWN_BYTES {
+            self.query.matcher.find(line).ok().flatten().map_or(0, |place| place.start())
+        } else {
+            0
+        };
+        let text = excerpt(line, at);
+        self.bytes += text.len() + self.path.len() + before.iter().map(String::len).sum::<usize>();
+        self.outcome.matches.push(Match {
+            path: self.path.into(),
+            line: number,
+            text,
+            before,
+            after: Vec::new(),
+        });
+        // A few more than are returned, so that those have all the lines behind them.
+        let most = MAX_MATCHES + self.query.context;
+        Ok(self.outcome.matches.len() <= most && self.bytes <= MAX_KEPT_BYTES)
     }
 
-    /// What was left out, in sentences.
-    pub(super) fn notes(&self) -> Vec<String> {
-        let counted = [
-            (self.binary, "file", "files", "skipped: binary".to_owned()),
-            (self.unreadable, "file", "files", "skipped: not readable".to_owned()),
-            (
-                self.cut_files,
-                "file",
-                "files",
-                format!("searched in the first {MAX_GREP_FILE_BYTES} bytes only"),
-            ),
-            (self.cut_lines, "line", "lines", format!("searched in the first {MAX_LINE_BYTES} bytes only")),
-        ];
-        let counted = counted
-            .into_iter()
-            .filter(|(count, ..)| *count > 0)
-            .map(|(count, one, many, what)| format!("{} {what}", were(count, one, many)));
-        self.over.map(String::from).into_iter().chain(counted).collect()
+    fn context(&mut self, _: &Searcher, context: &SinkContext<'_>) -> io::Result<bool> {
+        self.line(context.line_number().unwrap_or_default(), without_end(context.bytes()));
+        Ok(true)
     }
 
-    pub(super) fn into_matches(self) -> Vec<Match> {
-        self.matches
+    fn binary_data(&mut self, _: &Searcher, _: u64) -> io::Result<bool> {
+        self.outcome.is_binary = true;
+        Ok(false)
     }
 }
 

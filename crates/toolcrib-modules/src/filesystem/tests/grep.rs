@@ -66,6 +66,58 @@ async fn context_is_the_lines_around_as_far_as_there_are_any() {
 }
 
 #[tokio::test]
+async fn a_match_has_all_the_lines_around_it_also_where_those_match_too() {
+    let place = Place::new();
+    place.put("x.txt", "a1\nb\na2\na3\nc\nd\ne\na4\n");
+    let found = place.ok("grep", json!({"pattern": "a", "context": 2})).await;
+    let lines = |found: &Value, key| found.get(key).cloned().unwrap_or(json!([]));
+    let around = found["matches"].as_array().unwrap().iter();
+    let around: Vec<_> =
+        around.map(|found| json!([lines(found, "before"), found["text"], lines(found, "after")])).collect();
+    assert_eq!(
+        json!(around),
+        json!([
+            [[], "a1", ["b", "a2"]],
+            [["a1", "b"], "a2", ["a3", "c"]],
+            [["b", "a2"], "a3", ["c", "d"]],
+            [["d", "e"], "a4", []],
+        ])
+    );
+}
+
+#[tokio::test]
+async fn many_files_are_searched_in_order_whichever_thread_does_it() {
+    let place = Place::new();
+    for number in 0..1500 {
+        place.put(&format!("d{:02}/x{number:04}.txt", number % 40), format!("hay\nneedle {number}\n"));
+    }
+    let found = place.ok("grep", json!({"pattern": "needle .*7$"})).await;
+    let paths = found["matches"].as_array().unwrap().iter();
+    let paths: Vec<_> = paths.map(|found| found["path"].as_str().unwrap()).collect();
+    assert_eq!(paths.len(), 150);
+    assert!(paths.is_sorted());
+    let all = place.ok("grep", json!({"pattern": "needle"})).await;
+    assert_eq!(all["matches"].as_array().unwrap().len(), MAX_MATCHES);
+    for _ in 0..5 {
+        assert_eq!(place.ok("grep", json!({"pattern": "needle"})).await, all);
+    }
+}
+
+#[tokio::test]
+async fn only_the_beginning_of_a_long_line_is_searched_and_it_is_counted() {
+    let place = Place::new();
+    place.put("x.txt", format!("{}needle\nneedle\n", "x".repeat(70_000)));
+    let found = place.ok("grep", json!({"pattern": "needle"})).await;
+    assert_eq!(
+        found,
+        json!({
+            "matches": [{"path": "x.txt", "line": 2, "text": "needle"}],
+            "notes": ["1 line was searched in the first 65536 bytes only"],
+        })
+    );
+}
+
+#[tokio::test]
 async fn a_wrong_regular_expression_is_an_error_with_the_words_of_its_parser() {
     let place = Place::new();
     let error = place.error("grep", json!({"pattern": "a(b"})).await;
@@ -82,7 +134,7 @@ async fn what_is_not_searched_is_counted() {
     let place = Place::new();
     place.put("x.bin", b"needle\0");
     place.put("y.bin", b"\0needle");
-    let mut large = b"hay\n".repeat(MAX_GREP_FILE_BYTES / 4);
+    let mut large = b"hay\n".repeat(usize::try_from(MAX_GREP_FILE_BYTES).unwrap() / 4);
     large.extend(b"needle\n");
     place.put("z.txt", large);
     let found = place.ok("grep", json!({"pattern": "needle"})).await;

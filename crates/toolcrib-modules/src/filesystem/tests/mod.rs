@@ -2,9 +2,18 @@
 
 mod access;
 mod blocking;
+mod edit;
+#[cfg(unix)]
+mod escape;
 mod find;
 mod grep;
+mod ignored;
+mod place;
+#[cfg(target_os = "linux")]
+mod race;
 mod read;
+mod stat;
+mod tree;
 mod walk;
 mod write;
 
@@ -14,16 +23,16 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use toolcrib_io::files::Root;
-use toolcrib_model::{ErrorKind, Risk, ToolError, ToolResult};
+use toolcrib_model::{Risk, ToolError, ToolResult};
 use toolcrib_sdk::Module;
 
 use crate::tests::tool;
 
 /// A workspace, and a file beside it that nobody may reach.
 pub(super) struct Place {
-    outer: TempDir,
+    pub(super) outer: TempDir,
     pub(super) root: Root,
-    module: Module,
+    pub(super) module: Module,
 }
 
 impl Place {
@@ -74,35 +83,33 @@ impl Place {
     }
 }
 
-#[tokio::test]
-async fn reading_is_of_low_risk_and_writing_of_medium_and_says_what_it_changes() {
-    let place = Place::new();
-    for (name, risk) in [
-        ("read", Risk::Low),
-        ("ls", Risk::Low),
-        ("find", Risk::Low),
-        ("grep", Risk::Low),
-        ("write", Risk::Medium),
-        ("mkdir", Risk::Medium),
-    ] {
-        let tool = tool(&place.module, name).await;
-        assert_eq!(tool.risk(), risk, "{name}");
-        assert_eq!(tool.side_effects().count() > 0, risk == Risk::Medium, "{name}");
-    }
-}
+/// The tools, their risks, and words of somebody who wants each.
+const TOOLS: &[(&str, Risk, &str)] = &[
+    ("read", Risk::Low, "lire un fichier"),
+    ("ls", Risk::Low, "lister un dossier"),
+    ("tree", Risk::Low, "arborescence"),
+    ("stat", Risk::Low, "taille d'un fichier"),
+    ("find", Risk::Low, "chercher des fichiers"),
+    ("grep", Risk::Low, "chercher dans les fichiers"),
+    ("write", Risk::Medium, "écrire un fichier"),
+    ("append", Risk::Medium, "ajouter à un fichier"),
+    ("edit", Risk::Medium, "modifier un fichier"),
+    ("mkdir", Risk::Medium, "créer un dossier"),
+    ("move", Risk::Medium, "renommer un fichier"),
+    ("copy", Risk::Medium, "copier un fichier"),
+    ("delete", Risk::High, "supprimer un fichier"),
+];
 
 #[tokio::test]
-async fn tools_are_found_in_french() {
+async fn each_tool_says_its_risk_and_what_it_changes_and_is_found_in_french() {
     let place = Place::new();
-    for (name, alias) in [
-        ("read", "lire un fichier"),
-        ("ls", "lister un dossier"),
-        ("find", "chercher des fichiers"),
-        ("grep", "chercher dans les fichiers"),
-        ("write", "écrire un fichier"),
-        ("mkdir", "créer un dossier"),
-    ] {
-        assert!(tool(&place.module, name).await.aliases().any(|known| known == alias), "{name}");
+    let names: Vec<_> = TOOLS.iter().map(|(name, ..)| *name).collect();
+    assert_eq!(place.module.actions().collect::<Vec<_>>(), names);
+    for (name, risk, alias) in TOOLS {
+        let tool = tool(&place.module, name).await;
+        assert_eq!(tool.risk(), *risk, "{name}");
+        assert_eq!(tool.side_effects().count() > 0, *risk != Risk::Low, "{name}");
+        assert!(tool.aliases().any(|known| known == *alias), "{name}");
     }
 }
 
@@ -119,30 +126,4 @@ async fn optional_arguments_are_not_required_and_their_defaults_are_in_the_schem
         (&read["properties"]["offset"]["minimum"], &read["properties"]["limit"]["default"]),
         (&json!(1), &json!(2000))
     );
-}
-
-#[cfg(unix)]
-#[tokio::test]
-async fn no_tool_leaves_the_workspace() {
-    let place = Place::new();
-    std::os::unix::fs::symlink(place.outer.path(), place.inner().join("up")).unwrap();
-    let secret = place.outer.path().join("secret.txt");
-    for path in ["../secret.txt", "up/secret.txt", secret.to_str().unwrap(), ".."] {
-        for (name, arguments) in [
-            ("read", json!({"path": path})),
-            ("ls", json!({"path": path})),
-            ("find", json!({"path": path, "pattern": "*"})),
-            ("grep", json!({"path": path, "pattern": "secret"})),
-            ("write", json!({"path": path, "content": "mine", "create_parents": true})),
-            ("mkdir", json!({"path": path})),
-        ] {
-            let error = place.error(name, arguments).await;
-            assert_eq!(error.kind, ErrorKind::ToolFailed, "{name} {path}");
-            assert!(error.message.contains("is outside of the workspace"), "{name} {path}: {error}");
-            assert_eq!(error.hint.as_deref(), Some("give a path relative to the workspace"));
-        }
-    }
-    let grep = place.ok("grep", json!({"pattern": "secret"})).await;
-    assert_eq!(grep, json!({"matches": []}));
-    assert_eq!(fs::read_to_string(secret).unwrap(), "secret");
 }

@@ -1,9 +1,11 @@
 //! What `read` and `ls` promise.
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::json;
 use toolcrib_model::ErrorKind;
 
-use super::super::{MAX_ENTRIES, MAX_RESULT_BYTES};
+use super::super::{MAX_ENTRIES, MAX_IMAGE_BYTES, MAX_RESULT_BYTES};
 use super::Place;
 
 fn numbered(lines: std::ops::RangeInclusive<u32>) -> String {
@@ -80,17 +82,81 @@ async fn a_line_longer_than_a_result_is_cut_between_characters() {
 }
 
 #[tokio::test]
-async fn a_binary_file_is_refused_and_other_encodings_are_marked() {
+async fn a_binary_file_is_refused() {
     let place = Place::new();
     place.put("x.bin", [0x7f, b'E', 0, 1]);
-    let error = place.error("read", json!({"path": "x.bin"})).await;
-    assert_eq!(error.kind, ErrorKind::ToolFailed);
-    assert_eq!(error.message, "`x.bin` is a binary file of 4 bytes: it has a NUL byte in it");
+    for arguments in [json!({"path": "x.bin"}), json!({"path": "x.bin", "encoding": "windows-1252"})] {
+        let error = place.error("read", arguments).await;
+        assert_eq!(error.kind, ErrorKind::ToolFailed);
+        assert_eq!(error.message, "`x.bin` is a binary file of 4 bytes: it has a NUL byte in it");
+    }
+}
+
+#[tokio::test]
+async fn text_is_read_in_the_encoding_that_is_named_or_marked() {
+    let place = Place::new();
+    let utf16 = |mark: &[u8], units: fn(u16) -> [u8; 2]| -> Vec<u8> {
+        mark.iter().copied().chain("café\nthé\n".encode_utf16().flat_map(units)).collect()
+    };
     place.put("latin1.txt", b"caf\xe9\n");
-    assert_eq!(
-        place.ok("read", json!({"path": "latin1.txt"})).await,
-        "caf\u{FFFD}\n[bytes that are not UTF-8 are shown as \u{FFFD}]"
-    );
+    place.put("marked.txt", "\u{FEFF}café\n");
+    place.put("le.txt", utf16(b"\xff\xfe", u16::to_le_bytes));
+    place.put("be.txt", utf16(b"\xfe\xff", u16::to_be_bytes));
+    place.put("bare.txt", utf16(b"", u16::to_le_bytes));
+    place.put("odd.txt", b"\xff\xfea\0\x00\xd8");
+    for (arguments, expected) in [
+        (json!({"path": "latin1.txt"}), "caf\u{FFFD}\n[bytes that are not UTF-8 are shown as \u{FFFD}]"),
+        (json!({"path": "latin1.txt", "encoding": "latin1"}), "café\n[decoded from windows-1252]"),
+        (json!({"path": "marked.txt"}), "café\n"),
+        (json!({"path": "marked.txt", "encoding": "utf8"}), "café\n"),
+        (json!({"path": "le.txt"}), "café\nthé\n[decoded from UTF-16LE]"),
+        (json!({"path": "be.txt", "offset": 2}), "thé\n[decoded from UTF-16BE]"),
+        (json!({"path": "bare.txt", "encoding": "utf-16le"}), "café\nthé\n[decoded from UTF-16LE]"),
+        (
+            json!({"path": "odd.txt"}),
+            "a\u{FFFD}\n[decoded from UTF-16LE; bytes that are not UTF-16LE are shown as \u{FFFD}]",
+        ),
+    ] {
+        assert_eq!(place.ok("read", arguments.clone()).await, expected, "{arguments}");
+    }
+    let error = place.error("read", json!({"path": "le.txt", "encoding": "klingon"})).await;
+    assert_eq!(error.kind, ErrorKind::InvalidArgs);
+    assert!(error.message.contains("`klingon`, which is no encoding") && error.hint.is_some(), "{error}");
+    let found = place.ok("grep", json!({"pattern": "^th.$", "path": "le.txt"})).await;
+    assert_eq!(found, json!({"matches": [{"path": "le.txt", "line": 2, "text": "thé"}]}));
+}
+
+#[tokio::test]
+async fn a_long_file_in_another_encoding_is_read_across_its_pieces() {
+    let place = Place::new();
+    let line = format!("{}\u{1F980}\n", "é".repeat(1001));
+    let bytes: Vec<u8> = line.repeat(500).encode_utf16().flat_map(u16::to_le_bytes).collect();
+    place.put("x.txt", bytes);
+    let arguments = json!({"path": "x.txt", "encoding": "utf-16le", "offset": 481, "limit": 30});
+    assert_eq!(place.ok("read", arguments).await, format!("{}[decoded from UTF-16LE]", line.repeat(20)));
+}
+
+#[tokio::test]
+async fn an_image_comes_in_the_shape_that_results_have_for_one() {
+    let place = Place::new();
+    for (name, beginning, media_type) in [
+        ("x.png", b"\x89PNG\r\n\x1a\n".as_slice(), "image/png"),
+        ("x.jpg", b"\xff\xd8\xff\xe0", "image/jpeg"),
+        ("x.gif", b"GIF89a", "image/gif"),
+        ("x", b"RIFF\0\0\0\0WEBP", "image/webp"),
+    ] {
+        let mut bytes = beginning.to_vec();
+        bytes.resize(300_000, 0xaa);
+        place.put(name, &bytes);
+        let image = place.ok("read", json!({"path": name})).await;
+        assert_eq!((&image["type"], &image["mimeType"]), (&json!("image"), &json!(media_type)));
+        assert_eq!(STANDARD.decode(image["data"].as_str().unwrap()).unwrap(), bytes, "{name}");
+    }
+    let mut bytes = b"GIF89a".to_vec();
+    bytes.resize(usize::try_from(MAX_IMAGE_BYTES).unwrap() + 1, 0);
+    place.put("large.gif", bytes);
+    let error = place.error("read", json!({"path": "large.gif"})).await;
+    assert_eq!(error.message, "`large.gif` is an image of 8388609 bytes, at most 8388608 are read");
 }
 
 #[tokio::test]

@@ -1,0 +1,149 @@
+//! One run of a program, its output handed on as it comes.
+
+use std::process::ExitStatus;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
+use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
+use tokio::time::timeout;
+
+use super::child::KILL_PATIENCE;
+use super::command::Command;
+use super::start::{Group, Started, start};
+use crate::Error;
+
+/// How long the pipes may stay open after the child has ended. Its group is dead by then and what is left in a pipe
+/// takes no time to read; only a process that left the group can hold a pipe longer.
+pub const DRAIN_GRACE: Duration = Duration::from_secs(1);
+
+/// How much is read from a pipe at once, in bytes.
+const CHUNK_BYTES: usize = 16 * 1024;
+
+/// Which pipe of a child something came from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pipe {
+    /// Its standard output.
+    Stdout,
+    /// Its standard error.
+    Stderr,
+}
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ended {
+    /// How the program ended.
+    pub status: ExitStatus,
+    /// Whether that was asked of it.
+    pub stopped: bool,
+    /// Whether its standard output was read to the end; not where a process that left the group holds it open.
+    pub stdout_ended: bool,
+    /// The same of its standard error.
+    pub stderr_ended: bool,
+    /// How long it ran.
+    pub elapsed: Duration,
+}
+
+/// Runs the command to its end and gives `output` what it writes, as it comes. Nothing of it is kept here.
+///
+/// It reads `stdin`, or nothing. When `stop` is ready first, the whole process group is sent `SIGTERM`, and `SIGKILL`
+/// after `grace`. Dropping the future kills the group at once. What the program leaves in its group when it ends, is
+/// killed too, and so is what has left the group, where it can be found.
+pub async fn follow(
+    command: &Command,
+    stdin: Option<Bytes>,
+    output: impl FnMut(Pipe, &[u8]) + Send,
+    stop: impl Future<Output = ()> + Send,
+    grace: Duration,
+) -> Result<Ended, Error> {
+    let program = command.program();
+    let lost = |source| Error::PipeFailed { program: program.to_owned(), source };
+    check_runtime(program)?;
+
+    let began = Instant::now();
+    let Started { group, stdin: input, stdout, stderr } = start(command, stdin.is_some())?;
+    let input = input.map(ChildStdin::from_std).transpose().map_err(lost)?;
+    let stdout = ChildStdout::from_std(stdout).map_err(lost)?;
+    let stderr = ChildStderr::from_std(stderr).map_err(lost)?;
+
+    // Both pipes are read by one task, so that nobody ever waits for the lock.
+    let output = Mutex::new(output);
+    let take = |pipe, bytes: &[u8]| output.lock().unwrap_or_else(PoisonError::into_inner)(pipe, bytes);
+    let (mut stdout_ended, mut stderr_ended) = (false, false);
+    let (status, stopped) = {
+        let pipes = async {
+            tokio::join!(
+                feed(input, stdin),
+                pump(stdout, |bytes| take(Pipe::Stdout, bytes), &mut stdout_ended),
+                pump(stderr, |bytes| take(Pipe::Stderr, bytes), &mut stderr_ended),
+            );
+        };
+        let ended = end(program, &group, stop, grace);
+        tokio::pin!(pipes, ended);
+        tokio::select! {
+            () = &mut pipes => ended.await,
+            ended = &mut ended => {
+                // A pipe that is still open then, belongs to a process that left the group.
+                let _ = timeout(DRAIN_GRACE, pipes).await;
+                ended
+            }
+        }
+    }?;
+    Ok(Ended { status, stopped, stdout_ended, stderr_ended, elapsed: began.elapsed() })
+}
+
+/// Waits for the end, and sees to it when it is asked for. Says whether it was.
+async fn end(
+    program: &str,
+    group: &Group,
+    stop: impl Future<Output = ()>,
+    grace: Duration,
+) -> Result<(ExitStatus, bool), Error> {
+    let exited = group.exit.clone().wait();
+    tokio::pin!(exited);
+    tokio::select! {
+        biased;
+        status = &mut exited => return Ok((status?, false)),
+        () = stop => {}
+    }
+    group.terminate();
+    if let Ok(status) = timeout(grace, &mut exited).await {
+        return Ok((status?, true));
+    }
+    group.kill();
+    match timeout(KILL_PATIENCE, exited).await {
+        Ok(status) => Ok((status?, true)),
+        Err(_) => Err(Error::Unkillable { program: program.to_owned(), waited: KILL_PATIENCE }),
+    }
+}
+
+/// Pipes need a reactor; without one they would panic.
+pub(super) fn check_runtime(program: &str) -> Result<(), Error> {
+    tokio::runtime::Handle::try_current().map(drop).map_err(|_| Error::InvalidCommand {
+        program: program.to_owned(),
+        reason: "there is no Tokio runtime here; start it from within one".into(),
+    })
+}
+
+/// Writes the input and closes the pipe. A program need not read all of it, so a broken pipe is no error.
+async fn feed(pipe: Option<ChildStdin>, input: Option<Bytes>) {
+    if let (Some(mut pipe), Some(input)) = (pipe, input) {
+        let _ = pipe.write_all(&input).await;
+    }
+}
+
+/// Reads the pipe to its end.
+async fn pump(mut pipe: impl AsyncRead + Unpin, mut take: impl FnMut(&[u8]), ended: &mut bool) {
+    let mut chunk = vec![0; CHUNK_BYTES];
+    loop {
+        match pipe.read(&mut chunk).await {
+            Ok(0) => {
+                *ended = true;
+                return;
+            }
+            Ok(count) => take(chunk.get(..count).unwrap_or_default()),
+            Err(_) => return,
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! A file as it is searched: within bounds, until the call is given up.
+
+use std::io::{self, Read};
+
+use super::super::blocking::Stop;
+
+/// How much of one line is searched, in bytes. It bounds the time between two looks at whether to go on.
+pub(super) const MAX_LINE_BYTES: usize = 64 * 1024;
+
+/// Passes a file on, without what is behind its bound, and without what is behind the bound of each line.
+pub(super) struct Lines<'a, R> {
+    inner: R,
+    stop: &'a Stop,
+    /// How much more of the file is passed on.
+    left: u64,
+    /// How much of the line has come by that the next byte belongs to.
+    line: usize,
+    /// How much was read.
+    pub(super) read: u64,
+    /// Whether there is more of the file.
+    pub(super) is_cut: bool,
+    /// How many lines were cut.
+    pub(super) shortened: usize,
+}
+
+impl<'a, R: Read> Lines<'a, R> {
+    pub(super) fn new(inner: R, limit: u64, stop: &'a Stop) -> Self {
+        Self { inner, stop, left: limit, line: 0, read: 0, is_cut: false, shortened: 0 }
+    }
+
+    /// Takes out what is behind the bound of a line, and says how much remains.
+    fn squeeze(&mut self, bytes: &mut [u8]) -> usize {
+        if self.line + bytes.len() <= MAX_LINE_BYTES {
+            self.line = match bytes.iter().rposition(|byte| *byte == b'\n') {
+                Some(end) => bytes.len() - end - 1,
+                None => self.line + bytes.len(),
+            };
+            return bytes.len();
+        }
+        let mut kept = 0;
+        for at in 0..bytes.len() {
+            let Some(byte) = bytes.get(at).copied() else { break };
+            let is_end = byte == b'\n';
+            if is_end || self.line < MAX_LINE_BYTES {
+                if let Some(place) = bytes.get_mut(kept) {
+                    *place = byte;
+                }
+                kept += 1;
+            } else if self.line == MAX_LINE_BYTES {
+                self.shortened += 1;
+            }
+            self.line = if is_end { 0 } else { self.line + 1 };
+        }
+        kept
+    }
+}
+
+impl<R: Read> Read for Lines<'_, R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            if self.stop.check().is_err() {
+                return Err(io::Error::other("the call was given up"));
+            }
+            if self.left == 0 {
+                // One byte more tells whether there is more.
+                self.is_cut = self.is_cut || self.inner.read(&mut [0])? > 0;
+                return Ok(0);
+            }
+            let most = usize::try_from(self.left).unwrap_or(usize::MAX).min(buffer.len());
+            let Some(part) = buffer.get_mut(..most) else { return Ok(0) };
+            let read = match self.inner.read(part) {
+                Ok(0) => return Ok(0),
+                Ok(read) => read,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(error),
+            };
+            self.left = self.left.saturating_sub(read as u64);
+            self.read += read as u64;
+            let kept = part.get_mut(..read).map_or(0, |bytes| self.squeeze(bytes));
+            if kept > 0 {
+                return Ok(kept);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio_util::sync::CancellationToken;
+
+    use super::*;
+
+    /// Gives a few bytes at a time.
+    struct Drip<'a>(&'a [u8]);
+
+    impl Read for Drip<'_> {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            let most = buffer.len().min(1000);
+            self.0.read(&mut buffer[..most])
+        }
+    }
+
+    #[test]
+    fn long_lines_are_cut_wherever_they_begin_and_short_ones_are_not() {
+        let stop = Stop::on(CancellationToken::new());
+        let (long, most) = ("x".repeat(MAX_LINE_BYTES + 1), "y".repeat(MAX_LINE_BYTES));
+        let text = format!("a\n{long}\n{most}\nb\n{long}{long}\n\nend");
+        let cut = &long[1..];
+        let expected = format!("a\n{cut}\n{most}\nb\n{cut}\n\nend");
+        let mut passed = String::new();
+        let mut lines = Lines::new(Drip(text.as_bytes()), u64::MAX, &stop);
+        lines.read_to_string(&mut passed).unwrap();
+        assert!(passed == expected, "{} {}", passed.len(), expected.len());
+        assert_eq!((lines.shortened, lines.is_cut), (2, false));
+    }
+
+    #[test]
+    fn a_file_is_passed_on_to_its_bound_and_not_after_the_call_was_given_up() {
+        let token = CancellationToken::new();
+        let stop = Stop::on(token.clone());
+        for (limit, expected, is_cut) in [(3, "abc", true), (4, "abcd", false), (5, "abcd", false)] {
+            let mut passed = String::new();
+            let mut lines = Lines::new(Drip(b"abcd"), limit, &stop);
+            lines.read_to_string(&mut passed).unwrap();
+            assert_eq!((passed.as_str(), lines.is_cut), (expected, is_cut), "{limit}");
+        }
+        token.cancel();
+        assert!(Lines::new(Drip(b"abcd"), 4, &stop).read_to_string(&mut String::new()).is_err());
+    }
+}

@@ -1,0 +1,81 @@
+//! What a search has found, within the bounds of a result.
+
+use super::super::room::{Room, were};
+use super::lines::MAX_LINE_BYTES;
+use super::search::Outcome;
+use super::{MAX_GREP_FILE_BYTES, MAX_MATCHES, Match};
+
+/// What has been found, and what has to be told of the rest.
+pub(super) struct Tally {
+    matches: Vec<Match>,
+    room: Room,
+    /// Why the search ended before all was searched.
+    pub(super) over: Option<&'static str>,
+    binary: usize,
+    unreadable: usize,
+    cut_files: usize,
+    shortened_lines: usize,
+}
+
+impl Tally {
+    pub(super) fn new() -> Self {
+        Self {
+            matches: Vec::new(),
+            room: Room::new(),
+            over: None,
+            binary: 0,
+            unreadable: 0,
+            cut_files: 0,
+            shortened_lines: 0,
+        }
+    }
+
+    /// Adds what came of a file. Once there is no room for a match, those of later files are not taken either.
+    pub(super) fn add(&mut self, outcome: Outcome) {
+        if self.over.is_some() {
+            return;
+        }
+        self.binary += usize::from(outcome.is_binary);
+        self.unreadable += usize::from(outcome.is_unreadable);
+        self.cut_files += usize::from(outcome.is_cut);
+        self.shortened_lines += outcome.shortened_lines;
+        for found in outcome.matches {
+            let context: usize = found.before.iter().chain(&found.after).map(String::len).sum();
+            let size = found.path.len() + found.text.len() + context;
+            if self.matches.len() == MAX_MATCHES || !self.room.take(size) {
+                self.over = Some("there are more matches: make `pattern`, `path` or `glob` narrower");
+                return;
+            }
+            self.matches.push(found);
+        }
+    }
+
+    /// What was left out, in sentences.
+    pub(super) fn notes(&self) -> Vec<String> {
+        let counted = [
+            (self.binary, "file", "files", "skipped: binary".to_owned()),
+            (self.unreadable, "file", "files", "skipped: not readable".to_owned()),
+            (
+                self.cut_files,
+                "file",
+                "files",
+                format!("searched in the first {MAX_GREP_FILE_BYTES} bytes only"),
+            ),
+            (
+                self.shortened_lines,
+                "line",
+                "lines",
+                format!("searched in the first {MAX_LINE_BYTES} bytes only"),
+            ),
+        ];
+        let counted = counted
+            .into_iter()
+            .filter(|(count, ..)| *count > 0)
+            .map(|(count, one, many, what)| format!("{} {what}", were(count, one, many)));
+        self.over.map(String::from).into_iter().chain(counted).collect()
+    }
+
+    pub(super) fn into_matches(self) -> Vec<Match> {
+        self.matches
+    }
+}
