@@ -1,4 +1,4 @@
-//! The chores of the project: `cargo xtask tidy`, `lint`, `test`, `conformance`, `bench`, `fuzz` and `distill`.
+//! The chores of the project: `cargo xtask tidy`, `lint`, `test`, `databases`, `conformance`, `bench`, `fuzz` and `distill`.
 //!
 //! Nothing here ships. The tasks are plain Rust, so that they run wherever the project builds; `.ci/run`
 //! calls the same ones as a developer does.
@@ -9,6 +9,7 @@ mod workspace;
 
 mod bench;
 mod conformance;
+mod databases;
 mod distill;
 mod fuzz;
 mod lint;
@@ -34,8 +35,11 @@ Tasks:
   tidy           check the rules that no compiler knows: the arrows between crates, the owners of
                  third-party crates, the form of source files and manifests
   lint           rustfmt, clippy with warnings denied, tidy, the docs build, cargo-deny where installed
-  test [ARGS…]   all tests: install the outside peers, build the binary, run cargo-nextest (where
-                 installed, else cargo test) with ARGS, then the doctests
+  test [ARGS…]   all tests: install the outside peers, start the databases, build the binary, run
+                 cargo-nextest (where installed, else cargo test) with ARGS, then the doctests
+  databases COMMAND…
+                 run a command while the database servers run that tests talk to, with the variables
+                 that name them: PostgreSQL and MariaDB, which CI=true installs by apt-get
   bench [NAME [PART…]]
                  how fast it is, beside the bounds that are promised: all benches or the one of that
                  name, built optimised; fails when a figure is over its bound
@@ -67,6 +71,7 @@ fn main() -> ExitCode {
         Some("lint") => without_arguments("lint", &rest, lint::run),
         Some("test") => Workspace::read().and_then(|workspace| test::run(&workspace, &rest)),
         Some("fuzz") => Workspace::read().and_then(|workspace| fuzz::run(&workspace, &rest)),
+        Some("databases") => Workspace::read().and_then(|workspace| databases::run(&workspace, &rest)),
         Some("conformance") => Workspace::read().and_then(|workspace| conformance::run(&workspace, &rest)),
         Some("soak") => Workspace::read().and_then(|workspace| soak::run(&workspace, &rest)),
         Some("distill") => Workspace::read().and_then(|workspace| distill::run(&workspace, &rest)),

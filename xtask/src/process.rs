@@ -57,7 +57,7 @@ pub(crate) fn run_within(command: &mut Command, limit: Duration) -> io::Result<O
 }
 
 /// A command as one would type it, the program without its folder.
-fn describe(command: &Command) -> String {
+pub(crate) fn describe(command: &Command) -> String {
     let program = Path::new(command.get_program());
     let program = program.file_name().unwrap_or(command.get_program());
     let words = std::iter::once(program).chain(command.get_args());

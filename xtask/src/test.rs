@@ -6,6 +6,7 @@ use std::path::Path;
 
 use anyhow::{Result, bail};
 
+use crate::databases::{self, Servers};
 use crate::peers;
 use crate::process::{answers, cargo, in_ci, run as run_command};
 use crate::workspace::Workspace;
@@ -25,8 +26,9 @@ type Environment = Vec<(&'static str, OsString)>;
 /// Runs the tests; `arguments` go to the test runner, not to the doctests.
 pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     let root = &workspace.root;
-    let environment = prepare(workspace)?;
-    let programs = ["build", "--bin", "toolcrib", "--bin", "hostile-server", "--locked"];
+    // The servers end with this.
+    let (environment, _servers) = prepare(workspace)?;
+    let programs = ["build", "--bin", "toolcrib", "--bin", "hostile-server", "--bin", "reports", "--locked"];
     run_command(cargo(root).args(programs).args(FEATURES))?;
 
     let mut tests = cargo(root);
@@ -40,8 +42,9 @@ pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     run_command(cargo(root).args(doctests).args(FEATURES).envs(environment))
 }
 
-/// Installs the peers, looks for the shared data, and says in one line what is left out for the lack of it.
-fn prepare(workspace: &Workspace) -> Result<Environment> {
+/// Installs the peers, starts the database servers, looks for the shared data, and says in one line what is left out for the
+/// lack of it.
+fn prepare(workspace: &Workspace) -> Result<(Environment, Servers)> {
     let folder = workspace.target.join("peers");
     let mut left_out = peers::install_all(&workspace.root, &folder);
     let binary = workspace.target.join("debug").join(format!("toolcrib{EXE_SUFFIX}"));
@@ -62,6 +65,10 @@ fn prepare(workspace: &Workspace) -> Result<Environment> {
         None => left_out.push(format!("the shared data sets ({SHARED} is not there)")),
     }
 
+    let (servers, missing) = databases::start();
+    environment.extend(servers.environment.iter().cloned());
+    left_out.extend(missing);
+
     if !left_out.is_empty() {
         let line = format!("tests left out: {}", left_out.join("; "));
         if in_ci() {
@@ -69,7 +76,7 @@ fn prepare(workspace: &Workspace) -> Result<Environment> {
         }
         println!("test: {line}");
     }
-    Ok(environment)
+    Ok((environment, servers))
 }
 
 /// The absolute path of the shared data sets, where they are.

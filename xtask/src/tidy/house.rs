@@ -142,6 +142,9 @@ pub(super) const OWNERS: &[Owner] = &[
     Owner::of("cap-std", &["toolcrib-io"]),
     Owner::of("fastembed", &["toolcrib-search"]),
     Owner::of("hnsw_rs", &["toolcrib-search"]),
+    // Pages of the web are read by one module, which makes no tree of what somebody else has written.
+    Owner::of("html2text", &["toolcrib-modules"]),
+    Owner::of("html5ever", &["toolcrib-modules"]),
     Owner::of("jsonschema", &["toolcrib-schema"]),
     // Behind fastembed, whose runtime it loads; the teacher of the built-in embedder runs in it too.
     Owner::of("ort", &["toolcrib-distill", "toolcrib-search"]),

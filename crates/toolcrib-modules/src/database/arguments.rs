@@ -1,0 +1,201 @@
+//! What the tools take.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use toolcrib_model::{Secret, ToolError};
+
+use super::config::{Driver, Location, Tls};
+use super::dialect::TableName;
+use super::failure::invalid;
+
+/// How many rows a page has when nothing is said.
+pub const DEFAULT_ROWS: usize = 100;
+
+/// The most statements of one batch.
+pub const MAX_BATCH: usize = 500;
+
+/// The most rows of one upsert.
+pub const MAX_UPSERT_ROWS: usize = 5000;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Connect {
+    /// The name by which other tools take this connection.
+    #[serde(default = "main_name")]
+    pub(super) name: String,
+    /// Which kind of database.
+    driver: Driver,
+    /// The file of SQLite, relative to the workspace; or the name of the database at the server.
+    database: String,
+    /// The server's name or address; `localhost` by default.
+    host: Option<String>,
+    /// The server's port; 5432 or 3306 by default.
+    port: Option<u16>,
+    /// Who connects.
+    user: Option<String>,
+    /// The password of that user.
+    #[schemars(with = "Option<String>")]
+    password: Option<Secret>,
+    /// How the connection to a server is encrypted; by default it is, and its certificate verified, for public addresses.
+    tls: Option<Tls>,
+    /// Whether a file of SQLite is made if it is not there.
+    #[serde(default)]
+    create: bool,
+    /// Whether nothing may be changed by this connection.
+    #[serde(default)]
+    read_only: bool,
+}
+
+fn main_name() -> String {
+    "main".into()
+}
+
+impl Connect {
+    pub(super) fn split(self) -> (String, Location) {
+        let location = Location {
+            driver: self.driver,
+            database: self.database,
+            host: self.host,
+            port: self.port,
+            user: self.user,
+            password: self.password,
+            tls: self.tls,
+            root_certificate: None,
+            create: self.create,
+            read_only: self.read_only,
+        };
+        (self.name, location)
+    }
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Disconnect {
+    /// The connection; the only one when left out.
+    pub(super) connection: Option<String>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Query {
+    /// The connection; the only one when left out.
+    pub(super) connection: Option<String>,
+    /// One statement that reads, with `?` for each parameter, or `$1`, `$2`, … in PostgreSQL.
+    pub(super) sql: String,
+    /// The values of the parameters, in their order. Bytes are `{"base64": "…"}`; decimals, dates and large numbers are texts.
+    #[serde(default)]
+    pub(super) params: Vec<Value>,
+    /// How many rows to give at most.
+    #[serde(default = "default_rows")]
+    #[schemars(range(min = 1))]
+    pub(super) max_rows: usize,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Fetch {
+    /// The handle: `result` of `database.query`.
+    pub(super) result: String,
+    /// How many rows to give at most.
+    #[serde(default = "default_rows")]
+    #[schemars(range(min = 1))]
+    pub(super) max_rows: usize,
+}
+
+fn default_rows() -> usize {
+    DEFAULT_ROWS
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Execute {
+    /// The connection; the only one when left out.
+    pub(super) connection: Option<String>,
+    /// One statement that changes something, with `?` for each parameter, or `$1`, `$2`, … in PostgreSQL.
+    pub(super) sql: String,
+    /// The values of the parameters, in their order.
+    #[serde(default)]
+    pub(super) params: Vec<Value>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Batch {
+    /// The connection; the only one when left out.
+    pub(super) connection: Option<String>,
+    /// The statements, in their order.
+    pub(super) statements: Vec<BatchStatement>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct BatchStatement {
+    /// One statement that changes something.
+    pub(super) sql: String,
+    /// The values of its parameters.
+    #[serde(default)]
+    pub(super) params: Vec<Value>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Upsert {
+    /// The connection; the only one when left out.
+    pub(super) connection: Option<String>,
+    /// The table, with its schema before a dot if it needs one.
+    pub(super) table: String,
+    /// The rows: the value of each column by its name, the same columns in all of them.
+    pub(super) rows: Vec<Map<String, Value>>,
+    /// The columns by which a row is known, which have a unique index: `["id"]`.
+    pub(super) conflict_columns: Vec<String>,
+    /// The columns that are changed in a row that is there; all others of the given ones when left out.
+    pub(super) update_columns: Option<Vec<String>>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ListTables {
+    /// The connection; the only one when left out.
+    pub(super) connection: Option<String>,
+    /// Only those of this schema.
+    pub(super) schema: Option<String>,
+    /// Only those with this text in their names.
+    pub(super) name_contains: Option<String>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct DescribeTable {
+    /// The connection; the only one when left out.
+    pub(super) connection: Option<String>,
+    /// The table, with its schema before a dot if it needs one.
+    pub(super) table: String,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Explain {
+    /// The connection; the only one when left out.
+    pub(super) connection: Option<String>,
+    /// One statement, which is not run.
+    pub(super) sql: String,
+    /// The values of the parameters, in their order.
+    #[serde(default)]
+    pub(super) params: Vec<Value>,
+}
+
+/// A table as a model names it.
+pub(super) fn table_name(driver: Driver, given: &str) -> Result<TableName, ToolError> {
+    let name = match given.split_once('.') {
+        // A name in SQLite may well have a dot in it, and there is but one schema.
+        Some((schema, name)) if driver != Driver::Sqlite => {
+            TableName { schema: Some(schema.to_owned()), name: name.to_owned() }
+        }
+        _ => TableName { schema: None, name: given.to_owned() },
+    };
+    if name.name.is_empty() || name.schema.as_ref().is_some_and(String::is_empty) {
+        return Err(invalid(format!("`{given}` names no table")));
+    }
+    Ok(name)
+}

@@ -1,0 +1,178 @@
+//! The values of a row as JSON, within bounds.
+
+use std::borrow::Cow;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Number, Value, json};
+
+/// The largest number that readers who know only floating point hold without loss.
+const MAX_EXACT: u64 = 1 << 53;
+
+/// The deepest JSON and the deepest array that are read as such; what is deeper stays a text.
+pub(super) const MAX_DEPTH: usize = 32;
+
+/// What one cell takes of a row beside its text: quotes and a comma.
+const CELL_OVERHEAD: usize = 3;
+
+/// A value as a driver gives it.
+#[derive(Debug)]
+pub(super) enum Cell<'a> {
+    /// What is small: NULL, booleans, numbers.
+    Plain(Value),
+    Text(Cow<'a, str>),
+    Bytes(Cow<'a, [u8]>),
+    /// A JSON document, or an array.
+    Document {
+        value: Value,
+        text: &'a str,
+    },
+}
+
+impl<'a> Cell<'a> {
+    pub(super) const NULL: Self = Self::Plain(Value::Null);
+
+    pub(super) fn text(text: &'a str) -> Self {
+        Self::Text(Cow::Borrowed(text))
+    }
+
+    pub(super) fn bytes(bytes: &'a [u8]) -> Self {
+        Self::Bytes(Cow::Borrowed(bytes))
+    }
+
+    /// Text where it is that, else bytes.
+    pub(super) fn text_or_bytes(bytes: &'a [u8]) -> Self {
+        std::str::from_utf8(bytes).map_or_else(|_| Self::bytes(bytes), Self::text)
+    }
+
+    pub(super) fn integer(number: i64) -> Self {
+        Self::Plain(integer(number.into()))
+    }
+
+    pub(super) fn unsigned(number: u64) -> Self {
+        Self::Plain(integer(number.into()))
+    }
+
+    pub(super) fn float(number: f64) -> Self {
+        Self::Plain(float(number))
+    }
+
+    /// The document in a text; the text where it is none, or too deep.
+    pub(super) fn json(text: &'a str) -> Self {
+        match serde_json::from_str::<Value>(text) {
+            // What does not come back as it was, is a number that floating point does not hold, or a repeated key.
+            Ok(value) if depth(&value) <= MAX_DEPTH && is_exact(&value) => Self::Document { value, text },
+            _ => Self::text(text),
+        }
+    }
+}
+
+/// A whole number, as a text where readers would round it.
+pub(super) fn integer(number: i128) -> Value {
+    match i64::try_from(number) {
+        Ok(small) if small.unsigned_abs() <= MAX_EXACT => small.into(),
+        _ => number.to_string().into(),
+    }
+}
+
+/// A number; as a text where JSON has none.
+pub(super) fn float(number: f64) -> Value {
+    match Number::from_f64(number) {
+        Some(number) => Value::Number(number),
+        None if number.is_nan() => "NaN".into(),
+        None if number > 0.0 => "Infinity".into(),
+        None => "-Infinity".into(),
+    }
+}
+
+/// How bytes stand in JSON, in results and in parameters.
+pub(super) fn bytes(bytes: &[u8]) -> Value {
+    json!({"base64": STANDARD.encode(bytes)})
+}
+
+/// The bytes of a parameter that is `{"base64": "…"}`; `None` where it is anything else.
+pub(super) fn given_bytes(value: &Value) -> Option<Result<Vec<u8>, base64::DecodeError>> {
+    let map = value.as_object().filter(|map| map.len() == 1)?;
+    map.get("base64")?.as_str().map(|text| STANDARD.decode(text))
+}
+
+fn depth(value: &Value) -> usize {
+    match value {
+        Value::Array(items) => 1 + items.iter().map(depth).max().unwrap_or(0),
+        Value::Object(map) => 1 + map.values().map(depth).max().unwrap_or(0),
+        _ => 0,
+    }
+}
+
+/// Whether no number in a document is one that was rounded when it was read, or that readers would round.
+fn is_exact(value: &Value) -> bool {
+    match value {
+        Value::Array(items) => items.iter().all(is_exact),
+        Value::Object(map) => map.values().all(is_exact),
+        Value::Number(number) => match (number.as_i64(), number.as_u64(), number.as_f64()) {
+            (Some(number), ..) => number.unsigned_abs() <= MAX_EXACT,
+            // Digits beyond these are lost, and then the text is the value.
+            (None, None, Some(number)) => number.abs() < 1e15,
+            _ => false,
+        },
+        _ => true,
+    }
+}
+
+/// What is kept of a row.
+#[derive(Debug)]
+pub(super) struct Row {
+    pub(super) cells: Vec<Value>,
+    /// About how long it is as JSON.
+    pub(super) bytes: usize,
+    /// The columns that were cut, with the size of the whole value.
+    pub(super) cut: Vec<(usize, u64)>,
+}
+
+impl Row {
+    /// Cuts what is longer than a cell may be, and the last cells of a row that is longer than a row may be.
+    pub(super) fn cut<'a>(
+        cells: impl IntoIterator<Item = Cell<'a>>,
+        max_cell: usize,
+        max_row: usize,
+    ) -> Self {
+        let mut row = Self { cells: Vec::new(), bytes: 0, cut: Vec::new() };
+        for (at, cell) in cells.into_iter().enumerate() {
+            let room = max_cell.min(max_row.saturating_sub(row.bytes));
+            let (value, bytes, whole) = kept(cell, room);
+            row.bytes += bytes + CELL_OVERHEAD;
+            row.cells.push(value);
+            row.cut.extend(whole.map(|whole| (at, whole)));
+        }
+        row
+    }
+}
+
+/// The value, how long it is, and the size of the whole if it was cut.
+fn kept(cell: Cell<'_>, room: usize) -> (Value, usize, Option<u64>) {
+    match cell {
+        Cell::Plain(value) => {
+            let bytes = value.as_str().map_or(8, str::len);
+            (value, bytes, None)
+        }
+        Cell::Text(text) => kept_text(&text, room),
+        Cell::Document { value, text } if text.len() <= room => (value, text.len(), None),
+        Cell::Document { text, .. } => kept_text(text, room),
+        Cell::Bytes(all) => {
+            // Four characters for three bytes.
+            let most = room / 4 * 3;
+            let part = all.get(..most).unwrap_or(&all);
+            let whole = (part.len() < all.len()).then_some(all.len() as u64);
+            (bytes(part), part.len().div_ceil(3) * 4, whole)
+        }
+    }
+}
+
+fn kept_text(text: &str, room: usize) -> (Value, usize, Option<u64>) {
+    if text.len() <= room {
+        return (text.into(), text.len(), None);
+    }
+    let end = text.floor_char_boundary(room);
+    let part = text.get(..end).unwrap_or_default();
+    (part.into(), part.len(), Some(text.len() as u64))
+}

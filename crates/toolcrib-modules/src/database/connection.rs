@@ -1,0 +1,323 @@
+//! Named connections.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::Mutex as AsyncMutex;
+use tokio::time::Instant;
+use toolcrib_document::nearest;
+use toolcrib_io::files::Root;
+use toolcrib_model::{ErrorKind, Secret, ToolError};
+use toolcrib_policy::Access;
+use toolcrib_sdk::CallContext;
+
+use super::answer::Connected;
+use super::config::{Config, Driver, Location};
+use super::failure::{invalid, unreachable};
+use super::network::{is_plainly_private, reach};
+use super::session::{Pool, Trouble};
+use super::{mysql, postgres, sqlite};
+
+/// How long it may take to open a connection, and to get a free one.
+pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(8);
+
+/// The longest name of a connection, in bytes.
+pub const MAX_NAME_BYTES: usize = 64;
+
+/// What a pool of connections keeps to.
+pub(super) struct Bounds {
+    pub(super) pool_size: u32,
+    pub(super) connect_timeout: Duration,
+    pub(super) idle: Duration,
+}
+
+/// What a connection may reach.
+pub(super) struct Reach {
+    pub(super) root: Root,
+    pub(super) access: Access,
+    pub(super) bounds: Bounds,
+    pub(super) allow_private: bool,
+    pub(super) allow_writes: bool,
+}
+
+/// A database under a name.
+pub(super) struct Connection {
+    pub(super) name: String,
+    pub(super) location: Location,
+    /// The session that it is for; all when absent.
+    session: Option<Arc<str>>,
+    /// Whether it stands in the app file.
+    is_configured: bool,
+    pub(super) is_writable: bool,
+    used: Mutex<Instant>,
+    pool: AsyncMutex<Option<Arc<dyn Pool>>>,
+}
+
+impl Connection {
+    fn new(
+        name: &str,
+        location: Location,
+        session: Option<Arc<str>>,
+        is_configured: bool,
+        reach: &Reach,
+    ) -> Self {
+        Self {
+            name: name.to_owned(),
+            is_writable: reach.allow_writes && !location.read_only,
+            location,
+            session,
+            is_configured,
+            used: Mutex::new(Instant::now()),
+            pool: AsyncMutex::new(None),
+        }
+    }
+
+    /// Its pool, which is opened if it is not yet.
+    pub(super) async fn pool(&self, reach: &Reach) -> Result<Arc<dyn Pool>, Trouble> {
+        *self.used.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+        let mut pool = self.pool.lock().await;
+        if let Some(pool) = &*pool {
+            return Ok(Arc::clone(pool));
+        }
+        let opened = self.open(reach).await.map_err(|trouble| self.without_secret(trouble))?;
+        *pool = Some(Arc::clone(&opened));
+        Ok(opened)
+    }
+
+    async fn open(&self, reach: &Reach) -> Result<Arc<dyn Pool>, Trouble> {
+        let (location, is_writable) = (&self.location, self.is_writable);
+        if location.driver == Driver::Sqlite {
+            let (root, access) = (reach.root.clone(), reach.access.clone());
+            let (path, create) = (location.database.clone(), location.create);
+            let find = move || sqlite::find(&root, &access, &path, is_writable, create);
+            let place = tokio::task::spawn_blocking(find).await;
+            let place = place.map_err(|error| ToolError::new(ErrorKind::Internal, error.to_string()))??;
+            return Ok(Arc::new(sqlite::Files::open(&place, &reach.bounds, is_writable).await?));
+        }
+        let is_named = self.is_configured && is_plainly_private(location.server().0);
+        let limit = reach.bounds.connect_timeout;
+        let reached = self::reach(location, &reach.access, reach.allow_private || is_named, limit).await?;
+        let mut last = None;
+        for host in &reached.hosts {
+            let opened: Result<Arc<dyn Pool>, Trouble> = match location.driver {
+                Driver::Mysql => mysql::Server::open(location, host, reached.tls, &reach.bounds, is_writable)
+                    .await
+                    .map(|server| Arc::new(server) as Arc<dyn Pool>),
+                Driver::Sqlite | Driver::Postgres => {
+                    postgres::Server::open(location, host, reached.tls, &reach.bounds, is_writable)
+                        .await
+                        .map(|server| Arc::new(server) as Arc<dyn Pool>)
+                }
+            };
+            match opened {
+                Ok(pool) => return Ok(pool),
+                Err(trouble) => last = Some(trouble),
+            }
+        }
+        Err(last.unwrap_or_else(|| {
+            ToolError::new(ErrorKind::Unavailable, "there is no address to connect to").into()
+        }))
+    }
+
+    /// Has the next call connect anew, also to where the name of the server leads then.
+    pub(super) async fn reset(&self) {
+        *self.pool.lock().await = None;
+    }
+
+    /// Closes it.
+    pub(super) async fn close(&self, limit: Duration) {
+        if let Some(pool) = self.pool.lock().await.take() {
+            // A connection that is in use is closed when it is given back.
+            let _closed = tokio::time::timeout(limit, pool.close()).await;
+        }
+    }
+
+    /// A server may repeat what it was sent.
+    pub(super) fn without_secret(&self, mut trouble: Trouble) -> Trouble {
+        if let Some(password) = self.location.password.as_ref().map(Secret::expose)
+            && !password.is_empty()
+        {
+            trouble.error.message = trouble.error.message.replace(password, "[secret]");
+            trouble.error.hint = trouble.error.hint.map(|hint| hint.replace(password, "[secret]"));
+        }
+        trouble
+    }
+
+    pub(super) fn answer(&self) -> Connected {
+        let is_file = self.location.driver == Driver::Sqlite;
+        let (host, port) = self.location.server();
+        Connected {
+            connection: self.name.clone(),
+            driver: self.location.driver.as_str(),
+            database: self.location.database.clone(),
+            host: (!is_file).then(|| format!("{host}:{port}")),
+            writable: self.is_writable,
+        }
+    }
+
+    /// Whether a caller may close it for good. An agent may close those of its own session.
+    pub(super) fn may_be_closed_by(&self, context: &CallContext) -> bool {
+        !self.is_configured && (self.session.is_some() || context.agent.is_none())
+    }
+
+    fn is_for(&self, session: &str) -> bool {
+        self.session.as_deref().is_none_or(|own| own == session)
+    }
+
+    fn is_idle(&self, limit: Duration) -> bool {
+        self.session.is_some() && self.used.lock().unwrap_or_else(PoisonError::into_inner).elapsed() >= limit
+    }
+}
+
+/// Connects once, so that a mistake in where and who is told at once and as what it is.
+pub(super) async fn try_once<C: sqlx::Connection>(
+    bounds: &Bounds,
+    place: &str,
+    connect: impl Future<Output = Result<C, sqlx::Error>>,
+) -> Result<(), Trouble> {
+    let of = |error: sqlx::Error| unreachable(&error, place);
+    let silent = || sqlx::Error::Io(std::io::Error::new(std::io::ErrorKind::TimedOut, "no answer in time"));
+    let connected = tokio::time::timeout(bounds.connect_timeout, connect).await.map_err(|_| of(silent()))?;
+    // It is closed in the background where that takes long.
+    let _closed = tokio::time::timeout(bounds.connect_timeout, connected.map_err(of)?.close()).await;
+    Ok(())
+}
+
+/// A free connection of a pool.
+pub(super) async fn acquire<D: sqlx::Database>(
+    pool: &sqlx::Pool<D>,
+    place: &str,
+) -> Result<sqlx::pool::PoolConnection<D>, Trouble> {
+    let error = match pool.acquire().await {
+        Ok(connection) => return Ok(connection),
+        Err(error) => error,
+    };
+    let is_full = pool.size() >= pool.options().get_max_connections();
+    if matches!(error, sqlx::Error::PoolTimedOut) && !is_full {
+        let silent = std::io::Error::new(std::io::ErrorKind::TimedOut, "no connection in time");
+        return Err(unreachable(&sqlx::Error::Io(silent), place));
+    }
+    Err(unreachable(&error, place))
+}
+
+/// Nothing may be changed by this connection.
+pub(super) fn not_writable() -> ToolError {
+    ToolError::new(ErrorKind::Denied, "this connection may only read").with_hint(
+        "changing data wants `modules.database.config.allow_writes`, which is the operator's to set, and a connection \
+         without `read_only`",
+    )
+}
+
+/// All named connections.
+pub(super) struct Connections {
+    list: Mutex<Vec<Arc<Connection>>>,
+    most: usize,
+    idle: Duration,
+}
+
+impl Connections {
+    /// Those of the app file.
+    pub(super) fn new(config: &Config, reach: &Reach) -> Self {
+        let configured = config
+            .connections
+            .iter()
+            .map(|(name, location)| Arc::new(Connection::new(name, location.clone(), None, true, reach)));
+        let idle = Duration::from_secs(config.idle_seconds);
+        Self { list: Mutex::new(configured.collect()), most: config.max_connections, idle }
+    }
+
+    /// Adds one. One that an agent makes is for its session; one that is made by nobody's agent, as at the start of an app
+    /// or at the command line, is for all.
+    pub(super) fn add(
+        &self,
+        context: &CallContext,
+        name: &str,
+        location: Location,
+        reach: &Reach,
+    ) -> Result<Arc<Connection>, ToolError> {
+        if name.is_empty() || name.len() > MAX_NAME_BYTES || name.chars().any(char::is_control) {
+            return Err(invalid(format!("a connection's name has 1 to {MAX_NAME_BYTES} bytes")));
+        }
+        let mut list = self.lock();
+        if let Some(same) = list.iter().find(|known| known.name == name && known.is_for(&context.session)) {
+            if same.location == location {
+                return Ok(Arc::clone(same));
+            }
+            let message = format!("there is a connection `{name}` already, to {}", same.location.describe());
+            return Err(invalid(message)
+                .with_hint("give another `name`, or close that one by `database.disconnect` first"));
+        }
+        if list.len() >= self.most {
+            list.retain(|known| !known.is_idle(self.idle));
+        }
+        if list.len() >= self.most {
+            let message = format!("there are {} connections already, which is the most", list.len());
+            return Err(ToolError::new(ErrorKind::LimitReached, message)
+                .with_hint("close one by `database.disconnect`, or use one of `database.list_connections`"));
+        }
+        let session = context.agent.is_some().then(|| Arc::clone(&context.session));
+        let connection = Arc::new(Connection::new(name, location, session, false, reach));
+        list.push(Arc::clone(&connection));
+        Ok(connection)
+    }
+
+    /// The one of this name, or the only one there is.
+    pub(super) fn find(
+        &self,
+        context: &CallContext,
+        name: Option<&str>,
+    ) -> Result<Arc<Connection>, ToolError> {
+        let list = self.lock();
+        let mine: Vec<_> = list.iter().filter(|known| known.is_for(&context.session)).collect();
+        let found = match (name, mine.as_slice()) {
+            (Some(name), _) => mine.iter().find(|known| known.name == name),
+            (None, [only]) => Some(only),
+            (None, _) => None,
+        };
+        if let Some(found) = found {
+            return Ok(Arc::clone(found));
+        }
+        let names: Vec<&str> = mine.iter().map(|known| known.name.as_str()).collect();
+        let message = match name {
+            Some(name) => format!("there is no connection `{name}`"),
+            None if names.is_empty() => "there is no connection to a database".into(),
+            None => "there are several connections, so `connection` has to name one".into(),
+        };
+        let hint = match name.and_then(|name| nearest(name, names.iter().copied())) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None if names.is_empty() => "open one by `database.connect`".into(),
+            None => format!("there are {}", names.join(", ")),
+        };
+        let kind =
+            if name.is_some() || names.is_empty() { ErrorKind::NotFound } else { ErrorKind::InvalidArgs };
+        Err(ToolError::new(kind, message).with_hint(hint))
+    }
+
+    /// Takes one out.
+    pub(super) fn remove(&self, connection: &Arc<Connection>) {
+        self.lock().retain(|known| !Arc::ptr_eq(known, connection));
+    }
+
+    /// Closes those of a session, side by side.
+    pub(super) async fn end_session(&self, session: &str, limit: Duration) {
+        let is_its_own = |known: &mut Arc<Connection>| known.session.as_deref() == Some(session);
+        let list: Vec<_> = self.lock().extract_if(.., is_its_own).collect();
+        futures::future::join_all(list.iter().map(|connection| connection.close(limit))).await;
+    }
+
+    /// Closes all of them, side by side.
+    pub(super) async fn close(&self, limit: Duration) {
+        let list: Vec<_> = self.lock().drain(..).collect();
+        futures::future::join_all(list.iter().map(|connection| connection.close(limit))).await;
+    }
+
+    /// Those that a session may use.
+    pub(super) fn list(&self, context: &CallContext) -> Vec<Connected> {
+        let list = self.lock();
+        list.iter().filter(|known| known.is_for(&context.session)).map(|known| known.answer()).collect()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Arc<Connection>>> {
+        self.list.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

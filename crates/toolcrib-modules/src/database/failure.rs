@@ -1,0 +1,274 @@
+//! What a failed statement means to a model.
+
+use std::borrow::Cow;
+
+use sqlx::Error;
+use sqlx::mysql::MySqlDatabaseError;
+use sqlx::postgres::{PgDatabaseError, PgErrorPosition};
+use sqlx::sqlite::SqliteError;
+use toolcrib_model::{ErrorKind, ToolError};
+
+use super::session::Trouble;
+
+/// How many characters of a server's message are passed on.
+const MAX_MESSAGE_CHARS: usize = 600;
+
+/// How many characters of a statement are shown around a mistake.
+const MISTAKE_CHARS: usize = 30;
+
+/// The tool did not do it.
+pub(super) fn failed(message: impl Into<String>) -> ToolError {
+    ToolError::new(ErrorKind::ToolFailed, message)
+}
+
+/// The arguments ask for something that cannot be.
+pub(super) fn invalid(message: impl Into<String>) -> ToolError {
+    ToolError::new(ErrorKind::InvalidArgs, message)
+}
+
+/// A driver's error, as a model reads it. `sql` is what was run, if a model wrote it.
+pub(super) fn trouble(error: &Error, sql: Option<&str>) -> Trouble {
+    match error {
+        Error::Database(database) => {
+            let known = if let Some(error) = database.try_downcast_ref::<PgDatabaseError>() {
+                postgres(error, sql)
+            } else if let Some(error) = database.try_downcast_ref::<MySqlDatabaseError>() {
+                mysql(error)
+            } else if let Some(error) = database.try_downcast_ref::<SqliteError>() {
+                sqlite(error, sql)
+            } else {
+                Trouble::from(failed(shortened(database.message())))
+            };
+            with_constraint_hint(known, &database.kind())
+        }
+        Error::Io(_) | Error::Tls(_) | Error::Protocol(_) | Error::WorkerCrashed | Error::PoolClosed => {
+            let message = format!("the connection to the database broke: {}", shortened(&error.to_string()));
+            let error = ToolError::new(ErrorKind::Unavailable, message).with_hint(
+                "try again: it is connected to anew; `database.list_connections` lists what there is",
+            );
+            Trouble { error, is_broken: true, missing_table: None }
+        }
+        Error::PoolTimedOut => ToolError::new(
+            ErrorKind::Overloaded,
+            "all connections to this database are in use, and none was free in time",
+        )
+        .with_hint("wait for other calls to end, or read open results to their end")
+        .into(),
+        // A value that a driver cannot make out is a fault of ours, and the connection may be in the middle of a row.
+        error => {
+            let error = failed(shortened(&error.to_string()));
+            Trouble { error, is_broken: true, missing_table: None }
+        }
+    }
+}
+
+/// The same while connecting, with where to.
+pub(super) fn unreachable(error: &Error, place: &str) -> Trouble {
+    let mut trouble = trouble(error, None);
+    let kind = match error {
+        Error::Io(_) | Error::Protocol(_) | Error::Tls(_) => ErrorKind::Unavailable,
+        _ => trouble.error.kind,
+    };
+    let reason = match error {
+        Error::Io(error) => error.to_string(),
+        Error::Tls(error) => format!("its certificate or encryption is refused: {error}"),
+        _ => trouble.error.message.clone(),
+    };
+    let hint = match (error, trouble.error.hint.take()) {
+        (Error::Tls(_), _) => "ask the operator for `root_certificate` or `tls` of this connection".into(),
+        (Error::Database(_) | Error::PoolTimedOut, Some(hint)) => hint,
+        (Error::Database(_), None) => "check the user, the password and the name of the database".into(),
+        _ => "check the host and the port, and that the server is running".to_owned(),
+    };
+    let message = match error {
+        Error::PoolTimedOut => reason,
+        _ => format!("cannot open {place}: {}", shortened(&reason)),
+    };
+    trouble.error = ToolError::new(kind, message).with_hint(hint);
+    // All in use is no reason to open others.
+    trouble.is_broken = !matches!(error, Error::PoolTimedOut);
+    trouble
+}
+
+fn with_constraint_hint(mut trouble: Trouble, kind: &sqlx::error::ErrorKind) -> Trouble {
+    use sqlx::error::ErrorKind as Kind;
+    let hint = match kind {
+        Kind::UniqueViolation => {
+            "a row with this key is there already: change the key, or use `database.upsert`"
+        }
+        Kind::ForeignKeyViolation => {
+            "the row that is referred to is not there, or others still refer to this one"
+        }
+        Kind::NotNullViolation => {
+            "give a value for that column; `database.describe_table` tells which need one"
+        }
+        Kind::CheckViolation => {
+            "the table does not allow that value; `database.describe_table` tells of its columns"
+        }
+        _ => return trouble,
+    };
+    trouble.error.hint.get_or_insert_with(|| hint.into());
+    trouble
+}
+
+fn postgres(error: &PgDatabaseError, sql: Option<&str>) -> Trouble {
+    let mut message = shortened(error.message()).into_owned();
+    let place = match (error.position(), sql) {
+        (Some(PgErrorPosition::Original(at)), Some(sql)) => place_of(sql, at),
+        _ => None,
+    };
+    if let Some(detail) = error.detail() {
+        message = format!("{message}; {}", shortened(detail));
+    }
+    if let Some(place) = place {
+        message = format!("{message}, {place}");
+    }
+    let mut missing_table = None;
+    let (kind, hint) = match error.code() {
+        "42P01" => {
+            missing_table = between(error.message(), '"');
+            (ErrorKind::ToolFailed, Some("`database.list_tables` lists the tables"))
+        }
+        "42703" => (ErrorKind::ToolFailed, Some("`database.describe_table` lists the columns of a table")),
+        "25006" => (ErrorKind::Denied, Some(READ_ONLY)),
+        "57014" => (ErrorKind::Timeout, Some(TOO_LONG)),
+        "53300" | "57P03" => {
+            (ErrorKind::Unavailable, Some("the server takes no more connections now; try again later"))
+        }
+        "57P01" | "57P02" | "57P05" | "25P03" => {
+            (ErrorKind::Unavailable, Some("try again: it is connected to anew"))
+        }
+        "28P01" | "28000" => (ErrorKind::ToolFailed, Some("check the user and the password")),
+        "42501" => (ErrorKind::Denied, Some("the user of this connection may not do that: ask the operator")),
+        "53100" => (ErrorKind::ToolFailed, Some("the disk of the server is full: tell the operator")),
+        "40001" | "40P01" => (ErrorKind::Unavailable, Some("others changed the same rows; try again")),
+        "42P18" => (ErrorKind::ToolFailed, Some("say the type of the parameter, as in `$1::text`")),
+        "42P02" => (
+            ErrorKind::InvalidArgs,
+            Some("parameters are written `$1`, `$2`, … and each needs a value in `params`"),
+        ),
+        _ => (ErrorKind::ToolFailed, None),
+    };
+    let hint = error.hint().map(shortened).or(hint.map(Cow::Borrowed));
+    let is_broken = error.code().starts_with("57P") || error.code() == "25P03";
+    Trouble { error: told(kind, message, hint.as_deref()), is_broken, missing_table }
+}
+
+fn mysql(error: &MySqlDatabaseError) -> Trouble {
+    let mut missing_table = None;
+    let (kind, hint) = match error.number() {
+        1146 => {
+            // Table 'database.table' doesn't exist
+            let name = between(error.message(), '\'').unwrap_or_default();
+            missing_table = Some(name.split_once('.').map_or(name.clone(), |(_, table)| table.to_owned()));
+            (ErrorKind::ToolFailed, Some("`database.list_tables` lists the tables"))
+        }
+        1054 => (ErrorKind::ToolFailed, Some("`database.describe_table` lists the columns of a table")),
+        1064 => (ErrorKind::ToolFailed, Some("the text after `near` is where the mistake begins or ends")),
+        1792 | 1290 | 1223 => (ErrorKind::Denied, Some(READ_ONLY)),
+        1317 | 1969 | 3024 => (ErrorKind::Timeout, Some(TOO_LONG)),
+        1040 | 1203 | 1226 => {
+            (ErrorKind::Unavailable, Some("the server takes no more connections now; try again later"))
+        }
+        1053 | 1927 | 2006 | 2013 => (ErrorKind::Unavailable, Some("try again: it is connected to anew")),
+        1045 | 1698 => (ErrorKind::ToolFailed, Some("check the user and the password")),
+        1142 | 1143 | 1227 | 1044 | 1370 => {
+            (ErrorKind::Denied, Some("the user of this connection may not do that: ask the operator"))
+        }
+        1021 | 1114 => (ErrorKind::ToolFailed, Some("the disk of the server is full: tell the operator")),
+        1205 | 1213 => (ErrorKind::Unavailable, Some("others changed the same rows; try again")),
+        _ => (ErrorKind::ToolFailed, None),
+    };
+    let is_broken = matches!(error.number(), 1053 | 1927 | 2006 | 2013);
+    Trouble { error: told(kind, shortened(error.message()).into_owned(), hint), is_broken, missing_table }
+}
+
+fn sqlite(error: &SqliteError, sql: Option<&str>) -> Trouble {
+    use sqlx::error::DatabaseError;
+    /// What is above it says more of an error of SQLite.
+    const PRIMARY: i32 = 0xff;
+    let code = error.code().and_then(|code| code.parse::<i32>().ok()).unwrap_or(1) & PRIMARY;
+    let text = error.message();
+    let missing_table = text
+        .strip_prefix("no such table: ")
+        .map(|name| name.split_once('.').map_or(name, |(_, table)| table).to_owned());
+    let (kind, hint) = match code {
+        1 if missing_table.is_some() => {
+            (ErrorKind::ToolFailed, Some("`database.list_tables` lists the tables"))
+        }
+        1 if text.starts_with("no such column") => (
+            ErrorKind::ToolFailed,
+            Some("`database.describe_table` lists the columns; a text stands in 'single quotes'"),
+        ),
+        1 if text == "incomplete input" => {
+            (ErrorKind::ToolFailed, Some("something is missing at the end, as a bracket or a name"))
+        }
+        1 if text.ends_with("syntax error") => {
+            (ErrorKind::ToolFailed, Some("the mistake is there or right before it"))
+        }
+        5 | 6 => (ErrorKind::Unavailable, Some("another program is writing to the file; try again")),
+        7 => (
+            ErrorKind::LimitReached,
+            Some("let it read fewer rows at once: sort or group less, or by an index"),
+        ),
+        8 => (ErrorKind::Denied, Some(READ_ONLY)),
+        9 => (ErrorKind::Timeout, Some(TOO_LONG)),
+        11 => (ErrorKind::ToolFailed, Some("the file is damaged: tell the user, who may have a copy")),
+        13 => (ErrorKind::ToolFailed, Some("there is no room for more on the disk: tell the user")),
+        14 => (ErrorKind::ToolFailed, Some("check the path, and that the file and its folder may be opened")),
+        26 => (ErrorKind::ToolFailed, Some("give the path of a file that SQLite has written")),
+        _ => (ErrorKind::ToolFailed, None),
+    };
+    // What SQLite has in memory of a damaged file is better not used again.
+    let is_broken = matches!(code, 10 | 11 | 26);
+    let place = sql
+        .and_then(|sql| place_of_only(sql, text.strip_prefix("near \"")?.strip_suffix("\": syntax error")?));
+    let message =
+        place.map_or_else(|| shortened(text).into_owned(), |place| format!("{}, {place}", shortened(text)));
+    Trouble { error: told(kind, message, hint), is_broken, missing_table }
+}
+
+/// Where a text stands that stands there once.
+fn place_of_only(sql: &str, part: &str) -> Option<String> {
+    let (before, after) = sql.split_once(part)?;
+    (!after.contains(part)).then(|| place_of(sql, before.chars().count() + 1)).flatten()
+}
+
+const READ_ONLY: &str = "this transaction may only read: `database.execute` changes data, where the operator has set \
+                         `modules.database.config.allow_writes`";
+
+const TOO_LONG: &str = "let it do less: add a condition or a limit, and look at it with `database.explain`";
+
+fn told(kind: ErrorKind, message: String, hint: Option<&str>) -> ToolError {
+    let error = ToolError::new(kind, message);
+    match hint {
+        Some(hint) => error.with_hint(hint),
+        None => error,
+    }
+}
+
+/// The line and column of a character, which are counted from one, and what stands there.
+fn place_of(sql: &str, at: usize) -> Option<String> {
+    let before: String = sql.chars().take(at.checked_sub(1)?).collect();
+    let line = before.matches('\n').count() + 1;
+    let column = before.chars().rev().take_while(|character| *character != '\n').count() + 1;
+    let rest: String = sql.chars().skip(at - 1).take(MISTAKE_CHARS).collect();
+    let there = rest.lines().next().unwrap_or_default();
+    Some(if there.is_empty() {
+        format!("at the end of the statement, line {line}, column {column}")
+    } else {
+        format!("at line {line}, column {column}: `{there}`")
+    })
+}
+
+/// What stands between the first two of this quote.
+fn between(text: &str, quote: char) -> Option<String> {
+    text.split(quote).nth(1).map(ToOwned::to_owned)
+}
+
+pub(super) fn shortened(text: &str) -> Cow<'_, str> {
+    match text.char_indices().nth(MAX_MESSAGE_CHARS) {
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()).into(),
+        None => text.into(),
+    }
+}

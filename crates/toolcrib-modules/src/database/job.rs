@@ -1,0 +1,202 @@
+//! One transaction, from its beginning to its end, and what comes of it.
+//!
+//! It runs beside the call that wants it. So a call that is given up, in whatever way, leaves somebody behind who ends the
+//! statement at the server; and rows that nobody asks for yet wait where they are, in the server.
+
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::future::join;
+use tokio::sync::mpsc;
+use tokio::time::{Instant, sleep_until, timeout};
+use tokio_util::sync::{CancellationToken, DropGuard};
+use toolcrib_model::{ErrorKind, ToolError};
+use toolcrib_sdk::CallContext;
+
+use super::session::{Event, Mode, Pool, Rows, Session, Statement, Trouble};
+
+/// How many rows are held here beyond those that were asked for.
+pub const ROWS_AHEAD: usize = 16;
+
+/// How long a statement may take to end once it is told to; then its connection is closed.
+pub const STOP_GRACE: Duration = Duration::from_secs(4);
+
+/// How long before the end of a call its statement is ended, so that the call can still tell what came of it.
+pub const ANSWER_MARGIN: Duration = Duration::from_millis(250);
+
+/// The longest that a result may stay open, however often it is read from; the server ends it then by itself.
+pub const MAX_RESULT_LIFETIME: Duration = Duration::from_mins(15);
+
+/// What is to be done.
+#[derive(Clone, Debug)]
+pub(super) struct Job {
+    pub(super) mode: Mode,
+    pub(super) statements: Vec<Statement>,
+    pub(super) max_cell_bytes: usize,
+    pub(super) max_row_bytes: usize,
+}
+
+/// A transaction that runs. It is ended when this is dropped.
+pub(super) struct Running {
+    events: mpsc::Receiver<Event>,
+    mode: Mode,
+    stop: CancellationToken,
+    _guard: DropGuard,
+    given_up: Option<(ToolError, Instant)>,
+}
+
+/// When a call gives up.
+#[derive(Clone)]
+pub(super) struct Until {
+    at: Instant,
+    seconds: u64,
+    cancel: CancellationToken,
+}
+
+impl Until {
+    /// At the call's own deadline or after this time, whichever is sooner.
+    pub(super) fn new(context: &CallContext, limit: Duration) -> Self {
+        let now = Instant::now();
+        let own = now + limit;
+        let theirs = context.deadline.map(|at| at.checked_sub(ANSWER_MARGIN).unwrap_or(at));
+        let at = theirs.map_or(own, |theirs| own.min(theirs));
+        let seconds = at.saturating_duration_since(now).as_secs_f64().round();
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "a small number of seconds"
+        )]
+        let seconds = seconds as u64;
+        Self { at, seconds, cancel: context.cancel.clone() }
+    }
+
+    fn too_late(&self) -> ToolError {
+        let message = format!("it took longer than {} s and was ended at the database", self.seconds);
+        ToolError::new(ErrorKind::Timeout, message)
+            .with_retryable(false)
+            .with_hint("let it do less: add a condition or a limit, and look at it with `database.explain`")
+    }
+}
+
+pub(super) fn cancelled() -> ToolError {
+    ToolError::new(ErrorKind::Cancelled, "the call was given up, and its statement ended at the database")
+}
+
+impl Running {
+    /// Begins.
+    pub(super) fn start(pool: Arc<dyn Pool>, job: Job) -> Self {
+        let (sender, events) = mpsc::channel(ROWS_AHEAD);
+        let (stop, mode) = (CancellationToken::new(), job.mode);
+        tokio::spawn(work(pool, job, sender, stop.clone()));
+        Self { events, mode, _guard: stop.clone().drop_guard(), stop, given_up: None }
+    }
+
+    /// What comes next. When the time is up the statement is ended, and the event is what came of that.
+    pub(super) async fn next(&mut self, until: &Until) -> Result<Event, Trouble> {
+        loop {
+            if let Some((error, last)) = &self.given_up {
+                let event = tokio::select! {
+                    biased;
+                    event = self.events.recv() => event,
+                    () = sleep_until(*last) => None,
+                };
+                return match event {
+                    Some(Event::Done(Err(_))) => Err(error.clone().into()),
+                    Some(event) => Ok(event),
+                    None if self.mode == Mode::Write => Err(unknown_outcome().into()),
+                    None => Err(error.clone().into()),
+                };
+            }
+            let error = tokio::select! {
+                biased;
+                event = self.events.recv() => {
+                    return match event {
+                        Some(Event::Done(Err(trouble))) => Err(trouble),
+                        Some(event) => Ok(event),
+                        None => Err(ToolError::new(ErrorKind::Internal, "a transaction ended without an outcome").into()),
+                    };
+                }
+                () = until.cancel.cancelled() => cancelled(),
+                () = sleep_until(until.at) => until.too_late(),
+            };
+            self.stop.cancel();
+            self.given_up = Some((error, Instant::now() + STOP_GRACE * 2));
+        }
+    }
+}
+
+fn unknown_outcome() -> ToolError {
+    ToolError::new(ErrorKind::OutcomeUnknown, "the database did not say whether the change was made")
+        .with_hint("read the rows in question before you change them again")
+}
+
+async fn work(pool: Arc<dyn Pool>, job: Job, events: mpsc::Sender<Event>, stop: CancellationToken) {
+    let session = tokio::select! {
+        biased;
+        () = stop.cancelled() => Err(cancelled().into()),
+        session = pool.session() => session,
+    };
+    let outcome = match session {
+        Ok(session) => run(session, &job, &events, &stop).await,
+        Err(trouble) => Err(trouble),
+    };
+    // Nobody may be there any more to hear it.
+    let _heard = events.send(Event::Done(outcome)).await;
+}
+
+async fn run(
+    mut session: Box<dyn Session>,
+    job: &Job,
+    events: &mpsc::Sender<Event>,
+    stop: &CancellationToken,
+) -> Result<(), Trouble> {
+    let interrupt = session.interrupt();
+    let mut rows = Rows::new(events.clone(), job.max_cell_bytes, job.max_row_bytes);
+    let (outcome, interrupt) = {
+        let mut running = pin!(perform(&mut *session, job, &mut rows, stop));
+        tokio::select! {
+            outcome = &mut running => (outcome, Some(interrupt)),
+            () = stop.cancelled() => {
+                let (_told, outcome) = join(interrupt(), timeout(STOP_GRACE, &mut running)).await;
+                let stuck = |_| Err(Trouble { error: cancelled(), is_broken: true, missing_table: None });
+                (outcome.unwrap_or_else(stuck), None)
+            }
+        }
+    };
+    // Otherwise all the rows that nobody reads would be sent before the connection is free.
+    if let Some(interrupt) = interrupt.filter(|_| outcome.is_err() && events.is_closed()) {
+        interrupt().await;
+    }
+    let is_broken = outcome.as_ref().is_err_and(|trouble| trouble.is_broken);
+    session.release(is_broken).await;
+    outcome
+}
+
+async fn perform(
+    session: &mut dyn Session,
+    job: &Job,
+    rows: &mut Rows,
+    stop: &CancellationToken,
+) -> Result<(), Trouble> {
+    session.begin(job.mode, MAX_RESULT_LIFETIME).await?;
+    for (at, statement) in job.statements.iter().enumerate() {
+        let outcome = session.run(statement, rows).await;
+        outcome.map_err(|trouble| if job.statements.len() > 1 { in_batch(trouble, at) } else { trouble })?;
+    }
+    if job.mode == Mode::Write {
+        if stop.is_cancelled() {
+            return Err(cancelled().into());
+        }
+        session.commit().await.map_err(|trouble| {
+            if trouble.is_broken { Trouble { error: unknown_outcome(), ..trouble } } else { trouble }
+        })?;
+    }
+    Ok(())
+}
+
+fn in_batch(mut trouble: Trouble, at: usize) -> Trouble {
+    let message = &trouble.error.message;
+    trouble.error.message = format!("statement {}: {message}; nothing was changed", at + 1);
+    trouble
+}

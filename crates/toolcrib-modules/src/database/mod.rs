@@ -1,0 +1,287 @@
+//! Databases: SQLite files of the workspace, and servers of PostgreSQL and MySQL or MariaDB.
+//!
+//! Connections have names. Each call is one transaction on one connection of a bounded pool, and leaves nothing behind in
+//! it. A transaction is read-only, by the word of the database itself, unless a tool that changes data was called and the
+//! configuration allows it. What a user of a server may do there is for whoever runs it to say; on this side no file
+//! outside of the workspace is opened and no host is reached that `access` does not name.
+//!
+//! Rows are streamed: a result that is longer than a page stays open at the database, and its next rows are read when
+//! they are asked for. A statement that takes too long, or that nobody waits for any more, is ended at the database:
+//! by an interrupt in SQLite, `pg_cancel_backend` in PostgreSQL, `KILL QUERY` in MySQL. Besides, the servers end by
+//! themselves what runs longer than [`MAX_RESULT_LIFETIME`].
+//!
+//! One row is held in memory as a whole before it is cut, so a value takes what the database lets it have.
+
+mod answer;
+mod arguments;
+mod cell;
+mod config;
+mod dialect;
+mod failure;
+mod lex;
+mod parameters;
+
+mod catalog;
+mod connection;
+mod job;
+mod network;
+mod results;
+mod session;
+mod work;
+
+mod mysql;
+mod postgres;
+mod sqlite;
+
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use toolcrib_sdk::{CallContext, Module, ToolError, module};
+
+use crate::{Error, ModuleContext};
+use work::{CLOSE_TIMEOUT, Database};
+
+pub use arguments::{DEFAULT_ROWS, MAX_BATCH, MAX_UPSERT_ROWS};
+pub use catalog::{MAX_PARTS, MAX_TABLES};
+pub use config::{
+    Config, Driver, Location, MAX_CONNECTIONS, MAX_PAGE_BYTES, MAX_PAGE_ROWS, MAX_POOL_SIZE,
+    MAX_TIMEOUT_SECONDS, Tls,
+};
+pub use connection::{CONNECT_TIMEOUT, MAX_NAME_BYTES};
+pub use dialect::MAX_IDENTIFIER_BYTES;
+pub use job::{ANSWER_MARGIN, MAX_RESULT_LIFETIME, ROWS_AHEAD, STOP_GRACE};
+pub use lex::MAX_SQL_BYTES;
+pub use parameters::MAX_PARAMETERS;
+pub use session::MAX_COLUMN_NAME_BYTES;
+pub use sqlite::{BUSY_TIMEOUT, MAX_SQLITE_HEAP_BYTES};
+
+/// The namespace of the tools.
+pub const ID: &str = "database";
+
+/// The module `database`, which opens files of the context's workspace and servers that its `access` lets be reached.
+///
+/// # Errors
+///
+/// Where the configuration is out of bounds, or the workspace cannot be opened.
+pub fn module(config: Config, context: &ModuleContext) -> Result<Module, Error> {
+    let database = Database::new(config, context)?;
+    let (connections, results) = (Arc::clone(&database.connections), Arc::clone(&database.results));
+    let (of_session, results_of_session) = (Arc::clone(&connections), Arc::clone(&results));
+    let module = Module::from(database).with_close(move || {
+        let connections = Arc::clone(&connections);
+        results.close();
+        async move { connections.close(CLOSE_TIMEOUT).await }
+    });
+    Ok(module.with_session_end(move |session| {
+        let (connections, session) = (Arc::clone(&of_session), session.to_owned());
+        results_of_session.end_session(&session);
+        async move { connections.end_session(&session, CLOSE_TIMEOUT).await }
+    }))
+}
+
+/// Queries and changes SQLite, PostgreSQL, MySQL and MariaDB databases.
+#[module(id = "database")]
+impl Database {
+    /// Opens a connection to a database: a SQLite file of the workspace, or a PostgreSQL, MySQL or MariaDB server.
+    #[tool(
+        name = "connect",
+        risk = "medium",
+        side_effects = ["opens a connection", "creates a SQLite file when asked to"],
+        idempotent,
+        tags = ["sql", "sqlite", "postgresql", "mysql", "mariadb"],
+        aliases = [
+            "connect to database", "open database", "open sqlite file", "database connection",
+            "se connecter à une base de données", "ouvrir une base de données", "connexion à la base",
+        ]
+    )]
+    async fn connect_tool(
+        &self,
+        context: &CallContext,
+        #[arguments] arguments: arguments::Connect,
+    ) -> Result<answer::Connected, ToolError> {
+        self.connect(context, arguments).await
+    }
+
+    /// Closes a connection to a database, and the results that were read by it.
+    #[tool(
+        name = "disconnect",
+        risk = "low",
+        side_effects = ["closes the connection"],
+        aliases = [
+            "close database", "close connection", "fermer la base de données", "se déconnecter de la base",
+            "fermer la connexion",
+        ]
+    )]
+    async fn disconnect_tool(
+        &self,
+        context: &CallContext,
+        #[arguments] arguments: arguments::Disconnect,
+    ) -> Result<answer::Disconnected, ToolError> {
+        self.disconnect(context, arguments).await
+    }
+
+    /// Lists the connections to databases that are there.
+    #[tool(
+        name = "list_connections",
+        risk = "low",
+        aliases = [
+            "database connections", "which databases", "lister les connexions", "quelles bases de données",
+            "bases connectées",
+        ]
+    )]
+    fn list_connections_tool(&self, context: &CallContext) -> Result<answer::Connections, ToolError> {
+        Ok(self.list_connections(context))
+    }
+
+    /// Reads rows of a database by SQL. It never changes anything. Of a long result it gives the first rows, and a handle for
+    /// `database.fetch_results`.
+    #[tool(
+        name = "query",
+        risk = "low",
+        tags = ["sql", "select"],
+        aliases = [
+            "run sql", "select rows", "sql query", "read from database", "search in a table", "count rows",
+            "interroger la base", "interroger une base de données", "interroger", "requête sql", "lire des lignes de la base", "chercher dans une table",
+            "compter les lignes",
+        ],
+        examples = [{"sql": "SELECT id, name FROM users WHERE name = ?", "params": ["Ada"]}]
+    )]
+    async fn query_tool(
+        &self,
+        context: &CallContext,
+        #[arguments] arguments: arguments::Query,
+    ) -> Result<answer::Page, ToolError> {
+        self.query(context, arguments).await
+    }
+
+    /// Gives the next rows of a result of `database.query` that has more.
+    #[tool(
+        name = "fetch_results",
+        risk = "low",
+        aliases = [
+            "next rows", "next page of results", "more rows", "page suivante", "lignes suivantes",
+            "suite des résultats",
+        ]
+    )]
+    async fn fetch_results_tool(
+        &self,
+        context: &CallContext,
+        #[arguments] arguments: arguments::Fetch,
+    ) -> Result<answer::Page, ToolError> {
+        self.fetch_results(context, arguments).await
+    }
+
+    /// Changes a database by one SQL statement: inserts, updates or deletes rows, creates, alters or drops tables.
+    #[tool(
+        name = "execute",
+        risk = "high",
+        side_effects = ["changes or deletes data or tables of the database"],
+        tags = ["sql", "insert", "update", "delete"],
+        aliases = [
+            "execute sql", "insert row", "update row", "delete row", "delete a row from the database", "create table",
+            "drop table", "supprimer une ligne de la base", "modifier une ligne", "insérer une ligne",
+            "ajouter une ligne dans une table", "créer une table", "supprimer une table",
+        ],
+        examples = [{"sql": "DELETE FROM users WHERE id = ?", "params": [7]}]
+    )]
+    async fn execute_tool(
+        &self,
+        context: &CallContext,
+        #[arguments] arguments: arguments::Execute,
+    ) -> Result<answer::Executed, ToolError> {
+        self.execute(context, arguments).await
+    }
+
+    /// Changes a database by several SQL statements in one transaction: all of them, or none.
+    #[tool(
+        name = "batch_execute",
+        risk = "high",
+        side_effects = ["changes or deletes data or tables of the database"],
+        tags = ["sql", "transaction"],
+        aliases = [
+            "transaction", "execute several statements", "all or nothing", "exécuter plusieurs requêtes",
+            "faire une transaction", "modifier plusieurs lignes",
+        ]
+    )]
+    async fn batch_execute_tool(
+        &self,
+        context: &CallContext,
+        #[arguments] arguments: arguments::Batch,
+    ) -> Result<answer::BatchExecuted, ToolError> {
+        self.batch(context, arguments).await
+    }
+
+    /// Inserts rows into a table, and changes those that are there already, by a key.
+    #[tool(
+        name = "upsert",
+        risk = "medium",
+        side_effects = ["inserts or changes rows of the table"],
+        idempotent,
+        tags = ["sql", "insert", "update"],
+        aliases = [
+            "insert or update", "save rows", "write rows to a table", "merge rows", "insérer ou mettre à jour",
+            "enregistrer des lignes", "écrire dans une table",
+        ],
+        examples = [{"table": "users", "rows": [{"id": 7, "name": "Ada"}], "conflict_columns": ["id"]}]
+    )]
+    async fn upsert_tool(
+        &self,
+        context: &CallContext,
+        #[arguments] arguments: arguments::Upsert,
+    ) -> Result<answer::Upserted, ToolError> {
+        self.upsert(context, arguments).await
+    }
+
+    /// Lists the tables and views of a database.
+    #[tool(
+        name = "list_tables",
+        risk = "low",
+        aliases = [
+            "show tables", "database schema", "which tables", "lister les tables", "quelles tables",
+            "schéma de la base",
+        ]
+    )]
+    async fn list_tables_tool(
+        &self,
+        context: &CallContext,
+        #[arguments] arguments: arguments::ListTables,
+    ) -> Result<answer::Tables, ToolError> {
+        self.list_tables(context, arguments).await
+    }
+
+    /// Tells the columns, indexes and foreign keys of a table.
+    #[tool(
+        name = "describe_table",
+        risk = "low",
+        aliases = [
+            "table columns", "table schema", "column types", "colonnes d'une table", "structure d'une table",
+            "décrire une table",
+        ]
+    )]
+    async fn describe_table_tool(
+        &self,
+        context: &CallContext,
+        #[arguments] arguments: arguments::DescribeTable,
+    ) -> Result<answer::Described, ToolError> {
+        self.describe_table(context, arguments).await
+    }
+
+    /// Shows how the database would run a statement, without running it.
+    #[tool(
+        name = "explain",
+        risk = "low",
+        aliases = [
+            "query plan", "why is the query slow", "plan d'exécution", "expliquer une requête",
+            "pourquoi la requête est lente",
+        ]
+    )]
+    async fn explain_tool(
+        &self,
+        context: &CallContext,
+        #[arguments] arguments: arguments::Explain,
+    ) -> Result<answer::Page, ToolError> {
+        self.explain(context, arguments).await
+    }
+}

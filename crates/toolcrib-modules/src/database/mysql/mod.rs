@@ -1,0 +1,224 @@
+//! MySQL and MariaDB.
+//!
+//! Every statement of a model is prepared at the server, which takes no text of several statements then.
+
+mod values;
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use futures::TryStreamExt;
+use futures::future::FutureExt;
+use sqlx::mysql::{MySqlColumn, MySqlConnectOptions, MySqlPoolOptions, MySqlSslMode};
+use sqlx::pool::PoolConnection;
+use sqlx::{
+    AssertSqlSafe, Column as _, ConnectOptions, Connection, Either, Executor, MySql, MySqlConnection,
+    MySqlPool, Row as _, SqlSafeStr, Statement as _,
+};
+use toolcrib_model::Secret;
+
+use super::answer::Column;
+use super::config::{Location, Tls};
+use super::connection::{Bounds, acquire};
+use super::failure::{trouble, unreachable};
+use super::lex::is_preparable;
+use super::parameters::check_count;
+use super::session::{Interrupt, Mode, Pool, Rows, Session, Statement, Trouble};
+
+/// How long a server has to end a statement when it is told to.
+const CANCEL_TIMEOUT: Duration = Duration::from_secs(2);
+
+pub(super) struct Server {
+    pool: MySqlPool,
+    options: MySqlConnectOptions,
+    place: String,
+    is_writable: bool,
+}
+
+impl Server {
+    /// Connects, once, to see that it can be. `host` is where to, as it was found.
+    pub(super) async fn open(
+        location: &Location,
+        host: &str,
+        tls: Tls,
+        bounds: &Bounds,
+        is_writable: bool,
+    ) -> Result<Self, Trouble> {
+        let place = location.describe();
+        let mut options = MySqlConnectOptions::new()
+            .host(host)
+            .port(location.server().1)
+            .username(location.user.as_deref().unwrap_or("root"))
+            .password(location.password.as_ref().map_or("", Secret::expose))
+            .database(&location.database)
+            .statement_cache_capacity(0)
+            // Otherwise `||` would mean something else than it says in MySQL's own documentation.
+            .pipes_as_concat(false)
+            .ssl_mode(match tls {
+                Tls::Disable => MySqlSslMode::Disabled,
+                Tls::Prefer => MySqlSslMode::Preferred,
+                Tls::Require => MySqlSslMode::Required,
+                Tls::Verify => MySqlSslMode::VerifyIdentity,
+            })
+            .disable_statement_logging();
+        if let Some(file) = &location.root_certificate {
+            options = options.ssl_ca(file);
+        }
+        super::connection::try_once(bounds, &place, MySqlConnection::connect_with(&options)).await?;
+        let pool = MySqlPoolOptions::new()
+            .max_connections(bounds.pool_size)
+            .acquire_timeout(bounds.connect_timeout)
+            .idle_timeout(bounds.idle)
+            .max_lifetime(None)
+            .connect_lazy_with(options.clone());
+        Ok(Self { pool, options, place, is_writable })
+    }
+}
+
+#[async_trait]
+impl Pool for Server {
+    async fn session(&self) -> Result<Box<dyn Session>, Trouble> {
+        let of = |error: sqlx::Error| unreachable(&error, &self.place);
+        let mut connection = acquire(&self.pool, &self.place).await?;
+        let (thread, version): (u64, String) = sqlx::query_as("SELECT CONNECTION_ID(), VERSION()")
+            .persistent(false)
+            .fetch_one(&mut *connection)
+            .await
+            .map_err(of)?;
+        Ok(Box::new(ServerSession {
+            connection,
+            options: self.options.clone(),
+            thread,
+            is_mariadb: version.contains("MariaDB"),
+            is_writable: self.is_writable,
+        }))
+    }
+
+    async fn close(&self) {
+        self.pool.close().await;
+    }
+}
+
+struct ServerSession {
+    connection: PoolConnection<MySql>,
+    options: MySqlConnectOptions,
+    /// The number of the connection at the server.
+    thread: u64,
+    is_mariadb: bool,
+    is_writable: bool,
+}
+
+impl ServerSession {
+    async fn plain(&mut self, sql: String) -> Result<(), Trouble> {
+        let sent = sqlx::raw_sql(AssertSqlSafe(sql)).execute(&mut *self.connection).await;
+        sent.map_err(|error| trouble(&error, None))?;
+        Ok(())
+    }
+}
+
+fn columns(columns: &[MySqlColumn]) -> Vec<Column> {
+    let of = |column: &MySqlColumn| Column {
+        name: column.name().to_owned(),
+        kind: Some(values::type_name(column.type_info())),
+    };
+    columns.iter().map(of).collect()
+}
+
+#[async_trait]
+impl Session for ServerSession {
+    fn interrupt(&self) -> Interrupt {
+        let (options, thread) = (self.options.clone(), self.thread);
+        Box::new(move || {
+            async move {
+                let kill = async {
+                    let mut other = MySqlConnection::connect_with(&options).await?;
+                    sqlx::raw_sql(AssertSqlSafe(format!("KILL QUERY {thread}"))).execute(&mut other).await?;
+                    other.close().await
+                };
+                match tokio::time::timeout(CANCEL_TIMEOUT, kill).await {
+                    Ok(Ok(())) => {}
+                    // The statement ends when its connection is closed, or by its own limit.
+                    Ok(Err(error)) => {
+                        tracing::warn!(%error, "a statement could not be killed at the server");
+                    }
+                    Err(_) => {
+                        tracing::warn!("a statement could not be killed at the server in time");
+                    }
+                }
+            }
+            .boxed()
+        })
+    }
+
+    async fn begin(&mut self, mode: Mode, lifetime: Duration) -> Result<(), Trouble> {
+        let access = match mode {
+            Mode::Read => "READ ONLY",
+            Mode::Write if self.is_writable => "READ WRITE",
+            Mode::Write => return Err(super::connection::not_writable().into()),
+        };
+        let seconds = lifetime.as_secs().max(1);
+        let limit = if self.is_mariadb {
+            format!("max_statement_time = {seconds}")
+        } else {
+            format!("max_execution_time = {}", seconds * 1000)
+        };
+        // The session is of the same mode, for a routine that ends the transaction. A result that is read bit by bit
+        // must not be taken for a dead connection.
+        self.plain(format!(
+            "SET SESSION {limit}, net_write_timeout = {seconds}; SET SESSION TRANSACTION {access}; \
+             START TRANSACTION {access}"
+        ))
+        .await
+    }
+
+    async fn run(&mut self, statement: &Statement, rows: &mut Rows) -> Result<(), Trouble> {
+        let sql =
+            if statement.explain { format!("EXPLAIN {}", statement.sql) } else { statement.sql.clone() };
+        let of = |error: sqlx::Error| trouble(&error, Some(&statement.sql));
+        let text = AssertSqlSafe(sql.clone()).into_sql_str();
+        let prepared = (&mut *self.connection).prepare(text).await.map_err(of)?;
+        let count = prepared.parameters().map_or(0, |known| known.map_left(<[_]>::len).into_inner());
+        check_count(count, &statement.parameters)?;
+        let columns = columns(prepared.columns());
+        // MariaDB tells those of `RETURNING` with the rows only.
+        let mut has_columns = !columns.is_empty();
+        drop(prepared);
+        let arguments = values::arguments(&statement.parameters)?;
+        if has_columns {
+            rows.columns(columns).await?;
+        }
+        let query = sqlx::query_with(AssertSqlSafe(sql), arguments).persistent(false);
+        let mut stream = (&mut *self.connection).fetch_many(query);
+        let (mut affected, mut count) = (0, 0);
+        while let Some(next) = stream.try_next().await.map_err(of)? {
+            match next {
+                Either::Left(result) => affected = result.rows_affected(),
+                Either::Right(row) => {
+                    count += 1;
+                    if !has_columns {
+                        has_columns = true;
+                        rows.columns(self::columns(row.columns())).await?;
+                    }
+                    let cells = (0..row.len()).map(|at| values::cell(&row, at));
+                    let row = rows.cut(cells);
+                    rows.row(row).await?;
+                }
+            }
+        }
+        // Rows that come back are not counted at the server as rows that changed.
+        rows.end(if affected == 0 && is_preparable(&statement.sql) { count } else { affected }).await
+    }
+
+    async fn commit(&mut self) -> Result<(), Trouble> {
+        self.plain("COMMIT".into()).await
+    }
+
+    async fn release(mut self: Box<Self>, is_broken: bool) {
+        let is_clean = !is_broken
+            && self.plain("ROLLBACK".into()).await.is_ok()
+            && self.plain("DO RELEASE_ALL_LOCKS()".into()).await.is_ok();
+        if !is_clean {
+            self.connection.close_on_drop();
+        }
+    }
+}

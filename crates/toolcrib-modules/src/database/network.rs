@@ -1,0 +1,84 @@
+//! Which servers may be reached.
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use toolcrib_io::http::names_private_address;
+use toolcrib_model::{ErrorKind, ToolError};
+use toolcrib_policy::Access;
+use url::Url;
+
+use super::config::{Location, Tls};
+use super::failure::invalid;
+
+/// The most addresses of one name that are tried.
+const MAX_ADDRESSES: usize = 4;
+
+/// Where a server is, as it was found.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Reached {
+    /// What to connect to, in this order. These are addresses, so that the name cannot mean another server later; or the
+    /// name, where the server's certificate proves that it is that server.
+    pub(super) hosts: Vec<String>,
+    pub(super) tls: Tls,
+}
+
+/// Resolves the host of a server, and refuses one that may not be reached.
+pub(super) async fn reach(
+    location: &Location,
+    access: &Access,
+    allow_private: bool,
+    limit: Duration,
+) -> Result<Reached, ToolError> {
+    let (host, port) = location.server();
+    let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
+    if bare.is_empty() || bare.contains(['/', '@', '?', '#', '\\', ' ']) {
+        return Err(invalid(format!("`{host}` is no name or address of a server")));
+    }
+    if !access.allows_host(host, port) {
+        let message = format!(
+            "may not connect to `{host}` at port {port}: the configuration does not allow it under `access.network`"
+        );
+        return Err(ToolError::new(ErrorKind::Denied, message)
+            .with_hint("use a host that is allowed, or ask the user"));
+    }
+    let unknown = |reason: &str| {
+        ToolError::new(ErrorKind::Unavailable, format!("the address of `{host}` is not known: {reason}"))
+            .with_hint("check the name of the host")
+    };
+    let found = tokio::time::timeout(limit, tokio::net::lookup_host((bare, port))).await;
+    let found =
+        found.map_err(|_| unknown("no answer in time"))?.map_err(|error| unknown(&error.to_string()))?;
+    let mut addresses: Vec<IpAddr> = Vec::new();
+    for address in found.map(|found| found.ip()) {
+        if !addresses.contains(&address) {
+            addresses.push(address);
+        }
+    }
+    let private = addresses.iter().find(|address| is_private(**address));
+    if let Some(address) = private.filter(|_| !allow_private) {
+        let message = format!("refused to connect to `{host}`: {address} is not a public address");
+        return Err(ToolError::new(ErrorKind::Denied, message).with_hint(
+            "the operator can allow it by `modules.database.config.allow_private_addresses`, or put the connection \
+             under `connections` there",
+        ));
+    }
+    let tls = location.tls.unwrap_or(if private.is_some() { Tls::Prefer } else { Tls::Verify });
+    let hosts = if tls == Tls::Verify {
+        vec![bare.to_owned()]
+    } else {
+        addresses.iter().take(MAX_ADDRESSES).map(ToString::to_string).collect()
+    };
+    if hosts.is_empty() { Err(unknown("it has none")) } else { Ok(Reached { hosts, tls }) }
+}
+
+/// Whether a host plainly is this machine or an address that is not public, as an operator has written it.
+pub(super) fn is_plainly_private(host: &str) -> bool {
+    let host =
+        if host.contains(':') && !host.starts_with('[') { format!("[{host}]") } else { host.to_owned() };
+    Url::parse(&format!("http://{host}/")).is_ok_and(|url| names_private_address(&url))
+}
+
+fn is_private(address: IpAddr) -> bool {
+    is_plainly_private(&address.to_string())
+}

@@ -1,0 +1,108 @@
+//! Arrays as PostgreSQL writes them: `{1,NULL,"a \"text\""}`.
+
+use std::iter::Peekable;
+use std::str::Chars;
+
+use serde_json::Value;
+use sqlx::postgres::PgTypeInfo;
+use toolcrib_model::ToolError;
+
+use super::values;
+use crate::database::cell::MAX_DEPTH;
+use crate::database::parameters::not_bound;
+
+/// The array in a text; `None` where it is none of these, as one whose indexes do not begin with one.
+pub(super) fn parse(text: &str, element: &PgTypeInfo) -> Option<Value> {
+    let mut rest = text.chars().peekable();
+    let array = items(&mut rest, element, 1)?;
+    rest.next().is_none().then_some(array)
+}
+
+fn items(rest: &mut Peekable<Chars<'_>>, element: &PgTypeInfo, depth: usize) -> Option<Value> {
+    if depth > MAX_DEPTH || rest.next()? != '{' {
+        return None;
+    }
+    let mut items = Vec::new();
+    if rest.peek() == Some(&'}') {
+        rest.next();
+        return Some(Value::Array(items));
+    }
+    loop {
+        items.push(match rest.peek()? {
+            '{' => self::items(rest, element, depth + 1)?,
+            '"' => values::scalar(&quoted(rest)?, element),
+            _ => match plain(rest).as_str() {
+                "NULL" => Value::Null,
+                text => values::scalar(text, element),
+            },
+        });
+        match rest.next()? {
+            ',' => {}
+            '}' => return Some(Value::Array(items)),
+            _ => return None,
+        }
+    }
+}
+
+fn quoted(rest: &mut Peekable<Chars<'_>>) -> Option<String> {
+    rest.next();
+    let mut text = String::new();
+    loop {
+        match rest.next()? {
+            '"' => return Some(text),
+            '\\' => text.push(rest.next()?),
+            character => text.push(character),
+        }
+    }
+}
+
+fn plain(rest: &mut Peekable<Chars<'_>>) -> String {
+    let mut text = String::new();
+    while let Some(character) = rest.next_if(|character| !matches!(character, ',' | '}')) {
+        text.push(character);
+    }
+    text
+}
+
+/// The text of an array.
+pub(super) fn write(items: &[Value], at: usize, is_bytes: bool) -> Result<String, ToolError> {
+    let mut text = String::new();
+    write_to(&mut text, items, at, is_bytes, 1)?;
+    Ok(text)
+}
+
+fn write_to(
+    text: &mut String,
+    items: &[Value],
+    at: usize,
+    is_bytes: bool,
+    depth: usize,
+) -> Result<(), ToolError> {
+    if depth > MAX_DEPTH {
+        return Err(not_bound(at, "its arrays are too deep"));
+    }
+    text.push('{');
+    for (index, item) in items.iter().enumerate() {
+        if index > 0 {
+            text.push(',');
+        }
+        match item {
+            Value::Array(items) => write_to(text, items, at, is_bytes, depth + 1)?,
+            item => match values::text(item, at, false, is_bytes)? {
+                None => text.push_str("NULL"),
+                Some(item) => {
+                    text.push('"');
+                    for character in item.chars() {
+                        if matches!(character, '"' | '\\') {
+                            text.push('\\');
+                        }
+                        text.push(character);
+                    }
+                    text.push('"');
+                }
+            },
+        }
+    }
+    text.push('}');
+    Ok(())
+}

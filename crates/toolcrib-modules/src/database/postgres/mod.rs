@@ -1,0 +1,263 @@
+//! PostgreSQL.
+//!
+//! Results come as text, which every type has, so that no type is unknown and nothing is lost. A statement without
+//! parameters is sent as it is, once the server has found it to be one statement. Parameters are sent as texts too: the
+//! statement is prepared at the server, the values are put into settings of the transaction, and it is executed with
+//! those, each turned into the type that the statement wants.
+
+mod array;
+mod values;
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use futures::TryStreamExt;
+use futures::future::FutureExt;
+use sqlx::pool::PoolConnection;
+use sqlx::postgres::{PgConnectOptions, PgPoolOptions, PgSslMode, PgTypeInfo};
+use sqlx::{
+    AssertSqlSafe, Column as _, ConnectOptions, Connection, Either, Executor, PgConnection, PgPool, Postgres,
+    Row as _, SqlSafeStr, Statement as _,
+};
+use toolcrib_model::Secret;
+
+use super::answer::Column;
+use super::config::{Location, Tls};
+use super::connection::{Bounds, acquire};
+use super::failure::{trouble, unreachable};
+use super::lex::is_preparable;
+use super::parameters::check_count;
+use super::session::{Interrupt, Mode, Pool, Rows, Session, Statement, Trouble};
+
+/// How long a server has to end a statement when it is told to.
+const CANCEL_TIMEOUT: Duration = Duration::from_secs(2);
+
+pub(super) struct Server {
+    pool: PgPool,
+    options: PgConnectOptions,
+    place: String,
+    is_writable: bool,
+}
+
+impl Server {
+    /// Connects, once, to see that it can be. `host` is where to, as it was found.
+    pub(super) async fn open(
+        location: &Location,
+        host: &str,
+        tls: Tls,
+        bounds: &Bounds,
+        is_writable: bool,
+    ) -> Result<Self, Trouble> {
+        let place = location.describe();
+        let mut options = PgConnectOptions::new_without_pgpass()
+            .host(host)
+            .port(location.server().1)
+            .username(location.user.as_deref().unwrap_or("postgres"))
+            // Always set: a driver would take what is missing from the environment, and send it anywhere.
+            .password(location.password.as_ref().map_or("", Secret::expose))
+            .database(&location.database)
+            .application_name("toolcrib")
+            .statement_cache_capacity(0)
+            .ssl_mode(match tls {
+                Tls::Disable => PgSslMode::Disable,
+                Tls::Prefer => PgSslMode::Prefer,
+                Tls::Require => PgSslMode::Require,
+                Tls::Verify => PgSslMode::VerifyFull,
+            })
+            .options([
+                ("default_transaction_read_only", if is_writable { "off" } else { "on" }),
+                ("bytea_output", "hex"),
+                ("IntervalStyle", "iso_8601"),
+            ])
+            .disable_statement_logging();
+        if let Some(file) = &location.root_certificate {
+            options = options.ssl_root_cert(file);
+        }
+        super::connection::try_once(bounds, &place, PgConnection::connect_with(&options)).await?;
+        let pool = PgPoolOptions::new()
+            .max_connections(bounds.pool_size)
+            .acquire_timeout(bounds.connect_timeout)
+            .idle_timeout(bounds.idle)
+            .max_lifetime(None)
+            .connect_lazy_with(options.clone());
+        Ok(Self { pool, options, place, is_writable })
+    }
+}
+
+#[async_trait]
+impl Pool for Server {
+    async fn session(&self) -> Result<Box<dyn Session>, Trouble> {
+        let mut connection = acquire(&self.pool, &self.place).await?;
+        let process = sqlx::query_scalar("SELECT pg_backend_pid()")
+            .persistent(false)
+            .fetch_one(&mut *connection)
+            .await
+            .map_err(|error| unreachable(&error, &self.place))?;
+        let (options, is_writable) = (self.options.clone(), self.is_writable);
+        Ok(Box::new(ServerSession { connection, options, process, statements: 0, is_writable }))
+    }
+
+    async fn close(&self) {
+        self.pool.close().await;
+    }
+}
+
+struct ServerSession {
+    connection: PoolConnection<Postgres>,
+    options: PgConnectOptions,
+    /// The number of the server's process.
+    process: i32,
+    /// How many statements were prepared.
+    statements: u64,
+    is_writable: bool,
+}
+
+impl ServerSession {
+    async fn plain(&mut self, sql: String) -> Result<(), Trouble> {
+        let sent = sqlx::raw_sql(AssertSqlSafe(sql)).execute(&mut *self.connection).await;
+        sent.map_err(|error| trouble(&error, None))?;
+        Ok(())
+    }
+
+    /// Prepares a statement at the server and hands it its parameters; the text that executes it.
+    async fn bound(&mut self, statement: &Statement) -> Result<String, Trouble> {
+        self.statements += 1;
+        let name = format!("toolcrib_{}", self.statements);
+        let of = |error: sqlx::Error| trouble(&error, None);
+        sqlx::query(AssertSqlSafe(format!("PREPARE {name} AS {}", statement.sql)))
+            .persistent(false)
+            .execute(&mut *self.connection)
+            .await
+            .map_err(of)?;
+        let kinds: Vec<(String, bool, String)> = sqlx::query_as(PARAMETER_TYPES)
+            .bind(&name)
+            .persistent(false)
+            .fetch_all(&mut *self.connection)
+            .await
+            .map_err(of)?;
+        let mut texts = Vec::new();
+        let mut arguments = Vec::new();
+        for (at, ((qualified, is_array, kind), value)) in kinds.iter().zip(&statement.parameters).enumerate()
+        {
+            let text = values::text(value, at, *is_array, kind.trim_start_matches('_') == "bytea")?;
+            arguments.push(match text {
+                Some(_) => format!("current_setting('toolcrib.p{}')::{qualified}", at + 1),
+                None => format!("NULL::{qualified}"),
+            });
+            texts.push(text);
+        }
+        sqlx::query(SET_PARAMETERS)
+            .bind(texts)
+            .persistent(false)
+            .execute(&mut *self.connection)
+            .await
+            .map_err(of)?;
+        Ok(format!("EXECUTE {name}({})", arguments.join(", ")))
+    }
+}
+
+/// The types of the parameters of a prepared statement: as they can be written, whether they are arrays, their names.
+const PARAMETER_TYPES: &str = "\
+    SELECT quote_ident(n.nspname) || '.' || quote_ident(t.typname), t.typcategory = 'A', t.typname::text \
+    FROM pg_prepared_statements p, unnest(p.parameter_types) WITH ORDINALITY AS u(kind, at) \
+    JOIN pg_type t ON t.oid = u.kind::oid JOIN pg_namespace n ON n.oid = t.typnamespace \
+    WHERE p.name = $1 ORDER BY u.at";
+
+/// Settings that end with the transaction.
+const SET_PARAMETERS: &str = "\
+    SELECT count(set_config('toolcrib.p' || u.at, u.value, true)) \
+    FROM unnest($1::text[]) WITH ORDINALITY AS u(value, at)";
+
+#[async_trait]
+impl Session for ServerSession {
+    fn interrupt(&self) -> Interrupt {
+        let (options, process) = (self.options.clone(), self.process);
+        Box::new(move || {
+            async move {
+                let cancel = async {
+                    let mut other = PgConnection::connect_with(&options).await?;
+                    sqlx::query("SELECT pg_cancel_backend($1)").bind(process).execute(&mut other).await?;
+                    other.close().await
+                };
+                match tokio::time::timeout(CANCEL_TIMEOUT, cancel).await {
+                    Ok(Ok(())) => {}
+                    // The statement ends when its connection is closed, or by its own limit.
+                    Ok(Err(error)) => {
+                        tracing::warn!(%error, "a statement could not be cancelled at the server");
+                    }
+                    Err(_) => {
+                        tracing::warn!("a statement could not be cancelled at the server in time");
+                    }
+                }
+            }
+            .boxed()
+        })
+    }
+
+    async fn begin(&mut self, mode: Mode, lifetime: Duration) -> Result<(), Trouble> {
+        let access = match mode {
+            Mode::Read => "READ ONLY",
+            Mode::Write if self.is_writable => "READ WRITE",
+            Mode::Write => return Err(super::connection::not_writable().into()),
+        };
+        let milliseconds = lifetime.as_millis();
+        self.plain(format!(
+            "BEGIN {access}; SET LOCAL statement_timeout = {milliseconds}; \
+             SET LOCAL idle_in_transaction_session_timeout = {milliseconds}"
+        ))
+        .await
+    }
+
+    async fn run(&mut self, statement: &Statement, rows: &mut Rows) -> Result<(), Trouble> {
+        let sql = &statement.sql;
+        let of = |error: sqlx::Error| trouble(&error, Some(sql));
+        // Here the server refuses a text that is several statements.
+        let text = AssertSqlSafe(sql.clone()).into_sql_str();
+        let prepared = (&mut *self.connection).prepare(text).await.map_err(of)?;
+        let count = prepared.parameters().map_or(0, |known| known.map_left(<[_]>::len).into_inner());
+        check_count(count, &statement.parameters)?;
+        let (columns, kinds): (Vec<Column>, Vec<Option<PgTypeInfo>>) = if statement.explain {
+            (vec![Column { name: "plan".into(), kind: None }], vec![None])
+        } else {
+            let of = |column: &sqlx::postgres::PgColumn| {
+                let kind = Some(column.type_info().to_string().to_lowercase());
+                (Column { name: column.name().to_owned(), kind }, Some(column.type_info().clone()))
+            };
+            prepared.columns().iter().map(of).unzip()
+        };
+        drop(prepared);
+        let text = if statement.parameters.is_empty() { sql.clone() } else { self.bound(statement).await? };
+        let text = if statement.explain { format!("EXPLAIN {text}") } else { text };
+        if !columns.is_empty() {
+            rows.columns(columns).await?;
+        }
+        let mut stream = (&mut *self.connection).fetch_many(sqlx::raw_sql(AssertSqlSafe(text)));
+        let mut affected = 0;
+        while let Some(next) = stream.try_next().await.map_err(of)? {
+            match next {
+                Either::Left(result) => affected = result.rows_affected(),
+                Either::Right(row) => {
+                    let cells = (0..row.len())
+                        .map(|at| values::cell(&row, at, kinds.get(at).and_then(Option::as_ref)));
+                    let row = rows.cut(cells);
+                    rows.row(row).await?;
+                }
+            }
+        }
+        rows.end(if is_preparable(sql) { affected } else { 0 }).await
+    }
+
+    async fn commit(&mut self) -> Result<(), Trouble> {
+        self.plain("COMMIT".into()).await
+    }
+
+    async fn release(mut self: Box<Self>, is_broken: bool) {
+        // Nothing that a statement did to the connection is there for the next one.
+        let is_clean = !is_broken
+            && self.plain("ROLLBACK".into()).await.is_ok()
+            && self.plain("DISCARD ALL".into()).await.is_ok();
+        if !is_clean {
+            self.connection.close_on_drop();
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! Values of PostgreSQL, all of them texts.
+
+use serde_json::Value;
+use sqlx::postgres::{PgRow, PgTypeInfo, PgTypeKind};
+use sqlx::{Row, TypeInfo, ValueRef};
+use toolcrib_model::ToolError;
+
+use super::array;
+use crate::database::cell::{self, Cell, given_bytes};
+use crate::database::parameters::{not_base64, not_bound};
+
+/// A value of a type.
+pub(super) fn cell<'a>(row: &'a PgRow, at: usize, kind: Option<&PgTypeInfo>) -> Cell<'a> {
+    let Ok(value) = row.try_get_raw(at) else { return Cell::NULL };
+    if value.is_null() {
+        return Cell::NULL;
+    }
+    let Ok(text) = value.as_str() else {
+        return value.as_bytes().map_or(Cell::NULL, Cell::bytes);
+    };
+    match kind {
+        Some(kind) => of_type(text, kind),
+        None => Cell::text(text),
+    }
+}
+
+fn of_type<'a>(text: &'a str, kind: &PgTypeInfo) -> Cell<'a> {
+    if let PgTypeKind::Array(element) = kind.kind() {
+        return match array::parse(text, element) {
+            Some(value) => Cell::Document { value, text },
+            None => Cell::text(text),
+        };
+    }
+    match kind.name() {
+        "JSON" | "JSONB" => Cell::json(text),
+        "TEXT" | "VARCHAR" => Cell::text(text),
+        "BYTEA" => match text.strip_prefix("\\x").and_then(unhex) {
+            Some(bytes) => Cell::Bytes(bytes.into()),
+            None => Cell::text(text),
+        },
+        _ => match scalar(text, kind) {
+            Value::String(_) => Cell::text(text),
+            value => Cell::Plain(value),
+        },
+    }
+}
+
+/// A value that is no array, also as it stands in one.
+pub(super) fn scalar(text: &str, kind: &PgTypeInfo) -> Value {
+    let kind = match kind.kind() {
+        PgTypeKind::Domain(base) => base,
+        _ => kind,
+    };
+    let number = match kind.name() {
+        "BOOL" => Some(Value::Bool(text == "t")),
+        "INT2" | "INT4" | "INT8" | "OID" => {
+            text.parse::<i64>().ok().map(|number| cell::integer(number.into()))
+        }
+        "FLOAT4" | "FLOAT8" => text.parse::<f64>().ok().map(cell::float),
+        "BYTEA" => text.strip_prefix("\\x").and_then(unhex).map(|bytes| cell::bytes(&bytes)),
+        _ => None,
+    };
+    number.unwrap_or_else(|| text.into())
+}
+
+fn unhex(digits: &str) -> Option<Vec<u8>> {
+    let pairs = digits.as_bytes().chunks(2).map(|pair| {
+        let pair = std::str::from_utf8(pair).ok()?;
+        u8::from_str_radix(pair, 16).ok()
+    });
+    pairs.collect()
+}
+
+fn hex(bytes: &[u8]) -> String {
+    let mut text = String::from("\\x");
+    for byte in bytes {
+        text.push(char::from_digit(u32::from(byte >> 4), 16).unwrap_or_default());
+        text.push(char::from_digit(u32::from(byte & 15), 16).unwrap_or_default());
+    }
+    text
+}
+
+/// A parameter as PostgreSQL reads it for its type; `None` for NULL.
+pub(super) fn text(
+    value: &Value,
+    at: usize,
+    is_array: bool,
+    is_bytes: bool,
+) -> Result<Option<String>, ToolError> {
+    let text = match value {
+        Value::Null => return Ok(None),
+        Value::String(text) => text.clone(),
+        Value::Array(items) if is_array => array::write(items, at, is_bytes)?,
+        value if is_bytes => match given_bytes(value) {
+            Some(bytes) => hex(&bytes.map_err(|error| not_base64(at, &error))?),
+            None => value.to_string(),
+        },
+        value => value.to_string(),
+    };
+    if text.contains('\0') {
+        return Err(not_bound(at, "PostgreSQL has no character NUL in texts"));
+    }
+    Ok(Some(text))
+}

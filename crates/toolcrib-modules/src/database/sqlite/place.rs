@@ -1,0 +1,80 @@
+//! Which file of the workspace.
+
+use std::path::{Path, PathBuf};
+
+use toolcrib_io::Error;
+use toolcrib_io::files::{Kind, Root};
+use toolcrib_model::{ErrorKind, ToolError};
+use toolcrib_policy::{Access, Mode};
+
+use crate::database::failure::{failed, invalid};
+
+/// A file of the workspace.
+pub(in crate::database) struct Place {
+    /// The path as it was given.
+    pub(in crate::database) given: String,
+    /// The absolute path without symlinks.
+    pub(in crate::database) real: PathBuf,
+}
+
+/// The file at a path, which is made if it is not there and `create` says so. It may be reached for reading, and for
+/// writing if `is_writable` says that it will be written to.
+pub(in crate::database) fn find(
+    root: &Root,
+    access: &Access,
+    given: &str,
+    is_writable: bool,
+    create: bool,
+) -> Result<Place, ToolError> {
+    if given.is_empty() || given.starts_with(':') {
+        return Err(invalid("`database` names no file")
+            .with_hint("give a path relative to the workspace, as `data.db`"));
+    }
+    match root.metadata(given) {
+        Ok(found) if found.kind == Kind::File => {}
+        Ok(_) => return Err(failed(format!("`{given}` is no file"))),
+        Err(Error::NotFound { .. }) if create && is_writable => {
+            // An empty file is an empty database.
+            root.append(given, b"").map_err(|error| refused(&error, given))?;
+        }
+        Err(Error::NotFound { .. }) => {
+            return Err(failed(format!("`{given}` does not exist in the workspace")).with_hint(
+                "`filesystem.find` finds files; `create: true` makes a new database where writing is allowed",
+            ));
+        }
+        Err(error) => return Err(refused(&error, given)),
+    }
+    let outside = || {
+        failed(format!("`{given}` leads out of the workspace"))
+            .with_hint("give the path of a file that is in the workspace itself")
+    };
+    let real = root.path().join(given).canonicalize().map_err(|_| outside())?;
+    let relative = real.strip_prefix(root.path()).map_err(|_| outside())?;
+    let mode = if is_writable { Mode::Write } else { Mode::Read };
+    let folder = root.path().to_string_lossy();
+    let is_allowed =
+        |path: &Path| path.to_str().is_some_and(|path| access.allows_path_below(&folder, path, mode));
+    if !is_allowed(relative) {
+        let verb = if is_writable { "write" } else { "read" };
+        return Err(ToolError::new(
+            ErrorKind::Denied,
+            format!(
+                "may not {verb} `{given}`: the configuration does not allow it under `access.filesystem`"
+            ),
+        )
+        .with_hint("use a path that is allowed, or ask the user"));
+    }
+    Ok(Place { given: given.to_owned(), real })
+}
+
+fn refused(error: &Error, given: &str) -> ToolError {
+    match error {
+        Error::PathNotAllowed { .. } => ToolError::new(ErrorKind::Denied, error.to_string())
+            .with_hint("use a path that is allowed, or ask the user"),
+        Error::OutsideRoot { reason, .. } => {
+            failed(format!("`{given}` is outside of the workspace: {reason}"))
+                .with_hint("give a path relative to the workspace")
+        }
+        error => failed(error.to_string()),
+    }
+}

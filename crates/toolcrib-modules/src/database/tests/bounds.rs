@@ -1,0 +1,101 @@
+//! Bounds.
+
+use serde_json::json;
+use toolcrib_model::ErrorKind;
+use toolcrib_port::{CallContext, ToolEngine as _};
+
+use super::{Place, call, context, writing};
+use crate::database::{Config, MAX_COLUMN_NAME_BYTES, MAX_PARAMETERS, MAX_SQL_BYTES};
+use crate::{Error, ModuleContext};
+
+#[tokio::test]
+async fn a_thousand_connections_are_refused_by_the_bound() {
+    let place = Place::sqlite(&Config::default());
+    let mut refused = 0;
+    for at in 0..1000 {
+        let arguments = json!({"name": format!("c{at}"), "driver": "sqlite", "database": "data.db"});
+        if let Some(error) = place.call("connect", arguments).await.error {
+            assert_eq!(error.kind, ErrorKind::LimitReached);
+            refused += 1;
+        }
+    }
+    assert_eq!(refused, 1000 - 7);
+    insta::assert_snapshot!(
+        place.error("connect", json!({"name": "x", "driver": "sqlite", "database": "data.db"})).await.to_string(),
+        @"limit_reached: there are 8 connections already, which is the most (close one by `database.disconnect`, or use one of `database.list_connections`)"
+    );
+    place.ok("disconnect", json!({"connection": "c3"})).await;
+    place.ok("connect", json!({"name": "x", "driver": "sqlite", "database": "data.db"})).await;
+}
+
+#[tokio::test]
+async fn more_calls_than_connections_wait_for_their_turn() {
+    for place in Place::all(&Config { pool_size: 2, ..Config::default() }).await {
+        let calls = (0..40).map(|at| place.rows("SELECT ?", json!([at.to_string()])));
+        let rows = futures::future::join_all(calls).await;
+        for (at, rows) in rows.iter().enumerate() {
+            assert_eq!(*rows, json!([[at.to_string()]]));
+        }
+    }
+}
+
+#[tokio::test]
+async fn connections_of_an_agent_are_for_its_session_and_those_of_the_operator_for_all() {
+    let place = Place::sqlite(&Config::default());
+    let connect = |name: &str| json!({"name": name, "driver": "sqlite", "database": "data.db"});
+    assert_eq!(call(&place.module, &context(), "connect", connect("mine")).await.error, None);
+    assert_eq!(
+        call(&place.module, &CallContext::new("setup"), "connect", connect("shared")).await.error,
+        None
+    );
+    let two = CallContext::new("two").with_agent("assistant");
+    let listed = call(&place.module, &two, "list_connections", json!({})).await.result;
+    let names: Vec<_> =
+        listed["connections"].as_array().unwrap().iter().map(|one| &one["connection"]).collect();
+    assert_eq!(names, ["main", "shared"]);
+    let query = json!({"connection": "mine", "sql": "SELECT 1"});
+    assert_eq!(call(&place.module, &two, "query", query).await.error.unwrap().kind, ErrorKind::NotFound);
+    for name in ["main", "shared"] {
+        let error = call(&place.module, &two, "disconnect", json!({"connection": name})).await.error.unwrap();
+        assert_eq!(error.kind, ErrorKind::Denied);
+    }
+    place.module.end_session(&context().session).await;
+    let query = json!({"connection": "mine", "sql": "SELECT 1"});
+    let gone = call(&place.module, &context(), "query", query).await.error.unwrap();
+    assert_eq!(gone.kind, ErrorKind::NotFound, "it ended with its session");
+    let query = json!({"connection": "shared", "sql": "SELECT 1"});
+    assert_eq!(call(&place.module, &context(), "query", query).await.error, None);
+}
+
+#[tokio::test]
+async fn what_is_too_long_is_refused() {
+    for place in Place::all(&writing()).await {
+        let long = format!("SELECT '{}'", "x".repeat(MAX_SQL_BYTES));
+        assert_eq!(place.error("query", json!({"sql": long})).await.kind, ErrorKind::InvalidArgs);
+        let params = vec![1; MAX_PARAMETERS + 1];
+        let many = place.error("query", json!({"sql": "SELECT 1", "params": params})).await;
+        assert_eq!(many.kind, ErrorKind::InvalidArgs);
+        let statements: Vec<_> = (0..501).map(|_| json!({"sql": "DELETE FROM t"})).collect();
+        let error = place.error("batch_execute", json!({"statements": statements})).await;
+        assert_eq!(error.kind, ErrorKind::InvalidArgs);
+        let deep = format!("SELECT {}1{}", "(".repeat(20_000), ")".repeat(20_000));
+        let result = place.call("query", json!({"sql": deep})).await;
+        let length = result.result["columns"][0]["name"].as_str().unwrap_or_default().len();
+        assert!(length <= MAX_COLUMN_NAME_BYTES, "{}: {length}", place.driver);
+        assert_eq!(place.rows("SELECT 1", json!([])).await, json!([[1]]), "{}", place.driver);
+    }
+}
+
+#[test]
+fn settings_out_of_bounds_are_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    for config in [
+        Config { timeout_seconds: 0, ..Config::default() },
+        Config { pool_size: 1, ..Config::default() },
+        Config { max_rows: 0, ..Config::default() },
+        Config { max_cell_bytes: usize::MAX, ..Config::default() },
+    ] {
+        let refused = crate::database::module(config, &ModuleContext::new(dir.path())).err().unwrap();
+        assert!(matches!(refused, Error::Config { module: "database", .. }), "{refused}");
+    }
+}

@@ -1,0 +1,428 @@
+//! What the tools do.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::Value;
+use toolcrib_document::nearest;
+use toolcrib_model::{ErrorKind, ToolError};
+use toolcrib_sdk::CallContext;
+
+use super::answer::{BatchExecuted, Connected, Described, Disconnected, Executed, Page, Tables, Upserted};
+use super::arguments::{
+    Batch, Connect, DescribeTable, Disconnect, Execute, Explain, Fetch, ListTables, MAX_BATCH,
+    MAX_UPSERT_ROWS, Query, Upsert, table_name,
+};
+use super::catalog::{self, MAX_PARTS, MAX_TABLES};
+use super::config::{Config, Driver};
+use super::connection::{Bounds, CONNECT_TIMEOUT, Connection, Connections, Reach, not_writable};
+use super::dialect::{self, TableName};
+use super::failure::invalid;
+use super::job::{Job, Running, Until};
+use super::lex::{Purpose, check};
+use super::parameters::MAX_PARAMETERS;
+use super::results::{PageSize, Reading, Results};
+use super::session::{Mode, Statement, Trouble};
+use crate::{Error, ModuleContext};
+
+/// How long a closing connection is waited for.
+pub(super) const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// How long may be looked for the tables that a model may have meant.
+const NEAREST_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// The databases of an app.
+pub(super) struct Database {
+    config: Config,
+    reach: Reach,
+    pub(super) connections: Arc<Connections>,
+    pub(super) results: Arc<Results>,
+}
+
+impl Database {
+    pub(super) fn new(config: Config, context: &ModuleContext) -> Result<Self, Error> {
+        config.check()?;
+        let reach = Reach {
+            root: context.root(super::ID)?,
+            access: context.access.clone(),
+            bounds: Bounds {
+                pool_size: config.pool_size,
+                connect_timeout: CONNECT_TIMEOUT,
+                idle: Duration::from_secs(config.idle_seconds),
+            },
+            allow_private: config.allow_private_addresses,
+            allow_writes: config.allow_writes,
+        };
+        let connections = Arc::new(Connections::new(&config, &reach));
+        // One connection stays free for what is done besides.
+        let most = usize::try_from(config.pool_size.saturating_sub(1)).unwrap_or(1).max(1);
+        let results = Results::new(most, Duration::from_secs(config.result_idle_seconds));
+        Ok(Self { config, reach, connections, results })
+    }
+
+    pub(super) async fn connect(
+        &self,
+        context: &CallContext,
+        arguments: Connect,
+    ) -> Result<Connected, ToolError> {
+        let (name, location) = arguments.split();
+        let connection = self.connections.add(context, &name, location, &self.reach)?;
+        match connection.pool(&self.reach).await {
+            Ok(_) => Ok(connection.answer()),
+            Err(trouble) => {
+                self.connections.remove(&connection);
+                Err(trouble.error)
+            }
+        }
+    }
+
+    pub(super) async fn disconnect(
+        &self,
+        context: &CallContext,
+        arguments: Disconnect,
+    ) -> Result<Disconnected, ToolError> {
+        let connection = self.connections.find(context, arguments.connection.as_deref())?;
+        if !connection.may_be_closed_by(context) {
+            let message = format!("the connection `{}` is the app's, and stays open", connection.name);
+            return Err(ToolError::new(ErrorKind::Denied, message));
+        }
+        self.connections.remove(&connection);
+        self.results.close_of(&connection);
+        connection.close(CLOSE_TIMEOUT).await;
+        Ok(Disconnected { disconnected: connection.name.clone() })
+    }
+
+    pub(super) fn list_connections(&self, context: &CallContext) -> super::answer::Connections {
+        super::answer::Connections { connections: self.connections.list(context) }
+    }
+
+    pub(super) async fn query(&self, context: &CallContext, arguments: Query) -> Result<Page, ToolError> {
+        let connection = self.connections.find(context, arguments.connection.as_deref())?;
+        let sql = check(connection.location.driver, Purpose::Query, &arguments.sql)?;
+        let statement = Statement::new(sql, bounded(arguments.params)?);
+        let until = self.until(context);
+        let mut reading = self.start(&connection, Mode::Read, vec![statement]).await?;
+        let page = reading.page(self.page_size(arguments.max_rows), &until).await;
+        match self.told(context, &connection, page).await? {
+            (page, true) => {
+                Ok(Page { result: Some(self.results.keep(&context.session, reading, None)), ..page })
+            }
+            (page, false) => Ok(page),
+        }
+    }
+
+    pub(super) async fn fetch_results(
+        &self,
+        context: &CallContext,
+        arguments: Fetch,
+    ) -> Result<Page, ToolError> {
+        let Some(mut reading) = self.results.take(&context.session, &arguments.result) else {
+            let message = format!("there is no open result `{}`", arguments.result);
+            let hint = format!(
+                "run `database.query` again: a result is closed when it was read to its end, was not used for {} s, or \
+                 others were opened or the data changed in between",
+                self.config.result_idle_seconds
+            );
+            return Err(ToolError::new(ErrorKind::NotFound, message).with_hint(hint));
+        };
+        let connection = Arc::clone(&reading.connection);
+        let page = reading.page(self.page_size(arguments.max_rows), &self.until(context)).await;
+        match self.told(context, &connection, page).await? {
+            (page, true) => {
+                let result = self.results.keep(&context.session, reading, Some(arguments.result));
+                Ok(Page { result: Some(result), ..page })
+            }
+            (page, false) => Ok(page),
+        }
+    }
+
+    pub(super) async fn execute(
+        &self,
+        context: &CallContext,
+        arguments: Execute,
+    ) -> Result<Executed, ToolError> {
+        let connection = self.writable(context, arguments.connection.as_deref())?;
+        let sql = check(connection.location.driver, Purpose::Execute, &arguments.sql)?;
+        let statement = Statement::new(sql, bounded(arguments.params)?);
+        let until = self.until(context);
+        let mut reading = self.start(&connection, Mode::Write, vec![statement]).await?;
+        let done = async {
+            let (page, has_more) = reading.page(self.page_size(self.config.max_rows), &until).await?;
+            if has_more {
+                reading.finish(&until).await?;
+            }
+            Ok(page)
+        };
+        let page = done.await;
+        let page = self.told(context, &connection, page).await?;
+        let rows_affected = reading.affected.iter().sum();
+        let returned = (!page.columns.is_empty()).then_some(page);
+        Ok(Executed { rows_affected, returned })
+    }
+
+    pub(super) async fn batch(
+        &self,
+        context: &CallContext,
+        arguments: Batch,
+    ) -> Result<BatchExecuted, ToolError> {
+        let connection = self.writable(context, arguments.connection.as_deref())?;
+        let count = arguments.statements.len();
+        if count == 0 || count > MAX_BATCH {
+            return Err(invalid(format!(
+                "a batch has 1 to {MAX_BATCH} statements, and this one has {count}"
+            )));
+        }
+        let statements = arguments.statements.into_iter().enumerate().map(|(at, statement)| {
+            let of = |mut error: ToolError| {
+                error.message = format!("statement {}: {}; nothing was changed", at + 1, error.message);
+                error
+            };
+            let sql = check(connection.location.driver, Purpose::Batch, &statement.sql).map_err(of)?;
+            Ok(Statement::new(sql, bounded(statement.params).map_err(of)?))
+        });
+        let statements: Result<Vec<_>, ToolError> = statements.collect();
+        Ok(BatchExecuted { rows_affected: self.change(context, &connection, statements?).await? })
+    }
+
+    pub(super) async fn upsert(
+        &self,
+        context: &CallContext,
+        arguments: Upsert,
+    ) -> Result<Upserted, ToolError> {
+        let connection = self.writable(context, arguments.connection.as_deref())?;
+        let driver = connection.location.driver;
+        let table = table_name(driver, &arguments.table)?;
+        let count = arguments.rows.len();
+        if count > MAX_UPSERT_ROWS {
+            return Err(invalid(format!("there are {count} rows, of at most {MAX_UPSERT_ROWS}")));
+        }
+        let Some(first) = arguments.rows.first() else { return Err(invalid("there are no rows")) };
+        let columns: Vec<String> = first.keys().cloned().collect();
+        if let Some(at) = arguments.rows.iter().position(|row| {
+            row.len() != columns.len() || !columns.iter().all(|column| row.contains_key(column))
+        }) {
+            return Err(invalid(format!("row {} has other columns than the first", at + 1))
+                .with_hint("give all rows the same columns, with null where there is no value"));
+        }
+        if columns.is_empty() || columns.len() > MAX_PARAMETERS {
+            return Err(invalid(format!("a row has 1 to {MAX_PARAMETERS} columns")));
+        }
+        let conflict = &arguments.conflict_columns;
+        if conflict.is_empty() {
+            return Err(invalid("`conflict_columns` is empty")
+                .with_hint("name the columns of the key, as `[\"id\"]`"));
+        }
+        let update = arguments
+            .update_columns
+            .unwrap_or_else(|| columns.iter().filter(|column| !conflict.contains(column)).cloned().collect());
+        if let Some(other) = conflict.iter().chain(&update).find(|column| !columns.contains(column)) {
+            return Err(invalid(format!("the rows have no column `{other}`"))
+                .with_hint("the columns of the key and those to change have to be in each row"));
+        }
+        if driver == Driver::Mysql {
+            self.check_key(context, &connection, &table, conflict).await?;
+        }
+        let upsert = dialect::Upsert {
+            table: &table,
+            columns: &columns,
+            conflict,
+            update: &update,
+            rows: &arguments.rows,
+        };
+        let affected = self.change(context, &connection, upsert.statements(driver)?).await?;
+        Ok(Upserted { rows: count, rows_affected: affected.iter().sum() })
+    }
+
+    /// MySQL takes any key for the one that is meant, so there has to be one of these columns.
+    async fn check_key(
+        &self,
+        context: &CallContext,
+        connection: &Arc<Connection>,
+        table: &TableName,
+        conflict: &[String],
+    ) -> Result<(), ToolError> {
+        let rows =
+            self.read(context, connection, catalog::indexes(connection.location.driver, table)).await?;
+        let mut wanted: Vec<String> = conflict.iter().map(|column| column.to_lowercase()).collect();
+        wanted.sort();
+        let is_key = |index: &super::answer::Index| {
+            let mut columns: Vec<String> = index
+                .columns
+                .iter()
+                .map(|column| column.as_deref().unwrap_or_default().to_lowercase())
+                .collect();
+            columns.sort();
+            index.unique && columns == wanted
+        };
+        if catalog::read_indexes(&rows).iter().any(is_key) {
+            return Ok(());
+        }
+        Err(invalid(format!("`{}` has no unique index of {}", table.name, conflict.join(", ")))
+            .with_hint("`database.describe_table` lists the indexes of the table"))
+    }
+
+    pub(super) async fn list_tables(
+        &self,
+        context: &CallContext,
+        arguments: ListTables,
+    ) -> Result<Tables, ToolError> {
+        let connection = self.connections.find(context, arguments.connection.as_deref())?;
+        let (schema, part) = (arguments.schema.as_deref(), arguments.name_contains.as_deref());
+        let statement = catalog::tables(connection.location.driver, schema, part);
+        let rows = self.read(context, &connection, statement).await?;
+        let mut tables = catalog::read_tables(&rows);
+        let truncated = tables.len() > MAX_TABLES;
+        tables.truncate(MAX_TABLES);
+        Ok(Tables { tables, truncated })
+    }
+
+    pub(super) async fn describe_table(
+        &self,
+        context: &CallContext,
+        arguments: DescribeTable,
+    ) -> Result<Described, ToolError> {
+        let connection = self.connections.find(context, arguments.connection.as_deref())?;
+        let driver = connection.location.driver;
+        let table = table_name(driver, &arguments.table)?;
+        let columns = self.read(context, &connection, catalog::columns(driver, &table)).await?;
+        let columns = catalog::read_columns(&columns);
+        if columns.is_empty() {
+            let error =
+                ToolError::new(ErrorKind::ToolFailed, format!("there is no table `{}`", arguments.table));
+            let trouble = Trouble { error, is_broken: false, missing_table: Some(table.name) };
+            return Err(self.explained(context, &connection, trouble).await);
+        }
+        let indexes = self.read(context, &connection, catalog::indexes(driver, &table)).await?;
+        let foreign_keys = self.read(context, &connection, catalog::foreign_keys(driver, &table)).await?;
+        Ok(Described {
+            table: arguments.table,
+            columns,
+            indexes: catalog::read_indexes(&indexes),
+            foreign_keys: catalog::read_foreign_keys(&foreign_keys),
+        })
+    }
+
+    pub(super) async fn explain(&self, context: &CallContext, arguments: Explain) -> Result<Page, ToolError> {
+        let connection = self.connections.find(context, arguments.connection.as_deref())?;
+        let sql = check(connection.location.driver, Purpose::Explain, &arguments.sql)?;
+        let statement = Statement { explain: true, ..Statement::new(sql, bounded(arguments.params)?) };
+        let mut reading = self.start(&connection, Mode::Read, vec![statement]).await?;
+        let page = reading.page(self.page_size(self.config.max_rows), &self.until(context)).await;
+        Ok(self.told(context, &connection, page).await?.0)
+    }
+
+    /// The rows of a query of ours.
+    async fn read(
+        &self,
+        context: &CallContext,
+        connection: &Arc<Connection>,
+        statement: Statement,
+    ) -> Result<Vec<Vec<Value>>, ToolError> {
+        let mut reading = self.start(connection, Mode::Read, vec![statement]).await?;
+        let size = PageSize { rows: MAX_TABLES.max(MAX_PARTS), bytes: super::config::MAX_PAGE_BYTES };
+        let page = reading.page(size, &self.until(context)).await;
+        match page {
+            Ok((page, _)) => Ok(page.rows),
+            Err(trouble) => Err(self.settled(connection, trouble).await.error),
+        }
+    }
+
+    /// Runs statements that hold together; how many rows each changed.
+    async fn change(
+        &self,
+        context: &CallContext,
+        connection: &Arc<Connection>,
+        statements: Vec<Statement>,
+    ) -> Result<Vec<u64>, ToolError> {
+        let mut reading = self.start(connection, Mode::Write, statements).await?;
+        let finished = reading.finish(&self.until(context)).await;
+        self.told(context, connection, finished).await?;
+        Ok(reading.affected)
+    }
+
+    async fn start(
+        &self,
+        connection: &Arc<Connection>,
+        mode: Mode,
+        statements: Vec<Statement>,
+    ) -> Result<Reading, ToolError> {
+        // Who reads a file of SQLite holds up who writes to it.
+        if mode == Mode::Write && connection.location.driver == Driver::Sqlite {
+            self.results.close_of(connection);
+        }
+        let pool = connection.pool(&self.reach).await.map_err(|trouble| trouble.error)?;
+        let (max_cell_bytes, max_row_bytes) = (self.config.max_cell_bytes, self.config.max_page_bytes);
+        let job = Job { mode, statements, max_cell_bytes, max_row_bytes };
+        Ok(Reading::new(Arc::clone(connection), Running::start(pool, job)))
+    }
+
+    fn writable(&self, context: &CallContext, name: Option<&str>) -> Result<Arc<Connection>, ToolError> {
+        let connection = self.connections.find(context, name)?;
+        if connection.is_writable { Ok(connection) } else { Err(not_writable()) }
+    }
+
+    fn page_size(&self, rows: usize) -> PageSize {
+        PageSize { rows: rows.clamp(1, self.config.max_rows), bytes: self.config.max_page_bytes }
+    }
+
+    fn until(&self, context: &CallContext) -> Until {
+        Until::new(context, Duration::from_secs(self.config.timeout_seconds))
+    }
+
+    /// The outcome, with what a model can do about a failure.
+    async fn told<T>(
+        &self,
+        context: &CallContext,
+        connection: &Arc<Connection>,
+        outcome: Result<T, Trouble>,
+    ) -> Result<T, ToolError> {
+        match outcome {
+            Ok(value) => Ok(value),
+            Err(trouble) => Err(self.explained(context, connection, trouble).await),
+        }
+    }
+
+    /// Takes a connection that broke out of use, and its password out of the error.
+    async fn settled(&self, connection: &Arc<Connection>, trouble: Trouble) -> Trouble {
+        if trouble.is_broken {
+            connection.reset().await;
+        }
+        connection.without_secret(trouble)
+    }
+
+    /// Adds the name of the table that may have been meant.
+    async fn explained(
+        &self,
+        context: &CallContext,
+        connection: &Arc<Connection>,
+        trouble: Trouble,
+    ) -> ToolError {
+        let trouble = self.settled(connection, trouble).await;
+        let Some(missing) = &trouble.missing_table else { return trouble.error };
+        let statement = catalog::tables(connection.location.driver, None, None);
+        let names = async {
+            let mut reading = self.start(connection, Mode::Read, vec![statement]).await.ok()?;
+            let size = PageSize { rows: MAX_TABLES, bytes: super::config::MAX_PAGE_BYTES };
+            let (page, _) = reading.page(size, &Until::new(context, NEAREST_TIMEOUT)).await.ok()?;
+            Some(catalog::read_tables(&page.rows))
+        };
+        let Some(tables) = names.await else { return trouble.error };
+        let missing = missing.rsplit('.').next().unwrap_or(missing);
+        let near = nearest(missing, tables.iter().map(|table| table.name.as_str()));
+        let hint = match near {
+            Some(near) => format!("did you mean `{near}`? `database.list_tables` lists the tables"),
+            None if tables.is_empty() => "there are no tables in this database".into(),
+            None => "`database.list_tables` lists the tables".into(),
+        };
+        trouble.error.with_hint(hint)
+    }
+}
+
+/// Refuses more parameters than a statement may have.
+fn bounded(parameters: Vec<Value>) -> Result<Vec<Value>, ToolError> {
+    if parameters.len() <= MAX_PARAMETERS {
+        return Ok(parameters);
+    }
+    let message = format!("there are {} parameters, of at most {MAX_PARAMETERS}", parameters.len());
+    Err(invalid(message).with_hint("send several statements to `database.batch_execute`"))
+}

@@ -1,0 +1,356 @@
+//! The database servers that tests talk to: PostgreSQL and MariaDB, from the packages of the system.
+//!
+//! They listen on this machine alone, have their data in a folder that goes with them, and never run as root. What a
+//! variable names already is used as it is. Of each kind there is a second server that tests may kill: it is started again.
+
+use std::ffi::OsString;
+use std::fs;
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail, ensure};
+
+use crate::process::{answers, describe, in_ci, run as run_command};
+use crate::workspace::Workspace;
+
+/// How long a server may take to answer.
+const START_LIMIT: Duration = Duration::from_mins(1);
+
+/// How long what it has started may take to end after it.
+const STOP_LIMIT: Duration = Duration::from_secs(10);
+
+/// How often it is looked at.
+const POLL: Duration = Duration::from_millis(100);
+
+/// Whom the servers run as when this program runs as root.
+const UNPRIVILEGED: [&str; 2] = ["nobody", "nogroup"];
+
+/// The user, the password and the database of the tests, at servers that nobody else reaches.
+const NAME: &str = "toolcrib";
+const PASSWORD: &str = "only for tests";
+const ENCODED_PASSWORD: &str = "only%20for%20tests";
+
+/// What is installed in a run of the continuous integration, where apt is.
+const PACKAGES: [&str; 3] = ["postgresql", "mariadb-server", "openssl"];
+
+/// Servers that run. They end with this.
+pub(crate) struct Servers {
+    /// The variables by which tests find them.
+    pub(crate) environment: Vec<(&'static str, OsString)>,
+    running: Vec<Running>,
+    folder: PathBuf,
+}
+
+struct Running {
+    stop: Arc<AtomicBool>,
+    keeper: Option<JoinHandle<()>>,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    Postgres,
+    MariaDb,
+}
+
+/// Which servers there are: the variable that names one, its kind, the folder of its data.
+const SERVERS: [(&str, Kind, &str); 4] = [
+    ("TOOLCRIB_TEST_POSTGRES", Kind::Postgres, "postgres"),
+    ("TOOLCRIB_TEST_POSTGRES_VICTIM", Kind::Postgres, "postgres-victim"),
+    ("TOOLCRIB_TEST_MYSQL", Kind::MariaDb, "mariadb"),
+    ("TOOLCRIB_TEST_MYSQL_VICTIM", Kind::MariaDb, "mariadb-victim"),
+];
+
+/// `cargo xtask databases COMMAND…`: runs a command while the servers run.
+pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
+    let (servers, left_out) = start();
+    ensure!(left_out.is_empty(), "{}", left_out.join("; "));
+    let Some((program, rest)) = arguments.split_first() else {
+        bail!(
+            "databases wants a command that is run beside the servers, as `cargo nextest run -p toolcrib-modules`"
+        );
+    };
+    let mut command = Command::new(program);
+    run_command(command.current_dir(&workspace.root).args(rest).envs(servers.environment.iter().cloned()))
+}
+
+/// Starts the servers, and says which could not be.
+pub(crate) fn start() -> (Servers, Vec<String>) {
+    let folder = std::env::temp_dir().join(format!("toolcrib-databases-{}", std::process::id()));
+    let mut servers = Servers { environment: Vec::new(), running: Vec::new(), folder };
+    let mut left_out: Vec<String> = Vec::new();
+    if in_ci()
+        && SERVERS.iter().any(|(variable, ..)| std::env::var_os(variable).is_none())
+        && let Err(error) = install()
+    {
+        left_out.push(format!("the database servers ({error:#})"));
+    }
+    for (variable, kind, name) in SERVERS {
+        // Its victim is another server than the one that somebody else runs.
+        let primary = variable.trim_end_matches("_VICTIM");
+        if let Some(url) = std::env::var_os(variable) {
+            servers.environment.push((variable, url));
+            continue;
+        }
+        if primary != variable && std::env::var_os(primary).is_some() {
+            continue;
+        }
+        match kind.start(&servers.folder.join(name)) {
+            Ok((url, running)) => {
+                servers.running.push(running);
+                servers.environment.push((variable, url.into()));
+            }
+            Err(error) => left_out.push(format!("the {name} server ({error:#})")),
+        }
+    }
+    (servers, left_out)
+}
+
+impl Drop for Servers {
+    fn drop(&mut self) {
+        for running in &self.running {
+            running.stop.store(true, Ordering::Relaxed);
+        }
+        for running in &mut self.running {
+            // A keeper that panicked has ended its server's parent, and so the server.
+            let _ended = running.keeper.take().map(JoinHandle::join);
+        }
+        // What a server has started itself ends soon after it, and until then writes there.
+        let begun = Instant::now();
+        while self.folder.exists()
+            && fs::remove_dir_all(&self.folder).is_err()
+            && begun.elapsed() < STOP_LIMIT
+        {
+            thread::sleep(POLL);
+        }
+    }
+}
+
+/// Installs the packages where they are missing, and apt is there to do it.
+fn install() -> Result<()> {
+    if Kind::Postgres.program("postgres").is_ok() && Kind::MariaDb.program("mariadbd").is_ok() {
+        return Ok(());
+    }
+    ensure!(is_root(), "PostgreSQL and MariaDB are not installed, and installing them wants root");
+    let apt = || {
+        let mut command = Command::new("apt-get");
+        command.env("DEBIAN_FRONTEND", "noninteractive").args(["-q", "-y"]);
+        command
+    };
+    run_command(apt().arg("update"))?;
+    run_command(apt().args(["install", "--no-install-recommends"]).args(PACKAGES))
+}
+
+impl Kind {
+    /// A program of the server, on `PATH` or where Debian puts it.
+    fn program(self, name: &str) -> Result<PathBuf> {
+        let mut folders: Vec<PathBuf> =
+            std::env::var_os("PATH").map(|path| std::env::split_paths(&path).collect()).unwrap_or_default();
+        folders.push("/usr/sbin".into());
+        if self == Self::Postgres {
+            let versions = fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
+            folders.extend(versions.map(|version| version.path().join("bin")));
+        }
+        let found = folders.into_iter().map(|folder| folder.join(name)).find(|path| path.is_file());
+        found.with_context(|| format!("there is no `{name}` here"))
+    }
+
+    /// Makes the data, starts the server, and waits until it answers; its URL.
+    fn start(self, folder: &Path) -> Result<(String, Running)> {
+        let port = TcpListener::bind(("127.0.0.1", 0))?.local_addr()?.port();
+        fs::create_dir_all(folder)?;
+        if is_root() {
+            run_quietly(Command::new("chown").args([OWNER, "--"]).arg(folder))?;
+        }
+        let server = match self {
+            Self::Postgres => self.prepare_postgres(folder, port)?,
+            Self::MariaDb => self.prepare_mariadb(folder, port)?,
+        };
+        let log = folder.join("log");
+        let running = keep(server, &log);
+        let begun = Instant::now();
+        while !answers(&mut self.ping(port)?) {
+            ensure!(begun.elapsed() < START_LIMIT, "it does not answer; it says:\n{}", tail(&log));
+            thread::sleep(POLL);
+        }
+        let scheme = match self {
+            Self::Postgres => "postgres",
+            Self::MariaDb => "mysql",
+        };
+        Ok((format!("{scheme}://{NAME}:{ENCODED_PASSWORD}@127.0.0.1:{port}/{NAME}"), running))
+    }
+
+    fn prepare_postgres(self, folder: &Path, port: u16) -> Result<Vec<OsString>> {
+        let (data, password) = (folder.join("data"), folder.join("password"));
+        fs::write(&password, PASSWORD)?;
+        let mut initdb = unprivileged(&self.program("initdb")?);
+        initdb.arg("-D").arg(&data).arg("--pwfile").arg(&password);
+        run_quietly(initdb.args([
+            "-U",
+            NAME,
+            "--auth=scram-sha-256",
+            "--no-sync",
+            "-E",
+            "UTF8",
+            "--locale=C",
+        ]))?;
+        // Encryption is tried with a certificate that no machine trusts.
+        let mut openssl = unprivileged(&self.program("openssl")?);
+        openssl.args([
+            "req",
+            "-x509",
+            "-newkey",
+            "rsa:2048",
+            "-nodes",
+            "-days",
+            "2",
+            "-subj",
+            "/CN=localhost",
+        ]);
+        openssl.args([
+            "-addext",
+            "subjectAltName=DNS:localhost",
+            "-addext",
+            "basicConstraints=critical,CA:FALSE",
+        ]);
+        openssl.arg("-keyout").arg(data.join("server.key")).arg("-out").arg(data.join("server.crt"));
+        run_quietly(&mut openssl)?;
+        // The database of the user's name.
+        let mut single = unprivileged(&self.program("postgres")?);
+        let mut child = single.args(["--single", "-D"]).arg(&data).arg("postgres").stdin(Stdio::piped());
+        child = child.stdout(Stdio::null()).stderr(Stdio::null());
+        let mut child = child.spawn()?;
+        let mut input = child.stdin.take().context("no input")?;
+        std::io::Write::write_all(&mut input, format!("CREATE DATABASE {NAME}\n").as_bytes())?;
+        drop(input);
+        ensure!(child.wait()?.success(), "the database could not be made");
+        let mut words: Vec<OsString> = vec![self.program("postgres")?.into(), "-D".into(), data.into()];
+        words.extend([
+            "-p".into(),
+            port.to_string().into(),
+            "-h".into(),
+            "127.0.0.1".into(),
+            "-k".into(),
+            "".into(),
+        ]);
+        // It is data for a minute.
+        words.extend(["-c", "fsync=off", "-c", "max_connections=60", "-c", "ssl=on"].map(OsString::from));
+        Ok(words)
+    }
+
+    fn prepare_mariadb(self, folder: &Path, port: u16) -> Result<Vec<OsString>> {
+        let (data, users) = (folder.join("data"), folder.join("users.sql"));
+        let user = format!("{NAME}@'127.0.0.1'");
+        fs::write(
+            &users,
+            format!(
+                "CREATE DATABASE IF NOT EXISTS {NAME};\nCREATE USER IF NOT EXISTS {user} IDENTIFIED BY '{PASSWORD}';\n\
+                 GRANT ALL ON *.* TO {user};\n"
+            ),
+        )?;
+        let mut install = unprivileged(&self.program("mariadb-install-db")?);
+        install.arg("--no-defaults").arg(option("--datadir=", &data));
+        run_quietly(install.args(["--auth-root-authentication-method=normal", "--skip-test-db"]))?;
+        let mut words: Vec<OsString> = vec![self.program("mariadbd")?.into(), "--no-defaults".into()];
+        words.extend([option("--datadir=", &data), option("--init-file=", &users)]);
+        words.extend([
+            option("--socket=", &folder.join("socket")),
+            option("--pid-file=", &folder.join("pid")),
+        ]);
+        let others =
+            [&format!("--port={port}"), "--bind-address=127.0.0.1", "--character-set-server=utf8mb4"];
+        words.extend(others.map(OsString::from));
+        words.extend(
+            ["--innodb-flush-log-at-trx-commit=0", "--innodb-buffer-pool-size=64M"].map(OsString::from),
+        );
+        Ok(words)
+    }
+
+    /// A command that ends well once the server takes connections.
+    fn ping(self, port: u16) -> Result<Command> {
+        let port = port.to_string();
+        let mut command = Command::new(match self {
+            Self::Postgres => self.program("pg_isready")?,
+            Self::MariaDb => self.program("mariadb")?,
+        });
+        match self {
+            Self::Postgres => command.args(["-q", "-h", "127.0.0.1", "-p", &port]),
+            Self::MariaDb => command
+                .args(["--no-defaults", "-h", "127.0.0.1", "-P", &port, "-u", NAME])
+                .args([&format!("-p{PASSWORD}"), "-e", "SELECT 1", NAME]),
+        };
+        Ok(command)
+    }
+}
+
+/// Whom the folder of a server belongs to when this program runs as root.
+const OWNER: &str = "nobody:nogroup";
+
+/// A program that runs as nobody if this one runs as root, and ends with whoever started it.
+fn unprivileged(program: &Path) -> Command {
+    let mut command = Command::new("setpriv");
+    command.args(["--pdeathsig", "KILL"]);
+    if is_root() {
+        let [user, group] = UNPRIVILEGED;
+        command.args(["--reuid", user, "--regid", group, "--clear-groups"]);
+    }
+    command.arg("--").arg(program).current_dir("/");
+    command
+}
+
+/// Starts a server, and starts it again when something else than we ended it.
+fn keep(words: Vec<OsString>, log: &Path) -> Running {
+    let stop = Arc::new(AtomicBool::new(false));
+    let (flag, log) = (Arc::clone(&stop), log.to_owned());
+    let keeper = thread::spawn(move || {
+        let mut child: Option<Child> = None;
+        while !flag.load(Ordering::Relaxed) {
+            if child.as_mut().is_none_or(|child| !matches!(child.try_wait(), Ok(None))) {
+                child = spawn(&words, &log);
+            }
+            thread::sleep(POLL);
+        }
+        if let Some(mut child) = child {
+            // Its data goes too, so there is nothing to be saved.
+            let _ended = child.kill().and_then(|()| child.wait());
+        }
+    });
+    Running { stop, keeper: Some(keeper) }
+}
+
+fn spawn(words: &[OsString], log: &Path) -> Option<Child> {
+    let (program, arguments) = words.split_first()?;
+    let output = fs::File::options().create(true).append(true).open(log).ok()?;
+    let errors = output.try_clone().ok()?;
+    let mut command = unprivileged(Path::new(program));
+    command.args(arguments).stdin(Stdio::null()).stdout(output).stderr(errors).spawn().ok()
+}
+
+fn run_quietly(command: &mut Command) -> Result<()> {
+    let line = describe(command);
+    let output = command.stdin(Stdio::null()).output().with_context(|| format!("could not start {line}"))?;
+    ensure!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr).trim());
+    Ok(())
+}
+
+fn option(name: &str, path: &Path) -> OsString {
+    let mut option = OsString::from(name);
+    option.push(path);
+    option
+}
+
+/// The last lines of a log.
+fn tail(log: &Path) -> String {
+    let text = fs::read_to_string(log).unwrap_or_default();
+    let lines: Vec<&str> = text.lines().rev().take(10).collect();
+    lines.into_iter().rev().collect::<Vec<_>>().join("\n")
+}
+
+fn is_root() -> bool {
+    let output = Command::new("id").arg("-u").output();
+    output.is_ok_and(|output| output.stdout.trim_ascii() == b"0")
+}
