@@ -1,0 +1,165 @@
+//! What a call is told of an answer.
+
+use std::collections::BTreeMap;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use encoding_rs::UTF_8;
+use http::Method;
+use http::header::{CONTENT_ENCODING, CONTENT_TYPE};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::{Value, json};
+use toolcrib_io::http::Response;
+use toolcrib_model::ToolError;
+
+use super::client::Received;
+use super::failure::{failed, refused};
+use super::headers;
+use super::text::{decoded, essence, is_json};
+
+/// The media type of bytes that nobody knows.
+const UNKNOWN: &str = "application/octet-stream";
+
+/// The longest media type that is told, in bytes.
+const MAX_MEDIA_TYPE_BYTES: usize = 100;
+
+/// The answer of a server, whatever its status.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Answer {
+    /// The status.
+    status: u16,
+    /// Whether the status is one of success, 200 to 299.
+    ok: bool,
+    /// Where the answer came from, after redirects.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    redirected_to: Option<String>,
+    /// What the server says that the body is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    content_type: Option<String>,
+    /// The headers that say something of the content; all of them where there is only a head.
+    headers: BTreeMap<String, String>,
+    /// JSON as it is, else the text; of an image or other data its type, size and `handle`. Null where there is none.
+    body: Value,
+    /// What there is to know of it besides.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(default)]
+    notes: Vec<String>,
+}
+
+/// The data of an answer of success.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct ApiAnswer {
+    /// The status.
+    status: u16,
+    /// The headers that say how to go on: pages, limits, versions.
+    headers: BTreeMap<String, String>,
+    /// What the server answered. Null where it is nothing.
+    data: Value,
+}
+
+pub(super) fn answer(method: &Method, received: Received) -> Answer {
+    let response = &received.response;
+    let is_head = *method == Method::HEAD;
+    let mut notes = Vec::from_iter(received.not_followed);
+    let body = if is_head { Value::Null } else { body(response, &mut notes) };
+    Answer {
+        status: response.status.as_u16(),
+        ok: response.status.is_success(),
+        redirected_to: received.was_redirected.then(|| received.url.to_string()),
+        content_type: headers::text(&response.headers, CONTENT_TYPE).map(shortened),
+        headers: if is_head { headers::all(&response.headers) } else { headers::selected(&response.headers) },
+        body,
+        notes,
+    }
+}
+
+pub(super) fn data(method: &Method, received: &Received) -> Result<ApiAnswer, ToolError> {
+    let response = &received.response;
+    if !response.status.is_success() {
+        return Err(refused(method, received));
+    }
+    let shown = received.shown();
+    if response.truncated {
+        let message =
+            format!("the JSON of {shown} is longer than {} bytes, which are read", response.body.len());
+        return Err(failed(message).with_hint("ask for less of it, as by a page; or use `http.download`"));
+    }
+    let body = response.body.strip_prefix("\u{FEFF}".as_bytes()).unwrap_or(&response.body);
+    let no_json = |error| {
+        let said = headers::text(&response.headers, CONTENT_TYPE).map_or("no type".into(), shortened);
+        failed(format!("the answer of {shown}, of {said}, is no JSON: {error}"))
+            .with_hint("`http.get` shows an answer as it is, `http.fetch_page` the text of a page")
+    };
+    let data = if body.is_empty() { Value::Null } else { serde_json::from_slice(body).map_err(no_json)? };
+    Ok(ApiAnswer { status: response.status.as_u16(), headers: headers::selected(&response.headers), data })
+}
+
+/// The body as a value: what a server says of it is a hint, and the bytes decide.
+fn body(response: &Response, notes: &mut Vec<String>) -> Value {
+    let body = &response.body;
+    if body.is_empty() {
+        return Value::Null;
+    }
+    if let Some(encoding) = encoded(response) {
+        notes.push(format!("the body is compressed by {encoding}, which was not asked for"));
+        return blob(body, UNKNOWN);
+    }
+    let content_type = headers::text(&response.headers, CONTENT_TYPE);
+    let kind = content_type.map(essence);
+    let is_cut = response.truncated;
+    let text = decoded(body, content_type, is_cut);
+    if let Some(decoded) = text {
+        if is_cut {
+            let read = body.len();
+            notes.push(format!(
+                "the body is longer than {read} bytes and was cut; `http.download` fetches all of it"
+            ));
+        }
+        if decoded.is_wrong {
+            notes.push(format!("bytes that are not {} are shown as \u{FFFD}", decoded.encoding.name()));
+        }
+        // Servers that say nothing mostly send JSON.
+        if kind.as_deref().is_none_or(is_json) && !is_cut {
+            match serde_json::from_str(&decoded.text) {
+                Ok(value) => return value,
+                Err(error) if kind.is_some() => {
+                    notes.push(format!("the server says that the body is JSON, and it is not: {error}"));
+                }
+                Err(_) => {}
+            }
+        }
+        if decoded.encoding != UTF_8 {
+            notes.push(format!("decoded from {}", decoded.encoding.name()));
+        }
+        return decoded.text.into();
+    }
+    if is_cut {
+        notes.push(format!(
+            "the body is data of more than {} bytes, and is left out; `http.download` fetches it",
+            body.len()
+        ));
+        return Value::Null;
+    }
+    blob(body, content_type.unwrap_or(UNKNOWN))
+}
+
+/// Data in the shape that results have for it. The executor keeps it and tells a handle.
+fn blob(body: &[u8], media_type: &str) -> Value {
+    let (media_type, data) = (shortened(media_type), STANDARD.encode(body));
+    if essence(&media_type).starts_with("image/") {
+        json!({"type": "image", "mimeType": media_type, "data": data})
+    } else {
+        json!({"mimeType": media_type, "bytes": body.len(), "blob": data})
+    }
+}
+
+/// How a body is compressed, which the client does not ask for and does not undo.
+pub(super) fn encoded(response: &Response) -> Option<String> {
+    let encoding = headers::text(&response.headers, CONTENT_ENCODING)?.trim();
+    (!encoding.is_empty() && !encoding.eq_ignore_ascii_case("identity")).then(|| shortened(encoding))
+}
+
+fn shortened(text: &str) -> String {
+    text.chars().take(MAX_MEDIA_TYPE_BYTES).collect()
+}

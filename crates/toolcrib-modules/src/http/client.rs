@@ -1,0 +1,263 @@
+//! Requests on their way: to whom, with what, and where a redirect may lead them.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::header::LOCATION;
+use http::{HeaderMap, HeaderName, HeaderValue, Method};
+use toolcrib_io::Error as IoError;
+use toolcrib_io::http::{HttpClient, HttpPolicy, Incoming, Request, Response};
+use toolcrib_model::ToolError;
+use toolcrib_policy::Access;
+use url::{Origin, Url};
+
+use super::failure::{invalid, no_answer};
+use super::{Config, ID, headers};
+use crate::Error;
+
+/// How many redirects a request follows that changes nothing. Others follow none.
+pub const MAX_REDIRECTS: usize = 5;
+
+/// The longest URL that a call may name, in bytes.
+pub const MAX_URL_BYTES: usize = 8 * 1024;
+
+/// Why the last redirect of many is not followed.
+const TOO_MANY: &str = "the server redirects again and again, and no more than 5 redirects are followed";
+
+/// The clients, and what requests are given on their way.
+pub(super) struct Clients {
+    general: HttpClient,
+    /// For the origins of the private network that the operator named.
+    private: HttpClient,
+    private_origins: Vec<Origin>,
+    defaults: Vec<(Origin, HeaderMap)>,
+    timeout: Duration,
+}
+
+/// A request as a call wants it.
+pub(super) struct Wanted {
+    pub(super) method: Method,
+    pub(super) url: Url,
+    pub(super) headers: HeaderMap,
+    pub(super) body: Option<Bytes>,
+}
+
+/// An answer, and who gave it.
+pub(super) struct Received {
+    pub(super) response: Response,
+    /// Where it came from, after redirects.
+    pub(super) url: Url,
+    /// Whether redirects led there.
+    pub(super) was_redirected: bool,
+    /// Why its redirect was not followed, when it is one.
+    pub(super) not_followed: Option<String>,
+}
+
+/// Where a request has got to.
+struct Way {
+    url: Url,
+    /// Whether it has been sent to another origin than the one that was named. It then carries nothing that tells who asks,
+    /// wherever it comes to.
+    has_left: bool,
+    hops: usize,
+}
+
+impl Received {
+    /// The URL without what often holds keys.
+    pub(super) fn shown(&self) -> String {
+        format!("{}{}", self.url.origin().ascii_serialization(), self.url.path())
+    }
+}
+
+impl Clients {
+    pub(super) fn new(config: &Config, access: &Access) -> Result<Self, Error> {
+        let timeout = Duration::from_secs(config.timeout_seconds.get().into());
+        let max_response_bytes = usize::try_from(config.max_body_bytes.get()).unwrap_or(usize::MAX);
+        let policy = HttpPolicy { timeout, max_response_bytes, ..HttpPolicy::default() };
+        let client = |allow_private| {
+            let access = access.clone();
+            match HttpClient::new(HttpPolicy { allow_private, ..policy }) {
+                Ok(client) => Ok(client.with_guard(move |host, port| access.allows_host(host, port))),
+                Err(error) => Err(Error::Config { module: ID, message: error.to_string() }),
+            }
+        };
+        let private_origins = config.private_origins.iter().map(|written| origin("private_origins", written));
+        let defaults = config
+            .headers
+            .iter()
+            .map(|(written, headers)| Ok((origin("headers", written)?, default_headers(written, headers)?)));
+        Ok(Self {
+            general: client(false)?,
+            private: client(true)?,
+            private_origins: private_origins.collect::<Result<_, Error>>()?,
+            defaults: defaults.collect::<Result<_, Error>>()?,
+            timeout,
+        })
+    }
+
+    /// Sends a request, follows its redirects as far as they may be followed, and reads the answer.
+    pub(super) async fn send(&self, wanted: Wanted) -> Result<Received, ToolError> {
+        let method = wanted.method.clone();
+        let url = format!("{}{}", wanted.url.origin().ascii_serialization(), wanted.url.path());
+        let sending = async {
+            let mut way = Way::new(&wanted);
+            loop {
+                let (client, request) = self.next(&wanted, &way);
+                let response = client.send(request).await?;
+                match way.follow(&wanted.method, response.status.as_u16(), &response.headers) {
+                    Followed::On => {}
+                    Followed::Not(not_followed) => {
+                        let was_redirected = way.hops > 0;
+                        return Ok(Received { response, url: way.url, was_redirected, not_followed });
+                    }
+                }
+            }
+        };
+        let timeout = self.timeout;
+        match tokio::time::timeout(timeout, sending).await {
+            Ok(sent) => sent,
+            Err(_) => Err(IoError::RequestTimedOut { url, timeout }),
+        }
+        .map_err(|error| no_answer(&method, &error))
+    }
+
+    /// The same, without the body, which is read piece by piece.
+    pub(super) async fn open(&self, wanted: &Wanted) -> Result<(Incoming, Url), ToolError> {
+        let mut way = Way::new(wanted);
+        loop {
+            let (client, request) = self.next(wanted, &way);
+            let incoming = client.open(request).await.map_err(|error| no_answer(&wanted.method, &error))?;
+            match way.follow(&wanted.method, incoming.status.as_u16(), &incoming.headers) {
+                Followed::On => {}
+                Followed::Not(_) => return Ok((incoming, way.url)),
+            }
+        }
+    }
+
+    /// The next request of a way, and who sends it.
+    fn next(&self, wanted: &Wanted, way: &Way) -> (&HttpClient, Request) {
+        let origin = way.url.origin();
+        let mut headers =
+            if way.has_left { headers::portable(&wanted.headers) } else { wanted.headers.clone() };
+        if !way.has_left {
+            let defaults = self.defaults.iter().filter(|(own, _)| *own == origin);
+            for (name, value) in defaults.flat_map(|(_, headers)| headers) {
+                headers.insert(name.clone(), value.clone());
+            }
+        }
+        let is_private = !way.has_left && self.private_origins.contains(&origin);
+        let client = if is_private { &self.private } else { &self.general };
+        let mut request = Request::new(wanted.method.clone(), way.url.clone()).with_headers(headers);
+        request.body.clone_from(&wanted.body);
+        (client, request)
+    }
+}
+
+/// Whether a request goes on.
+enum Followed {
+    On,
+    /// No; and why, where there is a redirect to follow.
+    Not(Option<String>),
+}
+
+impl Way {
+    fn new(wanted: &Wanted) -> Self {
+        Self { url: wanted.url.clone(), has_left: false, hops: 0 }
+    }
+
+    /// Goes where an answer redirects to, if it does and may.
+    fn follow(&mut self, method: &Method, status: u16, headers: &HeaderMap) -> Followed {
+        if !matches!(status, 301 | 302 | 303 | 307 | 308) {
+            return Followed::Not(None);
+        }
+        let not = |why: &str| Followed::Not(Some(why.to_owned()));
+        let location = headers::text(headers, LOCATION).filter(|location| location.len() <= MAX_URL_BYTES);
+        let Some(mut to) = location.and_then(|location| self.url.join(location).ok()) else {
+            return not("the redirect does not say where to");
+        };
+        if !method.is_safe() {
+            return not(
+                "a request that changes something follows no redirect; if it is meant, call its target",
+            );
+        }
+        if self.hops == MAX_REDIRECTS {
+            return not(TOO_MANY);
+        }
+        if !matches!((self.url.scheme(), to.scheme()), ("http", "http" | "https") | ("https", "https")) {
+            return not(
+                "redirects from https to anything else are not followed; if it is meant, call its target",
+            );
+        }
+        // The client would make an `Authorization` header of these.
+        if to.set_username("").and_then(|()| to.set_password(None)).is_err() {
+            return not("the redirect leads to no host");
+        }
+        self.has_left |= to.origin() != self.url.origin();
+        self.hops += 1;
+        self.url = to;
+        Followed::On
+    }
+}
+
+/// The URL that a call names.
+pub(super) fn url(written: &str) -> Result<Url, ToolError> {
+    if written.len() > MAX_URL_BYTES {
+        let message = format!("`url` has {} bytes, at most {MAX_URL_BYTES} are sent", written.len());
+        return Err(invalid(message).with_hint("send what is long in a body"));
+    }
+    let url = Url::parse(written).map_err(|error| {
+        invalid(format!("`url` is none: {error}"))
+            .with_hint("write it as `https://host/path`, with its scheme")
+    })?;
+    if !matches!(url.scheme(), "http" | "https") {
+        let message = format!("`url` begins with `{}:`, and only http and https are requested", url.scheme());
+        return Err(invalid(message).with_hint("`filesystem.read` reads files of the workspace"));
+    }
+    if !url.username().is_empty() || url.password().is_some() {
+        let hint = "the operator sets credentials for an origin under `modules.http.config.headers`";
+        return Err(invalid("`url` has a user or a password in it, which are not sent").with_hint(hint));
+    }
+    Ok(url)
+}
+
+/// An origin that an operator wrote down.
+fn origin(key: &str, written: &str) -> Result<Origin, Error> {
+    let full = if written.contains("://") { written.to_owned() } else { format!("https://{written}") };
+    let is_origin = |url: &Url| {
+        let rest = (url.path(), url.query(), url.fragment());
+        matches!(url.scheme(), "http" | "https")
+            && rest == ("/", None, None)
+            && url.username().is_empty()
+            && !full.contains('*')
+    };
+    let parsed = Url::parse(&full).ok().filter(is_origin);
+    parsed.map(|url| url.origin()).ok_or_else(|| {
+        let message = format!(
+            "`{written}` under `{key}` is no origin; write `api.example.com`, or `http://localhost:8080` with scheme and \
+             port"
+        );
+        Error::Config { module: ID, message }
+    })
+}
+
+fn default_headers(
+    origin: &str,
+    written: &BTreeMap<String, toolcrib_model::Secret>,
+) -> Result<HeaderMap, Error> {
+    let mut headers = HeaderMap::new();
+    for (name, value) in written {
+        let parsed = HeaderName::from_bytes(name.as_bytes()).ok();
+        let value = HeaderValue::from_str(value.expose()).ok();
+        let (Some(parsed), Some(mut value)) = (parsed, value) else {
+            let message = format!(
+                "the header `{name}` of `{origin}` cannot be sent; a name is of letters, digits and `-`, and a value is one \
+                 line of plain text"
+            );
+            return Err(Error::Config { module: ID, message });
+        };
+        value.set_sensitive(true);
+        headers.insert(parsed, value);
+    }
+    Ok(headers)
+}

@@ -1,0 +1,195 @@
+//! A file on its way.
+
+use http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, ETAG, LAST_MODIFIED};
+use http::{HeaderMap, StatusCode};
+use toolcrib_io::http::{Incoming, Response};
+use toolcrib_model::{ErrorKind, ToolError};
+use toolcrib_port::Progress;
+use toolcrib_sdk::CallContext;
+
+use super::partial::Partial;
+use crate::http::client::{Clients, Received, Wanted};
+use crate::http::failure::{failed, no_answer, refused};
+use crate::http::headers;
+
+/// How much is received before it is written, in bytes.
+const WRITE_BYTES: usize = 512 * 1024;
+
+/// How much of the body of a refusal is read, in bytes.
+const MAX_REFUSAL_BYTES: usize = 4 * 1024;
+
+/// The longest text by which a version is told, in bytes.
+const MAX_VALIDATOR_BYTES: usize = 1000;
+
+/// What a server says of a file that it sends.
+pub(super) struct Source {
+    /// Where in the file the body begins.
+    pub(super) offset: u64,
+    /// How large the whole file is.
+    pub(super) total: Option<u64>,
+    /// By what this version is told from others, where it can be.
+    pub(super) validator: Option<String>,
+    pub(super) content_type: Option<String>,
+}
+
+/// What a server answers to a request for a file.
+pub(super) enum Answered {
+    File(Box<Incoming>, Source),
+    /// It has nothing behind the part that is there.
+    NoSuchRange,
+}
+
+/// Asks for a file, of which so many bytes are there.
+pub(super) async fn answered(clients: &Clients, wanted: &Wanted, begun: u64) -> Result<Answered, ToolError> {
+    let (mut incoming, url) = clients.open(wanted).await?;
+    let head = &incoming.headers;
+    let length = headers::text(head, CONTENT_LENGTH).and_then(|length| length.parse::<u64>().ok());
+    let source = |offset, total| Source {
+        offset,
+        total,
+        validator: validator(head),
+        content_type: headers::text(head, CONTENT_TYPE).map(|kind| kind.chars().take(100).collect()),
+    };
+    let is_encoded = headers::text(head, CONTENT_ENCODING).is_some_and(|encoding| encoding != "identity");
+    match incoming.status {
+        StatusCode::RANGE_NOT_SATISFIABLE => return Ok(Answered::NoSuchRange),
+        StatusCode::PARTIAL_CONTENT if begun > 0 && !is_encoded => {
+            let range = headers::text(head, CONTENT_RANGE).and_then(range);
+            if let Some((start, total)) = range
+                && start == begun
+            {
+                let source = source(begun, total);
+                return Ok(Answered::File(Box::new(incoming), source));
+            }
+            return Ok(Answered::NoSuchRange);
+        }
+        StatusCode::OK => {
+            let source = source(0, length);
+            return Ok(Answered::File(Box::new(incoming), source));
+        }
+        _ => {}
+    }
+    let mut body = Vec::new();
+    while let Ok(Some(chunk)) = incoming.chunk().await {
+        body.extend_from_slice(&chunk);
+        if body.len() >= MAX_REFUSAL_BYTES {
+            break;
+        }
+    }
+    body.truncate(MAX_REFUSAL_BYTES);
+    let response = Response {
+        status: incoming.status,
+        headers: std::mem::take(&mut incoming.headers),
+        body: body.into(),
+        truncated: false,
+        elapsed: std::time::Duration::ZERO,
+    };
+    let not_followed = incoming
+        .status
+        .is_redirection()
+        .then(|| "the redirect is not followed; if it is meant, call its target".to_owned());
+    let received = Received { response, url, was_redirected: false, not_followed };
+    Err(refused(&wanted.method, &received))
+}
+
+/// By what the server tells this version from others: an entity tag that is not weak, or else a date.
+fn validator(headers: &HeaderMap) -> Option<String> {
+    let tag = headers::text(headers, ETAG).filter(|tag| !tag.starts_with("W/"));
+    let validator = tag.or_else(|| headers::text(headers, LAST_MODIFIED))?;
+    (validator.len() <= MAX_VALIDATOR_BYTES).then(|| validator.to_owned())
+}
+
+/// Where a part begins, and how large the whole is.
+fn range(text: &str) -> Option<(u64, Option<u64>)> {
+    let (range, total) = text.strip_prefix("bytes ")?.split_once('/')?;
+    let (start, _) = range.split_once('-')?;
+    Some((start.trim().parse().ok()?, total.trim().parse().ok()))
+}
+
+/// Counts what comes, tells it, and ends what is too much.
+pub(super) struct Meter<'a> {
+    done: u64,
+    total: Option<u64>,
+    max: u64,
+    context: &'a CallContext,
+}
+
+impl<'a> Meter<'a> {
+    pub(super) fn new(
+        done: u64,
+        total: Option<u64>,
+        max: u64,
+        context: &'a CallContext,
+    ) -> Result<Self, ToolError> {
+        let meter = Self { done, total, max, context };
+        match total {
+            Some(total) if total > max => Err(meter.too_large()),
+            _ => Ok(meter),
+        }
+    }
+
+    pub(super) fn done(&self) -> u64 {
+        self.done
+    }
+
+    fn add(&mut self, bytes: usize) -> Result<(), ToolError> {
+        self.done = self.done.saturating_add(bytes as u64);
+        if self.done > self.max { Err(self.too_large()) } else { Ok(()) }
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "a bar is no more exact than that")]
+    fn tell(&self) {
+        if let Some(listener) = &self.context.progress {
+            let total = self.total.map(|total| total as f64);
+            let message = Some(match self.total {
+                Some(total) => format!("{} of {total} bytes", self.done),
+                None => format!("{} bytes", self.done),
+            });
+            listener.progress(&Progress { done: self.done as f64, total, message });
+        }
+    }
+
+    fn too_large(&self) -> ToolError {
+        let message = format!("the file has more than {} bytes, the most that is downloaded", self.max);
+        ToolError::new(ErrorKind::LimitReached, message)
+            .with_hint("the operator can raise `modules.http.config.max_download_bytes`")
+    }
+}
+
+/// Receives a file to its end.
+pub(super) async fn receive(
+    incoming: &mut Incoming,
+    partial: &Partial,
+    meter: &mut Meter<'_>,
+    context: &CallContext,
+) -> Result<(), ToolError> {
+    let mut waiting = Vec::new();
+    loop {
+        let chunk = incoming.chunk().await;
+        if let Ok(Some(chunk)) = &chunk {
+            meter.add(chunk.len())?;
+            waiting.extend_from_slice(chunk);
+        }
+        let is_over = !matches!(chunk, Ok(Some(_)));
+        if waiting.len() >= WRITE_BYTES || (is_over && !waiting.is_empty()) {
+            partial.append(context, std::mem::take(&mut waiting)).await?;
+            meter.tell();
+        }
+        match chunk {
+            Ok(Some(_)) => {}
+            Ok(None) => break,
+            Err(error) => {
+                let mut error = no_answer(&http::Method::GET, &error);
+                error.hint = None;
+                return Err(error);
+            }
+        }
+    }
+    match meter.total {
+        Some(total) if total != meter.done => {
+            let message = format!("{} bytes came of a file that has {total}", meter.done);
+            Err(failed(message).with_retryable(true))
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,104 @@
+//! What a request that failed means to a model.
+
+use http::{Method, StatusCode};
+use toolcrib_io::Error;
+use toolcrib_model::{ErrorKind, ToolError};
+
+use super::client::Received;
+use super::headers;
+use super::text::decoded;
+
+/// How much of the body of a failure is told, in bytes.
+const MAX_SAID_BYTES: usize = 2048;
+
+/// The tool did not do it.
+pub(super) fn failed(message: impl Into<String>) -> ToolError {
+    ToolError::new(ErrorKind::ToolFailed, message)
+}
+
+/// The arguments ask for something that cannot be.
+pub(super) fn invalid(message: impl Into<String>) -> ToolError {
+    ToolError::new(ErrorKind::InvalidArgs, message)
+}
+
+/// A request that has no answer. When it may have arrived and is not harmless to repeat, that is what is said.
+pub(super) fn no_answer(method: &Method, error: &Error) -> ToolError {
+    let (kind, hint) = match error {
+        Error::ConnectFailed { .. } => (ErrorKind::Unavailable, "check the host and the port of `url`"),
+        Error::RequestFailed { .. } | Error::RequestTimedOut { .. } if !method.is_idempotent() => {
+            (ErrorKind::OutcomeUnknown, "find out whether the request took effect before you repeat it")
+        }
+        Error::RequestFailed { .. } => (ErrorKind::Unavailable, "the call can be repeated"),
+        Error::RequestTimedOut { .. } => (
+            ErrorKind::Timeout,
+            "the call can be repeated; for a large file use `http.download`, and the operator can raise `timeout_seconds`",
+        ),
+        Error::AddressRefused { .. } => (
+            ErrorKind::Denied,
+            "use a public server; the operator names a private one under `modules.http.config.private_origins`",
+        ),
+        Error::HostNotAllowed { .. } => {
+            (ErrorKind::Denied, "use a host that is allowed, or ask the user for this one")
+        }
+        Error::InvalidUrl { .. } => (ErrorKind::InvalidArgs, "write it as `https://host/path`"),
+        Error::RootCertificatesMissing { .. } => {
+            let hint = "the operator has to install root certificates";
+            return ToolError::new(ErrorKind::Unavailable, error.to_string())
+                .with_hint(hint)
+                .with_retryable(false);
+        }
+        _ => return ToolError::new(ErrorKind::Internal, error.to_string()),
+    };
+    ToolError::new(kind, error.to_string()).with_hint(hint)
+}
+
+/// A status other than 2xx where the call promises what only 2xx brings: the status, and the beginning of the body.
+pub(super) fn refused(method: &Method, received: &Received) -> ToolError {
+    let response = &received.response;
+    let status = response.status;
+    let mut message = format!("{method} {} was answered with {status}", received.shown());
+    let beginning = response.body.get(..MAX_SAID_BYTES).unwrap_or(&response.body);
+    let is_cut = response.truncated || beginning.len() < response.body.len();
+    let content_type = headers::text(&response.headers, http::header::CONTENT_TYPE);
+    if let Some(said) = decoded(beginning, content_type, is_cut).filter(|said| !said.text.trim().is_empty()) {
+        message.extend([": ", said.text.trim(), if is_cut { "…" } else { "" }]);
+    }
+    // These had no effect, or say themselves that they pass.
+    let passes = matches!(
+        status,
+        StatusCode::REQUEST_TIMEOUT
+            | StatusCode::TOO_EARLY
+            | StatusCode::TOO_MANY_REQUESTS
+            | StatusCode::BAD_GATEWAY
+            | StatusCode::SERVICE_UNAVAILABLE
+            | StatusCode::GATEWAY_TIMEOUT
+    );
+    let error = failed(message).with_retryable(passes);
+    match hint(status, received) {
+        Some(hint) => error.with_hint(hint),
+        None => error,
+    }
+}
+
+fn hint(status: StatusCode, received: &Received) -> Option<String> {
+    Some(match status {
+        StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
+            "the server wants other credentials; the operator sets them under `modules.http.config.headers`"
+                .into()
+        }
+        StatusCode::NOT_FOUND | StatusCode::GONE => "check the path of `url`".into(),
+        StatusCode::BAD_REQUEST | StatusCode::UNPROCESSABLE_ENTITY => {
+            "repair what is sent, and call again".into()
+        }
+        StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE => {
+            match headers::text(&received.response.headers, http::header::RETRY_AFTER) {
+                Some(wait) if wait.len() < 40 => {
+                    format!("try again later; the server says `Retry-After: {wait}`")
+                }
+                _ => "try again later".into(),
+            }
+        }
+        status if status.is_redirection() => received.not_followed.clone()?,
+        _ => return None,
+    })
+}

@@ -1,0 +1,139 @@
+//! Which headers a call may send, and which of an answer are told.
+
+use std::collections::BTreeMap;
+
+use http::header::SET_COOKIE;
+use http::{HeaderMap, HeaderName, HeaderValue};
+use toolcrib_model::ToolError;
+
+use super::failure::invalid;
+
+/// How many headers a call may bring.
+pub const MAX_HEADERS: usize = 32;
+
+/// How long the value of a header may be that a call brings, in bytes.
+pub const MAX_HEADER_BYTES: usize = 4 * 1024;
+
+/// How many headers of an answer are told.
+const MAX_TOLD: usize = 50;
+
+/// How much of a header of an answer is told, in bytes.
+const MAX_TOLD_BYTES: usize = 1000;
+
+/// How much of a wrong name an error repeats, in characters.
+const MAX_NAMED_CHARS: usize = 40;
+
+/// What a call may not set: how the message goes over the wire is ours to say.
+const OF_THE_CONNECTION: [&str; 12] = [
+    "connection",
+    "content-length",
+    "expect",
+    "host",
+    "http2-settings",
+    "keep-alive",
+    "proxy-connection",
+    "te",
+    "trailer",
+    "trailers",
+    "transfer-encoding",
+    "upgrade",
+];
+
+/// What a call may not set either: who we are is for the operator to say.
+const CREDENTIALS: [&str; 4] = ["authorization", "cookie", "proxy-authorization", "set-cookie"];
+
+/// What says nothing of who asks, and so goes along when a redirect leads to another origin.
+const PORTABLE: [&str; 7] =
+    ["accept", "accept-language", "if-modified-since", "if-none-match", "if-range", "range", "user-agent"];
+
+/// What says where a thing is, which version of it this is, how to go on, and how often one may ask.
+const SELECTED: [&str; 15] = [
+    "allow",
+    "content-disposition",
+    "content-language",
+    "content-range",
+    "deprecation",
+    "etag",
+    "last-modified",
+    "link",
+    "location",
+    "preference-applied",
+    "retry-after",
+    "sunset",
+    "www-authenticate",
+    "x-request-id",
+    "x-total-count",
+];
+
+/// How the names begin of headers about limits.
+const SELECTED_PREFIXES: [&str; 3] = ["ratelimit", "x-ratelimit-", "x-rate-limit-"];
+
+/// The headers that a call brings, if it may.
+pub(super) fn of_call(given: &BTreeMap<String, String>) -> Result<HeaderMap, ToolError> {
+    if given.len() > MAX_HEADERS {
+        let message = format!("`headers` has {} entries, at most {MAX_HEADERS} are sent", given.len());
+        return Err(invalid(message).with_hint("leave out those that the server does not need"));
+    }
+    let mut headers = HeaderMap::with_capacity(given.len());
+    for (name, value) in given {
+        let shown: String = name.chars().take(MAX_NAMED_CHARS).collect();
+        let wrong = |problem: String| invalid(format!("the header `{shown}` {problem}"));
+        let parsed = HeaderName::from_bytes(name.as_bytes());
+        let parsed = parsed.map_err(|_| {
+            wrong("has no name that a header can have".into())
+                .with_hint("a name is of letters, digits and `-`")
+        })?;
+        let is_of = |list: &[&str]| list.contains(&parsed.as_str());
+        if is_of(&CREDENTIALS) {
+            let hint = "the operator sets credentials for an origin under `modules.http.config.headers`, and they are \
+                        sent by themselves: leave it out, or ask the user";
+            return Err(wrong("is not for a call to set".into()).with_hint(hint));
+        }
+        if is_of(&OF_THE_CONNECTION) || parsed.as_str().starts_with("proxy-") {
+            return Err(wrong("is set by the client itself".into()).with_hint("leave it out"));
+        }
+        if value.len() > MAX_HEADER_BYTES {
+            let problem = format!("has {} bytes, at most {MAX_HEADER_BYTES} are sent", value.len());
+            return Err(wrong(problem).with_hint("send what is long in the body"));
+        }
+        let value = HeaderValue::from_str(value).map_err(|_| {
+            wrong("has a control character in it".into()).with_hint("write it in one line of plain text")
+        })?;
+        headers.insert(parsed, value);
+    }
+    Ok(headers)
+}
+
+/// What of them may be sent to an origin that the call did not name.
+pub(super) fn portable(headers: &HeaderMap) -> HeaderMap {
+    let kept = headers.iter().filter(|(name, _)| PORTABLE.contains(&name.as_str()));
+    kept.map(|(name, value)| (name.clone(), value.clone())).collect()
+}
+
+/// The headers of an answer that go into every result.
+pub(super) fn selected(headers: &HeaderMap) -> BTreeMap<String, String> {
+    told(headers, |name| {
+        SELECTED.contains(&name) || SELECTED_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+    })
+}
+
+/// All of them, for a request that asks for nothing else. A cookie would be a credential.
+pub(super) fn all(headers: &HeaderMap) -> BTreeMap<String, String> {
+    told(headers, |name| name != SET_COOKIE.as_str())
+}
+
+fn told(headers: &HeaderMap, is_wanted: impl Fn(&str) -> bool) -> BTreeMap<String, String> {
+    headers
+        .iter()
+        .filter(|(name, _)| is_wanted(name.as_str()))
+        // The text of a header is ASCII here, so that it can be cut anywhere.
+        .filter_map(|(name, value)| Some((name.as_str().to_owned(), value.to_str().ok()?)))
+        .map(|(name, value)| (name, value.get(..MAX_TOLD_BYTES).unwrap_or(value).to_owned()))
+        .take(MAX_TOLD)
+        .collect()
+}
+
+/// One header as a text.
+pub(super) fn text(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
+    headers.get(name).and_then(|value| value.to_str().ok())
+}

@@ -1,0 +1,214 @@
+//! Requests to servers: pages, files, interfaces.
+//!
+//! Everything goes through the guarded client of `toolcrib-io`: no address of the private network is asked unless the
+//! operator named its origin, no host that `access.network` does not name, and nothing is read beyond its bounds. A
+//! request that changes nothing follows up to [`MAX_REDIRECTS`] redirects, each checked like a request of its own; once
+//! one has led to another origin, it carries no header that tells who asks. A request that changes something follows none.
+//!
+//! Credentials are for the operator to set, under [`Config::headers`]. A call that brings its own is refused: they would
+//! have come from the conversation, and would stay in it.
+//!
+//! A status other than 2xx is a result of `get`, `post` and the others that name a method, with `ok: false`; for what to
+//! do next stands in its body. Of `json_api`, `fetch_page` and `download` it is an error, since what they promise is not
+//! there.
+
+mod client;
+mod config;
+mod headers;
+mod request;
+
+mod answer;
+mod failure;
+mod text;
+
+mod page;
+
+mod download;
+
+#[cfg(test)]
+mod tests;
+
+use http::Method;
+use toolcrib_sdk::{CallContext, Module, ToolError, module};
+
+use crate::{Error, ModuleContext};
+
+use answer::{Answer, ApiAnswer};
+use client::Clients;
+use download::{Downloaded, Downloads};
+use page::Page;
+
+pub use client::{MAX_REDIRECTS, MAX_URL_BYTES};
+pub use config::{Config, DEFAULT_MAX_BODY_BYTES, DEFAULT_MAX_DOWNLOAD_BYTES, DEFAULT_TIMEOUT_SECONDS};
+pub use download::{MAX_DOWNLOAD_SECONDS, MAX_DOWNLOADS};
+pub use headers::{MAX_HEADER_BYTES, MAX_HEADERS};
+pub use page::{MAX_LINKS, MAX_TEXT_BYTES};
+pub use request::{MAX_FIELDS, MAX_SENT_BYTES};
+
+/// The namespace of the tools.
+pub const ID: &str = "http";
+
+/// The module `http`.
+///
+/// # Errors
+///
+/// Where the configuration names an origin or a header that is none, or the workspace is not there.
+#[expect(clippy::needless_pass_by_value, reason = "all modules are made in one way, and others keep theirs")]
+pub fn module(config: Config, context: &ModuleContext) -> Result<Module, Error> {
+    let clients = Clients::new(&config, &context.access)?;
+    let downloads = Downloads::new(context.root(ID)?, config.max_download_bytes.get());
+    Ok(Module::from(Http { clients, downloads }))
+}
+
+struct Http {
+    clients: Clients,
+    downloads: Downloads,
+}
+
+impl Http {
+    async fn get_as(&self, method: Method, get: request::Get) -> Result<Answer, ToolError> {
+        let received = self.clients.send(get.wanted(method.clone())?).await?;
+        Ok(answer::answer(&method, received))
+    }
+
+    async fn send_as(&self, method: Method, send: request::Send) -> Result<Answer, ToolError> {
+        let received = self.clients.send(send.wanted(method.clone())?).await?;
+        Ok(answer::answer(&method, received))
+    }
+}
+
+/// Sends requests to web servers, reads pages and downloads files.
+#[module(id = "http", title = "HTTP")]
+impl Http {
+    /// Gets what is at a URL: JSON, text, an image. For the text of a web page use `fetch_page`.
+    #[tool(
+        risk = "low",
+        idempotent,
+        aliases = [
+            "http get", "curl", "fetch url", "request a url", "requête get", "récupérer une url", "appeler une url",
+        ],
+        examples = [{"url": "https://example.com/status.json"}]
+    )]
+    async fn get(&self, #[arguments] arguments: request::Get) -> Result<Answer, ToolError> {
+        self.get_as(Method::GET, arguments).await
+    }
+
+    /// Gets only the status and the headers of what is at a URL: its type, its size, its date.
+    #[tool(
+        risk = "low",
+        idempotent,
+        aliases = [
+            "http head", "check url", "url exists", "content type of url", "vérifier une url", "en-têtes d'une url",
+            "taille d'un fichier distant",
+        ]
+    )]
+    async fn head(&self, #[arguments] arguments: request::Get) -> Result<Answer, ToolError> {
+        self.get_as(Method::HEAD, arguments).await
+    }
+
+    /// Sends data to a URL.
+    #[tool(
+        risk = "medium",
+        side_effects = ["does on the server whatever it does with the data, again with each call"],
+        aliases = [
+            "http post", "send data", "submit form", "call webhook", "requête post", "envoyer des données",
+            "soumettre un formulaire", "appeler un webhook",
+        ],
+        examples = [{"url": "https://example.com/notes", "json": {"text": "Buy milk."}}]
+    )]
+    async fn post(&self, #[arguments] arguments: request::Send) -> Result<Answer, ToolError> {
+        self.send_as(Method::POST, arguments).await
+    }
+
+    /// Puts data at a URL, in place of what is there.
+    #[tool(
+        risk = "medium",
+        idempotent,
+        side_effects = ["replaces on the server what is at the URL"],
+        aliases = [
+            "http put", "replace resource", "upload to url", "requête put", "remplacer une ressource",
+            "déposer des données",
+        ]
+    )]
+    async fn put(&self, #[arguments] arguments: request::Send) -> Result<Answer, ToolError> {
+        self.send_as(Method::PUT, arguments).await
+    }
+
+    /// Changes a part of what is at a URL.
+    #[tool(
+        risk = "medium",
+        side_effects = ["changes on the server what is at the URL"],
+        aliases = [
+            "http patch", "update resource", "requête patch", "mettre à jour une ressource", "modifier une ressource",
+        ]
+    )]
+    async fn patch(&self, #[arguments] arguments: request::Send) -> Result<Answer, ToolError> {
+        self.send_as(Method::PATCH, arguments).await
+    }
+
+    /// Deletes what is at a URL.
+    #[tool(
+        risk = "high",
+        idempotent,
+        side_effects = ["deletes on the server what is at the URL"],
+        aliases = [
+            "http delete", "remove resource", "requête delete", "supprimer une ressource", "effacer une ressource",
+        ]
+    )]
+    async fn delete(&self, #[arguments] arguments: request::Send) -> Result<Answer, ToolError> {
+        self.send_as(Method::DELETE, arguments).await
+    }
+
+    /// Calls an interface that speaks JSON, and gives its data. A status other than 2xx is an error.
+    #[tool(
+        risk = "medium",
+        side_effects = ["does on the server what the method says; nothing, when it is GET"],
+        aliases = [
+            "rest api", "call api", "json request", "appeler une api", "interroger une api", "requête json",
+        ],
+        examples = [{"url": "https://example.com/notes", "method": "POST", "json": {"text": "Buy milk."}}]
+    )]
+    async fn json_api(&self, #[arguments] arguments: request::JsonApi) -> Result<ApiAnswer, ToolError> {
+        let wanted = arguments.wanted()?;
+        let method = wanted.method.clone();
+        answer::data(&method, &self.clients.send(wanted).await?)
+    }
+
+    /// Fetches a web page and gives its title, its readable text and its links, without navigation and markup.
+    #[tool(
+        risk = "low",
+        idempotent,
+        aliases = [
+            "read web page", "read website", "scrape page", "open link", "lire une page web", "ouvrir un lien",
+            "lire un site", "extraire le texte d'une page", "consulter un article",
+        ],
+        examples = [{"url": "https://example.com/article"}]
+    )]
+    async fn fetch_page(
+        &self,
+        context: &CallContext,
+        #[arguments] arguments: page::FetchPage,
+    ) -> Result<Page, ToolError> {
+        page::fetch(&self.clients, context, arguments).await
+    }
+
+    /// Downloads a file into the workspace. A download that broke off goes on where it was when it is called again.
+    #[tool(
+        risk = "medium",
+        idempotent,
+        timeout = 600,
+        side_effects = ["creates the file, or replaces it when asked to", "keeps what came of a download that broke off beside it"],
+        aliases = [
+            "download file", "save url to file", "wget", "télécharger un fichier", "enregistrer un fichier distant",
+            "récupérer un fichier",
+        ],
+        examples = [{"url": "https://example.com/data.csv", "path": "data.csv"}]
+    )]
+    async fn download(
+        &self,
+        context: &CallContext,
+        #[arguments] arguments: download::Download,
+    ) -> Result<Downloaded, ToolError> {
+        self.downloads.download(&self.clients, context, arguments).await
+    }
+}

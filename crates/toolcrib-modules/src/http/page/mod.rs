@@ -1,0 +1,157 @@
+//! `http.fetch_page`: the readable text of a web page.
+
+mod links;
+mod outline;
+mod render;
+
+use std::collections::BTreeMap;
+
+use http::header::{ACCEPT, CONTENT_TYPE};
+use http::{HeaderValue, Method};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use toolcrib_io::http::Response;
+use toolcrib_model::ToolError;
+use toolcrib_sdk::CallContext;
+use url::Url;
+
+use super::answer::encoded;
+use super::client::{Clients, Received, Wanted, url};
+use super::failure::{failed, refused};
+use super::headers;
+use super::text::{decoded_page, essence, is_json};
+use crate::filesystem::blocking::blocking;
+
+use links::Link;
+
+pub use links::MAX_LINKS;
+pub use render::MAX_TEXT_BYTES;
+
+/// What is asked for: pages first, and whatever else is text.
+const WANTED: &str = "text/html, application/xhtml+xml, text/*;q=0.9, application/json;q=0.8, */*;q=0.1";
+
+/// How long a title or a description may be that is told, in characters.
+const MAX_TITLE_CHARS: usize = 500;
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct FetchPage {
+    /// The URL of the page, with `http://` or `https://`.
+    url: String,
+    /// Headers to send, as `Accept-Language`.
+    #[serde(default)]
+    headers: BTreeMap<String, String>,
+    /// Whether to list where the page links to.
+    #[serde(default = "yes")]
+    links: bool,
+}
+
+fn yes() -> bool {
+    true
+}
+
+/// What a reader has of a page.
+#[derive(Debug, Default, Serialize, JsonSchema)]
+pub(super) struct Page {
+    /// Where it came from, after redirects.
+    pub(super) url: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) title: Option<String>,
+    /// What the page says of itself in a sentence.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) description: Option<String>,
+    /// Its language, as in `en` or `fr-CA`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) language: Option<String>,
+    /// Its main content, as text: `#` begins a heading, `*` an item of a list, and `|` stands between the cells of a table.
+    pub(super) text: String,
+    /// Where its main content links to.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(default)]
+    pub(super) links: Vec<Link>,
+    /// What there is to know of it besides.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(default)]
+    pub(super) notes: Vec<String>,
+}
+
+pub(super) async fn fetch(
+    clients: &Clients,
+    context: &CallContext,
+    arguments: FetchPage,
+) -> Result<Page, ToolError> {
+    let mut headers = headers::of_call(&arguments.headers)?;
+    headers.entry(ACCEPT).or_insert(HeaderValue::from_static(WANTED));
+    let method = Method::GET;
+    let wanted = Wanted { method: method.clone(), url: url(&arguments.url)?, headers, body: None };
+    let received = clients.send(wanted).await?;
+    if !received.response.status.is_success() {
+        return Err(refused(&method, &received));
+    }
+    let with_links = arguments.links;
+    // A page can be long, and made to be hard.
+    let mut page = blocking(context, move |stop| {
+        let Received { response, url, .. } = received;
+        read(&response, &url, &|| stop.check())
+    })
+    .await?;
+    if !with_links {
+        page.links.clear();
+    }
+    Ok(page)
+}
+
+/// Reads an answer. Between two steps it is asked whether to `go_on`.
+fn read(
+    response: &Response,
+    url: &Url,
+    go_on: &dyn Fn() -> Result<(), ToolError>,
+) -> Result<Page, ToolError> {
+    let content_type = headers::text(&response.headers, CONTENT_TYPE);
+    let kind = content_type.map(essence).unwrap_or_default();
+    let is_page = matches!(kind.as_str(), "" | "text/html" | "application/xhtml+xml");
+    let is_text =
+        kind.starts_with("text/") || is_json(&kind) || kind.ends_with("/xml") || kind.ends_with("+xml");
+    if let Some(encoding) = encoded(response) {
+        let message = format!("the page is compressed by {encoding}, which was not asked for");
+        return Err(failed(message).with_hint("`http.download` fetches it as it is"));
+    }
+    let is_binary = response.body.contains(&0) && encoding_rs::Encoding::for_bom(&response.body).is_none();
+    if !(is_page || is_text) || is_binary {
+        let kind = content_type
+            .map_or_else(|| "unknown data".into(), |kind| kind.chars().take(100).collect::<String>());
+        let message = format!("what is there is {kind}, and no page");
+        return Err(failed(message).with_hint("`http.get` shows images, `http.download` fetches any file"));
+    }
+    let decoded = decoded_page(&response.body, content_type, response.truncated);
+    let mut page = if is_page {
+        render::page(&decoded.text, url, go_on)?
+    } else {
+        Page { text: decoded.text, ..Page::default() }
+    };
+    page.url = url.to_string();
+    for field in [&mut page.title, &mut page.description, &mut page.language] {
+        *field = field.take().map(|text| one_line(&text)).filter(|text| !text.is_empty());
+    }
+    if response.truncated {
+        page.notes.push(format!(
+            "the page is longer than {} bytes, of which the rest was not read",
+            response.body.len()
+        ));
+    }
+    if decoded.is_wrong {
+        page.notes.push(format!("bytes that are not {} are shown as \u{FFFD}", decoded.encoding.name()));
+    }
+    if page.text.is_empty() {
+        page.notes
+            .push("there is no text on the page; perhaps a program of its own makes it in a browser".into());
+    }
+    render::shorten(&mut page);
+    Ok(page)
+}
+
+/// The words of a text, one blank apart, as far as they are told.
+fn one_line(text: &str) -> String {
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    words.chars().take(MAX_TITLE_CHARS).collect()
+}

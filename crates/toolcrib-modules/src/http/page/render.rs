@@ -1,0 +1,75 @@
+//! From an outline to text.
+
+use html2text::config;
+use toolcrib_model::ToolError;
+use url::Url;
+
+use super::Page;
+use super::outline::{Care, MIN_CONTENT_BYTES, Outline};
+use crate::http::failure::failed;
+
+/// The most text of a page that is told, in bytes.
+pub const MAX_TEXT_BYTES: usize = 256 * 1024;
+
+/// Where lines are broken, in characters: nowhere that a reader would notice.
+const LINE_CHARS: usize = 10_000;
+
+/// The readable text of a page.
+pub(super) fn page(
+    html: &str,
+    url: &Url,
+    go_on: &dyn Fn() -> Result<(), ToolError>,
+) -> Result<Page, ToolError> {
+    let mut outline = Outline::of(html, Care::Strict, go_on)?;
+    if outline.text_bytes < MIN_CONTENT_BYTES {
+        let lenient = Outline::of(html, Care::Lenient, go_on)?;
+        if lenient.text_bytes > outline.text_bytes * 2 {
+            outline = lenient;
+        }
+    }
+    let part = outline.content();
+    let content = outline.html.get(part.clone()).unwrap_or_default();
+    let config = config::plain().allow_width_overflow();
+    let rendered = config.string_from_read(content.as_bytes(), LINE_CHARS);
+    let rendered = rendered.map_err(|error| failed(format!("the page cannot be shown as text: {error}")))?;
+    let (links, more) = outline.links.of(&part, url);
+    let mut notes = Vec::new();
+    if more {
+        notes.push(format!("there are more than {} links", links.len()));
+    }
+    if outline.is_cut {
+        notes.push("the page is too long or not made to be read, and was looked at only in part".into());
+    }
+    Ok(Page {
+        url: String::new(),
+        title: outline.title,
+        description: outline.description,
+        language: outline.language,
+        text: tidied(&rendered),
+        links,
+        notes,
+    })
+}
+
+/// Lines without blanks at their ends, and no more than one empty one between them. A blank that may not be broken is one.
+fn tidied(text: &str) -> String {
+    let text = text.replace('\u{a0}', " ");
+    let mut tidied = String::with_capacity(text.len());
+    let mut is_empty = true;
+    for line in text.lines().map(str::trim_end) {
+        if !(line.is_empty() && is_empty) {
+            tidied.extend([line, "\n"]);
+        }
+        is_empty = line.is_empty();
+    }
+    tidied.truncate(tidied.trim_end().len());
+    tidied
+}
+
+/// Leaves out what is beyond [`MAX_TEXT_BYTES`].
+pub(super) fn shorten(page: &mut Page) {
+    if page.text.len() > MAX_TEXT_BYTES {
+        page.text.truncate(page.text.floor_char_boundary(MAX_TEXT_BYTES));
+        page.notes.push(format!("the text is longer than {MAX_TEXT_BYTES} bytes and was cut"));
+    }
+}

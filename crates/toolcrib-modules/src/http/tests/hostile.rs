@@ -1,0 +1,225 @@
+//! Servers that mean no good, and names that lead inside.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use axum::response::IntoResponse;
+use serde_json::json;
+use tokio::io::AsyncWriteExt;
+use toolcrib_model::ErrorKind;
+
+use super::Place;
+use super::canary::{Canary, Raw};
+
+const MEGABYTE: usize = 1 << 20;
+
+/// Arguments that each tool takes that reads.
+const READING: [&str; 5] = ["get", "head", "json_api", "fetch_page", "download"];
+
+fn arguments(name: &str, url: &str) -> serde_json::Value {
+    if name == "download" { json!({"url": url, "path": "file"}) } else { json!({"url": url}) }
+}
+
+#[tokio::test]
+async fn no_spelling_of_an_inner_address_is_asked() {
+    let canary = Canary::start(|_| "reached".into_response()).await;
+    let port = canary.port;
+    let place = Place::of(json!({}));
+    for host in [
+        "127.0.0.1",
+        "127.1",
+        "2130706433",
+        "0x7f000001",
+        "0177.0.0.1",
+        "127.0.0.1.",
+        "0",
+        "0.0.0.0",
+        "[::]",
+        "[::1]",
+        "[::ffff:127.0.0.1]",
+        "[::127.0.0.1]",
+        "[64:ff9b::7f00:1]",
+        "[2002:7f00:1::]",
+        "localhost",
+        "LOCALHOST",
+        "localhost.",
+        "%31%32%37.0.0.1",
+        "１２７.0.0.1",
+        "127。0。0。1",
+        "①②⑦.0.0.1",
+        "0x7f.1",
+        "169.254.169.254",
+        "[fd00:ec2::254]",
+        "100.100.100.200",
+        "10.0.0.1",
+        "[fe80::1]",
+        "224.0.0.1",
+    ] {
+        for (name, url) in [
+            ("get", format!("http://{host}:{port}/")),
+            ("post", format!("HTTP://{host}:{port}\\api")),
+            ("fetch_page", format!(" \thttp:{host}:{port}/#api.example")),
+            ("download", format!("http:\\\\{host}:{port}/file")),
+        ] {
+            let error = place.error(name, arguments(name, &url)).await;
+            // A name that nobody knows is not reached either.
+            let is_unknown =
+                error.kind == ErrorKind::Unavailable && host.to_lowercase().contains("localhost");
+            assert!(error.kind == ErrorKind::Denied || is_unknown, "{url}: {error}");
+        }
+    }
+    assert_eq!(canary.hits().len(), 0);
+}
+
+#[tokio::test]
+async fn only_hosts_that_access_names_are_asked() {
+    let canary = Canary::start(|_| "reached".into_response()).await;
+    let rules = json!({"network": ["api.example.com"]});
+    let place = Place::make(json!({"private_origins": [canary.origin()]}), Some(rules)).unwrap();
+    for name in READING {
+        let error = place.error(name, arguments(name, &canary.url("/a"))).await;
+        assert_eq!(error.kind, ErrorKind::Denied, "{error}");
+        assert!(error.message.contains("access.network"), "{error}");
+    }
+    assert_eq!(canary.hits().len(), 0);
+}
+
+/// A server that answers with these bytes and closes the connection.
+async fn answering(answer: impl Into<Vec<u8>>) -> Raw {
+    let answer: Arc<[u8]> = answer.into().into();
+    Raw::start(move |mut stream| {
+        let answer = Arc::clone(&answer);
+        async move {
+            // The client may have had enough before the end.
+            let _ = stream.write_all(&answer).await;
+        }
+    })
+    .await
+}
+
+#[tokio::test]
+async fn an_answer_that_lies_about_itself_ends_in_a_clean_error() {
+    for answer in [
+        "HTTP/1.1 200 OK\r\ncontent-length: 18446744073709551615\r\n\r\n{}".to_owned(),
+        "HTTP/1.1 200 OK\r\ncontent-length: 99999999999999999999999\r\n\r\n{}".into(),
+        "HTTP/1.1 200 OK\r\ncontent-length: -1\r\n\r\n{}".into(),
+        "HTTP/1.1 200 OK\r\ncontent-length: 2\r\ncontent-length: 50\r\n\r\n{}".into(),
+        "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nffffffffffffffffff\r\n{}".into(),
+        "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5\r\n{}".into(),
+        "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n{}".into(),
+        format!("HTTP/1.1 200 OK\r\n{}\r\n", "x: y\r\n".repeat(10_000)),
+        format!("HTTP/1.1 200 OK\r\nx: {}\r\n\r\n", "y".repeat(MEGABYTE)),
+        "HTTP/1.1 200 OK\r\nx: a\0b\r\n\r\n".into(),
+        "HTTP/9.9 200 OK\r\n\r\n".into(),
+        "\0\x01\x02 no HTTP at all".into(),
+        String::new(),
+    ] {
+        let begins = answer.chars().take(70).collect::<String>();
+        let server = answering(answer).await;
+        let place = Place::with(std::slice::from_ref(&server.origin));
+        for name in ["get", "json_api", "fetch_page", "download"] {
+            let error = place.error(name, arguments(name, &server.origin)).await;
+            let is_clean = matches!(error.kind, ErrorKind::Unavailable | ErrorKind::LimitReached);
+            assert!(is_clean && error.message.len() < 500, "{begins} {name}: {error}");
+        }
+        // Whether a call that changes something took effect, nobody knows.
+        let changed = place.error("post", json!({"url": server.origin})).await;
+        assert_eq!(changed.kind, ErrorKind::OutcomeUnknown, "{begins}: {changed}");
+        assert!(!place.folder.path().join("file").exists(), "{begins}");
+    }
+}
+
+#[tokio::test]
+async fn of_a_flood_no_more_is_received_than_is_read() {
+    for name in READING {
+        let sent = Arc::new(AtomicUsize::new(0));
+        let counted = Arc::clone(&sent);
+        let server = Raw::start(move |mut stream| {
+            let counted = Arc::clone(&counted);
+            async move {
+                let chunk = vec![b'x'; 64 * 1024];
+                let head = b"HTTP/1.1 200 OK\r\ncontent-type: text/html\r\n\r\n";
+                if stream.write_all(head).await.is_err() {
+                    return;
+                }
+                for _ in 0..100 * MEGABYTE / chunk.len() {
+                    if stream.write_all(&chunk).await.is_err() {
+                        return;
+                    }
+                    counted.fetch_add(chunk.len(), Ordering::SeqCst);
+                }
+            }
+        })
+        .await;
+        let place = Place::of(
+            json!({"private_origins": [server.origin], "max_body_bytes": MEGABYTE, "max_download_bytes": MEGABYTE}),
+        );
+        let result = place.call(name, arguments(name, &server.origin)).await;
+        assert!(result.result.to_string().len() < 2 * MEGABYTE, "{name}");
+        // The rest stood in the buffers of the system.
+        assert!(sent.load(Ordering::SeqCst) < 50 * MEGABYTE, "{name}");
+        assert_eq!(std::fs::read_dir(place.folder.path()).unwrap().count(), 0, "{name}");
+    }
+}
+
+#[tokio::test]
+async fn an_answer_that_drips_ends_with_the_timeout() {
+    for head in ["", "HTTP/1.1 200 OK\r\ncontent-length: 1000000\r\n\r\n"] {
+        let server = Raw::start(move |mut stream| async move {
+            if stream.write_all(head.as_bytes()).await.is_err() {
+                return;
+            }
+            let mut drip = tokio::time::interval(Duration::from_millis(5));
+            // First the head of an answer, letter by letter, where there was none.
+            while stream.write_all(b"H").await.is_ok() {
+                drip.tick().await;
+            }
+        })
+        .await;
+        let place = Place::of(json!({"private_origins": [server.origin], "timeout_seconds": 1}));
+        let began = Instant::now();
+        let error = place.error("get", json!({"url": server.origin})).await;
+        assert!(matches!(error.kind, ErrorKind::Timeout | ErrorKind::Unavailable), "{error}");
+        assert!(began.elapsed() < Duration::from_secs(5));
+    }
+}
+
+#[tokio::test]
+async fn redirects_have_no_more_time_than_one_request() {
+    let server = Canary::start(|_| {
+        (axum::http::StatusCode::FOUND, [(axum::http::header::LOCATION, "/again")]).into_response()
+    })
+    .await;
+    let slow = Raw::start(|mut stream| async move {
+        let mut slow = tokio::time::interval(Duration::from_millis(400));
+        slow.tick().await;
+        slow.tick().await;
+        let _ = stream.write_all(b"HTTP/1.1 302 Found\r\nlocation: /more\r\ncontent-length: 0\r\n\r\n").await;
+    })
+    .await;
+    let place = Place::of(json!({"private_origins": [server.origin(), slow.origin], "timeout_seconds": 1}));
+    let error = place.error("get", json!({"url": slow.origin})).await;
+    assert_eq!(error.kind, ErrorKind::Timeout, "{error}");
+}
+
+#[tokio::test]
+async fn what_is_compressed_unasked_is_not_blown_up() {
+    // 1 MB of zeros, as gzip has them: about a thousandth of that.
+    let body = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3].into_iter().chain([0; 2000]).collect::<Vec<u8>>();
+    let mut answer = format!(
+        "HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ncontent-type: text/html\r\ncontent-length: {}\r\n\r\n",
+        body.len()
+    )
+    .into_bytes();
+    answer.extend(body);
+    let server = answering(answer).await;
+    let place = Place::with(std::slice::from_ref(&server.origin));
+    let got = place.ok("get", json!({"url": server.origin})).await;
+    assert_eq!(got["body"]["bytes"], 2010);
+    assert!(got["notes"][0].as_str().unwrap().contains("compressed by gzip"), "{got}");
+    for name in ["fetch_page", "json_api"] {
+        let error = place.error(name, json!({"url": server.origin})).await;
+        assert_eq!(error.kind, ErrorKind::ToolFailed, "{error}");
+    }
+}

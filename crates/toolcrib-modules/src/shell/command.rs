@@ -1,0 +1,191 @@
+//! From the arguments of a call to a command that can be started.
+
+use std::path::Path;
+
+use bytes::Bytes;
+use toolcrib_io::files::Root;
+use toolcrib_io::process::{Command, MARK_VARIABLE, find_program};
+use toolcrib_model::{ErrorKind, ToolError};
+use toolcrib_policy::Access;
+
+use super::failure::{failure, invalid};
+use super::{Config, ID};
+use crate::Error;
+
+/// How many words a command may have.
+pub const MAX_WORDS: usize = 1000;
+
+/// How long the words of a command may be together, in bytes.
+pub const MAX_COMMAND_BYTES: usize = 128 * 1024;
+
+/// How much text a program may be given to read, in bytes.
+pub const MAX_STDIN_BYTES: usize = 4 * 1024 * 1024;
+
+/// How long a script may be, in bytes: systems take no longer word.
+pub const MAX_SCRIPT_BYTES: usize = 96 * 1024;
+
+/// Programs whose business is to run whatever text they are given.
+const SHELLS: [&str; 11] = ["ash", "bash", "csh", "dash", "fish", "ksh", "mksh", "pwsh", "sh", "tcsh", "zsh"];
+
+/// What is set unless the operator sets something else: nobody looks at colours here, and no pager waits for a key.
+const PLAIN: [(&str, &str); 4] =
+    [("NO_COLOR", "1"), ("TERM", "dumb"), ("PAGER", "cat"), ("GIT_PAGER", "cat")];
+
+/// The interpreters that are known, and the words between them and a script.
+const INTERPRETERS: [(&str, &[&str]); 9] = [
+    ("sh", &["-c", "--"]),
+    ("bash", &["-c", "--"]),
+    ("dash", &["-c", "--"]),
+    ("zsh", &["-c", "--"]),
+    ("python3", &["-c"]),
+    ("python", &["-c"]),
+    ("node", &["-e"]),
+    ("perl", &["-e"]),
+    ("ruby", &["-e"]),
+];
+
+/// How commands are made.
+pub(super) struct Commands {
+    root: Root,
+    access: Access,
+    environment: Vec<(String, String)>,
+    allow_scripts: bool,
+    interpreters: Vec<(String, &'static [&'static str])>,
+}
+
+impl Commands {
+    pub(super) fn new(config: &Config, root: Root, access: Access) -> Result<Self, Error> {
+        let wrong = |message: String| Error::Config { module: ID, message };
+        let mut environment: Vec<_> = PLAIN.map(|(name, value)| (name.into(), value.into())).to_vec();
+        for name in &config.pass_environment {
+            check_variable(name).map_err(wrong)?;
+            if let Ok(value) = std::env::var(name) {
+                environment.push((name.clone(), value));
+            }
+        }
+        for (name, value) in &config.environment {
+            check_variable(name).map_err(wrong)?;
+            environment.push((name.clone(), value.expose().to_owned()));
+        }
+        let interpreters = config.interpreters.iter().map(|name| {
+            let known = INTERPRETERS.iter().find(|(known, _)| known == name).map(|(_, words)| *words);
+            let words = known.ok_or_else(|| {
+                let names = INTERPRETERS.map(|(name, _)| name).join(", ");
+                wrong(format!("`{name}` under `interpreters` is none that is known; there are {names}"))
+            })?;
+            Ok((name.clone(), words))
+        });
+        Ok(Self {
+            root,
+            access,
+            environment,
+            allow_scripts: config.allow_scripts,
+            interpreters: interpreters.collect::<Result<_, Error>>()?,
+        })
+    }
+
+    /// A command of these words, which is known to exist and to be allowed.
+    pub(super) fn of_words(&self, argv: Vec<String>, cwd: Option<&str>) -> Result<Command, ToolError> {
+        if argv.len() > MAX_WORDS {
+            let message = format!("`argv` has {} words, at most {MAX_WORDS} are taken", argv.len());
+            return Err(invalid(message).with_hint("write what is many to a file, or to `stdin`"));
+        }
+        let bytes: usize = argv.iter().map(String::len).sum();
+        if bytes > MAX_COMMAND_BYTES {
+            let message = format!("`argv` has {bytes} bytes, at most {MAX_COMMAND_BYTES} are taken");
+            return Err(invalid(message).with_hint("write what is long to a file, or to `stdin`"));
+        }
+        let command = self.bare(argv);
+        if command.program().chars().any(char::is_whitespace) && command.argv.len() == 1 {
+            let message = "`argv` is one word with blanks in it, and no shell takes it apart";
+            return Err(invalid(message).with_hint("give each argument as a word: [\"ls\", \"-l\"]"));
+        }
+        let name = Path::new(command.program()).file_name().and_then(|name| name.to_str());
+        if !self.allow_scripts && name.is_some_and(|name| SHELLS.contains(&name)) {
+            let message = format!("`{}` is a shell, and those are not started here", command.program());
+            return Err(ToolError::new(ErrorKind::Denied, message)
+                .with_hint("give the program that it would run, and its arguments, as `argv`"));
+        }
+        self.placed(command, cwd)
+    }
+
+    /// A command that runs a script.
+    pub(super) fn of_script(
+        &self,
+        interpreter: &str,
+        script: String,
+        arguments: Vec<String>,
+        cwd: Option<&str>,
+    ) -> Result<Command, ToolError> {
+        if !self.allow_scripts {
+            return Err(ToolError::new(ErrorKind::Denied, "scripts are not run here").with_hint(
+                "use `shell.run` with the program and its arguments; the operator sets \
+                 `modules.shell.config.allow_scripts: true` if scripts are meant to run",
+            ));
+        }
+        let Some((name, words)) = self.interpreters.iter().find(|(name, _)| name == interpreter) else {
+            let names: Vec<_> = self.interpreters.iter().map(|(name, _)| name.as_str()).collect();
+            let interpreter: String = interpreter.chars().take(40).collect();
+            let message = format!("`interpreter` is `{interpreter}`, which runs no scripts here");
+            return Err(invalid(message).with_hint(format!("there are {}", names.join(", "))));
+        };
+        if script.len() > MAX_SCRIPT_BYTES {
+            let message =
+                format!("`script` has {} bytes, at most {MAX_SCRIPT_BYTES} are taken", script.len());
+            return Err(invalid(message).with_hint("write it to a file, and run that"));
+        }
+        let is_shell = SHELLS.contains(&name.as_str());
+        let mut argv = vec![name.clone()];
+        argv.extend(words.iter().map(ToString::to_string));
+        argv.push(script);
+        // What a shell takes for the name of the script.
+        argv.extend(is_shell.then(|| name.clone()));
+        argv.extend(arguments);
+        if argv.len() > MAX_WORDS || argv.iter().map(String::len).sum::<usize>() > MAX_COMMAND_BYTES {
+            let message = "`script` and `arguments` are longer together than what is taken";
+            return Err(invalid(message).with_hint("write what is long to a file, or to `stdin`"));
+        }
+        self.placed(self.bare(argv), cwd)
+    }
+
+    /// A command of these words that is for looking, and perhaps not allowed.
+    pub(super) fn bare(&self, argv: Vec<String>) -> Command {
+        let access = self.access.clone();
+        let command = Command::new(argv).with_cwd(self.root.path());
+        let command = self
+            .environment
+            .iter()
+            .fold(command, |command, (name, value)| command.with_env(name.clone(), value.clone()));
+        command.with_guard(move |program| access.allows_program(program))
+    }
+
+    /// The command in its directory.
+    fn placed(&self, command: Command, cwd: Option<&str>) -> Result<Command, ToolError> {
+        let command = match cwd {
+            None | Some("" | ".") => command,
+            Some(cwd) => {
+                self.root.folder(cwd).map_err(|error| failure(&error))?;
+                command.with_cwd(self.root.path().join(cwd))
+            }
+        };
+        find_program(&command).map_err(|error| failure(&error))?;
+        Ok(command)
+    }
+}
+
+/// What a program is given to read.
+pub(super) fn stdin(text: Option<String>) -> Result<Option<Bytes>, ToolError> {
+    match text {
+        Some(text) if text.len() > MAX_STDIN_BYTES => {
+            let message = format!("`stdin` has {} bytes, at most {MAX_STDIN_BYTES} are taken", text.len());
+            Err(invalid(message).with_hint("write it to a file, and let the program read that"))
+        }
+        text => Ok(text.map(Bytes::from)),
+    }
+}
+
+/// Refuses what cannot be the name of a variable.
+fn check_variable(name: &str) -> Result<(), String> {
+    let is_name = !name.is_empty() && !name.contains(['=', '\0']) && name != MARK_VARIABLE;
+    if is_name { Ok(()) } else { Err(format!("`{name}` cannot be set as a variable of the environment")) }
+}

@@ -1,0 +1,251 @@
+//! Programs: run to their end, or on in the background.
+//!
+//! A command is a list of words that no shell reads, started in a directory of the workspace, with the variables that are
+//! [known to be harmless](toolcrib_io::process::INHERITED_ENVIRONMENT) and those of the [`Config`]. Only programs that
+//! `access.system` names are started. Scripts and shells are off unless [`Config::allow_scripts`] says otherwise; that
+//! keeps a model from them which has no need, and is no wall: a program that starts others may well start a shell.
+//! What may not run at all is for `access.system` to leave out.
+//!
+//! An exit code other than 0 is a result. A program whose time is over is sent `SIGTERM`, and `SIGKILL` after
+//! [`TERM_GRACE`], with its whole process group, and what it has written by then is told; a call that is given up kills it
+//! at once. Descendants that have left the group are found and killed, too, where there is `/proc`.
+//!
+//! Tasks belong to the session that began them, and no other can name them. They end with it, by
+//! [`Shell::end_session`], with [`Shell::close`], and when the module is dropped. They are no sandbox: a program may do
+//! whatever its user may do.
+
+mod command;
+mod config;
+mod failure;
+mod look;
+mod output;
+mod run;
+mod tasks;
+
+#[cfg(target_os = "linux")]
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use toolcrib_sdk::{CallContext, Module, ToolError, module};
+
+use crate::{Error, ModuleContext};
+
+use command::Commands;
+use look::{Located, NoArguments, Variables, Which};
+use run::{Limits, Ran, Run, RunScript};
+use tasks::{BackgroundRun, Begun, StatusWithOutput, TaskList, TaskStatus, TaskStop, Tasks};
+
+pub use command::{MAX_COMMAND_BYTES, MAX_SCRIPT_BYTES, MAX_STDIN_BYTES, MAX_WORDS};
+pub use config::{
+    Config, DEFAULT_MAX_OUTPUT_BYTES, DEFAULT_MAX_OUTPUT_LINES, DEFAULT_MAX_TASK_SECONDS, DEFAULT_MAX_TASKS,
+    DEFAULT_TIMEOUT_SECONDS,
+};
+pub use run::{MAX_TIMEOUT_SECONDS, TERM_GRACE};
+pub use tasks::{MAX_ALL_TASKS, MAX_ENDED_TASKS, MAX_LOG_BYTES, MAX_PAGE_BYTES, MAX_WAIT_SECONDS};
+
+/// The namespace of the tools.
+pub const ID: &str = "shell";
+
+/// The module `shell`.
+///
+/// # Errors
+///
+/// Where the configuration names an interpreter that is not known or a variable that cannot be set, or the workspace is
+/// not there.
+pub fn module(config: Config, context: &ModuleContext) -> Result<Module, Error> {
+    Ok(wired(Shell::new(config, context)?))
+}
+
+/// The module, which ends its tasks with their sessions and with itself.
+fn wired(shell: Shell) -> Module {
+    let (closing, ending) = (shell.clone(), shell.clone());
+    let module = Module::from(shell).with_close(move || {
+        let closing = closing.clone();
+        async move { closing.close().await }
+    });
+    module.with_session_end(move |session| {
+        let (ending, session) = (ending.clone(), session.to_owned());
+        async move { ending.end_session(&session).await }
+    })
+}
+
+/// What the tools of the module share. Clones share the tasks.
+#[derive(Clone)]
+pub struct Shell {
+    commands: Arc<Commands>,
+    limits: Arc<Limits>,
+    tasks: Arc<Tasks>,
+}
+
+impl Shell {
+    /// What [`module`] is made of, for those who keep a hand on its tasks.
+    ///
+    /// # Errors
+    ///
+    /// As [`module`].
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "all modules are made in one way, and others keep theirs"
+    )]
+    pub fn new(config: Config, context: &ModuleContext) -> Result<Self, Error> {
+        let count = |count: std::num::NonZeroU32| usize::try_from(count.get()).unwrap_or(usize::MAX);
+        let limits = Limits {
+            bytes: count(config.max_output_bytes),
+            lines: count(config.max_output_lines),
+            default_timeout: Duration::from_secs(config.timeout_seconds.get().into()),
+        };
+        let tasks = Tasks::new(config.max_tasks, config.max_task_seconds);
+        let commands = Commands::new(&config, context.root(ID)?, context.access.clone())?;
+        Ok(Self { commands: Arc::new(commands), limits: Arc::new(limits), tasks: Arc::new(tasks) })
+    }
+
+    /// Ends the tasks of a session. When this returns, none of their processes is left.
+    pub async fn end_session(&self, session: &str) {
+        self.tasks.end_session(session).await;
+    }
+
+    /// Ends all tasks. When this returns, none of their processes is left.
+    pub async fn close(&self) {
+        self.tasks.close().await;
+    }
+}
+
+/// Runs programs in the workspace.
+#[module(id = "shell", title = "Shell")]
+impl Shell {
+    /// Runs a program to its end, and gives its exit code and what it wrote. The words of `argv` reach it as they stand.
+    #[tool(
+        risk = "high",
+        timeout = 600,
+        side_effects = ["does whatever the program does"],
+        aliases = [
+            "run command", "execute program", "terminal", "command line", "exécuter une commande", "lancer un programme",
+            "ligne de commande",
+        ],
+        examples = [{"argv": ["git", "status", "--short"]}]
+    )]
+    async fn run(&self, context: &CallContext, #[arguments] arguments: Run) -> Result<Ran, ToolError> {
+        let Run { argv, cwd, stdin, timeout_seconds } = arguments;
+        let stdin = command::stdin(stdin)?;
+        let command = self.commands.of_words(argv, cwd.as_deref())?;
+        run::run(&command, stdin, timeout_seconds, &self.limits, context).await
+    }
+
+    /// Runs the text of a script with an interpreter. The operator has to have allowed scripts.
+    #[tool(
+        risk = "high",
+        confirmation_required,
+        timeout = 600,
+        side_effects = ["does whatever the script does"],
+        aliases = [
+            "run script", "bash script", "python script", "shell script", "exécuter un script", "lancer un script",
+            "script shell",
+        ],
+        examples = [{"interpreter": "sh", "script": "ls | wc -l"}]
+    )]
+    async fn script(
+        &self,
+        context: &CallContext,
+        #[arguments] arguments: RunScript,
+    ) -> Result<Ran, ToolError> {
+        let RunScript { interpreter, script, arguments, cwd, stdin, timeout_seconds } = arguments;
+        let stdin = command::stdin(stdin)?;
+        let command = self.commands.of_script(&interpreter, script, arguments, cwd.as_deref())?;
+        run::run(&command, stdin, timeout_seconds, &self.limits, context).await
+    }
+
+    /// Tells where a program is, or why it cannot be started.
+    #[tool(
+        risk = "low",
+        aliases = [
+            "find program", "is installed", "program path", "trouver un programme", "programme installé",
+            "chemin d'un programme",
+        ]
+    )]
+    fn which(&self, #[arguments] arguments: Which) -> Result<Located, ToolError> {
+        look::which(&self.commands, arguments)
+    }
+
+    /// Tells the names of the variables that programs find in their environment, and no values.
+    #[tool(
+        risk = "low",
+        aliases = [
+            "environment variables", "list env", "variables d'environnement", "lister les variables",
+        ]
+    )]
+    fn env(&self, #[arguments] _arguments: NoArguments) -> Variables {
+        look::env(&self.commands)
+    }
+
+    /// Starts a program that runs on in the background, and names the task. `task_status` tells what it writes.
+    #[tool(
+        risk = "high",
+        side_effects = ["does whatever the program does", "runs on until it ends, is stopped, or its session ends"],
+        aliases = [
+            "run in background", "start server", "long running command", "exécuter en arrière-plan",
+            "lancer en tâche de fond", "démarrer un serveur",
+        ],
+        examples = [{"argv": ["npm", "run", "dev"]}]
+    )]
+    fn background_run(
+        &self,
+        context: &CallContext,
+        #[arguments] arguments: BackgroundRun,
+    ) -> Result<Begun, ToolError> {
+        let BackgroundRun { argv, cwd, stdin, timeout_seconds } = arguments;
+        let stdin = command::stdin(stdin)?;
+        let command = self.commands.of_words(argv, cwd.as_deref())?;
+        let task = self.tasks.begin(&context.session, command, stdin, timeout_seconds)?;
+        Ok(Begun { task })
+    }
+
+    /// Tells what a task in the background is at, and a page of what it has written. It can wait for the end of the task.
+    #[tool(
+        risk = "low",
+        timeout = 330,
+        aliases = [
+            "background output", "task output", "wait for task", "état d'une tâche", "sortie d'une tâche",
+            "attendre une tâche",
+        ],
+        examples = [{"task": "task-0a1b2c3d4e5f60718293a4b5", "wait_seconds": 30}]
+    )]
+    async fn task_status(
+        &self,
+        context: &CallContext,
+        #[arguments] arguments: TaskStatus,
+    ) -> Result<StatusWithOutput, ToolError> {
+        tasks::status(&self.tasks, context, arguments).await
+    }
+
+    /// Lists the tasks of this session that run in the background, and those that ended lately.
+    #[tool(
+        risk = "low",
+        aliases = [
+            "background tasks", "running programs", "list jobs", "lister les tâches", "tâches en arrière-plan",
+            "programmes en cours",
+        ]
+    )]
+    fn task_list(&self, context: &CallContext, #[arguments] _arguments: NoArguments) -> TaskList {
+        tasks::list(&self.tasks, context)
+    }
+
+    /// Ends a task in the background, with all that it has started.
+    #[tool(
+        risk = "medium",
+        idempotent,
+        side_effects = ["ends the program, which may leave its work half done"],
+        aliases = [
+            "kill task", "cancel task", "stop server", "arrêter une tâche", "tuer un processus", "arrêter un serveur",
+        ]
+    )]
+    async fn task_stop(
+        &self,
+        context: &CallContext,
+        #[arguments] arguments: TaskStop,
+    ) -> Result<StatusWithOutput, ToolError> {
+        tasks::stop(&self.tasks, context, arguments).await
+    }
+}

@@ -1,0 +1,198 @@
+//! `shell.run` and `shell.script`: a program to its end.
+
+use std::num::NonZeroU32;
+use std::process::ExitStatus;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use toolcrib_io::process::{Command, Ended, Pipe, follow};
+use toolcrib_model::ToolError;
+use toolcrib_port::Progress;
+use toolcrib_sdk::CallContext;
+
+use super::failure::failure;
+use super::output::{Ends, last_line};
+
+/// The longest that a call may let a program run, in seconds: no call may take longer. Tasks may.
+pub const MAX_TIMEOUT_SECONDS: u32 = 590;
+
+/// How long a program may take to end that is asked to, before it is killed.
+pub const TERM_GRACE: Duration = Duration::from_secs(2);
+
+/// How long before the deadline of its call a program is asked to end, so that what it wrote can be told.
+const BEFORE_DEADLINE: Duration = Duration::from_secs(4);
+
+/// How often those are told who watch a program.
+const TELL_INTERVAL: Duration = Duration::from_millis(250);
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Run {
+    /// The program, then each of its arguments as a word of its own. No shell reads them: `*`, `|`, `>` and `$` mean
+    /// nothing.
+    #[schemars(length(min = 1))]
+    pub(super) argv: Vec<String>,
+    /// The directory to run in, relative to the workspace; the workspace by default.
+    pub(super) cwd: Option<String>,
+    /// Text for the program to read.
+    pub(super) stdin: Option<String>,
+    /// How long it may run, in seconds.
+    #[schemars(range(max = MAX_TIMEOUT_SECONDS))]
+    pub(super) timeout_seconds: Option<NonZeroU32>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RunScript {
+    /// What runs the script, as `sh` or `python3`.
+    pub(super) interpreter: String,
+    /// The text of the script.
+    pub(super) script: String,
+    /// Its arguments.
+    #[serde(default)]
+    pub(super) arguments: Vec<String>,
+    /// The directory to run in, relative to the workspace; the workspace by default.
+    pub(super) cwd: Option<String>,
+    /// Text for the script to read.
+    pub(super) stdin: Option<String>,
+    /// How long it may run, in seconds.
+    #[schemars(range(max = MAX_TIMEOUT_SECONDS))]
+    pub(super) timeout_seconds: Option<NonZeroU32>,
+}
+
+/// How a program ended, and what it wrote.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct Ran {
+    #[serde(flatten)]
+    pub(super) end: End,
+    /// What it wrote to its standard output.
+    pub(super) stdout: String,
+    /// What it wrote to its standard error.
+    pub(super) stderr: String,
+}
+
+/// How a program ended.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub(super) struct End {
+    /// Its exit code: 0 is success. Null when a signal ended it.
+    pub(super) exit_code: Option<i32>,
+    /// The signal that ended it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) signal: Option<String>,
+    /// Whether it was ended because its time was over.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[schemars(default)]
+    pub(super) timed_out: bool,
+    /// How long it ran.
+    pub(super) seconds: f64,
+}
+
+/// How much of a program is told, and how long it may run.
+pub(super) struct Limits {
+    pub(super) bytes: usize,
+    pub(super) lines: usize,
+    pub(super) default_timeout: Duration,
+}
+
+impl Limits {
+    /// How long a program may run that its call gives so much time.
+    fn timeout(&self, wanted: Option<NonZeroU32>, context: &CallContext) -> Duration {
+        let wanted = wanted.map(|wanted| Duration::from_secs(wanted.get().min(MAX_TIMEOUT_SECONDS).into()));
+        let wanted = wanted.unwrap_or(self.default_timeout);
+        let left =
+            context.deadline.map(|deadline| deadline.saturating_duration_since(tokio::time::Instant::now()));
+        // Of a short time, half is for the program.
+        let left = left.map(|left| left.saturating_sub(BEFORE_DEADLINE).max(left / 2));
+        left.map_or(wanted, |left| left.min(wanted))
+    }
+}
+
+/// Runs a command to its end, or to that of its time.
+pub(super) async fn run(
+    command: &Command,
+    stdin: Option<Bytes>,
+    timeout: Option<NonZeroU32>,
+    limits: &Limits,
+    context: &CallContext,
+) -> Result<Ran, ToolError> {
+    let (mut stdout, mut stderr) = (Ends::new(limits.bytes), Ends::new(limits.bytes));
+    let mut watched = Watched::new(context);
+    let take = |pipe, bytes: &[u8]| {
+        match pipe {
+            Pipe::Stdout => stdout.add(bytes),
+            Pipe::Stderr => stderr.add(bytes),
+        }
+        watched.tell(stdout.bytes() + stderr.bytes(), bytes);
+    };
+    let time_is_over = tokio::time::sleep(limits.timeout(timeout, context));
+    let ended = follow(command, stdin, take, time_is_over, TERM_GRACE).await;
+    let ended = ended.map_err(|error| failure(&error))?;
+    Ok(Ran {
+        end: End::of(&ended, ended.stopped),
+        stdout: stdout.text(limits.lines),
+        stderr: stderr.text(limits.lines),
+    })
+}
+
+impl End {
+    pub(super) fn of(ended: &Ended, timed_out: bool) -> Self {
+        Self {
+            exit_code: ended.status.code(),
+            signal: signal(ended.status),
+            timed_out,
+            seconds: (ended.elapsed.as_secs_f64() * 1000.0).round() / 1000.0,
+        }
+    }
+}
+
+/// Tells whoever watches a call what its program writes, now and then.
+struct Watched<'a> {
+    context: &'a CallContext,
+    told: Option<Instant>,
+}
+
+impl<'a> Watched<'a> {
+    fn new(context: &'a CallContext) -> Self {
+        Self { context, told: None }
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "a sign of life is no more exact than that")]
+    fn tell(&mut self, bytes: u64, last: &[u8]) {
+        let Some(listener) = &self.context.progress else { return };
+        if self.told.is_some_and(|told| told.elapsed() < TELL_INTERVAL) {
+            return;
+        }
+        self.told = Some(Instant::now());
+        listener.progress(&Progress { done: bytes as f64, total: None, message: last_line(last) });
+    }
+}
+
+/// The name of the signal that ended a program.
+#[cfg(unix)]
+fn signal(status: ExitStatus) -> Option<String> {
+    use std::os::unix::process::ExitStatusExt as _;
+    const NAMES: [(i32, &str); 12] = [
+        (1, "HUP"),
+        (2, "INT"),
+        (3, "QUIT"),
+        (4, "ILL"),
+        (6, "ABRT"),
+        (8, "FPE"),
+        (9, "KILL"),
+        (11, "SEGV"),
+        (13, "PIPE"),
+        (14, "ALRM"),
+        (15, "TERM"),
+        (24, "XCPU"),
+    ];
+    let number = status.signal()?;
+    let name = NAMES.iter().find(|(known, _)| *known == number).map(|(_, name)| (*name).to_owned());
+    Some(name.unwrap_or_else(|| number.to_string()))
+}
+
+#[cfg(not(unix))]
+fn signal(_status: ExitStatus) -> Option<String> {
+    None
+}

@@ -1,0 +1,165 @@
+//! Programs that run on while their calls are over: `shell.background_run` and what is asked of them later.
+
+mod registry;
+mod task;
+
+use std::num::NonZeroU32;
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use toolcrib_model::ToolError;
+use toolcrib_sdk::CallContext;
+
+use super::run::End;
+
+pub(super) use registry::Tasks;
+pub use registry::{MAX_ALL_TASKS, MAX_ENDED_TASKS};
+pub use task::MAX_LOG_BYTES;
+use task::Task;
+
+/// How much of what a task has written one call tells, in bytes.
+pub const MAX_PAGE_BYTES: usize = 16 * 1024;
+
+/// How long a call may wait for the end of a task, in seconds.
+pub const MAX_WAIT_SECONDS: u32 = 300;
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct BackgroundRun {
+    /// The program, then each of its arguments as a word of its own. No shell reads them.
+    #[schemars(length(min = 1))]
+    pub(super) argv: Vec<String>,
+    /// The directory to run in, relative to the workspace; the workspace by default.
+    pub(super) cwd: Option<String>,
+    /// Text for the program to read.
+    pub(super) stdin: Option<String>,
+    /// How long it may run, in seconds; as long as the operator lets it by default.
+    pub(super) timeout_seconds: Option<NonZeroU32>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct TaskStatus {
+    /// The task, as `background_run` named it.
+    task: String,
+    /// Where to begin in what it has written, in bytes: the `next_offset` of an earlier call, or 0. Its last page by default.
+    offset: Option<u64>,
+    /// How long to wait for its end, in seconds.
+    #[serde(default)]
+    #[schemars(range(max = MAX_WAIT_SECONDS))]
+    wait_seconds: u32,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct TaskStop {
+    /// The task, as `background_run` named it.
+    task: String,
+}
+
+/// A task that was begun.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct Begun {
+    /// By what it is named from now on.
+    pub(super) task: String,
+}
+
+/// What a task is at.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct Status {
+    task: String,
+    /// The program and its first arguments.
+    command: String,
+    /// Whether it still runs.
+    running: bool,
+    /// How it ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ended: Option<End>,
+    /// Why it did not run to its end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
+    /// How long it has run, or ran.
+    seconds: f64,
+}
+
+/// The same, with what it wrote.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct StatusWithOutput {
+    #[serde(flatten)]
+    status: Status,
+    /// A part of what it has written, to both of its streams.
+    output: String,
+    /// Where the part begins, in bytes.
+    offset: u64,
+    /// Where to go on.
+    next_offset: u64,
+    /// How much it has written so far, in bytes.
+    total_bytes: u64,
+    /// What there is to know of it besides.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(default)]
+    notes: Vec<String>,
+}
+
+/// The tasks of a session.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct TaskList {
+    /// The tasks, the latest last.
+    tasks: Vec<Status>,
+}
+
+pub(super) async fn status(
+    tasks: &Tasks,
+    context: &CallContext,
+    asked: TaskStatus,
+) -> Result<StatusWithOutput, ToolError> {
+    let task = tasks.find(&asked.task, &context.session)?;
+    let wait = Duration::from_secs(asked.wait_seconds.min(MAX_WAIT_SECONDS).into());
+    if !wait.is_zero() {
+        // Where it does not end, it is told of as it is.
+        let _ = tokio::time::timeout(wait, task.ended()).await;
+    }
+    let (status, slice) = (told(&task), task.slice(asked.offset, MAX_PAGE_BYTES));
+    let mut notes = Vec::new();
+    if let Some(offset) = asked.offset.filter(|offset| *offset < slice.offset) {
+        notes.push(format!(
+            "bytes {offset} to {} are gone: only the last {MAX_LOG_BYTES} are kept",
+            slice.offset
+        ));
+    }
+    Ok(StatusWithOutput {
+        status,
+        output: slice.text,
+        offset: slice.offset,
+        next_offset: slice.next,
+        total_bytes: slice.end,
+        notes,
+    })
+}
+
+pub(super) async fn stop(
+    tasks: &Tasks,
+    context: &CallContext,
+    asked: TaskStop,
+) -> Result<StatusWithOutput, ToolError> {
+    let task = tasks.find(&asked.task, &context.session)?;
+    task.stop();
+    task.ended().await;
+    status(tasks, context, TaskStatus { task: asked.task, offset: None, wait_seconds: 0 }).await
+}
+
+pub(super) fn list(tasks: &Tasks, context: &CallContext) -> TaskList {
+    TaskList { tasks: tasks.of_session(&context.session).iter().map(|task| told(task)).collect() }
+}
+
+fn told(task: &Task) -> Status {
+    let (ended, error) = match task.outcome() {
+        None => (None, None),
+        Some(Ok(end)) => (Some(end), None),
+        Some(Err(error)) => (None, Some(error)),
+    };
+    let seconds = ended.as_ref().map_or_else(|| task.seconds(), |end| end.seconds);
+    let running = ended.is_none() && error.is_none();
+    Status { task: task.id().to_owned(), command: task.command().to_owned(), running, ended, error, seconds }
+}

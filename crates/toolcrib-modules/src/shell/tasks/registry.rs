@@ -1,0 +1,142 @@
+//! The tasks of all sessions.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::num::NonZeroU32;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use bytes::Bytes;
+use toolcrib_io::process::Command;
+use toolcrib_model::{ErrorKind, ToolError};
+
+use super::task::Task;
+
+/// How many tasks run side by side, of all sessions together.
+pub const MAX_ALL_TASKS: usize = 64;
+
+/// How many tasks of a session are remembered that have ended. Of more, the oldest is forgotten.
+pub const MAX_ENDED_TASKS: usize = 16;
+
+/// How many random bytes name a task, so that nobody guesses the name of another's.
+const ID_BYTES: usize = 12;
+
+/// The longest name of a task that an error repeats, in characters.
+const MAX_NAMED_CHARS: usize = 40;
+
+/// The tasks of all sessions. Dropping it ends all of them.
+pub(in crate::shell) struct Tasks {
+    all: Mutex<BTreeMap<String, Arc<Task>>>,
+    per_session: usize,
+    limit: Duration,
+}
+
+impl Tasks {
+    pub(in crate::shell) fn new(per_session: NonZeroU32, limit: NonZeroU32) -> Self {
+        Self {
+            all: Mutex::default(),
+            per_session: usize::try_from(per_session.get()).unwrap_or(usize::MAX),
+            limit: Duration::from_secs(limit.get().into()),
+        }
+    }
+
+    /// Starts a task of a session, and names it.
+    pub(in crate::shell) fn begin(
+        &self,
+        session: &Arc<str>,
+        command: Command,
+        stdin: Option<Bytes>,
+        wanted: Option<NonZeroU32>,
+    ) -> Result<String, ToolError> {
+        let id = new_id()?;
+        let mut all = self.lock();
+        let running = all.values().filter(|task| task.is_running());
+        let (own, others): (Vec<_>, Vec<_>) = running.partition(|task| task.session() == &**session);
+        if own.len() >= self.per_session || own.len() + others.len() >= MAX_ALL_TASKS {
+            let whose = if own.len() >= self.per_session { "this session" } else { "all sessions together" };
+            let count = if own.len() >= self.per_session { self.per_session } else { MAX_ALL_TASKS };
+            let message = format!("{count} tasks of {whose} run already, and no more may");
+            return Err(ToolError::new(ErrorKind::LimitReached, message)
+                .with_hint("wait for one by `shell.task_status`, or end one by `shell.task_stop`"));
+        }
+        forget_oldest(&mut all, session);
+        let wanted = wanted.map(|wanted| Duration::from_secs(wanted.get().into()));
+        let limit = wanted.map_or(self.limit, |wanted| wanted.min(self.limit));
+        let task = Task::start(id.clone(), Arc::clone(session), command, stdin, limit);
+        all.insert(id.clone(), Arc::new(task));
+        Ok(id)
+    }
+
+    /// The task of this name, if it is one of the session. Of others it is not even told that they are there.
+    pub(in crate::shell) fn find(&self, id: &str, session: &str) -> Result<Arc<Task>, ToolError> {
+        let found = self.lock().get(id).filter(|task| task.session() == session).cloned();
+        found.ok_or_else(|| {
+            let id: String = id.chars().take(MAX_NAMED_CHARS).collect();
+            ToolError::new(ErrorKind::NotFound, format!("there is no task `{id}`"))
+                .with_hint("`shell.task_list` lists the tasks that there are")
+        })
+    }
+
+    /// The tasks of a session, the latest last.
+    pub(in crate::shell) fn of_session(&self, session: &str) -> Vec<Arc<Task>> {
+        let mut tasks: Vec<_> =
+            self.lock().values().filter(|task| task.session() == session).cloned().collect();
+        tasks.sort_by_key(|task| task.began());
+        tasks
+    }
+
+    /// Ends the tasks of a session, and forgets them. When this returns, none of their processes is left.
+    pub(in crate::shell) async fn end_session(&self, session: &str) {
+        let ended = {
+            let mut all = self.lock();
+            let (ended, kept): (BTreeMap<_, _>, BTreeMap<_, _>) =
+                std::mem::take(&mut *all).into_iter().partition(|(_, task)| task.session() == session);
+            *all = kept;
+            ended
+        };
+        end(ended.into_values()).await;
+    }
+
+    /// Ends all tasks, and forgets them.
+    pub(in crate::shell) async fn close(&self) {
+        let all = std::mem::take(&mut *self.lock());
+        end(all.into_values()).await;
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Arc<Task>>> {
+        self.all.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Ends tasks, side by side.
+async fn end(tasks: impl Iterator<Item = Arc<Task>>) {
+    let tasks: Vec<_> = tasks.collect();
+    for task in &tasks {
+        task.stop();
+    }
+    for task in &tasks {
+        task.ended().await;
+    }
+}
+
+/// Forgets the oldest task of a session that has ended, if they are too many.
+fn forget_oldest(all: &mut BTreeMap<String, Arc<Task>>, session: &str) {
+    let ended = all.values().filter(|task| task.session() == session && !task.is_running());
+    let mut ended: Vec<_> = ended.map(|task| (task.began(), task.id().to_owned())).collect();
+    ended.sort();
+    for (_, id) in ended.iter().take((ended.len() + 1).saturating_sub(MAX_ENDED_TASKS)) {
+        all.remove(id);
+    }
+}
+
+fn new_id() -> Result<String, ToolError> {
+    let mut bytes = [0; ID_BYTES];
+    getrandom::fill(&mut bytes).map_err(|error| {
+        ToolError::new(ErrorKind::Internal, format!("the system gives no random numbers: {error}"))
+    })?;
+    Ok(bytes.iter().fold("task-".to_owned(), |mut id, byte| {
+        // Writing to a string cannot fail.
+        let _ = write!(id, "{byte:02x}");
+        id
+    }))
+}

@@ -1,0 +1,61 @@
+//! Scripts, which are off unless the operator allows them.
+
+use serde_json::json;
+use toolcrib_model::ErrorKind;
+
+use super::{Config, Place, Shell};
+use crate::ModuleContext;
+
+#[tokio::test]
+async fn scripts_and_shells_are_off_unless_they_are_allowed() {
+    let place = Place::new();
+    let touch = json!({"interpreter": "sh", "script": "touch ran"});
+    let error = place.error("script", touch.clone()).await;
+    assert_eq!(error.kind, ErrorKind::Denied);
+    assert!(error.hint.unwrap().contains("allow_scripts: true"));
+    for shell in ["sh", "/bin/sh", "bash", "/usr/bin/../bin/dash"] {
+        let error = place.error("run", json!({"argv": [shell, "-c", "touch ran"]})).await;
+        assert_eq!(error.kind, ErrorKind::Denied, "{shell}: {error}");
+        let error = place.error("background_run", json!({"argv": [shell, "-c", "touch ran"]})).await;
+        assert_eq!(error.kind, ErrorKind::Denied, "{shell}: {error}");
+    }
+    assert!(!place.path().join("ran").exists());
+
+    let place = Place::with_scripts();
+    assert_eq!(place.ok("script", touch).await["exit_code"], 0);
+    assert!(place.path().join("ran").exists());
+    assert_eq!(place.ok("run", json!({"argv": ["sh", "-c", "echo $0"]})).await["stdout"], "sh\n");
+}
+
+#[tokio::test]
+async fn a_script_has_its_arguments_and_its_input_and_is_never_an_option() {
+    let place = Place::with_scripts();
+    let arguments = json!({
+        "interpreter": "sh", "script": "echo \"$0 $1 $#\"; cat", "arguments": ["a b", "-c"], "stdin": "read\n",
+    });
+    assert_eq!(place.ok("script", arguments).await["stdout"], "sh a b 2\nread\n");
+    let option = place.ok("script", json!({"interpreter": "sh", "script": "-x"})).await;
+    assert_eq!(option["exit_code"], 127, "it is taken for a command: {option}");
+    let python =
+        json!({"interpreter": "python3", "script": "import sys; print(sys.argv[1:])", "arguments": ["x"]});
+    if place.ok("which", json!({"program": "python3"})).await["found"] == true {
+        assert_eq!(place.ok("script", python).await["stdout"], "['x']\n");
+    }
+}
+
+#[tokio::test]
+async fn an_interpreter_is_one_that_is_known_and_named_and_allowed() {
+    let place = Place::with(
+        json!({"allow_scripts": true, "interpreters": ["sh"]}),
+        Some(json!({"system": ["bash"]})),
+    );
+    let error = place.error("script", json!({"interpreter": "bash", "script": "true"})).await;
+    assert_eq!((error.kind, error.hint.as_deref()), (ErrorKind::InvalidArgs, Some("there are sh")));
+    let error = place.error("script", json!({"interpreter": "sh", "script": "true"})).await;
+    assert_eq!(error.kind, ErrorKind::Denied, "{error}");
+    let long = json!({"interpreter": "sh", "script": "x".repeat(super::super::MAX_SCRIPT_BYTES + 1)});
+    assert_eq!(place.error("script", long).await.kind, ErrorKind::InvalidArgs);
+    let wrong: Config = serde_json::from_value(json!({"interpreters": ["awk"]})).unwrap();
+    let error = Shell::new(wrong, &ModuleContext::new(place.path())).err().unwrap().to_string();
+    assert!(error.contains("`awk` under `interpreters` is none that is known"), "{error}");
+}
