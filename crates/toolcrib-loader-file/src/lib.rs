@@ -1,4 +1,4 @@
-//! Tools from YAML and JSON files, and the two engines that run them.
+//! Tools from YAML and JSON files, and what runs them.
 //!
 //! [`FileLoader`] reads a file in any of the shapes that people have lying about:
 //!
@@ -13,6 +13,9 @@
 //! [`InlineLoader`] takes the same from a part of another document, such as an app file.
 //!
 //! [`CommandEngine`] runs a program for each call, [`MockEngine`] answers with canned results.
+//!
+//! An [`ExecModule`] is both at once: a folder of programs that read JSON and print JSON, with a manifest that says which
+//! tools they are.
 //!
 //! ```
 //! use toolcrib_loader_file::FileLoader;
@@ -36,10 +39,16 @@ mod command;
 mod mock;
 mod template;
 
+mod exec;
+
 #[cfg(test)]
 mod tests;
 
 pub use command::{CommandEngine, CommandOutput, CommandSettings};
+pub use exec::{
+    CONTEXT_VARIABLES, ExecModule, MANIFEST, MAX_ERROR_LINES, MAX_EXEC_TOOLS, MAX_MANIFEST_BYTES,
+    MAX_PROGRESS_LINES,
+};
 pub use inline::InlineLoader;
 pub use loader::{DEFAULT_NAMESPACE, FileLoader};
 pub use mock::{MockEngine, MockSettings};

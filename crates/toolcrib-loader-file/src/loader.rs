@@ -105,7 +105,7 @@ fn rejects(
     rejects
 }
 
-fn unreadable(error: &toolcrib_io::Error) -> RejectKind {
+pub(crate) fn unreadable(error: &toolcrib_io::Error) -> RejectKind {
     match error {
         toolcrib_io::Error::TooLarge { .. } => RejectKind::TooLarge,
         _ => RejectKind::Unreadable,

@@ -69,7 +69,8 @@ pub enum TemplateError {
     },
     /// An argument would be part of a script that a shell runs.
     #[error(
-        "`{{{argument}}}` stands in the script of a shell, where it could run anything; write `\"$1\"` there, and          `{{{argument}}}` as a word of its own behind the script and a name for it"
+        "`{{{argument}}}` stands in the script of a shell, where it could run anything; write `\"$1\"` there, and \
+         `{{{argument}}}` as a word of its own behind the script and a name for it"
     )]
     Script {
         /// The name of the argument.
@@ -238,6 +239,16 @@ impl Template {
             Part::Text(text) => Some(text),
             Part::Place(_) => None,
         }
+    }
+
+    /// The names of the arguments that it has places for.
+    pub(crate) fn places(&self) -> impl Iterator<Item = &str> {
+        self.groups.iter().flatten().flat_map(|word| &word.parts).filter_map(|part| match part {
+            Part::Place(name) if ![TOOL_PLACE, ARGUMENTS_PLACE].contains(&name.as_str()) => {
+                Some(name.as_str())
+            }
+            Part::Place(_) | Part::Text(_) => None,
+        })
     }
 
     pub(crate) fn is_empty(&self) -> bool {

@@ -56,7 +56,7 @@ impl McpEngine {
         Self { connection }
     }
 
-    async fn call(&self, call: &Call, context: &CallContext) -> Result<Value, ToolError> {
+    pub(crate) async fn call(&self, call: &Call, context: &CallContext) -> Result<Value, ToolError> {
         if let Some(extra) = Extra::of(&call.tool) {
             return self.extra(call, extra).await;
         }
@@ -148,7 +148,7 @@ impl McpEngine {
     }
 
     /// Reads what a server has besides its tools.
-    async fn extra(&self, call: &Call, extra: Extra) -> Result<Value, ToolError> {
+    pub(crate) async fn extra(&self, call: &Call, extra: Extra) -> Result<Value, ToolError> {
         span::describe(&Span::current(), extra.method(), self.connection.source());
         let answer = self.connection.request(|| extra.request(&call.arguments), None).await;
         let answer = answer.map_err(|fault| self.failure(call, fault))?;

@@ -6,7 +6,7 @@ use rmcp::model::{
     ReadResourceRequest, ReadResourceRequestParams, ReadResourceResult, ResourceContents, ServerResult,
 };
 use serde_json::{Value, json};
-use toolcrib_model::{JsonObject, QualifiedName, Risk, Tool};
+use toolcrib_model::{JsonObject, NameError, QualifiedName, Risk, Tool};
 
 use crate::McpSource;
 use crate::catalog::Server;
@@ -97,6 +97,14 @@ impl Extra {
         }
     }
 
+    /// The tool in a namespace that stands for it.
+    pub(crate) fn tool(self, namespace: &str) -> Result<Tool, NameError> {
+        let tool = Tool::new(QualifiedName::new(namespace, self.name())?)
+            .with_description(self.description())
+            .with_parameters(self.parameters());
+        Ok(tool.with_risk(Risk::Low).with_metadata(METHOD, self.method()).with_metadata("idempotent", true))
+    }
+
     /// The request that a call means.
     pub(crate) fn request(self, arguments: &JsonObject) -> ClientRequest {
         let text = |key: &str| arguments.get(key).and_then(Value::as_str).map(str::to_owned);
@@ -126,13 +134,7 @@ impl Extra {
 pub(crate) fn tools(source: &McpSource, server: &Server) -> Vec<Tool> {
     let resources = server.has_resources.then_some(Extra::RESOURCES).into_iter().flatten();
     let prompts = server.has_prompts.then_some(Extra::PROMPTS).into_iter().flatten();
-    let tools = resources.chain(prompts).filter_map(|extra| {
-        let name = QualifiedName::new(&*source.namespace, extra.name()).ok()?;
-        let tool = Tool::new(name).with_description(extra.description()).with_parameters(extra.parameters());
-        Some(
-            tool.with_risk(Risk::Low).with_metadata(METHOD, extra.method()).with_metadata("idempotent", true),
-        )
-    });
+    let tools = resources.chain(prompts).filter_map(|extra| extra.tool(&source.namespace).ok());
     tools.collect()
 }
 

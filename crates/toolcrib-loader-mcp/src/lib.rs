@@ -7,6 +7,8 @@
 //! - An [`McpEngine`] turns a call into `tools/call`. A call that the server may have seen is never sent again: when the
 //!   server dies in the middle of it, the error is `outcome_unknown`. When a call is given up, the server is told.
 //!
+//! - [`module`] makes the module `mcp`, by whose tools an agent connects to further servers while it runs.
+//!
 //! ```
 //! use toolcrib_loader_mcp::{McpConnection, McpEngine, McpLoader, McpSource};
 //! use toolcrib_port::{ToolEngine, ToolLoader};
@@ -62,6 +64,8 @@ mod engine;
 mod result;
 mod task;
 
+mod module;
+
 mod error;
 mod span;
 mod text;
@@ -81,6 +85,7 @@ pub use engine::McpEngine;
 pub use error::Error;
 pub use loader::McpLoader;
 pub use manifest::{MAX_MANIFEST_BYTES, ManifestCache};
+pub use module::{ID as MODULE_ID, IDLE_TIME, MAX_SERVERS, MAX_SHOWN_TOOLS, module};
 pub use pins::{Change, MAX_LOCK_BYTES, Pins, PinsError};
 pub use source::{DEFAULT_STARTUP_TIMEOUT, HttpProtocol, McpSource, McpTransport};
 pub use stdio::CLOSE_GRACE;

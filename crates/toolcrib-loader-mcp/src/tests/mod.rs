@@ -7,6 +7,7 @@ mod elicitation;
 mod eras;
 mod http;
 mod kept;
+mod module;
 mod opening;
 mod peers;
 mod pins;

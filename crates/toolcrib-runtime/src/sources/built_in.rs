@@ -13,12 +13,13 @@ use toolcrib_policy::Access;
 use toolcrib_port::ToolEngine;
 use url::Url;
 
-use super::{Source, mcp, rest};
+use super::{Source, exec, mcp, rest};
 use crate::extensions::{Extensions, Place};
 
 /// Adds them under their names.
 pub(crate) fn register(extensions: Extensions) -> Extensions {
     extensions
+        .with_loader("exec", exec::open)
         .with_loader("file", file)
         .with_loader("inline", inline)
         .with_loader("mcp", mcp::open)

@@ -2,6 +2,7 @@
 
 mod auth;
 mod built_in;
+mod exec;
 mod folders;
 mod mcp;
 mod mcp_auth;
@@ -94,7 +95,7 @@ fn engines(app: &App) -> Result<Engines, DocumentError> {
     for (name, entry) in &app.config.tools.engines {
         let pointer = format!("/tools/engines/{name}");
         let (kind, settings) = settings(app, entry, &pointer)?;
-        let place = Place { app, pointer: &pointer, settings: &settings };
+        let place = Place { app, pointer: &pointer, settings: &settings, access: None };
         engines.insert(name.clone(), app.extensions.engine(&kind, &place)?);
     }
     Ok(engines)
@@ -111,7 +112,8 @@ fn source(app: &App, entry: &Value, pointer: &str, engines: &Engines) -> Result<
     if let Some(error) = limits.as_ref().and_then(|limits| too_long(app, &place, limits.timeout)) {
         return Err(error);
     }
-    let mut source = app.extensions.loader(&kind, &Place { app, pointer, settings: &settings })?;
+    let mut source =
+        app.extensions.loader(&kind, &Place { app, pointer, settings: &settings, access: None })?;
     source.limits = limits;
     source.loader = Arc::new(Redacted::new(source.loader, app.secrets().clone()));
     match engine.as_ref().and_then(Value::as_str).and_then(|name| engines.get(name)) {

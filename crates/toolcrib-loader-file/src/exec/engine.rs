@@ -1,0 +1,93 @@
+//! From a call to a program and back.
+
+use std::sync::{Arc, PoisonError};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use serde_json::Value;
+use toolcrib_io::process::{Command, follow};
+use toolcrib_model::{ErrorKind, ToolError, ToolResult};
+use toolcrib_policy::{Access, Authorized, Call};
+use toolcrib_port::{CallContext, ToolEngine};
+
+use super::output::Output;
+use super::{CONTEXT_VARIABLES, ExecModule, MANIFEST};
+
+impl ExecModule {
+    async fn run(&self, call: &Call, context: &CallContext) -> Result<Value, ToolError> {
+        let command = self.command(call, context)?;
+        let arguments = serde_json::to_vec(&call.arguments)
+            .map_err(|error| ToolError::new(ErrorKind::Internal, error.to_string()))?;
+        let mut output = Output::new(call.tool.name.dotted(), context.progress.clone());
+        let take = |pipe, bytes: &[u8]| output.take(pipe, bytes);
+        // It is ended by dropping this future.
+        let never = std::future::pending();
+        let ended = follow(&command, Some(Bytes::from(arguments)), take, never, Duration::ZERO).await;
+        let ended = ended.map_err(|error| {
+            let kind = match error {
+                toolcrib_io::Error::ProgramNotAllowed { .. } => ErrorKind::Denied,
+                _ => ErrorKind::Unavailable,
+            };
+            ToolError::new(kind, error.to_string()).with_retryable(false)
+        })?;
+        output.result(command.program(), &ended)
+    }
+
+    /// The command of a call, with all that its program is to know but the arguments.
+    fn command(&self, call: &Call, context: &CallContext) -> Result<Command, ToolError> {
+        let tool = call.tool.name.name();
+        let current = self.current.read().unwrap_or_else(PoisonError::into_inner);
+        let program = current.programs.get(tool).cloned().ok_or_else(|| {
+            ToolError::new(ErrorKind::Unavailable, format!("`{tool}` is no longer in {MANIFEST}"))
+                .with_retryable(false)
+        })?;
+        drop(current);
+        let declared = Access::of_tool(&call.tool)
+            .map_err(|error| ToolError::new(ErrorKind::Denied, error.to_string()))?;
+        let access = declared.and(&self.access);
+        let argv = program
+            .argv
+            .fill(tool, &call.arguments)
+            .map_err(|error| ToolError::new(ErrorKind::InvalidArgs, error.to_string()))?;
+        let mut command = Command::new(argv)
+            .with_cwd(&self.folder)
+            .with_guard(move |program| access.allows_program(program));
+        for (name, value) in &program.env {
+            command = command.with_env(name, value);
+        }
+        for (name, value) in &self.env {
+            command = command.with_env(name, value.expose());
+        }
+        let text = |text: &Option<Arc<str>>| text.as_deref().map(str::to_owned);
+        let values = [
+            Some(tool.to_owned()),
+            self.workspace.as_ref().map(|workspace| workspace.display().to_string()),
+            Some(context.session.as_ref().to_owned()),
+            text(&context.conversation),
+            text(&context.user),
+            text(&context.agent),
+            text(&context.trace),
+        ];
+        for (name, value) in CONTEXT_VARIABLES.into_iter().zip(values) {
+            if let Some(value) = value {
+                command = command.with_env(name, value);
+            }
+        }
+        Ok(command)
+    }
+}
+
+#[async_trait]
+impl ToolEngine for ExecModule {
+    async fn invoke(&self, call: &Authorized<Call>, context: &CallContext) -> ToolResult {
+        match self.run(call, context).await {
+            Ok(value) => call.ok(value),
+            Err(error) => call.failed(error),
+        }
+    }
+
+    fn reports_progress(&self) -> bool {
+        true
+    }
+}

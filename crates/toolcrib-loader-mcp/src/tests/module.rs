@@ -1,0 +1,212 @@
+//! What the module `mcp` promises.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use toolcrib_model::{ErrorKind, Risk, ToolError, ToolResult};
+use toolcrib_policy::{Access, AccessRules, Call, Capabilities, Policy, Rule, Verdict};
+use toolcrib_port::{CallContext, ToolEngine as _, ToolLoader as _};
+use toolcrib_sdk::Module;
+
+use super::eventually;
+use super::server::{ScriptServer, runs};
+use crate::{MAX_SERVERS, module};
+
+const RESOURCES: &str = r#"
+CAPABILITIES='{"tools":{},"resources":{}}'
+on_other() {
+  case $line in
+    *'"resources/list"'*) reply '{"resources":[{"uri":"note://1","name":"one"}]}' ;;
+    *'"resources/read"'*) reply '{"contents":[{"uri":"note://1","mimeType":"text/plain","text":"milk"}]}' ;;
+  esac
+}
+"#;
+
+fn command(server: &ScriptServer) -> Value {
+    json!(["sh", server.path().join("server.sh")])
+}
+
+fn plain() -> Module {
+    module(Access::unlimited(), std::env::temp_dir())
+}
+
+async fn call_in(session: &str, module: &Module, name: &str, arguments: Value) -> ToolResult {
+    let tool = module.load().await.tools.into_iter().find(|tool| tool.name.name() == name).unwrap();
+    let mut call = Call::new(Arc::new(tool), module.source().into(), 1);
+    call.arguments = arguments.as_object().unwrap().clone();
+    let rule = Rule { module: Some(module.id().into()), actions: Some(vec![name.into()]), ..Rule::default() };
+    let policy = Policy::new(&Capabilities { grant: vec![rule], ..Capabilities::default() }, []).unwrap();
+    let Verdict::Granted(call) = policy.authorize(call, session) else { panic!("not granted") };
+    module.invoke(&call, &CallContext::new(session)).await
+}
+
+async fn ok(module: &Module, name: &str, arguments: Value) -> Value {
+    let result = call_in("s", module, name, arguments).await;
+    assert_eq!(result.error, None);
+    result.result
+}
+
+async fn error(module: &Module, name: &str, arguments: Value) -> ToolError {
+    call_in("s", module, name, arguments).await.error.unwrap()
+}
+
+#[tokio::test]
+async fn a_server_is_connected_to_used_listed_and_disconnected() {
+    let (server, module) = (ScriptServer::new(RESOURCES), plain());
+    let connected = ok(&module, "connect", json!({"server": "notes", "command": command(&server)})).await;
+    assert_eq!(connected["tools"][0]["name"], "one");
+    assert_eq!(connected["tools"][0]["parameters"], json!({"type": "object"}));
+
+    let called =
+        ok(&module, "call_tool", json!({"server": "notes", "tool": "one", "arguments": {"a": 1}})).await;
+    assert_eq!(called, json!({"server": "notes", "external": true, "result": "called one"}));
+    assert!(server.logged("tools/call")[0].contains(r#""arguments":{"a":1}"#));
+    let listed = ok(&module, "list_resources", json!({"server": "notes"})).await;
+    assert_eq!(
+        (&listed["external"], &listed["result"]["resources"][0]["uri"]),
+        (&json!(true), &json!("note://1"))
+    );
+    let read = ok(&module, "read_resource", json!({"server": "notes", "uri": "note://1"})).await;
+    assert!(read["result"].to_string().contains("milk"), "{read}");
+
+    let known = ok(&module, "list_servers", json!({})).await;
+    assert_eq!((&known[0]["server"], &known[0]["open"]), (&json!("notes"), &json!(true)), "{known}");
+    ok(&module, "disconnect", json!({"server": "notes"})).await;
+    assert_eq!(ok(&module, "list_servers", json!({})).await, json!([]));
+    assert!(server.process_ids().iter().all(|process| !runs(*process)));
+}
+
+#[tokio::test]
+async fn servers_end_with_the_app_and_belong_to_their_session() {
+    let (server, module) = (ScriptServer::new(""), plain());
+    ok(&module, "connect", json!({"server": "notes", "command": command(&server)})).await;
+    let other = call_in("other", &module, "call_tool", json!({"server": "notes", "tool": "one"})).await;
+    let told = other.error.unwrap();
+    assert_eq!((told.kind, told.message.as_str()), (ErrorKind::InvalidArgs, "there is no server `notes`"));
+    assert_eq!(call_in("other", &module, "list_servers", json!({})).await.result, json!([]));
+    assert!(server.process_ids().iter().any(|process| runs(*process)));
+    module.close().await;
+    assert!(server.process_ids().iter().all(|process| !runs(*process)));
+}
+
+#[tokio::test]
+async fn a_server_that_does_not_start_is_an_error_and_leaves_nothing() {
+    let module = plain();
+    let broken = error(&module, "connect", json!({"server": "x", "command": ["no-such-server"]})).await;
+    assert_eq!(broken.kind, ErrorKind::Unavailable);
+    assert!(broken.message.contains("no-such-server"), "{broken}");
+    assert_eq!(ok(&module, "list_servers", json!({})).await, json!([]));
+    let server = ScriptServer::new("on_list() { exit 3; }");
+    error(&module, "connect", json!({"server": "x", "command": command(&server)})).await;
+    eventually(|| async { server.process_ids().iter().all(|process| !runs(*process)).then_some(()) }).await;
+}
+
+#[tokio::test]
+async fn wrong_calls_are_told_what_would_be_right() {
+    let (server, module) = (ScriptServer::new(""), plain());
+    let command = command(&server);
+    ok(&module, "connect", json!({"server": "notes", "command": command})).await;
+    for (name, arguments, kind, told) in [
+        ("connect", json!({"server": "x"}), ErrorKind::InvalidArgs, "one of the two"),
+        (
+            "connect",
+            json!({"server": "x", "command": command, "url": "https://a.example"}),
+            ErrorKind::InvalidArgs,
+            "one of the two",
+        ),
+        ("connect", json!({"server": "x", "command": []}), ErrorKind::InvalidArgs, "`command` is empty"),
+        (
+            "connect",
+            json!({"server": "x", "url": "file:///etc/passwd"}),
+            ErrorKind::InvalidArgs,
+            "is no address",
+        ),
+        (
+            "connect",
+            json!({"server": "a b", "command": command}),
+            ErrorKind::InvalidArgs,
+            "should be a name of letters",
+        ),
+        (
+            "connect",
+            json!({"server": "notes", "command": command}),
+            ErrorKind::InvalidArgs,
+            "there is already a server",
+        ),
+        (
+            "connect",
+            json!({"server": "x", "url": "http://127.0.0.1:9/mcp"}),
+            ErrorKind::Unavailable,
+            "127.0.0.1",
+        ),
+        (
+            "call_tool",
+            json!({"server": "note", "tool": "one"}),
+            ErrorKind::InvalidArgs,
+            "there is no server `note`",
+        ),
+        ("call_tool", json!({"server": "notes", "tool": "two"}), ErrorKind::UnknownTool, "has no tool `two`"),
+        ("disconnect", json!({"server": "x"}), ErrorKind::InvalidArgs, "there is no server `x`"),
+    ] {
+        let error = error(&module, name, arguments.clone()).await;
+        assert_eq!(error.kind, kind, "{name} {arguments}: {error}");
+        assert!(error.message.contains(told), "{name} {arguments}: {error}");
+    }
+    let error = error(&module, "call_tool", json!({"server": "notes", "tool": "two"})).await;
+    assert_eq!(error.hint.as_deref(), Some("it has: one"));
+    module.close().await;
+}
+
+#[tokio::test]
+async fn only_what_may_be_started_or_reached_is() {
+    let rules: AccessRules =
+        serde_json::from_value(json!({"system": ["sh"], "network": ["mcp.example"]})).unwrap();
+    let module = module(Access::of_module("mcp", &rules).unwrap(), std::env::temp_dir());
+    for (address, told) in [
+        (json!({"server": "x", "command": ["python3", "server.py"]}), "`python3` may not be started"),
+        (
+            json!({"server": "x", "url": "https://other.example/mcp"}),
+            "`other.example:443` may not be reached",
+        ),
+    ] {
+        let error = error(&module, "connect", address).await;
+        assert_eq!((error.kind, error.message.as_str()), (ErrorKind::Denied, told));
+    }
+    let server = ScriptServer::new("");
+    ok(&module, "connect", json!({"server": "x", "command": command(&server)})).await;
+    module.close().await;
+}
+
+#[tokio::test]
+async fn only_so_many_servers_are_connected_to() {
+    let (server, module) = (ScriptServer::new(""), plain());
+    for number in 0..MAX_SERVERS {
+        ok(&module, "connect", json!({"server": format!("s{number}"), "command": command(&server)})).await;
+    }
+    let full = json!({"server": "more", "command": command(&server)});
+    let error = error(&module, "connect", full.clone()).await;
+    assert!(error.message.contains("16 servers are connected to") && error.hint.is_some(), "{error}");
+    ok(&module, "disconnect", json!({"server": "s3"})).await;
+    ok(&module, "connect", full).await;
+    module.close().await;
+    assert!(server.process_ids().iter().all(|process| !runs(*process)));
+}
+
+#[tokio::test]
+async fn whoever_connects_or_calls_is_asked_for_leave() {
+    let tools = plain().load().await.tools;
+    let risks: Vec<_> = tools.iter().map(|tool| (tool.name.name(), tool.risk())).collect();
+    assert_eq!(
+        risks,
+        [
+            ("connect", Risk::High),
+            ("disconnect", Risk::Medium),
+            ("list_servers", Risk::Low),
+            ("call_tool", Risk::High),
+            ("list_resources", Risk::Low),
+            ("read_resource", Risk::Low),
+        ]
+    );
+    assert!(tools[0].confirmation_required());
+    assert!(tools.iter().all(|tool| tool.parameters["additionalProperties"] == false));
+}

@@ -1,0 +1,68 @@
+//! What an entry of `type: exec` promises, with real programs.
+
+use std::fs;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tempfile::TempDir;
+use tokio::time::timeout;
+use toolcrib_exec::DenyAll;
+use toolcrib_model::{JsonObject, ToolCall};
+use toolcrib_port::CallContext;
+
+use crate::{App, Runtime};
+
+/// How long something is waited for that has to happen.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+const MANIFEST: &str = "
+name: kit
+tools:
+  - {name: where, description: Says where it works., argv: [sh, -c, 'printf \"\\\"%s\\\"\" \"$TOOLCRIB_WORKSPACE\"']}
+";
+
+fn folder(entry: &str) -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    fs::create_dir(folder.path().join("kit")).unwrap();
+    fs::create_dir(folder.path().join("work")).unwrap();
+    fs::write(folder.path().join("kit/toolcrib.yaml"), MANIFEST).unwrap();
+    let app = format!(
+        "app: {{workspace: work}}\ntools: {{registry: [{entry}], capabilities: {{default_policy: grant}}}}\n"
+    );
+    fs::write(folder.path().join("app.yaml"), app).unwrap();
+    folder
+}
+
+async fn start(folder: &TempDir) -> Runtime {
+    let app = App::open(folder.path().join("app.yaml")).unwrap();
+    Runtime::start(app, Arc::new(DenyAll)).await.unwrap()
+}
+
+#[tokio::test]
+async fn its_programs_are_told_the_workspace_of_the_app() {
+    let folder = folder("{type: exec, path: kit, namespace: tools}");
+    let runtime = start(&folder).await;
+    let call = ToolCall::new("tools.where", JsonObject::new());
+    let result = runtime.executor().call(call, &CallContext::new("test")).await;
+    assert_eq!(result.error, None);
+    let told = fs::canonicalize(result.result.as_str().unwrap()).unwrap();
+    assert_eq!(told, folder.path().join("work").canonicalize().unwrap());
+}
+
+#[tokio::test]
+async fn a_saved_manifest_is_loaded_again_when_it_is_watched() {
+    let folder = folder("{type: exec, path: kit, watch: true}");
+    let runtime = start(&folder).await;
+    let mut changes = runtime.executor().registry().subscribe();
+    let more = format!("{MANIFEST}  - {{name: more, description: Is new., argv: [\"true\"]}}\n");
+    fs::write(folder.path().join("kit/toolcrib.yaml"), more).unwrap();
+    let change = timeout(PATIENCE, changes.recv()).await.expect("loaded in time").unwrap();
+    assert_eq!(change.added[0].dotted(), "kit.more");
+}
+
+#[tokio::test]
+async fn an_entry_that_is_wrong_is_told_at_its_place() {
+    let text = "tools: {registry: [{type: exec, path: kit, watsh: true}]}";
+    let error = App::from_text("app.yaml", text).unwrap_err();
+    assert_eq!(error.to_string(), "app.yaml:1:44: unknown key `watsh`, did you mean `watch`?");
+}
