@@ -25,6 +25,14 @@ pub(crate) enum Command {
     /// Check an app file and the files that it names, without reaching anything remote.
     #[command(after_help = "Example:\n  toolcrib validate app.yaml --connect")]
     Validate(Validate),
+    /// What an app file may say of a module, and what each of its actions takes and gives, as JSON Schema.
+    #[command(
+        after_help = "Examples:\n  toolcrib schema hello\n  toolcrib schema reports --app app.yaml --json"
+    )]
+    Schema(Schema),
+    /// Write the beginning of something of one's own.
+    #[command(after_help = "Example:\n  toolcrib new module weather --toolcrib ../toolcrib")]
+    New(New),
     /// Load one source without an app: its tools, and what was rejected.
     #[command(after_help = "Examples:\n  toolcrib load --file tools.yaml --namespace weather\n  \
                             toolcrib load --openapi petstore.yaml\n  \
@@ -142,6 +150,33 @@ pub(crate) struct Validate {
     /// Also load the remote sources, and fail when one is unavailable.
     #[arg(long)]
     pub(crate) connect: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Schema {
+    /// The module.
+    pub(crate) module: String,
+    /// An app whose `config` it is made with; none unless given.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) app: Option<PathBuf>,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct New {
+    #[command(subcommand)]
+    pub(crate) command: NewCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum NewCommand {
+    /// A crate with a module of one tool, and its tests, in a folder of its name.
+    Module {
+        /// The name of the module, which is also that of the crate.
+        name: String,
+        /// Where the sources of Toolcrib are: a folder, or the URL of their Git repository.
+        #[arg(long, value_name = "FOLDER|URL")]
+        toolcrib: String,
+    },
 }
 
 #[derive(Args, Debug)]

@@ -158,10 +158,13 @@ impl Executor {
         self.results.keep_in(session, folder)
     }
 
-    /// Forgets what was approved and kept for a session, as when it ends.
-    pub fn forget(&self, session: &str) {
+    /// Forgets what was approved and kept for a session that nobody goes on with, and ends what engines have running for it.
+    pub async fn end_session(&self, session: &str) {
         self.approvals.forget(session);
         self.results.forget(session);
+        let engines: Vec<_> =
+            self.engines.read().unwrap_or_else(PoisonError::into_inner).values().cloned().collect();
+        futures::future::join_all(engines.iter().map(|engine| engine.end_session(session))).await;
     }
 
     /// Closes all engines, side by side.

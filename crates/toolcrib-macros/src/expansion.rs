@@ -33,6 +33,7 @@ pub(crate) fn tool(
             }
             Input::Arguments(_) => passed.push(quote!(all)),
             Input::Context => passed.push(quote!(&inputs.context)),
+            Input::Tools => passed.push(quote!(&inputs.tools())),
             Input::Hidden(hidden) => {
                 let (variable, form, key) = (format_ident!("hidden_{at}"), &hidden.form, &hidden.source);
                 let fill = match hidden.source {
@@ -77,6 +78,19 @@ pub(crate) fn tool(
         .with_output::<#output>()
         #metadata
     }})
+}
+
+/// Lets a tool be written as a tool has to be: its arguments are owned, it takes `&self`, and it may be `async` and give a
+/// `Result` as its neighbours are and do.
+pub(crate) fn allowed() -> syn::Attribute {
+    syn::parse_quote! {
+        #[allow(
+            clippy::needless_pass_by_value,
+            clippy::unnecessary_wraps,
+            clippy::unused_async,
+            clippy::unused_self
+        )]
+    }
 }
 
 /// The description: the option, else the doc comment.

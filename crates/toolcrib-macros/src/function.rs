@@ -21,6 +21,7 @@ pub(crate) fn expand(options: TokenStream, item: &TokenStream) -> syn::Result<To
         return Err(syn::Error::new(name.span(), message));
     }
     let tool = expansion::tool(&options, &name, &function.attrs, &shape)?;
+    function.attrs.push(expansion::allowed());
     let visibility = &function.vis;
     let about = format!("The tool of the function [`{name}`](fn@{name}).");
     Ok(quote! {

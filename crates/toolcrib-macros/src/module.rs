@@ -48,6 +48,7 @@ pub(crate) fn expand(options: TokenStream, item: &TokenStream) -> syn::Result<To
             return Err(syn::Error::new(name.span(), message));
         }
         tools.push(expansion::tool(&options, name, &method.attrs, &shape)?);
+        method.attrs.push(expansion::allowed());
     }
     if tools.is_empty() {
         let message = "no method of this module is a tool; put `#[tool]` on those that are";

@@ -23,6 +23,8 @@ pub(crate) enum Input {
     Arguments(Box<Type>),
     /// The context of the call.
     Context,
+    /// The tools that it may call in turn.
+    Tools,
     /// A value that the runtime fills in.
     Hidden(Box<Hidden>),
 }
@@ -133,7 +135,14 @@ fn take_input(input: &mut PatType) -> syn::Result<Input> {
         if is_named(&reference.elem, "CallContext") {
             return Ok(Input::Context);
         }
-        let message = "an argument has to be owned, as `String` for `&str`; only `&CallContext` is borrowed";
+        if is_named(&reference.elem, "Tools") {
+            return Ok(Input::Tools);
+        }
+        let message = "an argument has to be owned, as `String` for `&str`; only `&CallContext` and `&Tools` are borrowed";
+        return Err(syn::Error::new_spanned(form, message));
+    }
+    if is_named(form, "CallContext") || is_named(form, "Tools") {
+        let message = "this is filled in, and lent for the call: write it with `&`";
         return Err(syn::Error::new_spanned(form, message));
     }
     let Pat::Ident(pattern) = input.pat.as_ref() else {

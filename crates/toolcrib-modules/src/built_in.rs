@@ -1,14 +1,41 @@
 //! The table of the built-in modules.
 
 use std::path::PathBuf;
-use std::sync::LazyLock;
 
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::json;
 use toolcrib_io::files::{Purpose, Root};
 use toolcrib_policy::{Access, Mode};
 use toolcrib_sdk::Module;
 
 use crate::memory::Memory;
-use crate::{Error, filesystem, hello, memory};
+use crate::{Error, database, filesystem, hello, http, memory, shell};
+
+/// Gives each built-in module to `table`: its id, and the function that makes it, whose first argument is its
+/// configuration. Another module is one line here.
+pub fn built_in(table: &mut impl ModuleTable) {
+    table.add(hello::ID, |NoConfig {}, _| Ok(hello::module()));
+    table.add(memory::ID, |NoConfig {}, context| Ok(memory::module(&context.memory)));
+    table.add(filesystem::ID, |NoConfig {}, context| Ok(filesystem::module(&context.root(filesystem::ID)?)));
+    table.add(database::ID, database::module);
+    table.add(http::ID, http::module);
+    table.add(shell::ID, shell::module);
+}
+
+/// Whatever takes in modules, each with the type of its configuration.
+pub trait ModuleTable {
+    /// Takes in a module. `C` is what an app file may say under `modules.<id>.config`; nothing said is an empty mapping.
+    fn add<C>(&mut self, id: &'static str, make: fn(C, &ModuleContext) -> Result<Module, Error>)
+    where
+        C: DeserializeOwned + JsonSchema + 'static;
+}
+
+/// The configuration of a module that has none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NoConfig {}
 
 /// What a module may need of the app that it is part of.
 #[derive(Clone, Debug)]
@@ -38,47 +65,74 @@ impl ModuleContext {
         self.memory = memory;
         self
     }
-}
 
-/// An id and how its module is made.
-type BuiltIn = (&'static str, fn(&ModuleContext) -> Result<Module, Error>);
-
-const BUILT_IN: &[BuiltIn] = &[
-    (hello::ID, |_| Ok(hello::module())),
-    (memory::ID, |context| Ok(memory::module(&context.memory))),
-    (filesystem::ID, |context| Ok(filesystem::module(&workspace(filesystem::ID, context)?))),
-];
-
-static NAMES: LazyLock<Vec<&'static str>> = LazyLock::new(|| BUILT_IN.iter().map(|(id, _)| *id).collect());
-
-/// The ids of the built-in modules.
-pub fn names() -> &'static [&'static str] {
-    &NAMES
-}
-
-/// Makes the module with this id.
-pub fn build(id: &str, context: &ModuleContext) -> Result<Module, Error> {
-    match BUILT_IN.iter().find(|(known, _)| *known == id) {
-        Some((_, constructor)) => constructor(context),
-        None => Err(Error::UnknownModule { id: id.into() }),
+    /// The workspace, opened for a module: no path leads out of it, and what `access` does not name is refused.
+    ///
+    /// # Errors
+    ///
+    /// Where it is not there, or cannot be opened.
+    pub fn root(&self, module: &'static str) -> Result<Root, Error> {
+        let workspace = self.workspace.clone();
+        let root = Root::open(&workspace).map_err(|error| match error {
+            toolcrib_io::Error::NotFound { .. } => Error::WorkspaceMissing { module, workspace },
+            source => Error::WorkspaceUnusable { module, workspace, source },
+        })?;
+        let access = self.access.clone();
+        let folder = root.path().to_string_lossy().into_owned();
+        Ok(root.with_guard(move |path, purpose| {
+            let mode = match purpose {
+                Purpose::Read => Mode::Read,
+                Purpose::Write => Mode::Write,
+            };
+            // What is not UTF-8 cannot be compared.
+            path.to_str().is_some_and(|path| access.allows_path_below(&folder, path, mode))
+        }))
     }
 }
 
-/// The workspace, opened for the module.
-fn workspace(module: &'static str, context: &ModuleContext) -> Result<Root, Error> {
-    let workspace = context.workspace.clone();
-    let root = Root::open(&workspace).map_err(|error| match error {
-        toolcrib_io::Error::NotFound { .. } => Error::WorkspaceMissing { module, workspace },
-        source => Error::WorkspaceUnusable { module, workspace, source },
-    })?;
-    let access = context.access.clone();
-    let folder = root.path().to_string_lossy().into_owned();
-    Ok(root.with_guard(move |path, purpose| {
-        let mode = match purpose {
-            Purpose::Read => Mode::Read,
-            Purpose::Write => Mode::Write,
-        };
-        // What is not UTF-8 cannot be compared.
-        path.to_str().is_some_and(|path| access.allows_path_below(&folder, path, mode))
-    }))
+/// The ids of the built-in modules.
+pub fn names() -> Vec<&'static str> {
+    struct Names(Vec<&'static str>);
+
+    impl ModuleTable for Names {
+        fn add<C>(&mut self, id: &'static str, _make: fn(C, &ModuleContext) -> Result<Module, Error>) {
+            self.0.push(id);
+        }
+    }
+
+    let mut names = Names(Vec::new());
+    built_in(&mut names);
+    names.0
+}
+
+/// Makes the module with this id as it is when an app file says nothing under `config`.
+///
+/// # Errors
+///
+/// Where there is no such module, or it cannot be made.
+pub fn build(id: &str, context: &ModuleContext) -> Result<Module, Error> {
+    struct Build<'a> {
+        id: &'a str,
+        context: &'a ModuleContext,
+        built: Result<Module, Error>,
+    }
+
+    impl ModuleTable for Build<'_> {
+        fn add<C: DeserializeOwned>(
+            &mut self,
+            id: &'static str,
+            make: fn(C, &ModuleContext) -> Result<Module, Error>,
+        ) {
+            if self.id == id {
+                let config = serde_json::from_value(json!({}));
+                let unusable =
+                    |error: serde_json::Error| Error::Config { module: id, message: error.to_string() };
+                self.built = config.map_err(unusable).and_then(|config| make(config, self.context));
+            }
+        }
+    }
+
+    let mut build = Build { id, context, built: Err(Error::UnknownModule { id: id.into() }) };
+    built_in(&mut build);
+    build.built
 }

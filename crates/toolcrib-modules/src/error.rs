@@ -12,6 +12,14 @@ pub enum Error {
         /// The id that was asked for.
         id: String,
     },
+    /// What an app file says under `config` of the module fits its type, and cannot be used all the same.
+    #[error("module `{module}`: {message}")]
+    Config {
+        /// The module.
+        module: &'static str,
+        /// What is wrong with it, and what to do.
+        message: String,
+    },
     /// The directory that the module works in is not there.
     #[error(
         "module `{module}` works in {}, which does not exist; create it, or set `app.workspace` to a directory that does",

@@ -1,34 +1,15 @@
 //! A module that greets: the smallest one that does something.
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use toolcrib_model::{ErrorKind, Risk, ToolError};
-use toolcrib_sdk::{CallContext, FunctionTool, Module};
+use serde::Serialize;
+use toolcrib_model::{ErrorKind, ToolError};
+use toolcrib_sdk::{Module, module};
 
 /// The namespace of the tools.
 pub const ID: &str = "hello";
 
 /// How many people one call of `greet_many` greets at most, so that its result stays readable.
 pub const MAX_NAMES: usize = 100;
-
-#[derive(Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-struct SayHello {
-    /// Who is greeted.
-    name: String,
-}
-
-#[derive(Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-struct GreetMany {
-    /// Who is greeted, in this order.
-    #[schemars(length(max = MAX_NAMES))]
-    names: Vec<String>,
-}
-
-#[derive(Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-struct NoArguments {}
 
 #[derive(Serialize, JsonSchema)]
 struct Status {
@@ -40,54 +21,43 @@ struct Status {
 
 /// The module `hello`: `say_hello`, `greet_many`, `status`.
 pub fn module() -> Module {
-    Module::new(ID, "Greets people; a first module to try calls with.")
-        .with_tool(
-            FunctionTool::new(
-                "say_hello",
-                "Greets one person by name.",
-                |say: SayHello, _: CallContext| async move { Ok(greeting(&say.name)) },
-            )
-            .with_risk(Risk::Low)
-            .with_output::<String>()
-            .with_aliases(["greet", "greeting", "bonjour", "dire bonjour", "saluer"]),
-        )
-        .with_tool(
-            FunctionTool::new(
-                "greet_many",
-                "Greets several people at once.",
-                |greet: GreetMany, _: CallContext| async move { greet_many(&greet.names) },
-            )
-            .with_risk(Risk::Low)
-            .with_output::<Vec<String>>()
-            .with_aliases([
-                "greet everyone",
-                "saluer plusieurs personnes",
-                "dire bonjour à tous",
-            ]),
-        )
-        .with_tool(
-            FunctionTool::new(
-                "status",
-                "Says whether the module works.",
-                |_: NoArguments, _: CallContext| async move {
-                    Ok::<_, ToolError>(Status { status: "ok", version: env!("CARGO_PKG_VERSION") })
-                },
-            )
-            .with_risk(Risk::Low)
-            .with_output::<Status>()
-            .with_aliases(["health", "état", "statut", "vérifier l'état"]),
-        )
+    Module::from(Hello)
 }
 
-fn greeting(name: &str) -> String {
-    format!("Hello, {name}!")
-}
+struct Hello;
 
-fn greet_many(names: &[String]) -> Result<Vec<String>, ToolError> {
-    if names.len() > MAX_NAMES {
-        let message =
-            format!("`names` has {} entries, at most {MAX_NAMES} are greeted in one call", names.len());
-        return Err(ToolError::new(ErrorKind::InvalidArgs, message).with_hint("make several calls"));
+/// Greets people; a first module to try calls with.
+#[module(id = "hello")]
+impl Hello {
+    /// Greets one person by name.
+    #[tool(risk = "low", aliases = ["greet", "greeting", "bonjour", "dire bonjour", "saluer"])]
+    fn say_hello(
+        &self,
+        /// Who is greeted.
+        name: String,
+    ) -> String {
+        format!("Hello, {name}!")
     }
-    Ok(names.iter().map(|name| greeting(name)).collect())
+
+    /// Greets several people at once.
+    #[tool(risk = "low", aliases = ["greet everyone", "saluer plusieurs personnes", "dire bonjour à tous"])]
+    fn greet_many(
+        &self,
+        /// Who is greeted, in this order.
+        #[schemars(length(max = MAX_NAMES))]
+        names: Vec<String>,
+    ) -> Result<Vec<String>, ToolError> {
+        if names.len() > MAX_NAMES {
+            let message =
+                format!("`names` has {} entries, at most {MAX_NAMES} are greeted in one call", names.len());
+            return Err(ToolError::new(ErrorKind::InvalidArgs, message).with_hint("make several calls"));
+        }
+        Ok(names.into_iter().map(|name| self.say_hello(name)).collect())
+    }
+
+    /// Says whether the module works.
+    #[tool(risk = "low", aliases = ["health", "état", "statut", "vérifier l'état"])]
+    fn status(&self) -> Status {
+        Status { status: "ok", version: env!("CARGO_PKG_VERSION") }
+    }
 }

@@ -1,20 +1,28 @@
 //! The modules that Toolcrib comes with.
 //!
 //! Each is a [`Module`](toolcrib_sdk::Module): a namespace of Rust functions that are tools. An app names those it
-//! wants, and whoever wires the app takes them from the table by [`build`], so that a new module changes nothing
+//! wants, and whoever wires the app takes in the whole table by [`built_in`], so that a new module changes nothing
 //! outside of this crate. [`names`] lists the table.
 //!
 //! - [`hello`] greets. It needs nothing, and shows that calls arrive.
 //! - [`memory`] keeps what an agent is at, and facts for later.
-//! - [`filesystem`] reads, lists, finds, searches and writes the files of the app's workspace, and no others.
+//! - [`filesystem`] reads, finds, searches, writes, edits and moves the files of the app's workspace, and no others.
+//! - [`database`] queries and changes SQLite files of the workspace, and PostgreSQL, MySQL and MariaDB servers.
+//! - [`http`](mod@http) sends requests, reads web pages and downloads files, by the guarded client.
+//! - [`shell`] runs programs in the workspace, to their end or in the background.
 //!
 //! ```
 //! use toolcrib_modules::{ModuleContext, build, names};
 //!
 //! let context = ModuleContext::new(std::env::temp_dir());
 //! let module = build("filesystem", &context)?;
-//! assert_eq!(module.actions().collect::<Vec<_>>(), ["read", "ls", "find", "grep", "write", "mkdir"]);
-//! assert_eq!(names(), ["hello", "memory", "filesystem"]);
+//! assert_eq!(
+//!     module.actions().collect::<Vec<_>>(),
+//!     [
+//!         "read", "ls", "tree", "stat", "find", "grep", "write", "append", "edit", "mkdir", "move", "copy", "delete"
+//!     ]
+//! );
+//! assert_eq!(names(), ["hello", "memory", "filesystem", "database", "http", "shell"]);
 //! # Ok::<(), toolcrib_modules::Error>(())
 //! ```
 //!
@@ -30,8 +38,14 @@ pub mod memory;
 
 pub mod filesystem;
 
+pub mod http;
+
+pub mod shell;
+
+pub mod database;
+
 #[cfg(test)]
 mod tests;
 
-pub use built_in::{ModuleContext, build, names};
+pub use built_in::{ModuleContext, ModuleTable, NoConfig, build, built_in, names};
 pub use error::Error;

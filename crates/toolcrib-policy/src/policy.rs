@@ -110,6 +110,13 @@ impl Policy {
         self
     }
 
+    /// Grants a tool by its name, whatever its risk; a rule that denies it still does. `place` is what says so, as
+    /// `modules.database.setup[0]`.
+    pub fn with_granted(mut self, tool: &QualifiedName, place: &str) -> Self {
+        self.rules.push(Arc::new(CompiledRule::granting(tool, place)));
+        self
+    }
+
     /// What happens to calls of this tool, as far as that can be said before the arguments are known: the best that may
     /// happen to any, and whether it depends on them. Only a tool that no arguments could let run is denied.
     pub fn decide<'p>(&self, tool: &Tool, principal: impl Into<Principal<'p>>) -> Decision {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use toolcrib_model::{JsonObject, Risk, Tool};
+use toolcrib_model::{JsonObject, QualifiedName, Risk, Tool};
 
 use crate::condition::{CompiledCondition, MAX_CONDITIONS, Reading};
 use crate::pattern::Pattern;
@@ -60,6 +60,21 @@ impl CompiledRule {
             session: pattern("session", &rule.session)?,
             conditions: conditions(&place.key("arguments"), effect, rule)?,
         })
+    }
+
+    /// A rule that grants one tool by its name.
+    pub(crate) fn granting(tool: &QualifiedName, place: &str) -> Self {
+        Self {
+            place: place.into(),
+            effect: Effect::Grant,
+            is_by_name: true,
+            module: Some(Pattern::Name(tool.namespace().to_owned())),
+            actions: Some(vec![Pattern::Name(tool.name().to_owned())]),
+            risk: None,
+            agent: None,
+            session: None,
+            conditions: Vec::new(),
+        }
     }
 
     /// Whether the rule may speak of calls of a tool.

@@ -32,6 +32,9 @@ pub trait ToolEngine: Send + Sync {
     /// Is told whom to ask what a call cannot go on without. The executor says so once, when it takes the engine in.
     fn attend(&self, _approver: &Arc<dyn Approver>) {}
 
+    /// Ends what the engine has running for a session that nobody goes on with.
+    async fn end_session(&self, _session: &str) {}
+
     /// Ends what the engine has running: connections, child processes. Called once, at shutdown.
     async fn close(&self) {}
 }

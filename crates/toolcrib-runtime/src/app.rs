@@ -41,10 +41,15 @@ pub struct App {
     /// How long the start waits for the vectors by which tools are found by meaning; [`PATIENCE`] unless set. Until they are
     /// there tools are found by their words.
     pub search_patience: Duration,
+    /// Whether the `setup` actions of its modules run when it starts; `true` unless set. Whoever only looks at an app leaves them
+    /// out.
+    pub setup: bool,
     /// The lock file, and what it says once it has been read.
     lock: Option<Lock>,
     pub(crate) extensions: Arc<Extensions>,
     pub(crate) document: Document,
+    /// What the module `memory` keeps.
+    pub(crate) memory: Memory,
 }
 
 impl App {
@@ -69,15 +74,6 @@ impl App {
             &bytes,
             extensions,
         )
-    }
-
-    /// What the module `memory` keeps: in a file of its own where the state of programs is, or with the process where there is
-    /// no such place or the app is in no file.
-    pub(crate) fn memory(&self) -> Memory {
-        let folder = self.lock.as_ref().and_then(|_| state_folder("memory"));
-        folder.map_or_else(Memory::in_process, |folder| {
-            Memory::in_file(folder.join(format!("{}.json", state_name(Path::new(&self.file)))))
-        })
     }
 
     /// Checks an app given as YAML text. The name stands in errors; paths are relative to the current folder.
@@ -116,8 +112,10 @@ impl App {
         };
         let app = Self {
             config,
+            memory: memory(lock.is_some().then_some(&file)),
             file,
             folder,
+            setup: true,
             startup_timeout: DEFAULT_STARTUP_TIMEOUT,
             lazy: true,
             search_patience: PATIENCE,
@@ -212,6 +210,25 @@ impl App {
         crate::audit::open(self)
     }
 
+    /// An error of the value at a pointer as it can be shown: without the secrets that a wrong value holds, and at the nearest
+    /// place that is there, where the value is not.
+    pub(crate) fn readable(
+        &self,
+        mut error: toolcrib_document::Error,
+        pointer: &str,
+    ) -> toolcrib_document::Error {
+        if let toolcrib_document::Error::Shape { position, message, .. } = &mut error {
+            *message = self.secrets().redactor().redact(message).into_owned();
+            let mut pointer = pointer;
+            while position.is_none() {
+                *position = self.document.position_of(pointer);
+                let Some((parent, _)) = pointer.rsplit_once('/') else { break };
+                pointer = parent;
+            }
+        }
+        error
+    }
+
     /// A path of the app file, relative to its folder.
     pub(crate) fn path(&self, path: &str) -> PathBuf {
         self.folder.join(path)
@@ -235,4 +252,13 @@ impl App {
     pub(crate) fn error_at(&self, pointer: &str, message: impl Into<String>) -> Error {
         self.wrong(self.document.error_at(pointer, message))
     }
+}
+
+/// What the module `memory` keeps for an app: in a file of its own where the state of programs is, or with the process where
+/// there is no such place or the app is in no file.
+fn memory(file: Option<&String>) -> Memory {
+    let in_folder = file.and_then(|file| Some((file, state_folder("memory")?)));
+    in_folder.map_or_else(Memory::in_process, |(file, folder)| {
+        Memory::in_file(folder.join(format!("{}.json", state_name(Path::new(file)))))
+    })
 }

@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 use toolcrib_document::{Error, nearest};
-use toolcrib_modules::ModuleContext;
+use toolcrib_model::pointer_part;
 use toolcrib_policy::{Access, Policy, RUNTIME_NAMESPACE};
 use toolcrib_sdk::Module;
 
 use crate::pool::{ASSISTANT, COORDINATOR};
 use crate::{App, ModuleConfig};
-use crate::{audit, limits, search, sources};
+use crate::{audit, limits, search, setup, sources};
 
 /// Everything that is wrong, in the order of the file.
 pub(crate) fn check(app: &App) -> Vec<Error> {
@@ -59,15 +59,19 @@ fn budget(app: &App, errors: &mut Vec<Error>) {
     }
 }
 
-/// Modules and actions that rules name and nothing has. A tool file may hold any namespace, so only a name that is near
-/// to a known one is taken for a mistake while there is one.
+/// Modules and actions that rules name and nothing has. A tool file may hold any namespace, and a module of programs may name
+/// itself, so only a name that is near to a known one is taken for a mistake while there is one.
 fn rules(app: &App, modules: &[Module], errors: &mut Vec<Error>) {
     let tools = &app.config.tools;
     let namespace = |entry: &Value| entry.get("namespace").and_then(Value::as_str).map(str::to_owned);
     let mut known: Vec<String> =
         app.config.modules.keys().cloned().chain([RUNTIME_NAMESPACE.to_owned()]).collect();
     known.extend(tools.registry.iter().filter_map(namespace));
-    let is_open = tools.registry.iter().any(|entry| entry.get("type").is_some_and(|kind| kind == "file"));
+    let is_open = tools.registry.iter().any(|entry| match entry.get("type").and_then(Value::as_str) {
+        Some("file") => true,
+        Some("exec") => namespace(entry).is_none(),
+        _ => false,
+    });
     let known: Vec<&str> = known.iter().map(String::as_str).collect();
     let lists = [
         ("grant", &tools.capabilities.grant),
@@ -84,8 +88,7 @@ fn rules(app: &App, modules: &[Module], errors: &mut Vec<Error>) {
             );
             let Some(module) = rule.module.as_deref().filter(|module| is_literal(module)) else { continue };
             let place = format!("/tools/capabilities/{list}/{position}");
-            let is_unknown =
-                !known.contains(&module) && toolcrib_modules::names().iter().all(|name| *name != module);
+            let is_unknown = !known.contains(&module) && app.extensions.modules().all(|id| id != module);
             if is_unknown && (!is_open || nearest(module, known.iter().copied()).is_some()) {
                 errors.push(
                     app.document.error_at(&format!("{place}/module"), unknown("module", module, &known)),
@@ -119,45 +122,39 @@ fn is_literal(pattern: &str) -> bool {
 }
 
 fn modules(app: &App, errors: &mut Vec<Error>) -> Vec<Module> {
-    let workspace = match app.workspace() {
-        Ok(workspace) => workspace,
-        Err(error) => {
-            errors.push(error);
-            return Vec::new();
-        }
-    };
-    let context = ModuleContext::new(workspace);
+    if let Err(error) = app.workspace() {
+        errors.push(error);
+        return Vec::new();
+    }
+    if Access::of_app(app.config.tools.capabilities.access.as_ref()).is_err() {
+        // It is said once, with the rules, and not for each module.
+        return Vec::new();
+    }
+    let known: Vec<&str> = app.extensions.modules().collect();
     let mut modules = Vec::new();
-    for (id, module) in &app.config.modules {
-        let place = format!("/modules/{id}");
-        match toolcrib_modules::build(id, &context) {
-            Ok(built) => {
-                module_settings(app, id, module, &built, errors);
-                modules.push(built);
-            }
-            Err(toolcrib_modules::Error::UnknownModule { .. }) => {
-                let message = unknown("module", id, toolcrib_modules::names());
-                errors.push(app.document.error_at(&place, message));
-            }
-            Err(error) => errors.push(app.document.error_at(&place, error.to_string())),
+    for (id, entry) in &app.config.modules {
+        if !known.contains(&id.as_str()) {
+            let place = format!("/modules/{}", pointer_part(id));
+            errors.push(app.document.error_at(&place, unknown("module", id, &known)));
+            continue;
+        }
+        let module = crate::modules::module(app, id, entry).or_else(|error| {
+            errors.push(error);
+            // What it does can often be told without its configuration.
+            let plain = ModuleConfig { config: Value::Null, ..entry.clone() };
+            crate::modules::module(app, id, &plain)
+        });
+        if let Ok(module) = module {
+            constraints(app, id, entry, &module, errors);
+            setup::check(app, &module, &entry.setup, errors);
+            modules.push(module);
         }
     }
     modules
 }
 
-fn module_settings(app: &App, id: &str, module: &ModuleConfig, built: &Module, errors: &mut Vec<Error>) {
-    let place = format!("/modules/{id}");
-    if module.config.as_object().is_some_and(|config| !config.is_empty()) {
-        let message = format!("the module `{id}` takes no `config`");
-        errors.push(app.document.error_at(&format!("{place}/config"), message));
-    }
-    if !module.setup.is_empty() {
-        let message = format!("the module `{id}` has nothing to set up");
-        errors.push(app.document.error_at(&format!("{place}/setup"), message));
-    }
-    if let Some(Err(error)) = module.access.as_ref().map(|rules| Access::of_module(id, rules)) {
-        errors.push(app.document.error_at(error.place().pointer(), error.to_string()));
-    }
+fn constraints(app: &App, id: &str, module: &ModuleConfig, built: &Module, errors: &mut Vec<Error>) {
+    let place = format!("/modules/{}", pointer_part(id));
     let actions: Vec<&str> = built.actions().collect();
     let constraints = &module.constraints;
     let lists = [
@@ -212,7 +209,7 @@ fn kind(entry: &Value, what: &str, known: &[&str]) -> Result<(), String> {
     }
 }
 
-fn unknown(what: &str, given: &str, known: &[&str]) -> String {
+pub(crate) fn unknown(what: &str, given: &str, known: &[&str]) -> String {
     match nearest(given, known.iter().copied()) {
         Some(nearest) => format!("unknown {what} `{given}`, did you mean `{nearest}`?"),
         None if known.is_empty() => format!("unknown {what} `{given}`; there is none"),

@@ -29,6 +29,12 @@ pub enum Error {
         /// Why.
         message: String,
     },
+    /// There is no such module.
+    #[error("{message}")]
+    UnknownModule {
+        /// What was asked for, and what there is.
+        message: String,
+    },
     /// There is no such agent.
     #[error("there is no agent `{id}`; there is: {}", known.join(", "))]
     UnknownAgent {

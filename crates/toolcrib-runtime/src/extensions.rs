@@ -6,23 +6,34 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use toolcrib_document::{Document, Error as DocumentError};
 use toolcrib_exec::Secrets;
 use toolcrib_loader_mcp::Pins;
+use toolcrib_modules::ModuleContext;
 use toolcrib_policy::Access;
 use toolcrib_port::ToolEngine;
 use toolcrib_registry::{DataflowEnrichment, Enrichment};
+use toolcrib_sdk::{Module, schema_of};
 
-use crate::App;
-use crate::sources::{Source, register};
+use crate::sources::Source;
+use crate::{App, modules, sources};
 
 type LoaderFactory = Arc<dyn Fn(&Place<'_>) -> Result<Source, DocumentError> + Send + Sync>;
+type ModuleMaker = Arc<dyn Fn(&Place<'_>) -> Result<Module, DocumentError> + Send + Sync>;
 type EngineFactory = Arc<dyn Fn(&Place<'_>) -> Result<Arc<dyn ToolEngine>, DocumentError> + Send + Sync>;
 
-/// What an app file may name: the loaders of `tools.registry`, the engines of `tools.engines`; and the enrichments that
-/// run after each load. The default has what Toolcrib comes with; a crate adds its own under a name.
+/// A module that an app file may name: the type of its `config`, and how it is made of it.
+#[derive(Clone)]
+struct ModuleFactory {
+    config: fn() -> Value,
+    make: ModuleMaker,
+}
+
+/// What an app file may name: the modules of `modules`, the loaders of `tools.registry`, the engines of `tools.engines`; and
+/// the enrichments that run after each load. The default has what Toolcrib comes with; a crate adds its own under a name.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -56,8 +67,33 @@ type EngineFactory = Arc<dyn Fn(&Place<'_>) -> Result<Arc<dyn ToolEngine>, Docum
 /// let error = App::from_text_with("app.yaml", app, extensions).unwrap_err();
 /// assert_eq!(error.to_string(), "app.yaml:1:33: unknown key `adress`, did you mean `address`?");
 /// ```
+///
+/// A module is added in the same way, with the type of what stands under `modules.<id>.config`:
+///
+/// ```
+/// use schemars::JsonSchema;
+/// use serde::Deserialize;
+/// use toolcrib_runtime::{App, Extensions, Place};
+/// use toolcrib_sdk::Module;
+///
+/// #[derive(Deserialize, JsonSchema)]
+/// #[serde(deny_unknown_fields)]
+/// struct Config {
+///     /// Where the reports are.
+///     folder: String,
+/// }
+///
+/// let extensions = Extensions::default().with_module("reports", |config: Config, place: &Place<'_>| {
+///     let folder = place.path(&config.folder);
+///     Ok(Module::new("reports", format!("Reads the reports in {}.", folder.display())))
+/// });
+/// let app = "modules: {reports: {config: {foldr: here}}}";
+/// let error = App::from_text_with("app.yaml", app, extensions).unwrap_err();
+/// assert_eq!(error.to_string(), "app.yaml:1:30: unknown key `foldr`, did you mean `folder`?");
+/// ```
 #[derive(Clone)]
 pub struct Extensions {
+    modules: BTreeMap<String, ModuleFactory>,
     loaders: BTreeMap<String, LoaderFactory>,
     engines: BTreeMap<String, EngineFactory>,
     pub(crate) enrichments: Vec<Arc<dyn Enrichment>>,
@@ -69,20 +105,56 @@ pub struct Place<'a> {
     pub(crate) app: &'a App,
     pub(crate) pointer: &'a str,
     pub(crate) settings: &'a Value,
+    /// What it may reach, where its entry has an `access` of its own.
+    pub(crate) access: Option<&'a Access>,
 }
 
 impl Default for Extensions {
     fn default() -> Self {
-        register(Self {
+        let mut extensions = sources::register(Self {
+            modules: BTreeMap::new(),
             loaders: BTreeMap::new(),
             engines: BTreeMap::new(),
             enrichments: vec![Arc::new(DataflowEnrichment)],
             secrets: Secrets::new(),
-        })
+        });
+        modules::register(&mut extensions);
+        extensions
     }
 }
 
 impl Extensions {
+    /// Adds a module, or takes the place of the one of that id. Its configuration is what stands under `config`, or an empty
+    /// mapping; it is checked against its type before the function sees it. An error of the function is said at the place of
+    /// the configuration.
+    ///
+    /// The function is called when the app file is checked and again when the app starts, so it opens nothing that lasts.
+    pub fn with_module<T, F>(mut self, id: impl Into<String>, make: F) -> Self
+    where
+        T: DeserializeOwned + JsonSchema,
+        F: Fn(T, &Place<'_>) -> Result<Module, String> + Send + Sync + 'static,
+    {
+        self.add_module(id.into(), make);
+        self
+    }
+
+    pub(crate) fn add_module<T, F>(&mut self, id: String, make: F)
+    where
+        T: DeserializeOwned + JsonSchema,
+        F: Fn(T, &Place<'_>) -> Result<Module, String> + Send + Sync + 'static,
+    {
+        let name = id.clone();
+        let make = move |place: &Place<'_>| {
+            let module = make(place.typed()?, place).map_err(|message| place.error(message))?;
+            if module.id() == name {
+                return Ok(module);
+            }
+            Err(place
+                .error(format!("the module `{name}` calls itself `{}`; this is a fault in it", module.id())))
+        };
+        self.modules.insert(id, ModuleFactory { config: schema_of::<T>, make: Arc::new(make) });
+    }
+
     /// Adds a loader, or takes the place of the one of that name. Its settings are what stands beside `type` and
     /// `engine`; they are checked against their type before the function sees them. An error of the function is said at
     /// the place of the entry.
@@ -121,6 +193,11 @@ impl Extensions {
         self
     }
 
+    /// The ids of the modules, sorted.
+    pub fn modules(&self) -> impl Iterator<Item = &str> {
+        self.modules.keys().map(String::as_str)
+    }
+
     /// The names of the loaders, sorted.
     pub fn loaders(&self) -> impl Iterator<Item = &str> {
         self.loaders.keys().map(String::as_str)
@@ -129,6 +206,17 @@ impl Extensions {
     /// The names of the engines, sorted.
     pub fn engines(&self) -> impl Iterator<Item = &str> {
         self.engines.keys().map(String::as_str)
+    }
+
+    /// The JSON Schema of the `config` of a module.
+    pub(crate) fn module_config(&self, id: &str) -> Option<Value> {
+        self.modules.get(id).map(|factory| (factory.config)())
+    }
+
+    pub(crate) fn module(&self, id: &str, place: &Place<'_>) -> Result<Module, DocumentError> {
+        let factory =
+            self.modules.get(id).ok_or_else(|| place.error(format!("there is no module `{id}`")))?;
+        (factory.make)(place)
     }
 
     pub(crate) fn loader(&self, name: &str, place: &Place<'_>) -> Result<Source, DocumentError> {
@@ -148,6 +236,7 @@ impl fmt::Debug for Extensions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let enrichments: Vec<_> = self.enrichments.iter().map(|enrichment| enrichment.key()).collect();
         f.debug_struct("Extensions")
+            .field("modules", &self.modules.keys())
             .field("loaders", &self.loaders.keys())
             .field("engines", &self.engines.keys())
             .field("enrichments", &enrichments)
@@ -213,17 +302,29 @@ impl Place<'_> {
         self.app.pins().map_err(|error| error.to_string())
     }
 
-    /// What the app's tools may reach, for an engine to keep to.
+    /// What the tools of this entry may reach, for an engine to keep to.
     pub fn access(&self) -> Result<Access, String> {
         let rules = self.app.config.tools.capabilities.access.as_ref();
-        Access::of_app(rules).map_err(|error| error.to_string())
+        let access = Access::of_app(rules).map_err(|error| error.to_string())?;
+        Ok(match self.access {
+            Some(own) => access.and(own),
+            None => access,
+        })
+    }
+
+    /// What a built-in module wants to know.
+    pub(crate) fn module_context(&self) -> Result<ModuleContext, String> {
+        Ok(ModuleContext::new(self.workspace()?)
+            .with_access(self.access()?)
+            .with_memory(self.app.memory.clone()))
     }
 
     fn typed<T: DeserializeOwned>(&self) -> Result<T, DocumentError> {
-        self.app.document.deserialize_value(self.settings, self.pointer)
+        let typed = self.app.document.deserialize_value(self.settings, self.pointer);
+        typed.map_err(|error| self.app.readable(error, self.pointer))
     }
 
     fn error(&self, message: impl Into<String>) -> DocumentError {
-        self.app.document.error_at(self.pointer, message)
+        self.app.readable(self.app.document.error_at(self.pointer, message), self.pointer)
     }
 }

@@ -32,9 +32,12 @@ mod audit;
 mod check;
 mod extensions;
 mod limits;
+mod modules;
 mod redacted;
 mod search;
+mod setup;
 mod sources;
+mod templates;
 mod variables;
 
 mod agents;
@@ -55,13 +58,16 @@ pub use agents::{AgentSetup, ChosenModel};
 pub use app::App;
 pub use error::Error;
 pub use extensions::{Extensions, Place};
+pub use modules::ModuleSchema;
 pub use runtime::Runtime;
 pub use search::{
     DEFAULT_MODEL, SearchSection, SearchTier, models_folder, open_model, runtime_library_folder,
 };
 pub use settings::{
     AgentConfig, AppConfig, AppSection, AuditSection, BrainConfig, ExecutionSection, LimitsSection,
-    ModuleConfig, PricesConfig, RuntimeSection, SchemaForm, SizeEstimate, ToolChoiceConfig, ToolsSection,
+    ModuleConfig, PricesConfig, RuntimeSection, SchemaForm, SetupAction, SizeEstimate, ToolChoiceConfig,
+    ToolsSection,
 };
 pub use sources::{Source, SourceRequest, state_folder, state_name};
 pub use toolcrib_loader_mcp::{Authorization, Error as AuthorizationError, LOGIN_TIMEOUT, LoopbackRedirect};
+pub use toolcrib_modules::NoConfig;

@@ -8,17 +8,16 @@ use std::time::Duration;
 use toolcrib_agent::AgentPool;
 use toolcrib_exec::{Executor, ResultLimits, Results, result_tools};
 use toolcrib_meta::Discovery;
-use toolcrib_modules::memory::Memory;
-use toolcrib_modules::{ModuleContext, build};
-use toolcrib_policy::{Access, Constraints, Policy};
+use toolcrib_policy::{Constraints, Policy};
 use toolcrib_port::{Approver, ToolEngine, ToolLoader};
 use toolcrib_registry::{Snapshot, ToolRegistry};
-use toolcrib_sdk::Module;
 
 use crate::agents::{AgentSetup, ChosenModel, Setups};
+use crate::redacted::Redacted;
+use crate::setup::NotSetUp;
 use crate::watcher::Watcher;
 use crate::wiring::Wiring;
-use crate::{App, Error, limits, pool, search, sources};
+use crate::{App, Error, limits, modules, pool, search, setup, sources};
 
 /// An app that runs.
 pub struct Runtime {
@@ -52,15 +51,18 @@ impl Runtime {
             )
             .map_err(|error| Error::Start { what: "the enrichments".into(), message: error.to_string() })?;
         let registry = Arc::new(registry);
-        let memory = app.memory();
-        let modules = modules(&app, &policy, &memory)?;
+        let modules = modules::modules(&app).map_err(|error| app.wrong(error))?;
         let sources =
             sources::sources(&app).map_err(|errors| Error::App { file: app.file.clone(), errors })?;
         let results = Arc::new(results(&app));
+        let flow = limits::flow(&app, &modules, &sources).map_err(|error| app.wrong(error))?;
+        let audit = app.audit()?;
+        let mut not_set_up =
+            setup::run(&app, &modules, flow.clone(), Arc::clone(&results), audit.clone()).await?;
         let mut executor = Executor::new(Arc::clone(&registry), Arc::clone(&policy), Arc::clone(&approver))
-            .with_flow(limits::flow(&app, &modules, &sources).map_err(|error| app.wrong(error))?)
+            .with_flow(flow)
             .with_results(Arc::clone(&results))
-            .with_audit(app.audit()?);
+            .with_audit(audit);
         if let Some(seconds) = app.config.tools.limits.approval_timeout_seconds {
             executor = executor.with_approval_wait(Duration::from_secs(seconds.get().into()));
         }
@@ -78,9 +80,17 @@ impl Runtime {
         for tool in result_tools(results).into_iter().chain(toolcrib_tasks::tools(approver)).chain(pooled) {
             own = own.with_tool(tool);
         }
-        for module in std::iter::once(own).chain(modules) {
+        let own = Arc::new(own);
+        add(&executor, own.clone(), Some(own));
+        for module in modules {
+            if let Some(reject) = not_set_up.remove(module.id()) {
+                module.close().await;
+                add(&executor, Arc::new(NotSetUp::new(module.id(), reject)), None);
+                continue;
+            }
             let module = Arc::new(module);
-            add(&executor, module.clone(), Some(module));
+            let loader = Redacted::new(module.clone(), app.secrets().clone());
+            add(&executor, Arc::new(loader), Some(module));
         }
         let (mut watched, mut loaders) = (Vec::new(), Vec::new());
         for source in sources {
@@ -94,7 +104,7 @@ impl Runtime {
             .map_err(|error| Error::Start { what: "the tools".into(), message: error.to_string() })?;
         let watcher = Watcher::start(watched, loaders.clone(), &registry)?;
         let executor = Arc::new(executor);
-        let wiring = Wiring { app, executor, discovery, loaders, memory, setups: Setups::default() };
+        let wiring = Wiring { app, executor, discovery, loaders, setups: Setups::default() };
         let wiring = Arc::new(wiring);
         if let Some(office) = office {
             office.open(&wiring);
@@ -155,10 +165,11 @@ impl Runtime {
     /// tasks.
     pub async fn end_session(&self, session: &str) {
         // What cannot be forgotten is in the log.
-        let _ = self.wiring.memory.end_session(session);
+        let _ = self.wiring.app.memory.end_session(session);
         if let Some(pool) = &self.pool {
             pool.end_session(session).await;
         }
+        self.executor().end_session(session).await;
     }
 
     /// Ends everything that was started: agents, connections and child processes.
@@ -182,19 +193,4 @@ fn results(app: &App) -> Results {
     let mut limits = ResultLimits::default();
     limits.tokens = app.config.tools.limits.result_tokens.map_or(limits.tokens, NonZeroU32::get);
     Results::new(limits).with_secrets(app.secrets().clone())
-}
-
-fn modules(app: &App, policy: &Policy, memory: &Memory) -> Result<Vec<Module>, Error> {
-    let workspace = app.workspace().map_err(|error| app.wrong(error))?;
-    let modules = app.config.modules.iter().map(|(id, module)| {
-        let mut access = policy.access().clone();
-        if let Some(rules) = &module.access {
-            let own = Access::of_module(id, rules);
-            access =
-                access.and(&own.map_err(|error| app.error_at(error.place().pointer(), error.to_string()))?);
-        }
-        let context = ModuleContext::new(&workspace).with_access(access).with_memory(memory.clone());
-        build(id, &context).map_err(|error| app.error_at(&format!("/modules/{id}"), error.to_string()))
-    });
-    modules.collect()
 }

@@ -7,6 +7,7 @@ use serde::{Deserialize, Deserializer, de};
 use serde_json::Value;
 use toolcrib_agent::Provider;
 use toolcrib_exec::{CacheLimits, SourceLimits, ToolLimits};
+use toolcrib_model::JsonObject;
 use toolcrib_policy::{AccessRules, Capabilities, Constraints};
 use toolcrib_prompt::{InjectionMode, Reveal};
 
@@ -174,10 +175,10 @@ impl<'de> Deserialize<'de> for ToolChoiceConfig {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ModuleConfig {
-    /// Settings of the module's own.
+    /// Settings of the module's own, of the type that it says.
     pub config: Value,
-    /// Actions that run once at start.
-    pub setup: Vec<Value>,
+    /// Its actions that run once at start, in this order.
+    pub setup: Vec<SetupAction>,
     /// Which of its actions exist for agents.
     pub constraints: Constraints,
     /// How long its calls take, and how many run at once; no bound but the time when absent.
@@ -185,6 +186,17 @@ pub struct ModuleConfig {
     /// What it may reach; what `tools.capabilities.access` says when absent. Both hold.
     #[serde(deserialize_with = "present")]
     pub access: Option<AccessRules>,
+}
+
+/// One entry of `modules.<id>.setup`: a call that the operator makes when the app starts.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SetupAction {
+    /// The bare name of one of the module's tools.
+    pub action: String,
+    /// Its arguments.
+    #[serde(default)]
+    pub params: JsonObject,
 }
 
 /// A key that is there has a value: `access:` with nothing behind it is a mistake, not no limit.

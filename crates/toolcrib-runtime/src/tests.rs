@@ -1,5 +1,9 @@
 //! What the wiring promises.
 
+mod modules;
+mod setup;
+mod tools;
+
 use std::sync::Arc;
 use std::time::Duration;
 

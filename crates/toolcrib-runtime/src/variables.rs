@@ -13,32 +13,41 @@ const PATH_KEYS: [&str; 4] = ["path", "spec", "cwd", "cache"];
 /// Stands for the path of the running program, so that an app can start another one beside itself.
 const OWN_PROGRAM: &str = "TOOLCRIB";
 
-fn lookup(name: &str) -> Option<String> {
+pub(crate) fn lookup(name: &str) -> Option<String> {
     let own = || Some(std::env::current_exe().ok()?.to_str()?.to_owned()).filter(|_| name == OWN_PROGRAM);
     std::env::var(name).ok().or_else(own)
 }
 
 /// The value at a pointer with its variables filled in.
 pub(crate) fn filled(app: &App, value: &Value, pointer: &str) -> Result<Value, Error> {
+    with_texts(value, pointer, &|text, pointer| {
+        // `/tools/registry/0/path` is a setting; what stands deeper is not ours to know.
+        let mut segments = pointer.split('/').skip(1);
+        let is_path =
+            segments.nth(3).is_some_and(|key| PATH_KEYS.contains(&key)) && segments.next().is_none();
+        expanded(app, text, pointer, is_path)
+    })
+}
+
+/// The value at a pointer with another text in the place of each.
+pub(crate) fn with_texts(
+    value: &Value,
+    pointer: &str,
+    filled: &dyn Fn(&str, &str) -> Result<String, Error>,
+) -> Result<Value, Error> {
     Ok(match value {
-        Value::String(text) => {
-            // `/tools/registry/0/path` is a setting; what stands deeper is not ours to know.
-            let mut segments = pointer.split('/').skip(1);
-            let is_path =
-                segments.nth(3).is_some_and(|key| PATH_KEYS.contains(&key)) && segments.next().is_none();
-            expanded(app, text, pointer, is_path)?.into()
-        }
+        Value::String(text) => filled(text, pointer)?.into(),
         Value::Array(items) => {
             let items = items.iter().enumerate();
             items
-                .map(|(position, item)| filled(app, item, &format!("{pointer}/{position}")))
+                .map(|(position, item)| with_texts(item, &format!("{pointer}/{position}"), filled))
                 .collect::<Result<Vec<_>, _>>()?
                 .into()
         }
         Value::Object(map) => {
             let entries = map.iter().map(|(key, item)| {
                 let place = format!("{pointer}/{}", pointer_part(key));
-                Ok((key.clone(), filled(app, item, &place)?))
+                Ok((key.clone(), with_texts(item, &place, filled)?))
             });
             Value::Object(entries.collect::<Result<_, Error>>()?)
         }

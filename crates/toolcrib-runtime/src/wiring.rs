@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use toolcrib_exec::Executor;
 use toolcrib_meta::Discovery;
-use toolcrib_modules::memory::{self, Memory};
+use toolcrib_modules::memory;
 use toolcrib_policy::Principal;
 use toolcrib_port::ToolLoader;
 use toolcrib_registry::{Entry, Snapshot};
@@ -19,8 +19,6 @@ pub(crate) struct Wiring {
     pub(crate) discovery: Arc<Discovery>,
     /// The sources.
     pub(crate) loaders: Vec<Arc<dyn ToolLoader>>,
-    /// What the module `memory` keeps.
-    pub(crate) memory: Memory,
     pub(crate) setups: Setups,
 }
 
@@ -38,7 +36,7 @@ impl Wiring {
         mut visible: impl Iterator<Item = &'a Entry>,
     ) -> Option<String> {
         let may_remember = visible.any(|entry| entry.tool.name.namespace() == memory::ID);
-        let snapshot = || self.memory.snapshot(principal.session, principal.agent, None);
+        let snapshot = || self.app.memory.snapshot(principal.session, principal.agent, None);
         may_remember.then(|| snapshot().unwrap_or_default())
     }
 }

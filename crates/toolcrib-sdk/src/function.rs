@@ -158,8 +158,8 @@ fn arguments_of<A: JsonSchema>() -> Value {
     schema
 }
 
-/// The schema of a type, in the form that providers of models take: nothing by reference, no title.
-fn schema_of<T: JsonSchema>() -> Value {
+/// The JSON Schema of a type, in the form that providers of models take: nothing by reference, no title.
+pub fn schema_of<T: JsonSchema>() -> Value {
     let settings = SchemaSettings::draft2020_12().with(|settings| {
         settings.meta_schema = None;
         settings.inline_subschemas = true;

@@ -7,6 +7,8 @@ use serde_json::Value;
 use toolcrib_model::{ErrorKind, JsonObject, ToolError};
 use toolcrib_port::CallContext;
 
+use crate::Tools;
+
 /// What a function may want besides its arguments, and no model sees or sets.
 #[derive(Clone)]
 #[non_exhaustive]
@@ -20,6 +22,11 @@ pub struct Inputs {
 impl Inputs {
     pub(crate) fn new(context: CallContext, config: Arc<JsonObject>) -> Self {
         Self { context, config }
+    }
+
+    /// The tools that the call may look at and call in turn.
+    pub fn tools(&self) -> Tools {
+        Tools::new(&self.context)
     }
 
     /// What the runtime knows of the call under this key: `session`, `conversation`, `user` or `agent`.

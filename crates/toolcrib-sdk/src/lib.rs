@@ -36,7 +36,7 @@
 //! `#[serde(…)]` and `#[schemars(…)]` on it say more. `Option` is an argument that may be left out. A single parameter with
 //! `#[arguments]` takes all of them as one type instead, which then implements `Deserialize` and `JsonSchema`.
 //!
-//! `&CallContext` is filled in. So is a parameter with `#[hidden(context = "…")]`, from what the runtime knows of the call
+//! `&CallContext` is filled in, and so is `&Tools`, by which a function looks at other tools and calls them. So is a parameter with `#[hidden(context = "…")]`, from what the runtime knows of the call
 //! (`session`, `conversation`, `user`, `agent`), or with `#[hidden(config = "…")]`, from the configuration of the module. They
 //! are in no schema, and a call that has arguments of their names is refused.
 //!
@@ -102,6 +102,7 @@ mod function;
 mod inputs;
 mod module;
 mod outcome;
+mod tools;
 
 /// What the code needs that the macros write.
 #[doc(hidden)]
@@ -117,10 +118,11 @@ pub mod macros {
 #[cfg(test)]
 mod tests;
 
-pub use function::FunctionTool;
+pub use function::{FunctionTool, schema_of};
 pub use inputs::Inputs;
 pub use module::Module;
 pub use outcome::{ErrorCode, Outcome, Status};
 pub use toolcrib_macros::{module, tool};
 pub use toolcrib_model::ToolError;
 pub use toolcrib_port::CallContext;
+pub use tools::Tools;

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use toolcrib_model::{ErrorKind, JsonObject, ToolResult};
+use futures::future::BoxFuture;
+use toolcrib_model::{ErrorKind, JsonObject, Tool, ToolResult};
 use toolcrib_policy::{Authorized, Call};
 use toolcrib_port::{CallContext, Loaded, Reject, RejectKind, ToolEngine, ToolLoader};
 
@@ -18,7 +19,16 @@ pub struct Module {
     description: String,
     config: Arc<JsonObject>,
     tools: Vec<FunctionTool>,
+    reaches_out: bool,
+    close: Option<Close>,
+    end_session: Option<EndSession>,
 }
+
+/// What ends what a module has running for a session.
+type EndSession = Arc<dyn Fn(&str) -> BoxFuture<'static, ()> + Send + Sync>;
+
+/// What ends what a module has running.
+type Close = Arc<dyn Fn() -> BoxFuture<'static, ()> + Send + Sync>;
 
 impl Module {
     /// An empty module. The id is the namespace of its tools.
@@ -31,6 +41,9 @@ impl Module {
             description: description.into(),
             config: Arc::default(),
             tools: Vec::new(),
+            reaches_out: false,
+            close: None,
+            end_session: None,
         }
     }
 
@@ -52,6 +65,33 @@ impl Module {
         self
     }
 
+    /// Says that its calls reach something outside of this process that can be slow or down, such as a server: only so many run
+    /// at once, and none while it is known to be down.
+    pub fn reaching_out(mut self) -> Self {
+        self.reaches_out = true;
+        self
+    }
+
+    /// Sets what ends what it has running, such as connections and child processes. It is called once, at shutdown.
+    pub fn with_close<F, R>(mut self, close: F) -> Self
+    where
+        F: Fn() -> R + Send + Sync + 'static,
+        R: Future<Output = ()> + Send + 'static,
+    {
+        self.close = Some(Arc::new(move || Box::pin(close())));
+        self
+    }
+
+    /// Sets what ends what it has running for one session. It is called when nobody goes on with that session.
+    pub fn with_session_end<F, R>(mut self, end: F) -> Self
+    where
+        F: Fn(&str) -> R + Send + Sync + 'static,
+        R: Future<Output = ()> + Send + 'static,
+    {
+        self.end_session = Some(Arc::new(move |session| Box::pin(end(session))));
+        self
+    }
+
     /// The namespace of its tools.
     pub fn id(&self) -> &str {
         &self.id
@@ -65,6 +105,11 @@ impl Module {
     /// What the module is for.
     pub fn description(&self) -> &str {
         &self.description
+    }
+
+    /// Its tools, as they are loaded; those whose names cannot be are left out.
+    pub fn definitions(&self) -> impl Iterator<Item = Tool> {
+        self.tools.iter().filter_map(|function| function.definition(&self.id).ok())
     }
 
     /// The bare names of its tools.
@@ -103,7 +148,19 @@ impl ToolLoader for Module {
 #[async_trait]
 impl ToolEngine for Module {
     fn is_in_process(&self) -> bool {
-        true
+        !self.reaches_out
+    }
+
+    async fn end_session(&self, session: &str) {
+        if let Some(end) = &self.end_session {
+            end(session).await;
+        }
+    }
+
+    async fn close(&self) {
+        if let Some(close) = &self.close {
+            close().await;
+        }
     }
 
     async fn invoke(&self, call: &Authorized<Call>, context: &CallContext) -> ToolResult {

@@ -8,8 +8,10 @@ mod lint;
 mod load;
 mod login;
 mod models;
+mod new;
 mod plan;
 mod run;
+mod schema;
 mod search;
 mod serve;
 mod show;
@@ -25,12 +27,12 @@ use std::time::Duration;
 use toolcrib_exec::DenyAll;
 use toolcrib_policy::Principal;
 use toolcrib_port::Approver;
-use toolcrib_runtime::{App, Extensions, Runtime};
+use toolcrib_runtime::{App, Runtime};
 
 use crate::arguments::{Arguments, Command};
 use crate::exit::{Exit, Failure};
+use crate::extensions::extensions;
 use crate::output;
-use crate::secrets::secrets;
 
 /// Runs one command to its exit code.
 pub(crate) async fn run(arguments: Arguments) -> ExitCode {
@@ -38,6 +40,8 @@ pub(crate) async fn run(arguments: Arguments) -> ExitCode {
     let outcome = match arguments.command {
         Command::Init(arguments) => init::run(&arguments, json),
         Command::Validate(arguments) => validate::run(&arguments, json).await,
+        Command::Schema(arguments) => schema::run(&arguments, json),
+        Command::New(arguments) => new::run(&arguments.command, json),
         Command::Load(arguments) => load::run(arguments, json).await,
         Command::Tools(arguments) => tools::run(&arguments, json).await,
         Command::Trust(arguments) => trust::run(&arguments, json).await,
@@ -77,7 +81,7 @@ pub(crate) fn principal() -> Principal<'static> {
 
 /// Opens an app, whose secrets the log does not say from then on.
 fn open(path: &Path) -> Result<App, toolcrib_runtime::Error> {
-    App::open_with(path, Extensions::default().with_secrets(secrets().clone()))
+    App::open_with(path, extensions())
 }
 
 /// Opens an app and starts it for an agent.
@@ -87,10 +91,14 @@ async fn start(path: &Path, approver: Arc<dyn Approver>) -> Result<Runtime, Fail
 
 /// Opens an app and starts it for one answer, which should be complete.
 async fn start_patiently(path: &Path, approver: Arc<dyn Approver>) -> Result<Runtime, Failure> {
+    start_app(open_patiently(path)?, approver).await
+}
+
+fn open_patiently(path: &Path) -> Result<App, Failure> {
     let mut app = open(path)?;
     app.startup_timeout = STARTUP_PATIENCE;
     app.search_patience = STARTUP_PATIENCE;
-    start_app(app, approver).await
+    Ok(app)
 }
 
 async fn start_app(app: App, approver: Arc<dyn Approver>) -> Result<Runtime, Failure> {
@@ -106,7 +114,9 @@ async fn start_app(app: App, approver: Arc<dyn Approver>) -> Result<Runtime, Fai
 
 /// Starts an app to look at it only.
 async fn look(path: &Path) -> Result<Runtime, Failure> {
-    start_patiently(path, Arc::new(DenyAll)).await
+    let mut app = open_patiently(path)?;
+    app.setup = false;
+    start_app(app, Arc::new(DenyAll)).await
 }
 
 /// Starts an app to look at its servers as they are now.
@@ -114,6 +124,7 @@ async fn look_closely(path: &Path) -> Result<Runtime, Failure> {
     let mut app = open(path)?;
     app.startup_timeout = STARTUP_PATIENCE;
     app.lazy = false;
+    app.setup = false;
     start_app(app, Arc::new(DenyAll)).await
 }
 

@@ -99,7 +99,7 @@ async fn an_approval_for_the_session_asks_no_more_there_and_again_elsewhere() {
     assert_eq!(call("a", json!({})).await, 3);
     assert_eq!(call("a", json!({"values": 3})).await, 3);
     assert_eq!(call("b", json!({})).await, 4);
-    fixture.executor.forget("a");
+    fixture.executor.end_session("a").await;
     assert_eq!(call("a", json!({})).await, 5);
 }
 

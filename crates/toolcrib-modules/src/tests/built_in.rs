@@ -15,7 +15,7 @@ async fn every_name_in_the_table_makes_a_module_whose_tools_all_load() {
     let workspace = tempfile::tempdir().unwrap();
     for name in names() {
         let module = build(name, &context(workspace.path())).unwrap();
-        assert_eq!(module.id(), *name);
+        assert_eq!(module.id(), name);
         let loaded = module.load().await;
         assert_eq!(loaded.rejected, [], "{name}");
         assert_eq!(loaded.tools.len(), module.actions().count(), "{name}");
@@ -33,7 +33,7 @@ fn an_unknown_module_is_told_what_there_is() {
     assert!(matches!(&error, Error::UnknownModule { id } if id == "filesytem"), "{error:?}");
     assert_eq!(
         error.to_string(),
-        "there is no built-in module `filesytem`; there are hello, memory, filesystem"
+        "there is no built-in module `filesytem`; there are hello, memory, filesystem, database, http, shell"
     );
 }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use toolcrib_model::{Tool, ToolResult};
-use toolcrib_policy::{Authorized, Call, Capabilities, Effect, Policy, Verdict};
+use toolcrib_policy::{Authorized, Call, Capabilities, Policy, Rule, Verdict};
 use toolcrib_port::{CallContext, ToolEngine, ToolLoader};
 use toolcrib_sdk::Module;
 
@@ -22,7 +22,10 @@ pub(crate) async fn tool(module: &Module, name: &str) -> Tool {
 pub(crate) async fn authorized(module: &Module, name: &str, arguments: &Value) -> Authorized<Call> {
     let mut call = Call::new(Arc::new(tool(module, name).await), module.source().into(), 1);
     call.arguments = arguments.as_object().unwrap().clone();
-    let capabilities = Capabilities { default_policy: Effect::Grant, ..Capabilities::default() };
+    // By its name, as a tool of high risk has to be.
+    let (module, actions) = (Some(module.id().into()), Some(vec![name.into()]));
+    let capabilities =
+        Capabilities { grant: vec![Rule { module, actions, ..Rule::default() }], ..Capabilities::default() };
     let Verdict::Granted(call) = Policy::new(&capabilities, []).unwrap().authorize(call, "test") else {
         panic!("not granted")
     };

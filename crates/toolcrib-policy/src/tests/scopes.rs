@@ -89,6 +89,17 @@ fn a_reserved_tool_is_there_for_those_agents_alone_and_for_them_by_the_rules() {
 }
 
 #[test]
+fn a_tool_that_is_granted_by_its_name_runs_whatever_its_risk_unless_a_rule_denies_it() {
+    let policy = policy(json!({"default_policy": "deny", "deny": [{"module": "a", "actions": ["y"]}]}));
+    let risky = tool("a", "x").with_risk(Risk::High);
+    let policy = policy.with_granted(&risky.name, "setup").with_granted(&tool("a", "y").name, "setup");
+    let decision = policy.decide(&risky, "s");
+    assert_eq!((decision.effect, decision.rule.as_ref()), (Effect::Grant, "setup"));
+    assert_eq!(policy.decide(&tool("a", "y"), "s").rule.as_ref(), "tools.capabilities.deny[0]");
+    assert_eq!(policy.decide(&tool("a", "z"), "s").effect, Effect::Deny);
+}
+
+#[test]
 fn a_tool_that_changes_its_risk_is_judged_anew() {
     let policy = policy(json!({"default_policy": "grant", "max_risk_level": "medium"}));
     for _ in 0..2 {

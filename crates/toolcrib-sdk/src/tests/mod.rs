@@ -3,6 +3,7 @@
 mod macros;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -11,7 +12,7 @@ use toolcrib_model::{ErrorKind, Risk, Tool, ToolError, ToolResult};
 use toolcrib_policy::{Call, Capabilities, Policy, Verdict};
 use toolcrib_port::{CallContext, ToolEngine, ToolLoader};
 
-use crate::{FunctionTool, Module};
+use crate::{FunctionTool, Module, Tools};
 
 #[derive(Deserialize, JsonSchema)]
 struct Divide {
@@ -82,4 +83,43 @@ async fn a_value_is_a_result_and_a_failure_an_error() {
     assert_eq!(failed.error.map(|error| error.message).as_deref(), Some("division by zero"));
     let wrong = call(json!({"dividend": "x"})).await;
     assert_eq!(wrong.error.map(|error| error.kind), Some(ErrorKind::InvalidArgs));
+}
+
+#[tokio::test]
+async fn a_module_is_closed_by_what_it_says_and_says_whether_it_reaches_out() {
+    assert!(module().is_in_process());
+    module().close().await;
+    let closed = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&closed);
+    let module = module().reaching_out().with_close(move || {
+        let counted = Arc::clone(&counted);
+        async move {
+            counted.fetch_add(1, Ordering::SeqCst);
+        }
+    });
+    assert!(!module.is_in_process());
+    module.close().await;
+    assert_eq!(closed.load(Ordering::SeqCst), 1);
+}
+
+#[tokio::test]
+async fn a_module_is_told_of_the_end_of_a_session() {
+    let ended = Arc::new(std::sync::Mutex::new(Vec::new()));
+    let told = Arc::clone(&ended);
+    let module = module().with_session_end(move |session| {
+        told.lock().unwrap().push(session.to_owned());
+        async {}
+    });
+    module.end_session("s").await;
+    assert_eq!(*ended.lock().unwrap(), ["s"]);
+}
+
+#[tokio::test]
+async fn without_an_entrance_there_are_no_tools_and_that_is_said() {
+    let tools = Tools::new(&CallContext::new("s"));
+    assert!(tools.list_tools("math", false).is_empty());
+    assert_eq!(tools.get_tool("math.divide").unwrap_err().kind, ErrorKind::Unavailable);
+    assert_eq!(tools.run_tool("math.divide", json!({})).await.unwrap_err().kind, ErrorKind::Unavailable);
+    let list = tools.run_tool("math.divide", json!([1])).await.unwrap_err();
+    assert_eq!(list.message, "the arguments of `math.divide` have to be an object, not [1]");
 }

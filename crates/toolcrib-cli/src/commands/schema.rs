@@ -1,0 +1,59 @@
+//! `toolcrib schema`.
+
+use serde_json::{Value, json};
+use toolcrib_model::Tool;
+use toolcrib_runtime::{App, ModuleSchema};
+
+use crate::arguments::Schema;
+use crate::exit::{Exit, Failure};
+use crate::extensions::extensions;
+use crate::output;
+
+pub(crate) fn run(arguments: &Schema, json: bool) -> Result<Exit, Failure> {
+    let app = match &arguments.app {
+        Some(path) => super::open(path)?,
+        None => App::from_text_with("the command line", "", extensions())?,
+    };
+    let schema = app.module_schema(&arguments.module)?;
+    if json {
+        output::json(&document(&schema));
+    } else {
+        print(&schema);
+    }
+    Ok(Exit::Ok)
+}
+
+fn document(schema: &ModuleSchema) -> Value {
+    let action = |tool: &Tool| {
+        json!({
+            "name": tool.name.dotted(),
+            "qualified_name": tool.name.to_string(),
+            "description": tool.description,
+            "risk": tool.risk().as_str(),
+            "parameters": tool.parameters,
+            "output_parameters": tool.output_parameters,
+            "metadata": tool.metadata,
+        })
+    };
+    json!({
+        "module": schema.id,
+        "title": schema.title,
+        "description": schema.description,
+        "config": schema.config,
+        "actions": schema.actions.iter().map(action).collect::<Vec<_>>(),
+    })
+}
+
+fn print(schema: &ModuleSchema) {
+    let pretty = |value: &Value| serde_json::to_string_pretty(value).unwrap_or_default();
+    output::say(&format!("{}: {}", schema.id, schema.description));
+    output::say(&format!("config:\n{}", pretty(&schema.config)));
+    for tool in &schema.actions {
+        output::say(&format!("\n{} ({} risk)", tool.name.dotted(), tool.risk().as_str()));
+        output::say(&format!("  {}", tool.description.trim().replace('\n', "\n  ")));
+        output::say(&format!("parameters:\n{}", pretty(&tool.parameters)));
+        if tool.output_parameters != json!({}) {
+            output::say(&format!("result:\n{}", pretty(&tool.output_parameters)));
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! From the arguments of the process to its exit code.
+
+use std::process::ExitCode;
+
+use clap::Parser;
+use toolcrib_runtime::Extensions;
+use tracing_subscriber::filter::filter_fn;
+use tracing_subscriber::layer::{Layer, SubscriberExt};
+use tracing_subscriber::util::SubscriberInitExt;
+use tracing_subscriber::{EnvFilter, fmt};
+
+use crate::arguments::Arguments;
+use crate::exit::{Exit, Failure};
+use crate::{commands, extensions, output, secrets, telemetry};
+
+/// The variable that sets what is logged, as `toolcrib=debug`.
+const LOG_VARIABLE: &str = "TOOLCRIB_LOG";
+
+/// Runs the command that the arguments of this process name, to its exit code.
+pub fn main() -> ExitCode {
+    main_with(Extensions::default())
+}
+
+/// The same with what an app file may name besides what Toolcrib comes with. To be called once, as all that `main` does.
+pub fn main_with(extensions: Extensions) -> ExitCode {
+    extensions::set(extensions);
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => {
+            // A reader that hung up wants no usage either.
+            let _ = error.print();
+            if !error.use_stderr() {
+                return Exit::Ok.into();
+            }
+            // The arguments could not be read, so this is all that is known of what was wanted.
+            if std::env::args_os().any(|argument| argument == "--json") {
+                let message = error.kind().as_str().unwrap_or("the command line cannot be read");
+                output::json(&Failure::bad_input(message).json());
+            }
+            return Exit::BadInput.into();
+        }
+    };
+    let telemetry = match telemetry_of(&arguments) {
+        Ok(settings) => settings.map(telemetry::prepare),
+        Err(failure) => {
+            if arguments.json {
+                output::json(&failure.json());
+            }
+            output::tell(&format!("error: {}", failure.message));
+            return failure.exit.into();
+        }
+    };
+    let (spans, queue) = telemetry.unzip();
+    let filter = EnvFilter::try_from_env(LOG_VARIABLE).unwrap_or_else(|_| EnvFilter::new("off"));
+    // It would say so on standard error, and panic when that is what failed.
+    let log = fmt::layer()
+        .with_writer(|| secrets::secrets().writer(std::io::stderr()))
+        .log_internal_errors(false)
+        .with_filter(filter);
+    let spans = spans.map(|spans| spans.with_filter(filter_fn(telemetry::is_ours)));
+    tracing_subscriber::registry().with(log).with(spans).init();
+    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            output::tell(&format!("error: cannot start: {error}"));
+            return Exit::Failed.into();
+        }
+    };
+    let code = runtime.block_on(async {
+        let telemetry = queue.and_then(|queue| queue.start().map_err(|error| tell_unsent(&error)).ok());
+        let code = commands::run(arguments).await;
+        if let Some(telemetry) = telemetry
+            && let Some(unsent) = telemetry.finish().await
+        {
+            tell_unsent(&unsent);
+        }
+        code
+    });
+    // Threads that wait for standard input cannot be ended; the process does not wait for them.
+    runtime.shutdown_background();
+    code
+}
+
+/// Where spans go. A variable that is wrong was not meant for this command alone, and does not end it.
+fn telemetry_of(arguments: &Arguments) -> Result<Option<telemetry::Settings>, Failure> {
+    let Some(wanted) = arguments.command.otlp() else { return Ok(None) };
+    let flag = wanted.otlp.as_deref();
+    telemetry::Settings::read(flag, |name| std::env::var(name).ok()).or_else(|message| {
+        if flag.is_some() {
+            return Err(Failure::bad_input(message));
+        }
+        tell_unsent(&format!("no spans are sent: {message}"));
+        Ok(None)
+    })
+}
+
+fn tell_unsent(why: &(impl std::fmt::Display + ?Sized)) {
+    output::tell(&format!("warning: {why}"));
+}

@@ -1,0 +1,52 @@
+//! The `toolcrib` command, as a library.
+//!
+//! A program that brings modules, loaders or engines of its own hands them to [`main_with`] and has the whole command line,
+//! with the exit codes and the output of `toolcrib` itself:
+//!
+//! ```no_run
+//! use std::process::ExitCode;
+//! use toolcrib_runtime::{Extensions, Place};
+//! use toolcrib_sdk::{Module, module};
+//!
+//! struct Dice;
+//!
+//! /// Rolls dice.
+//! #[module(id = "dice")]
+//! impl Dice {
+//!     /// Rolls one that always falls the same.
+//!     #[tool(risk = "low")]
+//!     fn roll(&self) -> u8 {
+//!         4
+//!     }
+//! }
+//!
+//! fn main() -> ExitCode {
+//!     let dice = |_: toolcrib_cli::NoConfig, _: &Place<'_>| Ok(Module::from(Dice));
+//!     toolcrib_cli::main_with(Extensions::default().with_module("dice", dice))
+//! }
+//! ```
+//!
+//! Each command is a file under `commands`; `arguments` says what may be written, `exit` what the exit codes mean. With
+//! `--json` a command prints one JSON document on standard output and nothing else there; everything for people goes
+//! to standard error when it is not the result itself.
+
+mod arguments;
+mod entry;
+mod exit;
+
+mod commands;
+
+mod approver;
+mod changes;
+mod extensions;
+mod interrupt;
+mod keyboard;
+mod observer;
+mod output;
+mod printable;
+mod secrets;
+mod session;
+mod telemetry;
+
+pub use entry::{main, main_with};
+pub use toolcrib_runtime::{Extensions, NoConfig, Place};

@@ -1,0 +1,98 @@
+//! From an entry of `modules` to a module.
+
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use toolcrib_document::Error as DocumentError;
+use toolcrib_model::{Tool, pointer_part};
+use toolcrib_modules::{Error, ModuleContext, ModuleTable, NoConfig, built_in};
+use toolcrib_policy::Access;
+use toolcrib_sdk::Module;
+
+use crate::extensions::{Extensions, Place};
+use crate::{App, ModuleConfig, templates};
+
+/// What an app file may say of a module, and what the module does.
+#[derive(Clone, Debug)]
+pub struct ModuleSchema {
+    /// Its id, the namespace of its tools.
+    pub id: String,
+    /// A name for people.
+    pub title: String,
+    /// What it is for.
+    pub description: String,
+    /// The JSON Schema of `modules.<id>.config`.
+    pub config: Value,
+    /// Its tools.
+    pub actions: Vec<Tool>,
+}
+
+/// Adds the built-in modules, by the door that is there for those of other crates.
+pub(crate) fn register(extensions: &mut Extensions) {
+    built_in(extensions);
+    extensions.add_module(toolcrib_loader_mcp::MODULE_ID.to_owned(), |NoConfig {}, place: &Place<'_>| {
+        Ok(toolcrib_loader_mcp::module(place.access()?, place.workspace()?))
+    });
+}
+
+impl ModuleTable for Extensions {
+    fn add<C>(&mut self, id: &'static str, make: fn(C, &ModuleContext) -> Result<Module, Error>)
+    where
+        C: DeserializeOwned + JsonSchema + 'static,
+    {
+        self.add_module(id.to_owned(), move |config: C, place: &Place<'_>| {
+            make(config, &place.module_context()?).map_err(|error| error.to_string())
+        });
+    }
+}
+
+impl App {
+    /// What can be said of a module and what it does, with the configuration that this app gives it. An app that does not
+    /// name the module gives it none.
+    ///
+    /// # Errors
+    ///
+    /// Where there is no such module, or it cannot be made without a configuration.
+    pub fn module_schema(&self, id: &str) -> Result<ModuleSchema, crate::Error> {
+        let failed = |message: String| crate::Error::Start { what: format!("the module `{id}`"), message };
+        let Some(config) = self.extensions.module_config(id) else {
+            let known: Vec<&str> = self.extensions.modules().collect();
+            return Err(crate::Error::UnknownModule { message: crate::check::unknown("module", id, &known) });
+        };
+        let entry = self.config.modules.get(id);
+        let module =
+            module(self, id, entry.unwrap_or(&ModuleConfig::default())).map_err(|error| match entry {
+                Some(_) => self.wrong(error),
+                None => failed(format!("{error}; name an app that gives it a `config`")),
+            })?;
+        Ok(ModuleSchema {
+            id: id.to_owned(),
+            title: module.title().to_owned(),
+            description: module.description().to_owned(),
+            config,
+            actions: module.definitions().collect(),
+        })
+    }
+}
+
+/// Makes a module. Nothing of it runs.
+pub(crate) fn module(app: &App, id: &str, entry: &ModuleConfig) -> Result<Module, DocumentError> {
+    let pointer = format!("/modules/{}/config", pointer_part(id));
+    let settings = match &entry.config {
+        Value::Null => json!({}),
+        Value::Object(_) => templates::filled(app, &entry.config, &pointer)?,
+        other => {
+            let message = format!("`config` has to be a mapping, not {other}");
+            return Err(app.document.error_at(&pointer, message));
+        }
+    };
+    let access = entry.access.as_ref().map(|rules| Access::of_module(id, rules)).transpose();
+    let access = access.map_err(|error| app.document.error_at(error.place().pointer(), error.to_string()))?;
+    let place = Place { app, pointer: &pointer, settings: &settings, access: access.as_ref() };
+    app.extensions.module(id, &place)
+}
+
+/// Makes all modules of an app.
+pub(crate) fn modules(app: &App) -> Result<Vec<Module>, DocumentError> {
+    app.config.modules.iter().map(|(id, entry)| module(app, id, entry)).collect()
+}

@@ -1,0 +1,220 @@
+//! Modules: what an app file may say of them, and how a crate adds one.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+use tokio::process::Command;
+
+use crate::support::{Lab, Ran, binary};
+
+/// How long the file may be that makes the tool of the example.
+const MAX_EXAMPLE_LINES: usize = 40;
+
+fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
+}
+
+/// Runs the program of `examples/reports`, which is built beside the binary.
+async fn reports(lab: &Lab, arguments: &[&str]) -> Ran {
+    let program = binary().with_file_name(format!("reports{}", std::env::consts::EXE_SUFFIX));
+    assert!(program.is_file(), "{} is not there: cargo build -p reports", program.display());
+    lab.finish(lab.command(program, &lab.path("")).args(arguments).spawn().unwrap()).await
+}
+
+fn reports_app(policy: &str) -> Lab {
+    let config = "{reports: [{id: 7, title: May, status: final}]}";
+    Lab::with_app(&format!(
+        "modules: {{reports: {{config: {config}}}, hello: {{}}}}\ntools: {{capabilities: {policy}}}\n"
+    ))
+}
+
+const GET: [&str; 4] = ["call", "app.yaml", "reports.get-report", r#"{"report_id": 7}"#];
+
+#[test]
+fn the_example_of_a_module_is_one_file_of_at_most_forty_lines() {
+    let folder = repository().join("examples/reports");
+    let text = fs::read_to_string(folder.join("src/main.rs")).unwrap();
+    let lines = text.lines().count();
+    assert!(lines <= MAX_EXAMPLE_LINES, "src/main.rs has {lines} lines");
+    let sources = fs::read_dir(folder.join("src")).unwrap().count();
+    assert_eq!(sources, 1, "it is the only source file");
+}
+
+#[tokio::test]
+async fn the_tool_of_another_crate_is_called_and_gives_its_payload() {
+    let lab = reports_app("{default_policy: grant}");
+    let found = reports(&lab, &[&GET[..], &["--json"]].concat()).await.expect(0).json();
+    let report = json!({"id": 7, "title": "May", "status": "final"});
+    assert_eq!(found["result"], json!({"status": "ok", "report": report}));
+    let missing = reports(&lab, &["call", "app.yaml", "get-report", r#"{"report_id": 8}"#]).await.expect(0);
+    assert_eq!(missing.json(), json!({"status": "error", "error": "not_found"}));
+    reports(&lab, &["call", "app.yaml", "reports.get-report", "{}"]).await.expect(2);
+    let builtin = reports(&lab, &["call", "app.yaml", "hello.say_hello", r#"{"name": "Ada"}"#]).await;
+    assert_eq!(builtin.expect(0).stdout.trim(), "Hello, Ada!");
+}
+
+#[tokio::test]
+async fn the_tool_of_another_crate_is_found_listed_and_shown() {
+    let lab = reports_app("{default_policy: grant}");
+    for query in ["load a report", "lire un rapport"] {
+        let found = reports(&lab, &["search", "app.yaml", query, "--json"]).await.expect(0).json();
+        assert_eq!(found["results"][0]["name"], "reports.get-report", "{query}: {found}");
+    }
+    let tools = reports(&lab, &["tools", "app.yaml", "--json"]).await.expect(0).json();
+    let tools: Vec<&Value> = tools["tools"].as_array().unwrap().iter().collect();
+    let tool = tools.iter().find(|tool| tool["qualified_name"] == "reports::get-report").unwrap();
+    assert_eq!(
+        (&tool["risk"], &tool["policy"], &tool["source"]),
+        (&json!("low"), &json!("grant"), &json!("module reports"))
+    );
+    let shown = reports(&lab, &["show", "app.yaml", "reports.get-report"]).await.expect(0);
+    lab.snapshot_settings().bind(|| insta::assert_snapshot!("show_reports", shown.report()));
+}
+
+#[tokio::test]
+async fn the_tool_of_another_crate_is_gated() {
+    for (policy, exit) in [
+        ("{default_policy: approve}", 4),
+        ("{default_policy: grant, deny: [{module: reports, actions: [get-report]}]}", 3),
+        ("{default_policy: approve, grant: [{module: reports, actions: [get-report]}]}", 0),
+    ] {
+        reports(&reports_app(policy), &GET).await.expect(exit);
+    }
+    reports(&reports_app("{default_policy: approve}"), &[&GET[..], &["--yes"]].concat()).await.expect(0);
+    let misspelt = reports_app("{deny: [{module: reports, actions: [get-raport]}]}");
+    let said = reports(&misspelt, &["validate", "app.yaml"]).await.expect(2).stderr;
+    assert!(said.contains("did you mean `get-report`?"), "{said}");
+}
+
+#[tokio::test]
+async fn the_module_of_another_crate_is_documented() {
+    let lab = Lab::new();
+    let schema = reports(&lab, &["schema", "reports"]).await.expect(0);
+    lab.snapshot_settings().bind(|| insta::assert_snapshot!("schema_reports", schema.report()));
+    let wrong = reports(&lab, &["schema", "raports"]).await.expect(2).stderr;
+    assert!(wrong.contains("unknown module `raports`, did you mean `reports`?"), "{wrong}");
+    lab.run(["schema", "reports"]).await.expect(2);
+}
+
+#[tokio::test]
+async fn schema_tells_what_a_module_takes_and_what_its_actions_do() {
+    let lab = Lab::new();
+    let schema = lab.run(["schema", "hello", "--json"]).await.expect(0).json();
+    let keys: Vec<&String> = schema.as_object().unwrap().keys().collect();
+    assert_eq!(keys, ["module", "title", "description", "config", "actions"]);
+    assert_eq!(schema["config"]["additionalProperties"], false);
+    let actions: Vec<&Value> =
+        schema["actions"].as_array().unwrap().iter().map(|action| &action["name"]).collect();
+    assert_eq!(actions, ["hello.say_hello", "hello.greet_many", "hello.status"]);
+    assert_eq!(schema["actions"][0]["parameters"]["required"], json!(["name"]));
+}
+
+#[tokio::test]
+async fn a_mistake_in_what_an_app_says_of_a_module_is_said_at_its_place() {
+    let lab = Lab::with_app(
+        "modules:
+  hello:
+    config: {loud: true}
+    setup:
+      - {action: say_helo}
+      - {action: say_hello, params: {nam: Ada}}
+  helo: {}
+",
+    );
+    let said = lab.run(["validate", "app.yaml"]).await.expect(2);
+    lab.snapshot_settings().bind(|| insta::assert_snapshot!("validate_modules", said.report()));
+    let errors = lab.run(["validate", "app.yaml", "--json"]).await.expect(2).json();
+    assert_eq!((&errors["errors"][0]["line"], &errors["errors"][0]["column"]), (&json!(3), &json!(14)));
+}
+
+#[tokio::test]
+async fn setup_runs_for_a_call_and_is_recorded_and_does_not_run_for_a_look() {
+    let lab = Lab::with_app(
+        "modules:
+  filesystem:
+    setup: [{action: write, params: {path: made.txt, content: '{{env.WORD}} {{workspace}}'}}]
+    constraints: {allowed_actions: [read]}
+tools: {capabilities: {default_policy: grant}}
+audit: {path: audit.jsonl}
+",
+    )
+    .with_variable("WORD", "hello");
+    lab.run(["tools", "app.yaml"]).await.expect(0);
+    assert!(!lab.path("made.txt").exists(), "a look sets nothing up");
+    let read = lab.run(["call", "app.yaml", "filesystem.read", r#"{"path": "made.txt"}"#]).await.expect(0);
+    let folder = lab.path("");
+    assert!(
+        read.stdout.contains(&format!("hello {}", folder.display().to_string().trim_end_matches('/'))),
+        "{read:?}"
+    );
+    let first: Value = serde_json::from_str(lab.read("audit.jsonl").lines().next().unwrap()).unwrap();
+    assert_eq!(
+        (&first["tool"], &first["rule"]),
+        (&json!("filesystem::write"), &json!("modules.filesystem.setup[0]"))
+    );
+    lab.run(["call", "app.yaml", "filesystem.write", r#"{"path": "x", "content": "y"}"#]).await.expect(3);
+}
+
+#[tokio::test]
+async fn a_secret_of_setup_is_in_no_output_and_no_record() {
+    let lab = Lab::with_app(
+        "modules:
+  filesystem: {setup: [{action: write, params: {path: '{{secret.CODE}}/made.txt', content: x}}]}
+tools: {capabilities: {default_policy: grant}}
+audit: {path: audit.jsonl, values: true}
+",
+    )
+    .with_variable("CODE", "canary-9f31");
+    let ran = lab.run(["call", "app.yaml", "filesystem.ls", "{}", "--json"]).await;
+    let said = format!("{}{}{}", ran.stdout, ran.stderr, lab.read("audit.jsonl"));
+    assert!(said.contains("[secret CODE]") && !said.contains("canary-9f31"), "{said}");
+}
+
+#[tokio::test]
+async fn a_new_module_is_a_crate_that_builds_and_whose_tests_pass() {
+    let lab = Lab::new();
+    let repository = repository();
+    let sources = repository.to_str().unwrap();
+    let made = lab.run(["new", "module", "tea-time", "--toolcrib", sources, "--json"]).await.expect(0).json();
+    assert_eq!(made, json!({"module": "tea-time", "files": ["tea-time/Cargo.toml", "tea-time/src/lib.rs"]}));
+    // The versions that are here already: nothing is fetched.
+    fs::copy(repository.join("Cargo.lock"), lab.path("tea-time/Cargo.lock")).unwrap();
+    let target = binary().parent().and_then(Path::parent).unwrap().to_owned();
+    let output = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+        .args(["test", "--offline", "--quiet", "--lib"])
+        .current_dir(lab.path("tea-time"))
+        .env("CARGO_TARGET_DIR", target)
+        // As the workspace builds what it depends on, so that most of it is there.
+        .env("CARGO_PROFILE_DEV_DEBUG", "false")
+        .output()
+        .await
+        .unwrap();
+    let said =
+        String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
+    assert!(said.contains("test result: ok. 2 passed"), "{said}");
+    assert!(!said.contains("warning"), "{said}");
+}
+
+#[tokio::test]
+async fn a_new_module_that_cannot_be_is_refused_and_nothing_is_written() {
+    let lab = Lab::new().with_file("here/keep", "");
+    let repository = repository();
+    let sources = repository.to_str().unwrap();
+    for (name, toolcrib) in [
+        ("Tea", sources),
+        ("../tea", sources),
+        ("a__b", sources),
+        ("serde", sources),
+        ("here", sources),
+        ("tea", "home"),
+    ] {
+        let said = lab.run(["new", "module", name, "--toolcrib", toolcrib]).await.expect(2).stderr;
+        assert!(said.contains("error: "), "{name}: {said}");
+        assert!(name == "here" || !lab.path(name).exists(), "{name}");
+    }
+    lab.run(["new", "module", "tea", "--toolcrib", "https://git.example/toolcrib"]).await.expect(0);
+    let manifest = lab.read("tea/Cargo.toml");
+    assert!(manifest.contains(r#"toolcrib-sdk = { git = "https://git.example/toolcrib" }"#), "{manifest}");
+}
