@@ -11,6 +11,7 @@ mod bench;
 mod conformance;
 mod databases;
 mod distill;
+mod docs;
 mod fuzz;
 mod lint;
 mod soak;
@@ -37,6 +38,8 @@ Tasks:
   lint           rustfmt, clippy with warnings denied, tidy, the docs build, cargo-deny where installed
   test [ARGS…]   all tests: install the outside peers, start the databases, build the binary, run
                  cargo-nextest (where installed, else cargo test) with ARGS, then the doctests
+  docs           the pages of docs/modules, made of what the built-in modules declare; test fails
+                 where they are not those
   databases COMMAND…
                  run a command while the database servers run that tests talk to, with the variables
                  that name them: PostgreSQL and MariaDB, which CI=true installs by apt-get
@@ -71,6 +74,7 @@ fn main() -> ExitCode {
         Some("lint") => without_arguments("lint", &rest, lint::run),
         Some("test") => Workspace::read().and_then(|workspace| test::run(&workspace, &rest)),
         Some("fuzz") => Workspace::read().and_then(|workspace| fuzz::run(&workspace, &rest)),
+        Some("docs") => Workspace::read().and_then(|workspace| docs::run(&workspace)),
         Some("databases") => Workspace::read().and_then(|workspace| databases::run(&workspace, &rest)),
         Some("conformance") => Workspace::read().and_then(|workspace| conformance::run(&workspace, &rest)),
         Some("soak") => Workspace::read().and_then(|workspace| soak::run(&workspace, &rest)),

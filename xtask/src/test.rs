@@ -7,6 +7,7 @@ use std::path::Path;
 use anyhow::{Result, bail};
 
 use crate::databases::{self, Servers};
+use crate::docs;
 use crate::peers;
 use crate::process::{answers, cargo, in_ci, run as run_command};
 use crate::workspace::Workspace;
@@ -30,6 +31,7 @@ pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     let (environment, _servers) = prepare(workspace)?;
     let programs = ["build", "--bin", "toolcrib", "--bin", "hostile-server", "--bin", "reports", "--locked"];
     run_command(cargo(root).args(programs).args(FEATURES))?;
+    docs::check(workspace, &workspace.target.join("debug").join(format!("toolcrib{EXE_SUFFIX}")))?;
 
     let mut tests = cargo(root);
     if answers(cargo(root).args(["nextest", "--version"])) {

@@ -154,8 +154,8 @@ pub(crate) struct Validate {
 
 #[derive(Args, Debug)]
 pub(crate) struct Schema {
-    /// The module.
-    pub(crate) module: String,
+    /// The module; all are listed unless one is given.
+    pub(crate) module: Option<String>,
     /// An app whose `config` it is made with; none unless given.
     #[arg(long, value_name = "FILE")]
     pub(crate) app: Option<PathBuf>,

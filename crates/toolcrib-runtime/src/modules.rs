@@ -47,6 +47,11 @@ impl ModuleTable for Extensions {
 }
 
 impl App {
+    /// The ids of all modules that an app may name, sorted.
+    pub fn module_ids(&self) -> impl Iterator<Item = &str> {
+        self.extensions.modules()
+    }
+
     /// What can be said of a module and what it does, with the configuration that this app gives it. An app that does not
     /// name the module gives it none.
     ///

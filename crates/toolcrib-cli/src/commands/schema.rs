@@ -14,11 +14,29 @@ pub(crate) fn run(arguments: &Schema, json: bool) -> Result<Exit, Failure> {
         Some(path) => super::open(path)?,
         None => App::from_text_with("the command line", "", extensions())?,
     };
-    let schema = app.module_schema(&arguments.module)?;
+    let Some(module) = &arguments.module else { return list(&app, json) };
+    let schema = app.module_schema(module)?;
     if json {
         output::json(&document(&schema));
     } else {
         print(&schema);
+    }
+    Ok(Exit::Ok)
+}
+
+fn list(app: &App, json: bool) -> Result<Exit, Failure> {
+    // One that cannot be made without a configuration is listed without what it says of itself.
+    let modules = app.module_ids().map(|id| (id, app.module_schema(id).ok()));
+    if json {
+        let module = |(id, schema): (&str, Option<ModuleSchema>)| {
+            let (title, description) = schema.map(|schema| (schema.title, schema.description)).unzip();
+            json!({"module": id, "title": title, "description": description})
+        };
+        output::json(&json!({"modules": modules.map(module).collect::<Vec<_>>()}));
+    } else {
+        for (id, schema) in modules {
+            output::say(&format!("{id}: {}", schema.map_or_else(String::new, |schema| schema.description)));
+        }
     }
     Ok(Exit::Ok)
 }

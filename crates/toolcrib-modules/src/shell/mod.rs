@@ -81,11 +81,11 @@ pub struct Shell {
 }
 
 impl Shell {
-    /// What [`module`] is made of, for those who keep a hand on its tasks.
+    /// What [`module()`] is made of, for those who keep a hand on its tasks.
     ///
     /// # Errors
     ///
-    /// As [`module`].
+    /// As [`module()`].
     #[expect(
         clippy::needless_pass_by_value,
         reason = "all modules are made in one way, and others keep theirs"
