@@ -14,7 +14,10 @@ pub(crate) fn run(arguments: &Schema, json: bool) -> Result<Exit, Failure> {
         Some(path) => super::open(path)?,
         None => App::from_text_with("the command line", "", extensions())?,
     };
-    let Some(module) = &arguments.module else { return list(&app, json) };
+    let Some(module) = &arguments.module else {
+        list(&app, json);
+        return Ok(Exit::Ok);
+    };
     let schema = app.module_schema(module)?;
     if json {
         output::json(&document(&schema));
@@ -24,7 +27,7 @@ pub(crate) fn run(arguments: &Schema, json: bool) -> Result<Exit, Failure> {
     Ok(Exit::Ok)
 }
 
-fn list(app: &App, json: bool) -> Result<Exit, Failure> {
+fn list(app: &App, json: bool) {
     // One that cannot be made without a configuration is listed without what it says of itself.
     let modules = app.module_ids().map(|id| (id, app.module_schema(id).ok()));
     if json {
@@ -38,7 +41,6 @@ fn list(app: &App, json: bool) -> Result<Exit, Failure> {
             output::say(&format!("{id}: {}", schema.map_or_else(String::new, |schema| schema.description)));
         }
     }
-    Ok(Exit::Ok)
 }
 
 fn document(schema: &ModuleSchema) -> Value {
