@@ -47,7 +47,7 @@ pub use self::limits::{
 pub use self::observer::{Observer, Shortened};
 pub use self::offer::MAX_REVEALED_TOOLS;
 pub use self::pictures::{MAX_PICTURE_BYTES, MAX_PICTURES};
-pub use self::report::{CallRecord, Outcome, RunReport};
+pub use self::report::{CallRecord, MAX_REPORTED_CALLS, Outcome, RunReport};
 pub use self::room::DEFAULT_COMPACT_AT;
 pub use self::settings::AgentSettings;
 

@@ -8,6 +8,9 @@ use serde_json::Value;
 use super::limits::Limit;
 use crate::{Error, Usage};
 
+/// How many calls a report tells of: the last ones.
+pub const MAX_REPORTED_CALLS: usize = 1_000;
+
 /// What came of a run. Its JSON is `{"outcome": "completed|limit_reached|failed", "text", "turns", "calls":
 /// [{"name", "arguments", "ok", "ms"}], "usage": {"prompt_tokens", "completion_tokens"}}`, with `"limit"` or `"error"`
 /// beside the outcome that has one.
@@ -21,8 +24,11 @@ pub struct RunReport {
     pub text: String,
     /// How often the model was asked.
     pub turns: u32,
-    /// The calls, in order.
+    /// The calls, in order; of more than [`MAX_REPORTED_CALLS`] the last.
     pub calls: Vec<CallRecord>,
+    /// How many calls came before those.
+    #[serde(skip_serializing_if = "is_none")]
+    pub calls_left_out: u32,
     /// What all turns cost together.
     pub usage: Usage,
     /// How often the conversation was made shorter.

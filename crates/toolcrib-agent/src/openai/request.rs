@@ -94,7 +94,7 @@ impl Serialize for Wire<'_> {
                 } else {
                     // As the API itself writes a message that consists of calls.
                     map.serialize_entry("content", &Some(content).filter(|content| !content.is_empty()))?;
-                    let calls: Vec<_> = tool_calls.iter().map(WireCall).collect();
+                    let calls: Vec<_> = tool_calls.iter().map(WireCall::of).collect();
                     map.serialize_entry("tool_calls", &calls)?;
                 }
             }
@@ -125,12 +125,22 @@ fn parts(picture: &Picture) -> [serde_json::Value; 2] {
     ]
 }
 
-struct WireCall<'a>(&'a RequestedCall);
+#[derive(Serialize)]
+struct WireCall<'a> {
+    id: &'a str,
+    r#type: &'static str,
+    function: WireFunction<'a>,
+}
 
-impl Serialize for WireCall<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let RequestedCall { id, name, arguments, .. } = self.0;
-        json!({"id": id, "type": "function", "function": {"name": name, "arguments": arguments}})
-            .serialize(serializer)
+#[derive(Serialize)]
+struct WireFunction<'a> {
+    name: &'a str,
+    arguments: &'a str,
+}
+
+impl<'a> WireCall<'a> {
+    fn of(call: &'a RequestedCall) -> Self {
+        let RequestedCall { id, name, arguments, .. } = call;
+        Self { id, r#type: "function", function: WireFunction { name, arguments } }
     }
 }

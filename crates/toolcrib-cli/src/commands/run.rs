@@ -247,9 +247,14 @@ fn report(report: &RunReport, saved: u64) {
     let failed = report.calls.iter().filter(|call| !call.ok).count();
     let usage = &report.usage;
     let mut summary = format!(
-        "{} turns, {} calls ({failed} failed), {} + {} tokens",
+        "{} turns, {} calls ({failed} failed{}), {} + {} tokens",
         report.turns,
         report.calls.len(),
+        if report.calls_left_out > 0 {
+            format!(", and {} before them", report.calls_left_out)
+        } else {
+            String::new()
+        },
         usage.prompt_tokens,
         usage.completion_tokens
     );

@@ -11,7 +11,7 @@ use super::super::guard::Repetition;
 use super::super::limits::Limit;
 use super::super::notes;
 use super::super::repair::lost;
-use super::super::report::{CallRecord, Outcome};
+use super::super::report::{CallRecord, MAX_REPORTED_CALLS, Outcome};
 use super::super::result_text::result_text;
 use super::{Action, RunState, Step, Work};
 use crate::Picture;
@@ -85,7 +85,11 @@ impl RunState<'_> {
         let limits = &self.settings.limits;
         let mut text = result_text(result, limits.max_result_bytes);
         if let Some(call) = self.pending.get_mut(position) {
-            self.calls.push(record(call, result, elapsed));
+            self.calls.push_back(record(call, result, elapsed));
+            if self.calls.len() > MAX_REPORTED_CALLS {
+                self.calls.pop_front();
+                self.calls_left_out += 1;
+            }
             if call.is_repeated {
                 notes::append(&mut text, &notes::repeated());
             }

@@ -4,6 +4,7 @@ mod calls;
 mod resume;
 mod shorten;
 
+use std::collections::VecDeque;
 use std::time::Duration;
 
 use toolcrib_model::{ToolCall, ToolResult};
@@ -112,7 +113,9 @@ pub(super) struct RunState<'a> {
     /// The last that the model said at all.
     text: String,
     turns: u32,
-    calls: Vec<CallRecord>,
+    calls: VecDeque<CallRecord>,
+    /// How many calls are told of no more.
+    calls_left_out: u32,
     usage: Usage,
 }
 
@@ -159,7 +162,8 @@ impl<'a> RunState<'a> {
             kept: conversation.messages().len(),
             text: String::new(),
             turns: 0,
-            calls: Vec::new(),
+            calls: VecDeque::new(),
+            calls_left_out: 0,
             usage: Usage::default(),
             conversation,
         }
@@ -336,7 +340,8 @@ impl<'a> RunState<'a> {
             outcome,
             text: std::mem::take(&mut self.text),
             turns: self.turns,
-            calls: std::mem::take(&mut self.calls),
+            calls: std::mem::take(&mut self.calls).into(),
+            calls_left_out: self.calls_left_out,
             usage: self.usage,
             compactions: self.compactions,
         })

@@ -6,7 +6,9 @@ use tokio_util::sync::CancellationToken;
 use toolcrib_model::ToolCall;
 use toolcrib_port::CallContext;
 
-use super::super::{Conversation, Limit, Observer, Outcome, RunLimits, STOP_AFTER_REPEATS};
+use super::super::{
+    Conversation, Limit, MAX_REPORTED_CALLS, Observer, Outcome, RunLimits, STOP_AFTER_REPEATS,
+};
 use super::{Stuck, agent, call, calls, limited, results, run, says, scripted};
 use crate::{ChatReply, Error, Message, ToolChoice, Usage};
 
@@ -93,6 +95,18 @@ async fn calls_beyond_the_limit_are_answered_and_not_run() {
     let results = results(&conversation);
     assert_eq!(results.len(), 6);
     assert!(results[5].1.contains("limit_reached"), "{}", results[5].1);
+}
+
+#[tokio::test]
+async fn a_long_run_reports_its_last_calls_and_how_many_came_before() {
+    let many = u32::try_from(MAX_REPORTED_CALLS).unwrap() + 5;
+    let model =
+        scripted(move |turn, _| calls(vec![call("", "notes__search", &format!(r#"{{"query": {turn}}}"#))]));
+    let limits =
+        RunLimits { max_calls: many, max_turns: u32::MAX, max_tokens: u64::MAX, ..RunLimits::default() };
+    let (report, _, seen) = run(&limited(limits), &model).await;
+    assert_eq!((seen.len(), report.calls.len(), report.calls_left_out), (1_005, 1_000, 5));
+    assert_eq!(report.calls[0].arguments["query"], 6);
 }
 
 #[tokio::test]
