@@ -25,6 +25,9 @@ pub struct CallContext {
     pub on_behalf_of: Arc<[Arc<str>]>,
     /// The trace that it belongs to, as a W3C `traceparent`, for engines that pass it on.
     pub trace: Option<Arc<str>>,
+    /// What the run of a task is known by, the same when it is made again after a crash, for engines that pass it on: by it a
+    /// peer tells a second attempt from a second call.
+    pub run_key: Option<Arc<str>>,
     /// When the call has to be over. The executor sets it; a nested call cannot extend it.
     pub deadline: Option<Instant>,
     /// Set when the caller gives up.
@@ -51,6 +54,7 @@ impl CallContext {
             agent: None,
             on_behalf_of: Arc::default(),
             trace: None,
+            run_key: None,
             deadline: None,
             cancel: CancellationToken::new(),
             depth: 0,
@@ -88,6 +92,12 @@ impl CallContext {
     /// Sets the trace, as a W3C `traceparent`.
     pub fn with_trace(mut self, trace: impl Into<Arc<str>>) -> Self {
         self.trace = Some(trace.into());
+        self
+    }
+
+    /// Sets what the run is known by.
+    pub fn with_run_key(mut self, key: impl Into<Arc<str>>) -> Self {
+        self.run_key = Some(key.into());
         self
     }
 

@@ -18,20 +18,26 @@
 //! there for agents only where a rule grants it: `grant: [{module: context_builder, actions: [ask_user]}]`. An answer is
 //! checked against what was asked, whoever gives it. It approves no call: that is for the gate alone.
 
+mod action;
 mod ask_user;
 mod background;
+mod channel;
 mod clock;
 mod condition;
 mod error;
 mod id;
 mod notifications;
 mod owner;
+mod services;
 mod store;
 mod time;
 
 #[cfg(test)]
+mod testing;
+#[cfg(test)]
 mod tests;
 
+pub use action::Action;
 pub use ask_user::{
     DEFAULT_TIMEOUT, MAX_CHOICES, MAX_CONTENT_CHARS, MAX_FIELDS, MAX_QUESTION_CHARS, MAX_TEXT_CHARS,
     MAX_TIMEOUT, MIN_TIMEOUT, tools,
@@ -39,12 +45,14 @@ pub use ask_user::{
 pub use background::{
     Background, BackgroundSettings, DEFAULT_TASK_WAIT, MAX_TASK_WAIT, TaskState, TaskStatus,
 };
+pub use channel::{Channel, Message};
 pub use clock::{Clock, SystemClock};
 pub use condition::{Condition, MAX_CONDITION_CHARS, MAX_CONDITION_DEPTH};
 pub use error::Error;
 pub use notifications::{
     MAX_NOTIFICATION_CHARS, MAX_NOTIFICATIONS, NOTIFICATION_AGE, Notification, Notifications,
 };
+pub use services::{Prompter, Services};
 pub use store::{
     Change, Kind, MAX_RECORD_BYTES, MemoryStore, Opened, Record, SqliteStore, Store, StoreError,
 };

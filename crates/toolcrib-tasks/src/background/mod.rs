@@ -12,12 +12,11 @@ mod tools;
 #[cfg(test)]
 mod tests;
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::time::Instant;
-use tokio_util::sync::CancellationToken;
 use toolcrib_model::{ErrorKind, ToolCall, ToolError, ToolResult};
 use toolcrib_port::{CallContext, Progress, ProgressListener, ToolCaller};
 
@@ -25,7 +24,7 @@ use self::table::{Live, Table};
 use self::task::Task;
 use crate::id::random_id;
 use crate::owner::Owner;
-use crate::{Change, Clock, Kind, Notifications, Record, Store, StoreError};
+use crate::{Change, Kind, Record, Services, StoreError};
 
 pub use task::{TaskState, TaskStatus};
 
@@ -72,44 +71,30 @@ pub struct Background {
 }
 
 struct Inner {
-    store: Arc<dyn Store>,
-    clock: Arc<dyn Clock>,
-    notifications: Arc<Notifications>,
+    services: Arc<Services>,
     settings: BackgroundSettings,
-    entrance: OnceLock<Arc<dyn ToolCaller>>,
     table: Table,
-    /// Set when no more calls are started.
-    closing: CancellationToken,
 }
 
 impl Background {
     /// Takes up the calls that are known from before. Those that were under way wait for [`resume`](Self::resume).
-    pub async fn open(
-        store: Arc<dyn Store>,
-        clock: Arc<dyn Clock>,
-        notifications: Arc<Notifications>,
-        settings: BackgroundSettings,
-    ) -> Result<Self, StoreError> {
+    pub async fn open(services: Arc<Services>, settings: BackgroundSettings) -> Result<Self, StoreError> {
         let table = Table::default();
-        for Record { id, body, .. } in store.load(Kind::Background).await? {
+        for Record { id, body, .. } in services.store.load(Kind::Background).await? {
             match serde_json::from_value::<Task>(body) {
                 Ok(task) => table.put(id, Live::new(task)),
                 Err(error) => tracing::warn!(%error, %id, "a call in the background is not understood"),
             }
         }
-        let (entrance, closing) = (OnceLock::new(), CancellationToken::new());
-        let inner = Inner { store, clock, notifications, settings, entrance, table, closing };
-        Ok(Self { inner: Arc::new(inner) })
+        Ok(Self { inner: Arc::new(Inner { services, settings, table }) })
     }
 
-    /// Says where calls go in, and takes up those that were under way when the process ended.
-    pub async fn resume(&self, entrance: Arc<dyn ToolCaller>) {
-        if self.inner.entrance.set(Arc::clone(&entrance)).is_err() {
-            return;
-        }
+    /// Takes up the calls that were under way when the process ended, once it is known where calls go in.
+    pub async fn resume(&self) -> Result<(), ToolError> {
+        let entrance = self.inner.services.entrance()?;
         for (id, live) in self.inner.table.running() {
             if live.task.may_repeat {
-                self.inner.spawn(&entrance, id, &live);
+                self.inner.spawn(entrance, id, &live);
                 continue;
             }
             let call = format!("the program ended while `{}` was under way", live.task.tool);
@@ -117,17 +102,13 @@ impl Background {
                 .with_hint("find out whether it has done what it does before you call it again");
             self.inner.finish(&id, TaskState::OutcomeUnknown, Value::Null, Some(error)).await;
         }
+        Ok(())
     }
 
     /// Starts a call, and says under which id.
     pub async fn launch(&self, call: ToolCall, context: &CallContext) -> Result<TaskStatus, ToolError> {
         let inner = &self.inner;
-        let entrance = inner.entrance.get().filter(|_| !inner.closing.is_cancelled()).ok_or_else(|| {
-            ToolError::new(
-                ErrorKind::Unavailable,
-                "nothing is started in the background while the program ends",
-            )
-        })?;
+        let entrance = inner.services.entrance()?;
         inner.forget_old().await;
         let id = random_id("task").map_err(|error| ToolError::new(ErrorKind::Internal, error.to_string()))?;
         let task = Task {
@@ -136,7 +117,7 @@ impl Background {
             tool: call.name,
             arguments: call.arguments,
             state: TaskState::Running,
-            started: inner.clock.now(),
+            started: inner.services.clock.now(),
             ended: None,
             result: Value::Null,
             error: None,
@@ -145,7 +126,7 @@ impl Background {
         let forgotten = inner.table.begin(&id, &live, &inner.settings)?;
         let mut changes = vec![record(&id, &live.task)];
         changes.extend(forgotten.into_iter().map(|id| Change::remove(Kind::Background, id)));
-        let kept = inner.store.apply(changes).await;
+        let kept = inner.services.store.apply(changes).await;
         inner.spawn(entrance, id.clone(), &live);
         Ok(live.status(&id).with_note(match kept {
             Ok(()) => "it runs in the background; you are told when it has ended".to_owned(),
@@ -206,9 +187,9 @@ impl Background {
         let _ = tokio::time::timeout(CANCEL_WAIT, ended).await;
     }
 
-    /// Starts no more calls, gives those that run so much time, and cancels the others.
+    /// Gives the calls that run so much time, and cancels the others. No more are started once
+    /// [`Services::stop_intake`] was called.
     pub async fn close(&self, time: Duration) {
-        self.inner.closing.cancel();
         let running = self.inner.table.running();
         let ended = || futures::future::join_all(running.iter().map(|(_, live)| live.ended()));
         if tokio::time::timeout(time, ended()).await.is_err() {
@@ -225,7 +206,8 @@ impl Inner {
     /// Makes a call that is in the table.
     fn spawn(self: &Arc<Self>, entrance: &Arc<dyn ToolCaller>, id: String, live: &Live) {
         let (inner, entrance, live) = (Arc::clone(self), Arc::clone(entrance), live.clone());
-        let mut context = live.task.owner.context().with_cancel(live.cancel.clone());
+        let mut context =
+            live.task.owner.context().with_cancel(live.cancel.clone()).with_run_key(id.as_str());
         context.deadline = Instant::now().checked_add(self.settings.max_duration);
         context.progress = Some(Arc::new(Listener(live.clone())));
         context.depth = 1;
@@ -253,12 +235,13 @@ impl Inner {
         // One that was forgotten meanwhile ends without a word.
         let Some(live) = self.table.get(id) else { return };
         let mut task = Task::clone(&live.task);
-        (task.state, task.ended, task.result, task.error) = (state, Some(self.clock.now()), result, error);
+        (task.state, task.ended, task.result, task.error) =
+            (state, Some(self.services.clock.now()), result, error);
         let (session, told) = (task.owner.session.clone(), told(id, &task));
         // It is kept before anybody is told.
         self.apply(vec![record(id, &task)]).await;
         if self.table.end(id, task) == Some(false)
-            && let Err(error) = self.notifications.tell(&session, &told).await
+            && let Err(error) = self.services.notifications.tell(&session, &told).await
         {
             tracing::warn!(%error, %id, "that a call has ended is told, and not kept");
         }
@@ -272,7 +255,7 @@ impl Inner {
     }
 
     async fn forget_old(&self) {
-        let now = self.clock.now();
+        let now = self.services.clock.now();
         let oldest = now.checked_sub(self.settings.retention).unwrap_or(now);
         let removed = self.table.forget(oldest);
         if !removed.is_empty() {
@@ -283,7 +266,7 @@ impl Inner {
 
     /// Keeps what can be kept: a call goes on where it cannot.
     async fn apply(&self, changes: Vec<Change>) {
-        if let Err(error) = self.store.apply(changes).await {
+        if let Err(error) = self.services.store.apply(changes).await {
             tracing::warn!(%error, "a call in the background is not kept");
         }
     }

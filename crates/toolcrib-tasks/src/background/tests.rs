@@ -9,24 +9,14 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
-use toolcrib_exec::{DenyAll, Executor};
+use toolcrib_exec::Executor;
 use toolcrib_model::{ErrorKind, JsonObject, Risk, ToolCall, ToolError};
-use toolcrib_policy::{Capabilities, Policy};
 use toolcrib_port::{CallContext, Progress};
-use toolcrib_registry::ToolRegistry;
 use toolcrib_sdk::{FunctionTool, Module};
 
 use super::*;
-use crate::{Change, MemoryStore, SqliteStore};
-
-/// A clock that is set by hand.
-struct HandClock(std::sync::Mutex<Timestamp>);
-
-impl Clock for HandClock {
-    fn now(&self) -> Timestamp {
-        *self.0.lock().unwrap()
-    }
-}
+use crate::testing::{self, TestClock};
+use crate::{Change, MemoryStore, SqliteStore, Store};
 
 #[derive(Deserialize, JsonSchema)]
 struct Nothing {}
@@ -35,8 +25,8 @@ struct Nothing {}
 struct Shop {
     executor: Arc<Executor>,
     background: Background,
-    notifications: Arc<Notifications>,
-    clock: Arc<HandClock>,
+    services: Arc<Services>,
+    clock: Arc<TestClock>,
     store: Arc<dyn Store>,
     /// Lets the machine end.
     end: Arc<Notify>,
@@ -80,35 +70,20 @@ impl Shop {
             .with_tool(machine(false, "machine"))
             .with_tool(machine(true, "mill"))
             .with_tool(broken.with_risk(Risk::Low));
-        let registry = Arc::new(ToolRegistry::new());
         let rules = json!({"default_policy": "grant", "deny": [{"module": "shop", "actions": ["broken"]}]});
-        let rules = serde_json::from_value::<Capabilities>(rules).unwrap();
-        let executor = Executor::new(
-            Arc::clone(&registry),
-            Arc::new(Policy::new(&rules, []).unwrap()),
-            Arc::new(DenyAll),
-        );
-        let module = Arc::new(module);
-        executor.add_engine("module shop", Arc::clone(&module) as _);
-        registry.add_loader(module);
-        registry.refresh().await.unwrap();
-        let executor = Arc::new(executor);
-
-        let start = "2026-03-01T09:00:00Z".parse().unwrap();
-        let clock = Arc::new(HandClock(std::sync::Mutex::new(start)));
-        let shared: Arc<dyn Clock> = clock.clone();
-        let notifications =
-            Arc::new(Notifications::open(Arc::clone(&store), Arc::clone(&shared)).await.unwrap());
-        let background =
-            Background::open(Arc::clone(&store), shared, Arc::clone(&notifications), settings).await.unwrap();
-        background.resume(executor.entrance()).await;
-        Self { executor, background, notifications, clock, store, end, started }
+        let executor = testing::executor(module, &rules).await;
+        let clock = Arc::new(TestClock::at("2026-03-01T09:00:00Z"));
+        let services = Services::open(Arc::clone(&store), clock.clone(), false).await.unwrap();
+        let services = Arc::new(services);
+        services.enter_by(executor.entrance());
+        let background = Background::open(Arc::clone(&services), settings).await.unwrap();
+        background.resume().await.unwrap();
+        Self { executor, background, services, clock, store, end, started }
     }
 
     /// Sets the clock forward.
     fn pass(&self, time: SignedDuration) {
-        let mut now = self.clock.0.lock().unwrap();
-        *now = now.checked_add(time).unwrap();
+        self.clock.jump(time);
     }
 
     async fn launch(&self, tool: &str) -> Result<TaskStatus, ToolError> {
@@ -116,7 +91,7 @@ impl Shop {
     }
 
     async fn told(&self) -> Vec<String> {
-        self.notifications.take("s").await.into_iter().map(|told| told.text).collect()
+        self.services.notifications.take("s").await.into_iter().map(|told| told.text).collect()
     }
 
     /// Waits for the end, in the time that passes by itself.
@@ -204,7 +179,7 @@ async fn a_session_and_an_agent_see_only_their_own() {
     assert_eq!(shop.background.list(&context()).await.len(), 1);
     shop.end(&id).await;
     tokio::time::advance(Duration::from_secs(1)).await;
-    assert!(shop.notifications.take("other").await.is_empty());
+    assert!(shop.services.notifications.take("other").await.is_empty());
     assert_eq!(shop.told().await.len(), 1);
 }
 
@@ -270,6 +245,7 @@ async fn after_a_crash_what_may_be_repeated_is_and_of_the_other_the_outcome_is_u
 async fn at_the_end_calls_have_their_time_and_are_cancelled_then_and_no_more_are_started() {
     let shop = Shop::new().await;
     let id = shop.launch("shop.machine").await.unwrap().task_id;
+    shop.services.stop_intake();
     let closing = shop.background.close(Duration::from_secs(10));
     let ending = async {
         // Once the closing has begun.

@@ -1,0 +1,51 @@
+//! What the tests of tasks stand on.
+
+use std::sync::{Arc, Mutex};
+
+use jiff::{SignedDuration, Timestamp};
+use serde_json::Value;
+use tokio::time::Instant;
+use toolcrib_exec::{DenyAll, Executor};
+use toolcrib_policy::{Capabilities, Policy};
+use toolcrib_port::ToolLoader as _;
+use toolcrib_registry::ToolRegistry;
+use toolcrib_sdk::Module;
+
+use crate::Clock;
+
+/// A clock that goes as the time of the runtime does, which tests let stand still, and that can be set.
+pub(crate) struct TestClock {
+    start: Instant,
+    set: Mutex<Timestamp>,
+}
+
+impl TestClock {
+    pub(crate) fn at(time: &str) -> Self {
+        Self { start: Instant::now(), set: Mutex::new(time.parse().unwrap()) }
+    }
+
+    /// Sets it forward, or back.
+    pub(crate) fn jump(&self, by: SignedDuration) {
+        let mut set = self.set.lock().unwrap();
+        *set = set.checked_add(by).unwrap();
+    }
+}
+
+impl Clock for TestClock {
+    fn now(&self) -> Timestamp {
+        self.set.lock().unwrap().checked_add(self.start.elapsed()).unwrap()
+    }
+}
+
+/// A real entrance to the tools of a module, under these rules.
+pub(crate) async fn executor(module: Module, rules: &Value) -> Arc<Executor> {
+    let registry = Arc::new(ToolRegistry::new());
+    let rules = serde_json::from_value::<Capabilities>(rules.clone()).unwrap();
+    let policy = Arc::new(Policy::new(&rules, []).unwrap());
+    let executor = Executor::new(Arc::clone(&registry), policy, Arc::new(DenyAll));
+    let module = Arc::new(module);
+    executor.add_engine(module.source(), Arc::clone(&module) as _);
+    registry.add_loader(module);
+    registry.refresh().await.unwrap();
+    Arc::new(executor)
+}
