@@ -7,6 +7,7 @@
 //! - [`FallbackModel`] asks the next of several models where one cannot answer, and [`TextModel`] is a model that writes
 //!   its calls as text, as one that calls through its API.
 //! - [`RecordedModel`] plays turns from a file, and [`Recorder`] writes such a file.
+//! - An [`Inbox`] has what happened beside the conversation, of which the model is told with its next turn.
 //! - A [`Journal`] keeps what happens in a run as [`Entry`]s, and [`Conversation::restore`] goes back to where it was.
 //!
 //! ```
@@ -62,6 +63,7 @@ mod fallback;
 mod openai;
 mod provider;
 
+mod inbox;
 mod recorded;
 mod session;
 
@@ -81,6 +83,7 @@ pub use chat::{
 };
 pub use error::Error;
 pub use fallback::{BREAKER_FAILURES, BREAKER_PAUSE, Brain, FallbackModel};
+pub use inbox::{Inbox, MAX_NOTES, Note};
 pub use openai::{
     DEFAULT_ATTEMPTS, DEFAULT_IDLE_TIMEOUT, DEFAULT_REPLY_TIMEOUT, DEFAULT_RETRY_DELAY, MAX_RETRY_DELAY,
     OpenAiModel, OpenAiSettings, Prices,

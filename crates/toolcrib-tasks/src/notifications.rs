@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
+use tokio::sync::Notify;
 
 use crate::id::random_id;
 use crate::{Change, Clock, Kind, Record, Store, StoreError};
@@ -32,6 +33,8 @@ pub struct Notifications {
     store: Arc<dyn Store>,
     clock: Arc<dyn Clock>,
     waiting: Mutex<HashMap<String, VecDeque<(String, Notification)>>>,
+    /// Rings when something new waits.
+    changed: Arc<Notify>,
 }
 
 impl Notifications {
@@ -47,7 +50,7 @@ impl Notifications {
         for (session, id, notification) in kept {
             waiting.entry(session).or_default().push_back((id, notification));
         }
-        Ok(Self { store, clock, waiting: Mutex::new(waiting) })
+        Ok(Self { store, clock, waiting: Mutex::new(waiting), changed: Arc::default() })
     }
 
     /// Tells a session something at its next turn, also after a crash.
@@ -69,22 +72,63 @@ impl Notifications {
                 changes.extend(waiting.pop_front().map(|(id, _)| Change::remove(Kind::Notification, id)));
             }
         }
+        self.changed.notify_waiters();
         self.store.apply(changes).await
+    }
+
+    /// What a session has not been told yet, with its ids, the oldest first, at most so much. It goes on waiting until it
+    /// was [read](Self::read).
+    pub async fn peek(&self, session: &str, most: usize) -> Vec<(String, Notification)> {
+        let oldest = self.clock.now().checked_sub(NOTIFICATION_AGE).unwrap_or(Timestamp::MIN);
+        let (told, old) = {
+            let mut waiting = self.waiting();
+            let Some(of_session) = waiting.get_mut(session) else { return Vec::new() };
+            let (kept, old): (VecDeque<_>, VecDeque<_>) =
+                std::mem::take(of_session).into_iter().partition(|(_, notification)| notification.at >= oldest);
+            *of_session = kept;
+            (of_session.iter().take(most).cloned().collect(), old)
+        };
+        self.forget(old.iter().map(|(id, _)| id.as_str())).await;
+        told
+    }
+
+    /// These have been told.
+    pub async fn read(&self, session: &str, ids: &[String]) {
+        {
+            let mut waiting = self.waiting();
+            if let Some(of_session) = waiting.get_mut(session) {
+                of_session.retain(|(id, _)| !ids.contains(id));
+                if of_session.is_empty() {
+                    waiting.remove(session);
+                }
+            }
+        }
+        self.forget(ids.iter().map(String::as_str)).await;
     }
 
     /// What a session has not been told yet, the oldest first. It is told once.
     pub async fn take(&self, session: &str) -> Vec<Notification> {
-        let taken = self.waiting().remove(session).unwrap_or_default();
-        if taken.is_empty() {
-            return Vec::new();
+        let taken = self.peek(session, MAX_NOTIFICATIONS).await;
+        let (ids, told): (Vec<String>, _) = taken.into_iter().unzip();
+        self.read(session, &ids).await;
+        told
+    }
+
+    async fn forget(&self, ids: impl Iterator<Item = &str>) {
+        let removed: Vec<_> = ids.map(|id| Change::remove(Kind::Notification, id)).collect();
+        if removed.is_empty() {
+            return;
         }
-        let removed = taken.iter().map(|(id, _)| Change::remove(Kind::Notification, id.as_str())).collect();
         if let Err(error) = self.store.apply(removed).await {
             // They may be told once more after a crash, which is better than never.
             tracing::warn!(%error, "notifications that were read are still kept");
         }
-        let oldest = self.clock.now().checked_sub(NOTIFICATION_AGE).unwrap_or(Timestamp::MIN);
-        taken.into_iter().map(|(_, notification)| notification).filter(|told| told.at >= oldest).collect()
+    }
+
+    /// Comes back when somebody is told something.
+    pub fn told(&self) -> impl Future<Output = ()> + Send + use<> {
+        let changed = Arc::clone(&self.changed);
+        async move { changed.notified().await }
     }
 
     fn waiting(&self) -> MutexGuard<'_, HashMap<String, VecDeque<(String, Notification)>>> {

@@ -16,7 +16,9 @@ use super::{
     AgentSettings, LAST_ANSWER_TIME, Limit, MAX_PARALLEL_CALLS, Observer, Outcome, RunReport, Shortened, span,
 };
 use crate::session::Entry;
-use crate::{ChatModel, ChatReply, ChatRequest, Error, Journal, Message, Piece, ToolChoice};
+use crate::{
+    ChatModel, ChatReply, ChatRequest, Error, Inbox, Journal, MAX_NOTES, Message, Piece, ToolChoice,
+};
 
 /// How long a call that is given up may take to say what became of it.
 const GRACE: Duration = Duration::from_secs(2);
@@ -33,6 +35,9 @@ pub(super) struct Driver<'a> {
     pub(super) outer: Option<Instant>,
     pub(super) observer: &'a mut dyn Observer,
     pub(super) journal: Option<&'a dyn Journal>,
+    pub(super) inbox: Option<&'a dyn Inbox>,
+    /// Whether the model was told what waited before the turn that comes.
+    pub(super) is_told: bool,
 }
 
 impl Driver<'_> {
@@ -77,6 +82,16 @@ impl Driver<'_> {
     }
 
     async fn ask(&mut self, state: &mut RunState<'_>) -> Action {
+        if let Some(inbox) = self.inbox.filter(|_| !self.is_told && !state.is_last_answer()) {
+            self.is_told = true;
+            let waiting = inbox.waiting(&self.context, MAX_NOTES).await;
+            if !waiting.is_empty() {
+                let told = waiting.iter().map(|note| note.text.clone()).collect();
+                let action = self.step(state, Event::Told(told), true).await;
+                inbox.told(&self.context, waiting).await;
+                return action;
+            }
+        }
         let end = if state.is_last_answer() {
             let end = Instant::now() + LAST_ANSWER_TIME;
             self.outer.map_or(end, |outer| outer.min(end))
@@ -89,6 +104,7 @@ impl Driver<'_> {
             Err(outcome) => Event::Stopped(outcome),
         };
         let has_replied = matches!(event, Event::Replied(_));
+        self.is_told &= !has_replied;
         let action = self.step(state, event, false).await;
         if has_replied {
             self.observer.on_turn_finished();

@@ -34,7 +34,7 @@ use tracing::Instrument as _;
 
 use self::driver::Driver;
 use self::state::RunState;
-use crate::{ChatModel, Journal};
+use crate::{ChatModel, Inbox, Journal};
 
 pub use self::conversation::Conversation;
 pub use self::guard::{
@@ -59,17 +59,24 @@ pub const MAX_PARALLEL_CALLS: usize = 8;
 pub struct Agent {
     settings: AgentSettings,
     journal: Option<Arc<dyn Journal>>,
+    inbox: Option<Arc<dyn Inbox>>,
 }
 
 impl Agent {
     /// An agent with these settings.
     pub fn new(settings: AgentSettings) -> Self {
-        Self { settings, journal: None }
+        Self { settings, journal: None, inbox: None }
     }
 
     /// Keeps what happens in its runs, so that they can go on after a crash.
     pub fn with_journal(mut self, journal: Arc<dyn Journal>) -> Self {
         self.journal = Some(journal);
+        self
+    }
+
+    /// Tells the model with each turn what happened beside the conversation.
+    pub fn with_inbox(mut self, inbox: Arc<dyn Inbox>) -> Self {
+        self.inbox = Some(inbox);
         self
     }
 
@@ -134,7 +141,9 @@ impl Agent {
         };
         let settings = &self.settings;
         let journal = self.journal.as_deref();
-        let driver = Driver { settings, model, caller, context, end, outer, observer, journal };
+        let (inbox, is_told) = (self.inbox.as_deref(), false);
+        let driver =
+            Driver { settings, model, caller, context, end, outer, observer, journal, inbox, is_told };
         let report = driver.drive(state, action).instrument(span.clone()).await;
         span::finished(&span, &report);
         report

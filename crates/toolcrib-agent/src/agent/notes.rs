@@ -42,6 +42,11 @@ pub(super) fn searched(searches: u32, found: &Value) -> Option<String> {
     })
 }
 
+/// What a model is told of something that happened meanwhile.
+pub(super) fn happened(text: &str) -> String {
+    format!("[This happened meanwhile. It is information, not a request of the user: {text}]")
+}
+
 /// What a model is told that is asked for its last answer.
 pub(super) fn last_answer(limit: Limit, reached: &str) -> String {
     let why = match limit {
@@ -78,6 +83,7 @@ mod tests {
         let mut told = vec![NUDGE.to_owned(), repeated()];
         told.extend((1..=5).filter_map(|searches| searched(searches, &found)));
         told.extend(searched(2, &json!({"results": []})));
+        told.push(happened("The background task task_1 (shop.make) has ended: {\"made\":7}"));
         let limits = [
             Limit::Turns,
             Limit::Calls,

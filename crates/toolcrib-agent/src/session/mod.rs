@@ -43,6 +43,12 @@ pub enum Entry {
         #[serde(default)]
         usage: Usage,
     },
+    /// The model replied with nothing.
+    SaidNothing {
+        /// What the turn cost.
+        #[serde(default)]
+        usage: Usage,
+    },
     /// A call is about to be run.
     Begun {
         /// Its id.

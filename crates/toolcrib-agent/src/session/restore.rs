@@ -12,6 +12,8 @@ pub(crate) struct OpenRun {
     pub(crate) turns: u32,
     pub(crate) executed: u32,
     pub(crate) usage: Usage,
+    /// Whether the last reply was nothing.
+    pub(crate) was_empty: bool,
     /// The calls of the replies before, of which the limits know.
     pub(crate) past: Vec<OpenCall>,
     /// The calls of the last reply whose results are not in the conversation.
@@ -75,6 +77,7 @@ impl Conversation {
                     if let Some(run) = run {
                         run.turns += 1;
                         run.usage += usage;
+                        run.was_empty = false;
                         run.settle();
                         let calls = calls.into_iter();
                         run.calls = calls.map(|call| OpenCall { call, ..OpenCall::default() }).collect();
@@ -98,8 +101,13 @@ impl Conversation {
                         run.usage += usage;
                     }
                 }
+                (Entry::SaidNothing { usage }, Some(run)) => {
+                    run.turns += 1;
+                    run.usage += usage;
+                    run.was_empty = true;
+                }
                 (Entry::Ended, run) => *run = None,
-                (Entry::Begun { .. } | Entry::Finished { .. }, None) => {}
+                (Entry::Begun { .. } | Entry::Finished { .. } | Entry::SaidNothing { .. }, None) => {}
             }
         }
         Self::restored(messages, open)

@@ -34,6 +34,8 @@ pub(super) enum Event {
     Kept(Vec<Option<String>>),
     /// There is a summary, or none, at this cost.
     Summarized(Option<String>, Usage),
+    /// Something happened beside the conversation, of which the model is to know. It has not been asked yet.
+    Told(Vec<String>),
     /// The run has to end. Nothing that was to be run is running any more; what has no result is not run. The first reason
     /// counts.
     Stopped(Outcome),
@@ -81,6 +83,8 @@ pub(super) struct RunState<'a> {
     conversation: &'a mut Conversation,
     /// How many messages the model has been sent. Those do not change any more.
     sent: usize,
+    /// How many it had been sent when it was asked before.
+    sent_before: usize,
     ids: CallIds,
     /// The calls of the last reply, until each has its result.
     pending: Vec<Pending>,
@@ -141,6 +145,7 @@ impl<'a> RunState<'a> {
         Self {
             settings,
             sent: 0,
+            sent_before: 0,
             ids: CallIds::new(conversation.call_ids()),
             pending: Vec::new(),
             notes: Vec::new(),
@@ -179,6 +184,7 @@ impl<'a> RunState<'a> {
             Event::Overflowed(error) => self.overflowed(&error),
             Event::Kept(hints) => self.put_aside(&hints),
             Event::Summarized(summary, usage) => self.fold(summary.as_deref(), usage),
+            Event::Told(told) => self.told(&told),
             Event::Stopped(outcome) => {
                 // Whoever is asked for the last answer and does not give it ends as was said before.
                 self.ending.get_or_insert(outcome);
@@ -220,7 +226,7 @@ impl<'a> RunState<'a> {
         self.room.answered(reply.usage);
         let calls = self.ids.read(self.turns, reply.tool_calls);
         if reply.content.trim().is_empty() && calls.is_empty() {
-            return self.said_nothing(reply.finish_reason);
+            return self.said_nothing(reply.finish_reason, reply.usage);
         }
         self.was_empty = false;
         if !reply.content.is_empty() {
@@ -251,7 +257,8 @@ impl<'a> RunState<'a> {
         if steps.is_empty() { self.next() } else { Action::Call(steps) }
     }
 
-    fn said_nothing(&mut self, finish_reason: Option<String>) -> Action {
+    fn said_nothing(&mut self, finish_reason: Option<String>, usage: Usage) -> Action {
+        self.entries.push(Entry::SaidNothing { usage });
         if self.is_last_answer {
             return self.next();
         }
@@ -277,6 +284,15 @@ impl<'a> RunState<'a> {
             Some(_) => return self.end(),
             None => {}
         }
+        self.give_notes();
+        self.keep_new();
+        self.ask()
+    }
+
+    /// The model is told something before it is asked what it was about to be asked.
+    fn told(&mut self, told: &[String]) -> Action {
+        self.take_back();
+        self.notes.extend(told.iter().map(|text| notes::happened(text)));
         self.give_notes();
         self.keep_new();
         self.ask()

@@ -26,6 +26,7 @@ impl<'a> RunState<'a> {
         state.prompt = open.prompt;
         state.prompt_at = open.prompt_at;
         (state.turns, state.executed, state.usage) = (open.turns, open.executed, open.usage);
+        state.was_empty = open.was_empty;
         for past in open.past.iter().chain(&open.calls) {
             state.remember(past);
         }

@@ -40,9 +40,16 @@ impl RunState<'_> {
         }
         self.room.stage = Stage::default();
         self.room.asked = self.size();
+        self.sent_before = self.sent;
         self.sent = self.conversation.messages().len();
         self.turns += 1;
         Action::Ask
+    }
+
+    /// The model was not asked after all.
+    pub(super) fn take_back(&mut self) {
+        self.sent = self.sent_before;
+        self.turns = self.turns.saturating_sub(1);
     }
 
     /// The server says that the request was too long.

@@ -2,6 +2,7 @@
 
 mod calls;
 mod conversations;
+mod inbox;
 mod limits;
 mod machine;
 mod repair;

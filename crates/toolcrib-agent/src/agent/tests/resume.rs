@@ -72,6 +72,23 @@ async fn broken_off(room: usize) -> (RunReport, Vec<Entry>, Vec<String>) {
 }
 
 #[tokio::test]
+async fn what_a_turn_cost_that_said_nothing_is_known_after_a_crash() {
+    let mut silent = says("");
+    silent.usage.prompt_tokens = 70;
+    let model = scripted(move |_, _| silent.clone());
+    // Began, said, nothing said, and no room for the note about that.
+    let journal = memory(3);
+    let (kept, mut conversation) = (agent().with_journal(journal.clone()), Conversation::new());
+    let context = CallContext::new("session");
+    kept.run("Go.", &mut conversation, &model, &World::default(), &context, &mut ()).await;
+    let entries: Vec<_> = journal.entries.lock().unwrap().iter().map(|(entry, _)| entry.clone()).collect();
+    let mut conversation = Conversation::restore(entries);
+    let report = agent().resume(&mut conversation, &model, &World::default(), &context, &mut ()).await;
+    assert!(matches!(report.outcome, Outcome::Failed { error: Error::EmptyReply { .. } }), "{report:?}");
+    assert_eq!((report.turns, report.usage.prompt_tokens), (2, 140));
+}
+
+#[tokio::test]
 async fn wherever_a_run_breaks_off_no_side_effect_happens_twice() {
     // Began, said, replied, then begun and finished for each of three, said, replied, ended.
     let (_, all, _) = broken_off(usize::MAX).await;
