@@ -1,8 +1,10 @@
 //! Who runs the model.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, de};
 use toolcrib_document::nearest;
 use toolcrib_prompt::{CallStyle, Profile};
@@ -153,6 +155,16 @@ impl FromStr for Provider {
                 known,
             }
         })
+    }
+}
+
+impl JsonSchema for Provider {
+    fn schema_name() -> Cow<'static, str> {
+        "Provider".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({"type": "string", "enum": Self::ALL.map(Self::as_str)})
     }
 }
 

@@ -17,7 +17,10 @@ pub(crate) struct Host {
 impl Host {
     /// Serves on a port that the system chooses.
     pub(crate) async fn start(router: Router) -> Result<Self> {
-        let listener = TcpListener::bind("127.0.0.1:0").await.context("no port of this machine is free")?;
+        Self::serve(free_port().await?, router)
+    }
+
+    pub(crate) fn serve(listener: TcpListener, router: Router) -> Result<Self> {
         let address = listener.local_addr()?;
         // It ends when it is aborted; what a single connection fails of, its client reports.
         let task = tokio::spawn(async move { drop(axum::serve(listener, router).await) });
@@ -28,6 +31,15 @@ impl Host {
     pub(crate) fn origin(&self) -> String {
         format!("http://{}", self.address)
     }
+
+    pub(crate) fn port(&self) -> u16 {
+        self.address.port()
+    }
+}
+
+/// Listens on a port that the system chooses.
+pub(crate) async fn free_port() -> Result<TcpListener> {
+    TcpListener::bind("127.0.0.1:0").await.context("no port of this machine is free")
 }
 
 impl Drop for Host {

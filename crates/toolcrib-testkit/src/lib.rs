@@ -4,9 +4,9 @@
 //! streamed or whole as each request asks, records each [`ModelRequest`] byte for byte, and refuses what the real API
 //! refuses. [`FaultyModel`] does wrong what a [`FaultScript`] says; the program `scripted-model` is that server for use by
 //! hand. [`PetStore`] is the classic pet store with an `OpenAPI` document that fits it, and [`Collector`] takes spans by
-//! OTLP. [`processes_of`] and
-//! [`descendants`] list processes, so that a test can assert that none is left, and [`wait_until`] looks for what
-//! nobody announces. The program `hostile-server` is an `MCP` server that misbehaves as it is told.
+//! OTLP. [`Canary`] keeps what it was asked and answers as a test says, and [`RawServer`] writes bytes that need not be
+//! an answer at all. [`processes_of`] and [`descendants`] list processes, so that a test can assert that none is left,
+//! and [`wait_until`] looks for what nobody announces. The program `hostile-server` is an `MCP` server that misbehaves as it is told.
 //!
 //! ```
 //! use serde_json::json;
@@ -27,9 +27,11 @@
 
 mod host;
 
+mod canary;
 mod collector;
 mod model;
 mod petstore;
+mod raw;
 
 mod process;
 mod wait;
@@ -37,8 +39,10 @@ mod wait;
 #[cfg(test)]
 mod tests;
 
+pub use canary::{Canary, Hit};
 pub use collector::{Collector, Export};
 pub use model::{FaultScript, FaultyModel, ModelRequest, ModelServer, Turn};
 pub use petstore::{Asked, PetStore};
 pub use process::{Process, descendants, processes_of};
+pub use raw::{RawServer, lying_answers};
 pub use wait::wait_until;

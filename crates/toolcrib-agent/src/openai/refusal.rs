@@ -1,10 +1,11 @@
 //! What a server says when it does not answer.
 
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
-use http::header::{LOCATION, RETRY_AFTER};
-use http::{HeaderMap, StatusCode};
+use http::header::LOCATION;
+use http::{HeaderMap, HeaderName, StatusCode};
 use serde_json::Value;
+use toolcrib_io::http::header_text;
 
 use super::Endpoint;
 use super::overflow::is_overflow;
@@ -48,16 +49,9 @@ pub(super) fn refusal(endpoint: &Endpoint, status: StatusCode, headers: &HeaderM
 
 /// How long the server wants to be left alone: in seconds, as a date, or in milliseconds under a name that some use.
 fn retry_after(headers: &HeaderMap) -> Option<Duration> {
-    let text = |name: &str| headers.get(name)?.to_str().ok().map(str::trim);
-    if let Some(milliseconds) = text(RETRY_AFTER_MS).and_then(|value| value.parse().ok()) {
-        return Some(Duration::from_millis(milliseconds));
-    }
-    let value = text(RETRY_AFTER.as_str())?;
-    if let Ok(seconds) = value.parse() {
-        return Some(Duration::from_secs(seconds));
-    }
-    let time = httpdate::parse_http_date(value).ok()?;
-    Some(time.duration_since(SystemTime::now()).unwrap_or_default())
+    let milliseconds = header_text(headers, HeaderName::from_static(RETRY_AFTER_MS));
+    let milliseconds = milliseconds.and_then(|value| value.trim().parse().ok()).map(Duration::from_millis);
+    milliseconds.or_else(|| toolcrib_io::http::retry_after(headers))
 }
 
 /// The error of an answer that holds one under a status of success, as streams do that fail on their way.

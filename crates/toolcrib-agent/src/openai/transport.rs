@@ -2,7 +2,6 @@
 //!
 //! It is the service below `async-openai`, in place of the one that retries by itself and reads without end.
 
-use std::error::Error as _;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,6 +14,7 @@ use bytes::{Bytes, BytesMut};
 use futures::{Stream, StreamExt as _, stream};
 use http::HeaderMap;
 use http::header::{AUTHORIZATION, CONTENT_ENCODING, CONTENT_TYPE};
+use toolcrib_io::http::causes;
 use tower_service::Service;
 
 use super::Endpoint;
@@ -259,19 +259,4 @@ fn interrupted(url: &str, error: reqwest::Error) -> Error {
 
 fn too_large(url: &str, limit: usize) -> Error {
     Error::TooLarge { url: url.to_owned(), limit, unit: "bytes" }
-}
-
-/// The messages of the error and of its causes, each once.
-fn causes(error: &reqwest::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(current) = cause {
-        let message = current.to_string();
-        if !text.contains(&message) {
-            text.push_str(": ");
-            text.push_str(&message);
-        }
-        cause = current.source();
-    }
-    text
 }

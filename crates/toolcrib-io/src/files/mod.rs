@@ -16,10 +16,14 @@ mod listing;
 mod walk;
 
 mod bounded;
+mod lines;
 mod replace;
 mod update;
 mod watch;
 
+#[cfg(unix)]
+#[cfg(test)]
+mod line_tests;
 #[cfg(unix)]
 #[cfg(test)]
 mod tests;

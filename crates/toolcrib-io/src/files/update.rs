@@ -49,16 +49,22 @@ pub(super) fn lock(path: &Path, wait: Duration) -> Result<File, Error> {
     let mut beside = path.as_os_str().to_owned();
     beside.push(".lock");
     let file = OpenOptions::new().create(true).truncate(false).write(true).open(beside).map_err(failed)?;
+    hold(&file, wait).map_err(failed)?;
+    Ok(file)
+}
+
+/// Locks an open file, which others may hold for a while.
+pub(super) fn hold(file: &File, wait: Duration) -> io::Result<()> {
     let began = Instant::now();
     loop {
         match file.try_lock() {
-            Ok(()) => return Ok(file),
-            Err(TryLockError::Error(error)) => return Err(failed(error)),
+            Ok(()) => return Ok(()),
+            Err(TryLockError::Error(error)) => return Err(error),
             Err(TryLockError::WouldBlock) if began.elapsed() >= wait => {
-                return Err(failed(io::Error::new(
+                return Err(io::Error::new(
                     io::ErrorKind::WouldBlock,
                     format!("another process has held the lock for {wait:?}"),
-                )));
+                ));
             }
             Err(TryLockError::WouldBlock) => std::thread::sleep(LOCK_PAUSE),
         }

@@ -263,8 +263,8 @@ fn explain(error: reqwest::Error, url: String) -> Error {
     }
 }
 
-/// The messages of the error and of its causes, each once.
-fn causes(error: &reqwest::Error) -> String {
+/// The messages of an error and of its causes, each once.
+pub fn causes(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(current) = cause {

@@ -5,6 +5,7 @@
 //! parser has brought `0x7f.1` and the like into the usual form. There is no proxy, which would resolve names itself.
 
 mod client;
+mod headers;
 mod message;
 mod policy;
 
@@ -16,7 +17,8 @@ mod tls;
 mod tests;
 
 pub use address::{AddressClass, names_private_address};
-pub use client::HttpClient;
+pub use client::{HttpClient, causes};
+pub use headers::{all_headers, header_text, may_pass, retry_after, selected_headers};
 pub use message::{Incoming, Request, Response};
 pub use policy::{
     CONNECT_TIMEOUT, DEFAULT_MAX_RESPONSE_BYTES, DEFAULT_TIMEOUT, HttpPolicy, MAX_IDLE_CONNECTIONS_PER_HOST,

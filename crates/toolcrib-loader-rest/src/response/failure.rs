@@ -5,10 +5,10 @@ use std::fmt::Write as _;
 use http::header::LOCATION;
 use http::{HeaderMap, StatusCode};
 use serde_json::Value;
-use toolcrib_io::http::Response;
+use toolcrib_io::http::{Response, header_text, may_pass, retry_after};
 use toolcrib_model::{ErrorKind, JsonObject, ToolError};
 
-use super::{body, headers};
+use super::body;
 use crate::auth::Sent;
 use crate::media::essence;
 
@@ -29,7 +29,7 @@ pub(super) fn error(asked: &str, response: &Response, content_type: Option<&str>
         message.push(' ');
         message.push_str(reason);
     }
-    if let Some(location) = headers::text(&response.headers, LOCATION).filter(|_| status.is_redirection()) {
+    if let Some(location) = header_text(&response.headers, LOCATION).filter(|_| status.is_redirection()) {
         message.push_str(", to ");
         message.push_str(location);
     }
@@ -37,17 +37,8 @@ pub(super) fn error(asked: &str, response: &Response, content_type: Option<&str>
         message.push_str(": ");
         message.push_str(&said);
     }
-    // These had no effect, or say themselves that they pass. Whether a call is repeated depends on its tool, too.
-    let retryable = matches!(
-        status,
-        StatusCode::REQUEST_TIMEOUT
-            | StatusCode::TOO_EARLY
-            | StatusCode::TOO_MANY_REQUESTS
-            | StatusCode::BAD_GATEWAY
-            | StatusCode::SERVICE_UNAVAILABLE
-            | StatusCode::GATEWAY_TIMEOUT
-    );
-    let error = ToolError::new(ErrorKind::ToolFailed, message).with_retryable(retryable);
+    // Whether a call is repeated depends on its tool, too.
+    let error = ToolError::new(ErrorKind::ToolFailed, message).with_retryable(may_pass(status));
     match hint(status, &response.headers, sent) {
         Some(hint) => error.with_hint(hint),
         None => error,
@@ -109,7 +100,7 @@ fn hint(status: StatusCode, headers: &HeaderMap, sent: &Sent) -> Option<String> 
         }
         StatusCode::NOT_FOUND | StatusCode::GONE => "check the identifiers among the arguments".into(),
         StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE => {
-            match headers::retry_after(headers) {
+            match retry_after(headers) {
                 Some(wait) => format!("try again after {} s", wait.as_secs()),
                 None => "try again later".into(),
             }

@@ -2,7 +2,6 @@
 
 mod body;
 mod failure;
-mod headers;
 
 #[cfg(test)]
 mod tests;
@@ -10,8 +9,8 @@ mod tests;
 use http::Method;
 use http::header::CONTENT_TYPE;
 use serde_json::json;
-use toolcrib_io::http::Response;
-use toolcrib_model::ToolResult;
+use toolcrib_io::http::{Response, all_headers, header_text, retry_after, selected_headers};
+use toolcrib_model::{JsonObject, ToolResult};
 use toolcrib_policy::Call;
 
 use crate::auth::Sent;
@@ -27,12 +26,14 @@ pub(crate) fn result(
     response: &Response,
     sent: &Sent,
 ) -> ToolResult {
-    let content_type = headers::text(&response.headers, CONTENT_TYPE);
+    let content_type = header_text(&response.headers, CONTENT_TYPE);
     let mut warning = None;
     let mut result = if !response.status.is_success() {
         call.failed(failure::error(asked, response, content_type, sent))
     } else if *method == Method::HEAD {
-        call.ok(json!({"status": response.status.as_u16(), "headers": headers::all(&response.headers)}))
+        call.ok(
+            json!({"status": response.status.as_u16(), "headers": object(all_headers(&response.headers))}),
+        )
     } else {
         let (value, problem) = body::read(response, content_type);
         warning = problem;
@@ -44,12 +45,12 @@ pub(crate) fn result(
     if let Some(content_type) = content_type {
         result = result.with_metadata("content_type", content_type);
     }
-    let selected = headers::selected(&response.headers);
+    let selected = object(selected_headers(&response.headers));
     if !selected.is_empty() {
         result = result.with_metadata("headers", selected);
     }
     if !response.status.is_success()
-        && let Some(wait) = headers::retry_after(&response.headers)
+        && let Some(wait) = retry_after(&response.headers)
     {
         result = result.with_metadata(RETRY_AFTER, u64::try_from(wait.as_millis()).unwrap_or(u64::MAX));
     }
@@ -60,4 +61,8 @@ pub(crate) fn result(
         Some(warning) => result.with_metadata("warning", warning),
         None => result,
     }
+}
+
+fn object(headers: impl Iterator<Item = (String, String)>) -> JsonObject {
+    headers.map(|(name, value)| (name, value.into())).collect()
 }

@@ -5,9 +5,9 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use serde_json::{Value, json};
-use toolcrib_io::http::Response;
+use toolcrib_io::http::{Response, header_text};
 
-use super::{body, failure, headers};
+use super::{body, failure};
 use crate::auth::Sent;
 
 fn response(status: u16, pairs: &[(&'static str, &'static str)], body: impl Into<Bytes>) -> Response {
@@ -89,7 +89,7 @@ fn a_failure_is_told_in_sentences() {
         "status": 403, "balance": 30,
     });
     let told = |response: &Response| {
-        let content_type = headers::text(&response.headers, http::header::CONTENT_TYPE);
+        let content_type = header_text(&response.headers, http::header::CONTENT_TYPE);
         let error = failure::error("GET /a", response, content_type, &Sent::default());
         format!("{} [{}] {}", error.message, error.retryable, error.hint.unwrap_or_default())
     };
@@ -122,36 +122,4 @@ fn no_more_than_two_kilobytes_of_a_failure_are_told() {
         let said = said.trim_end_matches('…');
         assert!(said.len() <= 2048 && said.len() >= 2047 && body.starts_with(said));
     }
-}
-
-#[test]
-fn a_server_says_when_to_come_back_in_seconds_or_by_a_date() {
-    let wait = |pairs: &[(&'static str, &'static str)]| {
-        headers::retry_after(&response(503, pairs, "").headers).map(|wait| wait.as_secs())
-    };
-    let date = ("date", "Sun, 06 Nov 1994 08:49:37 GMT");
-    for (pairs, expected) in [
-        (&[("retry-after", "120")][..], Some(120)),
-        (&[("retry-after", "99999999999")], Some(86_400)),
-        (&[("retry-after", "Sun, 06 Nov 1994 08:50:07 GMT"), date], Some(30)),
-        (&[("retry-after", "Sun, 06 Nov 1994 08:00:00 GMT"), date], Some(0)),
-        (&[("retry-after", "-1")], None),
-        (&[("retry-after", "soon")], None),
-        (&[], None),
-    ] {
-        assert_eq!(wait(pairs), expected, "{pairs:?}");
-    }
-}
-
-#[test]
-fn some_headers_are_told_and_never_a_cookie() {
-    let pairs =
-        [("etag", "\"1\""), ("set-cookie", "session=1"), ("x-ratelimit-remaining", "3"), ("server", "x")];
-    let response = response(200, &pairs, "");
-    let expected = json!({"etag": "\"1\"", "x-ratelimit-remaining": "3"});
-    assert_eq!(Value::Object(headers::selected(&response.headers)), expected);
-    assert_eq!(
-        headers::all(&response.headers).keys().collect::<Vec<_>>(),
-        ["etag", "x-ratelimit-remaining", "server"]
-    );
 }

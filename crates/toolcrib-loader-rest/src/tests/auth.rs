@@ -5,12 +5,12 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Redirect, Response};
 use serde_json::{Value, json};
 use toolcrib_model::{ErrorKind, Secret, ToolResult};
+use toolcrib_testkit::{Canary, Hit};
 
 use super::Fixture;
-use super::canary::{Canary, Hit};
 use crate::{ClientCredentials, Credential, CredentialKind, KeyPlace, RestSource};
 
-fn ok(_: &Hit, _: usize) -> Response {
+fn ok(_: &Hit) -> Response {
     Json(json!({"ok": true})).into_response()
 }
 
@@ -97,17 +97,17 @@ fn oauth(issuer: &Canary) -> Credential {
 
 /// Issues the tokens `t1`, `t2` and so on.
 async fn issuer(expires_in: Value) -> Canary {
-    Canary::start(move |_, count| {
+    Canary::start(move |hit| {
         let token =
-            json!({"access_token": format!("t{count}"), "token_type": "Bearer", "expires_in": expires_in});
+            json!({"access_token": format!("t{}", hit.number), "token_type": "Bearer", "expires_in": expires_in});
         Json(token).into_response()
     })
-    .await
+    .await.unwrap()
 }
 
 #[tokio::test]
 async fn a_credential_arrives_in_its_slot_and_nothing_forged_does() {
-    let server = Canary::start(ok).await;
+    let server = Canary::start(ok).await.unwrap();
     let api = Api::open(&server.origin(), |source| {
         let basic = CredentialKind::Basic { username: "me".into(), password: Secret::new("pass:word") };
         [
@@ -148,9 +148,9 @@ async fn a_credential_arrives_in_its_slot_and_nothing_forged_does() {
 
 #[tokio::test]
 async fn a_credential_goes_to_no_origin_but_its_own() {
-    let server = Canary::start(|_, _| StatusCode::UNAUTHORIZED.into_response()).await;
+    let server = Canary::start(|_| StatusCode::UNAUTHORIZED.into_response()).await.unwrap();
     // The document chooses another server than the one that the credential is for, another port or another spelling.
-    let port = server.port;
+    let port = server.port();
     for origin in [
         "https://api.example".to_owned(),
         "http://127.0.0.1".into(),
@@ -169,23 +169,24 @@ async fn a_credential_goes_to_no_origin_but_its_own() {
 
 #[tokio::test]
 async fn no_redirect_takes_a_credential_or_a_call_to_another_origin() {
-    let canary = Canary::start(ok).await;
+    let canary = Canary::start(ok).await.unwrap();
     let targets = [
         canary.origin(),
-        format!("http://localhost:{}/", canary.port),
-        format!("//127.0.0.1:{}/", canary.port),
-        format!("http://user@127.0.0.1:{}/", canary.port),
-        format!("\\\\127.0.0.1:{}", canary.port),
+        format!("http://localhost:{}/", canary.port()),
+        format!("//127.0.0.1:{}/", canary.port()),
+        format!("http://user@127.0.0.1:{}/", canary.port()),
+        format!("\\\\127.0.0.1:{}", canary.port()),
     ];
     for target in targets {
         let first = target.clone();
         // Two hops within the origin come before the one that leaves it.
-        let server = Canary::start(move |hit, _| match hit.uri.split('?').next().unwrap_or_default() {
+        let server = Canary::start(move |hit| match hit.uri.split('?').next().unwrap_or_default() {
             "/bearer" => Redirect::temporary("/two").into_response(),
             "/two" => (StatusCode::FOUND, [("location", "three")]).into_response(),
             _ => (StatusCode::PERMANENT_REDIRECT, [("location", first.as_str())]).into_response(),
         })
-        .await;
+        .await
+        .unwrap();
         let api = Api::open(&server.origin(), |source| {
             source.with_base_url(server.origin()).with_credential(bearer("token"))
         })
@@ -205,11 +206,12 @@ async fn no_redirect_takes_a_credential_or_a_call_to_another_origin() {
 
 #[tokio::test]
 async fn a_server_that_sends_a_credential_back_tells_it_to_nobody() {
-    let server = Canary::start(|hit, _| {
+    let server = Canary::start(|hit| {
         let got = hit.header("authorization");
         Json(json!({"headers": {"authorization": got}, "again": got, "short": "token"})).into_response()
     })
-    .await;
+    .await
+    .unwrap();
     let basic = CredentialKind::Basic { username: "me".into(), password: Secret::new("pass:word") };
     let api = Api::open(&server.origin(), |source| {
         source
@@ -225,16 +227,18 @@ async fn a_server_that_sends_a_credential_back_tells_it_to_nobody() {
     }
 
     // In the headers of an answer, be it a failure, and where the key was a part of the URL.
-    let server = Canary::start(|hit, _| {
+    let server = Canary::start(|hit| {
         let got = format!("{}, {}, {}", hit.header("authorization"), hit.header("cookie"), hit.uri);
         (StatusCode::BAD_REQUEST, [("location", got.clone()), ("x-request-id", got.clone())], got)
             .into_response()
     })
-    .await;
-    let issuer = Canary::start(|_, _| {
+    .await
+    .unwrap();
+    let issuer = Canary::start(|_| {
         Json(json!({"access_token": "a-fetched-token", "token_type": "Bearer"})).into_response()
     })
-    .await;
+    .await
+    .unwrap();
     let api = Api::open(&server.origin(), |source| {
         source
             .with_base_url(server.origin())
@@ -258,7 +262,8 @@ async fn a_server_that_sends_a_credential_back_tells_it_to_nobody() {
 
 #[tokio::test]
 async fn redirects_without_end_end() {
-    let server = Canary::start(|_, count| Redirect::temporary(&format!("/{count}")).into_response()).await;
+    let server =
+        Canary::start(|hit| Redirect::temporary(&format!("/{}", hit.number)).into_response()).await.unwrap();
     let api = Api::open(&server.origin(), |source| source).await;
     assert_eq!(api.call("open").await.metadata["status"], 307);
     assert_eq!(server.hits().len(), 6);
@@ -266,7 +271,7 @@ async fn redirects_without_end_end() {
 
 #[tokio::test]
 async fn calls_that_need_a_token_at_once_wait_for_one_request_of_it() {
-    let server = Canary::start(ok).await;
+    let server = Canary::start(ok).await.unwrap();
     let issuer = issuer(json!(3600)).await;
     let api = Api::open(&server.origin(), |source| {
         source.with_base_url(server.origin()).with_credential(oauth(&issuer))
@@ -285,7 +290,7 @@ async fn calls_that_need_a_token_at_once_wait_for_one_request_of_it() {
 
 #[tokio::test]
 async fn a_token_that_has_ended_or_is_not_taken_is_fetched_anew() {
-    let server = Canary::start(ok).await;
+    let server = Canary::start(ok).await.unwrap();
     let ended = issuer(json!(0)).await;
     let api = Api::open(&server.origin(), |source| {
         source.with_base_url(server.origin()).with_credential(oauth(&ended))
@@ -295,11 +300,12 @@ async fn a_token_that_has_ended_or_is_not_taken_is_fetched_anew() {
     assert_eq!((ended.hits().len(), server.hits()[1].header("authorization")), (2, "Bearer t2"));
 
     // Revoked before its end: once more with another, and not a third time.
-    let server = Canary::start(|hit, _| match hit.header("authorization") {
-        "Bearer t2" if hit.uri == "/change" => ok(hit, 1),
+    let server = Canary::start(|hit| match hit.header("authorization") {
+        "Bearer t2" if hit.uri == "/change" => ok(hit),
         _ => StatusCode::UNAUTHORIZED.into_response(),
     })
-    .await;
+    .await
+    .unwrap();
     let issuer = issuer(json!(3600)).await;
     let api = Api::open(&server.origin(), |source| {
         source.with_base_url(server.origin()).with_credential(oauth(&issuer))
@@ -313,11 +319,12 @@ async fn a_token_that_has_ended_or_is_not_taken_is_fetched_anew() {
 
 #[tokio::test]
 async fn a_call_without_its_token_is_not_sent_and_the_issuer_is_left_alone_for_a_while() {
-    let server = Canary::start(ok).await;
-    let issuer = Canary::start(|_, _| {
+    let server = Canary::start(ok).await.unwrap();
+    let issuer = Canary::start(|_| {
         (StatusCode::SERVICE_UNAVAILABLE, Json(json!({"error": "temporarily_unavailable"}))).into_response()
     })
-    .await;
+    .await
+    .unwrap();
     let api = Api::open(&server.origin(), |source| {
         source.with_base_url(server.origin()).with_credential(oauth(&issuer))
     })
@@ -333,10 +340,10 @@ async fn a_call_without_its_token_is_not_sent_and_the_issuer_is_left_alone_for_a
 
 #[tokio::test]
 async fn the_secret_of_a_client_follows_no_redirect_and_no_document() {
-    let canary = Canary::start(ok).await;
+    let canary = Canary::start(ok).await.unwrap();
     let elsewhere = canary.origin();
-    let issuer = Canary::start(move |_, _| Redirect::temporary(&elsewhere).into_response()).await;
-    let server = Canary::start(ok).await;
+    let issuer = Canary::start(move |_| Redirect::temporary(&elsewhere).into_response()).await.unwrap();
+    let server = Canary::start(ok).await.unwrap();
     let api = Api::open(&canary.origin(), |source| {
         source.with_base_url(server.origin()).with_credential(oauth(&issuer))
     })

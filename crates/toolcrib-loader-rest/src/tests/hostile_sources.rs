@@ -1,21 +1,17 @@
 //! Servers that mean no good, where documents and tokens are to be had from.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use axum::Json;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde_json::json;
-use tokio::io::AsyncWriteExt;
-use tokio::net::TcpStream;
 use toolcrib_model::{ErrorKind, Secret, ToolResult};
 use toolcrib_port::{Loaded, RejectKind};
+use toolcrib_testkit::{Canary, RawServer};
 
 use super::Fixture;
-use super::canary::Canary;
-use super::hostile::{MEGABYTE, raw};
+use super::hostile::MEGABYTE;
 use crate::{ClientCredentials, Credential, CredentialKind, RestSource};
 
 const DOCUMENT: &str = r#"{"openapi": "3.0.0", "paths": {"/a": {"get": {"operationId": "a"}}}}"#;
@@ -29,55 +25,24 @@ async fn load(origin: &str) -> Loaded {
     Fixture::open(source.with_max_response_bytes(MEGABYTE)).await.loaded
 }
 
-/// Writes 100 MB, or what is taken of it.
-async fn flood(mut stream: TcpStream, head: &str, sent: Arc<AtomicUsize>) {
-    let chunk = vec![b' '; 64 * 1024];
-    if stream.write_all(head.as_bytes()).await.is_err() {
-        return;
-    }
-    for _ in 0..100 * MEGABYTE / chunk.len() {
-        if stream.write_all(&chunk).await.is_err() {
-            return;
-        }
-        sent.fetch_add(chunk.len(), Ordering::SeqCst);
-    }
-}
-
-/// Writes a letter now and then, without end.
-async fn drip(mut stream: TcpStream, head: &str) {
-    let mut drops = tokio::time::interval(Duration::from_millis(5));
-    if stream.write_all(head.as_bytes()).await.is_err() {
-        return;
-    }
-    while stream.write_all(b" ").await.is_ok() {
-        drops.tick().await;
-    }
-}
-
 const OK: &str = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\r\n";
 
 #[tokio::test]
 async fn a_server_that_floods_or_drips_has_no_document_and_no_token() {
     for is_flood in [true, false] {
-        let sent = Arc::new(AtomicUsize::new(0));
-        let counted = Arc::clone(&sent);
-        let (origin, server) = raw(move |stream| {
-            let counted = Arc::clone(&counted);
-            async move { if is_flood { flood(stream, OK, counted).await } else { drip(stream, OK).await } }
-        })
-        .await;
-        let loaded = load(&origin).await;
+        let server =
+            if is_flood { RawServer::flooding(OK).await } else { RawServer::dripping(OK).await }.unwrap();
+        let loaded = load(&server.origin()).await;
         let [reject] = loaded.rejected.as_slice() else { panic!("{loaded:?}") };
         let expected = if is_flood { RejectKind::TooLarge } else { RejectKind::Unavailable };
         assert_eq!((loaded.tools.len(), reject.kind), (0, expected), "{}", reject.reason);
 
-        let api = Canary::start(|_, _| "reached".into_response()).await;
-        let result = call_with_token_from(&origin, &api).await;
+        let api = Canary::start(|_| "reached".into_response()).await.unwrap();
+        let result = call_with_token_from(&server.origin(), &api).await;
         assert_eq!(result.error.unwrap().kind, ErrorKind::Unavailable);
         assert_eq!(api.hits().len(), 0);
         // The rest stood in the buffers of the system.
-        assert!(sent.load(Ordering::SeqCst) < 50 * MEGABYTE);
-        server.abort();
+        assert!(server.sent() < 50 * MEGABYTE);
     }
 }
 
@@ -101,19 +66,11 @@ async fn what_a_server_says_of_a_document_is_a_hint_and_its_length_a_promise() {
         ("HTTP/1.1 304 Not Modified\r\n\r\n".into(), 0),
         ("no HTTP".into(), 0),
     ] {
-        let begins = answer.clone();
-        let (origin, server) = raw(move |mut stream| {
-            let answer = answer.clone();
-            async move {
-                let _ = stream.write_all(answer.as_bytes()).await;
-            }
-        })
-        .await;
-        let loaded = load(&origin).await;
-        assert_eq!(loaded.tools.len(), tools, "{begins}: {:?}", loaded.rejected);
-        assert_eq!(loaded.rejected.len(), 1 - tools, "{begins}: {:?}", loaded.rejected);
+        let server = RawServer::answering(answer.clone()).await.unwrap();
+        let loaded = load(&server.origin()).await;
+        assert_eq!(loaded.tools.len(), tools, "{answer}: {:?}", loaded.rejected);
+        assert_eq!(loaded.rejected.len(), 1 - tools, "{answer}: {:?}", loaded.rejected);
         assert!(loaded.rejected.iter().all(|reject| reject.reason.len() < 500), "{:?}", loaded.rejected);
-        server.abort();
     }
 }
 
@@ -124,29 +81,30 @@ fn redirect(to: &str) -> Response {
 
 #[tokio::test]
 async fn no_redirect_of_a_document_or_of_a_token_leads_elsewhere() {
-    let canary = Canary::start(|_, _| DOCUMENT.into_response()).await;
+    let canary = Canary::start(|_| DOCUMENT.into_response()).await.unwrap();
     let elsewhere = [
         canary.origin(),
-        format!("http://localhost:{}/api.json", canary.port),
-        format!("//127.0.0.1:{}/api.json", canary.port),
-        format!("http://127.1:{}/", canary.port),
-        format!("http://user@127.0.0.1:{}/", canary.port),
+        format!("http://localhost:{}/api.json", canary.port()),
+        format!("//127.0.0.1:{}/api.json", canary.port()),
+        format!("http://127.1:{}/", canary.port()),
+        format!("http://user@127.0.0.1:{}/", canary.port()),
         "http://169.254.169.254/latest/meta-data".into(),
         "file:///etc/passwd".into(),
     ];
     for target in elsewhere {
         let last = target.clone();
         // Some hops at home come first.
-        let server = Canary::start(move |hit, _| match hit.uri.as_str() {
+        let server = Canary::start(move |hit| match hit.uri.as_str() {
             "/api.json" | "/token" => redirect("/two"),
             "/two" => redirect("three"),
             _ => redirect(&last),
         })
-        .await;
+        .await
+        .unwrap();
         let loaded = load(&server.origin()).await;
         assert_eq!((loaded.tools.len(), loaded.rejected.len()), (0, 1), "{target}");
         assert_eq!(server.hits().len(), 3, "{target}");
-        let api = Canary::start(|_, _| "reached".into_response()).await;
+        let api = Canary::start(|_| "reached".into_response()).await.unwrap();
         let error = call_with_token_from(&server.origin(), &api).await.error.unwrap();
         assert_eq!((error.kind, api.hits().len()), (ErrorKind::Unavailable, 0), "{target}: {error}");
         // The request for a token has a secret in it, and follows nothing at all.
@@ -167,19 +125,20 @@ async fn an_issuer_that_hands_out_no_token_that_can_be_sent_is_told_of() {
         json!({"error": "x".repeat(100_000)}),
     ] {
         let shown: String = answer.to_string().chars().take(60).collect();
-        let issuer = Canary::start(move |_, _| Json(answer.clone()).into_response()).await;
-        let api = Canary::start(|_, _| "reached".into_response()).await;
+        let issuer = Canary::start(move |_| Json(answer.clone()).into_response()).await.unwrap();
+        let api = Canary::start(|_| "reached".into_response()).await.unwrap();
         let error = call_with_token_from(&issuer.origin(), &api).await.error.unwrap();
         assert_eq!((error.kind, api.hits().len()), (ErrorKind::Unavailable, 0), "{shown}");
         assert!(error.message.len() < 500, "{shown}: {error}");
     }
     // Nonsense about its life is no reason not to use it.
     for life in [json!(-1), json!("soon"), json!(1e300), json!(null), json!({}), json!(u64::MAX)] {
-        let issuer = Canary::start(move |_, _| {
+        let issuer = Canary::start(move |_| {
             Json(json!({"access_token": "token", "expires_in": life})).into_response()
         })
-        .await;
-        let api = Canary::start(|_, _| "reached".into_response()).await;
+        .await
+        .unwrap();
+        let api = Canary::start(|_| "reached".into_response()).await.unwrap();
         assert_eq!(call_with_token_from(&issuer.origin(), &api).await.result, "reached");
     }
 }

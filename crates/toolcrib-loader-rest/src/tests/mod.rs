@@ -2,7 +2,6 @@
 
 mod auth;
 mod calls;
-mod canary;
 mod corpus;
 mod documents;
 mod hostile;

@@ -183,6 +183,19 @@ pub(super) async fn try_once<C: sqlx::Connection>(
     Ok(())
 }
 
+/// How a database is connected to.
+pub(super) type Options<D> = <<D as sqlx::Database>::Connection as sqlx::Connection>::Options;
+
+/// A pool that opens its first connection when it is asked for one.
+pub(super) fn pool<D: sqlx::Database>(options: Options<D>, bounds: &Bounds) -> sqlx::Pool<D> {
+    sqlx::pool::PoolOptions::new()
+        .max_connections(bounds.pool_size)
+        .acquire_timeout(bounds.connect_timeout)
+        .idle_timeout(bounds.idle)
+        .max_lifetime(None)
+        .connect_lazy_with(options)
+}
+
 /// A free connection of a pool.
 pub(super) async fn acquire<D: sqlx::Database>(
     pool: &sqlx::Pool<D>,

@@ -31,6 +31,7 @@ mod work;
 
 mod mysql;
 mod postgres;
+mod server;
 mod sqlite;
 
 #[cfg(test)]

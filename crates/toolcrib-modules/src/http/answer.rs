@@ -10,12 +10,11 @@ use http::header::{CONTENT_ENCODING, CONTENT_TYPE};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
-use toolcrib_io::http::Response;
+use toolcrib_io::http::{Response, all_headers, header_text, selected_headers};
 use toolcrib_model::ToolError;
 
 use super::client::Received;
 use super::failure::{failed, refused};
-use super::headers;
 use super::text::{decoded, essence, is_json};
 
 /// The media type of bytes that nobody knows.
@@ -67,8 +66,12 @@ pub(super) fn answer(method: &Method, received: Received) -> Answer {
         status: response.status.as_u16(),
         ok: response.status.is_success(),
         redirected_to: received.was_redirected.then(|| received.url.to_string()),
-        content_type: headers::text(&response.headers, CONTENT_TYPE).map(shortened),
-        headers: if is_head { headers::all(&response.headers) } else { headers::selected(&response.headers) },
+        content_type: header_text(&response.headers, CONTENT_TYPE).map(shortened),
+        headers: if is_head {
+            all_headers(&response.headers).collect()
+        } else {
+            selected_headers(&response.headers).collect()
+        },
         body,
         notes,
     }
@@ -87,12 +90,16 @@ pub(super) fn data(method: &Method, received: &Received) -> Result<ApiAnswer, To
     }
     let body = response.body.strip_prefix("\u{FEFF}".as_bytes()).unwrap_or(&response.body);
     let no_json = |error| {
-        let said = headers::text(&response.headers, CONTENT_TYPE).map_or("no type".into(), shortened);
+        let said = header_text(&response.headers, CONTENT_TYPE).map_or("no type".into(), shortened);
         failed(format!("the answer of {shown}, of {said}, is no JSON: {error}"))
             .with_hint("`http.get` shows an answer as it is, `http.fetch_page` the text of a page")
     };
     let data = if body.is_empty() { Value::Null } else { serde_json::from_slice(body).map_err(no_json)? };
-    Ok(ApiAnswer { status: response.status.as_u16(), headers: headers::selected(&response.headers), data })
+    Ok(ApiAnswer {
+        status: response.status.as_u16(),
+        headers: selected_headers(&response.headers).collect(),
+        data,
+    })
 }
 
 /// The body as a value: what a server says of it is a hint, and the bytes decide.
@@ -105,7 +112,7 @@ fn body(response: &Response, notes: &mut Vec<String>) -> Value {
         notes.push(format!("the body is compressed by {encoding}, which was not asked for"));
         return blob(body, UNKNOWN);
     }
-    let content_type = headers::text(&response.headers, CONTENT_TYPE);
+    let content_type = header_text(&response.headers, CONTENT_TYPE);
     let kind = content_type.map(essence);
     let is_cut = response.truncated;
     let text = decoded(body, content_type, is_cut);
@@ -156,7 +163,7 @@ fn blob(body: &[u8], media_type: &str) -> Value {
 
 /// How a body is compressed, which the client does not ask for and does not undo.
 pub(super) fn encoded(response: &Response) -> Option<String> {
-    let encoding = headers::text(&response.headers, CONTENT_ENCODING)?.trim();
+    let encoding = header_text(&response.headers, CONTENT_ENCODING)?.trim();
     (!encoding.is_empty() && !encoding.eq_ignore_ascii_case("identity")).then(|| shortened(encoding))
 }
 

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use http::header::LOCATION;
 use http::{HeaderMap, HeaderName, HeaderValue, Method};
 use toolcrib_io::Error as IoError;
-use toolcrib_io::http::{HttpClient, HttpPolicy, Incoming, Request, Response};
+use toolcrib_io::http::{HttpClient, HttpPolicy, Incoming, Request, Response, header_text};
 use toolcrib_model::ToolError;
 use toolcrib_policy::Access;
 use url::{Origin, Url};
@@ -172,7 +172,7 @@ impl Way {
             return Followed::Not(None);
         }
         let not = |why: &str| Followed::Not(Some(why.to_owned()));
-        let location = headers::text(headers, LOCATION).filter(|location| location.len() <= MAX_URL_BYTES);
+        let location = header_text(headers, LOCATION).filter(|location| location.len() <= MAX_URL_BYTES);
         let Some(mut to) = location.and_then(|location| self.url.join(location).ok()) else {
             return not("the redirect does not say where to");
         };

@@ -2,10 +2,10 @@
 
 use http::{Method, StatusCode};
 use toolcrib_io::Error;
+use toolcrib_io::http::{header_text, may_pass, retry_after};
 use toolcrib_model::{ErrorKind, ToolError};
 
 use super::client::Received;
-use super::headers;
 use super::text::decoded;
 
 /// How much of the body of a failure is told, in bytes.
@@ -59,21 +59,11 @@ pub(super) fn refused(method: &Method, received: &Received) -> ToolError {
     let mut message = format!("{method} {} was answered with {status}", received.shown());
     let beginning = response.body.get(..MAX_SAID_BYTES).unwrap_or(&response.body);
     let is_cut = response.truncated || beginning.len() < response.body.len();
-    let content_type = headers::text(&response.headers, http::header::CONTENT_TYPE);
+    let content_type = header_text(&response.headers, http::header::CONTENT_TYPE);
     if let Some(said) = decoded(beginning, content_type, is_cut).filter(|said| !said.text.trim().is_empty()) {
         message.extend([": ", said.text.trim(), if is_cut { "…" } else { "" }]);
     }
-    // These had no effect, or say themselves that they pass.
-    let passes = matches!(
-        status,
-        StatusCode::REQUEST_TIMEOUT
-            | StatusCode::TOO_EARLY
-            | StatusCode::TOO_MANY_REQUESTS
-            | StatusCode::BAD_GATEWAY
-            | StatusCode::SERVICE_UNAVAILABLE
-            | StatusCode::GATEWAY_TIMEOUT
-    );
-    let error = failed(message).with_retryable(passes);
+    let error = failed(message).with_retryable(may_pass(status));
     match hint(status, received) {
         Some(hint) => error.with_hint(hint),
         None => error,
@@ -91,11 +81,9 @@ fn hint(status: StatusCode, received: &Received) -> Option<String> {
             "repair what is sent, and call again".into()
         }
         StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE => {
-            match headers::text(&received.response.headers, http::header::RETRY_AFTER) {
-                Some(wait) if wait.len() < 40 => {
-                    format!("try again later; the server says `Retry-After: {wait}`")
-                }
-                _ => "try again later".into(),
+            match retry_after(&received.response.headers) {
+                Some(wait) => format!("try again after {} s", wait.as_secs()),
+                None => "try again later".into(),
             }
         }
         status if status.is_redirection() => received.not_followed.clone()?,

@@ -1,8 +1,7 @@
-//! Which headers a call may send, and which of an answer are told.
+//! Which headers a call may send.
 
 use std::collections::BTreeMap;
 
-use http::header::SET_COOKIE;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use toolcrib_model::ToolError;
 
@@ -13,12 +12,6 @@ pub const MAX_HEADERS: usize = 32;
 
 /// How long the value of a header may be that a call brings, in bytes.
 pub const MAX_HEADER_BYTES: usize = 4 * 1024;
-
-/// How many headers of an answer are told.
-const MAX_TOLD: usize = 50;
-
-/// How much of a header of an answer is told, in bytes.
-const MAX_TOLD_BYTES: usize = 1000;
 
 /// How much of a wrong name an error repeats, in characters.
 const MAX_NAMED_CHARS: usize = 40;
@@ -45,28 +38,6 @@ const CREDENTIALS: [&str; 4] = ["authorization", "cookie", "proxy-authorization"
 /// What says nothing of who asks, and so goes along when a redirect leads to another origin.
 const PORTABLE: [&str; 7] =
     ["accept", "accept-language", "if-modified-since", "if-none-match", "if-range", "range", "user-agent"];
-
-/// What says where a thing is, which version of it this is, how to go on, and how often one may ask.
-const SELECTED: [&str; 15] = [
-    "allow",
-    "content-disposition",
-    "content-language",
-    "content-range",
-    "deprecation",
-    "etag",
-    "last-modified",
-    "link",
-    "location",
-    "preference-applied",
-    "retry-after",
-    "sunset",
-    "www-authenticate",
-    "x-request-id",
-    "x-total-count",
-];
-
-/// How the names begin of headers about limits.
-const SELECTED_PREFIXES: [&str; 3] = ["ratelimit", "x-ratelimit-", "x-rate-limit-"];
 
 /// The headers that a call brings, if it may.
 pub(super) fn of_call(given: &BTreeMap<String, String>) -> Result<HeaderMap, ToolError> {
@@ -108,32 +79,4 @@ pub(super) fn of_call(given: &BTreeMap<String, String>) -> Result<HeaderMap, Too
 pub(super) fn portable(headers: &HeaderMap) -> HeaderMap {
     let kept = headers.iter().filter(|(name, _)| PORTABLE.contains(&name.as_str()));
     kept.map(|(name, value)| (name.clone(), value.clone())).collect()
-}
-
-/// The headers of an answer that go into every result.
-pub(super) fn selected(headers: &HeaderMap) -> BTreeMap<String, String> {
-    told(headers, |name| {
-        SELECTED.contains(&name) || SELECTED_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
-    })
-}
-
-/// All of them, for a request that asks for nothing else. A cookie would be a credential.
-pub(super) fn all(headers: &HeaderMap) -> BTreeMap<String, String> {
-    told(headers, |name| name != SET_COOKIE.as_str())
-}
-
-fn told(headers: &HeaderMap, is_wanted: impl Fn(&str) -> bool) -> BTreeMap<String, String> {
-    headers
-        .iter()
-        .filter(|(name, _)| is_wanted(name.as_str()))
-        // The text of a header is ASCII here, so that it can be cut anywhere.
-        .filter_map(|(name, value)| Some((name.as_str().to_owned(), value.to_str().ok()?)))
-        .map(|(name, value)| (name, value.get(..MAX_TOLD_BYTES).unwrap_or(value).to_owned()))
-        .take(MAX_TOLD)
-        .collect()
-}
-
-/// One header as a text.
-pub(super) fn text(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
-    headers.get(name).and_then(|value| value.to_str().ok())
 }

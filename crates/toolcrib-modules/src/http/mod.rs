@@ -57,7 +57,7 @@ pub const ID: &str = "http";
 pub fn module(config: Config, context: &ModuleContext) -> Result<Module, Error> {
     let clients = Clients::new(&config, &context.access)?;
     let downloads = Downloads::new(context.root(ID)?, config.max_download_bytes.get());
-    Ok(Module::from(Http { clients, downloads }))
+    Ok(Module::from(Http { clients, downloads }).reporting_progress())
 }
 
 struct Http {
@@ -196,7 +196,6 @@ impl Http {
     #[tool(
         risk = "medium",
         idempotent,
-        timeout = 600,
         side_effects = ["creates the file, or replaces it when asked to", "keeps what came of a download that broke off beside it"],
         aliases = [
             "download file", "save url to file", "wget", "télécharger un fichier", "enregistrer un fichier distant",

@@ -6,7 +6,7 @@ mod hello;
 use std::sync::Arc;
 
 use serde_json::Value;
-use toolcrib_model::{Tool, ToolResult};
+use toolcrib_model::{Risk, Tool, ToolResult};
 use toolcrib_policy::{Authorized, Call, Capabilities, Policy, Rule, Verdict};
 use toolcrib_port::{CallContext, ToolEngine, ToolLoader};
 use toolcrib_sdk::Module;
@@ -36,4 +36,21 @@ pub(crate) async fn authorized(module: &Module, name: &str, arguments: &Value) -
 pub(crate) async fn call(module: &Module, name: &str, arguments: Value) -> ToolResult {
     let call = authorized(module, name, &arguments).await;
     module.invoke(&call, &CallContext::new("test")).await
+}
+
+/// The tools of a module, after a look at what every module promises of them: they are these in this order, each comes
+/// with its risk and with words of somebody who wants it.
+pub(crate) async fn declared(module: &Module, tools: &[(&str, Risk, &str)]) -> Vec<Tool> {
+    let names: Vec<_> = tools.iter().map(|(name, ..)| *name).collect();
+    assert_eq!(module.actions().collect::<Vec<_>>(), names);
+    let mut found = Vec::new();
+    for (name, risk, alias) in tools {
+        let tool = tool(module, name).await;
+        assert_eq!(tool.risk(), *risk, "{name}");
+        assert_eq!(tool.side_effects().count() > 0, *risk != Risk::Low, "{name}");
+        assert!(tool.aliases().any(|known| known == *alias), "{name}");
+        assert_eq!(tool.parameters["additionalProperties"], false, "{name}");
+        found.push(tool);
+    }
+    found
 }

@@ -2,6 +2,7 @@
 
 mod addresses;
 mod guard;
+mod headers;
 mod requests;
 
 use std::sync::{Arc, Mutex};

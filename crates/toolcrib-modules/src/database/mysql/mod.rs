@@ -8,8 +8,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use futures::TryStreamExt;
-use futures::future::FutureExt;
-use sqlx::mysql::{MySqlColumn, MySqlConnectOptions, MySqlPoolOptions, MySqlSslMode};
+use sqlx::mysql::{MySqlColumn, MySqlConnectOptions, MySqlSslMode};
 use sqlx::pool::PoolConnection;
 use sqlx::{
     AssertSqlSafe, Column as _, ConnectOptions, Connection, Either, Executor, MySql, MySqlConnection,
@@ -19,14 +18,12 @@ use toolcrib_model::Secret;
 
 use super::answer::Column;
 use super::config::{Location, Tls};
-use super::connection::{Bounds, acquire};
+use super::connection::{Bounds, acquire, pool, try_once};
 use super::failure::{trouble, unreachable};
 use super::lex::is_preparable;
 use super::parameters::check_count;
+use super::server;
 use super::session::{Interrupt, Mode, Pool, Rows, Session, Statement, Trouble};
-
-/// How long a server has to end a statement when it is told to.
-const CANCEL_TIMEOUT: Duration = Duration::from_secs(2);
 
 pub(super) struct Server {
     pool: MySqlPool,
@@ -64,13 +61,8 @@ impl Server {
         if let Some(file) = &location.root_certificate {
             options = options.ssl_ca(file);
         }
-        super::connection::try_once(bounds, &place, MySqlConnection::connect_with(&options)).await?;
-        let pool = MySqlPoolOptions::new()
-            .max_connections(bounds.pool_size)
-            .acquire_timeout(bounds.connect_timeout)
-            .idle_timeout(bounds.idle)
-            .max_lifetime(None)
-            .connect_lazy_with(options.clone());
+        try_once(bounds, &place, MySqlConnection::connect_with(&options)).await?;
+        let pool = pool::<MySql>(options.clone(), bounds);
         Ok(Self { pool, options, place, is_writable })
     }
 }
@@ -110,9 +102,7 @@ struct ServerSession {
 
 impl ServerSession {
     async fn plain(&mut self, sql: String) -> Result<(), Trouble> {
-        let sent = sqlx::raw_sql(AssertSqlSafe(sql)).execute(&mut *self.connection).await;
-        sent.map_err(|error| trouble(&error, None))?;
-        Ok(())
+        server::plain(&mut self.connection, sql).await
     }
 }
 
@@ -127,35 +117,11 @@ fn columns(columns: &[MySqlColumn]) -> Vec<Column> {
 #[async_trait]
 impl Session for ServerSession {
     fn interrupt(&self) -> Interrupt {
-        let (options, thread) = (self.options.clone(), self.thread);
-        Box::new(move || {
-            async move {
-                let kill = async {
-                    let mut other = MySqlConnection::connect_with(&options).await?;
-                    sqlx::raw_sql(AssertSqlSafe(format!("KILL QUERY {thread}"))).execute(&mut other).await?;
-                    other.close().await
-                };
-                match tokio::time::timeout(CANCEL_TIMEOUT, kill).await {
-                    Ok(Ok(())) => {}
-                    // The statement ends when its connection is closed, or by its own limit.
-                    Ok(Err(error)) => {
-                        tracing::warn!(%error, "a statement could not be killed at the server");
-                    }
-                    Err(_) => {
-                        tracing::warn!("a statement could not be killed at the server in time");
-                    }
-                }
-            }
-            .boxed()
-        })
+        server::interrupt::<MySql>(self.options.clone(), format!("KILL QUERY {}", self.thread))
     }
 
     async fn begin(&mut self, mode: Mode, lifetime: Duration) -> Result<(), Trouble> {
-        let access = match mode {
-            Mode::Read => "READ ONLY",
-            Mode::Write if self.is_writable => "READ WRITE",
-            Mode::Write => return Err(super::connection::not_writable().into()),
-        };
+        let access = server::access(mode, self.is_writable)?;
         let seconds = lifetime.as_secs().max(1);
         let limit = if self.is_mariadb {
             format!("max_statement_time = {seconds}")

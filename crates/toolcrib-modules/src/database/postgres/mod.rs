@@ -12,9 +12,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use futures::TryStreamExt;
-use futures::future::FutureExt;
 use sqlx::pool::PoolConnection;
-use sqlx::postgres::{PgConnectOptions, PgPoolOptions, PgSslMode, PgTypeInfo};
+use sqlx::postgres::{PgConnectOptions, PgSslMode, PgTypeInfo};
 use sqlx::{
     AssertSqlSafe, Column as _, ConnectOptions, Connection, Either, Executor, PgConnection, PgPool, Postgres,
     Row as _, SqlSafeStr, Statement as _,
@@ -23,14 +22,12 @@ use toolcrib_model::Secret;
 
 use super::answer::Column;
 use super::config::{Location, Tls};
-use super::connection::{Bounds, acquire};
+use super::connection::{Bounds, acquire, pool, try_once};
 use super::failure::{trouble, unreachable};
 use super::lex::is_preparable;
 use super::parameters::check_count;
+use super::server;
 use super::session::{Interrupt, Mode, Pool, Rows, Session, Statement, Trouble};
-
-/// How long a server has to end a statement when it is told to.
-const CANCEL_TIMEOUT: Duration = Duration::from_secs(2);
 
 pub(super) struct Server {
     pool: PgPool,
@@ -73,13 +70,8 @@ impl Server {
         if let Some(file) = &location.root_certificate {
             options = options.ssl_root_cert(file);
         }
-        super::connection::try_once(bounds, &place, PgConnection::connect_with(&options)).await?;
-        let pool = PgPoolOptions::new()
-            .max_connections(bounds.pool_size)
-            .acquire_timeout(bounds.connect_timeout)
-            .idle_timeout(bounds.idle)
-            .max_lifetime(None)
-            .connect_lazy_with(options.clone());
+        try_once(bounds, &place, PgConnection::connect_with(&options)).await?;
+        let pool = pool::<Postgres>(options.clone(), bounds);
         Ok(Self { pool, options, place, is_writable })
     }
 }
@@ -114,9 +106,7 @@ struct ServerSession {
 
 impl ServerSession {
     async fn plain(&mut self, sql: String) -> Result<(), Trouble> {
-        let sent = sqlx::raw_sql(AssertSqlSafe(sql)).execute(&mut *self.connection).await;
-        sent.map_err(|error| trouble(&error, None))?;
-        Ok(())
+        server::plain(&mut self.connection, sql).await
     }
 
     /// Prepares a statement at the server and hands it its parameters; the text that executes it.
@@ -171,35 +161,14 @@ const SET_PARAMETERS: &str = "\
 #[async_trait]
 impl Session for ServerSession {
     fn interrupt(&self) -> Interrupt {
-        let (options, process) = (self.options.clone(), self.process);
-        Box::new(move || {
-            async move {
-                let cancel = async {
-                    let mut other = PgConnection::connect_with(&options).await?;
-                    sqlx::query("SELECT pg_cancel_backend($1)").bind(process).execute(&mut other).await?;
-                    other.close().await
-                };
-                match tokio::time::timeout(CANCEL_TIMEOUT, cancel).await {
-                    Ok(Ok(())) => {}
-                    // The statement ends when its connection is closed, or by its own limit.
-                    Ok(Err(error)) => {
-                        tracing::warn!(%error, "a statement could not be cancelled at the server");
-                    }
-                    Err(_) => {
-                        tracing::warn!("a statement could not be cancelled at the server in time");
-                    }
-                }
-            }
-            .boxed()
-        })
+        server::interrupt::<Postgres>(
+            self.options.clone(),
+            format!("SELECT pg_cancel_backend({})", self.process),
+        )
     }
 
     async fn begin(&mut self, mode: Mode, lifetime: Duration) -> Result<(), Trouble> {
-        let access = match mode {
-            Mode::Read => "READ ONLY",
-            Mode::Write if self.is_writable => "READ WRITE",
-            Mode::Write => return Err(super::connection::not_writable().into()),
-        };
+        let access = server::access(mode, self.is_writable)?;
         let milliseconds = lifetime.as_millis();
         self.plain(format!(
             "BEGIN {access}; SET LOCAL statement_timeout = {milliseconds}; \

@@ -12,7 +12,7 @@ use async_trait::async_trait;
 use futures::TryStreamExt;
 use futures::future::FutureExt;
 use sqlx::pool::PoolConnection;
-use sqlx::sqlite::{SqliteConnectOptions, SqlitePoolOptions};
+use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{
     AssertSqlSafe, Column as _, ConnectOptions, Either, Executor, Row as _, SqlSafeStr, Sqlite, SqlitePool,
     Statement as _,
@@ -20,7 +20,7 @@ use sqlx::{
 use toolcrib_model::{ErrorKind, ToolError};
 
 use super::answer::Column;
-use super::connection::{Bounds, acquire};
+use super::connection::{Bounds, acquire, pool};
 use super::failure::{failed, trouble, unreachable};
 use super::session::{Interrupt, Mode, Pool, Rows, Session, Statement, Trouble};
 
@@ -62,12 +62,7 @@ impl Files {
             .pragma("temp_store", "MEMORY")
             .pragma("hard_heap_limit", MAX_SQLITE_HEAP_BYTES.to_string())
             .disable_statement_logging();
-        let pool = SqlitePoolOptions::new()
-            .max_connections(bounds.pool_size)
-            .acquire_timeout(bounds.connect_timeout)
-            .idle_timeout(bounds.idle)
-            .max_lifetime(None)
-            .connect_lazy_with(options);
+        let pool = pool::<Sqlite>(options, bounds);
         let files = Self { pool, place: format!("`{}`", place.given), real: place.real.clone(), is_writable };
         let mut session = files.acquire().await?;
         // Opening reads nothing yet.

@@ -24,7 +24,8 @@ const SHOWN_BEFORE_BYTES: usize = 100;
 /// have all the lines around them.
 const MAX_KEPT_BYTES: usize = 3 * MAX_RESULT_BYTES;
 
-/// What is looked for.
+/// What is looked for. Each thread has its own: threads that share a matcher wait for its memory.
+#[derive(Clone)]
 pub(super) struct Query<'a> {
     pub(super) matcher: RegexMatcher,
     /// How many lines are wanted around a match.

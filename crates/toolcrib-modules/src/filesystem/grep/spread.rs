@@ -86,7 +86,8 @@ impl Shared<'_> {
     /// Searches files as long as there are any, and no more than `most` of them. Those that there is something to tell of
     /// come with their numbers.
     fn search(&self, most: usize) -> Result<Vec<(usize, Outcome)>, ToolError> {
-        let mut searcher = self.query.searcher();
+        let query = self.query.clone();
+        let mut searcher = query.searcher();
         let (mut told, mut searched) = (Vec::new(), 0);
         while searched < most {
             let batch = self.take()?;
@@ -96,7 +97,7 @@ impl Shared<'_> {
             searched += batch.len();
             for (number, found) in batch {
                 let outcome = match found.open() {
-                    Ok(file) => self.query.file(&mut searcher, &found.path, file)?,
+                    Ok(file) => query.file(&mut searcher, &found.path, file)?,
                     Err(_) => Outcome::unreadable(),
                 };
                 self.matches.fetch_add(outcome.matches.len(), Ordering::Relaxed);

@@ -26,7 +26,7 @@ use toolcrib_io::files::Root;
 use toolcrib_model::{Risk, ToolError, ToolResult};
 use toolcrib_sdk::Module;
 
-use crate::tests::tool;
+use crate::tests::{declared, tool};
 
 /// A workspace, and a file beside it that nobody may reach.
 pub(super) struct Place {
@@ -102,15 +102,7 @@ const TOOLS: &[(&str, Risk, &str)] = &[
 
 #[tokio::test]
 async fn each_tool_says_its_risk_and_what_it_changes_and_is_found_in_french() {
-    let place = Place::new();
-    let names: Vec<_> = TOOLS.iter().map(|(name, ..)| *name).collect();
-    assert_eq!(place.module.actions().collect::<Vec<_>>(), names);
-    for (name, risk, alias) in TOOLS {
-        let tool = tool(&place.module, name).await;
-        assert_eq!(tool.risk(), *risk, "{name}");
-        assert_eq!(tool.side_effects().count() > 0, *risk != Risk::Low, "{name}");
-        assert!(tool.aliases().any(|known| known == *alias), "{name}");
-    }
+    declared(&Place::new().module, TOOLS).await;
 }
 
 #[tokio::test]

@@ -1,8 +1,11 @@
 //! A file on its way.
 
+use std::time::Duration;
+
 use http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, ETAG, LAST_MODIFIED};
 use http::{HeaderMap, StatusCode};
-use toolcrib_io::http::{Incoming, Response};
+use tokio::time::Instant;
+use toolcrib_io::http::{Incoming, Response, header_text};
 use toolcrib_model::{ErrorKind, ToolError};
 use toolcrib_port::Progress;
 use toolcrib_sdk::CallContext;
@@ -10,10 +13,12 @@ use toolcrib_sdk::CallContext;
 use super::partial::Partial;
 use crate::http::client::{Clients, Received, Wanted};
 use crate::http::failure::{failed, no_answer, refused};
-use crate::http::headers;
 
 /// How much is received before it is written, in bytes.
 const WRITE_BYTES: usize = 512 * 1024;
+
+/// How often it is told that bytes come, however few they are. The shortest deadline of a call is longer.
+const SIGN_OF_LIFE: Duration = Duration::from_millis(250);
 
 /// How much of the body of a refusal is read, in bytes.
 const MAX_REFUSAL_BYTES: usize = 4 * 1024;
@@ -43,18 +48,18 @@ pub(super) enum Answered {
 pub(super) async fn answered(clients: &Clients, wanted: &Wanted, begun: u64) -> Result<Answered, ToolError> {
     let (mut incoming, url) = clients.open(wanted).await?;
     let head = &incoming.headers;
-    let length = headers::text(head, CONTENT_LENGTH).and_then(|length| length.parse::<u64>().ok());
+    let length = header_text(head, CONTENT_LENGTH).and_then(|length| length.parse::<u64>().ok());
     let source = |offset, total| Source {
         offset,
         total,
         validator: validator(head),
-        content_type: headers::text(head, CONTENT_TYPE).map(|kind| kind.chars().take(100).collect()),
+        content_type: header_text(head, CONTENT_TYPE).map(|kind| kind.chars().take(100).collect()),
     };
-    let is_encoded = headers::text(head, CONTENT_ENCODING).is_some_and(|encoding| encoding != "identity");
+    let is_encoded = header_text(head, CONTENT_ENCODING).is_some_and(|encoding| encoding != "identity");
     match incoming.status {
         StatusCode::RANGE_NOT_SATISFIABLE => return Ok(Answered::NoSuchRange),
         StatusCode::PARTIAL_CONTENT if begun > 0 && !is_encoded => {
-            let range = headers::text(head, CONTENT_RANGE).and_then(range);
+            let range = header_text(head, CONTENT_RANGE).and_then(range);
             if let Some((start, total)) = range
                 && start == begun
             {
@@ -94,8 +99,8 @@ pub(super) async fn answered(clients: &Clients, wanted: &Wanted, begun: u64) -> 
 
 /// By what the server tells this version from others: an entity tag that is not weak, or else a date.
 fn validator(headers: &HeaderMap) -> Option<String> {
-    let tag = headers::text(headers, ETAG).filter(|tag| !tag.starts_with("W/"));
-    let validator = tag.or_else(|| headers::text(headers, LAST_MODIFIED))?;
+    let tag = header_text(headers, ETAG).filter(|tag| !tag.starts_with("W/"));
+    let validator = tag.or_else(|| header_text(headers, LAST_MODIFIED))?;
     (validator.len() <= MAX_VALIDATOR_BYTES).then(|| validator.to_owned())
 }
 
@@ -109,6 +114,8 @@ fn range(text: &str) -> Option<(u64, Option<u64>)> {
 /// Counts what comes, tells it, and ends what is too much.
 pub(super) struct Meter<'a> {
     done: u64,
+    /// What was told last, and when.
+    told: Option<(u64, Instant)>,
     total: Option<u64>,
     max: u64,
     context: &'a CallContext,
@@ -121,7 +128,7 @@ impl<'a> Meter<'a> {
         max: u64,
         context: &'a CallContext,
     ) -> Result<Self, ToolError> {
-        let meter = Self { done, total, max, context };
+        let meter = Self { done, told: None, total, max, context };
         match total {
             Some(total) if total > max => Err(meter.too_large()),
             _ => Ok(meter),
@@ -137,8 +144,27 @@ impl<'a> Meter<'a> {
         if self.done > self.max { Err(self.too_large()) } else { Ok(()) }
     }
 
+    /// Tells how far it is, unless it has done so just now and little has come since.
+    fn tell(&mut self) {
+        let now = Instant::now();
+        let is_news = self.told.is_none_or(|(done, at)| {
+            self.done - done >= WRITE_BYTES as u64 || (self.done > done && now - at >= SIGN_OF_LIFE)
+        });
+        if is_news {
+            self.told = Some((self.done, now));
+            self.report();
+        }
+    }
+
+    /// Tells the end.
+    fn tell_end(&mut self) {
+        if self.told.is_none_or(|(done, _)| done < self.done) {
+            self.report();
+        }
+    }
+
     #[expect(clippy::cast_precision_loss, reason = "a bar is no more exact than that")]
-    fn tell(&self) {
+    fn report(&self) {
         if let Some(listener) = &self.context.progress {
             let total = self.total.map(|total| total as f64);
             let message = Some(match self.total {
@@ -173,11 +199,13 @@ pub(super) async fn receive(
         let is_over = !matches!(chunk, Ok(Some(_)));
         if waiting.len() >= WRITE_BYTES || (is_over && !waiting.is_empty()) {
             partial.append(context, std::mem::take(&mut waiting)).await?;
-            meter.tell();
         }
         match chunk {
-            Ok(Some(_)) => {}
-            Ok(None) => break,
+            Ok(Some(_)) => meter.tell(),
+            Ok(None) => {
+                meter.tell_end();
+                break;
+            }
             Err(error) => {
                 let mut error = no_answer(&http::Method::GET, &error);
                 error.hint = None;

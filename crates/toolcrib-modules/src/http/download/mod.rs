@@ -3,6 +3,9 @@
 //! What has come stands in `PATH.part` until all of it is there, and then takes its place at once. Where the server says
 //! which version it is (`ETag`, `Last-Modified`), that is kept beside it in `PATH.part.json`, and a later call asks for the
 //! rest of that version only (`Range`, `If-Range`). Those two paths must be allowed under `access.filesystem` too.
+//!
+//! Each piece that comes gives the call its deadline anew, up to [`MAX_DOWNLOAD_SECONDS`]: a slow server is waited for, and
+//! one that has stopped is not.
 
 mod incoming;
 mod partial;
@@ -32,8 +35,9 @@ use partial::Partial;
 /// How many files are downloaded side by side.
 pub const MAX_DOWNLOADS: usize = 8;
 
-/// How long one call downloads at most, in seconds. What has come by then is there for the next one.
-pub const MAX_DOWNLOAD_SECONDS: u64 = 600;
+/// How long one call downloads at most, in seconds, however much comes. What has come by then is there for the next one. It
+/// is less than the longest that any call may take, so that the error says how to go on.
+pub const MAX_DOWNLOAD_SECONDS: u64 = 590;
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

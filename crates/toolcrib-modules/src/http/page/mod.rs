@@ -10,7 +10,7 @@ use http::header::{ACCEPT, CONTENT_TYPE};
 use http::{HeaderValue, Method};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use toolcrib_io::http::Response;
+use toolcrib_io::http::{Response, header_text};
 use toolcrib_model::ToolError;
 use toolcrib_sdk::CallContext;
 use url::Url;
@@ -107,7 +107,7 @@ fn read(
     url: &Url,
     go_on: &dyn Fn() -> Result<(), ToolError>,
 ) -> Result<Page, ToolError> {
-    let content_type = headers::text(&response.headers, CONTENT_TYPE);
+    let content_type = header_text(&response.headers, CONTENT_TYPE);
     let kind = content_type.map(essence).unwrap_or_default();
     let is_page = matches!(kind.as_str(), "" | "text/html" | "application/xhtml+xml");
     let is_text =

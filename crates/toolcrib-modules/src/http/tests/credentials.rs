@@ -4,23 +4,25 @@ use axum::http::StatusCode;
 use axum::http::header::LOCATION;
 use axum::response::IntoResponse;
 use serde_json::json;
+use toolcrib_testkit::Canary;
 
 use super::Place;
-use super::canary::Canary;
 
 #[tokio::test]
 async fn headers_of_an_origin_are_sent_there_and_nowhere_else() {
-    let other = Canary::start(|_| "other".into_response()).await;
+    let other = Canary::start(|_| "other".into_response()).await.unwrap();
     let elsewhere = other.url("/stolen");
     let own = Canary::start(move |hit| match hit.uri.as_str() {
         "/moved" => (StatusCode::FOUND, [(LOCATION, elsewhere.clone())]).into_response(),
         "/here" => (StatusCode::FOUND, [(LOCATION, "/last")]).into_response(),
         _ => "own".into_response(),
     })
-    .await;
+    .await
+    .unwrap();
     let back = own.url("/last");
-    let bounce =
-        Canary::start(move |_| (StatusCode::FOUND, [(LOCATION, back.clone())]).into_response()).await;
+    let bounce = Canary::start(move |_| (StatusCode::FOUND, [(LOCATION, back.clone())]).into_response())
+        .await
+        .unwrap();
     // The public client asks nobody here, so that the redirects themselves have to be seen.
     let place = Place::of(json!({
         "private_origins": [own.origin(), other.origin(), bounce.origin()],
@@ -30,7 +32,7 @@ async fn headers_of_an_origin_are_sent_there_and_nowhere_else() {
     place.ok("get", json!({"url": own.url("/a"), "headers": {"X-Key": "mine", "X-Own": "call"}})).await;
     place.ok("get", json!({"url": own.url("/here")})).await;
     place.ok("get", json!({"url": other.url("/b")})).await;
-    let same_host = format!("http://localhost:{}/", own.port);
+    let same_host = format!("http://localhost:{}/", own.port());
     place.call("get", json!({"url": same_host})).await;
     let seen: Vec<_> = own
         .hits()

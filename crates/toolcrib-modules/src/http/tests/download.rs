@@ -6,12 +6,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde_json::json;
-use tokio::io::AsyncWriteExt;
 use toolcrib_model::ErrorKind;
 use toolcrib_port::{CallContext, Progress, ProgressListener, ToolEngine as _};
+use toolcrib_testkit::{Canary, Hit, RawServer, wait_until};
 
 use super::Place;
-use super::canary::{Canary, Hit, Raw};
 use crate::tests::authorized;
 
 /// A file in which each place tells itself from others.
@@ -47,16 +46,9 @@ fn names(place: &Place) -> Vec<String> {
 }
 
 /// A server that breaks off after so many bytes of a file.
-async fn breaking_off(file: &[u8], after: usize, headers: &str) -> Raw {
+async fn breaking_off(file: &[u8], after: usize, headers: &str) -> RawServer {
     let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n{headers}\r\n", file.len());
-    let answer: Arc<[u8]> = [head.as_bytes(), &file[..after]].concat().into();
-    Raw::start(move |mut stream| {
-        let answer = Arc::clone(&answer);
-        async move {
-            let _ = stream.write_all(&answer).await;
-        }
-    })
-    .await
+    RawServer::answering([head.as_bytes(), &file[..after]].concat()).await.unwrap()
 }
 
 #[tokio::test]
@@ -70,7 +62,7 @@ async fn a_file_is_put_in_place_as_a_whole_and_told_on_its_way() {
     }
     let content = file(3_000_000);
     let sent = content.clone();
-    let server = Canary::start(move |hit| served(hit, &sent, "\"1\"")).await;
+    let server = Canary::start(move |hit| served(hit, &sent, "\"1\"")).await.unwrap();
     let place = Place::with(&[server.origin()]);
     let arguments = json!({"url": server.url("/data.csv"), "path": "a/data.csv", "create_parents": true});
     let call = authorized(&place.module, "download", &arguments).await;
@@ -90,9 +82,9 @@ async fn a_file_is_put_in_place_as_a_whole_and_told_on_its_way() {
 async fn a_download_that_broke_off_goes_on_where_it_was() {
     let content = file(1_000_000);
     let broken = breaking_off(&content, 600_000, "etag: \"1\"\r\n").await;
-    let port = broken.origin.rsplit(':').next().unwrap().to_owned();
-    let place = Place::with(std::slice::from_ref(&broken.origin));
-    let arguments = json!({"url": format!("{}/f", broken.origin), "path": "f"});
+    let port = broken.port();
+    let place = Place::with(&[broken.origin()]);
+    let arguments = json!({"url": format!("{}/f", broken.origin()), "path": "f"});
     let error = place.error("download", arguments.clone()).await;
     assert_eq!((error.kind, error.hint.as_deref()), (ErrorKind::Unavailable, Some("call it again to go on")));
     assert_eq!(names(&place), ["f.part", "f.part.json"]);
@@ -100,21 +92,21 @@ async fn a_download_that_broke_off_goes_on_where_it_was() {
 
     // The same server, well again.
     drop(broken);
-    let mended = mended(port, content.clone(), "\"1\"").await;
+    let (_mended, sent) = mended(port, content.clone(), "\"1\"").await;
     let done = place.ok("download", arguments).await;
     assert_eq!(done, json!({"path": "f", "bytes": 1_000_000, "resumed_from": 600_000}));
     assert!(std::fs::read(place.folder.path().join("f")).unwrap() == content);
     assert_eq!(names(&place), ["f"]);
-    assert_eq!(mended.load(Ordering::SeqCst), 400_000);
+    assert_eq!(sent.load(Ordering::SeqCst), 400_000);
 }
 
 #[tokio::test]
 async fn a_file_that_has_changed_meanwhile_is_begun_anew() {
     let (old, new) = (file(1_000_000), file(700_001));
     let broken = breaking_off(&old, 600_000, "etag: \"1\"\r\n").await;
-    let port = broken.origin.rsplit(':').next().unwrap().to_owned();
-    let place = Place::with(std::slice::from_ref(&broken.origin));
-    let arguments = json!({"url": format!("{}/f", broken.origin), "path": "f"});
+    let port = broken.port();
+    let place = Place::with(&[broken.origin()]);
+    let arguments = json!({"url": format!("{}/f", broken.origin()), "path": "f"});
     place.error("download", arguments.clone()).await;
     drop(broken);
     let _mended = mended(port, new.clone(), "\"2\"").await;
@@ -129,8 +121,8 @@ async fn of_a_file_without_a_version_nothing_is_kept() {
     let content = file(1000);
     for headers in ["", "etag: W/\"1\"\r\n"] {
         let broken = breaking_off(&content, 600, headers).await;
-        let place = Place::with(std::slice::from_ref(&broken.origin));
-        let error = place.error("download", json!({"url": broken.origin, "path": "f"})).await;
+        let place = Place::with(&[broken.origin()]);
+        let error = place.error("download", json!({"url": broken.origin(), "path": "f"})).await;
         assert_eq!(error.hint.as_deref(), Some("call it again to begin anew"));
         assert_eq!(names(&place), Vec::<String>::new());
     }
@@ -140,7 +132,7 @@ async fn of_a_file_without_a_version_nothing_is_kept() {
 async fn a_part_of_something_else_is_not_gone_on_with() {
     let content = file(1000);
     let sent = content.clone();
-    let server = Canary::start(move |hit| served(hit, &sent, "\"1\"")).await;
+    let server = Canary::start(move |hit| served(hit, &sent, "\"1\"")).await.unwrap();
     let place = Place::with(&[server.origin()]);
     for beside in [
         json!({"url": "http://other.example/", "validator": "\"1\""}).to_string(),
@@ -166,7 +158,7 @@ async fn a_part_of_something_else_is_not_gone_on_with() {
 
 #[tokio::test]
 async fn a_file_that_is_there_stays_unless_it_is_to_be_replaced() {
-    let server = Canary::start(|hit| served(hit, b"new", "\"1\"")).await;
+    let server = Canary::start(|hit| served(hit, b"new", "\"1\"")).await.unwrap();
     let place = Place::with(&[server.origin()]);
     std::fs::write(place.folder.path().join("f"), "old").unwrap();
     let error = place.error("download", json!({"url": server.url("/f"), "path": "f"})).await;
@@ -182,7 +174,8 @@ async fn a_download_stays_in_the_workspace_and_within_its_bounds() {
         "/missing" => (StatusCode::NOT_FOUND, "no such file").into_response(),
         _ => served(hit, &file(2000), "\"1\""),
     })
-    .await;
+    .await
+    .unwrap();
     let place = Place::of(json!({"private_origins": [server.origin()], "max_download_bytes": 1999}));
     std::os::unix::fs::symlink("/tmp", place.folder.path().join("out")).unwrap();
     for path in ["../f", "/etc/f", "out/f", "", "a/", "missing/f", "/proc/self/root/tmp/f"] {
@@ -200,17 +193,18 @@ async fn a_download_stays_in_the_workspace_and_within_its_bounds() {
 
 #[tokio::test]
 async fn a_file_is_downloaded_by_one_call_at_a_time() {
-    let silent = Raw::start(|stream| async move {
+    let silent = RawServer::start(|stream| async move {
         std::future::pending::<()>().await;
         drop(stream);
     })
-    .await;
-    let place = Place::with(std::slice::from_ref(&silent.origin));
-    let arguments = json!({"url": silent.origin, "path": "f"});
+    .await
+    .unwrap();
+    let place = Place::with(&[silent.origin()]);
+    let arguments = json!({"url": silent.origin(), "path": "f"});
     let first = place.call("download", arguments.clone());
     let second = async {
         tokio::task::yield_now().await;
-        place.error("download", json!({"url": silent.origin, "path": "./f"})).await
+        place.error("download", json!({"url": silent.origin(), "path": "./f"})).await
     };
     tokio::select! {
         biased;
@@ -225,31 +219,20 @@ async fn a_file_is_downloaded_by_one_call_at_a_time() {
 }
 
 /// Serves a file at this port, and counts the bytes of its bodies.
-async fn mended(port: String, file: Vec<u8>, tag: &'static str) -> Arc<AtomicUsize> {
-    let sent = Arc::new(AtomicUsize::new(0));
-    let counted = Arc::clone(&sent);
-    let app = axum::Router::new().fallback(move |request: axum::extract::Request| {
-        let (file, counted) = (file.clone(), Arc::clone(&counted));
-        async move {
-            let hit = Hit {
-                method: request.method().to_string(),
-                uri: request.uri().to_string(),
-                headers: request.headers().clone(),
-                body: String::new(),
-            };
-            let start =
-                hit.header("range").trim_start_matches("bytes=").trim_end_matches('-').parse().unwrap_or(0);
-            counted.fetch_add(file.len().saturating_sub(start), Ordering::SeqCst);
-            let mut response = served(&hit, &file, tag);
-            response.headers_mut().remove(header::CONTENT_TYPE);
-            response
-        }
-    });
-    let bind = || Ok(std::net::TcpListener::bind(format!("127.0.0.1:{port}")).ok());
-    let listener =
-        toolcrib_testkit::wait_until("the port", std::time::Duration::from_secs(20), bind).await.unwrap();
+async fn mended(port: u16, file: Vec<u8>, tag: &'static str) -> (Canary, Arc<AtomicUsize>) {
+    let bind = || Ok(std::net::TcpListener::bind(("127.0.0.1", port)).ok());
+    let listener = wait_until("the port", std::time::Duration::from_secs(20), bind).await.unwrap();
     listener.set_nonblocking(true).unwrap();
     let listener = tokio::net::TcpListener::from_std(listener).unwrap();
-    tokio::spawn(async move { axum::serve(listener, app).await.unwrap() });
-    sent
+    let sent = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&sent);
+    let answer = move |hit: &Hit| {
+        let start =
+            hit.header("range").trim_start_matches("bytes=").trim_end_matches('-').parse().unwrap_or(0);
+        counted.fetch_add(file.len().saturating_sub(start), Ordering::SeqCst);
+        let mut response = served(hit, &file, tag);
+        response.headers_mut().remove(header::CONTENT_TYPE);
+        response
+    };
+    (Canary::serve(listener, answer).unwrap(), sent)
 }

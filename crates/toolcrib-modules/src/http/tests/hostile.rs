@@ -1,16 +1,14 @@
 //! Servers that mean no good, and names that lead inside.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use axum::response::IntoResponse;
 use serde_json::json;
 use tokio::io::AsyncWriteExt;
 use toolcrib_model::ErrorKind;
+use toolcrib_testkit::{Canary, RawServer, lying_answers};
 
 use super::Place;
-use super::canary::{Canary, Raw};
 
 const MEGABYTE: usize = 1 << 20;
 
@@ -23,8 +21,8 @@ fn arguments(name: &str, url: &str) -> serde_json::Value {
 
 #[tokio::test]
 async fn no_spelling_of_an_inner_address_is_asked() {
-    let canary = Canary::start(|_| "reached".into_response()).await;
-    let port = canary.port;
+    let canary = Canary::start(|_| "reached".into_response()).await.unwrap();
+    let port = canary.port();
     let place = Place::of(json!({}));
     for host in [
         "127.0.0.1",
@@ -74,7 +72,7 @@ async fn no_spelling_of_an_inner_address_is_asked() {
 
 #[tokio::test]
 async fn only_hosts_that_access_names_are_asked() {
-    let canary = Canary::start(|_| "reached".into_response()).await;
+    let canary = Canary::start(|_| "reached".into_response()).await.unwrap();
     let rules = json!({"network": ["api.example.com"]});
     let place = Place::make(json!({"private_origins": [canary.origin()]}), Some(rules)).unwrap();
     for name in READING {
@@ -85,46 +83,19 @@ async fn only_hosts_that_access_names_are_asked() {
     assert_eq!(canary.hits().len(), 0);
 }
 
-/// A server that answers with these bytes and closes the connection.
-async fn answering(answer: impl Into<Vec<u8>>) -> Raw {
-    let answer: Arc<[u8]> = answer.into().into();
-    Raw::start(move |mut stream| {
-        let answer = Arc::clone(&answer);
-        async move {
-            // The client may have had enough before the end.
-            let _ = stream.write_all(&answer).await;
-        }
-    })
-    .await
-}
-
 #[tokio::test]
 async fn an_answer_that_lies_about_itself_ends_in_a_clean_error() {
-    for answer in [
-        "HTTP/1.1 200 OK\r\ncontent-length: 18446744073709551615\r\n\r\n{}".to_owned(),
-        "HTTP/1.1 200 OK\r\ncontent-length: 99999999999999999999999\r\n\r\n{}".into(),
-        "HTTP/1.1 200 OK\r\ncontent-length: -1\r\n\r\n{}".into(),
-        "HTTP/1.1 200 OK\r\ncontent-length: 2\r\ncontent-length: 50\r\n\r\n{}".into(),
-        "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nffffffffffffffffff\r\n{}".into(),
-        "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5\r\n{}".into(),
-        "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n{}".into(),
-        format!("HTTP/1.1 200 OK\r\n{}\r\n", "x: y\r\n".repeat(10_000)),
-        format!("HTTP/1.1 200 OK\r\nx: {}\r\n\r\n", "y".repeat(MEGABYTE)),
-        "HTTP/1.1 200 OK\r\nx: a\0b\r\n\r\n".into(),
-        "HTTP/9.9 200 OK\r\n\r\n".into(),
-        "\0\x01\x02 no HTTP at all".into(),
-        String::new(),
-    ] {
+    for answer in lying_answers() {
         let begins = answer.chars().take(70).collect::<String>();
-        let server = answering(answer).await;
-        let place = Place::with(std::slice::from_ref(&server.origin));
+        let server = RawServer::answering(answer).await.unwrap();
+        let place = Place::with(&[server.origin()]);
         for name in ["get", "json_api", "fetch_page", "download"] {
-            let error = place.error(name, arguments(name, &server.origin)).await;
+            let error = place.error(name, arguments(name, &server.origin())).await;
             let is_clean = matches!(error.kind, ErrorKind::Unavailable | ErrorKind::LimitReached);
             assert!(is_clean && error.message.len() < 500, "{begins} {name}: {error}");
         }
         // Whether a call that changes something took effect, nobody knows.
-        let changed = place.error("post", json!({"url": server.origin})).await;
+        let changed = place.error("post", json!({"url": server.origin()})).await;
         assert_eq!(changed.kind, ErrorKind::OutcomeUnknown, "{begins}: {changed}");
         assert!(!place.folder.path().join("file").exists(), "{begins}");
     }
@@ -133,32 +104,15 @@ async fn an_answer_that_lies_about_itself_ends_in_a_clean_error() {
 #[tokio::test]
 async fn of_a_flood_no_more_is_received_than_is_read() {
     for name in READING {
-        let sent = Arc::new(AtomicUsize::new(0));
-        let counted = Arc::clone(&sent);
-        let server = Raw::start(move |mut stream| {
-            let counted = Arc::clone(&counted);
-            async move {
-                let chunk = vec![b'x'; 64 * 1024];
-                let head = b"HTTP/1.1 200 OK\r\ncontent-type: text/html\r\n\r\n";
-                if stream.write_all(head).await.is_err() {
-                    return;
-                }
-                for _ in 0..100 * MEGABYTE / chunk.len() {
-                    if stream.write_all(&chunk).await.is_err() {
-                        return;
-                    }
-                    counted.fetch_add(chunk.len(), Ordering::SeqCst);
-                }
-            }
-        })
-        .await;
+        let head = "HTTP/1.1 200 OK\r\ncontent-type: text/html\r\n\r\n";
+        let server = RawServer::flooding(head).await.unwrap();
         let place = Place::of(
-            json!({"private_origins": [server.origin], "max_body_bytes": MEGABYTE, "max_download_bytes": MEGABYTE}),
+            json!({"private_origins": [server.origin()], "max_body_bytes": MEGABYTE, "max_download_bytes": MEGABYTE}),
         );
-        let result = place.call(name, arguments(name, &server.origin)).await;
+        let result = place.call(name, arguments(name, &server.origin())).await;
         assert!(result.result.to_string().len() < 2 * MEGABYTE, "{name}");
         // The rest stood in the buffers of the system.
-        assert!(sent.load(Ordering::SeqCst) < 50 * MEGABYTE, "{name}");
+        assert!(server.sent() < 50 * MEGABYTE, "{name}");
         assert_eq!(std::fs::read_dir(place.folder.path()).unwrap().count(), 0, "{name}");
     }
 }
@@ -166,20 +120,10 @@ async fn of_a_flood_no_more_is_received_than_is_read() {
 #[tokio::test]
 async fn an_answer_that_drips_ends_with_the_timeout() {
     for head in ["", "HTTP/1.1 200 OK\r\ncontent-length: 1000000\r\n\r\n"] {
-        let server = Raw::start(move |mut stream| async move {
-            if stream.write_all(head.as_bytes()).await.is_err() {
-                return;
-            }
-            let mut drip = tokio::time::interval(Duration::from_millis(5));
-            // First the head of an answer, letter by letter, where there was none.
-            while stream.write_all(b"H").await.is_ok() {
-                drip.tick().await;
-            }
-        })
-        .await;
-        let place = Place::of(json!({"private_origins": [server.origin], "timeout_seconds": 1}));
+        let server = RawServer::dripping(head).await.unwrap();
+        let place = Place::of(json!({"private_origins": [server.origin()], "timeout_seconds": 1}));
         let began = Instant::now();
-        let error = place.error("get", json!({"url": server.origin})).await;
+        let error = place.error("get", json!({"url": server.origin()})).await;
         assert!(matches!(error.kind, ErrorKind::Timeout | ErrorKind::Unavailable), "{error}");
         assert!(began.elapsed() < Duration::from_secs(5));
     }
@@ -190,16 +134,18 @@ async fn redirects_have_no_more_time_than_one_request() {
     let server = Canary::start(|_| {
         (axum::http::StatusCode::FOUND, [(axum::http::header::LOCATION, "/again")]).into_response()
     })
-    .await;
-    let slow = Raw::start(|mut stream| async move {
+    .await
+    .unwrap();
+    let slow = RawServer::start(|mut stream| async move {
         let mut slow = tokio::time::interval(Duration::from_millis(400));
         slow.tick().await;
         slow.tick().await;
         let _ = stream.write_all(b"HTTP/1.1 302 Found\r\nlocation: /more\r\ncontent-length: 0\r\n\r\n").await;
     })
-    .await;
-    let place = Place::of(json!({"private_origins": [server.origin(), slow.origin], "timeout_seconds": 1}));
-    let error = place.error("get", json!({"url": slow.origin})).await;
+    .await
+    .unwrap();
+    let place = Place::of(json!({"private_origins": [server.origin(), slow.origin()], "timeout_seconds": 1}));
+    let error = place.error("get", json!({"url": slow.origin()})).await;
     assert_eq!(error.kind, ErrorKind::Timeout, "{error}");
 }
 
@@ -213,13 +159,13 @@ async fn what_is_compressed_unasked_is_not_blown_up() {
     )
     .into_bytes();
     answer.extend(body);
-    let server = answering(answer).await;
-    let place = Place::with(std::slice::from_ref(&server.origin));
-    let got = place.ok("get", json!({"url": server.origin})).await;
+    let server = RawServer::answering(answer).await.unwrap();
+    let place = Place::with(&[server.origin()]);
+    let got = place.ok("get", json!({"url": server.origin()})).await;
     assert_eq!(got["body"]["bytes"], 2010);
     assert!(got["notes"][0].as_str().unwrap().contains("compressed by gzip"), "{got}");
     for name in ["fetch_page", "json_api"] {
-        let error = place.error(name, json!({"url": server.origin})).await;
+        let error = place.error(name, json!({"url": server.origin()})).await;
         assert_eq!(error.kind, ErrorKind::ToolFailed, "{error}");
     }
 }

@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 use axum::http::header;
 use axum::response::IntoResponse;
 use serde_json::json;
+use toolcrib_testkit::Canary;
 
 use super::Place;
-use super::canary::Canary;
 
 /// Much more than any of them takes, and much less than one would that is not bounded.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -62,7 +62,8 @@ async fn no_page_takes_long_or_deep_to_read() {
         let server = Canary::start(move |_| {
             ([(header::CONTENT_TYPE, "text/html; charset=utf-8")], body.clone()).into_response()
         })
-        .await;
+        .await
+        .unwrap();
         let place = Place::with(&[server.origin()]);
         let began = Instant::now();
         let result = place.call("fetch_page", json!({"url": server.url("/")})).await;

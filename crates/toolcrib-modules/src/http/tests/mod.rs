@@ -1,12 +1,12 @@
 //! What the module promises, against servers on this machine.
 
-mod canary;
 mod credentials;
 mod declared;
 mod download;
 mod hostile;
 mod hostile_pages;
 mod page;
+mod patience;
 mod redirects;
 mod verbs;
 

@@ -4,9 +4,9 @@ use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use serde_json::json;
 use toolcrib_model::ErrorKind;
+use toolcrib_testkit::{Canary, Hit};
 
 use super::Place;
-use super::canary::{Canary, Hit};
 
 const ARTICLE: &str = r##"<!doctype html>
 <html lang="en-GB">
@@ -82,7 +82,7 @@ fn answer(hit: &Hit) -> Response {
 }
 
 async fn place() -> (Canary, Place) {
-    let server = Canary::start(answer).await;
+    let server = Canary::start(answer).await.unwrap();
     let place = Place::of(json!({"private_origins": [server.origin()], "max_body_bytes": 8191}));
     (server, place)
 }

@@ -5,9 +5,9 @@ use axum::http::header::LOCATION;
 use axum::response::{IntoResponse, Response};
 use serde_json::json;
 use toolcrib_model::ErrorKind;
+use toolcrib_testkit::Canary;
 
 use super::Place;
-use super::canary::Canary;
 
 fn redirect(to: &str) -> Response {
     (StatusCode::TEMPORARY_REDIRECT, [(LOCATION, to.to_owned())]).into_response()
@@ -20,7 +20,8 @@ async fn a_request_that_changes_nothing_is_led_within_its_origin() {
         "/b" => redirect("c?d=1"),
         _ => "there".into_response(),
     })
-    .await;
+    .await
+    .unwrap();
     let place = Place::with(&[server.origin()]);
     let found = place.ok("get", json!({"url": server.url("/a")})).await;
     assert_eq!((&found["body"], &found["redirected_to"]), (&json!("there"), &json!(server.url("/c?d=1"))));
@@ -29,7 +30,7 @@ async fn a_request_that_changes_nothing_is_led_within_its_origin() {
 
 #[tokio::test]
 async fn a_request_that_changes_something_is_not_led_anywhere() {
-    let server = Canary::start(|_| redirect("/b")).await;
+    let server = Canary::start(|_| redirect("/b")).await.unwrap();
     let place = Place::with(&[server.origin()]);
     for name in ["post", "put", "patch", "delete"] {
         let answer = place.ok(name, json!({"url": server.url("/a")})).await;
@@ -43,7 +44,7 @@ async fn a_request_that_changes_something_is_not_led_anywhere() {
 
 #[tokio::test]
 async fn a_cycle_of_redirects_ends() {
-    let server = Canary::start(|hit| redirect(if hit.uri == "/a" { "/b" } else { "/a" })).await;
+    let server = Canary::start(|hit| redirect(if hit.uri == "/a" { "/b" } else { "/a" })).await.unwrap();
     let place = Place::with(&[server.origin()]);
     let answer = place.ok("get", json!({"url": server.url("/a")})).await;
     assert_eq!(answer["status"], 307);
@@ -55,23 +56,24 @@ async fn a_cycle_of_redirects_ends() {
 
 #[tokio::test]
 async fn no_redirect_leads_inside() {
-    let canary = Canary::start(|_| "reached".into_response()).await;
+    let canary = Canary::start(|_| "reached".into_response()).await.unwrap();
     for target in [
         canary.origin(),
-        format!("http://localhost:{}/", canary.port),
-        format!("//127.0.0.1:{}/", canary.port),
-        format!("http://127.1:{}/", canary.port),
-        format!("http://0x7f.1:{}/", canary.port),
-        format!("http://[::ffff:127.0.0.1]:{}/", canary.port),
-        format!("http://user:password@127.0.0.1:{}/", canary.port),
-        format!("\\\\127.0.0.1:{}\\", canary.port),
+        format!("http://localhost:{}/", canary.port()),
+        format!("//127.0.0.1:{}/", canary.port()),
+        format!("http://127.1:{}/", canary.port()),
+        format!("http://0x7f.1:{}/", canary.port()),
+        format!("http://[::ffff:127.0.0.1]:{}/", canary.port()),
+        format!("http://user:password@127.0.0.1:{}/", canary.port()),
+        format!("\\\\127.0.0.1:{}\\", canary.port()),
         "http://169.254.169.254/latest/meta-data".into(),
         "file:///etc/passwd".into(),
         "gopher://127.0.0.1/".into(),
         "http://".into(),
     ] {
         let last = target.clone();
-        let server = Canary::start(move |hit| redirect(if hit.uri == "/a" { "/b" } else { &last })).await;
+        let server =
+            Canary::start(move |hit| redirect(if hit.uri == "/a" { "/b" } else { &last })).await.unwrap();
         // The canary is one that may be asked; but not by way of another.
         let place = Place::with(&[server.origin(), canary.origin()]);
         for name in ["get", "head", "fetch_page", "json_api", "download"] {

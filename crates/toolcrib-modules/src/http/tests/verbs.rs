@@ -4,9 +4,9 @@ use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
 use toolcrib_model::ErrorKind;
+use toolcrib_testkit::{Canary, Hit};
 
 use super::Place;
-use super::canary::{Canary, Hit};
 
 const PNG: &[u8] = b"\x89PNG\r\n\x1a\nrest";
 
@@ -31,7 +31,7 @@ fn answer(hit: &Hit) -> Response {
 }
 
 async fn place() -> (Canary, Place) {
-    let server = Canary::start(answer).await;
+    let server = Canary::start(answer).await.unwrap();
     let place = Place::of(json!({"private_origins": [server.origin()], "max_body_bytes": 1001}));
     (server, place)
 }
@@ -91,7 +91,7 @@ async fn a_status_of_failure_is_a_result_of_a_method_and_an_error_of_an_interfac
             format!("GET {}/missing was answered with 404 Not Found: no such note", server.origin());
         assert_eq!((error.kind, error.message, error.retryable), (ErrorKind::ToolFailed, expected, false));
         let busy = place.error(name, json!({"url": server.url("/busy")})).await;
-        assert!(busy.retryable && busy.hint.unwrap().contains("Retry-After: 7"));
+        assert!(busy.retryable && busy.hint.unwrap().contains("after 7 s"));
     }
 }
 
@@ -154,7 +154,7 @@ async fn arguments_that_cannot_be_meant_are_told_with_what_to_do() {
         ("get", json!({"url": "example.com"})),
         ("get", json!({"url": "file:///etc/passwd"})),
         ("get", json!({"url": "data:text/plain,x"})),
-        ("get", json!({"url": format!("http://user:hunter2@127.0.0.1:{}/", server.port)})),
+        ("get", json!({"url": format!("http://user:hunter2@127.0.0.1:{}/", server.port())})),
         ("get", json!({"url": format!("{url}{}", "x".repeat(9000))})),
         ("get", json!({"url": url, "query": {"q": "x".repeat(9000)}})),
         ("get", json!({"url": url, "headers": {"X-A": "a\r\nX-B: b"}})),
