@@ -38,6 +38,7 @@ pub struct Executor {
     flow: Flow,
     results: Arc<Results>,
     audit: Audit,
+    renamed: Option<fn(&ToolCall) -> Option<ToolCall>>,
 }
 
 impl Executor {
@@ -54,6 +55,7 @@ impl Executor {
             flow: Flow::default(),
             results: Arc::default(),
             audit: Audit::default(),
+            renamed: None,
         }
     }
 
@@ -79,6 +81,12 @@ impl Executor {
     /// Sets where records of calls go.
     pub fn with_audit(mut self, audit: Audit) -> Self {
         self.audit = audit;
+        self
+    }
+
+    /// Accepts names that tools had before: a call by a name that nothing has is made as the call that this gives for it.
+    pub fn with_earlier_names(mut self, renamed: fn(&ToolCall) -> Option<ToolCall>) -> Self {
+        self.renamed = Some(renamed);
         self
     }
 
@@ -200,8 +208,12 @@ impl Executor {
     fn begin(&self, call: ToolCall, context: &CallContext) -> OnItsWay {
         let started = Instant::now();
         let mut pending = self.audit.begin(&call, context);
-        let ToolCall { name, arguments, call_id } = call;
         let snapshot = self.registry.snapshot();
+        let call = match self.renamed.and_then(|renamed| renamed(&call)) {
+            Some(renamed) if snapshot.find(&call.name, |_| true).is_err() => renamed,
+            _ => call,
+        };
+        let ToolCall { name, arguments, call_id } = call;
         let mut judged = judge(&snapshot, &self.policy, &name, arguments, call_id.clone(), context);
         if let Err(error) = self.audit.check() {
             judged.state = State::Failed(error);

@@ -25,6 +25,9 @@ use crate::span;
 use crate::task::{Ended, Task};
 use crate::text::{MAX_ERROR_CHARS, clean};
 
+/// What the run of a task is known by, in the `_meta` of its call: the same when the call is made again after a crash.
+const RUN_KEY: &str = "toolcrib/run-key";
+
 /// How often a server may ask for the same call again, with a state of its own, with answers of the user, or both.
 const MAX_ROUNDS: usize = 8;
 
@@ -62,12 +65,12 @@ impl McpEngine {
         }
         span::describe(&Span::current(), "tools/call", self.connection.source());
         let failed = |fault| self.failure(call, fault);
-        let (trace, listener) = (context.trace.as_deref(), context.progress.as_ref());
+        let listener = context.progress.as_ref();
         let desk = self.connection.desk().begin(context);
         let mut round = Round::default();
         for _ in 0..MAX_ROUNDS {
             let outcome =
-                self.connection.call(&call.tool, || request(call, round.clone(), trace), listener).await;
+                self.connection.call(&call.tool, || request(call, round.clone(), context), listener).await;
             let outcome = match outcome {
                 Err(NoAnswer::Stale(stale)) => return Err(self.stale(call, stale)),
                 Err(NoAnswer::Fault(fault)) => Err(fault),
@@ -123,8 +126,8 @@ impl McpEngine {
         desk: &OnCall<'_>,
         refusal: ErrorData,
     ) -> Result<Value, ToolError> {
-        let (trace, listener) = (context.trace.as_deref(), context.progress.as_ref());
-        match self.connection.call(&call.tool, || as_task(call, trace), listener).await {
+        let listener = context.progress.as_ref();
+        match self.connection.call(&call.tool, || as_task(call, context), listener).await {
             Ok(Answer { result, session }) => match Task::asked_for(&result, session) {
                 Some(task) => self.finish(task, context, desk).await,
                 // It has run without a task all the same.
@@ -264,25 +267,29 @@ impl ToolEngine for McpEngine {
     }
 }
 
-fn request(call: &Call, round: Round, trace: Option<&str>) -> ClientRequest {
+fn request(call: &Call, round: Round, context: &CallContext) -> ClientRequest {
     let mut params =
         CallToolRequestParams::new(call.tool.name.name().to_owned()).with_arguments(call.arguments.clone());
     params.request_state = round.state;
     params.input_responses = round.answers;
     let mut request = CallToolRequest::new(params);
     request.extensions.insert(Mirrored::of(&call.tool.parameters, &call.arguments));
-    traced(ClientRequest::CallToolRequest(request), trace)
+    tagged(ClientRequest::CallToolRequest(request), context)
 }
 
 /// The call as revision 2025-11-25 has it for tools that only run as tasks.
-fn as_task(call: &Call, trace: Option<&str>) -> ClientRequest {
+fn as_task(call: &Call, context: &CallContext) -> ClientRequest {
     let params = json!({"name": call.tool.name.name(), "arguments": call.arguments, "task": {}});
-    traced(ClientRequest::CustomRequest(CustomRequest::new("tools/call", Some(params))), trace)
+    tagged(ClientRequest::CustomRequest(CustomRequest::new("tools/call", Some(params))), context)
 }
 
-fn traced(mut request: ClientRequest, trace: Option<&str>) -> ClientRequest {
-    if let Some(trace) = trace {
+/// Says what the call is part of: its trace, and the run of a task that it is.
+fn tagged(mut request: ClientRequest, context: &CallContext) -> ClientRequest {
+    if let Some(trace) = context.trace.as_deref() {
         request.get_meta_mut().set_traceparent(trace);
+    }
+    if let Some(key) = context.run_key.as_deref() {
+        request.get_meta_mut().insert(RUN_KEY.to_owned(), key.into());
     }
     request
 }

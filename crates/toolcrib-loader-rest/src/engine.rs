@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use http::StatusCode;
+use http::{HeaderName, HeaderValue, StatusCode};
 use toolcrib_io::Error as IoError;
 use toolcrib_io::http::{Request, Response};
 use toolcrib_model::{ErrorKind, ToolError, ToolResult};
@@ -30,7 +30,7 @@ pub struct RestEngine {
 
 #[async_trait]
 impl ToolEngine for RestEngine {
-    async fn invoke(&self, call: &Authorized<Call>, _context: &CallContext) -> ToolResult {
+    async fn invoke(&self, call: &Authorized<Call>, context: &CallContext) -> ToolResult {
         let operation = self.shared.operations.load().get(call.tool.name.name()).cloned();
         let Some(operation) = operation.filter(|operation| operation.fingerprint == call.fingerprint) else {
             let message = format!(
@@ -41,7 +41,7 @@ impl ToolEngine for RestEngine {
             return call.failed(error.with_hint("look the tool up again"));
         };
         let request = match self.prepare(&operation, call).await {
-            Ok(request) => request,
+            Ok(request) => keyed(request, context),
             Err(error) => return call.failed(error.tool_error()),
         };
         let asked = format!("{} {}", request.method, request.url.path());
@@ -51,6 +51,21 @@ impl ToolEngine for RestEngine {
             Err(Failure::Sending(error)) => call.failed(self.failure(&operation, &error)),
         }
     }
+}
+
+/// The header by which a server tells a second attempt from a second request, as `draft-ietf-httpapi-idempotency-key-header`
+/// has it.
+const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
+
+/// A request that changes something says which run of a task it belongs to, unless the call says something there itself.
+fn keyed(mut request: Request, context: &CallContext) -> Request {
+    let key = context.run_key.as_deref().and_then(|key| HeaderValue::try_from(format!("\"{key}\"")).ok());
+    if let Some(key) =
+        key.filter(|_| !request.method.is_safe() && !request.headers.contains_key(IDEMPOTENCY_KEY))
+    {
+        request.headers.insert(IDEMPOTENCY_KEY, key);
+    }
+    request
 }
 
 /// Why there is no answer.

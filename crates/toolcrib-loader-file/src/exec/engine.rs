@@ -67,6 +67,7 @@ impl ExecModule {
             text(&context.conversation),
             text(&context.user),
             text(&context.agent),
+            text(&context.run_key),
             text(&context.trace),
         ];
         for (name, value) in CONTEXT_VARIABLES.into_iter().zip(values) {

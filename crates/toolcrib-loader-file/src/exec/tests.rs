@@ -230,17 +230,17 @@ async fn a_manifest_that_is_wrong_as_a_whole_says_where() {
 
 #[tokio::test]
 async fn arguments_come_as_json_and_what_the_runtime_knows_in_variables() {
-    let script = r#"printf '{"arguments": %s, "variables": ["%s", "%s", "%s", "%s", "%s", "%s"], "folder": "%s"}' \
+    let script = r#"printf '{"arguments": %s, "variables": ["%s", "%s", "%s", "%s", "%s", "%s", "%s"], "folder": "%s"}' \
         "$(cat)" "$TOOLCRIB_TOOL" "$TOOLCRIB_WORKSPACE" "$TOOLCRIB_SESSION" "$TOOLCRIB_USER" "$TOOLCRIB_AGENT" \
-        "${TOOLCRIB_CONVERSATION-none}" "$PWD""#;
+        "${TOOLCRIB_CONVERSATION-none}" "$TOOLCRIB_RUN_KEY" "$PWD""#;
     let place = Place::running(script);
     let module = place.module().with_workspace("/work space");
-    let context = CallContext::new("s-1").with_user("ada").with_agent("clerk");
+    let context = CallContext::new("s-1").with_user("ada").with_agent("clerk").with_run_key("r-1");
     let arguments = json!({"user": "root", "session": "s-2", "text": "a\n\"b\" é", "n": [1, 2.5, null]});
     let result = call(&module, "run", arguments.clone(), &context).await;
     assert_eq!(result.error, None);
     assert_eq!(result.result["arguments"], arguments);
-    assert_eq!(result.result["variables"], json!(["run", "/work space", "s-1", "ada", "clerk", "none"]));
+    assert_eq!(result.result["variables"], json!(["run", "/work space", "s-1", "ada", "clerk", "none", "r-1"]));
     assert_eq!(result.result["folder"], json!(place.path()));
 }
 

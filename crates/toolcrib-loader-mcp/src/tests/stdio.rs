@@ -365,14 +365,17 @@ async fn dropping_everything_kills_the_server() {
 }
 
 #[tokio::test]
-async fn a_server_is_told_the_trace_of_a_call_and_nothing_where_there_is_none() {
+async fn a_server_is_told_the_trace_and_the_run_of_a_call_and_nothing_where_there_is_none() {
     let server = ScriptServer::new("");
     let trace = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
-    for context in [context().with_trace(trace), context()] {
+    for context in [context().with_trace(trace).with_run_key("schedule_7/1"), context()] {
         invoke(&server.engine, authorized("one", json!({})), &context).await;
     }
     let [first, second] = server.logged("tools/call").try_into().unwrap();
-    let meta =
-        |line: &str| serde_json::from_str::<Value>(line).unwrap()["params"]["_meta"]["traceparent"].clone();
-    assert_eq!((meta(&first), meta(&second)), (trace.into(), Value::Null));
+    let meta = |line: &str| {
+        let meta = serde_json::from_str::<Value>(line).unwrap()["params"]["_meta"].clone();
+        (meta["traceparent"].clone(), meta["toolcrib/run-key"].clone())
+    };
+    assert_eq!(meta(&first), (trace.into(), "schedule_7/1".into()));
+    assert_eq!(meta(&second), (Value::Null, Value::Null));
 }
