@@ -32,4 +32,20 @@ pub enum Error {
         /// What is wrong there.
         reason: String,
     },
+    /// A text in the arguments of a channel has a place that nothing can be filled in at.
+    #[error(
+        "{reason}; there is `{{{{message}}}}`, `{{{{time}}}}` and `{{{{run_key}}}}`, and `{{{{{{{{` for two braces"
+    )]
+    UnknownPlace {
+        /// The JSON pointer of the text, as seen from the arguments.
+        pointer: String,
+        /// What is wrong in it.
+        reason: String,
+    },
+    /// The secret of a webhook proves nothing.
+    #[error("the secret cannot be used: {reason}; make one with `openssl rand -hex 32`")]
+    InvalidSecret {
+        /// What is wrong with it.
+        reason: &'static str,
+    },
 }

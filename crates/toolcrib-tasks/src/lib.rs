@@ -21,16 +21,20 @@
 mod action;
 mod ask_user;
 mod background;
-mod channel;
+mod channels;
 mod clock;
 mod condition;
 mod error;
 mod id;
 mod notifications;
 mod owner;
+mod request;
+mod schedule;
 mod services;
+mod skills;
 mod store;
 mod time;
+mod watch;
 
 #[cfg(test)]
 mod testing;
@@ -43,17 +47,38 @@ pub use ask_user::{
     MAX_TIMEOUT, MIN_TIMEOUT, tools,
 };
 pub use background::{
-    Background, BackgroundSettings, DEFAULT_TASK_WAIT, MAX_TASK_WAIT, TaskState, TaskStatus,
+    Background, BackgroundSettings, DEFAULT_TASK_WAIT, MAX_TASK_WAIT, Patient, TaskState, TaskStatus, renamed,
 };
-pub use channel::{Channel, Message};
+pub use channels::{
+    ATTEMPT_TIME, Channel, DEFAULT_MAX_FILE_BYTES, DELIVERY_TIME, FIRST_PAUSE, FileChannel, MAX_ATTEMPTS,
+    MAX_MESSAGE_CHARS, MAX_PAUSE, MIN_FILE_BYTES, Message, PLACES, SIGNATURE_HEADER, Terminal,
+    TerminalChannel, ToolChannel, WebhookChannel,
+};
 pub use clock::{Clock, SystemClock};
 pub use condition::{Condition, MAX_CONDITION_CHARS, MAX_CONDITION_DEPTH};
 pub use error::Error;
 pub use notifications::{
     MAX_NOTIFICATION_CHARS, MAX_NOTIFICATIONS, NOTIFICATION_AGE, Notification, Notifications,
 };
+pub use owner::Owned;
+pub use request::Request;
+pub use schedule::{
+    LastRun, MAX_ACTION_BYTES, MAX_CATCH_UP, MAX_LABEL_CHARS, MAX_OVERLAPPING, MIN_CATCH_UP,
+    MIN_CRON_INTERVAL, NEXT_RUNS, Overlap, RunOutcome, ScheduleRequest, ScheduleSettings, ScheduleState,
+    ScheduleStatus, ScheduleTime, Schedules,
+};
 pub use services::{Prompter, Services};
+pub use skills::{
+    MAX_ARGUMENTS_CHARS, MAX_FRONT_MATTER_BYTES, MAX_LISTED, MAX_SKILL_BYTES, MAX_SKILL_FILES,
+    MAX_SKILL_NAME_CHARS, MAX_SKILLS, RejectedSkill, Skill, SkillFolder, Skills, USE_SKILL,
+};
 pub use store::{
     Change, Kind, MAX_RECORD_BYTES, MemoryStore, Opened, Record, SqliteStore, Store, StoreError,
 };
 pub use time::{Cron, MAX_CRON_CHARS, MAX_PHRASE_CHARS, moment};
+pub use watch::{
+    CheckOutcome, DEFAULT_WATCH_INTERVAL, MAX_COMPARED_BYTES, MAX_SHOWN_BYTES, MAX_WATCH_ACTIONS,
+    MAX_WATCH_BACKOFF, MAX_WATCH_HISTORY, MAX_WATCH_INTERVAL, MAX_WATCH_LABEL_CHARS, MAX_WATCH_REQUEST_BYTES,
+    MAX_WATCHED_BYTES, MIN_WATCH_INTERVAL, NotifyWhen, WatchRequest, WatcherCheck, WatcherMetrics,
+    WatcherSettings, WatcherState, WatcherStatus, Watchers,
+};

@@ -83,8 +83,9 @@ impl Notifications {
         let (told, old) = {
             let mut waiting = self.waiting();
             let Some(of_session) = waiting.get_mut(session) else { return Vec::new() };
-            let (kept, old): (VecDeque<_>, VecDeque<_>) =
-                std::mem::take(of_session).into_iter().partition(|(_, notification)| notification.at >= oldest);
+            let (kept, old): (VecDeque<_>, VecDeque<_>) = std::mem::take(of_session)
+                .into_iter()
+                .partition(|(_, notification)| notification.at >= oldest);
             *of_session = kept;
             (of_session.iter().take(most).cloned().collect(), old)
         };

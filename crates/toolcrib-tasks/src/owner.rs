@@ -19,7 +19,25 @@ pub(crate) struct Owner {
     on_behalf_of: Vec<String>,
 }
 
+/// What an operator is told of a task, whoever made it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Owned<T> {
+    /// The session that it belongs to.
+    pub session: String,
+    /// The agent that made it; absent where a person did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+    /// How it stands.
+    #[serde(flatten)]
+    pub task: T,
+}
+
 impl Owner {
+    /// Tells it with whose it is.
+    pub(crate) fn owning<T>(&self, task: T) -> Owned<T> {
+        Owned { session: self.session.clone(), agent: self.agent.clone(), task }
+    }
+
     pub(crate) fn of(context: &CallContext) -> Self {
         let text = |text: &Option<Arc<str>>| text.as_deref().map(str::to_owned);
         Self {

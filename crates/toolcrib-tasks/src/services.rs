@@ -12,7 +12,7 @@ use toolcrib_port::{CallContext, ToolCaller};
 
 use crate::id::random_id;
 use crate::owner::Owner;
-use crate::{Channel, Clock, Message, Notifications, Store, StoreError};
+use crate::{Channel, Clock, MAX_MESSAGE_CHARS, Message, Notifications, Store, StoreError};
 
 /// How long a task is slept for at most before the clock is looked at again: the clock of people may be set meanwhile.
 const CLOCK_CHECK: Duration = Duration::from_secs(15);
@@ -126,8 +126,12 @@ impl Services {
             let told = self.notifications.tell(&owner.session, text).await;
             return told.map_err(|error| ToolError::new(ErrorKind::Unavailable, error.to_string()));
         };
-        let message = Message { at: self.clock.now(), text, run_key, context: owner.context() };
-        self.channel(name)?.send(&message).await
+        let channel = self.channel(name)?;
+        let text: String = text.chars().take(MAX_MESSAGE_CHARS).collect();
+        let mut context = owner.context();
+        context.caller = self.entrance().ok().cloned();
+        context.run_key = run_key.map(Into::into);
+        channel.send(&Message { channel: name, at: self.clock.now(), text: &text, run_key, context }).await
     }
 
     /// A channel by its name.
@@ -142,6 +146,11 @@ impl Services {
             };
             ToolError::new(ErrorKind::InvalidArgs, format!("there is no channel `{name}`")).with_hint(hint)
         })
+    }
+
+    /// Whether other processes have the store open too.
+    pub(crate) fn is_shared(&self) -> bool {
+        self.lessee.is_some()
     }
 
     /// Takes the right to run a task for a while, or keeps it. It is there for the asking where the store is this process's

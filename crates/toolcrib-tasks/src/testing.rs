@@ -42,7 +42,8 @@ pub(crate) async fn executor(module: Module, rules: &Value) -> Arc<Executor> {
     let registry = Arc::new(ToolRegistry::new());
     let rules = serde_json::from_value::<Capabilities>(rules.clone()).unwrap();
     let policy = Arc::new(Policy::new(&rules, []).unwrap());
-    let executor = Executor::new(Arc::clone(&registry), policy, Arc::new(DenyAll));
+    let executor =
+        Executor::new(Arc::clone(&registry), policy, Arc::new(DenyAll)).with_earlier_names(crate::renamed);
     let module = Arc::new(module);
     executor.add_engine(module.source(), Arc::clone(&module) as _);
     registry.add_loader(module);

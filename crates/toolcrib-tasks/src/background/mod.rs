@@ -4,7 +4,9 @@
 //! call ends, the session is told at its next turn. A call that was under way when the process ended is made again where
 //! its tool allows that, and is of unknown outcome otherwise.
 
+mod after;
 mod arguments;
+mod earlier;
 mod table;
 mod task;
 mod tools;
@@ -16,6 +18,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use toolcrib_model::{ErrorKind, ToolCall, ToolError, ToolResult};
 use toolcrib_port::{CallContext, Progress, ProgressListener, ToolCaller};
@@ -23,9 +26,11 @@ use toolcrib_port::{CallContext, Progress, ProgressListener, ToolCaller};
 use self::table::{Live, Table};
 use self::task::Task;
 use crate::id::random_id;
-use crate::owner::Owner;
+use crate::owner::Owned;
 use crate::{Change, Kind, Record, Services, StoreError};
 
+pub use after::Patient;
+pub use earlier::renamed;
 pub use task::{TaskState, TaskStatus};
 
 /// How long a call waits for one in the background where nothing is said.
@@ -111,27 +116,11 @@ impl Background {
         let entrance = inner.services.entrance()?;
         inner.forget_old().await;
         let id = random_id("task").map_err(|error| ToolError::new(ErrorKind::Internal, error.to_string()))?;
-        let task = Task {
-            owner: Owner::of(context),
-            may_repeat: entrance.may_repeat(&call, context),
-            tool: call.name,
-            arguments: call.arguments,
-            state: TaskState::Running,
-            started: inner.services.clock.now(),
-            ended: None,
-            result: Value::Null,
-            error: None,
-        };
-        let live = Live::new(task);
-        let forgotten = inner.table.begin(&id, &live, &inner.settings)?;
-        let mut changes = vec![record(&id, &live.task)];
-        changes.extend(forgotten.into_iter().map(|id| Change::remove(Kind::Background, id)));
-        let kept = inner.services.store.apply(changes).await;
-        inner.spawn(entrance, id.clone(), &live);
-        Ok(live.status(&id).with_note(match kept {
-            Ok(()) => "it runs in the background; you are told when it has ended".to_owned(),
-            Err(error) => format!("it runs, and is forgotten when the program ends: {error}"),
-        }))
+        let may_repeat = entrance.may_repeat(&call, context);
+        let live = Live::new(Task::begun(call, context, inner.services.clock.now(), may_repeat));
+        let status = inner.begin(&id, &live).await?;
+        inner.spawn(entrance, id, &live);
+        Ok(status)
     }
 
     /// How a call stands.
@@ -174,6 +163,36 @@ impl Background {
         self.inner.table.of(context).iter().map(|(id, live)| live.status(id).without_result()).collect()
     }
 
+    /// The calls of everybody, in the order in which they were started. For whoever operates the program.
+    pub async fn all(&self) -> Vec<Owned<TaskStatus>> {
+        self.inner.forget_old().await;
+        let all = self.inner.table.all();
+        all.iter().map(|(id, live)| live.task.owner.owning(live.status(id).without_result())).collect()
+    }
+
+    /// How a call of anybody stands. For whoever operates the program: its result is still to be read by whoever made it.
+    pub fn status_of_any(&self, id: &str) -> Result<Owned<TaskStatus>, ToolError> {
+        let live = self.inner.table.get(id).ok_or_else(|| not_found(id))?;
+        Ok(live.task.owner.owning(live.status(id)))
+    }
+
+    /// Ends a call of anybody. For whoever operates the program.
+    pub async fn cancel_any(&self, id: &str) -> Result<Owned<TaskStatus>, ToolError> {
+        let live = self.inner.table.get(id).ok_or_else(|| not_found(id))?;
+        live.cancel.cancel();
+        if !live.is_over() && self.inner.services.entrance().is_err() {
+            // Nobody runs it any more.
+            let error = ToolError::new(
+                ErrorKind::OutcomeUnknown,
+                "it was cancelled after the program had ended under it",
+            );
+            self.inner.finish(id, TaskState::OutcomeUnknown, Value::Null, Some(error)).await;
+        }
+        // What has not ended by then is told to be under way.
+        let _ = tokio::time::timeout(CANCEL_WAIT, live.ended()).await;
+        self.status_of_any(id)
+    }
+
     /// Ends the calls of a session that nobody goes on with, and forgets them.
     pub async fn end_session(&self, session: &str) {
         let calls = self.inner.table.take_session(session);
@@ -203,6 +222,18 @@ impl Background {
 }
 
 impl Inner {
+    /// Writes down a call that runs from now on, and says how it stands.
+    async fn begin(&self, id: &str, live: &Live) -> Result<TaskStatus, ToolError> {
+        let forgotten = self.table.begin(id, live, &self.settings)?;
+        let mut changes = vec![record(id, &live.task)];
+        changes.extend(forgotten.into_iter().map(|id| Change::remove(Kind::Background, id)));
+        let kept = self.services.store.apply(changes).await;
+        Ok(live.status(id).with_note(match kept {
+            Ok(()) => "it runs in the background; you are told when it has ended".to_owned(),
+            Err(error) => format!("it runs, and is forgotten when the program ends: {error}"),
+        }))
+    }
+
     /// Makes a call that is in the table.
     fn spawn(self: &Arc<Self>, entrance: &Arc<dyn ToolCaller>, id: String, live: &Live) {
         let (inner, entrance, live) = (Arc::clone(self), Arc::clone(entrance), live.clone());
@@ -213,6 +244,11 @@ impl Inner {
         context.depth = 1;
         let call = ToolCall::new(&live.task.tool, live.task.arguments.clone()).with_call_id(&id);
         let work = tokio::spawn(async move { entrance.call(call, &context).await });
+        inner.follow(id, live, work);
+    }
+
+    /// Waits for the end of a call that is in the table, and writes down what came of it.
+    fn follow(self: Arc<Self>, id: String, live: Live, work: JoinHandle<ToolResult>) {
         tokio::spawn(async move {
             let (state, result, error) = match work.await {
                 Ok(ToolResult { error: None, result, .. }) => (TaskState::Completed, result, None),
@@ -226,7 +262,7 @@ impl Inner {
                     (TaskState::Failed, Value::Null, Some(error))
                 }
             };
-            inner.finish(&id, state, result, error).await;
+            self.finish(&id, state, result, error).await;
         });
     }
 
@@ -270,6 +306,10 @@ impl Inner {
             tracing::warn!(%error, "a call in the background is not kept");
         }
     }
+}
+
+fn not_found(id: &str) -> ToolError {
+    ToolError::new(ErrorKind::NotFound, format!("there is no background task `{id}`"))
 }
 
 fn record(id: &str, task: &Task) -> Change {

@@ -10,8 +10,8 @@ use tokio_util::sync::CancellationToken;
 use toolcrib_model::{ErrorKind, ToolError};
 use toolcrib_port::{CallContext, Progress};
 
-use super::BackgroundSettings;
 use super::task::{Task, TaskState, TaskStatus};
+use super::{BackgroundSettings, not_found};
 
 /// How much of what a tool says of its progress is told, in characters.
 const PROGRESS_CHARS: usize = 200;
@@ -160,8 +160,7 @@ impl Table {
             0 => "none was started, or all results have been forgotten; start the call again".to_owned(),
             _ => format!("there are {}", known.join(", ")),
         };
-        Err(ToolError::new(ErrorKind::NotFound, format!("there is no background task `{id}`"))
-            .with_hint(hint))
+        Err(not_found(id).with_hint(hint))
     }
 
     /// All of whoever asks, in the order in which they were started.
@@ -169,6 +168,13 @@ impl Table {
         let mut own = self.matching(|live| live.task.owner.is(context));
         own.sort_by(|(a_id, a), (b_id, b)| (a.task.started, a_id).cmp(&(b.task.started, b_id)));
         own
+    }
+
+    /// All of everybody, in the order in which they were started.
+    pub(super) fn all(&self) -> Vec<(String, Live)> {
+        let mut all = self.matching(|_| true);
+        all.sort_by(|(a_id, a), (b_id, b)| (a.task.started, a_id).cmp(&(b.task.started, b_id)));
+        all
     }
 
     pub(super) fn running(&self) -> Vec<(String, Live)> {

@@ -4,7 +4,8 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use toolcrib_model::{JsonObject, ToolError};
+use toolcrib_model::{JsonObject, ToolCall, ToolError};
+use toolcrib_port::CallContext;
 
 use crate::owner::Owner;
 
@@ -41,6 +42,23 @@ pub(super) struct Task {
     pub(super) result: Value,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) error: Option<ToolError>,
+}
+
+impl Task {
+    /// A call that begins.
+    pub(super) fn begun(call: ToolCall, context: &CallContext, now: Timestamp, may_repeat: bool) -> Self {
+        Self {
+            owner: Owner::of(context),
+            tool: call.name,
+            arguments: call.arguments,
+            may_repeat,
+            state: TaskState::Running,
+            started: now,
+            ended: None,
+            result: Value::Null,
+            error: None,
+        }
+    }
 }
 
 /// What is told of a call in the background.

@@ -40,16 +40,17 @@ pub(super) enum Operand {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Path(pub(super) Vec<Step>);
+pub(crate) struct Path(pub(super) Vec<Step>);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Step {
+pub(crate) enum Step {
     Key(String),
     Index(usize),
 }
 
 impl Path {
-    fn of<'a>(&self, value: &'a Value) -> Option<&'a Value> {
+    /// What is there, where something is.
+    pub(crate) fn of<'a>(&self, value: &'a Value) -> Option<&'a Value> {
         self.0.iter().try_fold(value, |value, step| match step {
             Step::Key(key) => value.get(key),
             Step::Index(index) => value.get(index),
@@ -64,6 +65,16 @@ impl Expression {
             Self::All(all) => all.iter().all(|one| one.holds(result, before)),
             Self::Not(one) => !one.holds(result, before),
             Self::Test(path, test) => test.holds(path, result, before),
+        }
+    }
+
+    /// Whether it looks at the result before.
+    pub(super) fn compares(&self) -> bool {
+        match self {
+            Self::Any(all) | Self::All(all) => all.iter().any(Self::compares),
+            Self::Not(one) => one.compares(),
+            Self::Test(_, Test::Changed | Test::ChangedBy(_) | Test::ChangedByShare(_)) => true,
+            Self::Test(..) => false,
         }
     }
 }

@@ -29,6 +29,8 @@ use serde_json::Value;
 use crate::Error;
 use evaluation::Expression;
 
+pub(crate) use evaluation::Path;
+
 /// How long a condition may be, in characters.
 pub const MAX_CONDITION_CHARS: usize = 1_000;
 
@@ -64,9 +66,22 @@ impl Condition {
         self.expression.holds(result, before)
     }
 
+    /// Whether it compares a result with the one before it.
+    pub fn compares(&self) -> bool {
+        self.expression.compares()
+    }
+
     /// The condition as it was written.
     pub fn text(&self) -> &str {
         &self.text
+    }
+}
+
+impl Path {
+    /// Reads a path, as it stands in a condition. An error names the place of the mistake.
+    pub(crate) fn parse(text: &str) -> Result<Self, Error> {
+        parser::parse_path(text)
+            .map_err(|mistake| Error::InvalidCondition { column: mistake.at + 1, reason: mistake.reason })
     }
 }
 

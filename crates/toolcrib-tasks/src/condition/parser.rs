@@ -21,6 +21,17 @@ pub(super) fn parse(text: &str) -> Result<Expression, Mistake> {
     }
 }
 
+/// Reads a path that stands alone.
+pub(super) fn parse_path(text: &str) -> Result<Path, Mistake> {
+    let tokens = tokens(text)?;
+    let mut parser = Parser { rest: &tokens, end: text.chars().count(), depth: 0 };
+    match (parser.path()?, parser.rest.first()) {
+        (Some(path), None) => Ok(path),
+        (Some(_), Some(token)) => Err(Mistake::new(token.at, "expected `.`, `[` or the end")),
+        (None, _) => Err(Mistake::new(0, "expected a path, which begins with `$`")),
+    }
+}
+
 struct Parser<'a> {
     rest: &'a [Token],
     /// Where the text ends.

@@ -76,6 +76,18 @@ fn a_change_is_one_from_the_result_before() {
 }
 
 #[test]
+fn it_is_known_whether_a_condition_compares_two_results() {
+    for (text, expected) in [
+        ("$.a == 1 or not ($.b exists and $.c contains 1)", false),
+        ("$.a == 1 or not ($.b exists and $.c changed)", true),
+        ("$.a changed by more than 1", true),
+        ("$.a changed by more than 1 %", true),
+    ] {
+        assert_eq!(Condition::parse(text).unwrap().compares(), expected, "{text}");
+    }
+}
+
+#[test]
 fn a_mistake_is_said_at_its_place() {
     let (deep, long) = ("(".repeat(MAX_CONDITION_DEPTH + 1), "x".repeat(MAX_CONDITION_CHARS + 1));
     let wrong = [

@@ -39,6 +39,12 @@ pub trait Store: Send + Sync {
     /// Gives the right back.
     async fn release(&self, id: &str, owner: &str) -> Result<(), StoreError>;
 
+    /// Whether another process has changed it since this was asked before.
+    /// Never where no other process can have it.
+    async fn has_changed(&self) -> Result<bool, StoreError> {
+        Ok(false)
+    }
+
     /// Whether what it has acknowledged is there after the process has ended.
     fn is_durable(&self) -> bool;
 

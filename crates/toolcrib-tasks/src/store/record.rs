@@ -17,11 +17,14 @@ pub enum Kind {
     Schedule,
     /// A notification that nobody has read.
     Notification,
+    /// What an operator asks the process for that has the store.
+    Request,
 }
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::Background, Self::Watcher, Self::Schedule, Self::Notification];
+    pub const ALL: [Self; 5] =
+        [Self::Background, Self::Watcher, Self::Schedule, Self::Notification, Self::Request];
 
     /// Its name.
     pub const fn as_str(self) -> &'static str {
@@ -30,6 +33,7 @@ impl Kind {
             Self::Watcher => "watcher",
             Self::Schedule => "schedule",
             Self::Notification => "notification",
+            Self::Request => "request",
         }
     }
 }

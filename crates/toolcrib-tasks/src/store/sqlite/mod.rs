@@ -36,7 +36,7 @@ pub struct SqliteStore {
     commands: mpsc::Sender<Command>,
     writer: Mutex<Option<JoinHandle<()>>>,
     /// Held as long as the store is open. The system gives it back however the process ends.
-    _lock: File,
+    _lock: Option<File>,
 }
 
 /// A store that was opened.
@@ -61,10 +61,21 @@ impl SqliteStore {
             }
             opened => opened?,
         };
+        Ok(Opened { store: Self::over(path, connection, Some(lock)), set_aside })
+    }
+
+    /// Opens a file that is there beside the process that has it, to look at it and to leave it a request. That is for
+    /// whoever operates that process, and never runs what is in it.
+    pub async fn open_beside(path: impl Into<PathBuf>) -> Result<Self, StoreError> {
+        let path = path.into();
+        let connection = connect(&path).await?;
+        Ok(Self::over(path, connection, None))
+    }
+
+    fn over(path: PathBuf, connection: SqliteConnection, lock: Option<File>) -> Self {
         let (commands, waiting) = mpsc::channel(MAX_WAITING);
         let writer = tokio::spawn(writer::run(connection, waiting, path.clone()));
-        let store = Self { path, commands, writer: Mutex::new(Some(writer)), _lock: lock };
-        Ok(Opened { store, set_aside })
+        Self { path, commands, writer: Mutex::new(Some(writer)), _lock: lock }
     }
 
     /// The file.
@@ -113,6 +124,10 @@ impl Store for SqliteStore {
     async fn release(&self, id: &str, owner: &str) -> Result<(), StoreError> {
         let lease = Lease { id: id.to_owned(), owner: owner.to_owned(), now: None, until: Timestamp::MIN };
         self.ask(|answer| Command::Lease { lease, answer }).await.map(|_| ())
+    }
+
+    async fn has_changed(&self) -> Result<bool, StoreError> {
+        self.ask(|answer| Command::Changed { answer }).await
     }
 
     fn is_durable(&self) -> bool {

@@ -32,6 +32,9 @@ pub(super) enum Command {
         lease: Lease,
         answer: Answer<bool>,
     },
+    Changed {
+        answer: Answer<bool>,
+    },
     #[cfg(test)]
     Limit {
         pages: u32,
@@ -77,6 +80,7 @@ pub(super) async fn run(
     path: PathBuf,
 ) {
     let mut next = None;
+    let mut version = None;
     loop {
         let command = match next.take() {
             Some(command) => command,
@@ -87,6 +91,13 @@ pub(super) async fn run(
         };
         match command {
             Command::Close => break,
+            Command::Changed { answer } => {
+                // It counts the changes of all connections but this one.
+                let found: Result<i64, _> =
+                    sqlx::query_scalar("PRAGMA data_version").fetch_one(&mut connection).await;
+                let changed = found.map(|found| version.replace(found).is_some_and(|before| before != found));
+                let _ = answer.send(changed.map_err(|error| Fault { path: &path }.of(&error)));
+            }
             #[cfg(test)]
             Command::Limit { pages, answer } => {
                 let limit = sqlx::AssertSqlSafe(format!("PRAGMA max_page_count = {pages}"));

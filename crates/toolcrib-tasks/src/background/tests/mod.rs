@@ -1,5 +1,8 @@
 //! What calls in the background promise.
 
+mod after;
+mod operator;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -92,6 +95,16 @@ impl Shop {
 
     async fn told(&self) -> Vec<String> {
         self.services.notifications.take("s").await.into_iter().map(|told| told.text).collect()
+    }
+
+    /// Adds the tools of calls in the background to those of the shop.
+    async fn add_tools(&self) {
+        let module =
+            self.background.tools().into_iter().fold(Module::new("context_builder", ""), Module::with_tool);
+        let module = Arc::new(module);
+        self.executor.add_engine("module context_builder", Arc::clone(&module) as _);
+        self.executor.registry().add_loader(module);
+        self.executor.registry().refresh().await.unwrap();
     }
 
     /// Waits for the end, in the time that passes by itself.
@@ -307,12 +320,7 @@ async fn what_cannot_be_kept_runs_and_says_so() {
 #[tokio::test(start_paused = true)]
 async fn one_action_has_five_modes_and_what_fits_none_is_told_what_would() {
     let shop = Shop::new().await;
-    let module =
-        shop.background.tools().into_iter().fold(Module::new("context_builder", ""), Module::with_tool);
-    let module = Arc::new(module);
-    shop.executor.add_engine("module context_builder", Arc::clone(&module) as _);
-    shop.executor.registry().add_loader(module);
-    shop.executor.registry().refresh().await.unwrap();
+    shop.add_tools().await;
     let run = async |arguments: Value| {
         let call = ToolCall::new("context_builder.background_run", arguments.as_object().unwrap().clone());
         shop.executor.call(call, &context()).await

@@ -1,0 +1,164 @@
+//! Calls that take long and go on in the background.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use serde_json::json;
+use tokio::time::Instant;
+use tokio_util::sync::DropGuard;
+use toolcrib_model::{ErrorKind, Tool, ToolCall, ToolError, ToolResult};
+use toolcrib_policy::RUNTIME_NAMESPACE;
+use toolcrib_port::{CallContext, Media, Progress, ProgressListener, ToolCaller};
+use tracing::Instrument as _;
+
+use super::table::Live;
+use super::task::Task;
+use super::{Background, Inner};
+use crate::id::random_id;
+
+/// The tools of the runtime that only forward calls. All others of its own answer when they are to.
+const FORWARDING: [&str; 2] = ["execute_tool", "run_parallel"];
+
+/// An entrance that waits no longer for a call than it is told to: what takes longer goes on in the background, and
+/// its caller gets the id by which it is known there.
+pub struct Patient {
+    entrance: Arc<dyn ToolCaller>,
+    background: Background,
+    after: Duration,
+}
+
+impl Patient {
+    /// Waits so long for calls that go in by this entrance.
+    pub fn new(entrance: Arc<dyn ToolCaller>, background: Background, after: Duration) -> Self {
+        Self { entrance, background, after }
+    }
+
+    /// Whether a call may go on without whoever made it.
+    fn may_move(&self, call: &ToolCall, context: &CallContext) -> bool {
+        let is_movable = |tool: &Arc<Tool>| {
+            tool.name.namespace() != RUNTIME_NAMESPACE || FORWARDING.contains(&tool.name.name())
+        };
+        self.entrance.find_tools(&call.name, context).is_ok_and(|tools| tools.iter().all(is_movable))
+    }
+}
+
+#[async_trait]
+impl ToolCaller for Patient {
+    async fn call(&self, call: ToolCall, context: &CallContext) -> ToolResult {
+        let id = random_id("task");
+        let Some(id) = id.ok().filter(|_| self.may_move(&call, context)) else {
+            return self.entrance.call(call, context).await;
+        };
+        let inner = &self.background.inner;
+        let may_repeat = self.entrance.may_repeat(&call, context);
+        let live = Live::new(Task::begun(call.clone(), context, inner.services.clock.now(), may_repeat));
+        let mut within = context.clone().with_cancel(live.cancel.clone()).with_run_key(id.as_str());
+        within.deadline = Instant::now().checked_add(inner.settings.max_duration);
+        within.progress = Some(Arc::new(Both { live: live.clone(), caller: context.progress.clone() }));
+        let (name, call_id) = (call.name.clone(), call.call_id.clone());
+        let entrance = Arc::clone(&self.entrance);
+        let mut work = tokio::spawn(async move { entrance.call(call, &within).await }.in_current_span());
+        // Whoever gives up the call ends it, as long as it is theirs.
+        let guard = live.cancel.clone().drop_guard();
+        let ended = tokio::select! {
+            biased;
+            ended = &mut work => ended,
+            () = context.cancel.cancelled() => {
+                live.cancel.cancel();
+                work.await
+            }
+            () = tokio::time::sleep(self.after) => match inner.adopt(&id, &live, guard).await {
+                Ok(told) => {
+                    Arc::clone(inner).follow(id, live, work);
+                    return ToolResult::ok(call_id, name, json!(told.after(self.after)));
+                }
+                // There is no room for it: it is waited for as it would have been without.
+                Err(guard) => {
+                    let ended = tokio::select! {
+                        biased;
+                        ended = &mut work => ended,
+                        () = context.cancel.cancelled() => {
+                            live.cancel.cancel();
+                            work.await
+                        }
+                    };
+                    drop(guard);
+                    ended
+                }
+            },
+        };
+        ended.unwrap_or_else(|error| {
+            let error = ToolError::new(ErrorKind::Internal, format!("the call broke off: {error}"));
+            ToolResult::failed(call_id, name, error)
+        })
+    }
+
+    async fn call_all(&self, calls: Vec<ToolCall>, context: &CallContext) -> Vec<ToolResult> {
+        self.entrance.call_all(calls, context).await
+    }
+
+    fn visible_tools(&self, context: &CallContext) -> Vec<Arc<Tool>> {
+        self.entrance.visible_tools(context)
+    }
+
+    fn find_tools(&self, name: &str, context: &CallContext) -> Result<Vec<Arc<Tool>>, ToolError> {
+        self.entrance.find_tools(name, context)
+    }
+
+    fn only_reads(&self, call: &ToolCall, context: &CallContext) -> bool {
+        self.entrance.only_reads(call, context)
+    }
+
+    fn may_repeat(&self, call: &ToolCall, context: &CallContext) -> bool {
+        self.entrance.may_repeat(call, context)
+    }
+
+    fn keep(&self, tool: &str, result: String, context: &CallContext) -> Option<String> {
+        self.entrance.keep(tool, result, context)
+    }
+
+    fn media(&self, handle: &str, context: &CallContext) -> Option<Media> {
+        self.entrance.media(handle, context)
+    }
+}
+
+impl Inner {
+    /// Takes over a call that is under way. Where there is no room for it, it stays with whoever made it.
+    async fn adopt(&self, id: &str, live: &Live, guard: DropGuard) -> Result<super::TaskStatus, DropGuard> {
+        if self.services.entrance().is_err() {
+            return Err(guard);
+        }
+        match self.begin(id, live).await {
+            Ok(status) => {
+                guard.disarm();
+                Ok(status)
+            }
+            Err(_) => Err(guard),
+        }
+    }
+}
+
+impl super::TaskStatus {
+    /// Says why it is in the background.
+    fn after(self, time: Duration) -> Self {
+        let seconds = time.as_secs_f64();
+        let note = self.note.clone().unwrap_or_default();
+        self.with_note(format!("it has taken {seconds} s and goes on; {note}"))
+    }
+}
+
+/// Tells both of the progress of a call.
+struct Both {
+    live: Live,
+    caller: Option<Arc<dyn ProgressListener>>,
+}
+
+impl ProgressListener for Both {
+    fn progress(&self, progress: &Progress) {
+        self.live.progressed(progress);
+        if let Some(caller) = &self.caller {
+            caller.progress(progress);
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! What channels promise.
+
+use std::sync::{Arc, Mutex};
+
+use serde_json::{Value, json};
+use toolcrib_io::files::Root;
+use toolcrib_model::{ErrorKind, JsonObject, ToolError};
+use toolcrib_port::CallContext;
+use toolcrib_sdk::{CallContext as Context, FunctionTool, Module};
+
+use super::{FileChannel, MAX_MESSAGE_CHARS, Terminal, TerminalChannel, ToolChannel};
+use crate::owner::Owner;
+use crate::testing::{TestClock, executor};
+use crate::{Channel, Error, MemoryStore, Services};
+
+const NOW: &str = "2026-03-01T09:00:00Z";
+
+async fn services(name: &str, channel: impl Channel + 'static) -> Services {
+    let services = Services::open(Arc::new(MemoryStore::default()), Arc::new(TestClock::at(NOW)), false);
+    services.await.unwrap().with_channel(name, Arc::new(channel))
+}
+
+fn owner() -> Owner {
+    Owner::of(&CallContext::new("s").with_agent("clerk"))
+}
+
+#[derive(Default)]
+struct Screen(Mutex<Vec<String>>);
+
+impl Terminal for Screen {
+    fn line(&self, line: &str) {
+        self.0.lock().unwrap().push(line.to_owned());
+    }
+}
+
+#[tokio::test]
+async fn a_terminal_shows_each_message_as_one_line_that_it_cannot_be_told_by() {
+    let screen = Arc::new(Screen::default());
+    let services = services("desk", TerminalChannel::new(Some(screen.clone()))).await;
+    let told = "Two lamps\r\n\tare back.\u{1b}[2J\u{202e}";
+    services.tell(&owner(), Some("desk"), told, None).await.unwrap();
+    assert_eq!(*screen.0.lock().unwrap(), ["[desk] Two lamps are back.[2J"]);
+}
+
+#[tokio::test]
+async fn a_program_without_a_terminal_says_so() {
+    let services = services("desk", TerminalChannel::new(None)).await;
+    let error = services.tell(&owner(), Some("desk"), "Back.", None).await.unwrap_err();
+    assert_eq!((error.kind, error.retryable), (ErrorKind::Unavailable, false));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_file_gets_a_line_for_each_message() {
+    let folder = tempfile::tempdir().unwrap();
+    let services = services("log", FileChannel::new(Root::open(folder.path()).unwrap(), "told.jsonl")).await;
+    services.tell(&owner(), Some("log"), "Two lamps\nare back.", Some("run_1")).await.unwrap();
+    let long = "x".repeat(MAX_MESSAGE_CHARS + 1);
+    services.tell(&Owner::of(&CallContext::new("t")), Some("log"), &long, None).await.unwrap();
+    let text = std::fs::read_to_string(folder.path().join("told.jsonl")).unwrap();
+    let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(
+        lines[0],
+        json!({"at": NOW, "message": "Two lamps\nare back.", "session": "s", "agent": "clerk", "run_key": "run_1"})
+    );
+    assert_eq!(lines[1], json!({"at": NOW, "message": long[1..], "session": "t"}));
+}
+
+#[tokio::test]
+async fn a_file_that_cannot_be_written_is_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = Root::open(folder.path()).unwrap();
+    let services = services("log", FileChannel::new(root, "missing/told.jsonl")).await;
+    let error = services.tell(&owner(), Some("log"), "Back.", None).await.unwrap_err();
+    assert_eq!(error.kind, ErrorKind::Unavailable);
+    assert!(error.message.starts_with("the channel `log` cannot be written to: "), "{error}");
+}
+
+type Posts = Arc<Mutex<Vec<(Value, Context)>>>;
+
+/// A module whose tool `post` notes what it is given, and by whom.
+fn chat() -> (Module, Posts) {
+    let posts = Posts::default();
+    let noted = Arc::clone(&posts);
+    let post = FunctionTool::new("post", "Posts.", move |arguments: JsonObject, context: Context| {
+        noted.lock().unwrap().push((Value::Object(arguments), context));
+        std::future::ready(Ok::<_, ToolError>(Value::Null))
+    });
+    (Module::new("chat", "Chats.").with_tool(post), posts)
+}
+
+fn by_tool(params: &Value) -> Result<ToolChannel, Error> {
+    ToolChannel::new("chat.post", params.as_object().unwrap().clone())
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_tool_is_called_in_the_name_of_whoever_the_message_is_from() {
+    let (module, posts) = chat();
+    let params = json!({"room": "ops", "lines": ["{{time}}: {{ message }}", {"id": "{{run_key}}"}], "raw": "{{{{message}}", "n": 1});
+    let services = services("chat", by_tool(&params).unwrap()).await;
+    let executor = executor(module, &json!({"default_policy": "grant"})).await;
+    services.enter_by(executor.entrance());
+    // What is filled in is not looked at again.
+    services.tell(&owner(), Some("chat"), "{{run_key}}", Some("run_1")).await.unwrap();
+    let posts = posts.lock().unwrap();
+    let [(arguments, context)] = posts.as_slice() else { panic!("{}", posts.len()) };
+    assert_eq!(
+        *arguments,
+        json!({"room": "ops", "lines": [format!("{NOW}: {{{{run_key}}}}"), {"id": "run_1"}], "raw": "{{message}}", "n": 1})
+    );
+    assert_eq!((&*context.session, context.agent.as_deref()), ("s", Some("clerk")));
+    assert_eq!(context.run_key.as_deref(), Some("run_1"));
+}
+
+#[tokio::test]
+async fn a_tool_that_policy_denies_tells_nobody() {
+    let rules = [
+        (json!({"default_policy": "grant", "deny": [{"module": "chat"}]}), ErrorKind::Denied),
+        (json!({"default_policy": "approve"}), ErrorKind::ApprovalRequired),
+    ];
+    for (rules, expected) in rules {
+        let (module, posts) = chat();
+        let services = services("chat", by_tool(&json!({"text": "{{message}}"})).unwrap()).await;
+        let executor = executor(module, &rules).await;
+        services.enter_by(executor.entrance());
+        let error = services.tell(&owner(), Some("chat"), "Back.", None).await.unwrap_err();
+        assert_eq!(error.kind, expected, "{error}");
+        assert!(posts.lock().unwrap().is_empty());
+    }
+}
+
+#[tokio::test]
+async fn a_tool_is_not_called_any_more_when_the_program_ends() {
+    let (module, posts) = chat();
+    let services = services("chat", by_tool(&json!({})).unwrap()).await;
+    let executor = executor(module, &json!({"default_policy": "grant"})).await;
+    services.enter_by(executor.entrance());
+    services.stop_intake();
+    let error = services.tell(&owner(), Some("chat"), "Back.", None).await.unwrap_err();
+    assert_eq!(error.kind, ErrorKind::Unavailable);
+    assert!(posts.lock().unwrap().is_empty());
+}
+
+#[test]
+fn a_place_that_is_unknown_is_said_before_anything_is_sent() {
+    let wrong =
+        [json!({"text": "{{mesage}}"}), json!({"a": [{"b/c": "x {{message"}]}), json!({"text": "{{}}"})];
+    let said = wrong.map(|params| match by_tool(&params).unwrap_err() {
+        Error::UnknownPlace { pointer, reason } => format!("{pointer}: {reason}"),
+        other => other.to_string(),
+    });
+    insta::assert_snapshot!(said.join("\n"), @r"
+    /text: unknown `{{mesage}}`
+    /a/0/b~1c: `{{` without `}}`
+    /text: unknown `{{}}`
+    ");
+}

@@ -1,0 +1,66 @@
+//! Trying again, within bounds.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+use toolcrib_model::{ErrorKind, ToolError};
+
+/// How often a message is sent at most.
+pub const MAX_ATTEMPTS: u32 = 5;
+
+/// How long it is waited for before the second attempt. Each later pause is twice as long.
+pub const FIRST_PAUSE: Duration = Duration::from_secs(1);
+
+/// The longest pause, also where the server wants a longer one.
+pub const MAX_PAUSE: Duration = Duration::from_secs(30);
+
+/// How long all attempts may take together.
+pub const DELIVERY_TIME: Duration = Duration::from_mins(2);
+
+/// What came of one attempt.
+pub(super) enum Attempt {
+    /// It has arrived.
+    Delivered,
+    /// It will not be taken, however often it is sent.
+    Refused(String),
+    /// It may arrive another time, which the server may have said.
+    Failed { why: String, wait: Option<Duration> },
+}
+
+/// Attempts until one arrives, or none will.
+pub(super) async fn deliver<F>(
+    channel: &str,
+    first_pause: Duration,
+    mut attempt: impl FnMut(u32) -> F,
+) -> Result<(), ToolError>
+where
+    F: Future<Output = Attempt>,
+{
+    let end = Instant::now() + DELIVERY_TIME;
+    let mut pause = first_pause.min(MAX_PAUSE);
+    let mut number = 1;
+    loop {
+        let why = match tokio::time::timeout_at(end, attempt(number)).await {
+            Ok(Attempt::Delivered) => return Ok(()),
+            Ok(Attempt::Refused(why)) => {
+                let message = format!("the channel `{channel}` does not take it: {why}");
+                return Err(ToolError::new(ErrorKind::ToolFailed, message)
+                    .with_hint("leave it, or tell it by another channel"));
+            }
+            Ok(Attempt::Failed { why, wait }) => {
+                let wait = wait.unwrap_or(pause).max(pause).min(MAX_PAUSE);
+                if number < MAX_ATTEMPTS && Instant::now() + wait < end {
+                    tokio::time::sleep(wait).await;
+                    pause = pause.saturating_mul(2).min(MAX_PAUSE);
+                    number += 1;
+                    continue;
+                }
+                why
+            }
+            Err(_) => format!("its time of {} s is over", DELIVERY_TIME.as_secs()),
+        };
+        let message = format!("the channel `{channel}` was not reached in {number} attempts: {why}");
+        return Err(ToolError::new(ErrorKind::Unavailable, message)
+            .with_hint("it may have arrived all the same; its receiver knows it by its id"));
+    }
+}

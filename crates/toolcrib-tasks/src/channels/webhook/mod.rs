@@ -1,0 +1,173 @@
+//! A signed request to a server that wants to know.
+
+mod delivery;
+mod signature;
+
+#[cfg(test)]
+mod tests;
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use http::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use http::{Method, StatusCode};
+use jiff::Timestamp;
+use serde::Serialize;
+use tokio::time::Instant;
+use toolcrib_io::Error;
+use toolcrib_io::http::{HttpClient, HttpPolicy, Request, Response, retry_after};
+use toolcrib_model::{ErrorKind, Secret, ToolError};
+use url::Url;
+
+use self::delivery::{Attempt, deliver};
+use self::signature::Key;
+use super::{Channel, Message};
+use crate::id::random_id;
+
+pub use delivery::{DELIVERY_TIME, FIRST_PAUSE, MAX_ATTEMPTS, MAX_PAUSE};
+
+/// How long one attempt may take.
+pub const ATTEMPT_TIME: Duration = Duration::from_secs(10);
+
+/// How much is read of an answer, of which the status alone counts.
+const MAX_ANSWER_BYTES: usize = 4 * 1024;
+
+const ID_HEADER: HeaderName = HeaderName::from_static("webhook-id");
+const TIMESTAMP_HEADER: HeaderName = HeaderName::from_static("webhook-timestamp");
+
+/// The header with the signature: `v1,` and the Base64 of the HMAC-SHA-256 over `id.timestamp.body`.
+pub const SIGNATURE_HEADER: HeaderName = HeaderName::from_static("webhook-signature");
+const IDEMPOTENCY_HEADER: HeaderName = HeaderName::from_static("idempotency-key");
+
+/// Sends each message as a request that is signed as Standard Webhooks has it: `POST` with the JSON `{"id", "at", "channel",
+/// "message"}`, and `agent` where it is known; in `webhook-id` and `idempotency-key` the key of the run, in
+/// `webhook-timestamp` the seconds of the attempt, in [`webhook-signature`](SIGNATURE_HEADER) what proves that it comes from
+/// whoever has the secret.
+///
+/// A status of 2xx says that it has arrived. One of 5xx, 408 and 429, no answer and no connection are tried again,
+/// [`MAX_ATTEMPTS`] times in all and within [`DELIVERY_TIME`]; anything else is not, redirects among it.
+#[derive(Debug)]
+pub struct WebhookChannel {
+    http: HttpClient,
+    url: Url,
+    key: Key,
+    first_pause: Duration,
+}
+
+impl WebhookChannel {
+    /// What a client for webhooks may do. Addresses of the private network are for the operator to allow.
+    pub fn http_policy(allow_private: bool) -> HttpPolicy {
+        HttpPolicy {
+            allow_private,
+            timeout: ATTEMPT_TIME,
+            max_response_bytes: MAX_ANSWER_BYTES,
+            max_redirects: 0,
+        }
+    }
+
+    /// A channel to this address. The secret is `whsec_` and Base64, or any other text.
+    pub fn new(http: HttpClient, url: Url, secret: &Secret) -> Result<Self, crate::Error> {
+        Ok(Self { http, url, key: Key::new(secret)?, first_pause: FIRST_PAUSE })
+    }
+
+    /// Sets how long it waits before the second attempt; [`FIRST_PAUSE`] otherwise. Each later pause is twice as long.
+    pub fn with_first_pause(mut self, pause: Duration) -> Self {
+        self.first_pause = pause;
+        self
+    }
+
+    async fn attempt(&self, id: &str, at: Timestamp, body: &str) -> Attempt {
+        let Some(headers) = self.headers(id, at, body) else {
+            return Attempt::Refused("its id cannot stand in a header".to_owned());
+        };
+        let request =
+            Request::new(Method::POST, self.url.clone()).with_headers(headers).with_body(body.to_owned());
+        match self.http.send(request).await {
+            Ok(response) => judge(&response),
+            Err(error) => unreached(&error),
+        }
+    }
+
+    fn headers(&self, id: &str, at: Timestamp, body: &str) -> Option<HeaderMap> {
+        let value = |text: &str| HeaderValue::from_str(text).ok();
+        let timestamp = at.as_second().to_string();
+        let signature = self.key.sign(id, &timestamp, body);
+        Some(HeaderMap::from_iter([
+            (CONTENT_TYPE, HeaderValue::from_static("application/json")),
+            (ID_HEADER, value(id)?),
+            (IDEMPOTENCY_HEADER, value(id)?),
+            (TIMESTAMP_HEADER, value(&timestamp)?),
+            (SIGNATURE_HEADER, value(&signature)?),
+        ]))
+    }
+}
+
+/// A message as it is sent.
+#[derive(Serialize)]
+struct Body<'a> {
+    id: &'a str,
+    at: Timestamp,
+    channel: &'a str,
+    message: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    agent: Option<&'a str>,
+}
+
+#[async_trait]
+impl Channel for WebhookChannel {
+    async fn send(&self, message: &Message<'_>) -> Result<(), ToolError> {
+        let id = match message.run_key {
+            Some(key) => key.to_owned(),
+            None => random_id("message")
+                .map_err(|error| ToolError::new(ErrorKind::Internal, error.to_string()))?,
+        };
+        let body = Body {
+            id: &id,
+            at: message.at,
+            channel: message.channel,
+            message: message.text,
+            agent: message.context.agent.as_deref(),
+        };
+        let body = serde_json::to_string(&body)
+            .map_err(|error| ToolError::new(ErrorKind::Internal, error.to_string()))?;
+        let began = Instant::now();
+        // Receivers refuse what was signed long ago.
+        let attempt = |_| {
+            let now = message.at.checked_add(began.elapsed()).unwrap_or(message.at);
+            self.attempt(&id, now, &body)
+        };
+        deliver(message.channel, self.first_pause, attempt).await
+    }
+}
+
+/// What a status says.
+fn judge(response: &Response) -> Attempt {
+    let status = response.status;
+    let why = format!("its server answered with status {}", status.as_u16());
+    match status {
+        _ if status.is_success() => Attempt::Delivered,
+        StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_MANY_REQUESTS => {
+            Attempt::Failed { why, wait: retry_after(&response.headers) }
+        }
+        _ if status.is_server_error() => Attempt::Failed { why, wait: retry_after(&response.headers) },
+        _ if status.is_redirection() => Attempt::Refused(format!("{why}; redirects are not followed")),
+        _ => Attempt::Refused(why),
+    }
+}
+
+/// Why there is no answer, without the address: its path is often a key.
+fn unreached(error: &Error) -> Attempt {
+    match error {
+        Error::ConnectFailed { reason, .. } | Error::RequestFailed { reason, .. } => {
+            Attempt::Failed { why: reason.clone(), wait: None }
+        }
+        Error::RequestTimedOut { timeout, .. } => {
+            Attempt::Failed { why: format!("its server has not answered within {timeout:?}"), wait: None }
+        }
+        Error::InvalidUrl { reason, .. } => Attempt::Refused((*reason).to_owned()),
+        Error::RootCertificatesMissing { .. } => {
+            Attempt::Refused("this machine has no root certificates; install `ca-certificates`".to_owned())
+        }
+        other => Attempt::Refused(other.to_string()),
+    }
+}

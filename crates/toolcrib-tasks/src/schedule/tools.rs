@@ -1,0 +1,123 @@
+//! The tools of schedules.
+
+use std::future::ready;
+
+use jiff::Zoned;
+use jiff::tz::TimeZone;
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use toolcrib_model::{Risk, ToolError};
+use toolcrib_sdk::{CallContext, FunctionTool};
+
+use super::arguments::{AllSchedules, Listed, OneSchedule, Remember, ScheduleCron, ScheduleOnce};
+use super::{ScheduleRequest, ScheduleStatus, Schedules};
+
+const ONCE: &str = "Do something at one later moment: tell a message, call a tool, or give an agent a prompt. It is done also \
+                    when the program was restarted meanwhile; permission is asked when it is done";
+
+const CRON: &str = "Do something again and again, at all moments of a cron pattern: tell a message, call a tool, or give an \
+                    agent a prompt, until it is cancelled or `max_runs` is reached";
+
+const CANCEL: &str = "Cancel a schedule, and the run of it that is under way";
+
+const LIST: &str = "List the schedules that you have made, with their next runs";
+
+const STATUS: &str =
+    "Show one schedule: its next runs, how many were made, missed and skipped, and what came of the last";
+
+const REMEMBER: &str = "Be reminded of something at a later moment, or again and again; with `action` it is done rather than told";
+
+/// What such a tool makes.
+const MAKES: [&str; 1] = ["makes a schedule"];
+
+impl Schedules {
+    /// `schedule_once`, `schedule_cron`, `schedule_cancel`, `schedule_list`, `schedule_status` and `remember`, as functions
+    /// that belong into the namespace of the runtime's own tools.
+    pub fn tools(&self) -> Vec<FunctionTool> {
+        let tools = vec![
+            self.making("schedule_once", ONCE, |given: ScheduleOnce, schedules| {
+                given.request(|zone| schedules.now(zone))
+            })
+            .with_aliases([
+                "schedule",
+                "run later",
+                "at",
+                "timer",
+                "planifier",
+                "programmer une tâche",
+                "plus tard",
+            ]),
+            self.making("schedule_cron", CRON, |given: ScheduleCron, schedules| {
+                given.request(|zone| schedules.now(zone))
+            })
+            .with_aliases([
+                "cron",
+                "recurring task",
+                "every day",
+                "tâche récurrente",
+                "tous les jours",
+            ]),
+            self.of_one("schedule_cancel", CANCEL, |schedules, id, context| async move {
+                schedules.cancel(&id, &context).await
+            })
+            .with_aliases(["unschedule", "stop a schedule", "annuler une planification"])
+            .with_side_effects(["ends a schedule"])
+            .with_metadata("idempotent", true),
+            self.listing(),
+            self.of_one("schedule_status", STATUS, |schedules, id, context| async move {
+                schedules.status(&id, &context).await
+            })
+            .with_aliases(["next run", "last run", "état d'une planification"]),
+            self.making("remember", REMEMBER, |given: Remember, schedules| {
+                given.request(|zone| schedules.now(zone))
+            })
+            .with_aliases(["remind me", "reminder", "alarm", "rappel", "rappelle-moi"]),
+        ];
+        let own = |tool: FunctionTool| tool.with_risk(Risk::Low).with_metadata("operational", true);
+        tools.into_iter().map(own).collect()
+    }
+
+    /// A tool that makes a schedule of what it is given.
+    fn making<A, F>(&self, name: &str, description: &str, read: F) -> FunctionTool
+    where
+        A: DeserializeOwned + JsonSchema + Send + 'static,
+        F: Fn(A, &Self) -> Result<ScheduleRequest, ToolError> + Clone + Send + Sync + 'static,
+    {
+        let schedules = self.clone();
+        let make = move |given: A, context: CallContext| {
+            let (schedules, read) = (schedules.clone(), read.clone());
+            async move { schedules.create(read(given, &schedules)?, &context).await }
+        };
+        FunctionTool::new(name, description, make).with_output::<ScheduleStatus>().with_side_effects(MAKES)
+    }
+
+    /// A tool that does something with one schedule.
+    fn of_one<F, R>(&self, name: &str, description: &str, act: F) -> FunctionTool
+    where
+        F: Fn(Self, String, CallContext) -> R + Send + Sync + 'static,
+        R: Future<Output = Result<ScheduleStatus, ToolError>> + Send + 'static,
+    {
+        let schedules = self.clone();
+        let act = move |given: OneSchedule, context| act(schedules.clone(), given.schedule_id, context);
+        FunctionTool::new(name, description, act).with_output::<ScheduleStatus>()
+    }
+
+    fn listing(&self) -> FunctionTool {
+        let schedules = self.clone();
+        let list = move |_: AllSchedules, context: CallContext| {
+            ready(Ok::<_, ToolError>(Listed { schedules: schedules.list(&context) }))
+        };
+        FunctionTool::new("schedule_list", LIST, list).with_output::<Listed>().with_aliases([
+            "my schedules",
+            "reminders",
+            "mes rappels",
+            "tâches planifiées",
+        ])
+    }
+
+    /// What the clock shows in a zone, or in that of the settings.
+    pub(super) fn now(&self, zone: Option<TimeZone>) -> Zoned {
+        let zone = zone.unwrap_or_else(|| self.inner.settings.time_zone.clone());
+        self.inner.services.clock.now().to_zoned(zone)
+    }
+}

@@ -1,0 +1,177 @@
+//! `use_skill`: an agent loads a workflow.
+
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use toolcrib_document::nearest;
+use toolcrib_model::{ErrorKind, Risk, ToolError};
+use toolcrib_sdk::{CallContext, FunctionTool};
+
+use super::front_matter::Parsed;
+use super::{MAX_SKILL_BYTES, Skill, Skills, bare};
+
+/// The bare name of the tool.
+pub const USE_SKILL: &str = "use_skill";
+
+/// How long the arguments of a skill may be, in characters.
+pub const MAX_ARGUMENTS_CHARS: usize = 4_000;
+
+/// What stands in a skill's text where its arguments are to be.
+const ARGUMENTS_PLACE: &str = "$ARGUMENTS";
+
+/// How many names are told where there is no skill of a name.
+const MAX_TOLD: usize = 30;
+
+const DESCRIPTION: &str = "Load a skill: instructions that were written down for a kind of task. Load the one that fits before \
+                           you begin, and when the user names one as `/name`; then follow it";
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct UseSkill {
+    /// The name of the skill.
+    name: String,
+    /// What it is used on, in words, where the skill takes something.
+    #[schemars(length(max = MAX_ARGUMENTS_CHARS))]
+    arguments: Option<String>,
+}
+
+/// A skill that was loaded.
+#[derive(Serialize, JsonSchema)]
+struct LoadedSkill {
+    /// Its name.
+    skill: String,
+    /// What to do.
+    instructions: String,
+    /// The tools that it is written for and that you may use.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    tools: Vec<String>,
+    /// How many more it is written for that you do not have.
+    #[serde(default, skip_serializing_if = "is_none")]
+    tools_not_available: usize,
+    /// Where its files are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    folder: Option<String>,
+    /// Its files, relative to the folder.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    files: Vec<String>,
+    /// Whether there are more files.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    more_files: bool,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+fn is_none(count: &usize) -> bool {
+    *count == 0
+}
+
+impl Skills {
+    /// `use_skill`, as a function that belongs into the namespace of the runtime's own tools. Which skills a caller may use,
+    /// the function says; a skill that they may not is as if it were not there.
+    pub fn tools(
+        self: &Arc<Self>,
+        may_use: impl Fn(&CallContext, &Skill) -> bool + Send + Sync + 'static,
+    ) -> Vec<FunctionTool> {
+        let (skills, may_use) = (Arc::clone(self), Arc::new(may_use));
+        let tool =
+            FunctionTool::new(USE_SKILL, DESCRIPTION, move |arguments: UseSkill, context: CallContext| {
+                let found = skills.find(&arguments.name, |skill| may_use(&context, skill)).cloned();
+                async move { load(found?, arguments.arguments, context).await }
+            });
+        vec![
+            tool.with_risk(Risk::Low)
+                .with_output::<LoadedSkill>()
+                .with_aliases(["skill", "workflow", "load instructions", "utiliser une compétence"])
+                .with_metadata("operational", true),
+        ]
+    }
+
+    fn find(&self, name: &str, may_use: impl Fn(&Skill) -> bool) -> Result<&Skill, ToolError> {
+        if let Some(skill) = self.get(name).filter(|skill| may_use(skill)) {
+            return Ok(skill);
+        }
+        let known: Vec<&str> =
+            self.iter().filter(|skill| may_use(skill)).map(|skill| skill.name.as_str()).collect();
+        let shown: String = bare(name).chars().take(super::MAX_SKILL_NAME_CHARS).collect();
+        let hint = match (nearest(&shown, known.iter().copied()), known.as_slice()) {
+            (_, []) => "there is none that you may use; go on without".to_owned(),
+            (Some(nearest), _) => format!("did you mean `{nearest}`?"),
+            (None, known) if known.len() <= MAX_TOLD => format!("there is: {}", known.join(", ")),
+            (None, _) => "the system prompt lists those that there are".to_owned(),
+        };
+        let message = format!("there is no skill `{}`", shown.escape_debug());
+        Err(ToolError::new(ErrorKind::NotFound, message).with_hint(hint))
+    }
+}
+
+async fn load(
+    skill: Skill,
+    arguments: Option<String>,
+    context: CallContext,
+) -> Result<LoadedSkill, ToolError> {
+    let reading = tokio::task::spawn_blocking(move || {
+        let read = skill.text();
+        let files = skill.files();
+        (read, files, skill)
+    });
+    let (read, (files, more_files), skill) = reading
+        .await
+        .map_err(|error| ToolError::new(ErrorKind::Internal, format!("reading broke off: {error}")))?;
+    let Parsed { allowed_tools, text, .. } = read?;
+    let (tools, tools_not_available) = available(&allowed_tools, &context);
+    Ok(LoadedSkill {
+        instructions: filled(&text, arguments.as_deref().unwrap_or_default())?,
+        skill: skill.name,
+        tools,
+        tools_not_available,
+        folder: skill.shown.filter(|_| !files.is_empty()),
+        files,
+        more_files,
+    })
+}
+
+/// The text with the arguments in their places.
+fn filled(text: &str, arguments: &str) -> Result<String, ToolError> {
+    let count = arguments.chars().count();
+    if count > MAX_ARGUMENTS_CHARS {
+        let message = format!("`arguments` has {count} characters, and may have {MAX_ARGUMENTS_CHARS}");
+        return Err(ToolError::new(ErrorKind::InvalidArgs, message));
+    }
+    let places = text.matches(ARGUMENTS_PLACE).count();
+    if text.len() + places * arguments.len() > 2 * MAX_SKILL_BYTES {
+        let message = format!("with these arguments in all of its {places} places the skill is too long");
+        return Err(ToolError::new(ErrorKind::InvalidArgs, message).with_hint("give shorter ones"));
+    }
+    Ok(text.replace(ARGUMENTS_PLACE, arguments))
+}
+
+/// Which of the tools the caller may use, by their names, and how many of them it may not, or are not there: nobody is told
+/// which of both.
+fn available(listed: &[String], context: &CallContext) -> (Vec<String>, usize) {
+    let Some(entrance) = &context.caller else { return (Vec::new(), listed.len()) };
+    let mut tools: Vec<String> = Vec::new();
+    let mut absent = 0;
+    let visible = std::cell::OnceCell::new();
+    for entry in listed {
+        // `Bash(git:*)` says more of the arguments, which is for the rules of the gate.
+        let name = entry.split_once('(').map_or(entry.as_str(), |(name, _)| name).trim();
+        let found = match name.strip_suffix(".*") {
+            Some(namespace) => {
+                let visible = visible.get_or_init(|| entrance.visible_tools(context));
+                visible.iter().any(|tool| tool.name.namespace() == namespace).then(|| name.to_owned())
+            }
+            None => entrance
+                .find_tools(name, context)
+                .ok()
+                .and_then(|tools| tools.first().map(|tool| tool.name.dotted())),
+        };
+        match found {
+            Some(found) => tools.push(found),
+            None => absent += 1,
+        }
+    }
+    // Several entries may mean one tool.
+    tools.sort();
+    tools.dedup();
+    (tools, absent)
+}

@@ -1,0 +1,298 @@
+//! The watchers that are known, and when each is due.
+
+use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+use toolcrib_model::{ErrorKind, ToolError};
+use toolcrib_port::CallContext;
+
+use super::WatcherSettings;
+use super::status::{WatcherMetrics, WatcherState, WatcherStatus};
+use super::watcher::{Check, Watcher};
+use crate::Condition;
+
+/// How many checks of a watcher are remembered.
+pub const MAX_WATCH_HISTORY: usize = 100;
+
+/// How long a watcher is remembered that has ended by itself.
+const ENDED_AGE: SignedDuration = SignedDuration::from_hours(24);
+
+/// Who looks at watchers.
+#[derive(Clone, Copy)]
+pub(super) enum Viewer<'a> {
+    /// Whoever makes this call, who sees their own.
+    Owner(&'a CallContext),
+    /// Whoever runs the program, who sees all.
+    Operator,
+}
+
+/// A watcher, with what is not kept of it.
+pub(super) struct Entry {
+    pub(super) watcher: Watcher,
+    pub(super) condition: Option<Condition>,
+    pub(super) history: VecDeque<Check>,
+    due: Option<Instant>,
+    /// Ends the turn that it has.
+    turn: Option<CancellationToken>,
+    /// Held while it is written down, so that what is written last is what holds.
+    writing: Arc<tokio::sync::Mutex<()>>,
+    /// Since when it differs from what is written down.
+    pub(super) unsaved: Option<Instant>,
+}
+
+impl Entry {
+    pub(super) fn new(watcher: Watcher, condition: Option<Condition>) -> Self {
+        Self {
+            watcher,
+            condition,
+            history: VecDeque::new(),
+            due: None,
+            turn: None,
+            writing: Arc::default(),
+            unsaved: None,
+        }
+    }
+
+    pub(super) fn has_turn(&self) -> bool {
+        self.turn.is_some()
+    }
+
+    pub(super) fn is_scheduled(&self) -> bool {
+        self.due.is_some() || self.has_turn()
+    }
+
+    pub(super) fn remember(&mut self, mut check: Check) {
+        // What is the same as before is kept once.
+        if let Some(last) = self.history.back() {
+            if last.shown == check.shown {
+                check.shown.clone_from(&last.shown);
+            }
+            if last.error == check.error {
+                check.error.clone_from(&last.error);
+            }
+        }
+        self.history.push_back(check);
+        while self.history.len() > MAX_WATCH_HISTORY {
+            self.history.pop_front();
+        }
+    }
+
+    /// All there is to tell, at this moment of the clock.
+    pub(super) fn status(&self, id: &str, now: Timestamp) -> WatcherStatus {
+        let Watcher { request, state, reason, created, last_check, seen, last_error, metrics, .. } =
+            &self.watcher;
+        let left = self.due.map(|due| due.saturating_duration_since(Instant::now()));
+        WatcherStatus {
+            watcher_id: id.to_owned(),
+            name: request.name.clone(),
+            label: request.label.clone(),
+            status: *state,
+            reason: reason.clone(),
+            interval: request.interval,
+            notify_when: request.notify_when,
+            condition: request.condition.clone(),
+            max_checks: request.max_checks,
+            created: *created,
+            last_check: *last_check,
+            next_check: left.and_then(|left| now.checked_add(left).ok()),
+            last_value: seen.as_ref().map(|seen| seen.shown.clone()),
+            last_error: last_error.clone(),
+            metrics: WatcherMetrics::from(metrics),
+            note: None,
+        }
+    }
+}
+
+/// The watchers of all sessions, by their ids.
+#[derive(Default)]
+pub(super) struct Table {
+    kept: Mutex<Kept>,
+}
+
+#[derive(Default)]
+struct Kept {
+    entries: HashMap<Arc<str>, Entry>,
+    /// When each is due, the first one first.
+    due: BTreeSet<(Instant, Arc<str>)>,
+}
+
+impl Kept {
+    fn schedule(&mut self, id: &Arc<str>, due: Option<Instant>) {
+        let Some(entry) = self.entries.get_mut(id) else { return };
+        if let Some(before) = entry.due.take() {
+            self.due.remove(&(before, Arc::clone(id)));
+        }
+        if let Some(due) = due {
+            entry.due = Some(due);
+            self.due.insert((due, Arc::clone(id)));
+        }
+    }
+
+    fn remove(&mut self, id: &str) -> Option<Entry> {
+        let (id, entry) = self.entries.remove_entry(id)?;
+        if let Some(due) = entry.due {
+            self.due.remove(&(due, id));
+        }
+        if let Some(turn) = &entry.turn {
+            turn.cancel();
+        }
+        Some(entry)
+    }
+}
+
+impl Table {
+    pub(super) fn insert(&self, id: &Arc<str>, entry: Entry) {
+        self.kept().entries.insert(Arc::clone(id), entry);
+    }
+
+    /// Adds a watcher that is new, and gives the ids of those that have ended and are forgotten for it.
+    pub(super) fn begin(
+        &self,
+        id: &Arc<str>,
+        entry: Entry,
+        settings: &WatcherSettings,
+    ) -> Result<Vec<Arc<str>>, ToolError> {
+        let mut kept = self.kept();
+        let session = &entry.watcher.owner.session;
+        let mut forgotten = Vec::new();
+        // The bound of the session first: what is forgotten for it makes room in all.
+        for (whose, most) in [(Some(session), settings.max_per_session), (None, settings.max_watchers)] {
+            let counts = |other: &Entry| whose.is_none_or(|session| other.watcher.owner.session == *session);
+            let count = kept.entries.values().filter(|other| counts(other)).count();
+            if count < most {
+                continue;
+            }
+            let ended = kept.entries.iter().filter(|(_, other)| counts(other) && !other.has_turn());
+            let ended = ended.filter_map(|(id, other)| Some((other.watcher.ended?, Arc::clone(id))));
+            let Some((_, oldest)) = ended.min() else {
+                let of = if whose.is_some() { " in this session" } else { "" };
+                let message = format!("there are {count} watchers{of}, and no more can be");
+                return Err(ToolError::new(ErrorKind::LimitReached, message)
+                    .with_hint("stop one with `watch_stop`; `watch_list` tells of them"));
+            };
+            kept.remove(&oldest);
+            forgotten.push(oldest);
+        }
+        kept.entries.insert(Arc::clone(id), entry);
+        Ok(forgotten)
+    }
+
+    /// Does something with a watcher that is known.
+    pub(super) fn with<T>(&self, id: &str, change: impl FnOnce(&mut Entry) -> T) -> Option<T> {
+        self.kept().entries.get_mut(id).map(change)
+    }
+
+    /// Says when a watcher is due, and whether that is before all others.
+    pub(super) fn schedule(&self, id: &Arc<str>, due: Option<Instant>) -> bool {
+        let mut kept = self.kept();
+        kept.schedule(id, due);
+        due.is_some() && kept.due.first().map(|(first, _)| *first) == due
+    }
+
+    /// Gives a turn to all that are due, and says when the next one is.
+    pub(super) fn take_due(&self, now: Instant) -> (Vec<(Arc<str>, CancellationToken)>, Option<Instant>) {
+        let mut kept = self.kept();
+        let mut turns = Vec::new();
+        while let Some((due, id)) = kept.due.first().cloned() {
+            if due > now {
+                return (turns, Some(due));
+            }
+            kept.schedule(&id, None);
+            // One that has its turn is due again behind it.
+            if let Some(entry) = kept.entries.get_mut(&id).filter(|entry| !entry.has_turn()) {
+                let turn = CancellationToken::new();
+                entry.turn = Some(turn.clone());
+                turns.push((id, turn));
+            }
+        }
+        (turns, None)
+    }
+
+    /// Ends a turn that began then. It is due again one wait later, or as many as have passed meanwhile.
+    pub(super) fn end_turn(&self, id: &Arc<str>, began: Instant) -> bool {
+        let mut kept = self.kept();
+        let Some(entry) = kept.entries.get_mut(id) else { return false };
+        entry.turn = None;
+        let due = (entry.watcher.state == WatcherState::Active).then(|| next_due(&entry.watcher, began));
+        kept.schedule(id, due);
+        due.is_some() && kept.due.first().map(|(first, _)| *first) == due
+    }
+
+    /// What is held while a watcher is written down.
+    pub(super) fn writing(&self, id: &str) -> Option<Arc<tokio::sync::Mutex<()>>> {
+        self.with(id, |entry| Arc::clone(&entry.writing))
+    }
+
+    pub(super) fn remove(&self, id: &str) -> Option<Entry> {
+        self.kept().remove(id)
+    }
+
+    /// The id of a watcher that somebody may see.
+    pub(super) fn find(&self, id: &str, viewer: Viewer<'_>) -> Result<Arc<str>, ToolError> {
+        let own = self.of(viewer);
+        if let Some(found) = own.iter().find(|known| ***known == *id) {
+            return Ok(Arc::clone(found));
+        }
+        let hint = match own.as_slice() {
+            [] => "none is left; `watch_start` starts one".to_owned(),
+            own => format!("there are {}", own.join(", ")),
+        };
+        Err(ToolError::new(ErrorKind::NotFound, format!("there is no watcher `{id}`")).with_hint(hint))
+    }
+
+    /// The ids of all that somebody may see, in the order in which they were started.
+    pub(super) fn of(&self, viewer: Viewer<'_>) -> Vec<Arc<str>> {
+        self.matching(|entry| match viewer {
+            Viewer::Owner(context) => entry.watcher.owner.is(context),
+            Viewer::Operator => true,
+        })
+    }
+
+    pub(super) fn of_session(&self, session: &str) -> Vec<Arc<str>> {
+        self.matching(|entry| entry.watcher.owner.session == session)
+    }
+
+    pub(super) fn unsaved(&self) -> Vec<Arc<str>> {
+        self.matching(|entry| entry.unsaved.is_some())
+    }
+
+    /// Those that ended by themselves so long ago that nobody asks.
+    pub(super) fn old(&self, now: Timestamp) -> Vec<Arc<str>> {
+        let oldest = now.checked_sub(ENDED_AGE).unwrap_or(Timestamp::MIN);
+        self.matching(|entry| !entry.has_turn() && entry.watcher.ended.is_some_and(|ended| ended < oldest))
+    }
+
+    /// Ends all turns.
+    pub(super) fn cancel_turns(&self) {
+        self.kept()
+            .entries
+            .values()
+            .filter_map(|entry| entry.turn.as_ref())
+            .for_each(CancellationToken::cancel);
+    }
+
+    fn matching(&self, wanted: impl Fn(&Entry) -> bool) -> Vec<Arc<str>> {
+        let kept = self.kept();
+        let found = kept.entries.iter().filter(|(_, entry)| wanted(entry));
+        let mut found: Vec<_> = found.map(|(id, entry)| (entry.watcher.created, Arc::clone(id))).collect();
+        found.sort();
+        found.into_iter().map(|(_, id)| id).collect()
+    }
+
+    fn kept(&self) -> MutexGuard<'_, Kept> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The first of the moments that lie a wait apart which is still to come.
+fn next_due(watcher: &Watcher, began: Instant) -> Instant {
+    let wait = watcher.wait();
+    let passed = began.elapsed().as_nanos() / wait.as_nanos().max(1);
+    let waits = u32::try_from(passed).unwrap_or(u32::MAX).saturating_add(1);
+    let from_now = wait.saturating_mul(waits).saturating_sub(began.elapsed());
+    Instant::now() + from_now.min(wait).max(Duration::from_millis(1))
+}

@@ -1,0 +1,258 @@
+//! What watchers promise.
+
+mod checks;
+mod crashes;
+mod durable;
+mod follow;
+mod modes;
+mod sharing;
+mod tools;
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tokio::sync::Notify;
+use toolcrib_exec::Executor;
+use toolcrib_model::{ErrorKind, JsonObject, Risk, Tool, ToolCall, ToolError, ToolResult};
+use toolcrib_port::{CallContext, ToolCaller};
+use toolcrib_sdk::{FunctionTool, Module};
+
+use super::*;
+use crate::testing::{self, TestClock};
+use crate::{Action, Channel, MemoryStore, Message, Store};
+
+const START: &str = "2026-03-01T09:00:00Z";
+
+#[derive(Deserialize, JsonSchema)]
+struct Anything {
+    #[serde(default)]
+    value: Value,
+}
+
+/// What the tools of a plant do, and what they were asked.
+#[derive(Default)]
+struct Plant {
+    /// What the gauge shows next; the last one stays.
+    script: Mutex<VecDeque<Result<Value, String>>>,
+    /// The run keys of its checks.
+    keys: Mutex<Vec<String>>,
+    /// The arguments that the bell was rung with, and their run keys.
+    rings: Mutex<Vec<(Value, String)>>,
+    /// Whether calls wait for the word to go on.
+    is_slow: AtomicBool,
+    go_on: Notify,
+    at_once: AtomicUsize,
+    most_at_once: AtomicUsize,
+}
+
+impl Plant {
+    fn shows<const N: usize>(&self, values: [Value; N]) {
+        *self.script.lock().unwrap() = values.into_iter().map(Ok).collect();
+    }
+
+    fn fails(&self, errors: &[&str]) {
+        *self.script.lock().unwrap() = errors.iter().map(|error| Err((*error).to_owned())).collect();
+    }
+
+    async fn read(&self, context: &CallContext) -> Result<Value, ToolError> {
+        let at_once = self.at_once.fetch_add(1, Ordering::SeqCst) + 1;
+        self.most_at_once.fetch_max(at_once, Ordering::SeqCst);
+        self.keys.lock().unwrap().push(context.run_key.as_deref().unwrap().to_owned());
+        if self.is_slow.load(Ordering::SeqCst) {
+            self.go_on.notified().await;
+        }
+        self.at_once.fetch_sub(1, Ordering::SeqCst);
+        let mut script = self.script.lock().unwrap();
+        let next = if script.len() > 1 { script.pop_front() } else { script.front().cloned() };
+        next.unwrap_or(Ok(Value::Null)).map_err(|error| ToolError::new(ErrorKind::ToolFailed, error))
+    }
+
+    fn calls(&self) -> usize {
+        self.keys.lock().unwrap().len()
+    }
+
+    fn rings(&self) -> Vec<Value> {
+        self.rings.lock().unwrap().iter().map(|(value, _)| value.clone()).collect()
+    }
+
+    fn module(self: &Arc<Self>) -> Module {
+        let reader = |name: &str| {
+            let plant = Arc::clone(self);
+            FunctionTool::new(name, "Reads the gauge.", move |_: Anything, context: CallContext| {
+                let plant = Arc::clone(&plant);
+                async move { plant.read(&context).await }
+            })
+            .with_risk(Risk::Low)
+        };
+        let ringer = |name: &str| {
+            let plant = Arc::clone(self);
+            FunctionTool::new(name, "Rings the bell.", move |given: Anything, context: CallContext| {
+                let plant = Arc::clone(&plant);
+                async move {
+                    let key = context.run_key.as_deref().unwrap().to_owned();
+                    plant.rings.lock().unwrap().push((given.value, key));
+                    Ok::<_, ToolError>(json!("rung"))
+                }
+            })
+            .with_risk(Risk::Low)
+            .with_side_effects(["sound"])
+        };
+        Module::new("plant", "A plant.")
+            .with_tool(reader("gauge"))
+            .with_tool(reader("probe").with_side_effects(["wear"]))
+            .with_tool(ringer("bell"))
+            .with_tool(ringer("lamp").with_metadata("idempotent", true))
+            .with_tool(reader("secret"))
+    }
+}
+
+/// The entrance of one executor, or of another once the rules have changed.
+struct Gate {
+    now: Arc<Executor>,
+    later: Arc<Executor>,
+    is_later: AtomicBool,
+}
+
+impl Gate {
+    fn entrance(&self) -> Arc<dyn ToolCaller> {
+        if self.is_later.load(Ordering::SeqCst) { self.later.entrance() } else { self.now.entrance() }
+    }
+}
+
+#[async_trait]
+impl ToolCaller for Gate {
+    async fn call(&self, call: ToolCall, context: &CallContext) -> ToolResult {
+        self.entrance().call(call, context).await
+    }
+    fn find_tools(&self, name: &str, context: &CallContext) -> Result<Vec<Arc<Tool>>, ToolError> {
+        self.entrance().find_tools(name, context)
+    }
+    fn may_repeat(&self, call: &ToolCall, context: &CallContext) -> bool {
+        self.entrance().may_repeat(call, context)
+    }
+}
+
+/// A channel that writes down what it is sent, or does not take it.
+#[derive(Default)]
+struct Line {
+    sent: Mutex<Vec<String>>,
+    is_down: AtomicBool,
+}
+
+#[async_trait]
+impl Channel for Line {
+    async fn send(&self, message: &Message<'_>) -> Result<(), ToolError> {
+        if self.is_down.load(Ordering::SeqCst) {
+            return Err(ToolError::new(ErrorKind::Unavailable, "the line is dead"));
+        }
+        self.sent.lock().unwrap().push(message.text.to_owned());
+        Ok(())
+    }
+}
+
+/// One life of a program that watches a plant.
+struct Office {
+    plant: Arc<Plant>,
+    gate: Arc<Gate>,
+    line: Arc<Line>,
+    clock: Arc<TestClock>,
+    services: Arc<Services>,
+    watchers: Watchers,
+    store: Arc<dyn Store>,
+}
+
+struct Setup {
+    plant: Arc<Plant>,
+    store: Arc<dyn Store>,
+    settings: WatcherSettings,
+    start: &'static str,
+    is_shared: bool,
+}
+
+impl Default for Setup {
+    fn default() -> Self {
+        Self {
+            plant: Arc::default(),
+            store: Arc::new(MemoryStore::new()),
+            settings: WatcherSettings::default(),
+            start: START,
+            is_shared: false,
+        }
+    }
+}
+
+impl Setup {
+    async fn open(self) -> Office {
+        let Self { plant, store, settings, start, is_shared } = self;
+        let deny = |denied: &[&str]| json!({"default_policy": "grant", "deny": [{"module": "plant", "actions": denied}]});
+        let gate = Arc::new(Gate {
+            now: testing::executor(plant.module(), &deny(&["secret"])).await,
+            later: testing::executor(plant.module(), &deny(&["secret", "gauge", "probe"])).await,
+            is_later: AtomicBool::new(false),
+        });
+        let clock = Arc::new(TestClock::at(start));
+        let line = Arc::new(Line::default());
+        let services = Services::open(Arc::clone(&store), clock.clone(), is_shared).await.unwrap();
+        let services = Arc::new(services.with_channel("line", Arc::clone(&line) as _));
+        services.enter_by(Arc::clone(&gate) as _);
+        let watchers = Watchers::open(Arc::clone(&services), settings).await.unwrap();
+        watchers.resume().unwrap();
+        Office { plant, gate, line, clock, services, watchers, store }
+    }
+}
+
+impl Office {
+    async fn new() -> Self {
+        Setup::default().open().await
+    }
+
+    async fn start(&self, request: Value) -> String {
+        self.try_start(request).await.unwrap().watcher_id
+    }
+
+    async fn try_start(&self, request: Value) -> Result<WatcherStatus, ToolError> {
+        let mut request = request;
+        let defaults = [("name", json!("plant.gauge")), ("interval", json!(10))];
+        for (key, default) in defaults {
+            request.as_object_mut().unwrap().entry(key).or_insert(default);
+        }
+        self.watchers.start(serde_json::from_value(request).unwrap(), &context()).await
+    }
+
+    /// Comes back when so many checks have been made, and what follows them.
+    async fn checked(&self, id: &str, checks: u64) {
+        let inner = &self.watchers.inner;
+        let is_there = |_: &usize| {
+            inner.table.with(id, |entry| entry.watcher.metrics.checks >= checks && !entry.has_turn())
+                != Some(false)
+        };
+        inner.turns.subscribe().wait_for(is_there).await.unwrap();
+    }
+
+    async fn status(&self, id: &str) -> WatcherStatus {
+        self.watchers.status(id, &context()).await.unwrap()
+    }
+
+    /// What the session was told, without the ids, which are random.
+    async fn told(&self) -> Vec<String> {
+        let told = self.services.notifications.take("s").await;
+        let ids: Vec<String> =
+            self.watchers.inner.table.of(Viewer::Operator).iter().map(ToString::to_string).collect();
+        let plain = |text: String| ids.iter().fold(text, |text, id| text.replace(id, "watch_1"));
+        told.into_iter().map(|told| plain(told.text)).collect()
+    }
+
+    fn ring(action: &str) -> Value {
+        json!([{"type": "tool_call", "tool": action, "params": {"value": "{{value}}"}}])
+    }
+}
+
+fn context() -> CallContext {
+    CallContext::new("s").with_agent("clerk")
+}

@@ -1,0 +1,161 @@
+//! The turn of one watcher: its check, and what comes of it.
+
+use std::sync::Arc;
+
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+use toolcrib_model::{ErrorKind, ToolError};
+
+use super::status::WatcherState;
+use super::table::Entry;
+use super::watcher::{Checked, Watcher};
+use super::{CHECKPOINT, Inner, MAX_CHECK_TIME};
+use crate::{Change, Kind, Record, StoreError};
+
+/// Ends the turn of a watcher however it ends.
+struct Turn {
+    inner: Arc<Inner>,
+    id: Arc<str>,
+    began: Instant,
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        if self.inner.table.end_turn(&self.id, self.began) {
+            self.inner.wake.notify_one();
+        }
+        self.inner.turns.send_modify(|turns| *turns = turns.saturating_sub(1));
+    }
+}
+
+impl Inner {
+    /// Gives a watcher its turn, beside all others.
+    pub(super) fn start_turn(self: &Arc<Self>, id: Arc<str>, cancel: CancellationToken) {
+        self.turns.send_modify(|turns| *turns += 1);
+        let inner = Arc::clone(self);
+        tokio::spawn(async move {
+            let mut turn = Turn { inner: Arc::clone(&inner), id: Arc::clone(&id), began: Instant::now() };
+            let waiting = async {
+                tokio::select! {
+                    biased;
+                    () = cancel.cancelled() => None,
+                    () = inner.services.closing().cancelled() => None,
+                    permit = inner.checks.acquire() => permit.ok(),
+                }
+            };
+            let Some(_permit) = waiting.await else { return };
+            turn.began = Instant::now();
+            inner.turn(&id, &cancel).await;
+        });
+    }
+
+    /// The turn, with the right to it where others have the store too.
+    async fn turn(&self, id: &str, cancel: &CancellationToken) {
+        if self.services.is_shared() {
+            self.shared_turn(id, self.work(id, cancel)).await;
+        } else {
+            self.work(id, cancel).await;
+        }
+    }
+
+    async fn work(&self, id: &str, cancel: &CancellationToken) {
+        // What was left from before comes first.
+        if !self.fire(id, cancel).await {
+            return;
+        }
+        let Some(checked) = self.check(id, cancel).await else { return };
+        let is_eventful = self.table.with(id, |entry| self.settle(id, entry, checked));
+        if is_eventful.is_some_and(|is_eventful| is_eventful || self.services.is_shared()) {
+            self.save_or_warn(id).await;
+        }
+        self.fire(id, cancel).await;
+    }
+
+    /// Makes the call. `None` where it is not made, or nobody wants to know.
+    async fn check(&self, id: &str, cancel: &CancellationToken) -> Option<Checked> {
+        let now = self.services.clock.now();
+        let began = Instant::now();
+        let (call, owner, left) = self.table.with(id, |entry| {
+            let watcher = &mut entry.watcher;
+            // Nothing else runs in its turn, so that this is from before the program ended.
+            let left = watcher.last_check.filter(|_| watcher.is_under_way);
+            if watcher.state != WatcherState::Active && left.is_none() {
+                return None;
+            }
+            if left.is_none() {
+                watcher.last_check = Some(now);
+            }
+            Some((watcher.request.call(), watcher.owner.clone(), left))
+        })??;
+        if let Some(at) = left {
+            let message = format!("the program ended while `{}` was under way", call.name);
+            let error = ToolError::new(ErrorKind::OutcomeUnknown, message);
+            let key = Watcher::run_key(id, at);
+            return Some(Checked { result: Err(error), at, took: began.elapsed(), key });
+        }
+        let key = Watcher::run_key(id, now);
+        let mut context = owner.context().with_cancel(cancel.clone()).with_run_key(key.as_str());
+        context.deadline = began.checked_add(MAX_CHECK_TIME);
+        context.depth = 1;
+        // It is compared with others, which a preview and its handle would not bear.
+        context.full_results = true;
+        let entrance = self.services.entrance().ok()?;
+        if !entrance.may_repeat(&call, &context) {
+            self.table.with(id, |entry| entry.watcher.is_under_way = true);
+            self.save_or_warn(id).await;
+        }
+        let result = entrance.call(call.with_call_id(&key), &context).await;
+        let is_shortened = result.metadata.contains_key("truncated_bytes");
+        let result = match result.error {
+            Some(error) if error.kind == ErrorKind::Cancelled && self.is_over(cancel) => return None,
+            Some(error) => Err(error),
+            None if is_shortened => {
+                let message = "the result is too large to be watched";
+                Err(ToolError::new(ErrorKind::LimitReached, message)
+                    .with_hint("watch a tool that returns less, or with arguments by which it does"))
+            }
+            None => Ok(result.result),
+        };
+        Some(Checked { result, at: now, took: began.elapsed(), key })
+    }
+
+    fn is_over(&self, cancel: &CancellationToken) -> bool {
+        cancel.is_cancelled() || self.services.closing().is_cancelled()
+    }
+
+    /// Takes in what came of a check, and says whether it is to be written down now.
+    fn settle(&self, id: &str, entry: &mut Entry, checked: Checked) -> bool {
+        let settled = entry.watcher.settle(id, checked, entry.condition.as_ref(), &self.settings);
+        entry.remember(settled.check);
+        let since = *entry.unsaved.get_or_insert_with(Instant::now);
+        settled.is_eventful || since.elapsed() >= CHECKPOINT
+    }
+
+    /// Writes a watcher down as it is.
+    pub(super) async fn save(&self, id: &str) -> Result<(), StoreError> {
+        let Some(writing) = self.table.writing(id) else { return Ok(()) };
+        let _turn = writing.lock().await;
+        let record = self.table.with(id, |entry| {
+            entry.unsaved = None;
+            record(id, &entry.watcher)
+        });
+        // One that was stopped meanwhile is not written again.
+        let Some(record) = record else { return Ok(()) };
+        let saved = self.services.store.apply(vec![record]).await;
+        if saved.is_err() {
+            self.table.with(id, |entry| *entry.unsaved.get_or_insert_with(Instant::now));
+        }
+        saved
+    }
+
+    pub(super) async fn save_or_warn(&self, id: &str) {
+        if let Err(error) = self.save(id).await {
+            tracing::warn!(%error, %id, "how a watcher stands is not kept");
+        }
+    }
+}
+
+pub(super) fn record(id: &str, watcher: &Watcher) -> Change {
+    let (id, session) = (id.to_owned(), watcher.owner.session.clone());
+    Change::Put(Record { kind: Kind::Watcher, id, session, body: serde_json::json!(watcher) })
+}

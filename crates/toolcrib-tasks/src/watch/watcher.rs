@@ -1,0 +1,390 @@
+//! One watcher, and what a check changes of it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use toolcrib_model::{ErrorKind, Fingerprint, ToolError};
+
+use super::firing::{Firing, Step};
+use super::request::{NotifyWhen, WatchRequest};
+use super::status::{CheckOutcome, WatcherState};
+use super::{WatcherSettings, template};
+use crate::Condition;
+use crate::owner::Owner;
+
+/// How large a result may be that is watched, in bytes of JSON.
+pub const MAX_WATCHED_BYTES: usize = 1024 * 1024;
+
+/// How large a result may be that later ones are compared with, in bytes of JSON.
+pub const MAX_COMPARED_BYTES: usize = 8 * 1024;
+
+/// How much of a result is shown in histories, in bytes of JSON.
+pub const MAX_SHOWN_BYTES: usize = 200;
+
+/// How much of a result or an error is told in a notification, in bytes.
+pub(super) const TOLD_BYTES: usize = 600;
+
+/// How long the wait may grow after errors.
+pub const MAX_WATCH_BACKOFF: Duration = Duration::from_hours(1);
+
+/// A watcher, as it is kept.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Watcher {
+    pub(super) owner: Owner,
+    pub(super) request: WatchRequest,
+    pub(super) state: WatcherState,
+    /// Why it is not active any more, where nobody has said that it is not to be.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) reason: Option<String>,
+    pub(super) created: Timestamp,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) ended: Option<Timestamp>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) last_check: Option<Timestamp>,
+    /// Whether a call is under way that may not be made again.
+    #[serde(default)]
+    pub(super) is_under_way: bool,
+    /// The last result.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) seen: Option<Seen>,
+    /// The result that was told last, or the first one: what conditions compare with. Without one that is too large.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) baseline: Option<Value>,
+    /// Whether the condition held for the last result.
+    #[serde(default)]
+    pub(super) is_held: bool,
+    #[serde(default)]
+    pub(super) errors_in_row: u32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) last_error: Option<String>,
+    #[serde(default)]
+    pub(super) metrics: Metrics,
+    /// What a summary has not told yet.
+    #[serde(default)]
+    pub(super) tally: Tally,
+    /// What has been seen and is not told and followed up to its end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) firing: Option<Firing>,
+}
+
+/// A result, as far as it is remembered.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Seen {
+    pub(super) digest: Fingerprint,
+    pub(super) shown: Value,
+}
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(super) struct Metrics {
+    pub(super) checks: u64,
+    pub(super) changes: u64,
+    pub(super) errors: u64,
+    pub(super) notifications: u64,
+    pub(super) last_ms: u64,
+    pub(super) total_ms: u64,
+    pub(super) max_ms: u64,
+}
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(super) struct Tally {
+    checks: u64,
+    changes: u64,
+    errors: u64,
+    held: u64,
+}
+
+/// A check, as it stands in a history.
+#[derive(Clone, Debug)]
+pub(super) struct Check {
+    pub(super) at: Timestamp,
+    pub(super) outcome: CheckOutcome,
+    pub(super) shown: Option<Arc<Value>>,
+    pub(super) error: Option<Arc<str>>,
+    pub(super) took_ms: u64,
+    pub(super) fired: bool,
+}
+
+/// A check that has come back.
+pub(super) struct Checked {
+    pub(super) result: Result<Value, ToolError>,
+    pub(super) at: Timestamp,
+    pub(super) took: Duration,
+    /// Its run key.
+    pub(super) key: String,
+}
+
+/// What came of it.
+pub(super) struct Settled {
+    pub(super) check: Check,
+    /// Whether it is to be written down now: nothing may be told or forgotten because of a crash.
+    pub(super) is_eventful: bool,
+}
+
+/// A result within bounds.
+struct Reading {
+    value: Value,
+    json: String,
+}
+
+impl Watcher {
+    pub(super) fn new(owner: Owner, request: WatchRequest, created: Timestamp) -> Self {
+        Self {
+            owner,
+            request,
+            state: WatcherState::Active,
+            reason: None,
+            created,
+            ended: None,
+            last_check: None,
+            is_under_way: false,
+            seen: None,
+            baseline: None,
+            is_held: false,
+            errors_in_row: 0,
+            last_error: None,
+            metrics: Metrics::default(),
+            tally: Tally::default(),
+            firing: None,
+        }
+    }
+
+    /// How long to wait from one check to the next: longer after each error in a row.
+    pub(super) fn wait(&self) -> Duration {
+        let interval = self.request.wait();
+        let factor = 2_u32.checked_pow(self.errors_in_row).unwrap_or(u32::MAX);
+        interval.saturating_mul(factor).min(MAX_WATCH_BACKOFF.max(interval))
+    }
+
+    /// What a check is known by: no other has its moment.
+    pub(super) fn run_key(id: &str, at: Timestamp) -> String {
+        format!("{id}-{}", at.as_millisecond())
+    }
+
+    /// Takes in what came of a check.
+    pub(super) fn settle(
+        &mut self,
+        id: &str,
+        checked: Checked,
+        condition: Option<&Condition>,
+        settings: &WatcherSettings,
+    ) -> Settled {
+        let Checked { result, at, took, key } = checked;
+        let took_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
+        let was_under_way = std::mem::take(&mut self.is_under_way);
+        self.metrics.took(took_ms);
+        self.tally.checks += 1;
+        let (mut is_eventful, was_held) = (was_under_way, self.is_held);
+        let (outcome, mut news, value) = match result.and_then(|value| Reading::of(value, condition)) {
+            Ok(reading) => {
+                let (outcome, news) = self.saw(&reading, condition);
+                is_eventful |= match self.request.notify_when {
+                    NotifyWhen::OnChange => outcome != CheckOutcome::Unchanged,
+                    _ => outcome == CheckOutcome::First,
+                };
+                (outcome, news, reading.value)
+            }
+            Err(error) => {
+                let news = self.failed(&error, settings, at);
+                (CheckOutcome::Error, news, json!({"kind": error.kind, "message": error.message}))
+            }
+        };
+        if self.request.notify_when == NotifyWhen::OnThreshold {
+            is_eventful |= self.is_held != was_held;
+        }
+        if self.request.max_checks.is_some_and(|most| self.metrics.checks >= most) {
+            self.end(format!("it has made all {} checks", self.metrics.checks), at);
+        }
+        let is_over = self.state != WatcherState::Active;
+        if self.request.notify_when == NotifyWhen::Summary
+            && (self.tally.checks >= settings.summary_checks || is_over)
+        {
+            news = Some(self.digest(condition.is_some()));
+            self.tally = Tally::default();
+        }
+        let fired = news.is_some();
+        let parts = [news, self.farewell(is_over)];
+        let parts: Vec<String> = parts.into_iter().flatten().collect();
+        if !parts.is_empty() {
+            self.metrics.notifications += 1;
+            let text = format!("{} {}", self.title(id), parts.join("; "));
+            self.firing = Some(Firing::new(key, text, if fired { self.steps(&value) } else { Vec::new() }));
+            is_eventful = true;
+        }
+        let is_error = outcome == CheckOutcome::Error;
+        let check = Check {
+            at,
+            outcome,
+            shown: self.seen.as_ref().filter(|_| !is_error).map(|seen| Arc::new(seen.shown.clone())),
+            error: self.last_error.as_deref().filter(|_| is_error).map(Arc::from),
+            took_ms,
+            fired,
+        };
+        Settled { check, is_eventful }
+    }
+
+    /// Takes in a result, and says what there is to tell of it.
+    fn saw(&mut self, reading: &Reading, condition: Option<&Condition>) -> (CheckOutcome, Option<String>) {
+        (self.errors_in_row, self.last_error) = (0, None);
+        let seen = Seen { digest: Fingerprint::of(&reading.value), shown: reading.shown() };
+        let outcome = match &self.seen {
+            None => CheckOutcome::First,
+            Some(before) if before.digest == seen.digest => CheckOutcome::Unchanged,
+            Some(_) => CheckOutcome::Changed,
+        };
+        if outcome == CheckOutcome::Changed {
+            self.metrics.changes += 1;
+            self.tally.changes += 1;
+        }
+        let holds = condition.is_none_or(|condition| condition.holds(&reading.value, self.baseline.as_ref()));
+        let was_held = std::mem::replace(&mut self.is_held, holds);
+        self.tally.held += u64::from(holds);
+        let told = reading.told();
+        let news = match self.request.notify_when {
+            NotifyWhen::OnChange if outcome == CheckOutcome::Changed && holds => {
+                let before = self.seen.as_ref().map_or(Value::Null, |before| before.shown.clone());
+                Some(format!("has seen a change: it was {before}, and is {told}"))
+            }
+            NotifyWhen::OnThreshold if holds && !was_held => {
+                let condition = condition.map(Condition::text).unwrap_or_default();
+                Some(format!("has seen that {condition}: the result is {told}"))
+            }
+            NotifyWhen::Always if holds => Some(format!("has seen {told}")),
+            _ => None,
+        };
+        self.seen = Some(seen);
+        if outcome == CheckOutcome::First || news.is_some() {
+            self.baseline = reading.baseline();
+        }
+        (outcome, news)
+    }
+
+    /// Takes in an error, and says what there is to tell of it.
+    fn failed(&mut self, error: &ToolError, settings: &WatcherSettings, at: Timestamp) -> Option<String> {
+        self.metrics.errors += 1;
+        self.tally.errors += 1;
+        self.errors_in_row = self.errors_in_row.saturating_add(1);
+        let text = told_error(error);
+        let is_new = self.last_error.as_deref() != Some(text.as_str());
+        self.last_error = Some(text);
+        if matches!(error.kind, ErrorKind::Denied | ErrorKind::ApprovalRequired | ErrorKind::ApprovalDenied) {
+            self.end("the call may not be made".to_owned(), at);
+        } else if self.errors_in_row >= settings.max_errors && self.state == WatcherState::Active {
+            self.state = WatcherState::Paused;
+            self.reason = Some(format!("{} checks in a row have failed", self.errors_in_row));
+        }
+        let tells = match self.request.notify_when {
+            NotifyWhen::Always => true,
+            NotifyWhen::OnError => is_new,
+            _ => false,
+        };
+        tells.then(|| format!("has failed: {}", self.last_error.as_deref().unwrap_or_default()))
+    }
+
+    fn end(&mut self, reason: String, at: Timestamp) {
+        if self.state != WatcherState::Ended {
+            (self.state, self.reason, self.ended) = (WatcherState::Ended, Some(reason), Some(at));
+        }
+    }
+
+    /// What is told of its end, or that it has paused itself.
+    fn farewell(&self, is_over: bool) -> Option<String> {
+        // One that was paused by its owner has no reason, and nothing to say.
+        let reason = self.reason.as_deref().filter(|_| is_over)?;
+        let last = self.last_error.as_deref().map(|error| format!(", the last error being {error}"));
+        let last = last.unwrap_or_default();
+        Some(match self.state {
+            WatcherState::Paused => {
+                format!("has paused itself: {reason}{last}; `watch_resume` lets it go on")
+            }
+            _ => format!("has ended: {reason}{last}"),
+        })
+    }
+
+    fn digest(&self, has_condition: bool) -> String {
+        let Tally { checks, changes, errors, held } = &self.tally;
+        let held =
+            if has_condition { format!(", {held} for which the condition held") } else { String::new() };
+        let last = self.seen.as_ref().map(|seen| format!("; the last result is {}", seen.shown));
+        format!(
+            "has made {checks} checks: {changes} changes, {errors} errors{held}{}",
+            last.unwrap_or_default()
+        )
+    }
+
+    fn steps(&self, value: &Value) -> Vec<Step> {
+        let step = |action| Step {
+            is_filled: template::check(action) == Ok(true),
+            action: template::fill(action, value),
+        };
+        self.request.actions.iter().map(step).collect()
+    }
+
+    /// How a text about it begins.
+    pub(super) fn title(&self, id: &str) -> String {
+        match &self.request.label {
+            Some(label) => format!("The watcher {id} ({label}: {})", self.request.name),
+            None => format!("The watcher {id} ({})", self.request.name),
+        }
+    }
+}
+
+impl Metrics {
+    fn took(&mut self, milliseconds: u64) {
+        self.checks += 1;
+        self.last_ms = milliseconds;
+        self.total_ms = self.total_ms.saturating_add(milliseconds);
+        self.max_ms = self.max_ms.max(milliseconds);
+    }
+
+    pub(super) fn mean_ms(&self) -> u64 {
+        self.total_ms.checked_div(self.checks).unwrap_or_default()
+    }
+}
+
+impl Reading {
+    fn of(value: Value, condition: Option<&Condition>) -> Result<Self, ToolError> {
+        let json = value.to_string();
+        let most =
+            if condition.is_some_and(Condition::compares) { MAX_COMPARED_BYTES } else { MAX_WATCHED_BYTES };
+        if json.len() > most {
+            let why = if most == MAX_COMPARED_BYTES { " where its condition says `changed`" } else { "" };
+            let message =
+                format!("the result has {} bytes, and one that is watched may have {most}{why}", json.len());
+            return Err(ToolError::new(ErrorKind::LimitReached, message)
+                .with_hint("watch a tool that returns less, or with arguments by which it does"));
+        }
+        Ok(Self { value, json })
+    }
+
+    fn shown(&self) -> Value {
+        self.within(MAX_SHOWN_BYTES)
+    }
+
+    fn told(&self) -> String {
+        cut(&self.json, TOLD_BYTES)
+    }
+
+    fn baseline(&self) -> Option<Value> {
+        (self.json.len() <= MAX_COMPARED_BYTES).then(|| self.value.clone())
+    }
+
+    fn within(&self, bytes: usize) -> Value {
+        if self.json.len() <= bytes { self.value.clone() } else { Value::String(cut(&self.json, bytes)) }
+    }
+}
+
+/// An error as it is told, in one line: what a tool says of it could otherwise pass for more than an error.
+pub(super) fn told_error(error: &ToolError) -> String {
+    cut(&error.to_string(), TOLD_BYTES).replace(char::is_control, " ")
+}
+
+/// A text, or its beginning.
+pub(super) fn cut(text: &str, bytes: usize) -> String {
+    if text.len() <= bytes {
+        return text.to_owned();
+    }
+    format!("{}…", text.get(..text.floor_char_boundary(bytes)).unwrap_or_default())
+}
