@@ -45,15 +45,13 @@ impl Request {
             }
             Ok(())
         };
-        match tokio::time::timeout(PATIENCE, done).await {
-            Ok(done) => done,
-            Err(_) => {
-                store.apply(vec![Change::remove(Kind::Request, id)]).await.map_err(failed)?;
-                let seconds = PATIENCE.as_secs();
-                let message = format!("the process that runs the tasks has not answered for {seconds} s");
-                Err(ToolError::new(ErrorKind::Timeout, message))
-            }
+        if let Ok(done) = tokio::time::timeout(PATIENCE, done).await {
+            return done;
         }
+        store.apply(vec![Change::remove(Kind::Request, id)]).await.map_err(failed)?;
+        let message =
+            format!("the process that runs the tasks has not answered for {} s", PATIENCE.as_secs());
+        Err(ToolError::new(ErrorKind::Timeout, message))
     }
 }
 

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::num::NonZeroU32;
 use std::time::Duration;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use toolcrib_model::{QualifiedName, Tool};
@@ -75,12 +76,13 @@ pub struct FlowSettings {
 }
 
 /// The limits of a source.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct SourceLimits {
     /// How long a call may take, waiting included; [`DEFAULT_DEADLINE`](crate::DEFAULT_DEADLINE), at most
     /// [`MAX_DEADLINE`](crate::MAX_DEADLINE).
     #[serde(rename = "timeout_seconds", with = "seconds::optional")]
+    #[schemars(with = "Option<f64>")]
     pub timeout: Option<Duration>,
     /// How many of its calls run side by side; [`DEFAULT_SOURCE_CONCURRENCY`].
     pub max_concurrency: Option<NonZeroU32>,
@@ -97,11 +99,12 @@ pub struct SourceLimits {
 }
 
 /// The limits of a tool. What is not set is as its source has it.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ToolLimits {
     /// How long a call may take; at most [`MAX_DEADLINE`](crate::MAX_DEADLINE).
     #[serde(rename = "timeout_seconds", with = "seconds::optional")]
+    #[schemars(with = "Option<f64>")]
     pub timeout: Option<Duration>,
     /// How many of its calls run side by side.
     pub max_concurrency: Option<NonZeroU32>,
@@ -114,13 +117,14 @@ pub struct ToolLimits {
 }
 
 /// So many calls in so much time. They are let through evenly, with a burst at the start.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RateLimit {
     /// How many calls.
     pub calls: NonZeroU32,
     /// In how much time; [`DEFAULT_RATE_PERIOD`].
     #[serde(rename = "per_seconds", default = "default_rate_period", with = "seconds")]
+    #[schemars(with = "f64")]
     pub per: Duration,
     /// How many of them may come at once after a pause; all of them. A burst and what follows it can come to twice the
     /// calls in one period, so a source that counts exactly wants less.
@@ -129,21 +133,23 @@ pub struct RateLimit {
 }
 
 /// When a source is left alone for a while, and for how long.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct BreakerLimits {
     /// How many failures in a row it takes; [`DEFAULT_BREAKER_FAILURES`]. With 0, a source is never left alone.
     pub failures: u32,
     /// For how long; [`DEFAULT_OPEN`].
     #[serde(rename = "open_seconds", with = "seconds")]
+    #[schemars(with = "f64")]
     pub open: Duration,
     /// For how long at most, when it fails again and again; [`DEFAULT_MAX_OPEN`].
     #[serde(rename = "max_open_seconds", with = "seconds")]
+    #[schemars(with = "f64")]
     pub max_open: Duration,
 }
 
 /// How much is kept of results that may be used again.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct CacheLimits {
     /// How many; [`DEFAULT_CACHE_ENTRIES`]. With 0, nothing is kept.
@@ -154,6 +160,7 @@ pub struct CacheLimits {
     pub max_entry_bytes: usize,
     /// For how long, where the tool does not say; [`DEFAULT_TTL`].
     #[serde(rename = "ttl_seconds", with = "seconds")]
+    #[schemars(with = "f64")]
     pub ttl: Duration,
 }
 

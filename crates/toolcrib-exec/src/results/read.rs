@@ -37,22 +37,20 @@ const MAX_INLINE_BYTES: usize = 256 * 1024;
 
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 pub(super) struct ReadResult {
-    /// The handle that the shortened result names.
     pub(super) handle: String,
-    #[doc = "Parts of a JSON result by a JSON path, such as `$.items[10:20].name` or `$.items[?@.price < 10]`."]
+    #[doc = "As `$.items[10:20].name` or `$.items[?@.price < 10]`."]
     #[serde(default)]
     pub(super) jsonpath: Option<String>,
-    /// Lines by number, such as `10-50`.
+    /// As `10-50`.
     #[serde(default)]
     pub(super) lines: Option<String>,
-    /// Lines that match a regular expression.
+    /// A regular expression.
     #[serde(default)]
     pub(super) grep: Option<String>,
-    /// With `grep`: how many lines to show around each match.
+    /// Lines around each match.
     #[serde(default)]
     #[schemars(range(min = 0, max = 10))]
     pub(super) context: Option<u8>,
-    /// Which page, from 1: of the whole, or of what `jsonpath`, `lines` or `grep` find.
     #[serde(default)]
     #[schemars(range(min = 1))]
     pub(super) page: Option<u32>,
@@ -64,8 +62,8 @@ pub fn tools(results: Arc<Results>) -> Vec<FunctionTool> {
         let results = Arc::clone(&results);
         async move { results.read(request, &context).await }
     };
-    let description = "Read more of a result that was cut: a page, some lines, the lines that match, or parts of JSON. \
-                       At most one of jsonpath, lines and grep; page turns the pages of any of them";
+    let description = "Read more of a result that was cut, by its handle: a page (from 1) of it, or of what one of \
+                       jsonpath, lines and grep finds";
     vec![
         FunctionTool::new("read_result", description, read)
             .with_risk(Risk::Low)

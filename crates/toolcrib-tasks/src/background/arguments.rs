@@ -8,27 +8,24 @@ use toolcrib_model::{ErrorKind, JsonObject, ToolError};
 
 use super::{DEFAULT_TASK_WAIT, MAX_TASK_WAIT, TaskStatus};
 
-/// One action in five modes: each has arguments of its own.
+/// One action in five modes: each has arguments of its own. Models read this with every turn, so it is brief: what each is for
+/// is in the description of the tool.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct BackgroundRun {
-    /// Start this tool, as `namespace.name`.
+    #[serde(default)]
     pub(super) tool: Option<String>,
-    /// Its arguments.
     #[serde(default)]
     pub(super) params: Option<JsonObject>,
-    /// The task to ask about.
+    #[serde(default)]
     pub(super) task_id: Option<String>,
-    /// Wait until it has ended.
     #[serde(default)]
     pub(super) wait: bool,
-    /// How many seconds to wait at most.
-    #[schemars(range(min = 0, max = MAX_TASK_WAIT.as_secs()))]
+    /// In seconds, 60 unless given, at most 3600.
+    #[serde(default)]
     pub(super) timeout: Option<f64>,
-    /// End it.
     #[serde(default)]
     pub(super) cancel: bool,
-    /// List all tasks.
     #[serde(default)]
     pub(super) list: bool,
 }

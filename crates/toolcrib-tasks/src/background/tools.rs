@@ -9,8 +9,8 @@ use super::{Background, MAX_TASK_WAIT};
 /// How much longer than its waiting a call may take, in seconds.
 const SLACK_SECONDS: u64 = 30;
 
-const DESCRIPTION: &str = "Run a tool in the background and go on: `tool` and `params` start it and give a `task_id`; \
-                           `task_id` tells how it stands, with `wait` once it has ended, with `cancel` ends it; `list` tells of all";
+const DESCRIPTION: &str = "Run `tool` with `params` in the background: gives a `task_id`. With that: its status, or `wait` for \
+                           it, or `cancel` it. `list` all";
 
 impl Background {
     /// `background_run`, as a function that belongs into the namespace of the runtime's own tools.

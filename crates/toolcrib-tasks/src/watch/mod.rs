@@ -17,6 +17,7 @@
 
 mod firing;
 mod request;
+mod rooms;
 mod sharing;
 mod status;
 mod table;
@@ -33,11 +34,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use tokio::sync::{Notify, Semaphore, watch};
+use tokio::sync::{Notify, watch};
 use tokio::time::Instant;
 use toolcrib_model::{ErrorKind, ToolError};
 use toolcrib_port::CallContext;
 
+use self::rooms::Rooms;
 use self::table::{Entry, Table, Viewer};
 use self::turn::record;
 use self::watcher::Watcher;
@@ -74,6 +76,8 @@ pub struct WatcherSettings {
     pub max_watchers: usize,
     /// How many checks are made at once; 64.
     pub max_checks_at_once: usize,
+    /// How many of them call the same tool; 16. One that hangs leaves room for others.
+    pub max_checks_of_tool: usize,
     /// After how many errors in a row a watcher pauses itself; 10.
     pub max_errors: u32,
     /// How many checks a summary is made of; 10.
@@ -86,6 +90,7 @@ impl Default for WatcherSettings {
             max_per_session: 20,
             max_watchers: 2_000,
             max_checks_at_once: 64,
+            max_checks_of_tool: 16,
             max_errors: 10,
             summary_checks: 10,
         }
@@ -102,7 +107,7 @@ struct Inner {
     services: Arc<Services>,
     settings: WatcherSettings,
     table: Table,
-    checks: Semaphore,
+    rooms: Rooms,
     /// How many turns there are.
     turns: watch::Sender<usize>,
     /// Told when one is due before all others, and when this is no longer there.
@@ -129,7 +134,7 @@ impl Watchers {
             services,
             settings,
             table,
-            checks: Semaphore::new(settings.max_checks_at_once.clamp(1, Semaphore::MAX_PERMITS)),
+            rooms: Rooms::new(&settings),
             turns: watch::Sender::new(0),
             wake: Arc::default(),
             is_resumed: AtomicBool::new(false),

@@ -35,15 +35,17 @@ impl Inner {
         let inner = Arc::clone(self);
         tokio::spawn(async move {
             let mut turn = Turn { inner: Arc::clone(&inner), id: Arc::clone(&id), began: Instant::now() };
+            let tool = inner.table.with(&id, |entry| entry.watcher.request.name.clone());
+            let Some(tool) = tool else { return };
             let waiting = async {
                 tokio::select! {
                     biased;
                     () = cancel.cancelled() => None,
                     () = inner.services.closing().cancelled() => None,
-                    permit = inner.checks.acquire() => permit.ok(),
+                    room = inner.rooms.enter(&tool) => room,
                 }
             };
-            let Some(_permit) = waiting.await else { return };
+            let Some(_room) = waiting.await else { return };
             turn.began = Instant::now();
             inner.turn(&id, &cancel).await;
         });

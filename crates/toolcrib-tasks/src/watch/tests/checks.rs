@@ -65,6 +65,25 @@ async fn no_more_checks_are_made_at_once_than_may_be_and_all_have_their_turn() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_tool_that_hangs_leaves_room_for_others() {
+    let settings =
+        WatcherSettings { max_checks_at_once: 3, max_checks_of_tool: 2, ..WatcherSettings::default() };
+    let office = Setup { settings, ..Setup::default() }.open().await;
+    office.plant.is_slow.store(true, Ordering::SeqCst);
+    for _ in 0..5 {
+        office.start(json!({"name": "plant.probe"})).await;
+    }
+    while office.plant.calls() < 2 {
+        tokio::task::yield_now().await;
+    }
+    office.plant.is_slow.store(false, Ordering::SeqCst);
+    let begun = Instant::now();
+    let id = office.start(json!({})).await;
+    office.checked(&id, 1).await;
+    assert_eq!((begun.elapsed().as_secs(), office.plant.calls()), (0, 3));
+}
+
+#[tokio::test(start_paused = true)]
 async fn after_errors_it_waits_twice_as_long_each_time_and_after_ten_it_pauses_itself_and_says_so() {
     let office = Office::new().await;
     office.plant.fails(&["dead"]);
