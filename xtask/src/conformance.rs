@@ -1,9 +1,11 @@
-//! `cargo xtask conformance`: the official conformance suite of MCP against our client.
+//! `cargo xtask conformance`: the official conformance suite of MCP against our client and our server.
 //!
-//! A scenario of the suite is a server and, behind it, a list of checks on what the client did. Each is run by itself,
-//! also those that a revision does not score, and has to fail exactly the checks that `conformance.toml` names for it.
+//! A scenario of the suite is a server, or a client, and behind it a list of checks on what the other side did. Each is run
+//! by itself, also those that a revision does not score, and has to fail exactly the checks that `conformance.toml` names
+//! for it.
 
 mod expected;
+mod served;
 mod suite;
 
 #[cfg(test)]
@@ -18,6 +20,7 @@ use std::thread;
 use anyhow::{Context, Result, bail, ensure};
 
 use self::expected::Expected;
+use self::served::Served;
 use self::suite::Suite;
 use crate::process::{cargo, in_ci, run as run_command};
 use crate::workspace::Workspace;
@@ -28,17 +31,41 @@ const REVISIONS: &[&str] = &["2025-11-25", "2026-07-28"];
 /// The client that the suite tests: an example of `toolcrib-loader-mcp`.
 const CLIENT: &str = "conformance_client";
 
+/// The server that the suite tests: an example of `toolcrib-server`.
+const SERVER: &str = "conformance_server";
+
+/// Which side of ours is tested.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Side {
+    Client,
+    Server,
+}
+
+impl Side {
+    const ALL: [Self; 2] = [Self::Client, Self::Server];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Client => "client",
+            Self::Server => "server",
+        }
+    }
+}
+
 /// The file with the failures that are known, seen from the root.
 const EXPECTED: &str = "xtask/conformance.toml";
 
 /// How much of a scenario's name its column shows.
 const NAME_WIDTH: usize = 40;
 
-/// Runs all scenarios, or those whose names contain one of the arguments; an argument that is a revision runs that one
-/// only.
+/// Runs all scenarios, or those whose names contain one of the arguments; an argument that is a revision, or a side, runs that
+/// one only.
 pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
-    let (revisions, names): (Vec<_>, Vec<_>) =
-        arguments.iter().map(String::as_str).partition(|argument| REVISIONS.contains(argument));
+    let arguments = arguments.iter().map(String::as_str);
+    let (revisions, names): (Vec<_>, Vec<_>) = arguments.partition(|argument| REVISIONS.contains(argument));
+    let is_side = |argument: &&str| Side::ALL.iter().any(|side| side.name() == *argument);
+    let (sides, names): (Vec<_>, Vec<_>) = names.into_iter().partition(is_side);
+    let is_wanted = |side: &Side| sides.is_empty() || sides.contains(&side.name());
     let revisions = if revisions.is_empty() { REVISIONS.to_vec() } else { revisions };
     let expected = Expected::read(&workspace.root.join(EXPECTED))?;
     let suite = match Suite::install(workspace) {
@@ -50,30 +77,43 @@ pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
         Err(error) => return Err(error.context("CI=true leaves nothing out")),
     };
     // Of the whole workspace, so that dependencies are built as for the tests.
-    run_command(cargo(&workspace.root).args(["build", "--locked", "--workspace", "--example", CLIENT]))?;
-    let client = workspace.target.join("debug").join("examples").join(format!("{CLIENT}{EXE_SUFFIX}"));
-    let suite = suite.with_client(client);
+    let mut build = cargo(&workspace.root);
+    build.args(["build", "--locked", "--workspace", "--example", CLIENT, "--example", SERVER]);
+    run_command(&mut build)?;
+    let example =
+        |name: &str| workspace.target.join("debug").join("examples").join(format!("{name}{EXE_SUFFIX}"));
+    let served = Served::start(&example(SERVER))?;
+    let suite = suite.with_client(example(CLIENT)).with_server(served.url());
 
     let mut wrong = Vec::new();
-    for revision in revisions {
-        let mut scenarios = suite.scenarios(revision)?;
-        if names.is_empty() {
-            let unknown =
-                expected.scenarios(revision).filter(|name| !scenarios.iter().any(|known| known == name));
-            wrong.extend(
-                unknown.map(|name| format!("{revision} {name}: is in {EXPECTED}, and not in the suite")),
-            );
-        } else {
-            scenarios.retain(|scenario| names.iter().any(|name| scenario.contains(name)));
+    for side in Side::ALL.into_iter().filter(is_wanted) {
+        for revision in &revisions {
+            let mut scenarios = suite.scenarios(side, revision)?;
+            if names.is_empty() {
+                let unknown = expected
+                    .scenarios(side, revision)
+                    .filter(|name| !scenarios.iter().any(|known| known == name));
+                wrong.extend(unknown.map(|name| {
+                    format!("{} {revision} {name}: is in {EXPECTED}, and not in the suite", side.name())
+                }));
+            } else {
+                scenarios.retain(|scenario| names.iter().any(|name| scenario.contains(name)));
+            }
+            wrong.extend(run_all(&suite, side, revision, &scenarios, &expected)?);
         }
-        wrong.extend(run_all(&suite, revision, &scenarios, &expected)?);
     }
     ensure!(wrong.is_empty(), "not as {EXPECTED} says:\n  {}", wrong.join("\n  "));
     Ok(())
 }
 
 /// Runs the scenarios, some side by side, prints what came of each, and returns what is not as expected.
-fn run_all(suite: &Suite, revision: &str, scenarios: &[String], expected: &Expected) -> Result<Vec<String>> {
+fn run_all(
+    suite: &Suite,
+    side: Side,
+    revision: &str,
+    scenarios: &[String],
+    expected: &Expected,
+) -> Result<Vec<String>> {
     let workers = thread::available_parallelism().map_or(1, NonZero::get);
     let queue = Mutex::new(scenarios.iter());
     let work = || {
@@ -81,7 +121,7 @@ fn run_all(suite: &Suite, revision: &str, scenarios: &[String], expected: &Expec
         loop {
             let next = queue.lock().ok().and_then(|mut queue| queue.next());
             let Some(scenario) = next else { return done };
-            done.push((scenario, suite.run(revision, scenario)));
+            done.push((scenario, suite.run(side, revision, scenario)));
         }
     };
     let mut outcomes = Vec::new();
@@ -100,11 +140,12 @@ fn run_all(suite: &Suite, revision: &str, scenarios: &[String], expected: &Expec
     let mut wrong = Vec::new();
     for (scenario, outcome) in outcomes {
         let failed = outcome.with_context(|| format!("{revision} {scenario}"))?;
-        let known = expected.of(revision, scenario);
+        let known = expected.of(side, revision, scenario);
         let (verdict, complaint) =
             judge(&failed, known.map(|failure| (&failure.checks, failure.reason.as_str())));
-        println!("{revision}  {scenario:NAME_WIDTH$}  {verdict}");
-        wrong.extend(complaint.map(|complaint| format!("{revision} {scenario}: {complaint}")));
+        let side = side.name();
+        println!("{side}  {revision}  {scenario:NAME_WIDTH$}  {verdict}");
+        wrong.extend(complaint.map(|complaint| format!("{side} {revision} {scenario}: {complaint}")));
     }
     Ok(wrong)
 }

@@ -37,6 +37,7 @@ mod glob;
 mod pattern;
 mod profile;
 mod rule;
+mod scope;
 mod weigh;
 
 mod approval;
@@ -67,3 +68,4 @@ pub use place::Place;
 pub use policy::{MAX_RULES, Policy, RUNTIME_NAMESPACE};
 pub use principal::Principal;
 pub use question::Question;
+pub use scope::Scope;

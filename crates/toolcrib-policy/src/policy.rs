@@ -8,10 +8,11 @@ use toolcrib_model::{JsonObject, QualifiedName, Risk, Tool};
 use crate::condition::MAX_REGEXES;
 use crate::profile::{Facts, Profile};
 use crate::rule::{CompiledConstraints, CompiledRule};
+use crate::scope::CompiledScope;
 use crate::weigh::Names;
 use crate::{
     Access, Authorized, Call, Capabilities, Consent, Constraints, Decision, Effect, PendingCall, Place,
-    PolicyError, Principal, Verdict,
+    PolicyError, Principal, Scope, Verdict,
 };
 
 /// The namespace of the runtime's own tools. They only reach other tools through the gate, so they are granted
@@ -35,6 +36,7 @@ pub struct Policy {
     /// What the rules say of a tool is the same for every call, but for callers and arguments.
     profiles: RwLock<HashMap<QualifiedName, Vec<Arc<Profile>>>>,
     reserved: HashMap<QualifiedName, Reserved>,
+    scopes: Vec<CompiledScope>,
 }
 
 /// Who alone may call a tool, and what says so.
@@ -95,6 +97,7 @@ impl Policy {
             access,
             profiles: RwLock::default(),
             reserved: HashMap::new(),
+            scopes: Vec::new(),
         })
     }
 
@@ -108,6 +111,14 @@ impl Policy {
     ) -> Self {
         self.reserved.insert(tool, Reserved { agents: agents.into_iter().collect(), place: place.into() });
         self
+    }
+
+    /// Leaves the callers of all sessions whose names begin so no more than the scope of a token, whatever the rules say.
+    /// `position` is where the token stands among `serve.tokens`.
+    pub fn with_scope(mut self, sessions: &str, scope: &Scope, position: usize) -> Result<Self, PolicyError> {
+        let place = Place::new("serve").key("tokens").at(position);
+        self.scopes.push(CompiledScope::new(sessions, scope, &place)?);
+        Ok(self)
     }
 
     /// Grants a tool by its name, whatever its risk; a rule that denies it still does. `place` is what says so, as
@@ -165,6 +176,9 @@ impl Policy {
     }
 
     fn weigh(&self, tool: &Tool, principal: Principal<'_>, arguments: Option<&JsonObject>) -> Decision {
+        if let Some(denial) = self.scopes.iter().find_map(|scope| scope.denial(tool, principal)) {
+            return denial;
+        }
         let profile = self.profile(tool);
         match &profile.settled {
             Some(decision) => decision.clone(),

@@ -1,6 +1,7 @@
 //! What the policy promises.
 
 mod approvals;
+mod clients;
 mod properties;
 mod scopes;
 

@@ -3,79 +3,106 @@
 use std::sync::Arc;
 
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorData, Implementation,
-    ListToolsResult, PaginatedRequestParams, ServerCapabilities, ServerConfig, Tool as WireTool,
-    ToolAnnotations,
+    CacheScope, CallToolRequestParams, CallToolResponse, DiscoverResult, ErrorData, GetPromptRequestParams,
+    GetPromptResponse, Implementation, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
+    ListToolsResult, PaginatedRequestParams, ProtocolVersion, ReadResourceRequestParams,
+    ReadResourceResponse, ServerCapabilities, ServerConfig, SubscriptionFilter, Tool as WireTool,
 };
-use rmcp::service::RequestContext;
+use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use rmcp::{RoleServer, ServerHandler};
-use serde_json::Value;
-use toolcrib_model::{Risk, ToolCall, ToolResult};
-use toolcrib_port::CallContext;
-use toolcrib_runtime::{AgentSetup, Runtime};
+use tokio::sync::broadcast;
 
-/// The session that calls of this connection belong to: one process serves one client.
-const SESSION: &str = "mcp-stdio";
+use crate::call::Caller;
+use crate::client::Client;
+use crate::server::Shared;
+use crate::session::Session;
 
+/// How long a client may take lists as they were, in milliseconds. Those that listen are told when they change.
+const LIST_TTL_MS: u64 = 30_000;
+
+/// Answers the requests of one connection, of one HTTP session, or one request that belongs to none.
 pub(crate) struct Handler {
-    runtime: Arc<Runtime>,
+    shared: Arc<Shared>,
+    session: Session,
+    /// Whether all requests come over one connection, so that they have one session in any revision.
+    is_connection: bool,
 }
 
 impl Handler {
-    pub(crate) fn new(runtime: Arc<Runtime>) -> Self {
-        Self { runtime }
+    /// For requests over HTTP.
+    pub(crate) fn over_http(shared: Arc<Shared>) -> Self {
+        Self { session: Session::new(Arc::clone(&shared)), shared, is_connection: false }
     }
 
-    fn setup(&self) -> Result<Arc<AgentSetup>, ErrorData> {
-        self.runtime.agent(None).map_err(|error| ErrorData::internal_error(error.to_string(), None))
+    /// For a connection of its own.
+    pub(crate) fn over_connection(shared: Arc<Shared>) -> Self {
+        Self { session: Session::new(Arc::clone(&shared)), shared, is_connection: true }
     }
 
-    fn annotations(&self, setup: &AgentSetup, wire_name: &str) -> Option<ToolAnnotations> {
-        let snapshot = self.runtime.snapshot();
-        let tool = &snapshot.get(&setup.wire_names.resolve(wire_name)?.name)?.first()?.tool;
-        let mut annotations = ToolAnnotations::new();
-        annotations.title = tool.title().map(str::to_owned);
-        annotations.read_only_hint = Some(tool.risk() == Risk::Low);
-        annotations.destructive_hint = Some(tool.risk() == Risk::High);
-        annotations.idempotent_hint = Some(tool.is_idempotent());
-        Some(annotations)
+    /// Who sends a request: whom the token says, or whoever is on this machine.
+    fn client(&self, extensions: &rmcp::model::Extensions) -> Arc<Client> {
+        let parts = extensions.get::<http::request::Parts>();
+        let client = parts.and_then(|parts| parts.extensions.get::<Arc<Client>>());
+        Arc::clone(client.unwrap_or(&self.shared.local))
+    }
+
+    fn caller(&self, context: &RequestContext<RoleServer>) -> Caller {
+        let client = self.client(&context.extensions);
+        let is_stateless = !self.is_connection
+            && context.protocol_version().is_some_and(|version| version >= ProtocolVersion::V_2026_07_28);
+        let session = if is_stateless { Arc::clone(&client.session) } else { self.session.id(&client) };
+        Caller { client, session }
     }
 }
 
 impl ServerHandler for Handler {
     fn get_info(&self) -> ServerConfig {
-        let app = self.runtime.app();
+        let app = self.shared.runtime.app();
         let info = Implementation::new("toolcrib", env!("CARGO_PKG_VERSION"));
-        let config =
-            ServerConfig::new(ServerCapabilities::builder().enable_tools().build()).with_server_info(info);
+        let mut capabilities = ServerCapabilities::builder()
+            .enable_tools()
+            .enable_tool_list_changed()
+            .enable_resources()
+            .enable_prompts()
+            .build();
+        if !self.shared.has_resources() {
+            capabilities.resources = None;
+        }
+        if !self.shared.has_prompts() {
+            capabilities.prompts = None;
+        }
+        let config = ServerConfig::new(capabilities).with_server_info(info);
         match &app.config.app.description {
             Some(description) => config.with_instructions(description.clone()),
             None => config,
         }
     }
 
+    async fn discover(&self, _context: RequestContext<RoleServer>) -> Result<DiscoverResult, ErrorData> {
+        let found = DiscoverResult::from_server_info(
+            self.supported_protocol_versions().into_owned(),
+            self.get_info(),
+        );
+        Ok(found.with_ttl_ms(LIST_TTL_MS).with_cache_scope(CacheScope::Private))
+    }
+
     async fn list_tools(
         &self,
         _request: Option<PaginatedRequestParams>,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        let setup = self.setup()?;
-        let tool = |offered: &toolcrib_prompt::OfferedTool| {
-            let schema = offered.parameters.as_object().cloned().unwrap_or_default();
-            let tool = WireTool::new(offered.wire_name.clone(), offered.description.clone(), schema);
-            match self.annotations(&setup, &offered.wire_name) {
-                Some(annotations)
-                    if setup
-                        .wire_names
-                        .resolve(&offered.wire_name)
-                        .is_some_and(|target| !setup.wire_names.is_runtime(&target.name)) =>
-                {
-                    tool.with_annotations(annotations)
-                }
-                _ => tool,
-            }
-        };
-        Ok(ListToolsResult::with_all_items(setup.plan.offered.iter().map(tool).collect()))
+        let shown = self.shared.shown(&self.client(&context.extensions).name)?;
+        let list = ListToolsResult::with_all_items(shown.tools.clone());
+        Ok(list.with_ttl_ms(LIST_TTL_MS).with_cache_scope(CacheScope::Private))
+    }
+
+    /// For the headers that a schema asks for. They are the same for all clients.
+    fn get_tool(&self, name: &str) -> Option<WireTool> {
+        let shown = self.shared.shown(&self.shared.local.name).ok()?;
+        let plan = &shown.surface.plan;
+        let offered = plan.offered.iter().chain(&plan.hidden).find(|tool| tool.wire_name == name)?;
+        let schema = offered.parameters.as_object().cloned().unwrap_or_default();
+        Some(WireTool::new(offered.wire_name.clone(), offered.description.clone(), schema))
     }
 
     async fn call_tool(
@@ -83,37 +110,132 @@ impl ServerHandler for Handler {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let setup = self.setup()?;
-        let name = match setup.wire_names.resolve(&request.name) {
-            Some(target) => target.name.to_string(),
-            None => request.name.to_string(),
-        };
-        let call = ToolCall::new(name, request.arguments.unwrap_or_default());
-        let mut call_context = CallContext::new(SESSION).with_cancel(context.ct.clone());
-        if let Some(trace) = context.meta.get_traceparent().filter(|trace| is_traceparent(trace)) {
-            call_context = call_context.with_trace(trace);
+        let caller = self.caller(&context);
+        self.shared.call_tool(request, context, caller).await
+    }
+
+    async fn list_resources(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        let resources = self.shared.resources(&self.caller(&context), &context).await;
+        let list = ListResourcesResult::with_all_items(resources);
+        Ok(list.with_ttl_ms(LIST_TTL_MS).with_cache_scope(CacheScope::Private))
+    }
+
+    async fn list_resource_templates(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        let templates = self.shared.resource_templates(&self.caller(&context), &context).await;
+        let list = ListResourceTemplatesResult::with_all_items(templates);
+        Ok(list.with_ttl_ms(LIST_TTL_MS).with_cache_scope(CacheScope::Private))
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        let _under_way = self.shared.begin()?;
+        let read = self.shared.read_resource(&request.uri, &self.caller(&context), &context).await?;
+        Ok(read.with_ttl_ms(0).with_cache_scope(CacheScope::Private).into())
+    }
+
+    async fn list_prompts(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        let prompts = self.shared.prompts(&self.caller(&context), &context).await;
+        let list = ListPromptsResult::with_all_items(prompts);
+        Ok(list.with_ttl_ms(LIST_TTL_MS).with_cache_scope(CacheScope::Private))
+    }
+
+    async fn get_prompt(
+        &self,
+        request: GetPromptRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        let _under_way = self.shared.begin()?;
+        let caller = self.caller(&context);
+        Ok(self.shared.prompt(&request.name, request.arguments, &caller, &context).await?.into())
+    }
+
+    /// Tells the client when its tools change, until its session ends.
+    async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
+        let (shared, ended) = (Arc::clone(&self.shared), self.session.ended());
+        let client = self.client(&context.extensions);
+        tokio::spawn(async move {
+            let mut changes = Changes::new(&shared, &client);
+            loop {
+                tokio::select! {
+                    () = ended.cancelled() => return,
+                    () = shared.closing.cancelled() => return,
+                    changed = changes.next() => if !changed { return },
+                }
+                let told = context.peer.notify_tool_list_changed().await;
+                if told.is_err() {
+                    return;
+                }
+            }
+        });
+    }
+
+    fn accepted_subscription_filter(&self, _requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
+        Some(SubscriptionFilter::builder().tools_list_changed().build())
+    }
+
+    async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
+        let client = self.client(&context.request_context().extensions);
+        let mut changes = Changes::new(&self.shared, &client);
+        loop {
+            tokio::select! {
+                () = context.cancelled() => return Ok(()),
+                () = self.shared.draining.cancelled() => return Ok(()),
+                changed = changes.next() => if !changed { return Ok(()) },
+            }
+            if context.sink().notify_tool_list_changed().await.is_err() {
+                return Ok(());
+            }
         }
-        Ok(content(self.runtime.executor().call(call, &call_context).await).into())
     }
 }
 
-/// Whether a client's text has the form of a `traceparent`, which is passed on to the engines.
-fn is_traceparent(text: &str) -> bool {
-    text.len() == 55 && text.bytes().all(|byte| byte == b'-' || byte.is_ascii_hexdigit())
+/// When the tools change that a client is shown.
+struct Changes<'a> {
+    shared: &'a Shared,
+    client: &'a Client,
+    receiver: broadcast::Receiver<Arc<toolcrib_registry::Change>>,
+    shown: Option<[u8; 32]>,
 }
 
-/// A result as MCP has it: text that any client shows, and the structure where there is one. A failure of the tool is
-/// a result too, so that the client's model reads it.
-fn content(result: ToolResult) -> CallToolResult {
-    if let Some(error) = result.error {
-        let text = serde_json::to_string(&error).unwrap_or_else(|_| error.to_string());
-        return CallToolResult::error(vec![ContentBlock::text(text)]);
+impl<'a> Changes<'a> {
+    fn new(shared: &'a Shared, client: &'a Client) -> Self {
+        let receiver = shared.runtime.executor().registry().subscribe();
+        Self { shared, client, receiver, shown: digest(shared, client) }
     }
-    let text = match &result.result {
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
-    };
-    let mut content = CallToolResult::success(vec![ContentBlock::text(text)]);
-    content.structured_content = Some(result.result).filter(Value::is_object);
-    content
+
+    /// Waits until the client is shown something else; `false` when that will not be.
+    async fn next(&mut self) -> bool {
+        loop {
+            match self.receiver.recv().await {
+                Err(broadcast::error::RecvError::Closed) => return false,
+                // Which changes were missed makes no difference.
+                Ok(_) | Err(broadcast::error::RecvError::Lagged(_)) => {
+                    let now = digest(self.shared, self.client);
+                    if now != self.shown {
+                        self.shown = now;
+                        return true;
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn digest(shared: &Shared, client: &Client) -> Option<[u8; 32]> {
+    shared.shown(&client.name).ok().map(|shown| shown.digest)
 }

@@ -1,30 +1,60 @@
 //! A running app as an MCP server, for agents that exist already.
 //!
-//! [`serve_stdio`] answers on standard input and output until the client hangs up. The client sees what an agent of
-//! the app would be offered: every tool while they fit, else the meta-tools by which the others are found and run.
-//! Every call goes through the one entrance; what needs approval is answered by the runtime's approver.
+//! A [`Server`] answers on standard input and output, or over Streamable HTTP. It speaks revision 2026-07-28 of the protocol,
+//! and those with an `initialize` handshake before it, on the same endpoint. Clients see all tools while they fit, else the
+//! meta-tools by which the others are found and run. Every call goes through the one entrance. What needs approval is put to
+//! the client's user where the client can ask one, and otherwise to whoever [`ClientApprover`] was made with.
 //!
 //! ```no_run
 //! use std::sync::Arc;
 //! use toolcrib_exec::DenyAll;
 //! use toolcrib_runtime::{App, Runtime};
+//! use toolcrib_server::{ClientApprover, Server, ServerSettings};
 //!
 //! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
-//! let runtime = Arc::new(Runtime::start(App::open("app.yaml")?, Arc::new(DenyAll)).await?);
-//! toolcrib_server::serve_stdio(Arc::clone(&runtime)).await?;
+//! let approver = ClientApprover::new(Arc::new(DenyAll));
+//! let runtime = Arc::new(Runtime::start(App::open("app.yaml")?, approver).await?);
+//! let server = Server::new(Arc::clone(&runtime), ServerSettings::default())?;
+//! server.serve_stdio().await?;
 //! runtime.close().await;
 //! # Ok(())
 //! # }
 //! ```
 //!
+//! Over HTTP, who comes in is decided before anything of a request is read: by the names that it calls this server by, the web
+//! page that it comes from, its token, and how much its client has open. A token opens this server, and goes no further.
+//!
 //! It has no logic about tools: that is the runtime's.
 
 mod error;
+mod settings;
+
+mod client;
+mod metrics;
+mod server;
+mod strict;
+
+mod surface;
+
+mod call;
+mod content;
+mod progress;
+mod resources;
+
+mod approval;
+
 mod handler;
-mod serve;
+mod session;
+
+mod http;
+mod stdio;
 
 #[cfg(test)]
 mod tests;
 
+pub use approval::{APPROVAL_PATIENCE, ClientApprover, MAX_PARKED_CALLS, MAX_QUESTIONS};
 pub use error::Error;
-pub use serve::{serve, serve_stdio};
+pub use http::{DRAIN, HttpServer, MAX_HEAD_BYTES, MAX_HEADERS};
+pub use server::Server;
+pub use settings::ServerSettings;
+pub use stdio::MAX_LINE_BYTES;

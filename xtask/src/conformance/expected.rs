@@ -7,11 +7,14 @@ use std::path::Path;
 use anyhow::{Context, Result, ensure};
 use toml::de::{DeTable, DeValue};
 
-use super::REVISIONS;
+use super::{REVISIONS, Side};
 
-/// The failures that are known, by revision and scenario.
+/// The key of the tables about our server; those of the client stand by themselves.
+const SERVER: &str = "server";
+
+/// The failures that are known, by side, revision and scenario.
 pub(super) struct Expected {
-    failures: BTreeMap<(String, String), Failure>,
+    failures: BTreeMap<(Side, String, String), Failure>,
 }
 
 /// A scenario that fails.
@@ -28,38 +31,47 @@ impl Expected {
         Self::parse(&text).with_context(|| format!("in {}", path.display()))
     }
 
-    /// Reads `["REVISION"."SCENARIO"]` tables with `checks` and `reason`.
+    /// Reads `["REVISION"."SCENARIO"]` tables with `checks` and `reason`, and the same under `server`.
     pub(super) fn parse(text: &str) -> Result<Self> {
-        let mut failures = BTreeMap::new();
-        for (revision, scenarios) in DeTable::parse(text)?.into_inner() {
-            let revision = revision.into_inner();
-            ensure!(
-                REVISIONS.contains(&&*revision),
-                "{revision} is not run; there is {}",
-                REVISIONS.join(", ")
-            );
-            let scenarios = scenarios.into_inner();
-            let scenarios = scenarios.as_table().with_context(|| format!("{revision} is no table"))?;
-            for (scenario, failure) in scenarios {
-                let scenario = scenario.get_ref();
-                let failure =
-                    Failure::read(failure.get_ref()).with_context(|| format!("{revision} {scenario}"))?;
-                failures.insert((revision.to_string(), scenario.to_string()), failure);
+        let mut expected = Self { failures: BTreeMap::new() };
+        for (key, value) in DeTable::parse(text)?.into_inner() {
+            let key = key.into_inner();
+            let table = value.get_ref().as_table().with_context(|| format!("{key} is no table"))?;
+            if key == SERVER {
+                for (revision, scenarios) in table {
+                    let scenarios = scenarios.get_ref().as_table();
+                    let scenarios =
+                        scenarios.with_context(|| format!("{} is no table", revision.get_ref()))?;
+                    expected.add(Side::Server, revision.get_ref(), scenarios)?;
+                }
+            } else {
+                expected.add(Side::Client, &key, table)?;
             }
         }
-        Ok(Self { failures })
+        Ok(expected)
     }
 
-    pub(super) fn of(&self, revision: &str, scenario: &str) -> Option<&Failure> {
-        self.failures.get(&(revision.to_owned(), scenario.to_owned()))
+    fn add(&mut self, side: Side, revision: &str, scenarios: &DeTable<'_>) -> Result<()> {
+        ensure!(REVISIONS.contains(&revision), "{revision} is not run; there is {}", REVISIONS.join(", "));
+        for (scenario, failure) in scenarios {
+            let scenario = scenario.get_ref();
+            let failure =
+                Failure::read(failure.get_ref()).with_context(|| format!("{revision} {scenario}"))?;
+            self.failures.insert((side, revision.to_owned(), scenario.to_string()), failure);
+        }
+        Ok(())
+    }
+
+    pub(super) fn of(&self, side: Side, revision: &str, scenario: &str) -> Option<&Failure> {
+        self.failures.get(&(side, revision.to_owned(), scenario.to_owned()))
     }
 
     /// The scenarios of a revision that are expected to fail.
-    pub(super) fn scenarios(&self, revision: &str) -> impl Iterator<Item = &str> {
+    pub(super) fn scenarios(&self, side: Side, revision: &str) -> impl Iterator<Item = &str> {
         self.failures
             .keys()
-            .filter(move |(known, _)| known == revision)
-            .map(|(_, scenario)| scenario.as_str())
+            .filter(move |(known, of, _)| *known == side && of == revision)
+            .map(|(_, _, scenario)| scenario.as_str())
     }
 }
 

@@ -13,6 +13,8 @@ use crate::install::{Manager, Packages};
 use crate::process::{answers, run_within};
 use crate::workspace::Workspace;
 
+use super::Side;
+
 const PACKAGES: Packages = Packages { name: "conformance", manager: Manager::Npm };
 
 /// The suite's program, seen from the folder of the packages.
@@ -35,6 +37,8 @@ pub(super) struct Suite {
     node: PathBuf,
     program: PathBuf,
     client: PathBuf,
+    /// The URL of the server that is tested.
+    server: String,
     /// Where the output of each scenario is left.
     results: PathBuf,
 }
@@ -48,7 +52,7 @@ impl Suite {
         let node = if packaged.exists() { packaged } else { "node".into() };
         ensure!(answers(Command::new(&node).arg("--version")), "node is not installed");
         let results = workspace.target.join("conformance-results");
-        Ok(Self { node, program: home.join(PROGRAM), client: PathBuf::new(), results })
+        Ok(Self { node, program: home.join(PROGRAM), client: PathBuf::new(), server: String::new(), results })
     }
 
     /// Sets the client that is tested.
@@ -57,27 +61,38 @@ impl Suite {
         self
     }
 
-    /// The client scenarios of a revision, those that it requires and those that it only reports.
-    pub(super) fn scenarios(&self, revision: &str) -> Result<Vec<String>> {
+    /// Sets the server that is tested.
+    pub(super) fn with_server(mut self, url: &str) -> Self {
+        url.clone_into(&mut self.server);
+        self
+    }
+
+    /// The scenarios of a revision for one side, those that it requires and those that it only reports.
+    pub(super) fn scenarios(&self, side: Side, revision: &str) -> Result<Vec<String>> {
         let mut list = Command::new(&self.node);
         list.arg(&self.program).args(["list", "--requirements", revision]);
         let told = list.output().context("could not start the suite")?;
         ensure!(told.status.success(), "the suite has no requirements of {revision}");
-        let scenarios = client_scenarios(&String::from_utf8_lossy(&told.stdout));
-        ensure!(!scenarios.is_empty(), "the suite lists no client scenario of {revision}");
+        let scenarios = listed_scenarios(&String::from_utf8_lossy(&told.stdout), side);
+        ensure!(!scenarios.is_empty(), "the suite lists no {} scenario of {revision}", side.name());
         Ok(scenarios)
     }
 
     /// Runs one scenario and returns the checks that failed.
-    pub(super) fn run(&self, revision: &str, scenario: &str) -> Result<BTreeSet<String>> {
-        let folder = self.results.join(revision);
+    pub(super) fn run(&self, side: Side, revision: &str, scenario: &str) -> Result<BTreeSet<String>> {
+        let folder = self.results.join(side.name()).join(revision);
         fs::create_dir_all(&folder).with_context(|| format!("could not create {}", folder.display()))?;
         let file = |ending: &str| folder.join(format!("{}.{ending}", scenario.replace('/', "-")));
         let (checks, log) = (file("json"), file("log"));
 
         let mut suite = Command::new(&self.node);
-        suite.arg(&self.program).args(["client", "--scenario", scenario, "--spec-version", revision]);
-        suite.args(["--command", &format!("\"${CLIENT_VARIABLE}\"")]).env(CLIENT_VARIABLE, &self.client);
+        suite.arg(&self.program).args([side.name(), "--scenario", scenario, "--spec-version", revision]);
+        match side {
+            Side::Client => suite
+                .args(["--command", &format!("\"${CLIENT_VARIABLE}\"")])
+                .env(CLIENT_VARIABLE, &self.client),
+            Side::Server => suite.args(["--url", &self.server]),
+        };
         suite.args(["--timeout", &CLIENT_LIMIT.as_millis().to_string()]);
         // `--force` runs what is not part of the revision, as an extension; `--verbose` prints the checks as JSON.
         suite.args(["--force", "--verbose"]);
@@ -95,17 +110,21 @@ impl Suite {
     }
 }
 
-/// The names of the client scenarios in what `list --requirements` prints: `- NAME` under the heading of the required,
+/// The names of the scenarios for one side in what `list --requirements` prints: `- NAME` under the heading of the required,
 /// `- NAME [client]` further down.
-pub(super) fn client_scenarios(list: &str) -> Vec<String> {
-    let mut in_clients = false;
+pub(super) fn listed_scenarios(list: &str, side: Side) -> Vec<String> {
+    let (heading, suffix) = match side {
+        Side::Client => ("Client scenarios", " [client]"),
+        Side::Server => ("Server scenarios", " [server]"),
+    };
+    let mut is_under = false;
     let mut names = Vec::new();
     for line in list.lines() {
         match line.trim().strip_prefix("- ") {
-            Some(name) if in_clients => names.push(name.to_owned()),
-            Some(name) => names.extend(name.strip_suffix(" [client]").map(str::to_owned)),
-            None if line.trim().is_empty() => in_clients = false,
-            None => in_clients = line.starts_with("Client scenarios"),
+            Some(name) if is_under => names.push(name.to_owned()),
+            Some(name) => names.extend(name.strip_suffix(suffix).map(str::to_owned)),
+            None if line.trim().is_empty() => is_under = false,
+            None => is_under = line.starts_with(heading),
         }
     }
     names
@@ -113,7 +132,10 @@ pub(super) fn client_scenarios(list: &str) -> Vec<String> {
 
 /// The checks that failed, warnings among them, in the list of checks that the suite prints.
 pub(super) fn failed_checks(text: &str) -> Result<BTreeSet<String>> {
-    let checks: Vec<Value> = serde_json::from_str(text).context("the suite did not print its checks")?;
+    // Of a server it says which URL it tests before.
+    let list = text.find("[\n").or_else(|| text.find('[')).and_then(|at| text.get(at..)).unwrap_or(text);
+    let mut values = serde_json::Deserializer::from_str(list).into_iter::<Vec<Value>>();
+    let checks = values.next().and_then(Result::ok).context("the suite did not print its checks")?;
     let failed =
         checks.iter().filter(|check| ["FAILURE", "WARNING"].map(Value::from).contains(&check["status"]));
     Ok(failed.map(|check| check["id"].as_str().unwrap_or_default().to_owned()).collect())

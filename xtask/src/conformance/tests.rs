@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use super::expected::Expected;
-use super::judge;
-use super::suite::{client_scenarios, failed_checks};
+use super::suite::{failed_checks, listed_scenarios};
+use super::{Side, judge};
 
 fn set(checks: &[&str]) -> BTreeSet<String> {
     checks.iter().map(|check| (*check).to_owned()).collect()
@@ -33,10 +33,14 @@ fn an_unexpected_failure_and_an_unexpected_pass_are_both_wrong() {
 fn every_expected_failure_has_its_checks_and_its_reason() {
     let read = |text: &str| Expected::parse(text);
     let good = read("['2026-07-28'.'auth/x']\nchecks = ['a', 'b']\nreason = 'no such thing'\n").unwrap();
-    let failure = good.of("2026-07-28", "auth/x").unwrap();
+    let failure = good.of(Side::Client, "2026-07-28", "auth/x").unwrap();
     assert_eq!((&failure.checks, failure.reason.as_str()), (&set(&["a", "b"]), "no such thing"));
-    assert_eq!(good.of("2025-11-25", "auth/x"), None);
-    assert_eq!(good.scenarios("2026-07-28").collect::<Vec<_>>(), ["auth/x"]);
+    assert_eq!(good.of(Side::Client, "2025-11-25", "auth/x"), None);
+    assert_eq!(good.of(Side::Server, "2026-07-28", "auth/x"), None);
+    assert_eq!(good.scenarios(Side::Client, "2026-07-28").collect::<Vec<_>>(), ["auth/x"]);
+    let served = read("[server.'2025-11-25'.ping]\nchecks = ['a']\nreason = 'no such thing'\n").unwrap();
+    assert_eq!(served.scenarios(Side::Server, "2025-11-25").collect::<Vec<_>>(), ["ping"]);
+    assert_eq!(served.of(Side::Client, "2025-11-25", "ping"), None);
     for bad in [
         "[2025-11-25.s]\nchecks = ['a']\n",
         "[2025-11-25.s]\nchecks = ['a']\nreason = ' '\n",
@@ -44,6 +48,7 @@ fn every_expected_failure_has_its_checks_and_its_reason() {
         "[2025-11-25.s]\nreason = 'x'\n",
         "[2025-11-25.s]\nchecks = ['a']\nreason = 'x'\nwhy = 'y'\n",
         "2025-11-25 = 1\n",
+        "[server.2024-11-05.s]\nchecks = ['a']\nreason = 'x'\n",
         "[2024-11-05.s]\nchecks = ['a']\nreason = 'x'\n",
         "[2025-11-25\n",
     ] {
@@ -52,7 +57,7 @@ fn every_expected_failure_has_its_checks_and_its_reason() {
 }
 
 #[test]
-fn the_client_scenarios_are_told_from_those_for_servers() {
+fn the_scenarios_for_clients_are_told_from_those_for_servers() {
     let list = "\
 Required for 2026-07-28 (3 scenarios, frozen; run at the 2026-07-28 wire):
 
@@ -68,7 +73,9 @@ Run and reported, but never scored:
     - auth/dpop [client]
     - tasks-lifecycle [server]
 ";
-    assert_eq!(client_scenarios(list), ["tools_call", "auth/metadata-default", "auth/dpop"]);
+    let clients = listed_scenarios(list, Side::Client);
+    assert_eq!(clients, ["tools_call", "auth/metadata-default", "auth/dpop"]);
+    assert_eq!(listed_scenarios(list, Side::Server), ["caching", "tasks-lifecycle"]);
 }
 
 #[test]
@@ -78,5 +85,7 @@ fn failures_and_warnings_count_and_each_check_once() {
         {"id": "c", "status": "WARNING"}, {"id": "d", "status": "SKIPPED"}, {"id": "e", "status": "INFO"}
     ]"#;
     assert_eq!(failed_checks(checks).unwrap(), set(&["b", "c"]));
+    let told = format!("Running client scenario 'x' against server: http://[::1]:80/mcp\n{checks}\nDone\n");
+    assert_eq!(failed_checks(&told).unwrap(), set(&["b", "c"]));
     assert!(failed_checks("Client test error").is_err());
 }

@@ -142,6 +142,10 @@ pub(super) const OWNERS: &[Owner] = &[
     Owner::of("cap-std", &["toolcrib-io"]),
     Owner::of("fastembed", &["toolcrib-search"]),
     Owner::of("hnsw_rs", &["toolcrib-search"]),
+    // Only the server listens; everything else asks through `toolcrib-io`.
+    Owner::of("axum", &["toolcrib-server"]),
+    Owner::of("hyper", &["toolcrib-server"]),
+    Owner::of("hyper-util", &["toolcrib-server"]),
     // Pages of the web are read by one module, which makes no tree of what somebody else has written.
     Owner::of("html2text", &["toolcrib-modules"]),
     Owner::of("html5ever", &["toolcrib-modules"]),

@@ -3,22 +3,65 @@
 use std::sync::Arc;
 
 use toolcrib_exec::DenyAll;
+use toolcrib_port::Approver;
+use toolcrib_runtime::SurfaceMode;
+use toolcrib_server::{ClientApprover, Server, ServerSettings};
 
 use super::start;
-use crate::arguments::Serve;
+use crate::approver::approver;
+use crate::arguments::{Serve, SurfaceArgument};
 use crate::exit::{Exit, Failure};
 use crate::interrupt::Interrupts;
 use crate::output;
 
 pub(crate) async fn run(arguments: &Serve) -> Result<Exit, Failure> {
-    // Standard input belongs to the protocol, so nobody can be asked.
-    let runtime = Arc::new(start(&arguments.app, Arc::new(DenyAll)).await?);
+    // Who serves over HTTP may sit at a terminal. Standard input belongs to the protocol otherwise.
+    let operator: Arc<dyn Approver> =
+        if arguments.http.is_some() { approver(false) } else { Arc::new(DenyAll) };
+    let runtime = Arc::new(start(&arguments.app, ClientApprover::new(operator)).await?);
     output::rejects(runtime.snapshot().rejected());
     let interrupts = Interrupts::watch();
-    let served = tokio::select! {
-        served = toolcrib_server::serve_stdio(Arc::clone(&runtime)) => served,
-        () = interrupts.left() => Ok(()),
-    };
+    let settings = ServerSettings::default().with_surface(arguments.surface.map(SurfaceMode::from));
+    let served = serve(arguments, Server::new(Arc::clone(&runtime), settings), &interrupts).await;
     runtime.close().await;
-    served.map(|()| Exit::Ok).map_err(|error| Failure::new(Exit::Failed, error.to_string()))
+    served.map(|()| Exit::Ok).map_err(|error| failure(&error))
+}
+
+async fn serve(
+    arguments: &Serve,
+    server: Result<Server, toolcrib_server::Error>,
+    interrupts: &Interrupts,
+) -> Result<(), toolcrib_server::Error> {
+    let server = server?;
+    let Some(address) = arguments.http else {
+        return tokio::select! {
+            served = server.serve_stdio() => served,
+            () = interrupts.left() => Ok(()),
+        };
+    };
+    let listening = server.listen(address).await?;
+    let open = if listening.is_open() { "whoever is on this machine" } else { "whoever has a token" };
+    output::tell(&format!("serving {open} at http://{}/mcp", listening.address()));
+    listening.serve(interrupts.left()).await
+}
+
+fn failure(error: &toolcrib_server::Error) -> Failure {
+    use toolcrib_server::Error;
+    let exit = match error {
+        Error::Open { .. } | Error::App(_) => Exit::BadInput,
+        Error::Bind { .. } => Exit::Unavailable,
+        _ => Exit::Failed,
+    };
+    Failure::new(exit, error.to_string())
+}
+
+impl From<SurfaceArgument> for SurfaceMode {
+    fn from(argument: SurfaceArgument) -> Self {
+        match argument {
+            SurfaceArgument::Auto => Self::Auto,
+            SurfaceArgument::Direct => Self::Direct,
+            SurfaceArgument::Discovery => Self::Discovery,
+            SurfaceArgument::Mixed => Self::Mixed,
+        }
+    }
 }

@@ -1,5 +1,11 @@
 //! An app as an MCP server, asked by the binary itself as the client.
 
+mod approvals;
+mod client;
+mod ends;
+mod hostile;
+mod shown;
+
 use serde_json::{Value, json};
 
 use crate::support::{Lab, binary};
@@ -29,7 +35,13 @@ async fn the_tools_of_a_served_app_load_over_mcp() {
     let line = format!("{} serve served.yaml --stdio", binary().display());
     let loaded = lab.run(["load", "--mcp", &line, "--json"]).await.expect(0).json();
     let names: Vec<_> = loaded["tools"].as_array().unwrap().iter().map(|tool| &tool["name"]).collect();
-    assert_eq!(names, ["run_parallel", "read_result", "hello__say_hello", "hello__status"]);
+    for expected in ["run_parallel", "read_result", "hello__say_hello", "hello__status", "read_resource"] {
+        assert!(names.contains(&&json!(expected)), "{names:?}");
+    }
+    assert!(
+        !names.contains(&&json!("hello__greet_many")) && !names.contains(&&json!("get_prompt")),
+        "{names:?}"
+    );
     assert_eq!(loaded["rejected"], json!([]));
 }
 
@@ -63,4 +75,22 @@ async fn serving_ends_when_the_client_hangs_up() {
     let answer: Value = serde_json::from_str(ran.stdout.lines().next().unwrap()).unwrap();
     assert_eq!(answer["result"]["serverInfo"]["name"], "toolcrib");
     lab.run(["serve", "served.yaml", "--stdio"]).await.expect(0);
+}
+
+#[tokio::test]
+async fn a_message_that_can_be_read_in_two_ways_is_refused_and_the_next_one_is_answered() {
+    let lab = lab();
+    let lines = [
+        r#"{"jsonrpc": "2.0", "id": 1, "method": "ping", "method": "tools/list"}"#,
+        "this is no JSON",
+        r#"[{"jsonrpc": "2.0", "id": 2, "method": "ping"}]"#,
+        r#"{"jsonrpc": "2.0", "id": 3, "method": "initialize", "params": {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}}"#,
+    ];
+    let ran =
+        lab.run_with_input(&["serve", "served.yaml", "--stdio"], &format!("{}\n", lines.join("\n"))).await;
+    let ran = ran.expect(0);
+    let answers: Vec<Value> = ran.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let codes: Vec<_> = answers.iter().map(|answer| answer["error"]["code"].as_i64()).collect();
+    assert_eq!(codes, [Some(-32700), Some(-32700), Some(-32600), None], "{answers:#?}");
+    assert_eq!(answers[3]["id"], 3);
 }

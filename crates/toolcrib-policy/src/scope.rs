@@ -1,0 +1,57 @@
+//! What the callers of some sessions are left, whatever the rules say.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use toolcrib_model::{Risk, Tool};
+
+use crate::capabilities::present;
+use crate::pattern::Pattern;
+use crate::{Decision, Effect, Place, PolicyError, Principal, RUNTIME_NAMESPACE};
+
+/// What a caller is left of the tools. What lies outside of it is denied, and so invisible; the runtime's own tools are not,
+/// since they reach others only through the gate.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Scope {
+    /// The namespaces; all when absent. Globs.
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    pub namespaces: Option<Vec<String>>,
+    /// The highest risk; any when absent.
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    pub max_risk_level: Option<Risk>,
+}
+
+/// A scope, ready to be tried.
+#[derive(Debug)]
+pub(crate) struct CompiledScope {
+    /// What the names of the sessions begin with.
+    sessions: String,
+    namespaces: Option<Vec<Pattern>>,
+    max_risk: Option<Risk>,
+    denial: Decision,
+}
+
+impl CompiledScope {
+    pub(crate) fn new(sessions: &str, scope: &Scope, place: &Place) -> Result<Self, PolicyError> {
+        let namespaces = scope.namespaces.as_deref();
+        let rule: Arc<str> = place.rule();
+        Ok(Self {
+            sessions: sessions.to_owned(),
+            namespaces: namespaces.map(|list| Pattern::list(&place.key("namespaces"), list)).transpose()?,
+            max_risk: scope.max_risk_level,
+            denial: Decision::new(Effect::Deny, &rule),
+        })
+    }
+
+    /// The denial of a tool that lies outside, to a caller whom it limits.
+    pub(crate) fn denial(&self, tool: &Tool, principal: Principal<'_>) -> Option<Decision> {
+        if !principal.session.starts_with(&self.sessions) || tool.name.namespace() == RUNTIME_NAMESPACE {
+            return None;
+        }
+        let is_left = |patterns: &Vec<Pattern>| patterns.iter().any(|one| one.fits(tool.name.namespace()));
+        let is_inside = self.namespaces.as_ref().is_none_or(is_left)
+            && self.max_risk.is_none_or(|max| tool.risk() <= max);
+        (!is_inside).then(|| self.denial.clone())
+    }
+}

@@ -1,0 +1,367 @@
+//! The app that `cargo xtask conformance` has the official suite test, served over HTTP.
+//!
+//! Its tools, resources and prompts are those that the suite asks for by name, of one source that is made for it. Whatever of
+//! the protocol a scenario is about is the server's work.
+
+#![expect(clippy::print_stderr, reason = "a command-line program owns its terminal")]
+
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use toolcrib_exec::DenyAll;
+use toolcrib_model::{
+    ErrorKind, FieldKind, FormField, QualifiedName, Risk, Tool, ToolError, ToolResult, UserAnswer,
+    UserQuestion,
+};
+use toolcrib_policy::{Authorized, Call};
+use toolcrib_port::{Approver, CallContext, Loaded, Progress, ToolEngine, ToolLoader};
+use toolcrib_registry::ToolRegistry;
+use toolcrib_runtime::{App, Extensions, Place, Runtime, Source, SurfaceMode};
+use toolcrib_server::{ClientApprover, Server, ServerSettings};
+
+const APP: &str = "
+app: {id: conformance}
+tools: {registry: [{type: suite}], capabilities: {default_policy: grant}}
+";
+
+const NAMESPACE: &str = "suite";
+
+/// A picture of one pixel.
+const PNG: &str =
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg==";
+
+/// A sound without any.
+const WAV: &str = "UklGRiQAAABXQVZFZm10IBAAAAABAAEARKwAAIhYAQACABAAZGF0YQAAAAA=";
+
+/// How long there is between two steps of a tool that reports them.
+const STEP: Duration = Duration::from_millis(50);
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Nothing {}
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> ExitCode {
+    match run().await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("conformance_server: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn run() -> Result<(), Box<dyn std::error::Error>> {
+    let address = std::env::args().nth(1).ok_or("the address is missing")?;
+    let suite = Arc::new(Suite::default());
+    let source = Arc::clone(&suite);
+    let extensions = Extensions::default().with_loader("suite", move |_: Nothing, _: &Place<'_>| {
+        Ok(Source::new(source.clone()).with_engine(source.clone()))
+    });
+    let app = App::from_text_with("conformance.yaml", APP, extensions)?;
+    let runtime = Arc::new(Runtime::start(app, ClientApprover::new(Arc::new(DenyAll))).await?);
+    let _ = suite.registry.set(Arc::downgrade(runtime.executor().registry()));
+    let settings = ServerSettings::default().with_surface(Some(SurfaceMode::Direct));
+    let server = Server::new(runtime, settings)?.listen(address.parse()?).await?;
+    eprintln!("conformance_server: http://{}/mcp", server.address());
+    server.serve(std::future::pending()).await?;
+    Ok(())
+}
+
+/// The source, and what runs its tools.
+#[derive(Default)]
+struct Suite {
+    approver: Mutex<Option<Arc<dyn Approver>>>,
+    /// Whether there is one tool more.
+    has_more: AtomicBool,
+    registry: OnceLock<Weak<ToolRegistry>>,
+}
+
+#[async_trait]
+impl ToolLoader for Suite {
+    fn source(&self) -> &'static str {
+        "the suite"
+    }
+
+    async fn load(&self) -> Loaded {
+        let plain = [
+            "test_simple_text",
+            "test_image_content",
+            "test_audio_content",
+            "test_embedded_resource",
+            "test_multiple_content_types",
+            "test_error_handling",
+            "test_tool_with_progress",
+            "test_trigger_tool_change",
+            "test_elicitation_sep1034_defaults",
+            "test_input_required_result_elicitation",
+            "test_input_required_result_request_state",
+            "test_input_required_result_multi_round",
+            "test_input_required_result_tampered_state",
+            "test_input_required_result_capabilities",
+        ];
+        let mut tools: Vec<Tool> = plain.iter().filter_map(|name| tool(name, &json!({}))).collect();
+        tools.extend(tool("test_elicitation", &json!({"message": {"type": "string"}})));
+        let header = json!({
+            "region": {"type": "string", "x-mcp-header": "Region"},
+            "query": {"type": "string"},
+        });
+        tools.extend(tool("test_custom_headers", &header));
+        tools
+            .extend(tool("json_schema_2020_12_tool", &json!({})).map(|tool| tool.with_parameters(dialect())));
+        if self.has_more.load(Ordering::Relaxed) {
+            tools.extend(tool("test_one_more", &json!({})));
+        }
+        let methods = [
+            ("list_resources", "resources/list", json!({})),
+            ("list_resource_templates", "resources/templates/list", json!({})),
+            ("read_resource", "resources/read", json!({"uri": {"type": "string"}})),
+            ("list_prompts", "prompts/list", json!({})),
+            (
+                "get_prompt",
+                "prompts/get",
+                json!({"name": {"type": "string"}, "arguments": {"type": "object"}}),
+            ),
+        ];
+        for (name, method, properties) in methods {
+            tools.extend(tool(name, &properties).map(|tool| tool.with_metadata("mcp_method", method)));
+        }
+        Loaded { tools, rejected: Vec::new() }
+    }
+}
+
+fn tool(name: &str, properties: &Value) -> Option<Tool> {
+    let tool = Tool::new(QualifiedName::new(NAMESPACE, name).ok()?);
+    let parameters = json!({"type": "object", "properties": properties});
+    Some(
+        tool.with_description(format!("Is there for {name}."))
+            .with_parameters(parameters)
+            .with_risk(Risk::Low),
+    )
+}
+
+/// The schema that a scenario looks for, word for word.
+fn dialect() -> Value {
+    json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "type": "object",
+        "$defs": {"address": {
+            "$anchor": "addressDef",
+            "type": "object",
+            "properties": {"street": {"type": "string"}, "city": {"type": "string"}},
+        }},
+        "properties": {
+            "name": {"type": "string"},
+            "address": {"$ref": "#/$defs/address"},
+            "contactMethod": {"type": "string", "enum": ["phone", "email"]},
+            "phone": {"type": "string"},
+            "email": {"type": "string"},
+        },
+        "allOf": [{"anyOf": [{"required": ["phone"]}, {"required": ["email"]}]}],
+        "if": {"properties": {"contactMethod": {"const": "phone"}}, "required": ["contactMethod"]},
+        "then": {"required": ["phone"]},
+        "else": {"required": ["email"]},
+        "additionalProperties": false,
+    })
+}
+
+#[async_trait]
+impl ToolEngine for Suite {
+    fn is_in_process(&self) -> bool {
+        true
+    }
+
+    fn reports_progress(&self) -> bool {
+        true
+    }
+
+    fn attend(&self, approver: &Arc<dyn Approver>) {
+        *self.approver.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(approver));
+    }
+
+    async fn invoke(&self, call: &Authorized<Call>, context: &CallContext) -> ToolResult {
+        let text = |key: &str| call.arguments.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let answer = match call.tool.name.name() {
+            "test_simple_text" => Ok(json!("This is a simple text response for testing.")),
+            "test_image_content" => Ok(json!([image()])),
+            "test_audio_content" => Ok(json!([{"type": "audio", "data": WAV, "mimeType": "audio/wav"}])),
+            "test_embedded_resource" => {
+                Ok(json!([embedded("test://embedded-resource", "This is an embedded resource content.")]))
+            }
+            "test_multiple_content_types" => Ok(json!([
+                {"type": "text", "text": "Multiple content types test:"},
+                image(),
+                {"type": "resource", "resource": {
+                    "uri": "test://mixed-content-resource",
+                    "mimeType": "application/json",
+                    "text": "{\"test\":\"data\",\"value\":123}",
+                }},
+            ])),
+            "test_error_handling" => {
+                Err(failed(ErrorKind::ToolFailed, "This tool intentionally returns an error for testing"))
+            }
+            "test_tool_with_progress" => {
+                for done in [0.0, 50.0, 100.0] {
+                    let step = Progress { done, total: Some(100.0), message: None };
+                    context.progress.iter().for_each(|listener| listener.progress(&step));
+                    tokio::time::sleep(STEP).await;
+                }
+                Ok(json!("It is done."))
+            }
+            "test_trigger_tool_change" => {
+                self.has_more.fetch_xor(true, Ordering::Relaxed);
+                // At once, since the suite does not wait until a source may be loaded again that says that it has changed.
+                if let Some(registry) = self.registry.get().and_then(Weak::upgrade) {
+                    let _ = registry.refresh_source(self.source()).await;
+                }
+                Ok(json!("There is one tool more, or one less."))
+            }
+            "test_elicitation" => {
+                let fields =
+                    vec![field("username", FieldKind::Text, true), field("email", FieldKind::Text, true)];
+                self.ask(&text("message"), fields, context).await
+            }
+            "test_elicitation_sep1034_defaults" => self.ask("Fill in the form.", defaults(), context).await,
+            "test_input_required_result_multi_round" => {
+                let name = vec![field("name", FieldKind::Text, true)];
+                match self.ask("Step 1: What is your name?", name, context).await {
+                    Ok(_) => {
+                        let color = vec![field("color", FieldKind::Text, true)];
+                        self.ask("Step 2: What is your favorite color?", color, context).await
+                    }
+                    failed => failed,
+                }
+            }
+            name if name.starts_with("test_input_required_result") => {
+                self.ask("What is your name?", vec![field("name", FieldKind::Text, true)], context).await
+            }
+            "list_resources" => Ok(json!({"resources": [
+                {"uri": "test://static-text", "name": "text", "description": "A text.", "mimeType": "text/plain"},
+                {"uri": "test://static-binary", "name": "binary", "description": "A picture.", "mimeType": "image/png"},
+            ]})),
+            "list_resource_templates" => Ok(json!({"resourceTemplates": [
+                {"uriTemplate": "test://template/{id}/data", "name": "template", "description": "Data by its id."},
+            ]})),
+            "read_resource" => read(&text("uri")),
+            "list_prompts" => Ok(prompts()),
+            "get_prompt" => prompt(&text("name"), call.arguments.get("arguments").unwrap_or(&Value::Null)),
+            name => Ok(json!(format!("{name} was called"))),
+        };
+        match answer {
+            Ok(value) => call.ok(value),
+            Err(error) => call.failed(error),
+        }
+    }
+}
+
+impl Suite {
+    async fn ask(
+        &self,
+        question: &str,
+        fields: Vec<FormField>,
+        context: &CallContext,
+    ) -> Result<Value, ToolError> {
+        let approver = self.approver.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let Some(approver) = approver else { return Err(failed(ErrorKind::Internal, "nobody attends")) };
+        let question = UserQuestion {
+            session: Arc::clone(&context.session),
+            agent: None,
+            server: None,
+            question: question.to_owned(),
+            content: None,
+            choices: Vec::new(),
+            fields,
+        };
+        match approver.ask_user(&question).await {
+            UserAnswer::Approved { fields, .. } => {
+                let name = fields.get("name").and_then(Value::as_str).unwrap_or_default();
+                Ok(json!(format!("Hello, {name}! User response: accept, {}", Value::Object(fields.clone()))))
+            }
+            UserAnswer::Denied(_) => Ok(json!("User response: decline")),
+            UserAnswer::Nobody => Err(failed(ErrorKind::InputRequired, "the client cannot ask its user")),
+        }
+    }
+}
+
+fn failed(kind: ErrorKind, message: &str) -> ToolError {
+    ToolError::new(kind, message)
+}
+
+fn field(name: &str, kind: FieldKind, required: bool) -> FormField {
+    FormField { name: name.to_owned(), label: name.to_owned(), kind, required, default: None }
+}
+
+fn defaults() -> Vec<FormField> {
+    let choices = ["active", "inactive", "pending"].map(str::to_owned).into();
+    let fields = [
+        ("name", FieldKind::Text, json!("John Doe")),
+        ("age", FieldKind::Integer, json!(30)),
+        ("score", FieldKind::Number, json!(95.5)),
+        ("status", FieldKind::Choice(choices), json!("active")),
+        ("verified", FieldKind::Boolean, json!(true)),
+    ];
+    fields
+        .map(|(name, kind, default)| FormField { default: Some(default), ..field(name, kind, false) })
+        .into()
+}
+
+fn image() -> Value {
+    json!({"type": "image", "data": PNG, "mimeType": "image/png"})
+}
+
+fn embedded(uri: &str, text: &str) -> Value {
+    json!({"type": "resource", "resource": {"uri": uri, "mimeType": "text/plain", "text": text}})
+}
+
+fn read(uri: &str) -> Result<Value, ToolError> {
+    match uri {
+        "test://static-text" => Ok(json!([{
+            "uri": uri, "mimeType": "text/plain", "text": "This is the content of the static text resource.",
+        }])),
+        "test://static-binary" => Ok(json!([{"uri": uri, "mimeType": "image/png", "blob": PNG}])),
+        _ => match uri.strip_prefix("test://template/").and_then(|rest| rest.strip_suffix("/data")) {
+            Some(id) => {
+                let data = json!({"id": id, "templateTest": true, "data": format!("Data for ID: {id}")});
+                Ok(json!([{"uri": uri, "mimeType": "application/json", "text": data.to_string()}]))
+            }
+            None => Err(failed(ErrorKind::NotFound, "there is no such resource")),
+        },
+    }
+}
+
+fn prompts() -> Value {
+    let argument = |name: &str| json!({"name": name, "description": "An argument.", "required": true});
+    let prompt = |name: &str, arguments: Vec<Value>| json!({"name": name, "description": "A prompt.", "arguments": arguments});
+    json!({"prompts": [
+        prompt("test_simple_prompt", vec![]),
+        prompt("test_prompt_with_arguments", vec![argument("arg1"), argument("arg2")]),
+        prompt("test_prompt_with_embedded_resource", vec![argument("resourceUri")]),
+        prompt("test_prompt_with_image", vec![]),
+    ]})
+}
+
+fn prompt(name: &str, arguments: &Value) -> Result<Value, ToolError> {
+    let text = |key: &str| arguments.get(key).and_then(Value::as_str).unwrap_or_default();
+    let user = |content: Value| json!({"role": "user", "content": content});
+    let messages = match name {
+        "test_simple_prompt" => vec![user(json!("This is a simple prompt for testing."))],
+        "test_prompt_with_arguments" => {
+            let (first, second) = (text("arg1"), text("arg2"));
+            vec![user(json!(format!("Prompt with arguments: arg1='{first}', arg2='{second}'")))]
+        }
+        "test_prompt_with_embedded_resource" => vec![
+            user(embedded(text("resourceUri"), "Embedded resource content for testing.")),
+            user(json!("Please process the embedded resource above.")),
+        ],
+        "test_prompt_with_image" => {
+            vec![user(image()), user(json!("Please analyze the image above."))]
+        }
+        _ => return Err(failed(ErrorKind::NotFound, "there is no such prompt")),
+    };
+    Ok(json!({"description": "A prompt.", "messages": messages}))
+}

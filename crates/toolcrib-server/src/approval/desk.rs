@@ -1,0 +1,149 @@
+//! Where the questions of one call are put.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use futures::FutureExt as _;
+use futures::future::BoxFuture;
+use rmcp::RoleServer;
+use rmcp::model::{
+    ElicitRequest, ElicitRequestParams, ElicitResult, InputRequest, InputRequests, InputResponses,
+};
+use rmcp::service::Peer;
+use serde::Deserialize as _;
+use tokio::sync::{Notify, oneshot};
+
+/// How long the user of a client may take for an answer. What waits for it may have less patience.
+pub const APPROVAL_PATIENCE: Duration = Duration::from_mins(30);
+
+/// The most questions of one call that are open at once.
+pub const MAX_QUESTIONS: usize = 64;
+
+tokio::task_local! {
+    static CURRENT: Arc<Desk>;
+}
+
+/// How a client is asked.
+pub(crate) enum Way {
+    /// By requests of ours.
+    Requests(Peer<RoleServer>),
+    /// By what stands in the place of the result.
+    Results,
+}
+
+/// Where the questions of one call are put.
+pub(crate) struct Desk {
+    way: Way,
+    open: Mutex<Open>,
+    asked: Notify,
+}
+
+/// The questions that have no answer yet.
+#[derive(Default)]
+struct Open {
+    last: u64,
+    questions: BTreeMap<String, (ElicitRequestParams, oneshot::Sender<ElicitResult>)>,
+}
+
+/// A question that waits, and is taken back when nobody waits for its answer any more.
+struct Waiting {
+    desk: Arc<Desk>,
+    key: String,
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        self.desk.open().questions.remove(&self.key);
+    }
+}
+
+impl Desk {
+    pub(crate) fn new(way: Way) -> Arc<Self> {
+        Arc::new(Self { way, open: Mutex::default(), asked: Notify::new() })
+    }
+
+    /// The desk of the call that asks, where a client made it that can ask its user.
+    pub(super) fn current() -> Option<Arc<Self>> {
+        CURRENT.try_with(Arc::clone).ok()
+    }
+
+    /// Runs a call whose questions are put here.
+    pub(crate) fn serve<T>(self: Arc<Self>, call: impl Future<Output = T>) -> impl Future<Output = T> {
+        CURRENT.scope(self, call)
+    }
+
+    /// Puts questions, all of them before any is answered. `None` is no answer.
+    pub(super) fn ask(
+        self: &Arc<Self>,
+        questions: Vec<ElicitRequestParams>,
+    ) -> Vec<BoxFuture<'static, Option<ElicitResult>>> {
+        match &self.way {
+            Way::Requests(peer) => {
+                let ask = |question| {
+                    let peer = peer.clone();
+                    async move {
+                        peer.create_elicitation_with_timeout(question, Some(APPROVAL_PATIENCE)).await.ok()
+                    }
+                };
+                questions.into_iter().map(|question| ask(question).boxed()).collect()
+            }
+            Way::Results => {
+                let replies = questions.into_iter().map(|question| self.put(question)).collect();
+                self.asked.notify_one();
+                replies
+            }
+        }
+    }
+
+    fn put(self: &Arc<Self>, question: ElicitRequestParams) -> BoxFuture<'static, Option<ElicitResult>> {
+        let mut open = self.open();
+        if open.questions.len() >= MAX_QUESTIONS {
+            return futures::future::ready(None).boxed();
+        }
+        open.last += 1;
+        let key = format!("question_{}", open.last);
+        let (sender, receiver) = oneshot::channel();
+        open.questions.insert(key.clone(), (question, sender));
+        let waiting = Waiting { desk: Arc::clone(self), key };
+        async move {
+            let _waiting = waiting;
+            tokio::time::timeout(APPROVAL_PATIENCE, receiver).await.ok()?.ok()
+        }
+        .boxed()
+    }
+
+    /// Waits until something is asked that the client has to be told of.
+    pub(crate) async fn wanted(&self) {
+        self.asked.notified().await;
+    }
+
+    /// What the client is to ask; nothing where nothing is open.
+    pub(crate) fn wants(&self) -> Option<InputRequests> {
+        let open = self.open();
+        let requests: InputRequests = open
+            .questions
+            .iter()
+            .map(|(key, (question, _))| {
+                (key.clone(), InputRequest::Elicitation(ElicitRequest::new(question.clone())))
+            })
+            .collect();
+        (!requests.is_empty()).then_some(requests)
+    }
+
+    /// Takes what the client sends. What is no answer, or answers nothing, is left out.
+    pub(crate) fn answered(&self, responses: InputResponses) {
+        let mut open = self.open();
+        for (key, response) in responses {
+            let Ok(result) = ElicitResult::deserialize(response) else { continue };
+            if let Some((_, sender)) = open.questions.remove(&key) {
+                // Whoever asked may have given up.
+                let _ = sender.send(result);
+            }
+        }
+    }
+
+    fn open(&self) -> MutexGuard<'_, Open> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

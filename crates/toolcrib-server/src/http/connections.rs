@@ -1,0 +1,137 @@
+//! Connections: how many there are, and how long the head of a request may take.
+
+use std::convert::Infallible;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::ConnectInfo;
+use http::Request;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::io::AsyncWriteExt as _;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
+use tokio::time::timeout;
+use tokio_util::task::TaskTracker;
+use toolcrib_runtime::ServeLimits;
+use tower_service::Service as _;
+
+use crate::server::Shared;
+
+/// The most bytes of the head of a request.
+pub const MAX_HEAD_BYTES: usize = 32 * 1024;
+
+/// The most headers of a request.
+pub const MAX_HEADERS: usize = 100;
+
+/// How long somebody may take to read that he is turned away.
+const FAREWELL: Duration = Duration::from_secs(1);
+
+/// How many are told so at once. Beyond that a connection is closed without a word.
+const MAX_FAREWELLS: usize = 64;
+
+/// How long nothing is accepted where the operating system has no more to give.
+const EXHAUSTED: Duration = Duration::from_millis(100);
+
+const FULL: &[u8] =
+    b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
+const LATE: &[u8] = b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
+
+/// Answers on a listener, until the server closes and all connections have ended.
+pub(super) async fn serve(listener: TcpListener, router: Router, limits: &ServeLimits, shared: Arc<Shared>) {
+    let room = Arc::new(Semaphore::new(limits.connections.get().min(Semaphore::MAX_PERMITS)));
+    let farewells = Arc::new(Semaphore::new(MAX_FAREWELLS));
+    let head_patience = Duration::from_secs(limits.head_seconds.get().into());
+    let open = TaskTracker::new();
+    loop {
+        let accepted = tokio::select! {
+            accepted = listener.accept() => accepted,
+            () = shared.closing.cancelled() => break,
+        };
+        let (stream, address) = match accepted {
+            Ok(accepted) => accepted,
+            Err(error) => {
+                tracing::warn!(%error, "a connection was not accepted");
+                tokio::time::sleep(EXHAUSTED).await;
+                continue;
+            }
+        };
+        if let Ok(permit) = Arc::clone(&room).try_acquire_owned() {
+            let (router, shared) = (router.clone(), Arc::clone(&shared));
+            open.spawn(async move {
+                shared.metrics.connections.fetch_add(1, Ordering::Relaxed);
+                answer(stream, address, router, head_patience, &shared).await;
+                shared.metrics.connections.fetch_sub(1, Ordering::Relaxed);
+                drop(permit);
+            });
+        } else {
+            shared.metrics.turned_away.fetch_add(1, Ordering::Relaxed);
+            if let Ok(permit) = Arc::clone(&farewells).try_acquire_owned() {
+                open.spawn(async move {
+                    tell(stream, FULL).await;
+                    drop(permit);
+                });
+            }
+        }
+    }
+    open.close();
+    open.wait().await;
+}
+
+/// Answers the requests of one connection.
+async fn answer(
+    stream: TcpStream,
+    address: SocketAddr,
+    router: Router,
+    head_patience: Duration,
+    shared: &Arc<Shared>,
+) {
+    // Answers are small, and wait for nothing.
+    let _ = stream.set_nodelay(true);
+    let counting = Arc::clone(shared);
+    let service = service_fn(move |mut request: Request<Incoming>| {
+        request.extensions_mut().insert(ConnectInfo(address));
+        let (mut router, counting) = (router.clone(), Arc::clone(&counting));
+        Box::pin(async move {
+            let response = router.call(request.map(Body::new)).await?;
+            counting.metrics.request(response.status().as_u16());
+            Ok::<_, Infallible>(response)
+        })
+    });
+    let mut connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(head_patience)
+        .max_headers(MAX_HEADERS)
+        .max_buf_size(MAX_HEAD_BYTES)
+        .serve_connection(TokioIo::new(stream), service);
+    let mut is_leaving = false;
+    let ended = loop {
+        tokio::select! {
+            ended = std::future::poll_fn(|context| connection.poll_without_shutdown(context)) => break ended,
+            () = shared.closing.cancelled(), if !is_leaving => {
+                is_leaving = true;
+                std::pin::Pin::new(&mut connection).graceful_shutdown();
+            }
+        }
+    };
+    let mut stream = connection.into_parts().io.into_inner();
+    match ended {
+        Err(error) if error.is_timeout() => tell(stream, LATE).await,
+        _ => drop(timeout(FAREWELL, stream.shutdown()).await),
+    }
+}
+
+/// Says why, and hangs up.
+async fn tell(mut stream: TcpStream, what: &[u8]) {
+    let telling = async {
+        stream.write_all(what).await?;
+        stream.shutdown().await
+    };
+    let _ = timeout(FAREWELL, telling).await;
+}

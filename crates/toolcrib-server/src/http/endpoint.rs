@@ -1,0 +1,149 @@
+//! What is answered at which path.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::extract::{ConnectInfo, State};
+use axum::response::Response;
+use bytes::Bytes;
+use http::header::{AUTHORIZATION, CONTENT_TYPE};
+use http::{HeaderValue, Method, Request, StatusCode};
+use http_body_util::Full;
+use rmcp::model::ErrorData;
+use serde_json::Value;
+
+use super::Door;
+use super::body::{self, Held, Unread};
+use super::reply;
+use super::sessions::{Noted, Running, Sessions};
+use super::share::Sharer;
+use crate::client::Client;
+use crate::strict;
+
+/// The header that names a session.
+const SESSION: &str = "mcp-session-id";
+
+/// The protocol.
+pub(super) async fn mcp(
+    State(door): State<Arc<Door>>,
+    ConnectInfo(address): ConnectInfo<SocketAddr>,
+    mut request: Request<Body>,
+) -> Response {
+    let client = match door.enter(&request) {
+        Ok(client) => client,
+        Err(response) => return *response,
+    };
+    let sharer = if door.access.is_open() {
+        Sharer::Address(address.ip())
+    } else {
+        Sharer::Client(client.name.clone())
+    };
+    let share = match door.shares.take(sharer) {
+        Ok(share) => share,
+        Err(wait) => return reply::too_many(wait),
+    };
+    if door.shared.draining.is_cancelled() {
+        return reply::last(StatusCode::SERVICE_UNAVAILABLE, "the server is shutting down");
+    }
+    // The token is for this server alone, and nothing behind it has to see it.
+    request.headers_mut().remove(AUTHORIZATION);
+    request.extensions_mut().insert(Arc::clone(&client));
+    let session = request.headers().get(SESSION).and_then(|value| value.to_str().ok()).map(str::to_owned);
+    let is_unknown = |session: &str| !door.sessions.has(&client.name, session);
+    if request.method() == Method::DELETE && session.as_deref().is_some_and(is_unknown) {
+        return reply::last(StatusCode::NOT_FOUND, "there is no such session");
+    }
+    let (parts, body) = request.into_parts();
+    let bytes = match body::read(body, door.max_body_bytes, door.body_patience).await {
+        Ok(bytes) => bytes,
+        Err(Unread::TooLarge) => {
+            let text = format!("a message has at most {} bytes", door.max_body_bytes);
+            return reply::last(StatusCode::PAYLOAD_TOO_LARGE, &text);
+        }
+        Err(Unread::TooSlow) => {
+            return reply::last(StatusCode::REQUEST_TIMEOUT, "the message came too slowly");
+        }
+        Err(Unread::Broken) => return reply::last(StatusCode::BAD_REQUEST, "the message broke off"),
+    };
+    let (mut running, mut unsent) = (None, None);
+    if parts.method == Method::POST && is_json(&parts.headers) {
+        let message = match strict::read(&bytes, door.max_body_bytes) {
+            Ok(message) => message,
+            Err(error) => return reply::unreadable(None, &error),
+        };
+        match door.note(&message, session.as_deref()) {
+            Ok(noted) => running = noted,
+            Err(response) => return *response,
+        }
+        // What only listens is told that it is over, and waits for nothing.
+        let listens = message.get("method").and_then(Value::as_str) == Some("subscriptions/listen");
+        unsent = strict::request_id(&message).filter(|_| !listens).map(|_| door.shared.owe());
+    }
+    let request = Request::from_parts(parts, Full::<Bytes>::new(bytes));
+    let response = Sessions::of(&client.name, door.mcp.handle(request)).await;
+    response.map(|body| Held::body(Body::new(body), (share, running, unsent)))
+}
+
+impl Door {
+    /// Whose request it is, where it may come in.
+    fn enter<B>(&self, request: &Request<B>) -> Result<Arc<Client>, Box<Response>> {
+        if let Some(why) = self.names.refusal(request.uri(), request.headers()) {
+            return Err(Box::new(reply::last(StatusCode::FORBIDDEN, why)));
+        }
+        self.access.client(request.headers()).map_err(|refusal| Box::new(reply::unauthorized(refusal)))
+    }
+
+    /// Notes a request of a session as running, and looks whether there is room for one more session.
+    fn note(&self, message: &Value, session: Option<&str>) -> Result<Option<Running>, Box<Response>> {
+        let method = message.get("method").and_then(Value::as_str);
+        if method == Some("initialize") && session.is_none() && self.sessions.is_full() {
+            return Err(Box::new(reply::last(
+                StatusCode::SERVICE_UNAVAILABLE,
+                "there are too many sessions",
+            )));
+        }
+        let (Some(session), Some(id)) = (session, strict::request_id(message)) else { return Ok(None) };
+        match self.sessions.run(session, &id) {
+            Noted::Runs(running) => Ok(Some(running)),
+            Noted::NoSession => Ok(None),
+            Noted::Duplicate => {
+                let error = ErrorData::invalid_request("a request with this id still runs", None);
+                Err(Box::new(reply::unreadable(message.get("id"), &error)))
+            }
+        }
+    }
+}
+
+fn is_json(headers: &http::HeaderMap) -> bool {
+    let kind = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    kind.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case("application/json")
+}
+
+/// Whether the process answers.
+pub(super) async fn healthz() -> Response {
+    reply::plain(StatusCode::OK, "ok")
+}
+
+/// Whether it takes calls.
+pub(super) async fn readyz(State(door): State<Arc<Door>>) -> Response {
+    if door.shared.draining.is_cancelled() {
+        return reply::plain(StatusCode::SERVICE_UNAVAILABLE, "shutting down");
+    }
+    reply::plain(StatusCode::OK, "ready")
+}
+
+/// What is counted.
+pub(super) async fn metrics(State(door): State<Arc<Door>>, request: Request<Body>) -> Response {
+    if let Err(response) = door.enter(&request) {
+        return *response;
+    }
+    let snapshot = door.shared.runtime.snapshot();
+    let down = snapshot.rejected().iter().filter(|reject| reject.name.is_none()).count();
+    let text = door.shared.metrics.text(snapshot.iter().count(), down, door.sessions.count());
+    let mut response = Response::new(Body::from(text));
+    response
+        .headers_mut()
+        .insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8"));
+    response
+}

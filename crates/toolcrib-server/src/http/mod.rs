@@ -1,0 +1,148 @@
+//! Serving many clients over Streamable HTTP.
+//!
+//! A request passes these, and is turned away with the status of the first that it does not pass:
+//!
+//! 1. the connection: not too many of them (503), a head that is small (431) and comes in time (408);
+//! 2. [`names`]: the name that it calls this server by, and the web page that it comes from (403);
+//! 3. [`access`]: its token (401);
+//! 4. [`share`]: how much its client has open, and how often it comes (429);
+//! 5. [`body`]: no larger than it may be (413), in time (408), one message that can be read in one way only (400);
+//! 6. what the protocol says of headers, revisions and sessions (400, 404, 405, 406, 415).
+
+mod access;
+mod body;
+mod connections;
+mod endpoint;
+mod names;
+mod reply;
+mod sessions;
+mod share;
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::routing::{any, get};
+use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
+use tokio::net::TcpListener;
+
+pub use connections::{MAX_HEAD_BYTES, MAX_HEADERS};
+
+use self::access::Access;
+use self::names::Names;
+use self::sessions::Sessions;
+use self::share::Shares;
+use crate::handler::Handler;
+use crate::server::Shared;
+use crate::{Error, Server};
+
+/// How long calls that are under way may go on when the server shuts down.
+pub const DRAIN: Duration = Duration::from_secs(10);
+
+/// How long connections may take to end after that.
+const LAST_WORDS: Duration = Duration::from_secs(1);
+
+type McpService = StreamableHttpService<Handler, Sessions>;
+
+/// What the requests to one listener share.
+pub(crate) struct Door {
+    shared: Arc<Shared>,
+    names: Names,
+    access: Access,
+    shares: Shares,
+    sessions: Arc<Sessions>,
+    mcp: McpService,
+    max_body_bytes: usize,
+    body_patience: Duration,
+}
+
+/// A server that listens, and does not answer yet.
+pub struct HttpServer {
+    listener: TcpListener,
+    address: SocketAddr,
+    door: Arc<Door>,
+}
+
+impl Server {
+    /// Listens on an address. One that other machines reach is refused where no token is wanted.
+    pub async fn listen(&self, address: SocketAddr) -> Result<HttpServer, Error> {
+        let app = self.shared.runtime.app();
+        let section = &app.config.serve;
+        let access = Access::new(&self.shared, &app.served_clients()?)?;
+        if !address.ip().is_loopback() && access.is_open() {
+            return Err(Error::Open { address });
+        }
+        let bind = |source| Error::Bind { address, source };
+        let listener = TcpListener::bind(address).await.map_err(bind)?;
+        let address = listener.local_addr().map_err(bind)?;
+        let limits = &section.limits;
+        let sessions = Arc::new(Sessions::new(limits.sessions.get()));
+        let config = StreamableHttpServerConfig::default()
+            // Both were looked at before anything was read.
+            .disable_allowed_hosts()
+            .disable_allowed_origins()
+            .with_max_request_body_bytes(limits.body_bytes.get())
+            .with_cancellation_token(self.shared.closing.child_token());
+        let shared = Arc::clone(&self.shared);
+        let mcp = StreamableHttpService::new(
+            move || Ok(Handler::over_http(Arc::clone(&shared))),
+            Arc::clone(&sessions),
+            config,
+        );
+        let door = Door {
+            shared: Arc::clone(&self.shared),
+            names: Names::new(address, &section.allowed_hosts, &section.allowed_origins),
+            access,
+            shares: Shares::new(limits),
+            sessions,
+            mcp,
+            max_body_bytes: limits.body_bytes.get(),
+            body_patience: Duration::from_secs(limits.body_seconds.get().into()),
+        };
+        Ok(HttpServer { listener, address, door: Arc::new(door) })
+    }
+}
+
+impl HttpServer {
+    /// Where it listens, with the port that it was given.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Whether nobody needs a token.
+    pub fn is_open(&self) -> bool {
+        self.door.access.is_open()
+    }
+
+    /// Answers until `leave` is over. Then it takes no further calls, waits for those that are under way, for [`DRAIN`] at
+    /// most, and ends what still runs.
+    pub async fn serve(self, leave: impl Future<Output = ()>) -> Result<(), Error> {
+        let Self { listener, door, .. } = self;
+        let shared = Arc::clone(&door.shared);
+        let limits = shared.runtime.app().config.serve.limits.clone();
+        let router = Router::new()
+            .route("/mcp", any(endpoint::mcp))
+            .route("/metrics", get(endpoint::metrics))
+            .route("/healthz", get(endpoint::healthz))
+            .route("/readyz", get(endpoint::readyz))
+            .with_state(door);
+        let serving = connections::serve(listener, router, &limits, Arc::clone(&shared));
+        tokio::pin!(serving);
+        tokio::select! {
+            () = &mut serving => {}
+            () = leave => {
+                shared.draining.cancel();
+                let drained = tokio::time::timeout(DRAIN, shared.idle());
+                tokio::select! {
+                    _ = drained => {}
+                    () = &mut serving => {}
+                }
+                shared.closing.cancel();
+                shared.parked.clear();
+                let _ = tokio::time::timeout(LAST_WORDS, &mut serving).await;
+            }
+        }
+        Ok(())
+    }
+}

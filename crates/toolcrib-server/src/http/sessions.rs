@@ -1,0 +1,165 @@
+//! The sessions of clients before revision 2026-07-28, each for the client that began it.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use futures::Stream;
+use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};
+use rmcp::transport::streamable_http_server::session::local::{
+    LocalSessionManager, LocalSessionManagerError,
+};
+use rmcp::transport::streamable_http_server::session::{ServerSseMessage, SessionId, SessionManager};
+
+tokio::task_local! {
+    /// The name of the client whose request is answered.
+    static CLIENT: Arc<str>;
+}
+
+/// Sessions, and whose they are. Somebody else's is as if it never was.
+pub(super) struct Sessions {
+    local: LocalSessionManager,
+    max: usize,
+    known: Mutex<HashMap<SessionId, Known>>,
+}
+
+struct Known {
+    client: Arc<str>,
+    /// The ids of its requests that have no answer yet.
+    running: HashSet<String>,
+}
+
+/// What comes of noting a request as running.
+pub(super) enum Noted {
+    Runs(Running),
+    /// The session is not there, which has a status of its own.
+    NoSession,
+    /// A request with its id runs already.
+    Duplicate,
+}
+
+/// The id of a request of a session that runs, while this is there.
+pub(super) struct Running {
+    sessions: Arc<Sessions>,
+    session: SessionId,
+    id: String,
+}
+
+impl Sessions {
+    pub(super) fn new(max: usize) -> Self {
+        Self { local: LocalSessionManager::default(), max, known: Mutex::default() }
+    }
+
+    /// Answers a request of this client.
+    pub(super) async fn of<T>(client: &str, answer: impl Future<Output = T>) -> T {
+        CLIENT.scope(client.into(), answer).await
+    }
+
+    pub(super) fn count(&self) -> usize {
+        self.known().len()
+    }
+
+    pub(super) fn is_full(&self) -> bool {
+        self.count() >= self.max
+    }
+
+    /// Whether this client has such a session.
+    pub(super) fn has(&self, client: &str, session: &str) -> bool {
+        let session: SessionId = session.into();
+        self.known().get(&session).is_some_and(|known| known.client.as_ref() == client)
+    }
+
+    /// Notes a request as running.
+    pub(super) fn run(self: &Arc<Self>, session: &str, id: &str) -> Noted {
+        let session: SessionId = session.into();
+        let mut all = self.known();
+        let Some(known) = all.get_mut(&session) else { return Noted::NoSession };
+        if !known.running.insert(id.to_owned()) {
+            return Noted::Duplicate;
+        }
+        drop(all);
+        Noted::Runs(Running { sessions: Arc::clone(self), session, id: id.to_owned() })
+    }
+
+    fn known(&self) -> MutexGuard<'_, HashMap<SessionId, Known>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether a session is the client's whose request is answered; outside of any, it is ours.
+    fn is_own(&self, id: &SessionId) -> bool {
+        let Ok(client) = CLIENT.try_with(Arc::clone) else { return true };
+        self.known().get(id).is_some_and(|known| known.client == client)
+    }
+
+    fn own(&self, id: &SessionId) -> Result<(), LocalSessionManagerError> {
+        if self.is_own(id) { Ok(()) } else { Err(LocalSessionManagerError::SessionNotFound(id.clone())) }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if let Some(known) = self.sessions.known().get_mut(&self.session) {
+            known.running.remove(&self.id);
+        }
+    }
+}
+
+impl SessionManager for Sessions {
+    type Error = LocalSessionManagerError;
+    type Transport = <LocalSessionManager as SessionManager>::Transport;
+
+    async fn create_session(&self) -> Result<(SessionId, Self::Transport), Self::Error> {
+        let (id, transport) = self.local.create_session().await?;
+        let client = CLIENT.try_with(Arc::clone).unwrap_or_default();
+        self.known().insert(id.clone(), Known { client, running: HashSet::new() });
+        Ok((id, transport))
+    }
+
+    async fn initialize_session(
+        &self,
+        id: &SessionId,
+        message: ClientJsonRpcMessage,
+    ) -> Result<ServerJsonRpcMessage, Self::Error> {
+        self.local.initialize_session(id, message).await
+    }
+
+    async fn has_session(&self, id: &SessionId) -> Result<bool, Self::Error> {
+        Ok(self.is_own(id) && self.local.has_session(id).await?)
+    }
+
+    async fn close_session(&self, id: &SessionId) -> Result<(), Self::Error> {
+        self.own(id)?;
+        self.known().remove(id);
+        self.local.close_session(id).await
+    }
+
+    async fn create_stream(
+        &self,
+        id: &SessionId,
+        message: ClientJsonRpcMessage,
+    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
+        self.own(id)?;
+        self.local.create_stream(id, message).await
+    }
+
+    async fn accept_message(&self, id: &SessionId, message: ClientJsonRpcMessage) -> Result<(), Self::Error> {
+        self.own(id)?;
+        self.local.accept_message(id, message).await
+    }
+
+    async fn create_standalone_stream(
+        &self,
+        id: &SessionId,
+    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
+        self.own(id)?;
+        self.local.create_standalone_stream(id).await
+    }
+
+    async fn resume(
+        &self,
+        id: &SessionId,
+        last_event_id: String,
+    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
+        self.own(id)?;
+        self.local.resume(id, last_event_id).await
+    }
+}

@@ -1,0 +1,45 @@
+//! The session of a client before revision 2026-07-28, and of any client on standard input and output.
+
+use std::sync::{Arc, OnceLock};
+
+use tokio_util::sync::CancellationToken;
+
+use crate::client::{Client, new_session};
+use crate::server::Shared;
+
+/// The session of one connection, or of one HTTP session. When it ends, so does what was kept and started for it.
+pub(crate) struct Session {
+    shared: Arc<Shared>,
+    /// Made at its first request.
+    id: OnceLock<Arc<str>>,
+    ended: CancellationToken,
+}
+
+impl Session {
+    pub(crate) fn new(shared: Arc<Shared>) -> Self {
+        Self { shared, id: OnceLock::new(), ended: CancellationToken::new() }
+    }
+
+    /// Its name; that of the requests of the client that belong to none, where there are no random numbers.
+    pub(crate) fn id(&self, client: &Client) -> Arc<str> {
+        let id =
+            self.id.get_or_init(|| new_session(&client.name).unwrap_or_else(|| Arc::clone(&client.session)));
+        Arc::clone(id)
+    }
+
+    /// Cancelled when it ends.
+    pub(crate) fn ended(&self) -> CancellationToken {
+        self.ended.clone()
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        self.ended.cancel();
+        let Some(id) = self.id.get().cloned() else { return };
+        let shared = Arc::clone(&self.shared);
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            runtime.spawn(async move { shared.runtime.end_session(&id).await });
+        }
+    }
+}

@@ -1,0 +1,41 @@
+//! Serving one client over a pair of streams.
+
+mod lines;
+
+use std::sync::Arc;
+
+use rmcp::service::{ServerInitializeError, serve_server_with_ct};
+use tokio::io::{AsyncRead, AsyncWrite};
+
+pub use lines::MAX_LINE_BYTES;
+
+use crate::handler::Handler;
+use crate::{Error, Server};
+
+impl Server {
+    /// Serves on standard input and output until the client closes them.
+    pub async fn serve_stdio(&self) -> Result<(), Error> {
+        let (reader, writer) = rmcp::transport::stdio_pipes();
+        self.serve(reader, writer).await
+    }
+
+    /// Serves on any pair of streams, one JSON-RPC message on each line, until the reader ends.
+    pub async fn serve<R, W>(&self, reader: R, writer: W) -> Result<(), Error>
+    where
+        R: AsyncRead + Send + Unpin + 'static,
+        W: AsyncWrite + Send + Unpin + 'static,
+    {
+        let handler = Handler::over_connection(Arc::clone(&self.shared));
+        let transport = lines::Lines::new(reader, writer);
+        let running = match serve_server_with_ct(handler, transport, self.shared.closing.child_token()).await
+        {
+            Ok(running) => running,
+            // A client that leaves before it has said anything has ended the connection as it may.
+            Err(ServerInitializeError::ConnectionClosed(_) | ServerInitializeError::Cancelled) => {
+                return Ok(());
+            }
+            Err(error) => return Err(Error::Handshake { message: error.to_string() }),
+        };
+        running.waiting().await.map(drop).map_err(|error| Error::Broken { message: error.to_string() })
+    }
+}

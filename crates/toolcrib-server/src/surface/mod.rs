@@ -1,0 +1,91 @@
+//! What a client is shown of the tools, as MCP has it.
+
+mod split;
+
+use std::collections::BTreeMap;
+
+use rmcp::model::{Tool as WireTool, ToolAnnotations};
+use serde_json::Value;
+use sha2::{Digest as _, Sha256};
+use toolcrib_model::{Risk, Tool};
+use toolcrib_policy::RUNTIME_NAMESPACE;
+use toolcrib_prompt::OfferedTool;
+use toolcrib_runtime::{Runtime, Surface};
+
+pub(crate) use split::{Intent, refused};
+
+/// What a client is shown of the tools of one generation.
+pub(crate) struct Shown {
+    pub(crate) surface: Surface,
+    /// The list, in an order that is the same each time.
+    pub(crate) tools: Vec<WireTool>,
+    /// By which two lists are told apart.
+    pub(crate) digest: [u8; 32],
+    /// Whether a tool that was found is run by one of three tools, by what it does.
+    pub(crate) is_split: bool,
+}
+
+impl Shown {
+    pub(crate) fn new(surface: Surface, runtime: &Runtime) -> Self {
+        let snapshot = runtime.snapshot();
+        let is_split = runtime.app().config.serve.split_execute;
+        let listed = |offered: &OfferedTool| {
+            let found = surface.wire_names.resolve(&offered.wire_name);
+            let tool = found.and_then(|target| Some(&snapshot.get(&target.name)?.first()?.tool));
+            let schema = offered.parameters.as_object().cloned().unwrap_or_default();
+            let wire = WireTool::new(offered.wire_name.clone(), offered.description.clone(), schema);
+            match tool {
+                Some(tool) => wire.with_annotations(annotations(tool)),
+                None => wire,
+            }
+        };
+        let mut tools = Vec::with_capacity(surface.plan.offered.len());
+        for offered in &surface.plan.offered {
+            let target = surface.wire_names.resolve(&offered.wire_name);
+            let tool = target.and_then(|target| Some(&snapshot.get(&target.name)?.first()?.tool));
+            let runs_others = is_split
+                && tool.is_some_and(|tool| {
+                    tool.name.namespace() == RUNTIME_NAMESPACE && !split::only_reads(tool)
+                });
+            match Intent::replacing(&offered.wire_name).filter(|_| runs_others) {
+                Some(intents) => tools.extend(intents.iter().map(|intent| intent.tool(listed(offered)))),
+                None if runs_others => {}
+                None => tools.push(listed(offered)),
+            }
+        }
+        let digest = Sha256::digest(serde_json::to_vec(&tools).unwrap_or_default()).into();
+        Self { surface, tools, digest, is_split }
+    }
+
+    /// The tool that a client means by a name: one that it was shown, or that it has found.
+    pub(crate) fn resolve(&self, name: &str) -> String {
+        match self.surface.wire_names.resolve(name) {
+            Some(target) => target.name.to_string(),
+            None => name.to_owned(),
+        }
+    }
+}
+
+/// What a tool does. One of the runtime's own that runs others may do whatever they do.
+fn annotations(tool: &Tool) -> ToolAnnotations {
+    let is_own = tool.name.namespace() == RUNTIME_NAMESPACE;
+    let runs_others = is_own && !split::only_reads(tool);
+    let said = |hint: &str| tool.metadata.get("annotations")?.get(hint)?.as_bool();
+    let reads = tool.risk() == Risk::Low && tool.side_effects().next().is_none() && !runs_others;
+    let mut annotations = ToolAnnotations::new();
+    annotations.title = tool.title().map(str::to_owned);
+    annotations.read_only_hint = Some(reads);
+    annotations.destructive_hint = Some(tool.risk() == Risk::High || runs_others);
+    annotations.idempotent_hint = Some(reads || tool.is_idempotent());
+    annotations.open_world_hint = if is_own { Some(runs_others) } else { said("openWorldHint") };
+    annotations
+}
+
+/// The tools of all namespaces that stand for a method of the protocol, by the namespace; see the MCP loader.
+pub(crate) fn standing_for<'a>(
+    method: &str,
+    tools: impl Iterator<Item = &'a Tool>,
+) -> BTreeMap<&'a str, &'a Tool> {
+    let stands = |tool: &&Tool| tool.metadata.get("mcp_method").and_then(Value::as_str) == Some(method);
+    tools.filter(stands).map(|tool| (tool.name.namespace(), tool)).collect()
+}

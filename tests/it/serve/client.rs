@@ -1,0 +1,246 @@
+//! A served app, and clients that say what they like: HTTP/1.1 by hand on real sockets.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::net::TcpStream;
+use tokio::process::Child;
+use tokio::time::timeout;
+
+use toolcrib_testkit::wait_until;
+
+use crate::support::{Lab, PATIENCE, mcp_script};
+
+/// A server whose only tool leaves a file when it is called.
+const LEAVES_A_FILE: &str = r#"on_call() { echo "$1" >> "$HOME/called"; text "done"; }"#;
+
+/// An app with that server.
+pub(super) fn app(serve: &str, capabilities: &str) -> Lab {
+    let app = format!(
+        "
+modules: {{hello: {{}}}}
+tools:
+  registry: [{{type: mcp, namespace: team, command: [sh, server.sh], cwd: .}}]
+  capabilities: {capabilities}
+{serve}
+"
+    );
+    Lab::with_app(&app).with_file("server.sh", mcp_script(LEAVES_A_FILE))
+}
+
+/// Whether the server's tool was called.
+pub(super) fn was_called(lab: &Lab) -> bool {
+    lab.path("home/called").exists()
+}
+
+/// Waits until it was.
+pub(super) async fn until_called(lab: &Lab) {
+    let look = || Ok(was_called(lab).then_some(()));
+    wait_until("a call of the server's tool", SOON, look).await.unwrap();
+}
+
+/// An app that is served over HTTP.
+pub(super) struct Served {
+    pub(super) child: Child,
+    pub(super) address: SocketAddr,
+}
+
+/// What came back.
+#[derive(Debug)]
+pub(super) struct Reply {
+    pub(super) status: u16,
+    pub(super) head: String,
+    pub(super) body: String,
+}
+
+impl Served {
+    pub(super) async fn start(lab: &Lab, more: &[&str]) -> Self {
+        let mut words = vec!["serve", "app.yaml", "--http", "0"];
+        words.extend(more);
+        let mut child = lab.start(&words);
+        let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+        let address = timeout(PATIENCE, async {
+            loop {
+                let line = lines.next_line().await.unwrap().expect("it says where it serves");
+                if let Some((_, rest)) = line.split_once("http://") {
+                    return rest.trim_end_matches("/mcp").parse().unwrap();
+                }
+            }
+        });
+        let address = address.await.expect("it serves");
+        tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
+        Self { child, address }
+    }
+
+    pub(super) async fn connect(&self) -> TcpStream {
+        timeout(PATIENCE, TcpStream::connect(self.address)).await.unwrap().unwrap()
+    }
+
+    /// Sends these bytes and reads the answer to its end.
+    pub(super) async fn raw(&self, bytes: &[u8]) -> Reply {
+        let mut stream = self.connect().await;
+        // It may be answered before it was sent.
+        let _ = stream.write_all(bytes).await;
+        read(&mut stream).await
+    }
+
+    /// A request to `/mcp` with these headers in place of the usual ones, which are those of a client before 2026-07-28.
+    pub(super) async fn post(&self, headers: &[(&str, &str)], body: &str) -> Reply {
+        self.raw(&self.request("POST", "/mcp", headers, body)).await
+    }
+
+    pub(super) async fn get(&self, path: &str, headers: &[(&str, &str)]) -> Reply {
+        self.raw(&self.request("GET", path, headers, "")).await
+    }
+
+    pub(super) fn request(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Vec<u8> {
+        let host = self.address.to_string();
+        let length = body.len().to_string();
+        let mut all = vec![
+            ("host", host.as_str()),
+            ("accept", "application/json, text/event-stream"),
+            ("content-type", "application/json"),
+            ("content-length", length.as_str()),
+            ("connection", "close"),
+        ];
+        all.retain(|(name, _)| headers.iter().all(|(other, _)| other != name));
+        all.extend(headers);
+        let lines = all.iter().map(|(name, value)| format!("{name}: {value}\r\n"));
+        let head = lines.collect::<Vec<_>>().concat();
+        format!("{method} {path} HTTP/1.1\r\n{head}\r\n{body}").into_bytes()
+    }
+
+    /// A request of revision 2026-07-28.
+    pub(super) async fn modern(&self, headers: &[(&str, &str)], method: &str, params: Value) -> Value {
+        let reply = self.modern_reply(headers, method, params).await;
+        reply.message()
+    }
+
+    pub(super) async fn modern_reply(
+        &self,
+        headers: &[(&str, &str)],
+        method: &str,
+        mut params: Value,
+    ) -> Reply {
+        let meta = params["_meta"].take();
+        let capabilities = meta.get("capabilities").cloned().unwrap_or(json!({}));
+        params["_meta"] = json!({
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
+            "io.modelcontextprotocol/clientCapabilities": capabilities,
+        });
+        let name = params["name"].as_str().or(params["uri"].as_str()).unwrap_or_default().to_owned();
+        let mut all = vec![("mcp-protocol-version", "2026-07-28"), ("mcp-method", method)];
+        if !name.is_empty() {
+            all.push(("mcp-name", &name));
+        }
+        all.extend(headers);
+        let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
+        self.post(&all, &body.to_string()).await
+    }
+
+    /// A session of a client before that, by its id.
+    pub(super) async fn session(&self, headers: &[(&str, &str)], capabilities: Value) -> String {
+        let body = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
+            "protocolVersion": "2025-11-25",
+            "capabilities": capabilities,
+            "clientInfo": {"name": "test", "version": "1"},
+        }});
+        let reply = self.post(headers, &body.to_string()).await;
+        assert_eq!(reply.status, 200, "{reply:#?}");
+        reply.header("mcp-session-id").expect("a session").to_owned()
+    }
+
+    /// Tells the process to end.
+    pub(super) fn terminate(&self) {
+        let id = i32::try_from(self.child.id().unwrap()).unwrap();
+        let process = rustix::process::Pid::from_raw(id).unwrap();
+        rustix::process::kill_process(process, rustix::process::Signal::TERM).unwrap();
+    }
+}
+
+impl Reply {
+    pub(super) fn header(&self, name: &str) -> Option<&str> {
+        let named =
+            |line: &'_ str| line.split_once(':').is_some_and(|(key, _)| key.eq_ignore_ascii_case(name));
+        let line = self.head.lines().find(|line| named(line))?;
+        Some(line.split_once(':')?.1.trim())
+    }
+
+    /// The answer, of the body itself or of its last event.
+    pub(super) fn message(&self) -> Value {
+        if let Ok(message) = serde_json::from_str(&self.body) {
+            return message;
+        }
+        let data = self.messages().pop();
+        data.unwrap_or_else(|| panic!("no message in {self:#?}"))
+    }
+
+    /// The messages of all events.
+    pub(super) fn messages(&self) -> Vec<Value> {
+        let data = self.body.lines().filter_map(|line| line.strip_prefix("data:"));
+        data.filter_map(|text| serde_json::from_str(text.trim()).ok()).collect()
+    }
+}
+
+/// Reads an answer to its end.
+pub(super) async fn read(stream: &mut TcpStream) -> Reply {
+    let mut bytes = Vec::new();
+    let reading = async {
+        let mut part = vec![0; 16 * 1024];
+        loop {
+            match stream.read(&mut part).await {
+                Ok(0) | Err(_) => return,
+                Ok(count) => bytes.extend_from_slice(&part[..count]),
+            }
+        }
+    };
+    timeout(PATIENCE, reading).await.expect("the server hangs up");
+    let text = String::from_utf8_lossy(&bytes).into_owned();
+    let (head, body) = text.split_once("\r\n\r\n").unwrap_or((&text, ""));
+    let status = head.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or_default();
+    let body = if head.to_lowercase().contains("transfer-encoding: chunked") {
+        dechunked(body)
+    } else {
+        body.to_owned()
+    };
+    Reply { status, head: head.to_owned(), body }
+}
+
+/// Reads until a text came.
+pub(super) async fn read_until(stream: &mut TcpStream, wanted: &str) -> String {
+    let mut text = String::new();
+    let reading = async {
+        let mut part = vec![0; 16 * 1024];
+        while !text.contains(wanted) {
+            let count = stream.read(&mut part).await.unwrap();
+            assert!(count > 0, "the server hung up before {wanted:?}: {text}");
+            text.push_str(&String::from_utf8_lossy(&part[..count]));
+        }
+    };
+    timeout(PATIENCE, reading).await.expect(wanted);
+    text
+}
+
+fn dechunked(mut body: &str) -> String {
+    let mut out = String::new();
+    while let Some((size, rest)) = body.split_once("\r\n") {
+        let size = usize::from_str_radix(size.trim(), 16).unwrap_or(0);
+        if size == 0 || rest.len() < size {
+            break;
+        }
+        out.push_str(&rest[..size]);
+        body = rest[size..].trim_start_matches("\r\n");
+    }
+    out
+}
+
+/// A call of the server's tool.
+pub(super) fn call_ask() -> Value {
+    json!({"name": "team__ask", "arguments": {"what": "x"}})
+}
+
+/// Within which what does not take long has happened.
+pub(super) const SOON: Duration = Duration::from_secs(20);
