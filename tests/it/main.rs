@@ -43,6 +43,7 @@ mod search_models;
 mod secrets;
 mod serve;
 mod sessions;
+mod tasks;
 mod telemetry;
 mod together;
 mod trust;

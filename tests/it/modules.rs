@@ -98,6 +98,21 @@ async fn the_module_of_another_crate_is_documented() {
 }
 
 #[tokio::test]
+async fn schema_tells_what_an_app_file_takes_with_the_modules_of_the_program() {
+    let lab = Lab::new();
+    let listed = lab.run(["schema"]).await.expect(0).stdout;
+    assert!(listed.starts_with("app: the app file itself\n"), "{listed}");
+    for arguments in [&["schema", "app"][..], &["schema", "app", "--json"]] {
+        let schema = lab.run(arguments.iter().copied()).await.expect(0).json();
+        let modules = &schema["properties"]["modules"];
+        assert_eq!(modules["additionalProperties"], false);
+        assert!(modules["properties"]["hello"].is_object() && modules["properties"].get("reports").is_none());
+    }
+    let schema = reports(&lab, &["schema", "app", "--json"]).await.expect(0).json();
+    assert!(schema["properties"]["modules"]["properties"]["reports"].is_object());
+}
+
+#[tokio::test]
 async fn schema_tells_what_a_module_takes_and_what_its_actions_do() {
     let lab = Lab::new();
     let schema = lab.run(["schema", "hello", "--json"]).await.expect(0).json();

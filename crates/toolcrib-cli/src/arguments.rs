@@ -1,5 +1,6 @@
 //! What may be written on the command line.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -25,10 +26,9 @@ pub(crate) enum Command {
     /// Check an app file and the files that it names, without reaching anything remote.
     #[command(after_help = "Example:\n  toolcrib validate app.yaml --connect")]
     Validate(Validate),
-    /// What an app file may say of a module, and what each of its actions takes and gives, as JSON Schema.
-    #[command(
-        after_help = "Examples:\n  toolcrib schema hello\n  toolcrib schema reports --app app.yaml --json"
-    )]
+    /// What an app file may say, or what it may say of a module and what each of its actions takes and gives, as JSON Schema.
+    #[command(after_help = "Examples:\n  toolcrib schema app > app.schema.json\n  toolcrib schema hello\n  \
+                            toolcrib schema reports --app app.yaml --json")]
     Schema(Schema),
     /// Write the beginning of something of one's own.
     #[command(after_help = "Example:\n  toolcrib new module weather --toolcrib ../toolcrib")]
@@ -66,6 +66,12 @@ pub(crate) enum Command {
                             toolcrib run app.yaml --session monday \"Sort my notes.\"\n  \
                             toolcrib run app.yaml --session monday")]
     Run(Run),
+    /// The calls in the background, the watchers and the schedules of an app, whoever made them.
+    #[command(
+        after_help = "Examples:\n  toolcrib tasks app.yaml\n  toolcrib tasks app.yaml show schedule_0a1b2c3d4e5f6071\n  \
+                            toolcrib tasks app.yaml cancel watch_0a1b2c3d4e5f6071\n  toolcrib tasks app.yaml tail"
+    )]
+    Tasks(Tasks),
     /// The injection decision: mode, tokens of each part, wire names, the system prompt itself.
     #[command(after_help = "Example:\n  toolcrib plan app.yaml --json")]
     Plan(Plan),
@@ -75,7 +81,10 @@ pub(crate) enum Command {
     )]
     Login(Login),
     /// Serve the app as an MCP server.
-    #[command(after_help = "Example:\n  toolcrib serve app.yaml --stdio")]
+    #[command(
+        after_help = "Examples:\n  toolcrib serve app.yaml --stdio\n  toolcrib serve app.yaml --http 8080\n  \
+                            toolcrib serve app.yaml --http 0.0.0.0:8080 --surface discovery"
+    )]
     Serve(Serve),
     /// How good and how fast the search is on a labelled set.
     #[command(
@@ -101,6 +110,32 @@ impl Command {
             _ => None,
         }
     }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Tasks {
+    /// The app file.
+    pub(crate) app: PathBuf,
+    #[command(subcommand)]
+    pub(crate) command: Option<TasksCommand>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum TasksCommand {
+    /// All of them; the same as without a command.
+    List,
+    /// One of them, with all there is to know.
+    Show {
+        /// Its id.
+        id: String,
+    },
+    /// End one.
+    Cancel {
+        /// Its id.
+        id: String,
+    },
+    /// A line for each that begins, ends or stands otherwise than before, until Ctrl-C.
+    Tail,
 }
 
 /// Where spans go.
@@ -154,7 +189,7 @@ pub(crate) struct Validate {
 
 #[derive(Args, Debug)]
 pub(crate) struct Schema {
-    /// The module; all are listed unless one is given.
+    /// The module, or `app` for the app file; all are listed unless one is given.
     pub(crate) module: Option<String>,
     /// An app whose `config` it is made with; none unless given.
     #[arg(long, value_name = "FILE")]
@@ -316,11 +351,40 @@ pub(crate) struct Login {
 pub(crate) struct Serve {
     /// The app file.
     pub(crate) app: PathBuf,
-    /// On standard input and output; the default, and the only way in this version.
-    #[arg(long)]
+    /// On standard input and output; the default.
+    #[arg(long, conflicts_with = "http")]
     pub(crate) stdio: bool,
+    /// Over Streamable HTTP, at `/mcp` on this port of 127.0.0.1 or on this address. One that other machines reach wants
+    /// `serve.tokens` in the app.
+    #[arg(long, value_name = "ADDRESS", value_parser = address)]
+    pub(crate) http: Option<SocketAddr>,
+    /// What clients are shown of the tools; what `serve.surface` says unless given.
+    #[arg(long)]
+    pub(crate) surface: Option<SurfaceArgument>,
     #[command(flatten)]
     pub(crate) otlp: Otlp,
+}
+
+/// What clients are shown of the tools.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum SurfaceArgument {
+    /// All tools while they fit, else the tools by which others are found.
+    Auto,
+    /// All tools.
+    Direct,
+    /// The tools by which others are found and run.
+    Discovery,
+    /// These, and the pinned tools.
+    Mixed,
+}
+
+/// A port of this machine alone, or a whole address.
+fn address(text: &str) -> Result<SocketAddr, String> {
+    let text = text.strip_prefix("localhost:").unwrap_or(text);
+    if let Ok(port) = text.parse::<u16>() {
+        return Ok(SocketAddr::from(([127, 0, 0, 1], port)));
+    }
+    text.parse().map_err(|_| "an address is a port, or an address with a port as 127.0.0.1:8080".to_owned())
 }
 
 #[derive(Args, Debug)]

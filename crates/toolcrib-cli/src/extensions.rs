@@ -1,9 +1,10 @@
 //! What app files may name in this process.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
-use toolcrib_runtime::Extensions;
+use toolcrib_runtime::{Extensions, Terminal};
 
+use crate::output;
 use crate::secrets::secrets;
 
 static EXTENSIONS: OnceLock<Extensions> = OnceLock::new();
@@ -11,10 +12,23 @@ static EXTENSIONS: OnceLock<Extensions> = OnceLock::new();
 /// Says it, once, before any command runs.
 pub(crate) fn set(extensions: Extensions) {
     // A second time would be a second command in one process.
-    let _ = EXTENSIONS.set(extensions.with_secrets(secrets().clone()));
+    let _ = EXTENSIONS.set(with_ours(extensions));
 }
 
 /// What app files may name, and the collection of secrets that the log takes out.
 pub(crate) fn extensions() -> Extensions {
-    EXTENSIONS.get().cloned().unwrap_or_else(|| Extensions::default().with_secrets(secrets().clone()))
+    EXTENSIONS.get().cloned().unwrap_or_else(|| with_ours(Extensions::default()))
+}
+
+fn with_ours(extensions: Extensions) -> Extensions {
+    extensions.with_secrets(secrets().clone()).with_terminal(Arc::new(StandardError))
+}
+
+/// Where channels of `type: terminal` show messages: results go to standard output.
+struct StandardError;
+
+impl Terminal for StandardError {
+    fn line(&self, line: &str) {
+        output::tell(line);
+    }
 }

@@ -1,12 +1,13 @@
 //! What an app file says about who may call what.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 use toolcrib_model::Risk;
 
 use crate::{AccessRules, Condition};
 
 /// What happens to a call.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Effect {
     /// It runs.
@@ -27,7 +28,7 @@ pub enum Effect {
 ///       allowed_actions: ["list_*", execute_query]
 ///       blocked_actions: [list_secrets]
 /// ```
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Constraints {
     /// Only these actions; all when absent. Globs.
@@ -65,7 +66,7 @@ pub struct Constraints {
 /// The first that speaks decides: the constraints of the module, a deny, `max_risk_level`, an approve, a grant, the
 /// default. A grant does not spare a tool of high risk, or one with `confirmation_required`, the question, unless it
 /// names both module and action without a pattern.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Capabilities {
     /// What happens where no rule speaks; `approve` when absent.
@@ -90,7 +91,7 @@ pub struct Capabilities {
 
 /// Which calls a rule speaks of: all that fit every part it names. It names at least `module`, `actions` or `risk`, so
 /// that a part that is left empty by mistake never makes a rule speak of everything; `module: "*"` does.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Rule {
     /// The module, which is the namespace of the tool; any when absent. A glob.

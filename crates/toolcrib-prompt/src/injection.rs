@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toolcrib_model::QualifiedName;
 use toolcrib_schema::Profile;
@@ -23,7 +24,7 @@ pub const DEFAULT_TOKENS_PER_TOOL: u32 = 200;
 const LIST_PART: u64 = 4;
 
 /// How tools are to be put before the model.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum InjectionMode {
@@ -67,7 +68,7 @@ pub enum Estimate {
 }
 
 /// How a tool is called that was found.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Reveal {

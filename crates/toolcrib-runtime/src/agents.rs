@@ -18,7 +18,7 @@ use toolcrib_prompt::{CallStyle, Injection, Plan, RenderedPrompt, SystemPrompt, 
 
 use crate::injection::{brains, call_style};
 use crate::wiring::Wiring;
-use crate::{AgentConfig, BrainConfig, Error, PricesConfig, variables};
+use crate::{AgentConfig, BrainConfig, Error, PricesConfig, RuntimeSection, variables};
 
 /// The agent of an app that has none, such as one that is only served.
 const DEFAULT_AGENT: &str = "assistant";
@@ -145,6 +145,8 @@ impl Wiring {
             .with_memory_instructions(remembered.as_ref().map_or("", |_| memory::INSTRUCTIONS))
             .with_agent(agent_id, role)
             .with_agents(self.others(principal, entries().map(AsRef::as_ref)))
+            .with_skills(self.told_skills(principal, entries().map(AsRef::as_ref)))
+            .with_channels(self.told_channels(principal, entries().map(AsRef::as_ref)))
             .with_source_notes(self.source_notes(entries().map(AsRef::as_ref)))
             .with_user_prompt(agent.map_or("", |agent| &agent.system_prompt));
         let system_prompt = prompt.render();
@@ -161,7 +163,7 @@ impl Wiring {
             .with_pictures(agent.is_some_and(|agent| agent.brain.images))
             .with_tool_choice(tool_choice)
             .with_returned_reasoning(agent.is_some_and(|agent| agent.brain.provider.wants_reasoning_back()))
-            .with_limits(self.run_limits());
+            .with_limits(run_limits(&self.app.config.runtime));
         let config = config.map(|(position, agent)| (position, agent.clone()));
         Ok(AgentSetup {
             id: agent_id.to_owned(),
@@ -175,22 +177,6 @@ impl Wiring {
             text_prompt,
             config,
         })
-    }
-
-    fn run_limits(&self) -> RunLimits {
-        let runtime = &self.app.config.runtime;
-        let mut limits = RunLimits::default();
-        limits.max_turns = runtime.max_turns.map_or(limits.max_turns, NonZeroU32::get);
-        limits.max_calls = runtime.max_calls.map_or(limits.max_calls, NonZeroU32::get);
-        limits.max_failures = runtime.max_failures.map_or(limits.max_failures, NonZeroU32::get);
-        limits.max_tokens = runtime.max_tokens.map_or(limits.max_tokens, NonZeroU64::get);
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "from 0 to 1e15")]
-        let cost = runtime.max_cost.map(|cost| (cost * 1e6) as u64);
-        limits.max_cost = cost.unwrap_or(limits.max_cost);
-        limits.max_duration = runtime
-            .max_seconds
-            .map_or(limits.max_duration, |seconds| Duration::from_secs(seconds.get().into()));
-        limits
     }
 
     /// See [`Runtime::model`](crate::Runtime::model).
@@ -264,6 +250,21 @@ impl Wiring {
         let model = agent.in_style(call_style(brain), Arc::new(OpenAiModel::new(settings, &http)?));
         Ok(ChosenModel { model, notice: None })
     }
+}
+
+/// How far a run may go.
+pub(crate) fn run_limits(runtime: &RuntimeSection) -> RunLimits {
+    let mut limits = RunLimits::default();
+    limits.max_turns = runtime.max_turns.map_or(limits.max_turns, NonZeroU32::get);
+    limits.max_calls = runtime.max_calls.map_or(limits.max_calls, NonZeroU32::get);
+    limits.max_failures = runtime.max_failures.map_or(limits.max_failures, NonZeroU32::get);
+    limits.max_tokens = runtime.max_tokens.map_or(limits.max_tokens, NonZeroU64::get);
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "from 0 to 1e15")]
+    let cost = runtime.max_cost.map(|cost| (cost * 1e6) as u64);
+    limits.max_cost = cost.unwrap_or(limits.max_cost);
+    limits.max_duration =
+        runtime.max_seconds.map_or(limits.max_duration, |seconds| Duration::from_secs(seconds.get().into()));
+    limits
 }
 
 impl AgentSetup {

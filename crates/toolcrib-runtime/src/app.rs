@@ -1,5 +1,6 @@
 //! An app file that has been read and checked.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -12,9 +13,12 @@ use toolcrib_loader_mcp::{Authorization, DEFAULT_STARTUP_TIMEOUT, Pins, PinsErro
 use toolcrib_modules::memory::Memory;
 use toolcrib_registry::{Snapshot, ToolRegistry};
 use toolcrib_search::embedding::PATIENCE;
+use toolcrib_tasks::Skills;
 
 use crate::sources::{state_folder, state_name};
-use crate::{AgentConfig, AppConfig, Error, Extensions, check, sources, variables};
+use crate::{
+    AgentConfig, AppConfig, Error, Extensions, TaskStore, call_app, check, skills, sources, variables,
+};
 
 /// The most bytes of an app file.
 const MAX_APP_BYTES: u64 = 1024 * 1024;
@@ -44,12 +48,20 @@ pub struct App {
     /// Whether the `setup` actions of its modules run when it starts; `true` unless set. Whoever only looks at an app leaves them
     /// out.
     pub setup: bool,
+    /// Where its tasks are kept; with this process unless set.
+    pub tasks: TaskStore,
     /// The lock file, and what it says once it has been read.
     lock: Option<Lock>,
     pub(crate) extensions: Arc<Extensions>,
     pub(crate) document: Document,
     /// What the module `memory` keeps.
     pub(crate) memory: Memory,
+    /// What its agents can load.
+    pub(crate) skills: Arc<Skills>,
+    /// The files of the apps that call this one, the outermost first.
+    pub(crate) above: Arc<[PathBuf]>,
+    /// The apps that it may call, by name.
+    pub(crate) called: BTreeMap<String, App>,
 }
 
 impl App {
@@ -60,7 +72,15 @@ impl App {
 
     /// Reads and checks an app file that may name what other crates bring.
     pub fn open_with(path: impl AsRef<Path>, extensions: Extensions) -> Result<Self, Error> {
-        let path = path.as_ref();
+        Self::open_below(path.as_ref(), extensions, Arc::default())
+    }
+
+    /// The same for an app that others call, the outermost first.
+    pub(crate) fn open_below(
+        path: &Path,
+        extensions: Extensions,
+        above: Arc<[PathBuf]>,
+    ) -> Result<Self, Error> {
         let bytes = read_bounded(path, MAX_APP_BYTES).map_err(|source| Error::Unreadable { source })?;
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let mut lock = path.as_os_str().to_owned();
@@ -73,6 +93,7 @@ impl App {
             Format::detect(path, &bytes),
             &bytes,
             extensions,
+            above,
         )
     }
 
@@ -87,7 +108,15 @@ impl App {
         text: &str,
         extensions: Extensions,
     ) -> Result<Self, Error> {
-        Self::read(file.into(), PathBuf::from("."), None, Format::Yaml, text.as_bytes(), extensions)
+        Self::read(
+            file.into(),
+            PathBuf::from("."),
+            None,
+            Format::Yaml,
+            text.as_bytes(),
+            extensions,
+            Arc::default(),
+        )
     }
 
     fn read(
@@ -97,6 +126,7 @@ impl App {
         format: Format,
         bytes: &[u8],
         extensions: Extensions,
+        above: Arc<[PathBuf]>,
     ) -> Result<Self, Error> {
         let wrong = |error| Error::App { file: file.clone(), errors: vec![error] };
         let document = parse(bytes, format, &Limits::default()).map_err(wrong)?;
@@ -110,20 +140,30 @@ impl App {
                 ));
             }
         };
-        let app = Self {
+        let mut app = Self {
             config,
             memory: memory(lock.is_some().then_some(&file)),
             file,
             folder,
             setup: true,
+            tasks: TaskStore::default(),
             startup_timeout: DEFAULT_STARTUP_TIMEOUT,
             lazy: true,
             search_patience: PATIENCE,
             lock,
             extensions: Arc::new(extensions),
             document,
+            skills: Arc::default(),
+            above,
+            called: BTreeMap::new(),
         };
-        let errors = check::check(&app);
+        app.skills = Arc::new(skills::read(&app));
+        let mut errors = check::check(&app);
+        match call_app::open(&app) {
+            Ok(called) => app.called = called,
+            Err(wrong) => errors.extend(wrong),
+        }
+        errors.sort_by_key(toolcrib_document::Error::position);
         if errors.is_empty() { Ok(app) } else { Err(Error::App { file: app.file, errors }) }
     }
 
@@ -151,14 +191,9 @@ impl App {
 
     /// What the file asks for and will not get.
     pub fn warnings(&self) -> Vec<String> {
-        let execution = &self.config.execution;
-        let wanted = [("watchers", execution.watchers), ("scheduler", execution.scheduler)];
-        let wanted = wanted.into_iter().filter(|(_, is_wanted)| *is_wanted);
-        let unknown = wanted
-            .map(|(name, _)| format!("`execution.{name}` is set, and this version has none; it is left out"));
-        let search = crate::search::warning(self);
-        unknown
-            .chain(search)
+        crate::search::warning(self)
+            .into_iter()
+            .chain(skills::warnings(self))
             .chain(self.config.agents.iter().filter_map(|agent| self.missing_recording(agent)))
             .collect()
     }
@@ -227,6 +262,11 @@ impl App {
             }
         }
         error
+    }
+
+    /// Whether it was read from a file.
+    pub(crate) fn is_in_file(&self) -> bool {
+        self.lock.is_some()
     }
 
     /// A path of the app file, relative to its folder.

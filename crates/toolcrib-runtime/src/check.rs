@@ -10,9 +10,9 @@ use toolcrib_sdk::Module;
 
 use crate::pool::{ASSISTANT, COORDINATOR};
 use crate::{App, ModuleConfig};
-use crate::{audit, limits, search, setup, sources};
+use crate::{audit, channels, limits, search, serve_section, setup, skills, sources};
 
-/// Everything that is wrong, in the order of the file.
+/// Everything that is wrong.
 pub(crate) fn check(app: &App) -> Vec<Error> {
     let mut errors = Vec::new();
     agents(app, &mut errors);
@@ -24,6 +24,9 @@ pub(crate) fn check(app: &App) -> Vec<Error> {
     budget(app, &mut errors);
     limits::check(app, &mut errors);
     search::check(app, &mut errors);
+    serve_section::check(app, &mut errors);
+    channels::check(app, &built, &mut errors);
+    skills::check(app, &mut errors);
     let constraints = app.config.modules.iter().map(|(id, module)| (id.as_str(), &module.constraints));
     if let Err(error) = Policy::new(&app.config.tools.capabilities, constraints) {
         errors.push(app.document.error_at(error.place().pointer(), error.to_string()));
@@ -34,7 +37,6 @@ pub(crate) fn check(app: &App) -> Vec<Error> {
             Err(wrong) => errors.extend(wrong),
         }
     }
-    errors.sort_by_key(Error::position);
     errors
 }
 
@@ -67,6 +69,7 @@ fn rules(app: &App, modules: &[Module], errors: &mut Vec<Error>) {
     let mut known: Vec<String> =
         app.config.modules.keys().cloned().chain([RUNTIME_NAMESPACE.to_owned()]).collect();
     known.extend(tools.registry.iter().filter_map(namespace));
+    known.extend(skills::namespaces(app).map(str::to_owned));
     let is_open = tools.registry.iter().any(|entry| match entry.get("type").and_then(Value::as_str) {
         Some("file") => true,
         Some("exec") => namespace(entry).is_none(),

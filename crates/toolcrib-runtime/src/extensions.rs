@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use toolcrib_document::{Document, Error as DocumentError};
@@ -17,11 +17,14 @@ use toolcrib_policy::Access;
 use toolcrib_port::ToolEngine;
 use toolcrib_registry::{DataflowEnrichment, Enrichment};
 use toolcrib_sdk::{Module, schema_of};
+use toolcrib_tasks::Terminal;
 
 use crate::sources::Source;
 use crate::{App, modules, sources};
 
 type LoaderFactory = Arc<dyn Fn(&Place<'_>) -> Result<Source, DocumentError> + Send + Sync>;
+/// Makes the schema of a configuration within a larger one.
+type ConfigIn = fn(&mut SchemaGenerator) -> Schema;
 type ModuleMaker = Arc<dyn Fn(&Place<'_>) -> Result<Module, DocumentError> + Send + Sync>;
 type EngineFactory = Arc<dyn Fn(&Place<'_>) -> Result<Arc<dyn ToolEngine>, DocumentError> + Send + Sync>;
 
@@ -29,6 +32,8 @@ type EngineFactory = Arc<dyn Fn(&Place<'_>) -> Result<Arc<dyn ToolEngine>, Docum
 #[derive(Clone)]
 struct ModuleFactory {
     config: fn() -> Value,
+    /// The same among the definitions of a larger schema.
+    config_in: ConfigIn,
     make: ModuleMaker,
 }
 
@@ -98,6 +103,7 @@ pub struct Extensions {
     engines: BTreeMap<String, EngineFactory>,
     pub(crate) enrichments: Vec<Arc<dyn Enrichment>>,
     pub(crate) secrets: Secrets,
+    pub(crate) terminal: Option<Arc<dyn Terminal>>,
 }
 
 /// Where in an app file something is named.
@@ -117,6 +123,7 @@ impl Default for Extensions {
             engines: BTreeMap::new(),
             enrichments: vec![Arc::new(DataflowEnrichment)],
             secrets: Secrets::new(),
+            terminal: None,
         });
         modules::register(&mut extensions);
         extensions
@@ -152,7 +159,8 @@ impl Extensions {
             Err(place
                 .error(format!("the module `{name}` calls itself `{}`; this is a fault in it", module.id())))
         };
-        self.modules.insert(id, ModuleFactory { config: schema_of::<T>, make: Arc::new(make) });
+        let config_in: ConfigIn = |generator| generator.subschema_for::<T>();
+        self.modules.insert(id, ModuleFactory { config: schema_of::<T>, config_in, make: Arc::new(make) });
     }
 
     /// Adds a loader, or takes the place of the one of that name. Its settings are what stands beside `type` and
@@ -193,6 +201,12 @@ impl Extensions {
         self
     }
 
+    /// Sets the terminal that channels of `type: terminal` show messages on; without one, sending to them is an error.
+    pub fn with_terminal(mut self, terminal: Arc<dyn Terminal>) -> Self {
+        self.terminal = Some(terminal);
+        self
+    }
+
     /// The ids of the modules, sorted.
     pub fn modules(&self) -> impl Iterator<Item = &str> {
         self.modules.keys().map(String::as_str)
@@ -211,6 +225,11 @@ impl Extensions {
     /// The JSON Schema of the `config` of a module.
     pub(crate) fn module_config(&self, id: &str) -> Option<Value> {
         self.modules.get(id).map(|factory| (factory.config)())
+    }
+
+    /// What makes the schema of the `config` of each module within a larger one, by id.
+    pub(crate) fn module_configs(&self) -> impl Iterator<Item = (&str, ConfigIn)> {
+        self.modules.iter().map(|(id, factory)| (id.as_str(), factory.config_in))
     }
 
     pub(crate) fn module(&self, id: &str, place: &Place<'_>) -> Result<Module, DocumentError> {
@@ -241,7 +260,8 @@ impl fmt::Debug for Extensions {
             .field("engines", &self.engines.keys())
             .field("enrichments", &enrichments)
             .field("secrets", &self.secrets)
-            .finish()
+            .field("has_terminal", &self.terminal.is_some())
+            .finish_non_exhaustive()
     }
 }
 

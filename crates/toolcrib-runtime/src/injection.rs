@@ -74,7 +74,12 @@ impl Wiring {
         }
     }
 
-    fn named(&self, spelling: &str, snapshot: &Snapshot, principal: Principal<'_>) -> Option<QualifiedName> {
+    pub(crate) fn named(
+        &self,
+        spelling: &str,
+        snapshot: &Snapshot,
+        principal: Principal<'_>,
+    ) -> Option<QualifiedName> {
         let policy = self.executor.policy();
         let found = snapshot.find(spelling, |entry| policy.is_visible(&entry.tool, principal)).ok()?;
         Some(found.first()?.tool.name.clone())
@@ -82,9 +87,11 @@ impl Wiring {
 
     /// Tools that are to be pinned and are not there.
     pub(crate) fn not_pinned(&self, snapshot: &Snapshot) -> impl Iterator<Item = String> {
-        let pinned = self.app.config.runtime.pinned.iter();
-        pinned.filter(|spelling| snapshot.find(spelling, |_| true).is_err()).map(|spelling| {
-            format!("`runtime.pinned` speaks of `{spelling}`, which is no tool that is there")
+        let config = &self.app.config;
+        let pinned = [("runtime.pinned", &config.runtime.pinned), ("serve.pin", &config.serve.pin)];
+        let pinned = pinned.into_iter().flat_map(|(list, names)| names.iter().map(move |name| (list, name)));
+        pinned.filter(|(_, spelling)| snapshot.find(spelling, |_| true).is_err()).map(|(list, spelling)| {
+            format!("`{list}` speaks of `{spelling}`, which is no tool that is there")
         })
     }
 

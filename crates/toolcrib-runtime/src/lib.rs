@@ -29,21 +29,28 @@ mod app;
 mod settings;
 
 mod audit;
+mod channels;
 mod check;
 mod extensions;
 mod limits;
 mod modules;
 mod redacted;
+mod schema;
 mod search;
+mod serve_section;
 mod setup;
+mod skills;
 mod sources;
 mod templates;
 mod variables;
 
 mod agents;
+mod call_app;
 mod injection;
 mod pool;
 mod runtime;
+mod surface;
+mod tasks;
 mod watcher;
 mod wiring;
 
@@ -56,6 +63,7 @@ pub use toolcrib_loader_mcp::{Change, Pins, PinsError};
 
 pub use agents::{AgentSetup, ChosenModel};
 pub use app::App;
+pub use call_app::{CalledAppConfig, MAX_APP_DEPTH, MAX_APPS, MAX_RUNNING_APPS};
 pub use error::Error;
 pub use extensions::{Extensions, Place};
 pub use modules::ModuleSchema;
@@ -63,11 +71,19 @@ pub use runtime::Runtime;
 pub use search::{
     DEFAULT_MODEL, SearchSection, SearchTier, models_folder, open_model, runtime_library_folder,
 };
+pub use serve_section::{
+    LOCAL_CLIENT, MAX_TOKENS, MIN_TOKEN_CHARS, SERVED_SESSIONS, ServeLimits, ServeSection, ServedClient,
+    SurfaceMode, TokenConfig, sessions_of,
+};
 pub use settings::{
     AgentConfig, AppConfig, AppSection, AuditSection, BrainConfig, ExecutionSection, LimitsSection,
     ModuleConfig, PricesConfig, RuntimeSection, SchemaForm, SetupAction, SizeEstimate, ToolChoiceConfig,
     ToolsSection,
 };
+pub use skills::SkillsSection;
 pub use sources::{Source, SourceRequest, state_folder, state_name};
+pub use surface::Surface;
+pub use tasks::{DRAIN_TIME, OwnedTask, TaskStore, TaskSummary, Tasks, makes_tasks};
 pub use toolcrib_loader_mcp::{Authorization, Error as AuthorizationError, LOGIN_TIMEOUT, LoopbackRedirect};
 pub use toolcrib_modules::NoConfig;
+pub use toolcrib_tasks::Terminal;

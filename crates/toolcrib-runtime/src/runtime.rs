@@ -9,21 +9,30 @@ use toolcrib_agent::AgentPool;
 use toolcrib_exec::{Executor, ResultLimits, Results, result_tools};
 use toolcrib_meta::Discovery;
 use toolcrib_policy::{Constraints, Policy};
-use toolcrib_port::{Approver, ToolEngine, ToolLoader};
+use toolcrib_port::{Approver, ToolCaller, ToolEngine, ToolLoader};
 use toolcrib_registry::{Snapshot, ToolRegistry};
 
 use crate::agents::{AgentSetup, ChosenModel, Setups};
+use crate::call_app::Apps;
 use crate::redacted::Redacted;
 use crate::setup::NotSetUp;
+use crate::tasks::Tasks;
 use crate::watcher::Watcher;
 use crate::wiring::Wiring;
-use crate::{App, Error, limits, modules, pool, search, setup, sources};
+use crate::{
+    App, Error, Surface, SurfaceMode, channels, limits, modules, pool, search, serve_section, setup, skills,
+    sources,
+};
 
 /// An app that runs.
 pub struct Runtime {
     wiring: Arc<Wiring>,
     /// The agents that coordinators have started.
     pool: Option<AgentPool>,
+    /// What outlasts one step of an agent.
+    tasks: Arc<Tasks>,
+    /// The apps that agents have called.
+    apps: Apps,
     /// Loads sources again that change, until the runtime is closed or dropped.
     watcher: Watcher,
 }
@@ -40,7 +49,7 @@ impl Runtime {
         if let Some(pool) = &pool {
             policy = pool::reserved(policy, &app.config, pool)?;
         }
-        let policy = Arc::new(policy);
+        let policy = Arc::new(serve_section::scoped(policy, &app)?);
         let registry = ToolRegistry::new()
             .with_enrichments(
                 app.extensions
@@ -59,7 +68,12 @@ impl Runtime {
         let audit = app.audit()?;
         let mut not_set_up =
             setup::run(&app, &modules, flow.clone(), Arc::clone(&results), audit.clone()).await?;
+        let channels =
+            channels::channels(&app).map_err(|errors| Error::App { file: app.file.clone(), errors })?;
+        let tasks = Arc::new(Tasks::open(&app, &channels::by_name(&channels)).await?);
+        let apps = Apps::new(&app, &approver);
         let mut executor = Executor::new(Arc::clone(&registry), Arc::clone(&policy), Arc::clone(&approver))
+            .with_earlier_names(toolcrib_tasks::renamed)
             .with_flow(flow)
             .with_results(Arc::clone(&results))
             .with_audit(audit);
@@ -77,7 +91,14 @@ impl Runtime {
         );
         let mut own = toolcrib_meta::module(Arc::clone(&discovery));
         let pooled = pool.iter().flat_map(AgentPool::tools);
-        for tool in result_tools(results).into_iter().chain(toolcrib_tasks::tools(approver)).chain(pooled) {
+        for tool in result_tools(results)
+            .into_iter()
+            .chain(toolcrib_tasks::tools(approver))
+            .chain(tasks.tools())
+            .chain(skills::tools(&app))
+            .chain(apps.tools())
+            .chain(pooled)
+        {
             own = own.with_tool(tool);
         }
         let own = Arc::new(own);
@@ -109,7 +130,8 @@ impl Runtime {
         if let Some(office) = office {
             office.open(&wiring);
         }
-        Ok(Self { wiring, pool, watcher })
+        tasks.start(&wiring).await?;
+        Ok(Self { wiring, pool, tasks, apps, watcher })
     }
 
     /// The app as it was read.
@@ -120,6 +142,16 @@ impl Runtime {
     /// The one entrance to execution.
     pub fn executor(&self) -> &Arc<Executor> {
         &self.wiring.executor
+    }
+
+    /// The same entrance for agents: where the app says so, calls that take long go on in the background.
+    pub fn entrance(&self) -> Arc<dyn ToolCaller> {
+        self.tasks.entrance(self.executor())
+    }
+
+    /// The calls in the background, the watchers and the schedules.
+    pub fn tasks(&self) -> &Arc<Tasks> {
+        &self.tasks
     }
 
     /// What there is to be found.
@@ -136,6 +168,11 @@ impl Runtime {
     /// that a request begins as the one before it until there is something new to say.
     pub fn agent_in(&self, id: Option<&str>, session: &str) -> Result<Arc<AgentSetup>, Error> {
         self.wiring.agent_in(id, session)
+    }
+
+    /// What a client of the server is shown of the tools as they are now, as far as rules speak of its session.
+    pub fn surface(&self, mode: SurfaceMode, session: &str) -> Result<Surface, Error> {
+        self.wiring.surface(mode, session)
     }
 
     /// The model that an agent thinks with. Where its provider wants a key and none is set, the agent's recording.
@@ -158,7 +195,15 @@ impl Runtime {
         let tools: Vec<_> = snapshot.iter().map(|entry| entry.tool.as_ref()).collect();
         let unused = self.executor().policy().unused_rules(tools.iter().copied());
         let rules = unused.map(|rule| format!("`{rule}` speaks of no tool that is there"));
-        rules.chain(limits::unused(self.app(), &snapshot)).chain(self.wiring.not_pinned(&snapshot)).collect()
+        // What is wrong with them is said when the app is read.
+        let channels = channels::channels(self.app()).unwrap_or_default();
+        rules
+            .chain(limits::unused(self.app(), &snapshot))
+            .chain(self.wiring.not_pinned(&snapshot))
+            .chain(channels::unused(&channels, &snapshot))
+            .chain(skills::unused(self.app(), &snapshot))
+            .chain(self.wiring.uncalled_apps())
+            .collect()
     }
 
     /// Forgets what a session was about that nobody will go on with: what its agents have started ends, and so do their goals and
@@ -169,16 +214,22 @@ impl Runtime {
         if let Some(pool) = &self.pool {
             pool.end_session(session).await;
         }
+        self.apps.end_session(session).await;
+        self.tasks.end_session(session).await;
         self.executor().end_session(session).await;
     }
 
-    /// Ends everything that was started: agents, connections and child processes.
+    /// Ends everything that was started, in order: nothing more is begun, tasks have [`DRAIN_TIME`](crate::DRAIN_TIME) to end
+    /// and are cancelled then, and agents, connections and child processes end.
     pub async fn close(&self) {
         self.watcher.stop();
+        self.tasks.close().await;
         if let Some(pool) = &self.pool {
             pool.close().await;
         }
+        self.apps.close().await;
         self.executor().close().await;
+        self.tasks.close_store().await;
     }
 }
 

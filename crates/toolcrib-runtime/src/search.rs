@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 use toolcrib_document::Error as DocumentError;
 use toolcrib_registry::Enrichment;
@@ -19,7 +20,7 @@ use crate::sources::cache_folder;
 pub const DEFAULT_MODEL: &str = "paraphrase-multilingual-MiniLM-L12-v2";
 
 /// `tools.search`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, expecting = "a mapping, with keys such as `tier` and `synonyms`")]
 pub struct SearchSection {
     /// What makes vectors of tools and queries; `builtin` when absent.
@@ -36,7 +37,7 @@ pub struct SearchSection {
 }
 
 /// What makes vectors of tools and queries.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum SearchTier {

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::num::{NonZeroU32, NonZeroU64};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, de};
 use serde_json::Value;
 use toolcrib_agent::Provider;
@@ -11,10 +12,13 @@ use toolcrib_model::JsonObject;
 use toolcrib_policy::{AccessRules, Capabilities, Constraints};
 use toolcrib_prompt::{InjectionMode, Reveal};
 
+use crate::call_app::CalledAppConfig;
 use crate::search::SearchSection;
+use crate::serve_section::ServeSection;
+use crate::skills::SkillsSection;
 
 /// A whole app file.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct AppConfig {
     /// What the app is.
@@ -25,17 +29,21 @@ pub struct AppConfig {
     pub modules: BTreeMap<String, ModuleConfig>,
     /// Sources, engines and rules.
     pub tools: ToolsSection,
+    /// The workflows that agents can load.
+    pub skills: SkillsSection,
     /// Which execution primitives are on.
     pub execution: ExecutionSection,
     /// How agents run.
     pub runtime: RuntimeSection,
+    /// What clients of the server get.
+    pub serve: ServeSection,
     /// Where a record of each call goes; there are none when absent.
     #[serde(deserialize_with = "present")]
     pub audit: Option<AuditSection>,
 }
 
 /// `app`.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct AppSection {
     /// A name for the app; the file's name when absent.
@@ -49,7 +57,7 @@ pub struct AppSection {
 }
 
 /// One entry of `agents`.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AgentConfig {
     /// Its name.
@@ -64,9 +72,8 @@ pub struct AgentConfig {
     /// What it is and how it behaves; the last part of its system prompt.
     #[serde(default)]
     pub system_prompt: String,
-    /// The skills that it may use.
-    #[serde(default)]
-    pub capabilities: Vec<String>,
+    /// The skills that it may use; all when absent.
+    pub capabilities: Option<Vec<String>>,
 }
 
 fn assistant() -> String {
@@ -74,7 +81,7 @@ fn assistant() -> String {
 }
 
 /// `agents[].brain`.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BrainConfig {
     /// Who runs the model.
@@ -94,6 +101,7 @@ pub struct BrainConfig {
     pub schemas: Option<SchemaForm>,
     /// Whether the first turn of a run may or must call tools: `auto`, `none`, `required`, or the name of a tool; `auto` when
     /// absent. Only for models that call through their API.
+    #[schemars(with = "Option<String>")]
     pub tool_choice: Option<ToolChoiceConfig>,
     /// Whether answers come as a stream; they do when absent.
     pub stream: Option<bool>,
@@ -115,7 +123,7 @@ pub struct BrainConfig {
 
 /// `agents[].brain.schemas`: the form in which schemas are sent to the model's server. Calls are always checked against
 /// the schemas as their sources gave them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum SchemaForm {
@@ -172,7 +180,7 @@ impl<'de> Deserialize<'de> for ToolChoiceConfig {
 }
 
 /// One entry of `modules`.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ModuleConfig {
     /// Settings of the module's own, of the type that it says.
@@ -189,7 +197,7 @@ pub struct ModuleConfig {
 }
 
 /// One entry of `modules.<id>.setup`: a call that the operator makes when the app starts.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SetupAction {
     /// The bare name of one of the module's tools.
@@ -205,7 +213,7 @@ fn present<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> R
 }
 
 /// `tools`.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ToolsSection {
     /// The sources, each `{type: …}` with the settings of that loader.
@@ -218,10 +226,14 @@ pub struct ToolsSection {
     pub limits: LimitsSection,
     /// How tools are found.
     pub search: SearchSection,
+    /// Where notifications go besides the conversation, by name, each `{type: …}` with the settings of that type.
+    pub channels: BTreeMap<String, Value>,
+    /// Other apps that agents may give work to, by name.
+    pub apps: BTreeMap<String, CalledAppConfig>,
 }
 
 /// `tools.limits`.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct LimitsSection {
     /// What holds for each source whose entry has no `limits` of its own.
@@ -237,7 +249,7 @@ pub struct LimitsSection {
 }
 
 /// `audit`.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a mapping with a `path`")]
 pub struct AuditSection {
     /// The file that records are added to, relative to the app file; made when it is not there, in a folder that is.
@@ -256,17 +268,24 @@ pub struct AuditSection {
 }
 
 /// `execution`.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ExecutionSection {
     /// Whether agents may watch.
     pub watchers: bool,
     /// Whether agents may schedule.
     pub scheduler: bool,
+    /// The seconds after which a call of an agent goes on in the background by itself; never when absent.
+    pub background_after: Option<NonZeroU32>,
+    /// The file that background calls, watchers and schedules are kept in, relative to the app file; one in the folder for
+    /// the state of programs when absent.
+    pub store: Option<String>,
+    /// Whether several processes may run this app on the same store; one alone unless set.
+    pub shared: bool,
 }
 
 /// `runtime`.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct RuntimeSection {
     /// How tools are put before the model; `auto` when absent.
@@ -302,7 +321,7 @@ pub struct RuntimeSection {
 }
 
 /// `runtime.estimate`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum SizeEstimate {
@@ -324,12 +343,12 @@ fn amount<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
     Err(de::Error::custom(format_args!("must be a number from 0 to {MAX_AMOUNT}, not {amount}")))
 }
 
-fn some_amount<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {
+pub(crate) fn some_amount<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {
     amount(deserializer).map(Some)
 }
 
 /// `agents[].brain.prices`: what a million tokens cost, in any currency.
-#[derive(Clone, Copy, Debug, Deserialize)]
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PricesConfig {
     /// Of tokens read.

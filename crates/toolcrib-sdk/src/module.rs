@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use futures::future::BoxFuture;
 use toolcrib_model::{ErrorKind, JsonObject, Tool, ToolResult};
 use toolcrib_policy::{Authorized, Call};
-use toolcrib_port::{CallContext, Loaded, Reject, RejectKind, ToolEngine, ToolLoader};
+use toolcrib_port::{Approver, CallContext, Loaded, Reject, RejectKind, ToolEngine, ToolLoader};
 
 use crate::{FunctionTool, Inputs};
 
@@ -20,9 +20,14 @@ pub struct Module {
     config: Arc<JsonObject>,
     tools: Vec<FunctionTool>,
     reaches_out: bool,
+    reports_progress: bool,
+    attend: Option<Attend>,
     close: Option<Close>,
     end_session: Option<EndSession>,
 }
+
+/// What takes note of whom to ask.
+type Attend = Arc<dyn Fn(&Arc<dyn Approver>) + Send + Sync>;
 
 /// What ends what a module has running for a session.
 type EndSession = Arc<dyn Fn(&str) -> BoxFuture<'static, ()> + Send + Sync>;
@@ -42,6 +47,8 @@ impl Module {
             config: Arc::default(),
             tools: Vec::new(),
             reaches_out: false,
+            reports_progress: false,
+            attend: None,
             close: None,
             end_session: None,
         }
@@ -69,6 +76,19 @@ impl Module {
     /// at once, and none while it is known to be down.
     pub fn reaching_out(mut self) -> Self {
         self.reaches_out = true;
+        self
+    }
+
+    /// Says that it tells the listener of the context how far a call is. Each time it does, the call has its deadline anew, up
+    /// to a maximum.
+    pub fn reporting_progress(mut self) -> Self {
+        self.reports_progress = true;
+        self
+    }
+
+    /// Sets what takes note of whom to ask what a call cannot go on without. It is called once, before any call.
+    pub fn with_attend(mut self, attend: impl Fn(&Arc<dyn Approver>) + Send + Sync + 'static) -> Self {
+        self.attend = Some(Arc::new(attend));
         self
     }
 
@@ -149,6 +169,16 @@ impl ToolLoader for Module {
 impl ToolEngine for Module {
     fn is_in_process(&self) -> bool {
         !self.reaches_out
+    }
+
+    fn reports_progress(&self) -> bool {
+        self.reports_progress
+    }
+
+    fn attend(&self, approver: &Arc<dyn Approver>) {
+        if let Some(attend) = &self.attend {
+            attend(approver);
+        }
     }
 
     async fn end_session(&self, session: &str) {

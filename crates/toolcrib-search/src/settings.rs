@@ -1,5 +1,6 @@
 //! What an app may set of the search.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The most groups of synonyms that an app may add.
@@ -8,7 +9,7 @@ pub const MAX_SYNONYM_GROUPS: usize = 1024;
 pub const MAX_SYNONYM_WORDS: usize = 64;
 
 /// How the arms are made one ranking.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Ranking {
     /// Both arms brought to the range from 0 to 1, with a weight of the meaning that depends on the query.

@@ -8,8 +8,9 @@ use toolcrib_document::{Format, Limits, parse};
 use toolcrib_io::files::read_bounded;
 use toolcrib_model::{ErrorKind, JsonObject, ToolCall};
 use toolcrib_port::CallContext;
+use toolcrib_runtime::TaskStore;
 
-use super::{SESSION, exit_of_rejects, start_patiently};
+use super::{SESSION, exit_of_rejects, open_patiently, start_app};
 use crate::approver::approver;
 use crate::arguments::Call;
 use crate::exit::{Exit, Failure};
@@ -21,7 +22,12 @@ const MAX_ARGUMENTS_BYTES: u64 = 16 * 1024 * 1024;
 
 pub(crate) async fn run(arguments: &Call, json: bool) -> Result<Exit, Failure> {
     let call = ToolCall::new(arguments.name.as_str(), read(&arguments.arguments)?);
-    let runtime = start_patiently(&arguments.app, approver(arguments.yes)).await?;
+    let mut app = open_patiently(&arguments.app)?;
+    if toolcrib_runtime::makes_tasks(&call.name) {
+        // What is made for later is kept for whoever runs the app then.
+        app.tasks = TaskStore::Kept;
+    }
+    let runtime = start_app(app, approver(arguments.yes)).await?;
     let interrupts = Interrupts::watch();
     let turn = interrupts.turn();
     let context = CallContext::new(SESSION).with_cancel(turn.cancel()).with_full_results();

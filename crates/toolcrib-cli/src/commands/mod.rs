@@ -15,6 +15,7 @@ mod schema;
 mod search;
 mod serve;
 mod show;
+mod tasks;
 mod tools;
 mod trust;
 mod validate;
@@ -27,7 +28,7 @@ use std::time::Duration;
 use toolcrib_exec::DenyAll;
 use toolcrib_policy::Principal;
 use toolcrib_port::Approver;
-use toolcrib_runtime::{App, Runtime};
+use toolcrib_runtime::{App, Runtime, TaskStore};
 
 use crate::arguments::{Arguments, Command};
 use crate::exit::{Exit, Failure};
@@ -50,6 +51,7 @@ pub(crate) async fn run(arguments: Arguments) -> ExitCode {
         Command::Search(arguments) => search::run(&arguments, json).await,
         Command::Call(arguments) => call::run(&arguments, json).await,
         Command::Run(arguments) => run::run(arguments, json).await,
+        Command::Tasks(arguments) => tasks::run(&arguments, json).await,
         Command::Plan(arguments) => plan::run(&arguments, json).await,
         Command::Login(arguments) => login::run(&arguments, json).await,
         Command::Serve(arguments) => serve::run(&arguments).await,
@@ -84,16 +86,14 @@ fn open(path: &Path) -> Result<App, toolcrib_runtime::Error> {
     App::open_with(path, extensions())
 }
 
-/// Opens an app and starts it for an agent.
+/// Opens an app and starts it for agents, whose tasks outlast this process.
 async fn start(path: &Path, approver: Arc<dyn Approver>) -> Result<Runtime, Failure> {
-    start_app(open(path)?, approver).await
+    let mut app = open(path)?;
+    app.tasks = TaskStore::Resident;
+    start_app(app, approver).await
 }
 
-/// Opens an app and starts it for one answer, which should be complete.
-async fn start_patiently(path: &Path, approver: Arc<dyn Approver>) -> Result<Runtime, Failure> {
-    start_app(open_patiently(path)?, approver).await
-}
-
+/// Opens an app for one answer, which should be complete.
 fn open_patiently(path: &Path) -> Result<App, Failure> {
     let mut app = open(path)?;
     app.startup_timeout = STARTUP_PATIENCE;
@@ -106,7 +106,7 @@ async fn start_app(app: App, approver: Arc<dyn Approver>) -> Result<Runtime, Fai
         output::tell(&format!("warning: {}: {warning}", app.file));
     }
     let runtime = Runtime::start(app, approver).await?;
-    for warning in runtime.warnings() {
+    for warning in runtime.tasks().warnings().iter().cloned().chain(runtime.warnings()) {
         output::tell(&format!("warning: {}: {warning}", runtime.app().file));
     }
     Ok(runtime)

@@ -6,6 +6,7 @@ mod tests;
 use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{IsTerminal, Read};
+use std::pin::pin;
 use std::sync::Arc;
 
 use serde_json::json;
@@ -81,7 +82,7 @@ async fn drive(
         journal,
         is_recorded: arguments.record.is_some(),
         model,
-        entrance: runtime.executor().entrance(),
+        entrance: runtime.entrance(),
         conversation,
         interrupts,
         json,
@@ -163,7 +164,7 @@ impl Session<'_> {
         self.renew();
         let turn = self.interrupts.turn();
         let context = CallContext::new(self.id).with_agent(&*self.setup.id).with_cancel(turn.cancel());
-        let agent = Agent::new(self.setup.settings.clone());
+        let agent = Agent::new(self.setup.settings.clone()).with_inbox(self.runtime.tasks().inbox());
         let agent = match &self.journal {
             Some(journal) => agent.with_journal(Arc::clone(journal)),
             None => agent,
@@ -187,17 +188,32 @@ impl Session<'_> {
         }
     }
 
+    /// Shows what has just happened beside the conversation. The agent is told at its next turn.
+    async fn tell_news(&self) {
+        if let Some(latest) = self.runtime.tasks().latest(self.id).await {
+            tell(&format!("\nnote: {latest}"));
+        }
+    }
+
     /// A conversation with the person at the terminal.
     async fn talk(&mut self) -> Exit {
         loop {
-            let line = tokio::select! {
-                biased;
-                () = self.interrupts.left() => {
-                    // What comes next starts on a line of its own.
-                    tell("");
-                    return Exit::Ok;
+            if let Some(summary) = self.runtime.tasks().summary().await {
+                tell(&summary);
+            }
+            let mut line = pin!(keyboard().line("> "));
+            let line = loop {
+                let told = self.runtime.tasks().told();
+                tokio::select! {
+                    biased;
+                    () = self.interrupts.left() => {
+                        // What comes next starts on a line of its own.
+                        tell("");
+                        return Exit::Ok;
+                    }
+                    line = &mut line => break line,
+                    () = told => self.tell_news().await,
                 }
-                line = keyboard().line("> ") => line,
             };
             let Some(line) = line.filter(|line| !line.trim().is_empty()) else { return Exit::Ok };
             let finished = self.ask(&line).await;

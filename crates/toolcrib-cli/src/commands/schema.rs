@@ -9,7 +9,19 @@ use crate::exit::{Exit, Failure};
 use crate::extensions::extensions;
 use crate::output;
 
+/// What stands for the app file in the place of a module.
+const APP: &str = "app";
+
 pub(crate) fn run(arguments: &Schema, json: bool) -> Result<Exit, Failure> {
+    if arguments.module.as_deref() == Some(APP) {
+        let schema = extensions().app_schema();
+        if json {
+            output::json(&schema);
+        } else {
+            output::say(&serde_json::to_string_pretty(&schema).unwrap_or_default());
+        }
+        return Ok(Exit::Ok);
+    }
     let app = match &arguments.app {
         Some(path) => super::open(path)?,
         None => App::from_text_with("the command line", "", extensions())?,
@@ -37,6 +49,7 @@ fn list(app: &App, json: bool) {
         };
         output::json(&json!({"modules": modules.map(module).collect::<Vec<_>>()}));
     } else {
+        output::say(&format!("{APP}: the app file itself"));
         for (id, schema) in modules {
             output::say(&format!("{id}: {}", schema.map_or_else(String::new, |schema| schema.description)));
         }

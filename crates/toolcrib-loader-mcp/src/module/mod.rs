@@ -23,16 +23,24 @@ pub const ID: &str = "mcp";
 /// The module `mcp`, whose servers are started in this folder. It starts programs and reaches hosts that `access` lets it,
 /// and no private addresses: the URL is written by a model.
 ///
-/// A server that was connected to is known to its session alone. Whoever may call `mcp.call_tool` may call any tool of it,
+/// A server that was connected to is known to its session alone, and ends with it. What it asks the user is put to them as
+/// what a server of the app asks is, under the name `mcp_` and what the model has called it. Whoever may call `mcp.call_tool` may call any tool of it,
 /// so that the policy is asked about the server and the tool in the arguments; an app that wants a rule for each tool names
 /// the server in `tools.registry` instead.
 pub fn module(access: Access, folder: impl Into<PathBuf>) -> Module {
     let servers = Arc::new(Servers::new(access, folder.into()));
-    let closed = Arc::clone(&servers);
-    Module::from(Mcp { servers }).reaching_out().with_close(move || {
-        let servers = Arc::clone(&closed);
-        async move { servers.close().await }
-    })
+    let (attended, left, closed) = (Arc::clone(&servers), Arc::clone(&servers), Arc::clone(&servers));
+    let module = Module::from(Mcp { servers }).reaching_out().reporting_progress();
+    module
+        .with_attend(move |approver| attended.attend(approver))
+        .with_session_end(move |session| {
+            let (servers, session) = (Arc::clone(&left), session.to_owned());
+            async move { servers.end_session(&session).await }
+        })
+        .with_close(move || {
+            let servers = Arc::clone(&closed);
+            async move { servers.close().await }
+        })
 }
 
 struct Mcp {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use futures::future::join_all;
@@ -10,7 +10,7 @@ use serde_json::Value;
 use tokio::time::Instant;
 use toolcrib_model::{ErrorKind, JsonObject, Tool, ToolError};
 use toolcrib_policy::{Access, Call};
-use toolcrib_port::{CallContext, ToolLoader as _};
+use toolcrib_port::{Approver, CallContext, ToolEngine as _, ToolLoader as _};
 use url::Url;
 
 use crate::extras::Extra;
@@ -138,12 +138,19 @@ type Known = BTreeMap<(Arc<str>, String), Arc<Server>>;
 pub(super) struct Servers {
     access: Access,
     folder: PathBuf,
+    /// Whom to ask what a server wants to know from the user.
+    approver: OnceLock<Arc<dyn Approver>>,
     known: Mutex<Known>,
 }
 
 impl Servers {
     pub(super) fn new(access: Access, folder: PathBuf) -> Self {
-        Self { access, folder, known: Mutex::default() }
+        Self { access, folder, approver: OnceLock::new(), known: Mutex::default() }
+    }
+
+    /// Takes note of whom to ask; servers that are connected to from now on are told that there is somebody.
+    pub(super) fn attend(&self, approver: &Arc<dyn Approver>) {
+        self.approver.get_or_init(|| Arc::clone(approver));
     }
 
     fn known(&self) -> MutexGuard<'_, Known> {
@@ -189,6 +196,11 @@ impl Servers {
         };
         let connection =
             McpConnection::new(McpSource::new(format!("{}_{name}", super::ID), transport).eager());
+        let engine = McpEngine::new(connection.clone());
+        // It is told with the first message whether there is somebody to ask.
+        if let Some(approver) = self.approver.get() {
+            engine.attend(approver);
+        }
         let loader = McpLoader::new(connection.clone());
         let loaded = loader.load().await;
         if let Some(failed) = loaded.rejected.iter().find(|reject| reject.name.is_none()) {
@@ -206,7 +218,7 @@ impl Servers {
             address: connection.source().target(),
             instructions: loader.instructions(),
             tools: loaded.tools.into_iter().map(Arc::new).collect(),
-            engine: McpEngine::new(connection.clone()),
+            engine,
             connection,
             used: Mutex::new(Instant::now()),
         });
@@ -231,6 +243,12 @@ impl Servers {
         let server = self.known().remove(&(Arc::clone(session), name.to_owned()));
         server.ok_or_else(|| unknown(name))?.connection.close().await;
         Ok(())
+    }
+
+    /// Ends the servers of a session.
+    pub(super) async fn end_session(&self, session: &str) {
+        let servers: Known = self.known().extract_if(.., |(of, _), _| **of == *session).collect();
+        join_all(servers.values().map(|server| server.connection.close())).await;
     }
 
     /// Ends all servers.

@@ -16,7 +16,7 @@ use crate::MAX_QUESTIONS;
 
 /// A person who answers in this order, and then nothing more.
 #[derive(Default)]
-struct User {
+pub(super) struct User {
     answers: Mutex<VecDeque<UserAnswer>>,
     asked: Mutex<Vec<UserQuestion>>,
     /// Says each time that something is asked.
@@ -24,11 +24,11 @@ struct User {
 }
 
 impl User {
-    fn saying(answers: impl IntoIterator<Item = UserAnswer>) -> Arc<Self> {
+    pub(super) fn saying(answers: impl IntoIterator<Item = UserAnswer>) -> Arc<Self> {
         Arc::new(Self { answers: Mutex::new(answers.into_iter().collect()), ..Self::default() })
     }
 
-    fn asked(&self) -> Vec<UserQuestion> {
+    pub(super) fn asked(&self) -> Vec<UserQuestion> {
         self.asked.lock().unwrap().clone()
     }
 }
@@ -56,7 +56,7 @@ impl Approver for User {
     }
 }
 
-fn filled(fields: Value) -> UserAnswer {
+pub(super) fn filled(fields: Value) -> UserAnswer {
     let fields = serde_json::from_value(fields).unwrap();
     UserAnswer::Approved { content: None, choice: None, fields, feedback: None }
 }
@@ -71,7 +71,7 @@ fn chosen(choice: &str) -> UserAnswer {
 }
 
 /// A server of revision 2025-11-25, which asks before it answers a call and tells what came back.
-const OLD: &str = r#"
+pub(super) const OLD: &str = r#"
 FORM='{"type":"object","properties":{"age":{"type":"integer","minimum":18,"default":30}},"required":["age"]}'
 ask() { printf '{"jsonrpc":"2.0","id":"%s","method":"elicitation/create","params":{"message":"How old?","requestedSchema":%s}}\n' "$1" "$FORM"; }
 on_call() { call=$id; ask q; }
@@ -81,7 +81,7 @@ on_other() { case $line in *'"id":"q"'*) id=$call
 
 /// A server of revision 2026-07-28, which asks in the place of its result. `QUESTIONS` are the requests, `STATE` is what it
 /// hands back besides.
-const NEW: &str = r#"
+pub(super) const NEW: &str = r#"
 FORM='{"type":"object","properties":{"age":{"type":"integer","minimum":18,"default":30}},"required":["age"]}'
 QUESTIONS="{\"age\":{\"method\":\"elicitation/create\",\"params\":{\"mode\":\"form\",\"message\":\"How old?\",\"requestedSchema\":$FORM}}}"
 STATE=',"requestState":"opaque=1"'

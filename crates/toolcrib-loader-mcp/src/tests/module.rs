@@ -5,9 +5,10 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use toolcrib_model::{ErrorKind, Risk, ToolError, ToolResult};
 use toolcrib_policy::{Access, AccessRules, Call, Capabilities, Policy, Rule, Verdict};
-use toolcrib_port::{CallContext, ToolEngine as _, ToolLoader as _};
+use toolcrib_port::{Approver, CallContext, ToolEngine as _, ToolLoader as _};
 use toolcrib_sdk::Module;
 
+use super::elicitation::{NEW, OLD, User, filled};
 use super::eventually;
 use super::server::{ScriptServer, runs};
 use crate::{MAX_SERVERS, module};
@@ -87,6 +88,42 @@ async fn servers_end_with_the_app_and_belong_to_their_session() {
     assert!(server.process_ids().iter().any(|process| runs(*process)));
     module.close().await;
     assert!(server.process_ids().iter().all(|process| !runs(*process)));
+}
+
+#[tokio::test]
+async fn the_servers_of_a_session_end_with_it_and_no_others() {
+    let (mine, other, module) = (ScriptServer::new(""), ScriptServer::new(""), plain());
+    for (session, name, server) in [("s", "one", &mine), ("s", "two", &mine), ("t", "one", &other)] {
+        let arguments = json!({"server": name, "command": command(server)});
+        assert_eq!(call_in(session, &module, "connect", arguments).await.error, None);
+    }
+    assert_eq!(mine.process_ids().iter().filter(|process| runs(**process)).count(), 2);
+    module.end_session("s").await;
+    assert!(mine.process_ids().iter().all(|process| !runs(*process)));
+    assert_eq!(ok(&module, "list_servers", json!({})).await, json!([]));
+    let called = call_in("t", &module, "call_tool", json!({"server": "one", "tool": "one"})).await;
+    assert_eq!((called.error, &called.result["result"]), (None, &json!("called one")));
+    // A name that was given is free again.
+    ok(&module, "connect", json!({"server": "one", "command": command(&mine)})).await;
+    module.close().await;
+}
+
+#[tokio::test]
+async fn a_question_of_a_connected_server_is_put_to_the_user_of_the_call() {
+    for era in [OLD, NEW] {
+        let (server, module) = (ScriptServer::new(era), plain());
+        let user = User::saying([filled(json!({"age": 42}))]);
+        let approver: Arc<dyn Approver> = Arc::clone(&user) as _;
+        module.attend(&approver);
+        ok(&module, "connect", json!({"server": "notes", "command": command(&server)})).await;
+        let told = ok(&module, "call_tool", json!({"server": "notes", "tool": "one"})).await;
+        assert!(told["result"].as_str().unwrap().contains("-age-:42"), "{told}");
+        let asked = user.asked();
+        assert_eq!(asked.len(), 1);
+        assert_eq!((asked[0].server.as_deref(), asked[0].session.as_ref()), (Some("mcp_notes"), "s"));
+        assert!(module.reports_progress(), "a call that waits for the user has to be given the time");
+        module.close().await;
+    }
 }
 
 #[tokio::test]

@@ -9,6 +9,7 @@ mod tests;
 
 use std::sync::Arc;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toolcrib_model::Tool;
 
@@ -40,7 +41,7 @@ pub const MAX_ACCESS_ENTRIES: usize = 1024;
 /// It holds for whatever this process does for tools: the files that modules open, the servers that are called by HTTP,
 /// the programs that are started. What a started program or a called server does in turn is beyond it. Tools declare the
 /// same under `access` of their metadata.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AccessRules {
     /// Hosts that may be connected to.

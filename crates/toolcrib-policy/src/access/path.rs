@@ -1,12 +1,15 @@
 //! Files and folders.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::glob::{Glob, Star};
 use crate::{Place, PolicyError};
 
 /// What may be done with a file.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum Mode {
     /// Reading it, and listing a folder.
@@ -17,7 +20,7 @@ pub enum Mode {
 }
 
 /// A file, a folder with all that is below it, or a glob, and what may be done there.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PathRule {
     /// Which files.

@@ -121,6 +121,6 @@ pub(super) fn may_reach(access: &Access, url: &str) -> Result<(), String> {
 }
 
 /// Whether the operator wrote a URL that plainly names a private address, which is leave to go there.
-pub(super) fn is_private(url: &str) -> bool {
+pub(crate) fn is_private(url: &str) -> bool {
     Url::parse(url).is_ok_and(|url| names_private_address(&url))
 }

@@ -20,7 +20,7 @@ use toolcrib_exec::SourceLimits;
 use toolcrib_loader_mcp::McpSource;
 use toolcrib_port::{ToolEngine, ToolLoader};
 
-pub(crate) use self::built_in::register;
+pub(crate) use self::built_in::{is_private, register};
 pub(crate) use self::folders::cache_folder;
 pub use self::folders::{state_folder, state_name};
 pub use self::request::SourceRequest;
@@ -84,6 +84,10 @@ pub(crate) fn sources(app: &App) -> Result<Vec<Source>, Vec<DocumentError>> {
             }
             Err(error) => errors.push(error),
         }
+    }
+    match crate::skills::sources(app) {
+        Ok(programs) => sources.extend(programs),
+        Err(error) => errors.push(error),
     }
     if errors.is_empty() { Ok(sources) } else { Err(errors) }
 }

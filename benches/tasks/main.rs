@@ -1,0 +1,17 @@
+//! What waiting tasks cost, how punctual they are, and how fast new ones are acknowledged.
+
+mod acknowledged;
+mod idle;
+mod punctual;
+mod shop;
+
+use toolcrib_bench::report::Part;
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    toolcrib_bench::report::run(&[
+        // First, since memory that was freed earlier would hide a part of what it takes.
+        Part { name: "idle", run: idle::run },
+        Part { name: "punctual", run: punctual::run },
+        Part { name: "acknowledged", run: acknowledged::run },
+    ])
+}

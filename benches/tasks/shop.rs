@@ -1,0 +1,74 @@
+//! What the parts stand on: a store on the disk, and an entrance that notes when it was entered.
+
+use std::error::Error;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use jiff::{Timestamp, Zoned};
+use serde_json::json;
+use tempfile::TempDir;
+use toolcrib_model::{JsonObject, ToolCall, ToolResult};
+use toolcrib_port::{CallContext, ToolCaller};
+use toolcrib_tasks::{
+    Action, ScheduleRequest, ScheduleSettings, ScheduleTime, Schedules, Services, SqliteStore, Store,
+    SystemClock, WatcherSettings, Watchers,
+};
+
+/// When calls came in, with their arguments.
+#[derive(Clone, Default)]
+pub(crate) struct Entrance(pub(crate) Arc<Mutex<Vec<(Timestamp, JsonObject)>>>);
+
+#[async_trait]
+impl ToolCaller for Entrance {
+    async fn call(&self, call: ToolCall, _context: &CallContext) -> ToolResult {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push((Timestamp::now(), call.arguments));
+        ToolResult::ok(call.call_id, call.name, json!({"level": 3}))
+    }
+}
+
+pub(crate) struct Shop {
+    pub(crate) services: Arc<Services>,
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) schedules: Schedules,
+    pub(crate) watchers: Watchers,
+    pub(crate) entrance: Entrance,
+    _folder: TempDir,
+}
+
+impl Shop {
+    pub(crate) async fn open() -> Result<Self, Box<dyn Error>> {
+        let folder = tempfile::tempdir()?;
+        let store: Arc<dyn Store> =
+            Arc::new(SqliteStore::open(folder.path().join("tasks.db"), false).await?.store);
+        let services = Services::open(Arc::clone(&store), Arc::new(SystemClock), false).await?;
+        let (services, entrance) = (Arc::new(services), Entrance::default());
+        services.enter_by(Arc::new(entrance.clone()));
+        let settings = ScheduleSettings { max_per_session: 20_000, ..ScheduleSettings::default() };
+        let schedules = Schedules::open(Arc::clone(&services), settings).await?;
+        let settings = WatcherSettings { max_per_session: 2_000, ..WatcherSettings::default() };
+        let watchers = Watchers::open(Arc::clone(&services), settings).await?;
+        schedules.resume().await?;
+        watchers.resume()?;
+        Ok(Self { services, store, schedules, watchers, entrance, _folder: folder })
+    }
+
+    /// Makes a schedule of a call that is due then.
+    pub(crate) async fn schedule(&self, due: Zoned) -> Result<(), Box<dyn Error>> {
+        let params = JsonObject::from_iter([("due".to_owned(), json!(due.timestamp().to_string()))]);
+        let action = Action::ToolCall { tool: "shop.machine".to_owned(), params };
+        self.schedules.create(ScheduleRequest::new(ScheduleTime::Once(due), action), &context()).await?;
+        Ok(())
+    }
+
+    pub(crate) async fn close(self) {
+        self.services.stop_intake();
+        self.watchers.close(Duration::ZERO).await;
+        self.schedules.close(Duration::ZERO).await;
+        self.store.close().await;
+    }
+}
+
+pub(crate) fn context() -> CallContext {
+    CallContext::new("bench").with_agent("clerk")
+}

@@ -1,0 +1,255 @@
+//! `toolcrib install`.
+
+mod clients;
+mod edit;
+mod entry;
+mod file;
+mod list;
+mod show;
+mod undo;
+
+use std::io::IsTerminal as _;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+pub(crate) use clients::{CLIENTS, Places};
+pub(crate) use edit::Edit;
+pub(crate) use entry::{is_ours, is_variable};
+pub(crate) use file::Target;
+
+use crate::arguments::{Client, Install};
+use crate::exit::{Exit, Failure};
+use crate::keyboard::{CAN_DISCARD, keyboard};
+use crate::output;
+use entry::{Served, merged};
+
+/// The most characters of a name. Clients put it before the names of tools, which have bounds of their own.
+const MAX_NAME_CHARS: usize = 40;
+
+/// What is done with the entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Action {
+    Add,
+    /// Another server had the name.
+    Replace,
+    /// It was ours, and says something else now.
+    Update,
+    Keep,
+    Remove,
+    /// The server that had the name has it again.
+    Restore,
+    /// There is nothing to undo.
+    Nothing,
+}
+
+/// A change that has not been made.
+struct Plan {
+    action: Action,
+    /// The text that is to be written; nothing where the file is to be removed.
+    text: Option<String>,
+    entry: Option<Value>,
+    /// The backup that has to stay.
+    needed: Option<PathBuf>,
+}
+
+pub(crate) async fn run(arguments: &Install, json: bool) -> Result<Exit, Failure> {
+    let Some(client) = arguments.client.filter(|_| !arguments.list) else { return list::run(json) };
+    check_name(&arguments.name)?;
+    let target = Target::read(path(arguments, client)?)?;
+    let plan = if arguments.undo { undo(arguments, client, &target)? } else { install(arguments, client, &target)? };
+    let report = Report { client, name: &arguments.name, target: &target, plan: &plan };
+    if matches!(plan.action, Action::Keep | Action::Nothing) {
+        report.done(None, json);
+        return Ok(Exit::Ok);
+    }
+    if !json {
+        report.change();
+    }
+    if !arguments.yes && !agreed(json).await? {
+        report.not_written(json);
+        return Ok(Exit::ApprovalRequired);
+    }
+    let backup = target.write(plan.text.as_deref(), arguments.project, plan.needed.as_deref())?;
+    report.done(Some(backup.as_deref()), json);
+    Ok(Exit::Ok)
+}
+
+fn check_name(name: &str) -> Result<(), Failure> {
+    let is_plain = name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-'));
+    if is_plain && !name.is_empty() && name.len() <= MAX_NAME_CHARS {
+        return Ok(());
+    }
+    Err(Failure::bad_input(format!(
+        "`{name}` is no name for a server that all clients take; write letters, digits, `-` and `_`, {MAX_NAME_CHARS} at most"
+    )))
+}
+
+/// The file that is changed.
+fn path(arguments: &Install, client: Client) -> Result<PathBuf, Failure> {
+    if let Some(file) = &arguments.file {
+        return Ok(file.clone());
+    }
+    if !arguments.project {
+        return Ok(Places::of_this_user()?.user_file(client));
+    }
+    client.project_file().map(PathBuf::from).ok_or_else(|| {
+        Failure::bad_input(format!("{} has no configuration of projects; leave out --project", client.title()))
+    })
+}
+
+/// An error that says where in the file.
+fn wrong(target: &Target, problem: &edit::Problem) -> Failure {
+    Failure::bad_input(format!("{}; nothing was written", problem.in_file(&target.path.display().to_string())))
+}
+
+fn install(arguments: &Install, client: Client, target: &Target) -> Result<Plan, Failure> {
+    let edit = client.edit();
+    let failed = |problem: edit::Problem| wrong(target, &problem);
+    let text = target.text.as_deref();
+    let before = edit.entry(text.unwrap_or_default(), &arguments.name).map_err(failed)?;
+    let served = Served::new(&arguments.app)?;
+    let new = client.entry(&served.command, &served.arguments, &served.variables);
+    let entry = merged(before.as_ref(), new);
+    let was_ours = before.as_ref().is_some_and(is_ours);
+    let action = match &before {
+        None => Action::Add,
+        Some(Value::Object(before)) if *before == entry => Action::Keep,
+        Some(_) if was_ours => Action::Update,
+        Some(_) => Action::Replace,
+    };
+    let new = edit.with(text, &arguments.name, &entry).map_err(failed)?;
+    let needed = undo::origin(edit, target, &arguments.name).filter(|_| was_ours).map(|origin| origin.path);
+    Ok(Plan { action, text: Some(new), entry: Some(Value::Object(entry)), needed })
+}
+
+fn undo(arguments: &Install, client: Client, target: &Target) -> Result<Plan, Failure> {
+    let edit = client.edit();
+    let failed = |problem: edit::Problem| wrong(target, &problem);
+    let name = &arguments.name;
+    let text = target.text.clone();
+    let Some(entry) = edit.entry(text.as_deref().unwrap_or_default(), name).map_err(failed)? else {
+        return Ok(Plan { action: Action::Nothing, text, entry: None, needed: None });
+    };
+    if !is_ours(&entry) {
+        return Err(Failure::bad_input(format!(
+            "{}: the entry `{name}` does not start `toolcrib serve`; nothing was changed",
+            target.path.display()
+        )));
+    }
+    let undone = undo::undone(edit, target, name, &entry).map_err(failed)?;
+    let action = if undone.is_restored { Action::Restore } else { Action::Remove };
+    let entry = match (&undone.text, action) {
+        (Some(text), Action::Restore) => edit.entry(text, name).map_err(failed)?,
+        _ => None,
+    };
+    Ok(Plan { action, text: undone.text, entry, needed: None })
+}
+
+/// Whether the person at the terminal wants it; nobody does where there is none.
+async fn agreed(json: bool) -> Result<bool, Failure> {
+    let is_attended = CAN_DISCARD && std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
+    if json || !is_attended {
+        return Ok(false);
+    }
+    let said = keyboard().answer("", "write it? [y, n] ").await.unwrap_or_default();
+    if matches!(said.trim().to_lowercase().as_str(), "y" | "yes") {
+        return Ok(true);
+    }
+    Err(Failure::new(Exit::Denied, "nothing was written"))
+}
+
+/// What is told of a change.
+struct Report<'a> {
+    client: Client,
+    name: &'a str,
+    target: &'a Target,
+    plan: &'a Plan,
+}
+
+impl Report<'_> {
+    fn file(&self) -> String {
+        self.target.path.display().to_string()
+    }
+
+    fn json(&self, is_written: bool, backup: Option<&Path>) -> Value {
+        let action = match self.plan.action {
+            Action::Add => "add",
+            Action::Replace => "replace",
+            Action::Update => "update",
+            Action::Keep => "keep",
+            Action::Remove => "remove",
+            Action::Restore => "restore",
+            Action::Nothing => "nothing",
+        };
+        // What is restored is another server, whose entry may hold keys.
+        let entry = self.plan.entry.as_ref().filter(|entry| is_ours(entry));
+        json!({
+            "client": self.client.id(),
+            "file": self.target.path,
+            "leads_to": self.target.leads_to,
+            "name": self.name,
+            "action": action,
+            "written": is_written,
+            "backup": backup,
+            "entry": entry,
+        })
+    }
+
+    /// Shows the change before it is made.
+    fn change(&self) {
+        let (file, name) = (self.file(), self.name);
+        if let Some(real) = &self.target.leads_to {
+            output::say(&format!("{file} is a symlink; the file that changes is {}", real.display()));
+        }
+        let text = match (self.plan.action, &self.plan.text) {
+            (_, None) => format!("{file} goes, since it was made for the entry `{name}` and holds nothing else"),
+            (Action::Add, _) if self.target.text.is_none() => format!("{file} is new, with the entry `{name}`:"),
+            (Action::Add, _) => format!("{file} gets the entry `{name}`:"),
+            (Action::Replace, _) => format!("{file} has another server as `{name}`, which is replaced:"),
+            (Action::Update, _) => format!("{file} gets the entry `{name}` anew:"),
+            (Action::Restore, _) => format!("{file} gets the server back that was `{name}` before:"),
+            _ => format!("{file} loses the entry `{name}`:"),
+        };
+        output::say(&text);
+        let before = self.target.text.as_deref().unwrap_or_default();
+        if let Some(after) = &self.plan.text {
+            for line in show::difference(self.client.edit(), before, after) {
+                output::say(&line);
+            }
+        }
+    }
+
+    fn not_written(&self, json: bool) {
+        if json {
+            output::json(&self.json(false, None));
+            return;
+        }
+        let words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
+        let again = shell_words::join(words.collect::<Vec<_>>());
+        output::tell(&format!("nothing is written yet; to write it, run: toolcrib {again} --yes"));
+    }
+
+    /// `backup` is there when something was written.
+    fn done(&self, backup: Option<Option<&Path>>, json: bool) {
+        if json {
+            output::json(&self.json(backup.is_some(), backup.flatten()));
+            return;
+        }
+        let (file, name) = (self.file(), self.name);
+        let title = self.client.title();
+        match self.plan.action {
+            Action::Keep => output::say(&format!("{file} has the entry `{name}` already, as it would be written")),
+            Action::Nothing => output::say(&format!("{file} has no entry `{name}`; there is nothing to undo")),
+            Action::Remove => output::say(&format!("{title} no longer has `{name}`")),
+            Action::Restore => output::say(&format!("{title} has its server `{name}` back")),
+            Action::Add | Action::Replace | Action::Update => output::say(&format!("{title} has `{name}`")),
+        }
+        if let Some(Some(backup)) = backup {
+            output::tell(&format!("what was there before: {}", backup.display()));
+        }
+        if backup.is_some() {
+            output::tell(&format!("next: {}", self.client.next_step()));
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! `toolcrib tasks`.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+use toolcrib_model::ToolError;
+use toolcrib_runtime::{TaskStore, TaskSummary, Tasks};
+
+use super::open;
+use crate::arguments::{Tasks as Arguments, TasksCommand};
+use crate::exit::{Exit, Failure};
+use crate::interrupt::Interrupts;
+use crate::output::{self, say, tell};
+
+pub(crate) async fn run(arguments: &Arguments, json: bool) -> Result<Exit, Failure> {
+    let mut app = open(&arguments.app)?;
+    app.tasks = TaskStore::Operator;
+    let tasks = Tasks::look(&app).await?;
+    for warning in tasks.warnings() {
+        tell(&format!("warning: {}: {warning}", app.file));
+    }
+    let outcome = match arguments.command.as_ref().unwrap_or(&TasksCommand::List) {
+        TasksCommand::List => {
+            list(&tasks, json).await;
+            Ok(Exit::Ok)
+        }
+        TasksCommand::Show { id } => show(&tasks, id, json).await,
+        TasksCommand::Cancel { id } => cancel(&tasks, id, json).await,
+        TasksCommand::Tail => return tail(tasks, &app, json).await,
+    };
+    tasks.finish().await;
+    outcome
+}
+
+async fn list(tasks: &Tasks, json: bool) {
+    let all = tasks.list().await;
+    if json {
+        return output::json(&json!({"tasks": all}));
+    }
+    for task in &all {
+        say(&line(&task.summary()));
+    }
+    if all.is_empty() {
+        tell("there is nothing in the background, nothing watched and nothing scheduled");
+    } else if !tasks.is_beside() {
+        tell("no process runs the app now; `toolcrib run` or `toolcrib serve` goes on with them");
+    }
+}
+
+async fn show(tasks: &Tasks, id: &str, json: bool) -> Result<Exit, Failure> {
+    let task = tasks.show(id).await.map_err(|error| failure(&error))?;
+    let mut shown = json!(task);
+    if let (Some(shown), Some(checks)) = (shown.as_object_mut(), tasks.history(id)) {
+        shown.insert("history".to_owned(), checks);
+    }
+    // A person reads it as well.
+    let _ = json;
+    output::json(&shown);
+    Ok(Exit::Ok)
+}
+
+async fn cancel(tasks: &Tasks, id: &str, json: bool) -> Result<Exit, Failure> {
+    tasks.cancel(id).await.map_err(|error| failure(&error))?;
+    if json {
+        output::json(&json!({"cancelled": id}));
+    } else {
+        say(&format!("cancelled: {id}"));
+    }
+    Ok(Exit::Ok)
+}
+
+/// A line for each task that stands otherwise than before, until somebody wants no more.
+async fn tail(mut tasks: Tasks, app: &toolcrib_runtime::App, json: bool) -> Result<Exit, Failure> {
+    let interrupts = Interrupts::watch();
+    let mut known: BTreeMap<String, Value> = BTreeMap::new();
+    loop {
+        let all = tasks.list().await;
+        let ids: Vec<_> = all.iter().map(|task| task.summary().id).collect();
+        for task in &all {
+            let summary = task.summary();
+            let state = json!(summary);
+            if known.insert(summary.id.clone(), state.clone()).as_ref() == Some(&state) {
+                continue;
+            }
+            if json {
+                output::say_raw(&format!("{state}\n"));
+            } else {
+                say(&line(&summary));
+            }
+        }
+        known.retain(|id, _| {
+            let is_there = ids.contains(id);
+            if !is_there {
+                if json {
+                    output::say_raw(&format!("{}\n", json!({"id": id, "state": "gone"})));
+                } else {
+                    say(&format!("{id}  gone"));
+                }
+            }
+            is_there
+        });
+        tokio::select! {
+            biased;
+            () = interrupts.left() => {
+                tasks.finish().await;
+                return Ok(Exit::Ok);
+            }
+            changed = tasks.changed(app) => tasks = changed?,
+        }
+    }
+}
+
+/// One task on one line.
+fn line(summary: &TaskSummary) -> String {
+    let TaskSummary { id, kind, state, what, next, session } = summary;
+    let next = next.as_ref().map(|next| format!(", next {next}")).unwrap_or_default();
+    format!("{id}  {kind} {state}{next}  {what}  (session {session})")
+}
+
+fn failure(error: &ToolError) -> Failure {
+    let hint = error.hint.as_ref().map(|hint| format!("; {hint}")).unwrap_or_default();
+    Failure::new(Exit::of(error.kind), format!("{}{hint}", error.message))
+}

@@ -1,0 +1,208 @@
+//! One call of an app.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use tokio::time::Instant;
+use toolcrib_agent::{Agent, Conversation, Error as AgentError, Observer, Outcome, RunReport};
+use toolcrib_document::nearest;
+use toolcrib_model::{ErrorKind, ToolCall, ToolError, ToolResult};
+use toolcrib_port::{CallContext, Progress, ProgressListener};
+
+use super::{Apps, Called, MAX_RUNNING_APPS};
+
+/// How long a prompt may be, in characters; about 5,000 tokens.
+const MAX_PROMPT_CHARS: usize = 20_000;
+
+/// How much of an answer is told, in characters.
+const MAX_ANSWER_CHARS: usize = 60_000;
+
+/// How much of its deadline a call leaves for its result.
+const TELLING: Duration = Duration::from_millis(500);
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct CallApp {
+    /// The name of the app.
+    app: String,
+    /// What it shall do, with all that it has to know: it sees nothing of this conversation.
+    #[schemars(length(min = 1, max = MAX_PROMPT_CHARS))]
+    prompt: String,
+}
+
+/// What came of a call.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct CalledReport {
+    /// The app.
+    app: String,
+    /// `completed`, or `limit_reached` where it would have gone on.
+    outcome: String,
+    /// Which limit ended it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    limit: Option<String>,
+    /// Its answer; of one that did not complete, the last that it said.
+    text: String,
+    /// How often its model was asked.
+    turns: u32,
+    /// How many tools it called.
+    calls: u64,
+    /// What it cost.
+    usage: Value,
+}
+
+impl Apps {
+    pub(super) async fn call(
+        &self,
+        arguments: CallApp,
+        context: CallContext,
+    ) -> Result<CalledReport, ToolError> {
+        let CallApp { app: name, prompt } = arguments;
+        let Some((name, called)) = self.inner.apps.get_key_value(name.trim()) else {
+            return Err(self.unknown(&name));
+        };
+        let count = prompt.chars().count();
+        if count > MAX_PROMPT_CHARS || prompt.trim().is_empty() {
+            let message = format!("`prompt` has {count} characters, and has to have 1 to {MAX_PROMPT_CHARS}");
+            return Err(ToolError::new(ErrorKind::InvalidArgs, message)
+                .with_hint("put what is long into a file that the app can read, and name it"));
+        }
+        let Ok(_permit) = self.inner.running.try_acquire() else {
+            let message = format!("{MAX_RUNNING_APPS} apps are at work, and no more can be");
+            return Err(ToolError::new(ErrorKind::LimitReached, message).with_hint("wait for one of them"));
+        };
+        let cancel = context.cancel.child_token();
+        let run = self.run(name, called, &prompt, &context, cancel.clone());
+        tokio::pin!(run);
+        tokio::select! {
+            report = &mut run => report,
+            () = self.inner.closing.cancelled() => {
+                cancel.cancel();
+                run.await
+            }
+        }
+    }
+
+    async fn run(
+        &self,
+        name: &str,
+        called: &Called,
+        prompt: &str,
+        context: &CallContext,
+        cancel: tokio_util::sync::CancellationToken,
+    ) -> Result<CalledReport, ToolError> {
+        let starting = cancel.run_until_cancelled(called.started(name, &self.inner.approver));
+        let started = match context.deadline {
+            Some(deadline) => tokio::time::timeout_at(deadline, starting).await.map_err(|_| {
+                let message = format!("the app `{name}` has not started within the time of this call");
+                ToolError::new(ErrorKind::Timeout, message)
+            })?,
+            None => starting.await,
+        };
+        let unusable = |error: &crate::Error| {
+            tracing::error!(%error, app = name, "an app that is called cannot be used");
+            let message =
+                format!("the app `{name}` cannot be used as it is; its operator finds why in the log");
+            ToolError::new(ErrorKind::Unavailable, message).with_hint("go on without it, and say so")
+        };
+        let runtime = started.ok_or_else(|| cancelled(name))?.map_err(|error| unusable(&error))?;
+        let setup = runtime.agent_in(None, &context.session).map_err(|error| unusable(&error))?;
+        let chosen = runtime.model(&setup).map_err(|error| unusable(&error))?;
+        if let Some(notice) = &chosen.notice {
+            tracing::warn!(notice, app = name, "an app that is called plays a recording");
+        }
+        let mut own = CallContext::new(Arc::clone(&context.session)).with_cancel(cancel);
+        own.user.clone_from(&context.user);
+        own.conversation.clone_from(&context.conversation);
+        own.trace.clone_from(&context.trace);
+        own.deadline = context.deadline.map(|deadline| deadline.checked_sub(TELLING).unwrap_or(deadline));
+        own.depth = context.depth;
+        own.parallel = context.parallel;
+        let mut watching = Watching { app: name, calls: 0, listener: context.progress.clone() };
+        let entrance = runtime.entrance();
+        let began = Instant::now();
+        let report = Agent::new(setup.settings.clone())
+            .run(prompt, &mut Conversation::new(), &*chosen.model, &*entrance, &own, &mut watching)
+            .await;
+        tracing::debug!(app = name, turns = report.turns, elapsed = ?began.elapsed(), "an app was called");
+        told(name, report, watching.calls)
+    }
+
+    fn unknown(&self, name: &str) -> ToolError {
+        let known: Vec<&str> = self.inner.apps.keys().map(String::as_str).collect();
+        let shown: String = name.chars().take(64).collect();
+        let hint = match nearest(&shown, known.iter().copied()) {
+            Some(nearest) => format!("did you mean `{nearest}`?"),
+            None => format!("there is: {}", known.join(", ")),
+        };
+        let message = format!("there is no app `{}`", shown.escape_debug());
+        ToolError::new(ErrorKind::InvalidArgs, message).with_hint(hint)
+    }
+}
+
+/// What a caller is told of a run.
+fn told(name: &str, report: RunReport, calls: u64) -> Result<CalledReport, ToolError> {
+    let RunReport { outcome, text, turns, usage, .. } = report;
+    let (outcome, limit) = match outcome {
+        Outcome::Completed => ("completed", None),
+        Outcome::LimitReached { limit } => ("limit_reached", Some(limit.to_string())),
+        Outcome::Failed { error: AgentError::Cancelled } => return Err(cancelled(name)),
+        Outcome::Failed { error } => {
+            let message =
+                format!("the app `{name}` failed after {turns} turns and {} tokens: {error}", usage.tokens());
+            return Err(ToolError::new(ErrorKind::ToolFailed, message)
+                .with_hint("what it did until then is done; find out before you call it again"));
+        }
+    };
+    Ok(CalledReport {
+        app: name.to_owned(),
+        outcome: outcome.to_owned(),
+        limit,
+        text: bounded(text),
+        turns,
+        calls,
+        usage: json!(usage),
+    })
+}
+
+fn bounded(text: String) -> String {
+    match text.char_indices().nth(MAX_ANSWER_CHARS) {
+        Some((end, _)) => {
+            let (kept, rest) = text.split_at(end);
+            format!("{kept}… [{} more characters]", rest.chars().count())
+        }
+        None => text,
+    }
+}
+
+fn cancelled(name: &str) -> ToolError {
+    ToolError::new(ErrorKind::Cancelled, format!("the call of the app `{name}` was given up"))
+}
+
+/// Tells whoever waits for the call what the app is at.
+struct Watching<'a> {
+    app: &'a str,
+    calls: u64,
+    listener: Option<Arc<dyn ProgressListener>>,
+}
+
+impl Observer for Watching<'_> {
+    fn on_call_started(&mut self, call: &ToolCall) {
+        self.tell(format!("{} calls {}", self.app, call.name.replacen("::", ".", 1)));
+    }
+
+    fn on_call_finished(&mut self, _result: &ToolResult, _elapsed: Duration) {
+        self.calls += 1;
+    }
+}
+
+impl Watching<'_> {
+    #[expect(clippy::cast_precision_loss, reason = "a run makes some hundred calls")]
+    fn tell(&self, message: String) {
+        if let Some(listener) = &self.listener {
+            listener.progress(&Progress { done: self.calls as f64, total: None, message: Some(message) });
+        }
+    }
+}

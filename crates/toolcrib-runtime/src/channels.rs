@@ -1,0 +1,282 @@
+//! `tools.channels`: where notifications go besides the conversation.
+
+use std::num::NonZeroU64;
+use std::path::Path;
+use std::sync::Arc;
+
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use toolcrib_document::Error as DocumentError;
+use toolcrib_io::files::Root;
+use toolcrib_io::http::HttpClient;
+use toolcrib_model::{JsonObject, NAMESPACE_SEPARATOR, Secret, pointer_part};
+use toolcrib_policy::{Access, Principal, RUNTIME_NAMESPACE};
+use toolcrib_registry::{Entry, Snapshot};
+use toolcrib_sdk::Module;
+use toolcrib_tasks::{
+    Channel, Error, FileChannel, MIN_FILE_BYTES, TerminalChannel, ToolChannel, WebhookChannel,
+};
+use url::Url;
+
+use crate::check::unknown;
+use crate::sources::is_private;
+use crate::wiring::Wiring;
+use crate::{App, variables};
+
+/// The most channels of an app.
+const MAX_CHANNELS: usize = 64;
+
+/// The longest name of a channel or an app, in characters.
+const MAX_NAME_CHARS: usize = 64;
+
+/// What a channel may be.
+const KINDS: [&str; 4] = ["file", "terminal", "tool", "webhook"];
+
+/// The tools of the runtime that take the name of a channel.
+const TELLING: [&str; 4] = ["remember", "schedule_cron", "schedule_once", "watch_start"];
+
+/// A channel of an app file.
+pub(crate) struct NamedChannel {
+    pub(crate) name: String,
+    /// Who reads it, as a model is told.
+    about: String,
+    /// The tool that it calls.
+    tool: Option<String>,
+    pub(crate) channel: Arc<dyn Channel>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct TerminalEntry {}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FileEntry {
+    /// Relative to the folder of the app file; in it, or in the workspace.
+    path: String,
+    /// How large it grows before it is renamed.
+    max_bytes: Option<NonZeroU64>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WebhookEntry {
+    url: String,
+    secret: Secret,
+    /// Whether the address may be one of the private network; so it may where the URL names one.
+    allow_private: Option<bool>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ToolEntry {
+    tool: String,
+    #[serde(default)]
+    params: JsonObject,
+}
+
+/// All channels of an app, or all that is wrong with them. Nothing is sent, and no file made.
+pub(crate) fn channels(app: &App) -> Result<Vec<NamedChannel>, Vec<DocumentError>> {
+    let entries = &app.config.tools.channels;
+    let (mut channels, mut errors) = (Vec::new(), Vec::new());
+    if entries.len() > MAX_CHANNELS {
+        let message = format!("there are {} channels, and at most {MAX_CHANNELS} are taken", entries.len());
+        errors.push(app.document.error_at("/tools/channels", message));
+    }
+    for (name, entry) in entries {
+        match named(app, name, entry) {
+            Ok(channel) => channels.push(channel),
+            Err(error) => errors.push(error),
+        }
+    }
+    if errors.is_empty() { Ok(channels) } else { Err(errors) }
+}
+
+/// What is wrong with the section.
+pub(crate) fn check(app: &App, modules: &[Module], errors: &mut Vec<DocumentError>) {
+    let channels = channels(app).unwrap_or_else(|wrong| {
+        errors.extend(wrong);
+        Vec::new()
+    });
+    for channel in channels {
+        let parts = channel.tool.as_deref().and_then(parts);
+        let module = |id: &str| modules.iter().find(|module| module.id() == id);
+        let Some((module, action)) = parts.and_then(|(id, action)| Some((module(id)?, action))) else {
+            continue;
+        };
+        let actions: Vec<&str> = module.actions().collect();
+        if !actions.contains(&action) {
+            let message = format!("in the module `{}`: {}", module.id(), unknown("action", action, &actions));
+            let place = format!("/tools/channels/{}/tool", pointer_part(&channel.name));
+            errors.push(app.document.error_at(&place, message));
+        }
+    }
+}
+
+/// Refuses what is no name for a channel or an app: models say it.
+pub(crate) fn check_name(what: &str, name: &str) -> Result<(), String> {
+    let is_plain = name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_'));
+    if is_plain && (1..=MAX_NAME_CHARS).contains(&name.len()) {
+        return Ok(());
+    }
+    Err(format!("`{name}` is no name for {what}: letters, digits, `-` and `_`, {MAX_NAME_CHARS} at most"))
+}
+
+/// Namespace and name of a tool, in either spelling.
+fn parts(tool: &str) -> Option<(&str, &str)> {
+    tool.split_once(NAMESPACE_SEPARATOR).or_else(|| tool.split_once('.'))
+}
+
+fn named(app: &App, name: &str, entry: &Value) -> Result<NamedChannel, DocumentError> {
+    let place = format!("/tools/channels/{}", pointer_part(name));
+    check_name("a channel", name).map_err(|message| app.document.error_at(&place, message))?;
+    let mut settings = variables::filled(app, entry, &place)?;
+    let mut taken = |key| settings.as_object_mut().and_then(|map| map.shift_remove(key));
+    let (kind, about) = (taken("type"), taken("description"));
+    let about = match about {
+        None => None,
+        Some(Value::String(about)) => Some(about),
+        Some(other) => {
+            let message = format!("`description` has to be a text, not {other}");
+            return Err(app.document.error_at(&format!("{place}/description"), message));
+        }
+    };
+    let (channel, tool, default): (Arc<dyn Channel>, _, _) = match kind.as_ref().and_then(Value::as_str) {
+        Some("terminal") => {
+            let TerminalEntry {} = typed(app, &settings, &place)?;
+            let terminal = TerminalChannel::new(app.extensions.terminal.clone());
+            (Arc::new(terminal), None, "The terminal of whoever runs this.")
+        }
+        Some("file") => (Arc::new(file(app, &settings, &place)?), None, "A file."),
+        Some("webhook") => (Arc::new(webhook(app, &settings, &place)?), None, "A server."),
+        Some("tool") => {
+            let channel = by_tool(app, &settings, &place)?;
+            let tool = channel.tool().to_owned();
+            (Arc::new(channel), Some(tool), "")
+        }
+        Some(other) => {
+            let message = unknown("channel type", other, &KINDS);
+            return Err(app.document.error_at(&format!("{place}/type"), message));
+        }
+        None => {
+            let message = format!("the channel needs a `type`, one of: {}", KINDS.join(", "));
+            return Err(app.document.error_at(&place, message));
+        }
+    };
+    Ok(NamedChannel {
+        name: name.to_owned(),
+        about: about.unwrap_or_else(|| default.to_owned()),
+        tool,
+        channel,
+    })
+}
+
+fn typed<T: DeserializeOwned>(app: &App, settings: &Value, place: &str) -> Result<T, DocumentError> {
+    app.document.deserialize_value(settings, place).map_err(|error| app.readable(error, place))
+}
+
+fn file(app: &App, settings: &Value, place: &str) -> Result<FileChannel, DocumentError> {
+    let entry: FileEntry = typed(app, settings, place)?;
+    let path = format!("{place}/path");
+    let wrong = |message: String| app.document.error_at(&path, message);
+    if entry.path.trim().is_empty() {
+        return Err(wrong("`path` is empty; name the file that messages are written to".into()));
+    }
+    if let Some(given) = entry.max_bytes.filter(|given| given.get() < MIN_FILE_BYTES) {
+        let message = format!("`max_bytes` is at least {MIN_FILE_BYTES}, not {given}");
+        return Err(app.document.error_at(&format!("{place}/max_bytes"), message));
+    }
+    let workspace = app.workspace()?;
+    let (root, relative) = below(&app.folder, &workspace, &app.path(&entry.path)).map_err(wrong)?;
+    let channel = FileChannel::new(root, relative);
+    Ok(match entry.max_bytes {
+        Some(max_bytes) => channel.with_max_bytes(max_bytes.get()),
+        None => channel,
+    })
+}
+
+/// The folder that a path is in, the app's own or the workspace, and the path relative to it.
+fn below(folder: &Path, workspace: &Path, path: &Path) -> Result<(Root, std::path::PathBuf), String> {
+    for root in [folder, workspace] {
+        let Ok(relative) = path.strip_prefix(root) else { continue };
+        let root = Root::open(root).map_err(|error| error.to_string())?;
+        // It says what is wrong with the path; that there is no file yet is as it should be.
+        root.exists(relative).map_err(|error| error.to_string())?;
+        return Ok((root, relative.to_owned()));
+    }
+    Err(format!("`{}` is neither in the folder of the app file nor in its workspace", path.display()))
+}
+
+fn webhook(app: &App, settings: &Value, place: &str) -> Result<WebhookChannel, DocumentError> {
+    let entry: WebhookEntry = typed(app, settings, place)?;
+    let wrong = |key: &str, message: String| {
+        let place = format!("{place}/{key}");
+        app.readable(app.document.error_at(&place, message), &place)
+    };
+    let url = Url::parse(&entry.url)
+        .map_err(|error| wrong("url", format!("it is no URL: {error}; write `https://…`")))?;
+    let access = Access::of_app(app.config.tools.capabilities.access.as_ref())
+        .map_err(|error| app.document.error_at(error.place().pointer(), error.to_string()))?;
+    let allow_private = entry.allow_private.unwrap_or_else(|| is_private(&entry.url));
+    let http = HttpClient::new(WebhookChannel::http_policy(allow_private))
+        .map_err(|error| wrong("url", error.to_string()))?
+        .with_guard(move |host, port| access.allows_host(host, port));
+    http.check_url(&url).map_err(|error| wrong("url", error.to_string()))?;
+    WebhookChannel::new(http, url, &entry.secret).map_err(|error| wrong("secret", error.to_string()))
+}
+
+fn by_tool(app: &App, settings: &Value, place: &str) -> Result<ToolChannel, DocumentError> {
+    let entry: ToolEntry = typed(app, settings, place)?;
+    if parts(&entry.tool).is_none_or(|(namespace, name)| namespace.is_empty() || name.is_empty()) {
+        let message = format!("`{}` is no name of a tool; write `namespace.name`", entry.tool);
+        return Err(app.document.error_at(&format!("{place}/tool"), message));
+    }
+    ToolChannel::new(entry.tool, entry.params).map_err(|error| match &error {
+        Error::UnknownPlace { pointer, .. } => {
+            app.document.error_at(&format!("{place}/params{pointer}"), error.to_string())
+        }
+        other => app.document.error_at(place, other.to_string()),
+    })
+}
+
+/// Channels by tools that are not there.
+pub(crate) fn unused<'a>(
+    channels: &'a [NamedChannel],
+    snapshot: &'a Snapshot,
+) -> impl Iterator<Item = String> + 'a {
+    channels.iter().filter_map(|NamedChannel { name, tool, .. }| {
+        let tool = tool.as_deref().filter(|tool| snapshot.find(tool, |_| true).is_err())?;
+        Some(format!("the channel `{name}` sends by `{tool}`, which is no tool that is there"))
+    })
+}
+
+impl Wiring {
+    /// The channels that this caller can name, with who reads them: all where a tool of theirs takes one, but those that call
+    /// a tool which they may not.
+    pub(crate) fn told_channels<'a>(
+        &self,
+        principal: Principal<'_>,
+        mut visible: impl Iterator<Item = &'a Entry>,
+    ) -> Vec<(String, String)> {
+        let tells = visible.any(|entry| {
+            let name = &entry.tool.name;
+            name.namespace() == RUNTIME_NAMESPACE && TELLING.contains(&name.name())
+        });
+        if !tells {
+            return Vec::new();
+        }
+        let snapshot = self.snapshot();
+        // What is wrong with them is said when the app is read.
+        let channels = channels(&self.app).unwrap_or_default();
+        let usable = channels.into_iter().filter(|channel| {
+            channel.tool.as_deref().is_none_or(|tool| self.named(tool, &snapshot, principal).is_some())
+        });
+        usable.map(|channel| (channel.name, channel.about)).collect()
+    }
+}
+
+/// The channels as tasks take them.
+pub(crate) fn by_name(channels: &[NamedChannel]) -> Vec<(String, Arc<dyn Channel>)> {
+    channels.iter().map(|channel| (channel.name.clone(), Arc::clone(&channel.channel))).collect()
+}

@@ -1,0 +1,234 @@
+//! What an app file says about serving: who may come in, how much at once, and what they are shown.
+
+use std::collections::BTreeSet;
+use std::num::{NonZeroU32, NonZeroUsize};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer, de};
+use toolcrib_document::Error as DocumentError;
+use toolcrib_model::{Risk, Secret};
+use toolcrib_policy::{Policy, Scope};
+
+use crate::{App, Error, variables};
+
+/// What the names of the sessions of all clients begin with; the name of the client follows, and then what tells its sessions
+/// from each other: `serve/ci/2b6f…`.
+pub const SERVED_SESSIONS: &str = "serve/";
+
+/// The client that brings no token, where none is wanted.
+pub const LOCAL_CLIENT: &str = "local";
+
+/// The fewest characters of a token. A shorter one can be guessed.
+pub const MIN_TOKEN_CHARS: usize = 16;
+
+/// The most tokens.
+pub const MAX_TOKENS: usize = 256;
+
+/// The longest name of a client.
+const MAX_CLIENT_CHARS: usize = 64;
+
+/// `serve`.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct ServeSection {
+    /// What clients are shown of the tools; `auto` when absent.
+    pub surface: SurfaceMode,
+    /// Tools that clients are always shown with their parameters, by any spelling of their names, besides `runtime.pinned`.
+    pub pin: Vec<String>,
+    /// Whether a tool that was found is run by `execute_read`, `execute_write` or `execute_destructive`, each of which refuses
+    /// the others' tools, rather than by `execute_tool`; a client can approve them apart.
+    pub split_execute: bool,
+    /// Who may come in over HTTP; without any, whoever is on this machine.
+    pub tokens: Vec<TokenConfig>,
+    /// Names that requests over HTTP may call this server by, besides those of this machine: `host` or `host:port`.
+    pub allowed_hosts: Vec<String>,
+    /// Web pages that may send requests: `https://example.com:443`, or with `:*` for any port; none when absent.
+    pub allowed_origins: Vec<String>,
+    /// How much may come in at once.
+    pub limits: ServeLimits,
+}
+
+/// `serve.surface`: what clients are shown of the tools.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum SurfaceMode {
+    /// All tools while they take no more than a fifth of a usual context window, else as `mixed` where tools are pinned, else
+    /// as `discovery`.
+    #[default]
+    Auto,
+    /// All tools.
+    Direct,
+    /// The tools by which others are found and run.
+    Discovery,
+    /// These, and the pinned tools.
+    Mixed,
+}
+
+/// One entry of `serve.tokens`.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TokenConfig {
+    /// The client that has it. Rules name its sessions as `serve/NAME/*`.
+    pub name: String,
+    /// The token, as `${NAME}`; at least [`MIN_TOKEN_CHARS`] characters.
+    pub token: String,
+    /// The namespaces that it is left; all when absent. Globs.
+    #[serde(default, deserialize_with = "present")]
+    pub namespaces: Option<Vec<String>>,
+    /// The highest risk of the tools that it is left; any when absent.
+    #[serde(default, deserialize_with = "present")]
+    pub max_risk_level: Option<Risk>,
+}
+
+/// `serve.limits`.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct ServeLimits {
+    /// The most bytes of a request's body; 4 MiB when absent, at most 64 MiB.
+    #[serde(deserialize_with = "body_bytes")]
+    pub body_bytes: NonZeroUsize,
+    /// The most connections; 1,024 when absent.
+    pub connections: NonZeroUsize,
+    /// The most sessions of clients before revision 2026-07-28; 1,024 when absent.
+    pub sessions: NonZeroUsize,
+    /// The most requests of one client that are open at once, streams among them; 512 when absent.
+    pub requests_at_once: NonZeroUsize,
+    /// The most requests of one client in a second, of which twice as many may come at once; 500 when absent.
+    pub requests_per_second: NonZeroU32,
+    /// Seconds that the head of a request may take to come in, from 1 to 300; 10 when absent.
+    #[serde(deserialize_with = "seconds")]
+    pub head_seconds: NonZeroU32,
+    /// Seconds that its body may take, from 1 to 300; 30 when absent.
+    #[serde(deserialize_with = "seconds")]
+    pub body_seconds: NonZeroU32,
+}
+
+/// The largest body that may be asked for, in bytes.
+const MAX_BODY_BYTES: usize = 64 * 1024 * 1024;
+
+/// The longest that the head or the body of a request may be given.
+const MAX_SECONDS: u32 = 300;
+
+impl Default for ServeLimits {
+    fn default() -> Self {
+        let count = |count| NonZeroUsize::new(count).unwrap_or(NonZeroUsize::MIN);
+        let number = |number| NonZeroU32::new(number).unwrap_or(NonZeroU32::MIN);
+        Self {
+            body_bytes: count(4 * 1024 * 1024),
+            connections: count(1024),
+            sessions: count(1024),
+            requests_at_once: count(512),
+            requests_per_second: number(500),
+            head_seconds: number(10),
+            body_seconds: number(30),
+        }
+    }
+}
+
+fn body_bytes<'de, D: Deserializer<'de>>(deserializer: D) -> Result<NonZeroUsize, D::Error> {
+    let bytes = NonZeroUsize::deserialize(deserializer)?;
+    if bytes.get() <= MAX_BODY_BYTES {
+        return Ok(bytes);
+    }
+    Err(de::Error::custom(format_args!("must be at most {MAX_BODY_BYTES} bytes, not {bytes}")))
+}
+
+fn seconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<NonZeroU32, D::Error> {
+    let seconds = NonZeroU32::deserialize(deserializer)?;
+    if seconds.get() <= MAX_SECONDS {
+        return Ok(seconds);
+    }
+    Err(de::Error::custom(format_args!("must be from 1 to {MAX_SECONDS} seconds, not {seconds}")))
+}
+
+/// A key that is there has a value: `namespaces:` with nothing behind it is a mistake, not all.
+fn present<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
+    T::deserialize(deserializer).map(Some)
+}
+
+/// A client with a token.
+#[derive(Clone, Debug)]
+pub struct ServedClient {
+    /// Its name.
+    pub name: String,
+    /// Its token.
+    pub token: Secret,
+}
+
+impl App {
+    /// The clients that have a token, with what their variables hold now.
+    pub fn served_clients(&self) -> Result<Vec<ServedClient>, Error> {
+        let tokens = self.config.serve.tokens.iter().enumerate();
+        let clients: Vec<_> = tokens
+            .map(|(position, config)| {
+                let place = format!("/serve/tokens/{position}/token");
+                let text = variables::expanded(self, &config.token, &place, false)
+                    .map_err(|error| self.wrong(error))?;
+                if text.chars().count() < MIN_TOKEN_CHARS {
+                    let message =
+                        format!("a token has at least {MIN_TOKEN_CHARS} characters; this one has fewer");
+                    return Err(self.error_at(&place, message));
+                }
+                let token = Secret::new(text);
+                self.secrets().add(&config.name, token.clone());
+                Ok(ServedClient { name: config.name.clone(), token })
+            })
+            .collect::<Result<_, Error>>()?;
+        for (position, client) in clients.iter().enumerate() {
+            if clients.iter().take(position).any(|other| other.token.expose() == client.token.expose()) {
+                let message = "another client has this token already; give each its own";
+                return Err(self.error_at(&format!("/serve/tokens/{position}/token"), message));
+            }
+        }
+        Ok(clients)
+    }
+}
+
+/// The policy with what the tokens of the app leave their clients.
+pub(crate) fn scoped(mut policy: Policy, app: &App) -> Result<Policy, Error> {
+    for (position, token) in app.config.serve.tokens.iter().enumerate() {
+        policy = policy
+            .with_scope(&sessions_of(&token.name), &token.scope(), position)
+            .map_err(|error| app.error_at(error.place().pointer(), error.to_string()))?;
+    }
+    Ok(policy)
+}
+
+/// What the names of a client's sessions begin with.
+pub fn sessions_of(client: &str) -> String {
+    format!("{SERVED_SESSIONS}{client}/")
+}
+
+impl TokenConfig {
+    fn scope(&self) -> Scope {
+        Scope { namespaces: self.namespaces.clone(), max_risk_level: self.max_risk_level }
+    }
+}
+
+/// What the types do not say.
+pub(crate) fn check(app: &App, errors: &mut Vec<DocumentError>) {
+    let tokens = &app.config.serve.tokens;
+    if tokens.len() > MAX_TOKENS {
+        let message = format!("there are at most {MAX_TOKENS} tokens, not {}", tokens.len());
+        errors.push(app.document.error_at("/serve/tokens", message));
+    }
+    let mut names = BTreeSet::new();
+    for (position, TokenConfig { name, .. }) in tokens.iter().enumerate() {
+        let place = format!("/serve/tokens/{position}/name");
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+        if name.is_empty() || name.len() > MAX_CLIENT_CHARS || !name.chars().all(is_plain) {
+            let message = format!("a name has up to {MAX_CLIENT_CHARS} letters, digits, `-` and `_`");
+            errors.push(app.document.error_at(&place, message));
+        } else if !names.insert(name) || name == LOCAL_CLIENT {
+            let message = format!("there is a client `{name}` already");
+            errors.push(app.document.error_at(&place, message));
+        }
+    }
+    if errors.is_empty()
+        && let Ok(policy) = Policy::new(&app.config.tools.capabilities, [])
+        && let Err(Error::App { errors: wrong, .. }) = scoped(policy, app)
+    {
+        errors.extend(wrong);
+    }
+}

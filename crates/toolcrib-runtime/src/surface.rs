@@ -1,0 +1,63 @@
+//! What a client of the server is shown of the tools.
+
+use toolcrib_policy::{Principal, RUNTIME_NAMESPACE};
+use toolcrib_prompt::{Injection, InjectionMode, InjectionSettings, Plan, WireNames};
+
+use crate::wiring::Wiring;
+use crate::{Error, SurfaceMode};
+
+/// What a client of the server is shown of the tools of one generation.
+#[derive(Clone, Debug)]
+pub struct Surface {
+    /// The generation of the tools.
+    pub generation: u64,
+    /// Which tools are listed with their schemas, and which are to be found.
+    pub plan: Plan,
+    /// The names of all tools that the client may use.
+    pub wire_names: WireNames,
+}
+
+impl Wiring {
+    /// See [`Runtime::surface`](crate::Runtime::surface).
+    pub(crate) fn surface(&self, mode: SurfaceMode, session: &str) -> Result<Surface, Error> {
+        let (snapshot, policy) = (self.snapshot(), self.executor.policy());
+        // A client of the server is no agent.
+        let principal = Principal::new(session);
+        let tools = || snapshot.iter().map(|entry| entry.tool.as_ref());
+        let visible = || tools().filter(|tool| policy.is_visible(tool, principal));
+        let reserved: Vec<&str> = tools()
+            .filter(|tool| tool.name.namespace() == RUNTIME_NAMESPACE)
+            .map(|tool| tool.name.name())
+            .collect();
+        let wire_names = WireNames::new(visible(), RUNTIME_NAMESPACE, &reserved);
+        let introduced = visible().find_map(|tool| self.discovery.introduced(tool, principal));
+        let described = || {
+            visible().map(|tool| match &introduced {
+                Some(own) if own.name == tool.name => own,
+                _ => tool,
+            })
+        };
+        let mut settings = InjectionSettings::default();
+        settings.tool_budget = self.app.config.runtime.tool_budget.unwrap_or(settings.tool_budget);
+        let pinned = self.app.config.runtime.pinned.iter().chain(&self.app.config.serve.pin);
+        settings.pinned = pinned.filter_map(|spelling| self.named(spelling, &snapshot, principal)).collect();
+        settings.mode = match mode {
+            SurfaceMode::Auto => InjectionMode::Auto,
+            SurfaceMode::Direct => InjectionMode::Direct,
+            SurfaceMode::Discovery => InjectionMode::Discovery,
+            SurfaceMode::Mixed => InjectionMode::Mixed,
+        };
+        let planned = |settings: &InjectionSettings| {
+            Plan::new(described(), settings, &wire_names)
+                .map_err(|error| Error::Start { what: "the surface".into(), message: error.to_string() })
+        };
+        let mut plan = planned(&settings)?;
+        if plan.mode == Injection::Compact {
+            // A list of tools without their schemas belongs into a system prompt, which a client has of its own.
+            let is_pinned = !settings.pinned.is_empty();
+            settings.mode = if is_pinned { InjectionMode::Mixed } else { InjectionMode::Discovery };
+            plan = planned(&settings)?;
+        }
+        Ok(Surface { generation: snapshot.generation(), plan, wire_names })
+    }
+}

@@ -1,0 +1,203 @@
+//! What outlasts one step of an agent: calls in the background, watchers, schedules, and where they are kept.
+
+mod calls;
+mod inbox;
+mod operator;
+mod place;
+mod prompts;
+
+use std::num::NonZeroU32;
+use std::sync::Arc;
+use std::time::Duration;
+
+use toolcrib_agent::Inbox;
+use toolcrib_exec::Executor;
+use toolcrib_port::ToolCaller;
+use toolcrib_sdk::FunctionTool;
+use toolcrib_tasks::{
+    Background, BackgroundSettings, Channel, MAX_NOTIFICATIONS, MemoryStore, Patient, Request,
+    ScheduleSettings, Schedules, Services, Store, StoreError, SystemClock, WatcherSettings, Watchers,
+};
+
+use self::inbox::SessionInbox;
+use self::prompts::Prompts;
+use crate::wiring::Wiring;
+use crate::{App, Error};
+
+pub use self::calls::makes_tasks;
+pub use self::operator::{OwnedTask, TaskSummary};
+pub use self::place::TaskStore;
+
+/// How long tasks have to end by themselves when an app is closed.
+pub const DRAIN_TIME: Duration = Duration::from_secs(10);
+
+/// The channels of an app, by name.
+pub(crate) type Channels = Vec<(String, Arc<dyn Channel>)>;
+
+/// The tasks of an app.
+pub struct Tasks {
+    services: Arc<Services>,
+    store: Arc<dyn Store>,
+    background: Background,
+    watchers: Option<Watchers>,
+    schedules: Option<Schedules>,
+    prompts: Arc<Prompts>,
+    background_after: Option<Duration>,
+    mode: TaskStore,
+    /// Whether another process runs them, and this one only looks.
+    is_beside: bool,
+    warnings: Vec<String>,
+}
+
+impl Tasks {
+    /// Opens where they are kept. Where that cannot be, they are kept with this process, and a warning says so.
+    pub(crate) async fn open(app: &App, channels: &Channels) -> Result<Self, Error> {
+        let failed =
+            |error: StoreError| Error::Start { what: "the tasks".into(), message: error.to_string() };
+        let place::Place { store, is_beside, mut warnings } = place::open(app).await?;
+        let opened = Self::over(app, store, channels).await;
+        let mut tasks = match opened {
+            Err(error) if app.tasks != TaskStore::Operator => {
+                warnings.push(place::not_kept(&error));
+                Self::over(app, Arc::new(MemoryStore::new()), channels).await.map_err(failed)?
+            }
+            opened => opened.map_err(failed)?,
+        };
+        (tasks.is_beside, tasks.warnings) = (is_beside, warnings);
+        Ok(tasks)
+    }
+
+    async fn over(app: &App, store: Arc<dyn Store>, channels: &Channels) -> Result<Self, StoreError> {
+        let execution = &app.config.execution;
+        let services = Services::open(Arc::clone(&store), Arc::new(SystemClock), execution.shared).await?;
+        let add = |services: Services, (name, channel): &(String, Arc<dyn Channel>)| {
+            services.with_channel(name, Arc::clone(channel))
+        };
+        let services = Arc::new(channels.iter().fold(services, add));
+        let background = Background::open(Arc::clone(&services), BackgroundSettings::default()).await?;
+        // Whoever looks at tasks looks at those too that agents may make no more of.
+        let is_looking = app.tasks == TaskStore::Operator;
+        let watchers = match execution.watchers || is_looking {
+            true => Some(Watchers::open(Arc::clone(&services), WatcherSettings::default()).await?),
+            false => None,
+        };
+        let schedules = match execution.scheduler || is_looking {
+            true => Some(Schedules::open(Arc::clone(&services), ScheduleSettings::default()).await?),
+            false => None,
+        };
+        let prompts = Arc::new(Prompts::default());
+        if !app.config.agents.is_empty() {
+            services.prompt_by(Arc::clone(&prompts) as _);
+        }
+        let seconds = execution.background_after.map(NonZeroU32::get);
+        Ok(Self {
+            services,
+            store,
+            background,
+            watchers,
+            schedules,
+            prompts,
+            background_after: seconds.map(|seconds| Duration::from_secs(seconds.into())),
+            mode: app.tasks,
+            is_beside: false,
+            warnings: Vec::new(),
+        })
+    }
+
+    /// The tools of the runtime's own that make tasks.
+    pub(crate) fn tools(&self) -> Vec<FunctionTool> {
+        let mut tools = self.background.tools();
+        tools.extend(self.watchers.iter().flat_map(Watchers::tools));
+        tools.extend(self.schedules.iter().flat_map(Schedules::tools));
+        tools
+    }
+
+    /// Goes on with what is known from before, now that it is known where calls go in.
+    pub(crate) async fn start(self: &Arc<Self>, wiring: &Arc<Wiring>) -> Result<(), Error> {
+        self.services.enter_by(wiring.executor.entrance());
+        self.prompts.open(wiring);
+        if !matches!(self.mode, TaskStore::Process | TaskStore::Resident) {
+            return Ok(());
+        }
+        let failed = |error: toolcrib_model::ToolError| Error::Start {
+            what: "the tasks".into(),
+            message: error.to_string(),
+        };
+        self.background.resume().await.map_err(failed)?;
+        if let Some(schedules) = &self.schedules {
+            schedules.resume().await.map_err(failed)?;
+        }
+        if let Some(watchers) = &self.watchers {
+            watchers.resume().map_err(failed)?;
+        }
+        if self.store.is_durable() {
+            let (services, tasks) = (Arc::clone(&self.services), Arc::downgrade(self));
+            tokio::spawn(services.attend(async move |request| {
+                let Some(tasks) = tasks.upgrade() else { return };
+                let Request::Cancel(id) = request else { return };
+                if let Err(error) = tasks.cancel(&id).await {
+                    tracing::warn!(%error, %id, "what an operator wants to end has not ended");
+                }
+            }));
+        }
+        Ok(())
+    }
+
+    /// The entrance for agents: calls that take long go on in the background where the app says so.
+    pub(crate) fn entrance(&self, executor: &Arc<Executor>) -> Arc<dyn ToolCaller> {
+        match self.background_after {
+            Some(after) => Arc::new(Patient::new(executor.entrance(), self.background.clone(), after)),
+            None => executor.entrance(),
+        }
+    }
+
+    /// What agents are told at their next turn.
+    pub fn inbox(&self) -> Arc<dyn Inbox> {
+        Arc::new(SessionInbox(Arc::clone(self.services.notifications())))
+    }
+
+    /// Comes back when a session is told something, whichever.
+    pub fn told(&self) -> impl Future<Output = ()> + Send + use<> {
+        self.services.notifications().told()
+    }
+
+    /// The last of what a session is to be told at its next turn.
+    pub async fn latest(&self, session: &str) -> Option<String> {
+        let waiting = self.services.notifications().peek(session, MAX_NOTIFICATIONS).await;
+        waiting.into_iter().next_back().map(|(_, notification)| notification.text)
+    }
+
+    /// What is wrong with where they are kept.
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
+
+    /// Ends what a session has running that nobody goes on with. Its schedules stay: they are for later.
+    pub(crate) async fn end_session(&self, session: &str) {
+        self.background.end_session(session).await;
+        if let Some(watchers) = &self.watchers {
+            watchers.end_session(session).await;
+        }
+    }
+
+    /// Starts nothing more, gives what runs [`DRAIN_TIME`] to end, ends the rest, and closes where they are kept.
+    pub(crate) async fn close(&self) {
+        self.services.stop_intake();
+        let watchers = async {
+            if let Some(watchers) = &self.watchers {
+                watchers.close(DRAIN_TIME).await;
+            }
+        };
+        let schedules = async {
+            if let Some(schedules) = &self.schedules {
+                schedules.close(DRAIN_TIME).await;
+            }
+        };
+        tokio::join!(self.background.close(DRAIN_TIME), watchers, schedules);
+    }
+
+    /// Closes where they are kept. Nothing can be kept any more.
+    pub(crate) async fn close_store(&self) {
+        self.store.close().await;
+    }
+}

@@ -1,0 +1,185 @@
+//! The tasks of everybody, for whoever operates the app.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::Serialize;
+use serde_json::{Value, json};
+use toolcrib_model::{ErrorKind, ToolError};
+use toolcrib_tasks::{Owned, Request, ScheduleStatus, TaskStatus, WatcherStatus};
+
+use super::Tasks;
+use crate::{App, Error};
+
+/// How often [`Tasks::changed`] looks.
+const LOOK: Duration = Duration::from_millis(500);
+
+/// How much of what a task does is on one line, in characters.
+const WHAT_CHARS: usize = 80;
+
+/// A task of any kind, with whose it is.
+#[derive(Clone, Debug, Serialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum OwnedTask {
+    /// A call in the background.
+    Background(Owned<TaskStatus>),
+    /// A watcher.
+    Watcher(Owned<WatcherStatus>),
+    /// A schedule.
+    Schedule(Owned<ScheduleStatus>),
+}
+
+/// A task in a few words.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct TaskSummary {
+    /// Its id.
+    pub id: String,
+    /// `background`, `watcher` or `schedule`.
+    pub kind: &'static str,
+    /// How it stands.
+    pub state: String,
+    /// What it does.
+    pub what: String,
+    /// When it does that next.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next: Option<String>,
+    /// Whose it is.
+    pub session: String,
+}
+
+impl OwnedTask {
+    /// In a few words.
+    pub fn summary(&self) -> TaskSummary {
+        let (id, kind, state, what, next, session) = match self {
+            Self::Background(Owned { session, task, .. }) => {
+                let what = match &task.progress {
+                    Some(progress) => format!("{} ({progress})", task.tool),
+                    None => task.tool.clone(),
+                };
+                (&task.task_id, "background", json!(task.status), what, None, session)
+            }
+            Self::Watcher(Owned { session, task, .. }) => {
+                let every = format!("{} every {} s", task.name, task.interval);
+                let what =
+                    task.label.as_ref().map_or_else(|| every.clone(), |label| format!("{label}: {every}"));
+                let next = task.next_check.map(|next| next.strftime("%F %T UTC").to_string());
+                (&task.watcher_id, "watcher", json!(task.status), what, next, session)
+            }
+            Self::Schedule(Owned { session, task, .. }) => {
+                let label = task.label.as_ref().map(|label| format!("{label}: ")).unwrap_or_default();
+                let what = format!("{label}{}, {}", task.action, task.when);
+                (
+                    &task.schedule_id,
+                    "schedule",
+                    json!(task.status),
+                    what,
+                    task.next_runs.first().cloned(),
+                    session,
+                )
+            }
+        };
+        let state = state.as_str().unwrap_or_default().to_owned();
+        let what = what.chars().take(WHAT_CHARS).collect();
+        TaskSummary { id: id.clone(), kind, state, what, next, session: session.clone() }
+    }
+}
+
+impl Tasks {
+    /// Opens the tasks of an app to look at them and to end some, without the app.
+    pub async fn look(app: &App) -> Result<Self, Error> {
+        Self::open(app, &Vec::new()).await
+    }
+
+    /// Comes back when another process has changed them, with how they stand then.
+    pub async fn changed(&self, app: &App) -> Result<Self, Error> {
+        let failed = |error: toolcrib_tasks::StoreError| Error::Start {
+            what: "the tasks".into(),
+            message: error.to_string(),
+        };
+        while !self.store.has_changed().await.map_err(failed)? {
+            tokio::time::sleep(LOOK).await;
+        }
+        let mut changed = Self::over(app, Arc::clone(&self.store), &Vec::new()).await.map_err(failed)?;
+        changed.is_beside = self.is_beside;
+        Ok(changed)
+    }
+
+    /// Closes what [`look`](Self::look) has opened.
+    pub async fn finish(&self) {
+        self.close().await;
+        self.close_store().await;
+    }
+
+    /// Whether another process runs them, and this one only looks.
+    pub fn is_beside(&self) -> bool {
+        self.is_beside
+    }
+
+    /// All tasks: calls in the background, then watchers, then schedules, each in the order in which they were made.
+    pub async fn list(&self) -> Vec<OwnedTask> {
+        let mut all: Vec<_> = self.background.all().await.into_iter().map(OwnedTask::Background).collect();
+        if let Some(watchers) = &self.watchers {
+            all.extend(watchers.all().into_iter().map(OwnedTask::Watcher));
+        }
+        if let Some(schedules) = &self.schedules {
+            all.extend(schedules.all().await.into_iter().map(OwnedTask::Schedule));
+        }
+        all
+    }
+
+    /// How many there are that are not over, on one line for a person; none where there are none.
+    pub async fn summary(&self) -> Option<String> {
+        let all: Vec<_> = self.list().await.iter().map(OwnedTask::summary).collect();
+        let count = |kind: &str, states: &[&str]| {
+            all.iter().filter(|task| task.kind == kind && states.contains(&task.state.as_str())).count()
+        };
+        let running = count("background", &["running"]);
+        let watching = count("watcher", &["watching", "active", "running"]);
+        let scheduled = all.iter().filter(|task| task.kind == "schedule" && task.next.is_some());
+        let next = scheduled.clone().filter_map(|task| task.next.as_deref()).min();
+        let parts = [
+            (running > 0).then(|| format!("{running} in the background")),
+            (watching > 0).then(|| format!("{watching} watched")),
+            next.map(|next| format!("{} scheduled, next {next}", scheduled.count())),
+        ];
+        let parts: Vec<String> = parts.into_iter().flatten().collect();
+        (!parts.is_empty()).then(|| format!("tasks: {}", parts.join(", ")))
+    }
+
+    /// One task, whosever it is.
+    pub async fn show(&self, id: &str) -> Result<OwnedTask, ToolError> {
+        if let Ok(task) = self.background.status_of_any(id) {
+            return Ok(OwnedTask::Background(task));
+        }
+        if let Some(Ok(task)) = self.watchers.as_ref().map(|watchers| watchers.status_of_any(id)) {
+            return Ok(OwnedTask::Watcher(task));
+        }
+        if let Some(schedules) = &self.schedules
+            && let Ok(task) = schedules.status_of_any(id).await
+        {
+            return Ok(OwnedTask::Schedule(task));
+        }
+        let message = format!("there is no task `{id}`");
+        Err(ToolError::new(ErrorKind::NotFound, message).with_hint("`toolcrib tasks APP` lists all"))
+    }
+
+    /// The last checks of a watcher in this process, the last one first.
+    pub fn history(&self, id: &str) -> Option<Value> {
+        let checks = self.watchers.as_ref()?.history_of_any(id).ok()?;
+        Some(json!(checks))
+    }
+
+    /// Ends a task, whosever it is. Where another process runs it, that one is asked.
+    pub async fn cancel(&self, id: &str) -> Result<(), ToolError> {
+        let task = self.show(id).await?;
+        if self.is_beside {
+            return Request::Cancel(id.to_owned()).leave(self.store.as_ref()).await;
+        }
+        match (task, &self.watchers, &self.schedules) {
+            (OwnedTask::Watcher(_), Some(watchers), _) => watchers.stop_any(id).await.map(drop),
+            (OwnedTask::Schedule(_), _, Some(schedules)) => schedules.cancel_any(id).await.map(drop),
+            _ => self.background.cancel_any(id).await.map(drop),
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! Where the tasks of an app are kept.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use toolcrib_tasks::{MemoryStore, SqliteStore, Store, StoreError};
+
+use crate::sources::{state_folder, state_name};
+use crate::{App, Error, variables};
+
+/// Where the tasks of an app are kept, and who makes the runs that are due.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum TaskStore {
+    /// With this process, which makes them; they end with it.
+    #[default]
+    Process,
+    /// On the disk, for whoever runs the app next: this process makes none of the runs that are due.
+    Kept,
+    /// On the disk, and this process makes the runs that are due.
+    Resident,
+    /// On the disk, to look at tasks and to end them, beside a process that may run them.
+    Operator,
+}
+
+/// A store that was opened.
+pub(super) struct Place {
+    pub(super) store: Arc<dyn Store>,
+    /// Whether another process has it.
+    pub(super) is_beside: bool,
+    pub(super) warnings: Vec<String>,
+}
+
+impl From<Arc<dyn Store>> for Place {
+    fn from(store: Arc<dyn Store>) -> Self {
+        Self { store, is_beside: false, warnings: Vec::new() }
+    }
+}
+
+/// Opens the store of an app. Where tasks cannot be kept, they are with this process, and a warning says why.
+pub(super) async fn open(app: &App) -> Result<Place, Error> {
+    let in_process = || Arc::new(MemoryStore::new()) as Arc<dyn Store>;
+    if app.tasks == TaskStore::Process {
+        return Ok(in_process().into());
+    }
+    let Some(path) = path(app)? else { return Ok(in_process().into()) };
+    let is_shared = app.config.execution.shared;
+    let failed = |error: StoreError| Error::Start { what: "the tasks".into(), message: error.to_string() };
+    match (app.tasks, SqliteStore::open(&path, is_shared).await) {
+        (_, Ok(opened)) => {
+            let mut place = Place::from(Arc::new(opened.store) as Arc<dyn Store>);
+            place.warnings.extend(opened.set_aside.map(|aside| {
+                format!(
+                    "the tasks in {} were damaged, and none of them is known any more; what is left is in {}",
+                    path.display(),
+                    aside.display()
+                )
+            }));
+            Ok(place)
+        }
+        (TaskStore::Operator, Err(StoreError::InUse { .. })) => {
+            let store = SqliteStore::open_beside(&path).await.map_err(failed)?;
+            // What changes from here on is news, and what is read behind this is not.
+            store.has_changed().await.map_err(failed)?;
+            Ok(Place { is_beside: true, ..Place::from(Arc::new(store) as Arc<dyn Store>) })
+        }
+        (TaskStore::Operator, Err(error)) => Err(failed(error)),
+        (_, Err(error)) => Ok(Place { warnings: vec![not_kept(&error)], ..Place::from(in_process()) }),
+    }
+}
+
+/// What is said where tasks end with the process.
+pub(super) fn not_kept(error: &StoreError) -> String {
+    format!("background tasks, watchers and schedules end with this process: {error}")
+}
+
+/// The file that the app names, or one of its own where the state of programs is; none where there is no such place, or the
+/// app is in no file.
+fn path(app: &App) -> Result<Option<PathBuf>, Error> {
+    if let Some(named) = &app.config.execution.store {
+        let path =
+            variables::expanded(app, named, "/execution/store", true).map_err(|error| app.wrong(error))?;
+        return Ok(Some(app.path(&path)));
+    }
+    let file = app.is_in_file().then_some(&app.file);
+    let in_folder = file.and_then(|file| Some((file, state_folder("tasks")?)));
+    Ok(in_folder.map(|(file, folder)| folder.join(format!("{}.db", state_name(Path::new(file))))))
+}

@@ -1,0 +1,60 @@
+//! Prompts that are put before agents when their time has come.
+
+use std::sync::{Arc, OnceLock, Weak};
+
+use async_trait::async_trait;
+use toolcrib_agent::{Agent, Conversation, Outcome};
+use toolcrib_model::{ErrorKind, ToolError};
+use toolcrib_port::CallContext;
+use toolcrib_tasks::Prompter;
+
+use crate::wiring::Wiring;
+
+/// Runs the agents of an app, once it runs.
+#[derive(Default)]
+pub(super) struct Prompts(OnceLock<Weak<Wiring>>);
+
+impl Prompts {
+    /// Says what runs now.
+    pub(super) fn open(&self, wiring: &Arc<Wiring>) {
+        // It is said once, at start.
+        let _ = self.0.set(Arc::downgrade(wiring));
+    }
+}
+
+#[async_trait]
+impl Prompter for Prompts {
+    async fn prompt(&self, prompt: &str, context: &CallContext) -> Result<String, ToolError> {
+        let failed = |message: String| ToolError::new(ErrorKind::Unavailable, message);
+        let wiring =
+            self.0.get().and_then(Weak::upgrade).ok_or_else(|| failed("the app is closing".to_owned()))?;
+        let agents = &wiring.app.config.agents;
+        let config = match context.agent.as_deref() {
+            Some(id) => agents.iter().enumerate().find(|(_, agent)| agent.id == *id),
+            None => agents.iter().enumerate().next(),
+        };
+        let Some((position, agent)) = config else {
+            let id = context.agent.as_deref().unwrap_or_default();
+            return Err(failed(format!("there is no agent `{id}` any more that could be given the prompt")));
+        };
+        let context = context.clone().with_agent(agent.id.as_str());
+        let setup = wiring
+            .set_up(Some((position, agent)), context.principal())
+            .map_err(|error| failed(error.to_string()))?;
+        let model = wiring.model(&setup).map_err(|error| failed(error.to_string()))?.model;
+        let entrance = wiring.executor.entrance();
+        let mut conversation = Conversation::new();
+        let report = Agent::new(setup.settings)
+            .run(prompt, &mut conversation, model.as_ref(), entrance.as_ref(), &context, &mut ())
+            .await;
+        match report.outcome {
+            Outcome::Completed => Ok(report.text),
+            Outcome::LimitReached { limit } => {
+                let limit = serde_json::json!(limit);
+                let message = format!("the agent reached its limit ({limit}) before it answered");
+                Err(ToolError::new(ErrorKind::LimitReached, message))
+            }
+            Outcome::Failed { error } => Err(ToolError::new(ErrorKind::ToolFailed, error.to_string())),
+        }
+    }
+}

@@ -1,0 +1,225 @@
+//! What is said of an app file before anything starts.
+
+use super::wrong;
+use crate::App;
+
+#[test]
+fn an_empty_file_is_an_app_without_anything() {
+    assert!(App::from_text("app.yaml", "# nothing yet\n").unwrap().config.agents.is_empty());
+}
+
+#[test]
+fn what_this_version_does_not_do_is_said() {
+    let app = App::from_text("app.yaml", "execution: {watchers: true}").unwrap();
+    assert_eq!(app.warnings(), ["`execution.watchers` is set, and this version has none; it is left out"]);
+}
+
+#[test]
+fn everything_that_is_wrong_is_said_at_its_place() {
+    let text = "
+agents:
+  - {id: a, brain: {provider: recorded}}
+  - {id: a, role: asistant, brain: {provider: recorded}}
+modules:
+  helo: {}
+  hello: {config: {loud: true}, setup: [{action: x}], constraints: {blocked_actions: [staus]}}
+tools:
+  registry:
+    - {type: fiel, path: a}
+    - {path: a}
+    - {type: file, path: a, engine: e}
+  engines:
+    f: {type: moc}
+  capabilities: {deny: [{module: 'a['}]}
+";
+    insta::assert_snapshot!(wrong(text));
+}
+
+#[test]
+fn the_settings_of_a_source_are_checked_before_anything_starts() {
+    for (entry, message) in [
+        (
+            "{type: file, path: a, namespce: b}",
+            "app.yaml:3:29: unknown key `namespce`, did you mean `namespace`?",
+        ),
+        (
+            "{type: mcp, namespace: a}",
+            "app.yaml:3:7: an MCP server needs either a `command`, a list of words, or a `url`",
+        ),
+        (
+            "{type: file, path: a, engine: 5}",
+            "app.yaml:3:29: `engine` should be the name of one of `tools.engines`, not 5",
+        ),
+        ("{type: rest, spec: a.yaml}", "app.yaml:3:7: `tools.registry.0`: missing field `namespace`"),
+        (
+            "{type: rest, namespace: a, spec: a.yaml, auth: {type: bearer, tokn: x}}",
+            "app.yaml:3:69: unknown key `tokn`, did you mean `token`?",
+        ),
+        (
+            "{type: rest, namespace: a, spec: a.yaml, auth: [{type: basic, username: x, token: y}]}",
+            "app.yaml:3:7: `auth` of type `basic` has no `token`; it has `username`, `password`",
+        ),
+        (
+            "{type: rest, namespace: a, spec: a.yaml, auth: {type: api_key, value: x, name: X-Key}}",
+            "app.yaml:3:7: `auth` of type `api_key` needs `in`; it has `value`, `in`, `name`",
+        ),
+        (
+            "{type: rest, namespace: a, spec: a.yaml, auth: {type: bearer, token: x}}",
+            "app.yaml:3:7: `auth` of the OpenAPI source rest a.yaml as a: a credential goes to one origin only: set its \
+             `origin`, or `base_url`",
+        ),
+        (
+            "{type: rest, namespace: a, spec: a.yaml, max_response_bytes: 0}",
+            "app.yaml:3:7: `max_response_bytes` has to be from 1 to 104857600, not 0",
+        ),
+        (
+            "{type: rest, namespace: a, spec: a.yaml, include: {tgas: [x]}}",
+            "app.yaml:3:58: unknown key `tgas`, did you mean `tags`?",
+        ),
+        (
+            "{type: rest, namespace: a, spec: a.yaml, exclude: [{}]}",
+            "app.yaml:3:7: an entry of `exclude` names none of `operations`, `tags`, `methods` and `paths`, and would fit all",
+        ),
+        (
+            "{type: rest, namespace: a, spec: a.yaml, risks: {methods: [GET]}}",
+            "app.yaml:3:7: an entry of `risks` needs a `risk`: low, medium or high",
+        ),
+        (
+            "{type: rest, namespace: a, spec: a.yaml, cache: 3}",
+            "app.yaml:3:48: `tools.registry.0.cache`: `cache` has to be a folder, or `false`",
+        ),
+        (
+            "{type: file, path: '${TOOLCRIB_NO_SUCH_VARIABLE}/a'}",
+            "app.yaml:3:20: the environment variable `TOOLCRIB_NO_SUCH_VARIABLE` is not set; \
+             set it, or give a default: ${TOOLCRIB_NO_SUCH_VARIABLE:-…}",
+        ),
+    ] {
+        assert_eq!(wrong(&format!("tools:\n  registry:\n    - {entry}\n")), message);
+    }
+}
+
+#[test]
+fn limits_are_checked_before_anything_starts() {
+    let limits = [
+        "{source: {queue: -1}}",
+        "{source: {timeout: 1}}",
+        "{source: {timeout_seconds: -1}}",
+        "{approval_timeout_seconds: 5}",
+        "{result_tokens: 1}",
+        "{tools: {greet: {}}}",
+        "{tools: {hello.greet: {timeout_seconds: 601}}}",
+        "{source: {timeout_seconds: 3600}}",
+    ];
+    let section = |limits: &str| format!("modules: {{hello: {{}}}}\ntools:\n  limits: {limits}\n");
+    let mut said: Vec<String> = limits.iter().map(|limits| wrong(&section(limits))).collect();
+    said.push(wrong("tools:\n  registry:\n    - {type: file, path: a, limits: {max_concurency: 1}}\n"));
+    said.push(wrong("tools:\n  registry:\n    - {type: file, path: a, limits: {timeout_seconds: 900}}\n"));
+    insta::assert_snapshot!(said.join("\n"));
+}
+
+#[test]
+fn a_mistake_in_a_rule_is_said_at_its_line_and_column() {
+    let cases = [
+        "deny: [{module: shell, argument: [{path: /x, equals: 1}]}]",
+        "deny: [{module: shell, arguments: [{path: x, equals: 1}]}]",
+        "deny: [{module: shell, arguments: [{path: /x}]}]",
+        "deny: [{module: shell, arguments: [{path: /x, equals: 1, matches: a}]}]",
+        "deny: [{module: shell, arguments: [{path: /x, equal: 1}]}]",
+        "deny: [{module: shell, arguments: [{path: /x, in: 5}]}]",
+        "deny: [{module: shell, arguments: [{path: /x, matches: 'a('}]}]",
+        "deny: [{module: shell, arguments: []}]",
+        "deny: [{module: shell, agent: assistent}]",
+        "access: {network: ['https://a.example']}",
+        "access: {filesystem: [{path: a, mode: wirte}]}",
+    ];
+    let messages = cases.map(|rules| {
+        wrong(&format!(
+            "agents: [{{id: assistant, brain: {{provider: recorded}}}}]\nmodules: {{hello: {{}}}}\ntools:\n  registry: \
+             [{{type: file, path: tools.yaml}}]\n  capabilities:\n    {rules}\n"
+        ))
+    });
+    insta::assert_snapshot!(messages.join("\n"));
+}
+
+#[test]
+fn a_source_that_access_does_not_allow_is_refused_before_it_starts() {
+    let cases = [
+        "registry: [{type: mcp, namespace: a, command: [npx, server]}]",
+        "registry: [{type: mcp, namespace: a, url: 'https://mcp.example.net/mcp'}]",
+        "registry: [{type: rest, namespace: a, spec: 'https://docs.example.net/openapi.json'}]",
+        "registry: [{type: rest, namespace: a, spec: a.yaml, base_url: 'https://api.example.com:8443'}]",
+        "registry: [{type: rest, namespace: a, spec: a.yaml, auth: {type: oauth2, origin: 'https://api.example.com', \
+         token_url: 'https://id.example.net', client_id: a, client_secret: b}}]",
+        "engines: {shell: {type: command, argv: [sh, -c, 'true']}}",
+        "engines: {shell: {type: command, tools: {one: [git, log], two: [./git, log]}}}",
+    ];
+    let access = "access: {network: ['*.example.com:443'], system: [git]}";
+    let messages = cases.map(|entry| wrong(&format!("tools:\n  {entry}\n  capabilities: {{{access}}}\n")));
+    insta::assert_snapshot!(messages.join("\n"));
+}
+
+#[test]
+fn what_run_would_refuse_is_refused_before() {
+    for (text, message) in [
+        (
+            "runtime: {tool_budget: -1}",
+            "app.yaml:1:11: `tool_budget` is a share of the context window, from 0 to 1",
+        ),
+        (
+            "tools: {registry: [{type: mcp, namespace: a, command: [a], startup_timeout_seconds: 1e30}]}",
+            "app.yaml:1:60: `tools.registry.0.startup_timeout_seconds`: a time has to be from 1 to 120 seconds, \
+             not 1000000000000000000000000000000",
+        ),
+        (
+            "modules: {hello: {}}\ntools: {capabilities: {deny: [{module: helo}, {module: hello, actions: [staus]}]}}",
+            "app.yaml:2:32: unknown module `helo`, did you mean `hello`?\n\
+             app.yaml:2:73: in the module `hello`: unknown action `staus`, did you mean `status`?",
+        ),
+        (
+            "tools: {capabilities: {grant: [{module: }]}}",
+            "app.yaml:1:33: `tools.capabilities.grant[0].module`: invalid type: null, expected a string",
+        ),
+    ] {
+        assert_eq!(wrong(text), message);
+    }
+    assert!(wrong("runtime: {max_turns: 0}").starts_with("app.yaml:1:11: `runtime.max_turns`: "));
+    assert_eq!(
+        wrong("runtime: {max_cost: -1}"),
+        "app.yaml:1:11: `runtime.max_cost`: must be a number from 0 to 1000000000, not -1"
+    );
+    let fallback = "agents: [{id: a, brain: {provider: openai, fallback: [{provider: opnai}]}}]";
+    assert!(
+        wrong(fallback).contains("unknown provider `opnai`; did you mean `openai`?"),
+        "{}",
+        wrong(fallback)
+    );
+}
+
+#[test]
+fn the_audit_is_checked_before_anything_starts() {
+    for (audit, message) in [
+        ("", "app.yaml:1:1: `audit`: invalid type: null, expected a mapping with a `path`"),
+        ("{values: true}", "app.yaml:1:1: `audit`: missing field `path`"),
+        ("{path: a, value: true}", "app.yaml:1:18: unknown key `value`, did you mean `values`?"),
+        ("{path: ''}", "app.yaml:1:9: `path` is empty; name the file that records are written to"),
+        ("{path: a, max_bytes: 1000}", "app.yaml:1:18: `max_bytes` is at least 1048576, not 1000"),
+        ("{path: a, key: ''}", "app.yaml:1:18: `key` is empty; leave it out, or make one up"),
+        (
+            "{path: '${TOOLCRIB_NO_SUCH_VARIABLE}/a'}",
+            "app.yaml:1:9: the environment variable `TOOLCRIB_NO_SUCH_VARIABLE` is not set; \
+             set it, or give a default: ${TOOLCRIB_NO_SUCH_VARIABLE:-…}",
+        ),
+    ] {
+        assert_eq!(wrong(&format!("audit: {audit}\n")), message);
+    }
+}
+
+#[test]
+fn an_audit_file_that_cannot_be_opened_is_said_at_its_place() {
+    let app = App::from_text("app.yaml", "audit: {path: /no/such/folder/audit.jsonl}\n").unwrap();
+    let error = crate::audit::open(&app).unwrap_err().to_string();
+    assert!(
+        error.starts_with("app.yaml:1:9: cannot write records to `/no/such/folder/audit.jsonl`"),
+        "{error}"
+    );
+}

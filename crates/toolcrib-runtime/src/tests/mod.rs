@@ -1,0 +1,29 @@
+//! What the wiring promises.
+
+mod agents;
+mod app_file;
+#[cfg(unix)]
+mod call_app;
+mod channels;
+mod modules;
+mod rules;
+mod schema;
+mod setup;
+#[cfg(unix)]
+mod skills;
+mod sources;
+mod tools;
+
+use std::sync::Arc;
+
+use toolcrib_exec::DenyAll;
+
+use crate::{App, Runtime};
+
+fn wrong(text: &str) -> String {
+    App::from_text("app.yaml", text).unwrap_err().to_string()
+}
+
+async fn start(text: &str) -> Runtime {
+    Runtime::start(App::from_text("app.yaml", text).unwrap(), Arc::new(DenyAll)).await.unwrap()
+}

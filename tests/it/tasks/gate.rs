@@ -1,0 +1,96 @@
+//! Whatever runs later passes the gate when it runs: each way to run later, crossed with each decision.
+
+use serde_json::{Value, json};
+
+use super::{Served, begun, lab, until};
+use crate::support::Lab;
+
+/// Ways by which a tool is run later.
+const WAYS: [&str; 4] = ["background_run", "watch_start", "schedule_once", "schedule_action_of_watch"];
+
+/// The records of calls of the tool.
+fn recorded(lab: &Lab) -> Vec<Value> {
+    let text = std::fs::read_to_string(lab.path("audit.jsonl")).unwrap_or_default();
+    let records = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    records.filter(|record| record["tool"] == "shop::make").collect()
+}
+
+async fn go(served: &mut Served, way: &str) -> Value {
+    let make = json!({"type": "tool_call", "tool": "shop.make"});
+    match way {
+        "background_run" => served.call(way, json!({"tool": "shop.make"})).await,
+        "watch_start" => served.call(way, json!({"name": "shop.make", "interval": 5, "max_checks": 1})).await,
+        "schedule_once" => served.call(way, json!({"when": "in 1s", "action": make})).await,
+        _ => {
+            let watch = json!({"name": "shop.polish", "interval": 5, "max_checks": 1, "notify_when": "always", "actions": [make]});
+            served.call("watch_start", watch).await
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_tool_that_may_be_used_runs_by_every_way() {
+    for way in WAYS {
+        let lab = lab("{default_policy: grant}", "");
+        let mut served = Served::start(&lab).await;
+        let told = go(&mut served, way).await;
+        until(&format!("{way}: {told:#}"), || begun(&lab).keys().any(|run| run.starts_with("make "))).await;
+        until("its record", || recorded(&lab).iter().any(|record| record["outcome"] == "ok")).await;
+        served.end().await;
+    }
+}
+
+#[tokio::test]
+async fn a_tool_that_is_denied_runs_by_no_way_and_each_attempt_is_recorded() {
+    for way in WAYS {
+        let rules = "{default_policy: grant, deny: [{module: shop, actions: [make]}]}";
+        let lab = lab(rules, "");
+        let mut served = Served::start(&lab).await;
+        let told = go(&mut served, way).await;
+        // Where it is not refused at once, it is when it runs, and there is a record of that.
+        if told.get("kind").is_none() {
+            until(&format!("{way}: {told:#}"), || {
+                recorded(&lab).iter().any(|record| record["decision"] == "deny")
+            })
+            .await;
+        }
+        served.end().await;
+        assert!(!begun(&lab).keys().any(|run| run.starts_with("make ")), "{way}");
+        assert!(recorded(&lab).iter().all(|record| record["outcome"] != "ok"), "{way}");
+    }
+}
+
+#[tokio::test]
+async fn a_tool_that_needs_approval_and_has_nobody_to_ask_runs_by_no_way() {
+    for way in WAYS {
+        let rules = "{default_policy: grant, approve: [{module: shop, actions: [make]}]}";
+        let lab = lab(rules, "");
+        let mut served = Served::start(&lab).await;
+        let told = go(&mut served, way).await;
+        if told.get("kind").is_none() {
+            until(&format!("{way}: {told:#}"), || !recorded(&lab).is_empty()).await;
+        }
+        served.end().await;
+        assert!(!begun(&lab).keys().any(|run| run.starts_with("make ")), "{way}");
+    }
+}
+
+#[tokio::test]
+async fn a_grant_that_is_taken_back_stops_the_next_run() {
+    let lab = lab("{default_policy: grant}", "");
+    let mut served = Served::start(&lab).await;
+    let scheduled = served.schedule("shop.make", "in 2s").await;
+    served.end().await;
+    let app = lab.read("app.yaml").replace(
+        "{default_policy: grant}",
+        "{default_policy: grant, deny: [{module: shop, actions: [make]}]}",
+    );
+    std::fs::write(lab.path("app.yaml"), app).unwrap();
+    let served = Served::start(&lab).await;
+    until("the run that is denied", || recorded(&lab).iter().any(|record| record["decision"] == "deny"))
+        .await;
+    assert_eq!(begun(&lab).len(), 0);
+    let standing = super::tasks(&lab).await;
+    assert_eq!(standing[&scheduled]["last_run"]["outcome"], "failed", "{standing:#?}");
+    served.end().await;
+}
