@@ -40,7 +40,8 @@ pub(crate) fn run() -> Result<(), Box<dyn Error>> {
         }
         let mut late = Timings::default();
         for (started, arguments) in calls() {
-            let due: Timestamp = arguments["due"].as_str().ok_or("no time")?.parse()?;
+            let due: Timestamp =
+                arguments.get("due").and_then(|due| due.as_str()).ok_or("no time")?.parse()?;
             late.add(Duration::try_from(started.duration_since(due))?);
         }
         Row::new("from due to its call, half of them within", late.percentile(50.0)).print();

@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use jiff::{Timestamp, Zoned};
 use serde_json::json;
 use tempfile::TempDir;
-use toolcrib_model::{JsonObject, ToolCall, ToolResult};
+use toolcrib_model::{ErrorKind, JsonObject, QualifiedName, Tool, ToolCall, ToolError, ToolResult};
 use toolcrib_port::{CallContext, ToolCaller};
 use toolcrib_tasks::{
     Action, ScheduleRequest, ScheduleSettings, ScheduleTime, Schedules, Services, SqliteStore, Store,
@@ -24,6 +24,16 @@ impl ToolCaller for Entrance {
     async fn call(&self, call: ToolCall, _context: &CallContext) -> ToolResult {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push((Timestamp::now(), call.arguments));
         ToolResult::ok(call.call_id, call.name, json!({"level": 3}))
+    }
+
+    fn find_tools(&self, _name: &str, _context: &CallContext) -> Result<Vec<Arc<Tool>>, ToolError> {
+        let name = QualifiedName::new("shop", "machine");
+        let name = name.map_err(|error| ToolError::new(ErrorKind::Internal, error.to_string()))?;
+        Ok(vec![Arc::new(Tool::new(name))])
+    }
+
+    fn may_repeat(&self, _call: &ToolCall, _context: &CallContext) -> bool {
+        true
     }
 }
 

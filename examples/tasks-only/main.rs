@@ -11,12 +11,15 @@ use std::time::Duration;
 use async_trait::async_trait;
 use jiff::Zoned;
 use serde_json::json;
-use toolcrib_model::{JsonObject, ToolCall, ToolResult};
+use toolcrib_model::{ErrorKind, JsonObject, QualifiedName, Tool, ToolCall, ToolError, ToolResult};
 use toolcrib_port::{CallContext, ToolCaller};
 use toolcrib_tasks::{
     Action, Background, BackgroundSettings, NotifyWhen, ScheduleRequest, ScheduleSettings, ScheduleTime,
     Schedules, Services, SqliteStore, SystemClock, WatchRequest, WatcherSettings, Watchers, moment,
 };
+
+/// The name of its tool.
+const TEMPERATURE: &str = "oven.temperature";
 
 /// A thermometer on which it gets warmer with each look.
 #[derive(Default)]
@@ -27,6 +30,13 @@ impl ToolCaller for Thermometer {
     async fn call(&self, call: ToolCall, _context: &CallContext) -> ToolResult {
         let degrees = 20 + self.0.fetch_add(1, Ordering::Relaxed);
         ToolResult::ok(call.call_id, call.name, json!({"degrees": degrees}))
+    }
+
+    // A watcher is not started for a tool that is not there.
+    fn find_tools(&self, name: &str, _context: &CallContext) -> Result<Vec<Arc<Tool>>, ToolError> {
+        let unknown = || ToolError::new(ErrorKind::UnknownTool, format!("there is no tool `{name}`"));
+        let tool = QualifiedName::new("oven", "temperature").ok().filter(|tool| tool.dotted() == name);
+        Ok(vec![Arc::new(Tool::new(tool.ok_or_else(unknown)?))])
     }
 }
 
@@ -46,13 +56,13 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     // A call that runs beside whatever else there is to do.
     let context = CallContext::new("kitchen");
-    let look = || ToolCall::new("oven.temperature", JsonObject::new());
+    let look = || ToolCall::new(TEMPERATURE, JsonObject::new());
     let task = background.launch(look(), &context).await?;
     let ended = background.wait(&task.task_id, Duration::from_secs(5), &context).await?;
     println!("in the background: {}", json!(ended.result));
 
     // A call that is made again and again, until its result is what is waited for.
-    let mut watched = WatchRequest::new("oven.temperature", JsonObject::new());
+    let mut watched = WatchRequest::new(TEMPERATURE, JsonObject::new());
     watched.notify_when = NotifyWhen::OnThreshold;
     watched.condition = Some("$.degrees > 20".to_owned());
     let watcher = watchers.start(watched, &context).await?;

@@ -102,8 +102,8 @@ async fn schema_tells_what_an_app_file_takes_with_the_modules_of_the_program() {
     let lab = Lab::new();
     let listed = lab.run(["schema"]).await.expect(0).stdout;
     assert!(listed.starts_with("app: the app file itself\n"), "{listed}");
-    for arguments in [&["schema", "app"][..], &["schema", "app", "--json"]] {
-        let schema = lab.run(arguments.iter().copied()).await.expect(0).json();
+    for schema in [lab.run(["schema", "app"]).await, lab.run(["schema", "app", "--json"]).await] {
+        let schema = schema.expect(0).json();
         let modules = &schema["properties"]["modules"];
         assert_eq!(modules["additionalProperties"], false);
         assert!(modules["properties"]["hello"].is_object() && modules["properties"].get("reports").is_none());

@@ -6,12 +6,17 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail, ensure};
 
+use crate::peers;
 use crate::process::{answers, cargo, run as run_command};
+use crate::test;
 use crate::workspace::Workspace;
 
 /// The bench whose peer is ripgrep, and the variable by which it finds its program.
 const RIPGREP_BENCH: &str = "modules";
 const RIPGREP_VARIABLE: &str = "TOOLCRIB_RG";
+
+/// The bench of the gateway, which runs the program in front of servers that others have written.
+const SERVE_BENCH: &str = "serve";
 
 /// What is built of ripgrep. Whatever is on the path may be of any age, and is not asked.
 const RIPGREP_VERSION: &str = "15.2.0";
@@ -50,10 +55,12 @@ pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
             bench.args(["bench", "--locked", "--package", PACKAGE, "--bench", &name, "--"]).args(parts);
             bench
         };
-        let ran = if name == RIPGREP_BENCH {
-            ripgrep(workspace).and_then(|program| run_command(bench.env(RIPGREP_VARIABLE, program)))
-        } else {
-            run_command(&mut bench)
+        let ran = match name.as_str() {
+            RIPGREP_BENCH => {
+                ripgrep(workspace).and_then(|program| run_command(bench.env(RIPGREP_VARIABLE, program)))
+            }
+            SERVE_BENCH => gateway(workspace).and_then(|variables| run_command(bench.envs(variables))),
+            _ => run_command(&mut bench),
         };
         if let Err(error) = ran {
             eprintln!("bench: {name}: {error:#}");
@@ -64,6 +71,21 @@ pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
         bail!("over a bound, or broken: {}", failed.join(", "));
     }
     Ok(())
+}
+
+/// What the bench of the gateway is told: the program, optimised, and the servers; the shared data where it is there.
+fn gateway(workspace: &Workspace) -> Result<Vec<(&'static str, PathBuf)>> {
+    let folder = workspace.target.join("peers");
+    let missing = peers::install_all(&workspace.root, &folder);
+    if !missing.is_empty() {
+        println!("bench: not installed: {}", missing.join("; "));
+    }
+    let program = ["build", "--locked", "--release", "--package", "toolcrib-cli", "--bin", "toolcrib"];
+    run_command(cargo(&workspace.root).args(program))?;
+    let binary = workspace.target.join("release").join(format!("toolcrib{}", std::env::consts::EXE_SUFFIX));
+    let mut variables = vec![("TOOLCRIB_BIN", binary), ("TOOLCRIB_PEERS", folder)];
+    variables.extend(test::shared(&workspace.root).map(|path| ("TOOLCRIB_SHARED", path.into())));
+    Ok(variables)
 }
 
 /// The program of ripgrep, which is built among the tools unless it is there.

@@ -135,14 +135,19 @@ fn install() -> Result<()> {
     if Kind::Postgres.program("postgres").is_ok() && Kind::MariaDb.program("mariadbd").is_ok() {
         return Ok(());
     }
-    ensure!(is_root(), "PostgreSQL and MariaDB are not installed, and installing them wants root");
+    install_packages(&PACKAGES)
+}
+
+/// Installs packages of the system. That wants root.
+pub(crate) fn install_packages(packages: &[&str]) -> Result<()> {
+    ensure!(is_root(), "installing {} wants root", packages.join(", "));
     let apt = || {
         let mut command = Command::new("apt-get");
         command.env("DEBIAN_FRONTEND", "noninteractive").args(["-q", "-y"]);
         command
     };
     run_command(apt().arg("update"))?;
-    run_command(apt().args(["install", "--no-install-recommends"]).args(PACKAGES))
+    run_command(apt().args(["install", "--no-install-recommends"]).args(packages))
 }
 
 impl Kind {

@@ -1,8 +1,11 @@
-//! The outside peers that tests talk to: servers of MCP and of a model that others have written, and ONNX Runtime.
+//! The outside peers that tests talk to: servers of MCP and of a model that others have written, clients of MCP, and ONNX
+//! Runtime.
 //!
 //! They are installed under `TOOLCRIB_PEERS` and start as
 //! - `$TOOLCRIB_PEERS/npm/node_modules/.bin/mcp-server-everything stdio`
 //! - `PYTHONPATH=$TOOLCRIB_PEERS/python python3 -m mcp_server_time`
+//! - `PYTHONPATH=$TOOLCRIB_PEERS/python python3 tests/peers/mcp_client.py …`
+//! - `$TOOLCRIB_PEERS/clients/node_modules/.bin/node tests/peers/typescript_client.mjs …`
 //! - `PYTHONPATH=$TOOLCRIB_PEERS/llama python3 tests/peers/llama_server.py MODEL`
 //!
 //! `ORT_DYLIB_PATH` names the library of ONNX Runtime.
@@ -15,6 +18,7 @@ use crate::install::{Manager, Packages};
 
 const PEERS: &[Packages] = &[
     Packages { name: "npm", manager: Manager::Npm },
+    Packages { name: "clients", manager: Manager::Npm },
     Packages { name: "python", manager: Manager::Pip },
     Packages { name: "llama", manager: Manager::PipAlone },
     Packages { name: "onnxruntime", manager: Manager::PipAlone },

@@ -21,6 +21,9 @@ const MODEL: &str = "models/all-MiniLM-L6-v2-onnx-int8/model.onnx";
 /// The search tier with models is built in, so that its tests run too: one build for all of them.
 pub(crate) const FEATURES: [&str; 2] = ["--features", "toolcrib-cli/fastembed"];
 
+/// The browser, as Debian calls its package and its program.
+const BROWSER: &str = "chromium";
+
 /// The environment variables that tests read, with their values.
 type Environment = Vec<(&'static str, OsString)>;
 
@@ -67,6 +70,9 @@ fn prepare(workspace: &Workspace) -> Result<(Environment, Servers)> {
         None => left_out.push(format!("the shared data sets ({SHARED} is not there)")),
     }
 
+    if let Err(error) = browser() {
+        left_out.push(format!("the browser ({error:#})"));
+    }
     let (servers, missing) = databases::start();
     environment.extend(servers.environment.iter().cloned());
     left_out.extend(missing);
@@ -81,8 +87,20 @@ fn prepare(workspace: &Workspace) -> Result<(Environment, Servers)> {
     Ok((environment, servers))
 }
 
+/// Looks for the browser that shows the status page. A run of the continuous integration installs it.
+fn browser() -> Result<()> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    if std::env::split_paths(&path).any(|folder| folder.join(BROWSER).is_file()) {
+        return Ok(());
+    }
+    if !in_ci() {
+        bail!("there is no `{BROWSER}` here");
+    }
+    databases::install_packages(&[BROWSER])
+}
+
 /// The absolute path of the shared data sets, where they are.
-fn shared(root: &Path) -> Option<OsString> {
+pub(crate) fn shared(root: &Path) -> Option<OsString> {
     let path = root.join(SHARED).canonicalize().ok()?;
     path.is_dir().then(|| path.into())
 }

@@ -73,7 +73,9 @@ pub(crate) enum Command {
     )]
     Tasks(Tasks),
     /// The injection decision: mode, tokens of each part, wire names, the system prompt itself.
-    #[command(after_help = "Example:\n  toolcrib plan app.yaml --json")]
+    #[command(
+        after_help = "Examples:\n  toolcrib plan app.yaml --json\n  toolcrib plan app.yaml --serve --surface discovery"
+    )]
     Plan(Plan),
     /// Log in at an MCP server of the app, and keep what it gives.
     #[command(
@@ -86,6 +88,19 @@ pub(crate) enum Command {
                             toolcrib serve app.yaml --http 0.0.0.0:8080 --surface discovery"
     )]
     Serve(Serve),
+    /// Put `toolcrib serve` into the configuration of an MCP client, or take it out again. Shows the change before it
+    /// writes it.
+    #[command(
+        after_help = "Examples:\n  toolcrib install --list\n  toolcrib install claude-code --app app.yaml\n  \
+                            toolcrib install cursor --project --yes\n  toolcrib install claude-code --undo"
+    )]
+    Install(Install),
+    /// Read the MCP servers of clients, or of their configuration files, into an app file.
+    #[command(
+        after_help = "Examples:\n  toolcrib import\n  toolcrib import --from claude-desktop --output app.yaml\n  \
+                            toolcrib import .mcp.json"
+    )]
+    Import(Import),
     /// How good and how fast the search is on a labelled set.
     #[command(
         after_help = "Examples:\n  toolcrib eval --tools tools.json --queries queries.jsonl --json\n  \
@@ -325,8 +340,14 @@ pub(crate) struct Plan {
     /// The app file.
     pub(crate) app: PathBuf,
     /// Which agent; the first otherwise.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "serve")]
     pub(crate) agent: Option<String>,
+    /// What a client of `toolcrib serve` is listed instead, what that costs it, and what listing all tools would.
+    #[arg(long)]
+    pub(crate) serve: bool,
+    /// How the client is shown the tools; what `serve.surface` says unless given.
+    #[arg(long, requires = "serve")]
+    pub(crate) surface: Option<SurfaceArgument>,
 }
 
 #[derive(Args, Debug)]
@@ -385,6 +406,69 @@ fn address(text: &str) -> Result<SocketAddr, String> {
         return Ok(SocketAddr::from(([127, 0, 0, 1], port)));
     }
     text.parse().map_err(|_| "an address is a port, or an address with a port as 127.0.0.1:8080".to_owned())
+}
+
+#[derive(Args, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
+pub(crate) struct Install {
+    /// Whose configuration.
+    #[arg(required_unless_present = "list")]
+    pub(crate) client: Option<Client>,
+    /// The app that is served.
+    #[arg(long, value_name = "FILE", default_value = "app.yaml", conflicts_with = "undo")]
+    pub(crate) app: PathBuf,
+    /// What the client calls the server.
+    #[arg(long, default_value = "toolcrib")]
+    pub(crate) name: String,
+    /// The configuration of the project in this folder, rather than that of the user.
+    #[arg(long, conflicts_with = "file")]
+    pub(crate) project: bool,
+    /// The configuration file, where it is somewhere else.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) file: Option<PathBuf>,
+    /// Take the entry out; what it replaced is put back.
+    #[arg(long)]
+    pub(crate) undo: bool,
+    /// Write without asking.
+    #[arg(long)]
+    pub(crate) yes: bool,
+    /// Say which clients are found here.
+    #[arg(long, conflicts_with_all = ["client", "undo"])]
+    pub(crate) list: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Import {
+    /// Configuration files; those of the clients that are found here unless given.
+    #[arg(value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    /// Only this client, or how the files are to be read.
+    #[arg(long, value_name = "CLIENT")]
+    pub(crate) from: Option<Client>,
+    /// The app file that is written.
+    #[arg(long, value_name = "FILE", default_value = "app.yaml")]
+    pub(crate) output: PathBuf,
+    /// Write over a file that is there; a copy of it is kept.
+    #[arg(long)]
+    pub(crate) yes: bool,
+}
+
+/// A client of MCP servers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Client {
+    /// Claude Code.
+    ClaudeCode,
+    /// Claude Desktop.
+    ClaudeDesktop,
+    /// Cursor.
+    Cursor,
+    /// Visual Studio Code.
+    #[value(name = "vscode")]
+    VsCode,
+    /// Codex.
+    Codex,
+    /// Gemini CLI.
+    Gemini,
 }
 
 #[derive(Args, Debug)]

@@ -31,8 +31,16 @@ pub(crate) fn check(app: &App, errors: &mut Vec<Error>) {
     }
 }
 
-/// Opens the file that the app names. Without one, calls have no records.
+/// Opens the file that the app names. Without one, and without an observer, calls have no records.
 pub(crate) fn open(app: &App) -> Result<Audit, crate::Error> {
+    let audit = kept(app)?;
+    Ok(match &app.extensions.observer {
+        Some(observer) => audit.with_observer(Arc::clone(observer), app.secrets().clone()),
+        None => audit,
+    })
+}
+
+fn kept(app: &App) -> Result<Audit, crate::Error> {
     let Some(section) = &app.config.audit else { return Ok(Audit::default()) };
     let path = app.path(&path(app, section).map_err(|error| app.wrong(error))?);
     let mut file = JsonLines::open(&path).map_err(|error| {

@@ -11,6 +11,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use toolcrib_document::{Document, Error as DocumentError};
 use toolcrib_exec::Secrets;
+use toolcrib_exec::audit::AuditSink;
 use toolcrib_loader_mcp::Pins;
 use toolcrib_modules::ModuleContext;
 use toolcrib_policy::Access;
@@ -104,6 +105,7 @@ pub struct Extensions {
     pub(crate) enrichments: Vec<Arc<dyn Enrichment>>,
     pub(crate) secrets: Secrets,
     pub(crate) terminal: Option<Arc<dyn Terminal>>,
+    pub(crate) observer: Option<Arc<dyn AuditSink>>,
 }
 
 /// Where in an app file something is named.
@@ -124,6 +126,7 @@ impl Default for Extensions {
             enrichments: vec![Arc::new(DataflowEnrichment)],
             secrets: Secrets::new(),
             terminal: None,
+            observer: None,
         });
         modules::register(&mut extensions);
         extensions
@@ -204,6 +207,12 @@ impl Extensions {
     /// Sets the terminal that channels of `type: terminal` show messages on; without one, sending to them is an error.
     pub fn with_terminal(mut self, terminal: Arc<dyn Terminal>) -> Self {
         self.terminal = Some(terminal);
+        self
+    }
+
+    /// Sets who is shown the records of calls, also where the app keeps none.
+    pub fn with_observer(mut self, observer: Arc<dyn AuditSink>) -> Self {
+        self.observer = Some(observer);
         self
     }
 

@@ -44,6 +44,9 @@ pub struct ServeSection {
     pub allowed_hosts: Vec<String>,
     /// Web pages that may send requests: `https://example.com:443`, or with `:*` for any port; none when absent.
     pub allowed_origins: Vec<String>,
+    /// Whether there is a status page at `/` over HTTP; only on loopback when absent.
+    #[serde(deserialize_with = "present")]
+    pub page: Option<bool>,
     /// How much may come in at once.
     pub limits: ServeLimits,
 }

@@ -77,13 +77,15 @@ impl Tasks {
         let background = Background::open(Arc::clone(&services), BackgroundSettings::default()).await?;
         // Whoever looks at tasks looks at those too that agents may make no more of.
         let is_looking = app.tasks == TaskStore::Operator;
-        let watchers = match execution.watchers || is_looking {
-            true => Some(Watchers::open(Arc::clone(&services), WatcherSettings::default()).await?),
-            false => None,
+        let watchers = if execution.watchers || is_looking {
+            Some(Watchers::open(Arc::clone(&services), WatcherSettings::default()).await?)
+        } else {
+            None
         };
-        let schedules = match execution.scheduler || is_looking {
-            true => Some(Schedules::open(Arc::clone(&services), ScheduleSettings::default()).await?),
-            false => None,
+        let schedules = if execution.scheduler || is_looking {
+            Some(Schedules::open(Arc::clone(&services), ScheduleSettings::default()).await?)
+        } else {
+            None
         };
         let prompts = Arc::new(Prompts::default());
         if !app.config.agents.is_empty() {

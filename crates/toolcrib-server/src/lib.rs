@@ -47,6 +47,7 @@ mod handler;
 mod session;
 
 mod http;
+mod page;
 mod stdio;
 
 #[cfg(test)]
@@ -55,6 +56,8 @@ mod tests;
 pub use approval::{APPROVAL_PATIENCE, ClientApprover, MAX_PARKED_CALLS, MAX_QUESTIONS};
 pub use error::Error;
 pub use http::{DRAIN, HttpServer, MAX_HEAD_BYTES, MAX_HEADERS};
+pub use page::{MAX_LAST_CALLS, MAX_WAITING, PRESENCE, StatusPage};
 pub use server::Server;
 pub use settings::ServerSettings;
 pub use stdio::MAX_LINE_BYTES;
+pub use surface::{ListCost, ListedCost};

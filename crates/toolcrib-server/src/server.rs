@@ -12,13 +12,15 @@ use crate::approval::Parked;
 use crate::call::Running;
 use crate::client::Client;
 use crate::metrics::Metrics;
-use crate::surface::Shown;
+use crate::page::StatusPage;
+use crate::surface::{ListCost, Shown};
 use crate::{Error, ServerSettings};
 
 /// An app as an MCP server. A clone is the same server.
 #[derive(Clone)]
 pub struct Server {
     pub(crate) shared: Arc<Shared>,
+    pub(crate) page: Option<StatusPage>,
 }
 
 /// What all clients share.
@@ -61,12 +63,22 @@ impl Server {
             draining: CancellationToken::new(),
             closing: CancellationToken::new(),
         };
-        Ok(Self { shared: Arc::new(shared) })
+        Ok(Self { shared: Arc::new(shared), page: None })
     }
 
-    /// What a client of this machine, which has no token, is shown of the tools: names and schemas as they are sent.
-    pub fn surface(&self) -> Result<toolcrib_runtime::Surface, Error> {
-        Ok(self.shared.runtime.surface(self.shared.mode, &self.shared.local.session)?)
+    /// Has a status page over HTTP, where the app wants one. Without this there is none.
+    pub fn with_page(mut self, page: StatusPage) -> Self {
+        self.page = Some(page);
+        self
+    }
+
+    /// What the list of tools costs a client of this machine, which has no token.
+    pub fn list_cost(&self) -> Result<ListCost, Error> {
+        let listed = |mode| {
+            let surface = self.shared.runtime.surface(mode, &self.shared.local.session)?;
+            Ok::<_, Error>(Shown::new(surface, &self.shared.runtime))
+        };
+        Ok(ListCost::new(&listed(self.shared.mode)?, &listed(SurfaceMode::Direct)?))
     }
 }
 

@@ -1,6 +1,7 @@
 //! What discovery costs with hundreds of tools of others, in tokens.
 
 mod found;
+mod served;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

@@ -42,9 +42,9 @@ pub(super) async fn until_called(lab: &Lab) {
 }
 
 /// An app that is served over HTTP.
-pub(super) struct Served {
+pub(crate) struct Served {
     pub(super) child: Child,
-    pub(super) address: SocketAddr,
+    pub(crate) address: SocketAddr,
 }
 
 /// What came back.
@@ -56,7 +56,7 @@ pub(super) struct Reply {
 }
 
 impl Served {
-    pub(super) async fn start(lab: &Lab, more: &[&str]) -> Self {
+    pub(crate) async fn start(lab: &Lab, more: &[&str]) -> Self {
         let mut words = vec!["serve", "app.yaml", "--http", "0"];
         words.extend(more);
         let mut child = lab.start(&words);
@@ -113,7 +113,7 @@ impl Served {
     }
 
     /// A request of revision 2026-07-28.
-    pub(super) async fn modern(&self, headers: &[(&str, &str)], method: &str, params: Value) -> Value {
+    pub(crate) async fn modern(&self, headers: &[(&str, &str)], method: &str, params: Value) -> Value {
         let reply = self.modern_reply(headers, method, params).await;
         reply.message()
     }

@@ -1,9 +1,10 @@
 //! An app as an MCP server, asked by the binary itself as the client.
 
 mod approvals;
-mod client;
+pub(crate) mod client;
 mod ends;
 mod hostile;
+mod page;
 mod shown;
 
 use serde_json::{Value, json};

@@ -25,6 +25,15 @@ pub(crate) fn onnx() -> Option<(String, PathBuf)> {
     is_there.then(|| (library.display().to_string(), model))
 }
 
+/// The browser of Debian, or nothing where it is not installed.
+pub(crate) fn chromium() -> Option<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let browser =
+        std::env::split_paths(&path).map(|folder| folder.join("chromium")).find(|path| path.is_file());
+    left_out(browser.is_some(), "the browser `chromium`");
+    browser
+}
+
 fn found(variable: &str, what: &str) -> Option<PathBuf> {
     let folder = std::env::var_os(variable).map(PathBuf::from);
     left_out(folder.is_some(), what);

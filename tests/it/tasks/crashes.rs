@@ -1,18 +1,27 @@
 //! What was acknowledged survives `kill -9` at any time, and nothing runs twice that may not.
 
-use std::time::Duration;
-
 use super::{Served, begun, effects, lab, run, tasks, until};
+use crate::support::Lab;
 
 /// How often the program is killed.
-const KILLS: u64 = 12;
+const KILLS: usize = 12;
 
 /// How many schedules of each sort are made in each of its lives.
 const MADE: usize = 3;
 
-/// After how long it is killed in this life: within, around and behind the time of its runs.
-fn life(number: u64) -> Duration {
-    Duration::from_millis(100 + number * 397 % 1_700)
+/// Waits until it is to be killed in this life: at once when all is acknowledged, when a run has begun, when one has ended,
+/// or when half of the runs of this life have.
+async fn end_of(number: usize, lab: &Lab, before: usize) {
+    let seen = |what: &str| effects(lab).iter().filter(|line| line.starts_with(what)).count();
+    match number % 4 {
+        0 => {}
+        1 => until("a run", || effects(lab).len() > before).await,
+        2 => {
+            let ended = seen("end");
+            until("the end of a run", || seen("end") > ended).await;
+        }
+        _ => until("half of the runs", || effects(lab).len() >= before + 2 * MADE).await,
+    }
 }
 
 #[tokio::test]
@@ -20,13 +29,13 @@ async fn what_was_acknowledged_survives_kill_9_and_no_side_effect_happens_twice(
     let lab = lab("{default_policy: grant}", "");
     let (mut makes, mut polishes) = (Vec::new(), Vec::new());
     for number in 0..KILLS {
+        let before = effects(&lab).len();
         let mut served = Served::start(&lab).await;
         for _ in 0..MADE {
             makes.push(served.schedule("shop.make", "in 1s").await);
             polishes.push(served.schedule("shop.polish", "in 1s").await);
         }
-        // The time at which it is killed is what this test is about.
-        tokio::time::sleep(life(number)).await;
+        end_of(number, &lab, before).await;
         served.kill().await;
         lab.assert_nothing_is_left(&[]).await;
     }
@@ -37,7 +46,6 @@ async fn what_was_acknowledged_survives_kill_9_and_no_side_effect_happens_twice(
         if all.iter().all(|id| standing[id]["status"] != "active") {
             break;
         }
-        tokio::time::sleep(Duration::from_millis(100)).await;
         standing = tasks(&lab).await;
     }
     served.end().await;

@@ -3,7 +3,9 @@
 mod call;
 mod doctor;
 mod eval;
+mod import;
 mod init;
+mod install;
 mod lint;
 mod load;
 mod login;
@@ -55,6 +57,8 @@ pub(crate) async fn run(arguments: Arguments) -> ExitCode {
         Command::Plan(arguments) => plan::run(&arguments, json).await,
         Command::Login(arguments) => login::run(&arguments, json).await,
         Command::Serve(arguments) => serve::run(&arguments).await,
+        Command::Install(arguments) => install::run(&arguments, json).await,
+        Command::Import(arguments) => import::run(&arguments, json),
         Command::Eval(arguments) => eval::run(&arguments, json).await,
         Command::Doctor(arguments) => doctor::run(&arguments, json).await,
         Command::Models(arguments) => models::run(&arguments, json).await,

@@ -1,5 +1,10 @@
 //! `toolcrib plan`.
 
+use std::sync::Arc;
+
+use toolcrib_runtime::SurfaceMode;
+use toolcrib_server::{ListCost, Server, ServerSettings};
+
 use super::look;
 use super::run::SESSION;
 use crate::arguments::Plan;
@@ -8,6 +13,15 @@ use crate::output;
 
 pub(crate) async fn run(arguments: &Plan, json: bool) -> Result<Exit, Failure> {
     let runtime = look(&arguments.app).await?;
+    if arguments.serve {
+        let runtime = Arc::new(runtime);
+        let settings = ServerSettings::default().with_surface(arguments.surface.map(SurfaceMode::from));
+        let cost = Server::new(Arc::clone(&runtime), settings).and_then(|server| server.list_cost());
+        output::rejects(runtime.snapshot().rejected());
+        runtime.close().await;
+        served(&cost.map_err(|error| Failure::new(Exit::BadInput, error.to_string()))?, json);
+        return Ok(Exit::Ok);
+    }
     let setup = runtime.agent_in(arguments.agent.as_deref(), SESSION);
     output::rejects(runtime.snapshot().rejected());
     runtime.close().await;
@@ -42,4 +56,24 @@ pub(crate) async fn run(arguments: &Plan, json: bool) -> Result<Exit, Failure> {
     output::table(&["wire name", "tool", "tokens"], &rows);
     output::say(&format!("\nsystem prompt:\n{}", setup.system_prompt.text));
     Ok(Exit::Ok)
+}
+
+/// What a client of the server pays.
+fn served(cost: &ListCost, json: bool) {
+    if json {
+        output::json(cost);
+        return;
+    }
+    let (listed, all) = (cost.tools.len(), cost.direct_tools);
+    output::say(&format!("mode: {}   listed: {listed}   all: {all}", cost.mode));
+    output::say(&format!(
+        "tokens of tools/list: {}, of all tools: {}, saved: {:.1} %, counted by {}",
+        cost.tokens,
+        cost.direct_tokens,
+        cost.saved_percent(),
+        cost.tokenizer
+    ));
+    let rows: Vec<[String; 2]> =
+        cost.tools.iter().map(|tool| [tool.name.clone(), tool.tokens.to_string()]).collect();
+    output::table(&["wire name", "tokens"], &rows);
 }

@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use toolcrib_exec::DenyAll;
 use toolcrib_port::Approver;
-use toolcrib_runtime::SurfaceMode;
-use toolcrib_server::{ClientApprover, Server, ServerSettings};
+use toolcrib_runtime::{App, SurfaceMode, TaskStore};
+use toolcrib_server::{ClientApprover, Server, ServerSettings, StatusPage};
 
-use super::start;
+use super::start_app;
 use crate::approver::approver;
 use crate::arguments::{Serve, SurfaceArgument};
 use crate::exit::{Exit, Failure};
+use crate::extensions::extensions;
 use crate::interrupt::Interrupts;
 use crate::output;
 
@@ -18,11 +19,20 @@ pub(crate) async fn run(arguments: &Serve) -> Result<Exit, Failure> {
     // Who serves over HTTP may sit at a terminal. Standard input belongs to the protocol otherwise.
     let operator: Arc<dyn Approver> =
         if arguments.http.is_some() { approver(false) } else { Arc::new(DenyAll) };
-    let runtime = Arc::new(start(&arguments.app, ClientApprover::new(operator)).await?);
+    let page = StatusPage::new().map_err(|error| failure(&error))?;
+    let (mut extensions, mut approver) = (extensions(), ClientApprover::new(operator));
+    if arguments.http.is_some() {
+        extensions = extensions.with_observer(page.observer());
+        approver = page.approver(approver);
+    }
+    let mut app = App::open_with(&arguments.app, extensions)?;
+    app.tasks = TaskStore::Resident;
+    let runtime = Arc::new(start_app(app, approver).await?);
     output::rejects(runtime.snapshot().rejected());
     let interrupts = Interrupts::watch();
     let settings = ServerSettings::default().with_surface(arguments.surface.map(SurfaceMode::from));
-    let served = serve(arguments, Server::new(Arc::clone(&runtime), settings), &interrupts).await;
+    let server = Server::new(Arc::clone(&runtime), settings).map(|server| server.with_page(page.clone()));
+    let served = serve(arguments, server, &page, &interrupts).await;
     runtime.close().await;
     served.map(|()| Exit::Ok).map_err(|error| failure(&error))
 }
@@ -30,6 +40,7 @@ pub(crate) async fn run(arguments: &Serve) -> Result<Exit, Failure> {
 async fn serve(
     arguments: &Serve,
     server: Result<Server, toolcrib_server::Error>,
+    page: &StatusPage,
     interrupts: &Interrupts,
 ) -> Result<(), toolcrib_server::Error> {
     let server = server?;
@@ -42,6 +53,10 @@ async fn serve(
     let listening = server.listen(address).await?;
     let open = if listening.is_open() { "whoever is on this machine" } else { "whoever has a token" };
     output::tell(&format!("serving {open} at http://{}/mcp", listening.address()));
+    if listening.has_page() {
+        let (address, key) = (listening.address(), page.operator_key());
+        output::tell(&format!("the status page, for who answers there: http://{address}/?key={key}"));
+    }
     listening.serve(interrupts.left()).await
 }
 

@@ -46,6 +46,7 @@ pub use sink::{AuditSink, Kept};
 pub use span::{set_trace_source, span};
 
 use digest::Key;
+use sink::Observed;
 
 /// The most bytes of arguments, as JSON, that a record has when it may have them.
 pub const MAX_VALUES_BYTES: usize = 64 * 1024;
@@ -84,6 +85,19 @@ impl Audit {
     /// Sets the key of the digests of arguments, so that those of several processes can be compared.
     pub fn with_key(self, key: &Secret) -> Self {
         self.changed(|settings| settings.key = Some(Key::new(key.expose().as_bytes())))
+    }
+
+    /// Shows each record to one sink more. It has no say in whether calls run.
+    pub fn with_observer(mut self, observer: Arc<dyn AuditSink>, secrets: Secrets) -> Self {
+        if let Some(settings) = &mut self.settings {
+            let settings = Arc::make_mut(settings);
+            settings.sink = Arc::new(Observed { sink: Arc::clone(&settings.sink), observer });
+        } else {
+            // Nothing is compared, so there is no key.
+            let settings = Settings { sink: observer, key: None, secrets, has_values: false };
+            self.settings = Some(Arc::new(settings));
+        }
+        self
     }
 
     /// A call enters. What is returned stays with it to its end.

@@ -1,7 +1,7 @@
 //! Where records go.
 
 use std::collections::VecDeque;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::Record;
 
@@ -13,6 +13,23 @@ pub trait AuditSink: Send + Sync {
     /// Whether calls may run, else why not. It is asked before each call. For sinks without which nothing should run.
     fn check(&self) -> Result<(), String> {
         Ok(())
+    }
+}
+
+/// A sink, and who is shown what it takes.
+pub(super) struct Observed {
+    pub(super) sink: Arc<dyn AuditSink>,
+    pub(super) observer: Arc<dyn AuditSink>,
+}
+
+impl AuditSink for Observed {
+    fn record(&self, record: &Record) {
+        self.sink.record(record);
+        self.observer.record(record);
+    }
+
+    fn check(&self) -> Result<(), String> {
+        self.sink.check()
     }
 }
 

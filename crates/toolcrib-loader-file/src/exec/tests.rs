@@ -240,7 +240,10 @@ async fn arguments_come_as_json_and_what_the_runtime_knows_in_variables() {
     let result = call(&module, "run", arguments.clone(), &context).await;
     assert_eq!(result.error, None);
     assert_eq!(result.result["arguments"], arguments);
-    assert_eq!(result.result["variables"], json!(["run", "/work space", "s-1", "ada", "clerk", "none", "r-1"]));
+    assert_eq!(
+        result.result["variables"],
+        json!(["run", "/work space", "s-1", "ada", "clerk", "none", "r-1"])
+    );
     assert_eq!(result.result["folder"], json!(place.path()));
 }
 

@@ -83,7 +83,7 @@ mod tests {
             assert!(batch.iter().all(|asked| asked.question().agent.as_deref() == Some("shop: clerk")));
             let approval = batch[0].question().approve();
             batch[0].answer = Some(Answer::Approved(approval));
-            std::future::pending().await
+            std::future::pending::<()>().await;
         }
 
         async fn ask_user(&self, question: &UserQuestion) -> UserAnswer {

@@ -26,7 +26,10 @@ runtime: {tokens_per_tool: 201}
         .iter()
         .map(|tool| tool.wire_name.clone())
         .collect();
-    assert_eq!(names, ["run_parallel", "read_result", "hello__greet_many", "hello__say_hello"]);
+    assert_eq!(
+        names,
+        ["run_parallel", "read_result", "background_run", "hello__greet_many", "hello__say_hello"]
+    );
     let Err(Error::UnknownAgent { known, .. }) = runtime.agent(Some("third")) else { panic!("found") };
     assert_eq!(known, ["first", "second"]);
 }

@@ -9,12 +9,6 @@ fn an_empty_file_is_an_app_without_anything() {
 }
 
 #[test]
-fn what_this_version_does_not_do_is_said() {
-    let app = App::from_text("app.yaml", "execution: {watchers: true}").unwrap();
-    assert_eq!(app.warnings(), ["`execution.watchers` is set, and this version has none; it is left out"]);
-}
-
-#[test]
 fn everything_that_is_wrong_is_said_at_its_place() {
     let text = "
 agents:

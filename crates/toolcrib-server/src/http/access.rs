@@ -54,9 +54,20 @@ impl Access {
         if !scheme.eq_ignore_ascii_case("bearer") {
             return Err(Refusal::Missing);
         }
-        let digest: [u8; 32] = Sha256::digest(token.trim()).into();
+        self.of_token(token.trim()).ok_or(Refusal::Wrong)
+    }
+
+    /// Who has this token.
+    pub(super) fn of_token(&self, token: &str) -> Option<Arc<Client>> {
+        let digest: [u8; 32] = Sha256::digest(token).into();
         let found = self.clients.iter().find(|(known, _)| *known == digest);
-        found.map(|(_, client)| Arc::clone(client)).ok_or(Refusal::Wrong)
+        found.map(|(_, client)| Arc::clone(client))
+    }
+
+    /// Who has a token under this name.
+    pub(super) fn named(&self, name: &str) -> Option<Arc<Client>> {
+        let found = self.clients.iter().find(|(_, client)| client.name == name);
+        found.map(|(_, client)| Arc::clone(client))
     }
 }
 

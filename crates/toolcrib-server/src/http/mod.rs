@@ -14,6 +14,7 @@ mod body;
 mod connections;
 mod endpoint;
 mod names;
+mod page;
 mod reply;
 mod sessions;
 mod share;
@@ -23,7 +24,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use axum::routing::{any, get};
+use axum::routing::{any, get, post};
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use tokio::net::TcpListener;
 
@@ -34,6 +35,7 @@ use self::names::Names;
 use self::sessions::Sessions;
 use self::share::Shares;
 use crate::handler::Handler;
+use crate::page::StatusPage;
 use crate::server::Shared;
 use crate::{Error, Server};
 
@@ -53,6 +55,9 @@ pub(crate) struct Door {
     shares: Shares,
     sessions: Arc<Sessions>,
     mcp: McpService,
+    /// Where there is one.
+    page: Option<StatusPage>,
+    port: u16,
     max_body_bytes: usize,
     body_patience: Duration,
 }
@@ -90,7 +95,10 @@ impl Server {
             Arc::clone(&sessions),
             config,
         );
+        let has_page = section.page.unwrap_or_else(|| address.ip().is_loopback());
         let door = Door {
+            page: self.page.clone().filter(|_| has_page),
+            port: address.port(),
             shared: Arc::clone(&self.shared),
             names: Names::new(address, &section.allowed_hosts, &section.allowed_origins),
             access,
@@ -115,6 +123,11 @@ impl HttpServer {
         self.door.access.is_open()
     }
 
+    /// Whether there is a status page at `/`.
+    pub fn has_page(&self) -> bool {
+        self.door.page.is_some()
+    }
+
     /// Answers until `leave` is over. Then it takes no further calls, waits for those that are under way, for [`DRAIN`] at
     /// most, and ends what still runs.
     pub async fn serve(self, leave: impl Future<Output = ()>) -> Result<(), Error> {
@@ -123,6 +136,10 @@ impl HttpServer {
         let limits = shared.runtime.app().config.serve.limits.clone();
         let router = Router::new()
             .route("/mcp", any(endpoint::mcp))
+            .route("/", get(page::show))
+            .route("/status.css", get(page::style))
+            .route("/sign-in", post(page::enter))
+            .route("/answer", post(page::answer))
             .route("/metrics", get(endpoint::metrics))
             .route("/healthz", get(endpoint::healthz))
             .route("/readyz", get(endpoint::readyz))

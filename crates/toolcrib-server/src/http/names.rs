@@ -71,6 +71,18 @@ impl Names {
         (!is_allowed)
             .then_some("the `Origin` header names a page that may not; add it to `serve.allowed_origins`")
     }
+
+    /// Whether a page sends a request that did not come from this server, under the name that the request calls. Which scheme
+    /// it came by is not looked at, since a proxy may have another.
+    pub(super) fn is_foreign(headers: &HeaderMap) -> bool {
+        let Some(origin) = headers.get(ORIGIN) else { return false };
+        let origin = origin.to_str().ok().and_then(origin_of);
+        let host = headers.get(HOST).and_then(|host| host.to_str().ok()).and_then(host_of);
+        let (Some(origin), Some(host)) = (origin, host) else { return true };
+        let is_default = |port: Option<u16>| port.is_none_or(|port| port == 80 || port == 443);
+        origin.host.name != host.name
+            || (origin.host.port != host.port && !(is_default(origin.host.port) && is_default(host.port)))
+    }
 }
 
 impl Origin {

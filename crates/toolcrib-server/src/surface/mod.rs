@@ -1,5 +1,6 @@
 //! What a client is shown of the tools, as MCP has it.
 
+mod cost;
 mod split;
 
 use std::collections::BTreeMap;
@@ -12,6 +13,7 @@ use toolcrib_policy::RUNTIME_NAMESPACE;
 use toolcrib_prompt::OfferedTool;
 use toolcrib_runtime::{Runtime, Surface};
 
+pub use cost::{ListCost, ListedCost};
 pub(crate) use split::{Intent, refused};
 
 /// What a client is shown of the tools of one generation.
@@ -77,7 +79,9 @@ fn annotations(tool: &Tool) -> ToolAnnotations {
     annotations.read_only_hint = Some(reads);
     annotations.destructive_hint = Some(tool.risk() == Risk::High || runs_others);
     annotations.idempotent_hint = Some(reads || tool.is_idempotent());
-    annotations.open_world_hint = if is_own { Some(runs_others) } else { said("openWorldHint") };
+    // Clients take a tool that says nothing of it for one that reaches the world, as those do that run others.
+    annotations.open_world_hint =
+        if is_own { (!runs_others).then_some(false) } else { said("openWorldHint") };
     annotations
 }
 

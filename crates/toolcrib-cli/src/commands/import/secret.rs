@@ -6,8 +6,24 @@ use toolcrib_exec::is_secret;
 
 /// How tokens of well-known services begin.
 const TOKEN_STARTS: [&str; 18] = [
-    "sk-", "sk_", "pk_", "ghp_", "gho_", "ghs_", "ghu_", "github_pat_", "glpat-", "xox", "AKIA", "AIza", "eyJ", "hf_",
-    "npm_", "ntn_", "secret_", "lin_api_",
+    "sk-",
+    "sk_",
+    "pk_",
+    "ghp_",
+    "gho_",
+    "ghs_",
+    "ghu_",
+    "github_pat_",
+    "glpat-",
+    "xox",
+    "AKIA",
+    "AIza",
+    "eyJ",
+    "hf_",
+    "npm_",
+    "ntn_",
+    "secret_",
+    "lin_api_",
 ];
 
 /// The least bytes of a token that is known by its beginning.
@@ -23,7 +39,8 @@ const MAX_DIGITS: usize = 6;
 const SCHEMES: [&str; 4] = ["Bearer ", "Basic ", "Token ", "token "];
 
 /// Headers that say nothing about who asks.
-const PLAIN_HEADERS: [&str; 5] = ["accept", "accept-language", "content-type", "mcp-protocol-version", "user-agent"];
+const PLAIN_HEADERS: [&str; 5] =
+    ["accept", "accept-language", "content-type", "mcp-protocol-version", "user-agent"];
 
 /// Whether a name says that it holds a secret.
 fn is_named_secret(name: &str) -> bool {
@@ -45,7 +62,10 @@ pub(super) fn is_plain_header(name: &str, value: &str) -> bool {
 }
 
 fn is_harmless(value: &str) -> bool {
-    matches!(value.to_ascii_lowercase().as_str(), "" | "true" | "false" | "yes" | "no" | "on" | "off" | "null" | "none")
+    matches!(
+        value.to_ascii_lowercase().as_str(),
+        "" | "true" | "false" | "yes" | "no" | "on" | "off" | "null" | "none"
+    )
 }
 
 /// Where the secret begins in the value of a header.
@@ -54,7 +74,7 @@ pub(super) fn behind_scheme(value: &str) -> usize {
 }
 
 /// The secrets among the arguments of a program: which argument, and where in it.
-pub(super) fn in_arguments(arguments: &[&str]) -> Vec<(usize, Range<usize>)> {
+pub(crate) fn in_arguments(arguments: &[&str]) -> Vec<(usize, Range<usize>)> {
     let mut found = Vec::new();
     for (at, argument) in arguments.iter().enumerate() {
         let flag = at.checked_sub(1).and_then(|before| arguments.get(before));
@@ -74,18 +94,12 @@ pub(super) fn in_arguments(arguments: &[&str]) -> Vec<(usize, Range<usize>)> {
     found
 }
 
-/// The same as texts.
-pub(crate) fn secret_parts<'a>(arguments: &[&'a str]) -> Vec<&'a str> {
-    let found = in_arguments(arguments).into_iter();
-    found.filter_map(|(at, range)| arguments.get(at)?.get(range)).collect()
-}
-
 fn is_secret_flag(flag: &str) -> bool {
     flag.starts_with('-') && !flag.starts_with("--no-") && !flag.contains(['=', ':']) && is_named_secret(flag)
 }
 
 /// Where secrets stand in a text by itself.
-pub(super) fn parts(text: &str) -> Vec<Range<usize>> {
+pub(crate) fn parts(text: &str) -> Vec<Range<usize>> {
     if TOKEN_STARTS.iter().any(|start| text.starts_with(start)) && text.len() >= MIN_TOKEN_BYTES {
         return std::iter::once(0..text.len()).collect();
     }
@@ -99,7 +113,8 @@ pub(super) fn parts(text: &str) -> Vec<Range<usize>> {
 fn named_part(text: &str) -> Option<Range<usize>> {
     let at = text.find(['=', ':'])?;
     let (name, rest) = text.split_at(at);
-    let is_name = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'));
+    let is_name =
+        !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'));
     let value = rest.get(1..)?.trim_start();
     if !is_name || value.starts_with("//") || is_harmless(value) || !is_named_secret(name) {
         return None;

@@ -32,7 +32,8 @@ impl Texts<'_, '_> {
             out.push_str(before);
             let inside = from.strip_prefix("${").and_then(|inside| inside.split_once('}'));
             let bare = from.get(1..).unwrap_or_default();
-            let bare = bare.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').next().unwrap_or_default();
+            let bare =
+                bare.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').next().unwrap_or_default();
             rest = if let Some((inside, after)) = inside
                 && let Some(translated) = self.reference(inside)?
             {
@@ -102,7 +103,13 @@ impl Texts<'_, '_> {
     }
 
     /// A text of which these parts are secrets.
-    fn without(&mut self, text: &str, parts: &[Range<usize>], wanted: &str, what: &str) -> Result<String, String> {
+    fn without(
+        &mut self,
+        text: &str,
+        parts: &[Range<usize>],
+        wanted: &str,
+        what: &str,
+    ) -> Result<String, String> {
         let mut out = String::new();
         let mut from = 0;
         for part in parts {
@@ -128,8 +135,7 @@ impl Texts<'_, '_> {
             is_variable(name.strip_prefix("env:").unwrap_or(name)) || inside.starts_with("input:")
         };
         let braced = text.split("${").skip(1).filter_map(|part| part.split_once('}'));
-        let is_bare = self.client == Some(Client::Gemini)
-            && text.strip_prefix('$').is_some_and(is_variable);
+        let is_bare = self.client == Some(Client::Gemini) && text.strip_prefix('$').is_some_and(is_variable);
         is_bare || braced.clone().any(|(inside, _)| is_named(inside))
     }
 
@@ -151,8 +157,9 @@ impl Texts<'_, '_> {
         }
         let wanted = format!("{}_{}", self.namespace, name);
         let wanted = variable_name(&wanted.replace('-', "_").to_ascii_uppercase());
-        let from = secret::behind_scheme(value);
-        self.without(value, &[from..value.len()], &wanted, &format!("the header `{name}`"))
+        let secret = secret::behind_scheme(value)..value.len();
+        let secret = std::slice::from_ref(&secret);
+        self.without(value, secret, &wanted, &format!("the header `{name}`"))
     }
 
     /// A URL.
@@ -172,8 +179,11 @@ impl Texts<'_, '_> {
         let wanted = format!("{}_SECRET", self.namespace.replace('-', "_").to_ascii_uppercase());
         let mut all = Vec::with_capacity(arguments.len());
         for (at, text) in arguments.iter().enumerate() {
-            let parts: Vec<_> =
-                found.iter().filter(|(argument, _)| *argument == at).map(|(_, range)| range.clone()).collect();
+            let parts: Vec<_> = found
+                .iter()
+                .filter(|(argument, _)| *argument == at)
+                .map(|(_, range)| range.clone())
+                .collect();
             all.push(self.without(text, &parts, &variable_name(&wanted), &format!("argument {}", at + 1))?);
         }
         Ok(all)

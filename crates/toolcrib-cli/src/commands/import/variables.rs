@@ -44,7 +44,7 @@ impl<'a> Variables<'a> {
     /// something else, in the app or in the environment, is not taken.
     pub(super) fn holding(&mut self, value: &str, wanted: &str, namespace: &str, from: &str) -> String {
         let plain = variable_name(wanted);
-        let longer = variable_name(&format!("{namespace}_{wanted}"));
+        let longer = variable_name(&format!("{}_{wanted}", namespace.replace('-', "_").to_ascii_uppercase()));
         let numbered = (2..MAX_NAMES_TRIED).map(|number| format!("{longer}_{number}"));
         let names = [plain, longer.clone()].into_iter().chain(numbered);
         for name in names {
@@ -72,7 +72,10 @@ pub(super) fn variable_name(wanted: &str) -> String {
     if is_variable(wanted) {
         return wanted.to_owned();
     }
-    let name: String = wanted.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' }).collect();
+    let name: String = wanted
+        .chars()
+        .map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' })
+        .collect();
     let name = name.trim_matches('_');
     if is_variable(name) { name.to_owned() } else { format!("V_{name}") }
 }

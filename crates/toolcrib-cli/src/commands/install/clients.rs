@@ -35,7 +35,9 @@ impl Places {
         let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         let home = if cfg!(windows) { set("USERPROFILE") } else { set("HOME") };
         let home = home.ok_or_else(|| {
-            Failure::bad_input("HOME is not set, so nobody knows where clients keep their configuration; name it: --file")
+            Failure::bad_input(
+                "HOME is not set, so nobody knows where clients keep their configuration; name it: --file",
+            )
         })?;
         let configuration = if cfg!(target_os = "macos") {
             home.join("Library/Application Support")
@@ -130,7 +132,12 @@ impl Client {
 
     /// An entry that starts this command. `variables` are those that the app wants, for clients that hold them back from
     /// servers unless they are named.
-    pub(crate) fn entry(self, command: &str, arguments: &[String], variables: &[String]) -> Map<String, Value> {
+    pub(crate) fn entry(
+        self,
+        command: &str,
+        arguments: &[String],
+        variables: &[String],
+    ) -> Map<String, Value> {
         let mut entry = Map::new();
         if matches!(self, Self::ClaudeCode | Self::Cursor | Self::VsCode) {
             entry.insert("type".into(), "stdio".into());

@@ -47,14 +47,18 @@ impl Served {
 
 /// The path of this program.
 fn program() -> Result<PathBuf, Failure> {
-    let failed = |why: &dyn std::fmt::Display| Failure::bad_input(format!("the path of this program is not known: {why}"));
+    let failed = |why: &dyn std::fmt::Display| {
+        Failure::bad_input(format!("the path of this program is not known: {why}"))
+    };
     let program = std::env::current_exe().map_err(|error| failed(&error))?;
     if program.is_file() { Ok(program) } else { Err(failed(&format!("{} is no file", program.display()))) }
 }
 
 fn text_of(path: &Path) -> Result<String, Failure> {
     let text = path.to_str().map(str::to_owned);
-    text.ok_or_else(|| Failure::bad_input(format!("{} is not UTF-8, and no configuration can hold it", path.display())))
+    text.ok_or_else(|| {
+        Failure::bad_input(format!("{} is not UTF-8, and no configuration can hold it", path.display()))
+    })
 }
 
 /// The variables that an app names, in the order of their names.

@@ -86,7 +86,10 @@ impl Target {
             }
             _ => "",
         };
-        Failure::bad_input(format!("cannot write {}: {error}{hint}; nothing was changed", self.real().display()))
+        Failure::bad_input(format!(
+            "cannot write {}: {error}{hint}; nothing was changed",
+            self.real().display()
+        ))
     }
 
     /// A file that may not be written to is not replaced by another one: somebody else manages it.
@@ -128,7 +131,9 @@ impl Target {
     fn back_up(&self, text: &str, needed: Option<&Path>) -> Result<PathBuf, Failure> {
         let failed = |error: std::io::Error| {
             let path = self.path.display();
-            Failure::bad_input(format!("cannot keep a copy of {path} beside it: {error}; nothing was changed"))
+            Failure::bad_input(format!(
+                "cannot keep a copy of {path} beside it: {error}; nothing was changed"
+            ))
         };
         let kept = backups(&self.path);
         let number = kept.first().map_or(0, |(number, _)| *number).saturating_add(1);

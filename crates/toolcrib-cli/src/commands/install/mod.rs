@@ -48,19 +48,25 @@ struct Plan {
     action: Action,
     /// The text that is to be written; nothing where the file is to be removed.
     text: Option<String>,
+    /// The entry that is there.
+    before: Option<Value>,
+    /// The entry that is to be there.
     entry: Option<Value>,
     /// The backup that has to stay.
     needed: Option<PathBuf>,
+    /// The variables that the app wants.
+    variables: Vec<String>,
 }
 
 pub(crate) async fn run(arguments: &Install, json: bool) -> Result<Exit, Failure> {
     let Some(client) = arguments.client.filter(|_| !arguments.list) else { return list::run(json) };
     check_name(&arguments.name)?;
     let target = Target::read(path(arguments, client)?)?;
-    let plan = if arguments.undo { undo(arguments, client, &target)? } else { install(arguments, client, &target)? };
+    let plan =
+        if arguments.undo { undo(arguments, client, &target)? } else { install(arguments, client, &target)? };
     let report = Report { client, name: &arguments.name, target: &target, plan: &plan };
     if matches!(plan.action, Action::Keep | Action::Nothing) {
-        report.done(None, json);
+        report.done(false, None, json);
         return Ok(Exit::Ok);
     }
     if !json {
@@ -71,7 +77,7 @@ pub(crate) async fn run(arguments: &Install, json: bool) -> Result<Exit, Failure
         return Ok(Exit::ApprovalRequired);
     }
     let backup = target.write(plan.text.as_deref(), arguments.project, plan.needed.as_deref())?;
-    report.done(Some(backup.as_deref()), json);
+    report.done(true, backup.as_deref(), json);
     Ok(Exit::Ok)
 }
 
@@ -94,13 +100,19 @@ fn path(arguments: &Install, client: Client) -> Result<PathBuf, Failure> {
         return Ok(Places::of_this_user()?.user_file(client));
     }
     client.project_file().map(PathBuf::from).ok_or_else(|| {
-        Failure::bad_input(format!("{} has no configuration of projects; leave out --project", client.title()))
+        Failure::bad_input(format!(
+            "{} has no configuration of projects; leave out --project",
+            client.title()
+        ))
     })
 }
 
 /// An error that says where in the file.
 fn wrong(target: &Target, problem: &edit::Problem) -> Failure {
-    Failure::bad_input(format!("{}; nothing was written", problem.in_file(&target.path.display().to_string())))
+    Failure::bad_input(format!(
+        "{}; nothing was written",
+        problem.in_file(&target.path.display().to_string())
+    ))
 }
 
 fn install(arguments: &Install, client: Client, target: &Target) -> Result<Plan, Failure> {
@@ -120,7 +132,14 @@ fn install(arguments: &Install, client: Client, target: &Target) -> Result<Plan,
     };
     let new = edit.with(text, &arguments.name, &entry).map_err(failed)?;
     let needed = undo::origin(edit, target, &arguments.name).filter(|_| was_ours).map(|origin| origin.path);
-    Ok(Plan { action, text: Some(new), entry: Some(Value::Object(entry)), needed })
+    Ok(Plan {
+        action,
+        text: Some(new),
+        before,
+        entry: Some(Value::Object(entry)),
+        needed,
+        variables: served.variables,
+    })
 }
 
 fn undo(arguments: &Install, client: Client, target: &Target) -> Result<Plan, Failure> {
@@ -129,7 +148,8 @@ fn undo(arguments: &Install, client: Client, target: &Target) -> Result<Plan, Fa
     let name = &arguments.name;
     let text = target.text.clone();
     let Some(entry) = edit.entry(text.as_deref().unwrap_or_default(), name).map_err(failed)? else {
-        return Ok(Plan { action: Action::Nothing, text, entry: None, needed: None });
+        let action = Action::Nothing;
+        return Ok(Plan { action, text, before: None, entry: None, needed: None, variables: Vec::new() });
     };
     if !is_ours(&entry) {
         return Err(Failure::bad_input(format!(
@@ -139,11 +159,12 @@ fn undo(arguments: &Install, client: Client, target: &Target) -> Result<Plan, Fa
     }
     let undone = undo::undone(edit, target, name, &entry).map_err(failed)?;
     let action = if undone.is_restored { Action::Restore } else { Action::Remove };
-    let entry = match (&undone.text, action) {
+    let back = match (&undone.text, action) {
         (Some(text), Action::Restore) => edit.entry(text, name).map_err(failed)?,
         _ => None,
     };
-    Ok(Plan { action, text: undone.text, entry, needed: None })
+    let text = undone.text;
+    Ok(Plan { action, text, before: Some(entry), entry: back, needed: None, variables: Vec::new() })
 }
 
 /// Whether the person at the terminal wants it; nobody does where there is none.
@@ -203,8 +224,12 @@ impl Report<'_> {
             output::say(&format!("{file} is a symlink; the file that changes is {}", real.display()));
         }
         let text = match (self.plan.action, &self.plan.text) {
-            (_, None) => format!("{file} goes, since it was made for the entry `{name}` and holds nothing else"),
-            (Action::Add, _) if self.target.text.is_none() => format!("{file} is new, with the entry `{name}`:"),
+            (_, None) => {
+                format!("{file} goes, since it was made for the entry `{name}` and holds nothing else")
+            }
+            (Action::Add, _) if self.target.text.is_none() => {
+                format!("{file} is new, with the entry `{name}`:")
+            }
             (Action::Add, _) => format!("{file} gets the entry `{name}`:"),
             (Action::Replace, _) => format!("{file} has another server as `{name}`, which is replaced:"),
             (Action::Update, _) => format!("{file} gets the entry `{name}` anew:"),
@@ -212,9 +237,9 @@ impl Report<'_> {
             _ => format!("{file} loses the entry `{name}`:"),
         };
         output::say(&text);
-        let before = self.target.text.as_deref().unwrap_or_default();
-        if let Some(after) = &self.plan.text {
-            for line in show::difference(self.client.edit(), before, after) {
+        let edit = self.client.edit();
+        for (sign, entry) in [('-', &self.plan.before), ('+', &self.plan.entry)] {
+            for line in entry.iter().flat_map(|entry| show::lines(edit, name, sign, entry)) {
                 output::say(&line);
             }
         }
@@ -230,25 +255,31 @@ impl Report<'_> {
         output::tell(&format!("nothing is written yet; to write it, run: toolcrib {again} --yes"));
     }
 
-    /// `backup` is there when something was written.
-    fn done(&self, backup: Option<Option<&Path>>, json: bool) {
+    fn done(&self, is_written: bool, backup: Option<&Path>, json: bool) {
         if json {
-            output::json(&self.json(backup.is_some(), backup.flatten()));
+            output::json(&self.json(is_written, backup));
             return;
         }
         let (file, name) = (self.file(), self.name);
         let title = self.client.title();
-        match self.plan.action {
-            Action::Keep => output::say(&format!("{file} has the entry `{name}` already, as it would be written")),
-            Action::Nothing => output::say(&format!("{file} has no entry `{name}`; there is nothing to undo")),
-            Action::Remove => output::say(&format!("{title} no longer has `{name}`")),
-            Action::Restore => output::say(&format!("{title} has its server `{name}` back")),
-            Action::Add | Action::Replace | Action::Update => output::say(&format!("{title} has `{name}`")),
-        }
-        if let Some(Some(backup)) = backup {
+        let text = match self.plan.action {
+            Action::Keep => format!("{file} has the entry `{name}` already, as it would be written"),
+            Action::Nothing => format!("{file} has no entry `{name}`; there is nothing to undo"),
+            Action::Remove => format!("{title} no longer has `{name}`"),
+            Action::Restore => format!("{title} has its server `{name}` back"),
+            Action::Add | Action::Replace | Action::Update => format!("{title} has `{name}`"),
+        };
+        output::say(&text);
+        if let Some(backup) = backup {
             output::tell(&format!("what was there before: {}", backup.display()));
         }
-        if backup.is_some() {
+        if !self.plan.variables.is_empty() && self.client.lacks_variables() {
+            let names = self.plan.variables.join(", ");
+            output::tell(&format!(
+                "{title} does not have the variables of your shell; it has to be started with: {names}"
+            ));
+        }
+        if is_written {
             output::tell(&format!("next: {}", self.client.next_step()));
         }
     }

@@ -1,83 +1,78 @@
-//! A change of a configuration as a person is shown it.
+//! A change of a configuration as a person is shown it: the entry that goes and the one that comes. Nothing else changes.
 
-use serde_json::Value;
-use similar::{ChangeTag, TextDiff};
-use toolcrib_exec::Secrets;
-use toolcrib_model::Secret;
+use std::ops::Range;
+
+use serde_json::{Map, Value};
 
 use super::edit::Edit;
-use crate::commands::import::secret_parts;
+use crate::commands::import::{secrets_in, secrets_of_arguments};
 use crate::printable::{Layout, cut};
 
 /// The most bytes of a line that are shown.
 const MAX_LINE_BYTES: usize = 300;
 
-/// The most lines that are shown. An entry has a few.
-const MAX_LINES: usize = 200;
+/// The most lines of an entry that are shown. One has a few.
+const MAX_LINES: usize = 100;
 
-/// How much of what is the same is shown before the first difference of two long lines, in bytes.
-const BEFORE_BYTES: usize = 40;
-
-/// Keys of an entry whose texts are secrets, or may be.
+/// Keys of an entry whose values are secrets, or may be.
 const SECRET_KEYS: [&str; 3] = ["env", "headers", "http_headers"];
 
-/// The lines that go and come, with their numbers. Keys of other servers are not shown.
-pub(super) fn difference(edit: Edit, before: &str, after: &str) -> Vec<String> {
-    let secrets = Secrets::new();
-    for text in [before, after] {
-        if let Some(Value::Object(servers)) = edit.read(text).ok().and_then(|mut all| all.remove(edit.servers)) {
-            servers.values().for_each(|entry| note(entry, &secrets));
-        }
-    }
-    let redactor = secrets.redactor();
-    let difference = TextDiff::from_lines(before, after);
-    let mut lines = Vec::new();
-    for change in difference.iter_all_changes() {
-        let (sign, number) = match change.tag() {
-            ChangeTag::Equal => continue,
-            ChangeTag::Delete => ('-', change.old_index()),
-            ChangeTag::Insert => ('+', change.new_index()),
-        };
-        let line = redactor.redact(change.value().trim_end_matches(['\n', '\r']));
-        lines.push((sign, number.map_or(0, |number| number + 1), line.to_string()));
-    }
-    let from = match lines.as_slice() {
-        [(_, _, old), (_, _, new)] => first_difference(old, new),
-        _ => 0,
+/// Stands for a secret.
+const MASK: &str = "***";
+
+/// The lines of an entry, each behind the sign, without what nobody should read over a shoulder.
+pub(super) fn lines(edit: Edit, name: &str, sign: char, entry: &Value) -> Vec<String> {
+    let text = match masked(entry) {
+        Value::Object(entry) => edit.rendered(name, &entry),
+        // No client takes it for a server.
+        other => other.to_string(),
     };
-    let more = lines.len().saturating_sub(MAX_LINES);
-    let shown = lines.iter().take(MAX_LINES).map(|(sign, number, line)| {
-        let tail = line.get(line.floor_char_boundary(from)..).unwrap_or_default();
-        let gap = if from > 0 { "…" } else { "" };
-        format!("  {number:>5} {sign} {gap}{}", cut(tail, Layout::Lines, MAX_LINE_BYTES))
-    });
-    let mut shown: Vec<String> = shown.collect();
+    let more = text.lines().count().saturating_sub(MAX_LINES);
+    let lines = text.lines().take(MAX_LINES);
+    let mut lines: Vec<String> =
+        lines.map(|line| format!("  {sign} {}", cut(line, Layout::Lines, MAX_LINE_BYTES))).collect();
     if more > 0 {
-        shown.push(format!("        … and {more} more lines"));
+        lines.push(format!("  {sign} … and {more} more lines"));
     }
-    shown
+    lines
 }
 
-/// Where two lines part, so that a file without line breaks is not cut before that.
-fn first_difference(old: &str, new: &str) -> usize {
-    let common = old.bytes().zip(new.bytes()).take_while(|(old, new)| old == new).count();
-    if common < MAX_LINE_BYTES / 2 { 0 } else { common - BEFORE_BYTES }
+fn masked(entry: &Value) -> Value {
+    let Value::Object(entry) = entry else { return Value::from(MASK) };
+    let masked = entry.iter().map(|(key, value)| {
+        let value = match value {
+            Value::Object(map) if SECRET_KEYS.contains(&key.as_str()) => {
+                Value::Object(map.keys().map(|name| (name.clone(), MASK.into())).collect::<Map<_, _>>())
+            }
+            Value::Array(items) => masked_arguments(items),
+            Value::String(text) => without(text, secrets_in(text)).into(),
+            Value::Object(_) => Value::from(MASK),
+            other => other.clone(),
+        };
+        (key.clone(), value)
+    });
+    Value::Object(masked.collect())
 }
 
-/// Notes what an entry of a server holds that nobody should read over a shoulder.
-fn note(entry: &Value, secrets: &Secrets) {
-    let add = |text: &str| {
-        secrets.add("of this server", Secret::new(text));
-    };
-    for map in SECRET_KEYS.iter().filter_map(|key| entry.get(key)?.as_object()) {
-        map.values().filter_map(Value::as_str).for_each(add);
+fn masked_arguments(items: &[Value]) -> Value {
+    let texts: Vec<&str> = items.iter().map(|item| item.as_str().unwrap_or_default()).collect();
+    let secrets = secrets_of_arguments(&texts);
+    let masked = items.iter().enumerate().map(|(at, item)| match item {
+        Value::String(text) => {
+            let own = secrets.iter().filter(|(argument, _)| *argument == at);
+            without(text, own.map(|(_, range)| range.clone()).collect()).into()
+        }
+        Value::Array(_) | Value::Object(_) => Value::from(MASK),
+        other => other.clone(),
+    });
+    masked.collect()
+}
+
+/// A text with the mask in the place of these parts.
+fn without(text: &str, parts: Vec<Range<usize>>) -> String {
+    let mut text = text.to_owned();
+    for part in parts.into_iter().rev() {
+        text.replace_range(part, MASK);
     }
-    let arguments: Vec<&str> =
-        entry.get("args").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect();
-    for part in secret_parts(&arguments) {
-        add(part);
-    }
-    for url in ["url", "httpUrl"].iter().filter_map(|key| entry.get(key)?.as_str()) {
-        secret_parts(&[url]).into_iter().for_each(add);
-    }
+    text
 }

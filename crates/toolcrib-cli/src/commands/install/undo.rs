@@ -34,14 +34,11 @@ pub(super) fn origin(edit: Edit, target: &Target, name: &str) -> Option<Origin> 
 }
 
 /// Takes our entry out. Where nothing else has changed since, the file is as it was, byte for byte.
-pub(super) fn undone(
-    edit: Edit,
-    target: &Target,
-    name: &str,
-    entry: &Value,
-) -> Result<Undone, Problem> {
+pub(super) fn undone(edit: Edit, target: &Target, name: &str, entry: &Value) -> Result<Undone, Problem> {
     let text = target.text.as_deref().unwrap_or_default();
-    let Value::Object(entry) = entry else { return Ok(Undone { text: Some(text.to_owned()), is_restored: false }) };
+    let Value::Object(entry) = entry else {
+        return Ok(Undone { text: Some(text.to_owned()), is_restored: false });
+    };
     let made = |before: Option<&str>| edit.with(before, name, entry).is_ok_and(|made| made == text);
     let Some(origin) = origin(edit, target, name) else {
         let left = if made(None) { None } else { Some(edit.without(text, name, false)?) };

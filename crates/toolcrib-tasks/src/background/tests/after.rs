@@ -77,7 +77,8 @@ async fn where_there_is_no_room_in_the_background_it_is_waited_for() {
     let other = shop.launch("shop.mill").await.unwrap().task_id;
     let ending = async {
         // Within the time that calls have where nothing is said.
-        tokio::time::sleep(AFTER + Duration::from_secs(20)).await;
+        tokio::time::advance(AFTER).await;
+        tokio::time::advance(Duration::from_secs(20)).await;
         shop.end.notify_waiters();
     };
     let (result, ()) =

@@ -25,7 +25,8 @@ pub(super) fn read(text: &str) -> Result<Map<String, Value>, Problem> {
 
 pub(super) fn written(text: &str, servers: &str, name: &str) -> Result<Option<String>, Problem> {
     let json = Json::read(text)?;
-    let entry = json.object_of(servers)?.and_then(|object| object.member(name).map(|member| member.value.clone()));
+    let entry =
+        json.object_of(servers)?.and_then(|object| object.member(name).map(|member| member.value.clone()));
     Ok(entry.and_then(|range| json.text.get(range)).map(str::to_owned))
 }
 
@@ -38,19 +39,13 @@ pub(super) fn with(
     let text = if text.trim().is_empty() { EMPTY } else { text };
     let json = Json::read(text)?;
     let entry = Value::Object(entry.clone());
-    match json.object_of(servers)? {
-        Some(object) => Ok(match object.member(name) {
-            Some(member) => {
-                let rendered = json.rendered(&entry, &json.indent_at(member.key.start), json.is_laid_out(&object));
-                spliced(text, member.value.clone(), &rendered)
-            }
-            None => json.appended(&object, name, &entry),
-        }),
-        None => {
-            let all = Value::Object([(name.to_owned(), entry)].into_iter().collect());
-            Ok(json.appended(&json.root(), servers, &all))
-        }
-    }
+    let Some(object) = json.object_of(servers)? else {
+        let all = Value::Object([(name.to_owned(), entry)].into_iter().collect());
+        return Ok(json.appended(&json.root(), servers, &all));
+    };
+    let Some(member) = object.member(name) else { return Ok(json.appended(&object, name, &entry)) };
+    let rendered = json.rendered(&entry, &json.indent_at(member.key.start), json.is_laid_out(&object));
+    Ok(spliced(text, member.value.clone(), &rendered))
 }
 
 pub(super) fn with_written(text: &str, servers: &str, name: &str, written: &str) -> Result<String, Problem> {
@@ -63,9 +58,14 @@ pub(super) fn with_written(text: &str, servers: &str, name: &str, written: &str)
 pub(super) fn without(text: &str, servers: &str, name: &str, drops: bool) -> Result<String, Problem> {
     let json = Json::read(text)?;
     let Some(object) = json.object_of(servers)? else { return Ok(text.to_owned()) };
+    if object.member(name).is_none() {
+        return Ok(text.to_owned());
+    }
     let left = json.removed(&object, name);
-    if drops && object.members.len() == 1 && object.member(name).is_some() {
-        let json = Json::read(&left)?;
+    let json = Json::read(&left)?;
+    let servers_left = json.object_of(servers)?.filter(|_| drops);
+    let inside = servers_left.and_then(|object| json.text.get(object.open + 1..object.close));
+    if inside.is_some_and(|inside| inside.trim().is_empty()) {
         return Ok(json.removed(&json.root(), servers));
     }
     Ok(left)
@@ -122,7 +122,10 @@ impl<'a> Json<'a> {
         let document = parse(&strict, Format::Json, &limits).map_err(|error| problem(&error))?;
         match document.value {
             Value::Object(value) => Ok(Self { text, shape, value }),
-            _ => Err(Problem { at: Some((1, 1)), message: "the whole of it has to be an object, `{…}`".into() }),
+            _ => Err(Problem {
+                at: Some((1, 1)),
+                message: "the whole of it has to be an object, `{…}`".into(),
+            }),
         }
     }
 
@@ -271,7 +274,7 @@ impl<'a> Json<'a> {
         let value = self.rendered(value, &indent, true);
         // A comment behind the last member stays with it.
         let rest = self.shape.get(behind..object.close).unwrap_or_default();
-        let line = rest.iter().take_while(|byte| matches!(byte, b' ' | b'\t' | &COMMENT)).count();
+        let line = rest.iter().take_while(|byte| matches!(**byte, b' ' | b'\t' | COMMENT)).count();
         let line = self.text.get(behind..behind + line).unwrap_or_default().trim_end().len();
         let place = behind + line;
         let comma = if has_comma { "," } else { "" };
@@ -341,15 +344,23 @@ fn shape(text: &str) -> Result<Vec<u8>, Problem> {
                 at = end_of_string(&shape, at);
                 continue;
             }
-            (b'/', Some(b'/')) => text.get(at..).and_then(|rest| rest.find('\n')).map_or(text.len(), |end| at + end),
+            (b'/', Some(b'/')) => {
+                text.get(at..).and_then(|rest| rest.find('\n')).map_or(text.len(), |end| at + end)
+            }
             (b'/', Some(b'*')) => match text.get(at + 2..).and_then(|rest| rest.find("*/")) {
                 Some(end) => at + 2 + end + 2,
                 None => {
-                    return Err(Problem { at: Some(place(text, at)), message: "the comment has no end".into() });
+                    return Err(Problem {
+                        at: Some(place(text, at)),
+                        message: "the comment has no end".into(),
+                    });
                 }
             },
             (&COMMENT, _) => {
-                return Err(Problem { at: Some(place(text, at)), message: "not valid JSON: a control character".into() });
+                return Err(Problem {
+                    at: Some(place(text, at)),
+                    message: "not valid JSON: a control character".into(),
+                });
             }
             _ => {
                 at += 1;
@@ -357,7 +368,8 @@ fn shape(text: &str) -> Result<Vec<u8>, Problem> {
             }
         };
         // The line end behind a comment is none of it.
-        let end = if text.get(at..end).is_some_and(|comment| comment.ends_with('\r')) { end - 1 } else { end };
+        let end =
+            if text.get(at..end).is_some_and(|comment| comment.ends_with('\r')) { end - 1 } else { end };
         if let Some(comment) = shape.get_mut(at..end) {
             comment.fill(COMMENT);
         }
@@ -407,5 +419,8 @@ fn blank_last_commas(bytes: &mut [u8]) {
 }
 
 fn problem(error: &Error) -> Problem {
-    Problem { at: error.position().map(|position| (position.line, position.column)), message: error.to_string() }
+    Problem {
+        at: error.position().map(|position| (position.line, position.column)),
+        message: error.to_string(),
+    }
 }

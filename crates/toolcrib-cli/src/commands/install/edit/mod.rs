@@ -92,6 +92,14 @@ impl Edit {
         Ok(changed)
     }
 
+    /// An entry by itself, as a person reads it.
+    pub(crate) fn rendered(self, name: &str, entry: &Map<String, Value>) -> String {
+        match self.format {
+            Format::Json => format!("{}: {:#}", Value::from(name), Value::Object(entry.clone())),
+            Format::Toml => toml::table(self.servers, name, entry, "\n"),
+        }
+    }
+
     /// The text with this entry as it was written elsewhere, in the place of the one of that name.
     pub(crate) fn with_written(self, text: &str, name: &str, written: &str) -> Result<String, Problem> {
         let changed = match self.format {

@@ -164,7 +164,7 @@ fn marks_of(text: &str, value: &Spanned<DeValue<'_>>, marks: &mut Vec<Mark>) {
             if !array.iter().any(|item| self::is_header(text, item)) {
                 marks.push(Mark { start: span.start, end: span.end, is_header: false });
             }
-            for item in array.iter() {
+            for item in array {
                 marks_of(text, item, marks);
             }
         }
@@ -207,7 +207,7 @@ fn replaced(text: &str, ranges: &[Range<usize>], new: &str) -> String {
 }
 
 /// A table with its header.
-fn table(servers: &str, name: &str, entry: &Map<String, Value>, newline: &str) -> String {
+pub(super) fn table(servers: &str, name: &str, entry: &Map<String, Value>, newline: &str) -> String {
     let mut text = format!("[{}.{}]{newline}", key(servers), key(name));
     for (name, item) in entry {
         // Writing to a string cannot fail.
@@ -217,7 +217,8 @@ fn table(servers: &str, name: &str, entry: &Map<String, Value>, newline: &str) -
 }
 
 fn key(name: &str) -> String {
-    let is_bare = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-'));
+    let is_bare =
+        !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-'));
     if is_bare { name.to_owned() } else { quoted(name) }
 }
 

@@ -1,0 +1,91 @@
+//! The gateway as a program of its own, and clients of it and of the servers.
+
+use std::error::Error;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use rmcp::RoleClient;
+use rmcp::model::ClientConfig;
+use rmcp::service::{RunningService, serve_client};
+use rmcp::transport::StreamableHttpClientTransport;
+use rmcp::transport::async_rw::AsyncRwTransport;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio::net::{TcpListener, TcpStream};
+use toolcrib_io::process::{Child, Command, spawn};
+
+use crate::peers::{self, Peer, named};
+
+pub(crate) type Client = RunningService<RoleClient, ClientConfig>;
+
+/// How long a program may take until it listens.
+const PATIENCE: Duration = Duration::from_mins(1);
+
+/// The OpenAPI documents that are served beside the servers, in the folder of the shared data.
+const DOCUMENTS: [&str; 2] =
+    ["readmeio_oas_examples__3.0_json_star_trek.json", "twilio_twilio_oai__spec_json_twilio_studio_v2.json"];
+
+/// How many OpenAPI documents there are, where the shared data is.
+pub(crate) fn documents() -> Vec<PathBuf> {
+    let Ok(shared) = named("TOOLCRIB_SHARED") else { return Vec::new() };
+    let documents = DOCUMENTS.map(|name| shared.join("data/openapi").join(name));
+    documents.into_iter().filter(|path| path.is_file()).collect()
+}
+
+/// Writes an app with these sources.
+pub(crate) fn write_app(folder: &TempDir, registry: &[Value]) -> Result<(), Box<dyn Error>> {
+    let app = json!({"tools": {"registry": registry, "capabilities": {"default_policy": "grant"}}});
+    Ok(std::fs::write(folder.path().join("app.yaml"), app.to_string())?)
+}
+
+/// A server as a source of the app.
+pub(crate) fn source(peer: &Peer) -> Value {
+    let environment: serde_json::Map<_, _> =
+        peer.environment.iter().map(|(name, value)| ((*name).to_owned(), json!(value))).collect();
+    json!({
+        "type": "mcp", "namespace": peer.name, "command": peer.command, "env": environment,
+        "startup_timeout_seconds": 60,
+    })
+}
+
+/// The gateway in this folder, with what it keeps there too.
+pub(crate) fn gateway(folder: &Path, words: &[&str]) -> Result<Command, Box<dyn Error>> {
+    let program = named("TOOLCRIB_BIN")?.display().to_string();
+    let app = folder.join("app.yaml").display().to_string();
+    let words = [program.as_str(), "serve", &app].into_iter().chain(words.iter().copied());
+    let command = Command::new(words);
+    Ok(command.with_env("XDG_CACHE_HOME", folder.join("cache").display().to_string()).with_cwd(folder))
+}
+
+/// A client of a program that speaks over its standard input and output.
+pub(crate) async fn over_stdio(command: &Command) -> Result<(Client, Child), Box<dyn Error>> {
+    let mut child = spawn(command, "peer")?;
+    let (Some(input), Some(output)) = (child.take_stdin(), child.take_stdout()) else {
+        return Err("no pipes".into());
+    };
+    let client = serve_client(ClientConfig::default(), AsyncRwTransport::new_client(output, input)).await?;
+    Ok((client, child))
+}
+
+/// A client of a program that listens on a free port, which it is told.
+pub(crate) async fn over_http(
+    command: impl FnOnce(u16) -> Result<Command, Box<dyn Error>>,
+) -> Result<(Client, Child), Box<dyn Error>> {
+    let port = TcpListener::bind("127.0.0.1:0").await?.local_addr()?.port();
+    let child = spawn(&command(port)?, "peer")?;
+    let end = Instant::now() + PATIENCE;
+    while TcpStream::connect(("localhost", port)).await.is_err() {
+        if Instant::now() > end {
+            return Err("the program does not listen".into());
+        }
+        tokio::task::yield_now().await;
+    }
+    let transport = StreamableHttpClientTransport::from_uri(format!("http://localhost:{port}/mcp"));
+    Ok((serve_client(ClientConfig::default(), transport).await?, child))
+}
+
+/// `server-everything` over HTTP, on this port.
+pub(crate) fn everything_over_http(port: u16) -> Result<Command, Box<dyn Error>> {
+    let command = Command::new([peers::npm("mcp-server-everything")?, "streamableHttp".into()]);
+    Ok(command.with_env("PORT", port.to_string()))
+}

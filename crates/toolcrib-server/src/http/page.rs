@@ -1,0 +1,256 @@
+//! Who comes in to the status page.
+//!
+//! A form is taken from the page itself only: its `Origin`, where there is one, is this server's own whatever `/mcp` allows; it
+//! brings a cookie that browsers do not send along from elsewhere; and what answers a question has its seal.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::extract::{ConnectInfo, State};
+use axum::response::Response;
+use http::header::{
+    AUTHORIZATION, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, COOKIE, LOCATION, REFERRER_POLICY,
+    SET_COOKIE, X_CONTENT_TYPE_OPTIONS,
+};
+use http::{HeaderMap, HeaderName, HeaderValue, Request, StatusCode};
+
+use super::Door;
+use super::body::{self, Unread};
+use super::names::Names;
+use super::reply;
+use super::share::{Share, Sharer};
+use crate::page::{
+    Fields, Inner, Look, MAX_FORM_BYTES, STYLE, Said, Settled, Viewer, answer_to, page, sign_in,
+};
+
+/// What a browser may do with the page: show it, with the style from here, and send its forms here.
+const POLICY: &str = "default-src 'none'; style-src 'self'; img-src data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+
+/// The longest that a person's word to a model may be, in characters.
+const MAX_FEEDBACK_CHARS: usize = 1_000;
+
+/// The longest query, in characters.
+const MAX_QUERY_CHARS: usize = 1_000;
+
+/// The cookie of the operator.
+const OPERATOR: &str = "operator";
+
+/// The page, for whoever may read it.
+pub(super) async fn show(
+    State(door): State<Arc<Door>>,
+    ConnectInfo(address): ConnectInfo<SocketAddr>,
+    request: Request<Body>,
+) -> Response {
+    let (inner, _share) = match door.visitor(&request, address) {
+        Ok(visitor) => visitor,
+        Err(response) => return *response,
+    };
+    let fields = Fields::read(request.uri().query().unwrap_or_default());
+    if let Some(key) = fields.get("key") {
+        return door.let_in(inner, key);
+    }
+    let Some(viewer) = door.viewer(inner, request.headers()) else {
+        return html(StatusCode::UNAUTHORIZED, sign_in(false));
+    };
+    let query: String = fields.get("q").unwrap_or_default().chars().take(MAX_QUERY_CHARS).collect();
+    let told = match fields.get("told") {
+        Some("taken") => Some("The answer was taken."),
+        Some("gone") => Some("That call does not wait for an answer any more."),
+        _ => None,
+    };
+    if viewer == Viewer::Operator {
+        inner.waiting.attend();
+    }
+    let look = Look { shared: &door.shared, page: inner, viewer: &viewer, query: &query, told };
+    html(StatusCode::OK, page(&look).await)
+}
+
+/// The style of the page.
+pub(super) async fn style(
+    State(door): State<Arc<Door>>,
+    ConnectInfo(address): ConnectInfo<SocketAddr>,
+    request: Request<Body>,
+) -> Response {
+    if let Err(response) = door.visitor(&request, address) {
+        return *response;
+    }
+    guarded(StatusCode::OK, "text/css; charset=utf-8", Body::from(STYLE))
+}
+
+/// Lets somebody in with a key or a token.
+pub(super) async fn enter(
+    State(door): State<Arc<Door>>,
+    ConnectInfo(address): ConnectInfo<SocketAddr>,
+    request: Request<Body>,
+) -> Response {
+    let (inner, _share) = match door.visitor(&request, address) {
+        Ok(visitor) => visitor,
+        Err(response) => return *response,
+    };
+    match door.form(request).await {
+        Ok(fields) => door.let_in(inner, fields.get("key").unwrap_or_default()),
+        Err(response) => *response,
+    }
+}
+
+/// Takes the operator's answer to a question.
+pub(super) async fn answer(
+    State(door): State<Arc<Door>>,
+    ConnectInfo(address): ConnectInfo<SocketAddr>,
+    request: Request<Body>,
+) -> Response {
+    let (inner, _share) = match door.visitor(&request, address) {
+        Ok(visitor) => visitor,
+        Err(response) => return *response,
+    };
+    if door.viewer(inner, request.headers()) != Some(Viewer::Operator) {
+        return reply::last(StatusCode::FORBIDDEN, "only the operator answers; sign in with the key first");
+    }
+    let fields = match door.form(request).await {
+        Ok(fields) => fields,
+        Err(response) => return *response,
+    };
+    let question = fields.get("question").and_then(|text| text.parse().ok());
+    let seal = fields.get("seal").unwrap_or_default();
+    let Some(question) = question.filter(|id| inner.keys.is_sealed(&answer_to(*id), seal)) else {
+        return reply::plain(StatusCode::FORBIDDEN, "this form is not from this page; load it again");
+    };
+    let said = match fields.get("say") {
+        Some("once") => Said::Once,
+        Some("tool") => Said::Tool,
+        Some("deny") => {
+            let feedback = fields.get("feedback").unwrap_or_default().trim();
+            let feedback: String = feedback.chars().take(MAX_FEEDBACK_CHARS).collect();
+            Said::Deny((!feedback.is_empty()).then_some(feedback))
+        }
+        _ => return reply::plain(StatusCode::BAD_REQUEST, "say `once`, `tool` or `deny`"),
+    };
+    inner.waiting.attend();
+    match inner.waiting.answer(question, said) {
+        Settled::Taken => see("/?told=taken", None),
+        Settled::Gone => see("/?told=gone", None),
+    }
+}
+
+impl Door {
+    /// Looks whether a request may come to the page at all.
+    fn visitor<B>(
+        &self,
+        request: &Request<B>,
+        address: SocketAddr,
+    ) -> Result<(&Inner, Share), Box<Response>> {
+        let Some(page) = &self.page else {
+            let text = "there is no status page here; set `serve.page: true`";
+            return Err(Box::new(reply::last(StatusCode::NOT_FOUND, text)));
+        };
+        let headers = request.headers();
+        if let Some(why) = self.names.refusal(request.uri(), headers) {
+            return Err(Box::new(reply::last(StatusCode::FORBIDDEN, why)));
+        }
+        if Names::is_foreign(headers) {
+            let text = "the status page takes nothing from other pages";
+            return Err(Box::new(reply::last(StatusCode::FORBIDDEN, text)));
+        }
+        let share = self.shares.take(Sharer::Address(address.ip()));
+        share.map(|share| (&*page.inner, share)).map_err(|wait| Box::new(reply::too_many(wait)))
+    }
+
+    /// Who it is; nobody where a token is wanted and there is none.
+    fn viewer(&self, page: &Inner, headers: &HeaderMap) -> Option<Viewer> {
+        let cookies = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
+        let name = self.cookie();
+        let mine = cookies.flat_map(|all| all.split(';')).filter_map(|one| one.trim().split_once('='));
+        for value in mine.filter(|(other, _)| *other == name).map(|(_, value)| value) {
+            let Some((who, seal)) = value.split_once('.') else { continue };
+            if !page.keys.is_sealed(&cookie_of(who), seal) {
+                continue;
+            }
+            if who == OPERATOR {
+                return Some(Viewer::Operator);
+            }
+            let name = who.strip_prefix("client-").unwrap_or_default();
+            if let Some(client) = self.access.named(name) {
+                return Some(Viewer::Client(client));
+            }
+        }
+        if self.access.is_open() {
+            return Some(Viewer::Anybody);
+        }
+        headers.get(AUTHORIZATION)?;
+        self.access.client(headers).ok().map(Viewer::Client)
+    }
+
+    /// Gives whoever has a key or a token a cookie for it.
+    fn let_in(&self, page: &Inner, key: &str) -> Response {
+        let who = if page.keys.is_operator(key) {
+            OPERATOR.to_owned()
+        } else if let Some(client) = self.access.of_token(key) {
+            format!("client-{}", client.name)
+        } else {
+            return html(StatusCode::UNAUTHORIZED, sign_in(true));
+        };
+        let seal = page.keys.sealed(&cookie_of(&who));
+        let cookie = format!("{}={who}.{seal}; Path=/; HttpOnly; SameSite=Strict", self.cookie());
+        see("/", Some(&cookie))
+    }
+
+    /// The name of the cookie. Browsers do not keep those of several ports apart.
+    fn cookie(&self) -> String {
+        format!("toolcrib_{}", self.port)
+    }
+
+    /// The fields of a form.
+    async fn form(&self, request: Request<Body>) -> Result<Fields, Box<Response>> {
+        let refused = |status, text: &str| Box::new(reply::last(status, text));
+        let kind = request.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
+        if kind.and_then(|kind| kind.split(';').next()) != Some("application/x-www-form-urlencoded") {
+            return Err(refused(StatusCode::UNSUPPORTED_MEDIA_TYPE, "this wants a form"));
+        }
+        match body::read(request.into_body(), MAX_FORM_BYTES, self.body_patience).await {
+            Ok(bytes) => Ok(Fields::read(&String::from_utf8_lossy(&bytes))),
+            Err(Unread::TooLarge) => Err(refused(StatusCode::PAYLOAD_TOO_LARGE, "the form is too large")),
+            Err(Unread::TooSlow) => Err(refused(StatusCode::REQUEST_TIMEOUT, "the form came too slowly")),
+            Err(Unread::Broken) => Err(refused(StatusCode::BAD_REQUEST, "the form broke off")),
+        }
+    }
+}
+
+/// What the seal of a cookie is about.
+fn cookie_of(who: &str) -> String {
+    format!("cookie/{who}")
+}
+
+fn html(status: StatusCode, text: String) -> Response {
+    guarded(status, "text/html; charset=utf-8", Body::from(text))
+}
+
+/// Sends the browser to a path of ours.
+fn see(path: &'static str, cookie: Option<&str>) -> Response {
+    let mut response = guarded(StatusCode::SEE_OTHER, "text/plain; charset=utf-8", Body::empty());
+    response.headers_mut().insert(LOCATION, HeaderValue::from_static(path));
+    if let Some(cookie) = cookie.and_then(|cookie| HeaderValue::try_from(cookie).ok()) {
+        response.headers_mut().insert(SET_COOKIE, cookie);
+    }
+    response
+}
+
+/// An answer that a browser makes as little of as can be.
+fn guarded(status: StatusCode, kind: &'static str, body: Body) -> Response {
+    let mut response = Response::new(body);
+    *response.status_mut() = status;
+    let headers: [(HeaderName, &'static str); 7] = [
+        (CONTENT_TYPE, kind),
+        (CONTENT_SECURITY_POLICY, POLICY),
+        (X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (CACHE_CONTROL, "no-store"),
+        // Without a referrer at all, browsers say of a form that it comes from nowhere.
+        (REFERRER_POLICY, "same-origin"),
+        (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
+        (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+    ];
+    for (name, value) in headers {
+        response.headers_mut().insert(name, HeaderValue::from_static(value));
+    }
+    response
+}

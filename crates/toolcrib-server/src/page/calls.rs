@@ -1,0 +1,73 @@
+//! The last calls, by their names and outcomes.
+
+use std::collections::VecDeque;
+use std::sync::{Mutex, PoisonError};
+
+use toolcrib_exec::audit::{AuditSink, Record};
+use toolcrib_policy::{Consent, Effect};
+
+/// How many calls are remembered.
+pub const MAX_LAST_CALLS: usize = 200;
+
+/// The last calls. Values are not kept.
+#[derive(Default)]
+pub(super) struct LastCalls(Mutex<VecDeque<LastCall>>);
+
+/// A call that is over.
+#[derive(Clone, Debug)]
+pub(super) struct LastCall {
+    /// RFC 3339, UTC.
+    pub(super) time: String,
+    pub(super) session: String,
+    pub(super) agent: Option<String>,
+    /// The tool, or the name that was called where there is none.
+    pub(super) tool: String,
+    pub(super) decision: &'static str,
+    pub(super) rule: Option<String>,
+    pub(super) outcome: &'static str,
+    pub(super) total_ms: f64,
+    pub(super) waited_ms: Option<f64>,
+}
+
+impl LastCalls {
+    /// The last one first.
+    pub(super) fn latest(&self) -> Vec<LastCall> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).iter().rev().cloned().collect()
+    }
+}
+
+impl AuditSink for LastCalls {
+    fn record(&self, record: &Record) {
+        let name = record.tool.as_deref().or(record.called.as_deref()).unwrap_or_default();
+        let call = LastCall {
+            time: record.time.clone(),
+            session: record.session.clone(),
+            agent: record.agent.clone(),
+            tool: name.replacen("::", ".", 1),
+            decision: decision(record),
+            rule: record.rule.clone(),
+            outcome: record.outcome.as_str(),
+            total_ms: record.total_ms,
+            waited_ms: record.waited_ms,
+        };
+        let mut calls = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if calls.len() == MAX_LAST_CALLS {
+            calls.pop_front();
+        }
+        calls.push_back(call);
+    }
+}
+
+/// Who let it run, or what kept it from running.
+fn decision(record: &Record) -> &'static str {
+    match (record.consent, record.decision) {
+        (Some(Consent::Granted), _) => "granted",
+        (Some(Consent::Approved), _) => "approved",
+        (Some(Consent::Edited), _) => "approved, edited",
+        (Some(Consent::Remembered), _) => "approved before",
+        (None, Some(Effect::Deny)) => "denied",
+        (None, Some(Effect::Approve)) => "not approved",
+        (None, Some(Effect::Grant)) => "granted, did not run",
+        (None, None) => "not decided",
+    }
+}

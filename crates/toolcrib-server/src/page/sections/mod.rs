@@ -1,0 +1,141 @@
+//! What stands on the page.
+
+mod calls;
+mod questions;
+mod sources;
+mod tasks;
+mod tools;
+
+pub(crate) use questions::answer_to;
+use toolcrib_policy::Principal;
+use toolcrib_registry::Entry;
+use toolcrib_runtime::{LOCAL_CLIENT, sessions_of};
+
+use super::html::Html;
+use super::{Inner, Viewer};
+use crate::server::Shared;
+
+/// How much of a session's name is shown of what nobody should guess.
+const SESSION_CHARS: usize = 6;
+
+/// The longest name of a session that is no client's, in characters.
+const MAX_SESSION_CHARS: usize = 40;
+
+/// Who looks at what.
+pub(crate) struct Look<'a> {
+    pub(crate) shared: &'a Shared,
+    pub(crate) page: &'a Inner,
+    pub(crate) viewer: &'a Viewer,
+    /// What is searched for; nothing where it is empty.
+    pub(crate) query: &'a str,
+    /// What became of what was sent before.
+    pub(crate) told: Option<&'static str>,
+}
+
+/// The page.
+pub(crate) async fn page(look: &Look<'_>) -> String {
+    let mut html = Html::default();
+    head(&mut html, look.shared.runtime.app().id());
+    let snapshot = look.shared.runtime.snapshot();
+    html.markup("<p class=\"sum\">");
+    html.show(snapshot.iter().filter(|entry| look.sees(entry)).count()).markup(" tools · generation ");
+    html.show(snapshot.generation()).markup(" · toolcrib ").text(env!("CARGO_PKG_VERSION")).markup(" · ");
+    match look.viewer {
+        Viewer::Anybody => html.markup("you read as anybody on this machine"),
+        Viewer::Client(client) => html.markup("you read as the client ").text(&client.name),
+        Viewer::Operator => html.markup("you are the operator"),
+    };
+    html.markup("</p>\n");
+    if let Some(told) = look.told {
+        html.markup("<p class=\"told\" role=\"status\">").text(told).markup("</p>\n");
+    }
+    look.questions(&mut html);
+    look.sources(&mut html);
+    look.tools(&mut html);
+    look.calls(&mut html);
+    look.tasks(&mut html).await;
+    html.markup("</main>\n</body>\n</html>\n");
+    html.finish()
+}
+
+/// The page of whoever may not come in yet.
+pub(crate) fn sign_in(is_wrong: bool) -> String {
+    let mut html = Html::default();
+    head(&mut html, "sign in");
+    if is_wrong {
+        html.markup("<p class=\"told\" role=\"status\">That is neither the operator's key nor a token of this server.</p>\n");
+    }
+    html.markup("<p>Reading wants a token of this server, or the key that it said when it started.</p>\n");
+    sign_in_form(&mut html);
+    html.markup("</main>\n</body>\n</html>\n");
+    html.finish()
+}
+
+fn sign_in_form(html: &mut Html) {
+    html.markup(
+        "<form method=\"post\" action=\"/sign-in\"><label>Key or token <input type=\"password\" name=\"key\" \
+         autocomplete=\"off\" required></label> <button>Sign in</button></form>\n",
+    );
+}
+
+fn head(html: &mut Html, title: &str) {
+    html.markup(
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <link rel=\"stylesheet\" href=\"/status.css\">\n<link rel=\"icon\" href=\"data:,\">\n<title>",
+    );
+    html.text(title).markup(" · toolcrib</title>\n</head>\n<body>\n<main>\n<h1>").text(title);
+    html.markup("</h1>\n");
+}
+
+/// The head of a section with a table.
+fn table(html: &mut Html, columns: &[&'static str]) {
+    html.markup("<table>\n<thead><tr>");
+    for column in columns {
+        html.markup("<th>").markup(column).markup("</th>");
+    }
+    html.markup("</tr></thead>\n<tbody>\n");
+}
+
+fn end_table(html: &mut Html) {
+    html.markup("</tbody>\n</table>\n");
+}
+
+fn cell(html: &mut Html, text: &str) {
+    html.markup("<td>").text(text).markup("</td>");
+}
+
+/// A session, without what nobody should know whole.
+fn session(text: &str) -> String {
+    match text.rsplit_once('/') {
+        Some((client, secret)) => {
+            let shown: String = secret.chars().take(SESSION_CHARS).collect();
+            format!("{client}/{shown}…")
+        }
+        None => text.chars().take(MAX_SESSION_CHARS).collect(),
+    }
+}
+
+impl Look<'_> {
+    /// Whether what belongs to this session is shown.
+    fn may_see(&self, session: &str) -> bool {
+        match self.viewer {
+            Viewer::Client(client) => session.starts_with(&sessions_of(&client.name)),
+            Viewer::Anybody | Viewer::Operator => true,
+        }
+    }
+
+    /// Whether a tool is there for the viewer.
+    fn sees(&self, entry: &Entry) -> bool {
+        self.shared.runtime.executor().policy().is_visible(&entry.tool, Principal::new(&self.session()))
+    }
+
+    /// The session as which policy sees the viewer.
+    fn session(&self) -> String {
+        let client = match self.viewer {
+            Viewer::Client(client) => client.name.as_str(),
+            Viewer::Anybody | Viewer::Operator => LOCAL_CLIENT,
+        };
+        format!("{}-", sessions_of(client))
+    }
+}

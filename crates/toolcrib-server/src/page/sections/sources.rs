@@ -1,0 +1,78 @@
+//! Where the tools come from, and how that went.
+
+use std::collections::BTreeMap;
+
+use toolcrib_port::{Reject, RejectKind};
+
+use super::super::Viewer;
+use super::super::html::Html;
+use super::{Look, cell, end_table, table};
+
+/// The most sources that are shown.
+const MAX_SOURCES: usize = 200;
+
+/// The most of what was rejected of one source that is shown.
+const MAX_REJECTS: usize = 5;
+
+#[derive(Default)]
+struct Source<'a> {
+    tools: usize,
+    /// Why it failed as a whole.
+    down: Option<&'a Reject>,
+    rejects: Vec<&'a Reject>,
+}
+
+impl Look<'_> {
+    pub(super) fn sources(&self, html: &mut Html) {
+        let snapshot = self.shared.runtime.snapshot();
+        let mut sources: BTreeMap<&str, Source<'_>> = BTreeMap::new();
+        for entry in snapshot.iter().filter(|entry| self.sees(entry)) {
+            sources.entry(&entry.source).or_default().tools += 1;
+        }
+        for reject in snapshot.rejected() {
+            // What a client may not use is not there for it.
+            if matches!(self.viewer, Viewer::Client(_)) && !sources.contains_key(reject.source.as_str()) {
+                continue;
+            }
+            let source = sources.entry(&reject.source).or_default();
+            match reject.name {
+                None => source.down = Some(reject),
+                Some(_) => source.rejects.push(reject),
+            }
+        }
+        html.markup("<section id=\"sources\">\n<h2>Sources <span class=\"count\">").show(sources.len());
+        html.markup("</span></h2>\n");
+        table(html, &["Source", "State", "Tools", "Rejected"]);
+        for (name, source) in sources.iter().take(MAX_SOURCES) {
+            html.markup("<tr>");
+            cell(html, name);
+            match source.down {
+                None => html.markup("<td class=\"ok\">loaded</td>"),
+                Some(reject) => {
+                    html.markup("<td class=\"bad\"><b>").markup(state(reject.kind)).markup("</b> ");
+                    html.text(&reject.reason).markup("</td>")
+                }
+            };
+            html.markup("<td class=\"number\">").show(source.tools).markup("</td><td>");
+            for reject in source.rejects.iter().take(MAX_REJECTS) {
+                html.markup("<div class=\"bad\"><b>").text(reject.name.as_deref().unwrap_or_default());
+                html.markup("</b> ").text(&reject.reason).markup("</div>");
+            }
+            if source.rejects.len() > MAX_REJECTS {
+                html.markup("<div>and ").show(source.rejects.len() - MAX_REJECTS).markup(" more</div>");
+            }
+            html.markup("</td></tr>\n");
+        }
+        end_table(html);
+        html.markup("</section>\n");
+    }
+}
+
+/// How a source stands that did not load.
+fn state(kind: RejectKind) -> &'static str {
+    match kind {
+        RejectKind::Unavailable => "not connected:",
+        RejectKind::NeedsLogin => "waits for a login:",
+        _ => "did not load:",
+    }
+}

@@ -1,0 +1,120 @@
+//! Clients that others have written, in front of a served app: over both transports and in both eras, they list, find, call,
+//! approve, deny and cancel, and read what is too large for one answer.
+
+mod inspector;
+mod shop;
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use tokio::process::Command;
+use tokio::time::timeout;
+
+use self::shop::{expected, shop, started};
+use crate::serve::client::Served;
+use crate::support::{Lab, PATIENCE, binary, peer};
+
+/// What `tools/list` has to show at least, whatever else an app may come to show.
+const LISTED: [&str; 4] = ["search_tools", "execute_tool", "read_result", "shop__price"];
+
+/// The names of the revisions that clients agree on with us.
+const NEW: &str = "2026-07-28";
+const OLD: &str = "2025-11-25";
+
+fn script(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("peers").join(name)
+}
+
+/// The program that the clients in JavaScript run on: the one that was installed with them, where there is one for this
+/// platform.
+fn node(packages: &Path) -> PathBuf {
+    let packaged = packages.join("node_modules/.bin/node");
+    if packaged.exists() { packaged } else { "node".into() }
+}
+
+/// How a client is told where the server is.
+fn over_stdio() -> Vec<String> {
+    ["stdio", binary().to_str().unwrap(), "serve", "app.yaml", "--stdio"].map(str::to_owned).to_vec()
+}
+
+fn over_http(served: &Served) -> Vec<String> {
+    vec!["http".to_owned(), format!("http://{}/mcp", served.address)]
+}
+
+/// Runs a client to its end and reads what it tells.
+async fn told(client: &mut Command) -> Value {
+    let output = timeout(PATIENCE, client.output()).await.expect("the client ends").unwrap();
+    let (text, errors) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{} {text} {errors}", output.status);
+    serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text} {errors}"))
+}
+
+/// Fails unless the client does all that it is to do, over both transports.
+async fn assert_drives(command: impl Fn(&Lab) -> Command, revision: &str) {
+    let lab = shop();
+    assert_told(&lab, command(&lab).args(over_stdio()), revision).await;
+    lab.assert_nothing_is_left(&[]).await;
+    std::fs::remove_file(started(&lab)).unwrap();
+    let served = Served::start(&lab, &[]).await;
+    assert_told(&lab, command(&lab).args(over_http(&served)), revision).await;
+}
+
+async fn assert_told(lab: &Lab, client: &mut Command, revision: &str) {
+    let mut told = told(client.env("STARTED", started(lab))).await;
+    let tools = told.as_object_mut().unwrap().shift_remove("tools").unwrap();
+    for name in LISTED {
+        assert!(tools.as_array().unwrap().iter().any(|tool| tool == name), "{tools}");
+    }
+    assert!(!tools.to_string().contains("shop__order"), "{tools}");
+    assert_eq!(told, expected(revision));
+}
+
+async fn assert_python_drives(library: &str, mode: &str, revision: &str) {
+    let Some(packages) = peer("python") else { return };
+    let command = |lab: &Lab| {
+        let mut command = lab.command("python3", &lab.path("."));
+        command.arg(script("mcp_client.py")).args([library, mode]).env("PYTHONPATH", &packages);
+        command
+    };
+    assert_drives(command, revision).await;
+}
+
+async fn assert_typescript_drives(library: &str, revision: &str) {
+    let Some(packages) = peer("clients") else { return };
+    let command = |lab: &Lab| {
+        let mut command = lab.command(node(&packages), &lab.path("."));
+        command.arg(script("typescript_client.mjs")).arg(&packages).arg(library);
+        command
+    };
+    assert_drives(command, revision).await;
+}
+
+#[tokio::test]
+async fn the_python_sdk_drives_a_served_app() {
+    assert_python_drives("mcp", "auto", NEW).await;
+}
+
+#[tokio::test]
+async fn the_python_sdk_that_shakes_hands_drives_a_served_app() {
+    assert_python_drives("mcp", "legacy", OLD).await;
+}
+
+#[tokio::test]
+async fn fast_mcp_drives_a_served_app() {
+    assert_python_drives("fastmcp", "auto", NEW).await;
+}
+
+#[tokio::test]
+async fn fast_mcp_that_shakes_hands_drives_a_served_app() {
+    assert_python_drives("fastmcp", "legacy", OLD).await;
+}
+
+#[tokio::test]
+async fn the_typescript_sdk_drives_a_served_app() {
+    assert_typescript_drives("client", NEW).await;
+}
+
+#[tokio::test]
+async fn the_typescript_sdk_before_it_drives_a_served_app() {
+    assert_typescript_drives("sdk", OLD).await;
+}

@@ -1,0 +1,77 @@
+//! `toolcrib install` and `toolcrib import`: moving in with the clients that people have, and out again.
+
+mod fixtures;
+mod import;
+mod refusals;
+mod round_trip;
+
+use serde_json::Value;
+
+use crate::support::{Lab, Ran};
+
+/// An app that opens.
+const APP: &str = "app: {id: mine}\n";
+
+const CLIENTS: [&str; 6] = ["claude-code", "claude-desktop", "cursor", "vscode", "codex", "gemini"];
+
+/// The configuration of a client below the home of the lab.
+fn user_file(client: &str) -> &'static str {
+    match client {
+        "claude-code" => "home/.claude.json",
+        "claude-desktop" if cfg!(target_os = "macos") => {
+            "home/Library/Application Support/Claude/claude_desktop_config.json"
+        }
+        "claude-desktop" => "home/.config/Claude/claude_desktop_config.json",
+        "cursor" => "home/.cursor/mcp.json",
+        "vscode" if cfg!(target_os = "macos") => "home/Library/Application Support/Code/User/mcp.json",
+        "vscode" => "home/.config/Code/User/mcp.json",
+        "codex" => "home/.codex/config.toml",
+        _ => "home/.gemini/settings.json",
+    }
+}
+
+fn lab() -> Lab {
+    Lab::with_app(APP)
+}
+
+/// All files below a folder of the lab with what is in them, but for the copies that were kept.
+fn files(lab: &Lab, folder: &str) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    let mut folders = vec![lab.path(folder)];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap().flatten() {
+            let path = entry.path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if !path.display().to_string().contains(".toolcrib-backup-") {
+                found.push((path.display().to_string(), std::fs::read_to_string(&path).unwrap()));
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+/// The copies that were kept of a file.
+fn backups(lab: &Lab, file: &str) -> Vec<std::path::PathBuf> {
+    let path = lab.path(file);
+    let name = format!("{}.toolcrib-backup-", path.file_name().unwrap().to_str().unwrap());
+    let mut found: Vec<_> = std::fs::read_dir(path.parent().unwrap())
+        .unwrap()
+        .flatten()
+        .map(|entry| entry.path())
+        .filter(|path| path.file_name().unwrap().to_str().unwrap().starts_with(&name))
+        .collect();
+    found.sort();
+    found
+}
+
+async fn install(lab: &Lab, client: &str, more: &[&str]) -> Ran {
+    let words = [&["install", client, "--yes", "--json"], more].concat();
+    lab.run_words(&words).await
+}
+
+fn action(ran: &Ran) -> String {
+    let report: Value = ran.json();
+    report["action"].as_str().unwrap().to_owned()
+}

@@ -1,0 +1,288 @@
+//! The status page: what it shows to whom, and that only the operator's yes, given there, lets a call run.
+
+use std::path::Path;
+use std::process::Stdio;
+
+use serde_json::json;
+use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::time::timeout;
+
+use super::client::{Reply, SOON, Served, app, call_ask, read, was_called};
+use crate::support::{Lab, PATIENCE, chromium, mcp_script};
+
+const ASKED: &str = "{default_policy: approve}";
+const GRANTED: &str = "{default_policy: grant}";
+
+/// A server whose tool is described by somebody who means no good.
+const HOSTILE: &str = r#"<script>alert(1)</script> \" onmouseover=alert(2) <img src=x onerror=alert(3)>"#;
+
+/// A served app, and the key of its operator.
+async fn start(lab: &Lab) -> (Served, String) {
+    let mut child = lab.start(&["serve", "app.yaml", "--http", "0"]);
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+    let key = timeout(PATIENCE, async {
+        loop {
+            let line = lines.next_line().await.unwrap().expect("it says where its page is");
+            if let Some((_, rest)) = line.split_once("http://")
+                && let Some((address, key)) = rest.split_once("/?key=")
+            {
+                return (address.parse().unwrap(), key.to_owned());
+            }
+        }
+    });
+    let (address, key) = key.await.expect("it serves a page");
+    tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
+    (Served { child, address }, key)
+}
+
+/// The cookie that an answer sets.
+fn cookie(reply: &Reply) -> String {
+    let set = reply.header("set-cookie").unwrap_or_else(|| panic!("no cookie: {reply:#?}"));
+    assert!(set.contains("; HttpOnly") && set.contains("; SameSite=Strict"), "{set}");
+    set.split(';').next().unwrap().to_owned()
+}
+
+async fn operator(served: &Served, key: &str) -> String {
+    cookie(&served.get(&format!("/?key={key}"), &[]).await)
+}
+
+async fn send(served: &Served, path: &str, headers: &[(&str, &str)], body: &str) -> Reply {
+    let mut all = vec![("content-type", "application/x-www-form-urlencoded")];
+    all.retain(|(name, _)| headers.iter().all(|(other, _)| other != name));
+    all.extend(headers);
+    served.raw(&served.request("POST", path, &all, body)).await
+}
+
+/// The value of a hidden field of the first form that has it.
+fn field<'a>(page: &'a str, name: &str) -> &'a str {
+    let (_, rest) = page.split_once(&format!("name=\"{name}\" value=\"")).unwrap_or_else(|| panic!("{page}"));
+    rest.split('"').next().unwrap()
+}
+
+/// Starts a call that waits at the page, and the page with it.
+async fn waiting(served: &Served, cookie: &str, what: &str) -> (tokio::net::TcpStream, String) {
+    let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {
+        "name": "team__ask", "arguments": {"what": what},
+        "_meta": {
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
+            "io.modelcontextprotocol/clientCapabilities": {},
+        },
+    }});
+    let headers =
+        [("mcp-protocol-version", "2026-07-28"), ("mcp-method", "tools/call"), ("mcp-name", "team__ask")];
+    let mut stream = served.connect().await;
+    stream.write_all(&served.request("POST", "/mcp", &headers, &call.to_string())).await.unwrap();
+    let shown = format!("&quot;what&quot;: &quot;{what}&quot;");
+    let begun = tokio::time::Instant::now();
+    loop {
+        let page = served.get("/", &[("cookie", cookie)]).await;
+        if page.body.contains(&shown) {
+            return (stream, page.body);
+        }
+        assert!(begun.elapsed() < SOON, "no question: {page:#?}");
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test]
+async fn anybody_on_this_machine_reads_it_without_scripts() {
+    let lab = app("", GRANTED);
+    let (served, _) = start(&lab).await;
+    served
+        .modern(&[], "tools/call", json!({"name": "hello__say_hello", "arguments": {"name": "Secretia"}}))
+        .await;
+    let page = served.get("/", &[]).await;
+    assert_eq!(page.status, 200);
+    let policy = page.header("content-security-policy").unwrap();
+    assert!(policy.contains("default-src 'none'") && policy.contains("frame-ancestors 'none'"), "{policy}");
+    assert!(!policy.contains("unsafe") && !policy.contains("script-src"), "{policy}");
+    assert_eq!(page.header("access-control-allow-origin"), None);
+    for shown in
+        ["<td>team.ask</td>", "<td>hello.say_hello</td>", "loaded", "granted", "<td class=\"ok\">ok</td>"]
+    {
+        assert!(page.body.contains(shown), "{shown}: {}", page.body);
+    }
+    for hidden in ["<script", "style=", "Secretia", "action=\"/answer\""] {
+        assert!(!page.body.contains(hidden), "{hidden}: {}", page.body);
+    }
+    let style = served.get("/status.css", &[]).await;
+    assert_eq!((style.status, style.header("content-type")), (200, Some("text/css; charset=utf-8")));
+    let found = served.get("/?q=greet+somebody", &[]).await.body;
+    for shown in ["value=\"greet somebody\"", "<td>hello.say_hello</td>", "keyword: rank 1", "together: "] {
+        assert!(found.contains(shown), "{shown}: {found}");
+    }
+}
+
+#[tokio::test]
+async fn what_a_server_calls_its_tools_stays_a_text() {
+    let script = mcp_script("on_call() { text done; }").replace("Asks the team.", HOSTILE);
+    let lab = app("", GRANTED).with_file("server.sh", script);
+    let (served, _) = start(&lab).await;
+    served.modern(&[], "tools/call", json!({"name": "<b>none</b>", "arguments": {}})).await;
+    for path in
+        ["/", "/?q=%3Cscript%3Ealert(4)%3C/script%3E%22onfocus=alert(5)", "/?q=alert", "/?told=%3Cscript%3E"]
+    {
+        let page = served.get(path, &[]).await.body;
+        for markup in ["<script", "<img", "<b>none", "\"onfocus", "\u{202e}"] {
+            assert!(!page.contains(markup), "{path}: {markup}: {page}");
+        }
+    }
+    let page = served.get("/?q=team.ask", &[]).await.body;
+    for shown in ["&lt;script&gt;alert(1)&lt;/script&gt; &quot; onmouseover", "&lt;b&gt;none"] {
+        assert!(page.contains(shown), "{shown}: {page}");
+    }
+}
+
+#[tokio::test]
+async fn a_yes_at_the_page_lets_exactly_that_call_run() {
+    let lab = app("", ASKED);
+    let (served, key) = start(&lab).await;
+    // Nobody was there yet, so nothing waits.
+    let denied = served.modern(&[], "tools/call", call_ask()).await.to_string();
+    assert!(denied.contains("approval_required"), "{denied}");
+    let cookie = operator(&served, &key).await;
+    let named = ("cookie", cookie.as_str());
+    let page = served.get("/", &[named]).await;
+    assert!(page.body.contains("you are the operator"), "{}", page.body);
+
+    let (mut stream, page) = waiting(&served, &cookie, "first").await;
+    let (mut other, _) = waiting(&served, &cookie, "second").await;
+    let (question, seal) = (field(&page, "question"), field(&page, "seal"));
+    let yes = format!("question={question}&seal={seal}&say=once");
+    let own = format!("http://{}", served.address);
+    let next: u64 = question.parse::<u64>().unwrap() + 1;
+    let refused = [
+        (vec![], yes.clone(), 403),
+        (vec![("cookie", "toolcrib_1=operator.00")], yes.clone(), 403),
+        (vec![named, ("origin", "https://evil.example")], yes.clone(), 403),
+        (vec![named, ("origin", "null")], yes.clone(), 403),
+        (vec![named, ("host", "evil.example")], yes.clone(), 403),
+        (vec![named], format!("question={question}&say=once"), 403),
+        (vec![named], format!("question={next}&seal={seal}&say=once"), 403),
+        (vec![named], format!("question={question}&seal={seal}&say=perhaps"), 400),
+        (vec![named], "x".repeat(20_000), 413),
+        (vec![named, ("content-type", "application/json")], yes.clone(), 415),
+    ];
+    for (headers, body, status) in refused {
+        let reply = send(&served, "/answer", &headers, &body).await;
+        assert_eq!(reply.status, status, "{headers:?} {reply:#?}");
+    }
+    assert_eq!(served.get(&format!("/answer?{yes}"), &[named]).await.status, 405);
+    assert!(!was_called(&lab));
+
+    let taken = send(&served, "/answer", &[named, ("origin", &own)], &yes).await;
+    assert_eq!((taken.status, taken.header("location")), (303, Some("/?told=taken")));
+    assert!(read(&mut stream).await.body.contains("done"));
+    assert_eq!(lab.read("home/called"), "ask\n");
+    let again = send(&served, "/answer", &[named], &yes).await;
+    assert_eq!(again.header("location"), Some("/?told=gone"));
+
+    let page = served.get("/", &[named]).await.body;
+    let no = format!(
+        "question={}&seal={}&say=deny&feedback=not+today",
+        field(&page, "question"),
+        field(&page, "seal")
+    );
+    send(&served, "/answer", &[named], &no).await;
+    let said = read(&mut other).await.body;
+    assert!(said.contains("approval_denied") && said.contains("not today"), "{said}");
+    assert_eq!(lab.read("home/called"), "ask\n");
+    let page = served.get("/", &[named]).await.body;
+    for shown in ["Nothing waits.", "approved", "approval_denied", "of them for an answer"] {
+        assert!(page.contains(shown), "{shown}: {page}");
+    }
+}
+
+#[tokio::test]
+async fn with_tokens_it_wants_one_and_shows_what_that_one_may_see() {
+    let serve =
+        "serve: {tokens: [{name: ci, token: '${CI}', namespaces: [hello]}, {name: all, token: '${ALL}'}]}";
+    let lab = app(serve, ASKED)
+        .with_variable("CI", "a-token-for-the-builds")
+        .with_variable("ALL", "a-token-for-all-of-it");
+    let (served, key) = start(&lab).await;
+    let closed = served.get("/", &[]).await;
+    assert_eq!(closed.status, 401);
+    assert!(closed.body.contains("Sign in") && !closed.body.contains("hello"), "{}", closed.body);
+    for wrong in ["key=", "key=a-token-for-the-build", "", "key=a&key=a-token-for-the-builds"] {
+        assert_eq!(send(&served, "/sign-in", &[], wrong).await.status, 401, "{wrong}");
+    }
+    let forged = format!("toolcrib_{}=client-all.{}", served.address.port(), "0".repeat(64));
+    assert_eq!(served.get("/", &[("cookie", &forged)]).await.status, 401);
+
+    let all = ("authorization", "Bearer a-token-for-all-of-it");
+    served.modern(&[all], "tools/call", json!({"name": "hello__status", "arguments": {}})).await;
+    let cookie = cookie(&send(&served, "/sign-in", &[], "key=a-token-for-the-builds").await);
+    let page = served.get("/", &[("cookie", &cookie)]).await.body;
+    assert!(page.contains("you read as the client ci") && page.contains("hello.say_hello"), "{page}");
+    // Neither the tools nor the calls of others, nor what answers them.
+    for hidden in ["team", "serve/all/", "action=\"/answer\""] {
+        assert!(!page.contains(hidden), "{hidden}: {page}");
+    }
+    assert_eq!(send(&served, "/answer", &[("cookie", &cookie)], "question=1").await.status, 403);
+    let cookie = operator(&served, &key).await;
+    let page = served.get("/", &[("cookie", &cookie)]).await.body;
+    assert!(page.contains("team.ask") && page.contains("serve/all/"), "{page}");
+}
+
+#[tokio::test]
+async fn an_app_may_have_none() {
+    let lab = app("serve: {page: false}", GRANTED);
+    let served = Served::start(&lab, &[]).await;
+    for path in ["/", "/status.css", "/?q=x"] {
+        assert_eq!(served.get(path, &[]).await.status, 404, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn a_browser_shows_it_and_runs_nothing() {
+    let Some(browser) = chromium() else { return };
+    let script =
+        mcp_script("on_call() { text done; }").replace("Asks the team.", "<script>document.title=1</script>");
+    let lab = app("", ASKED).with_file("server.sh", script);
+    let (served, key) = start(&lab).await;
+    let cookie = operator(&served, &key).await;
+    served.get("/", &[("cookie", &cookie)]).await;
+    let (_stream, _) = waiting(&served, &cookie, "ship it?").await;
+    let picture = lab.path("page.png");
+    let address = format!("http://{}/?key={key}", served.address);
+    let dom = browse(&lab, &browser, &["--dump-dom", &address]).await;
+    assert!(
+        dom.contains("<h1>") && dom.contains("Waiting for a yes") && dom.contains("Allow this call"),
+        "{dom}"
+    );
+    assert!(dom.contains("&lt;script&gt;document.title=1") && !dom.contains("<script"), "{dom}");
+    assert!(!dom.contains("<title>1"), "{dom}");
+    let to = format!("--screenshot={}", picture.display());
+    browse(&lab, &browser, &["--window-size=1100,900", &to, &address]).await;
+    let bytes = std::fs::read(&picture).expect("a picture");
+    assert!(bytes.starts_with(b"\x89PNG") && bytes.len() > 10_000, "{} bytes", bytes.len());
+    // The one in the docs is made in this way.
+    if let Some(copy) = std::env::var_os("TOOLCRIB_SCREENSHOT") {
+        std::fs::copy(&picture, copy).unwrap();
+    }
+}
+
+/// What the browser says. It is given a profile of its own.
+async fn browse(lab: &Lab, browser: &Path, arguments: &[&str]) -> String {
+    let profile = format!("--user-data-dir={}", lab.path("profile").display());
+    let mut command = lab.command(browser, &lab.path("home"));
+    command.args([
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--disable-dev-shm-usage",
+        "--hide-scrollbars",
+    ]);
+    command.args([
+        "--no-first-run",
+        "--disable-background-networking",
+        "--disable-component-update",
+        &profile,
+    ]);
+    let child = command.args(arguments).stderr(Stdio::null()).spawn().expect("the browser starts");
+    let output = timeout(PATIENCE, child.wait_with_output()).await.expect("the browser ends").unwrap();
+    assert!(output.status.success(), "{}", output.status);
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
