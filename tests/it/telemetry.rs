@@ -82,7 +82,9 @@ tools:
         named(&spans, "execute_tool remote.hello__say_hello"),
         named(&spans, "execute_tool hello.say_hello"),
     );
-    assert_eq!((&server["traceId"], &server["parentSpanId"]), (&client["traceId"], &client["spanId"]));
+    let request = named(&spans, "tools/call");
+    assert_eq!((&request["traceId"], &request["parentSpanId"]), (&client["traceId"], &client["spanId"]));
+    assert_eq!((&server["traceId"], &server["parentSpanId"]), (&client["traceId"], &request["spanId"]));
     let attributes = &client["attributes"];
     assert_eq!((&client["kind"], &attributes["mcp.method.name"]), (&json!(3), &json!("tools/call")));
     assert_eq!(attributes["network.transport"], "pipe");

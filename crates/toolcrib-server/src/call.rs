@@ -50,8 +50,15 @@ impl Shared {
         caller: Caller,
     ) -> Result<CallToolResponse, ErrorData> {
         let _under_way = self.begin()?;
+        // As the conventions for MCP have it; the call itself has a span within.
         let span = tracing::info_span!(
-            target: "toolcrib_server", "tools/call", "mcp.client" = caller.client.name, "mcp.tool" = &*request.name,
+            target: "toolcrib_server",
+            "tools/call",
+            "otel.kind" = "server",
+            "toolcrib.parent" = trace_of(&context),
+            "mcp.method.name" = "tools/call",
+            "gen_ai.tool.name" = &*request.name,
+            "mcp.client" = caller.client.name,
         );
         self.answer(request, context, caller).instrument(span).await
     }
@@ -110,7 +117,7 @@ impl Shared {
         let mut call_context = CallContext::new(Arc::clone(&caller.session))
             .with_cancel(cancel.clone())
             .with_progress(Arc::new(steps));
-        if let Some(trace) = context.meta.get_traceparent().filter(|trace| is_traceparent(trace)) {
+        if let Some(trace) = trace_of(context) {
             call_context = call_context.with_trace(trace);
         }
         let call = match self.meant(name, arguments, &call_context, &caller.client) {
@@ -225,6 +232,11 @@ fn way(context: &RequestContext<RoleServer>) -> Option<Way> {
     }
     let is_new = context.protocol_version().is_some_and(|version| version >= ProtocolVersion::V_2026_07_28);
     Some(if is_new { Way::Results } else { Way::Requests(context.peer.clone()) })
+}
+
+/// The trace that a client says its request belongs to.
+fn trace_of(context: &RequestContext<RoleServer>) -> Option<&str> {
+    context.meta.get_traceparent().filter(|trace| is_traceparent(trace))
 }
 
 /// Whether a client's text has the form of a `traceparent`, which is passed on to the engines.

@@ -94,3 +94,80 @@ async fn a_grant_that_is_taken_back_stops_the_next_run() {
     assert_eq!(standing[&scheduled]["last_run"]["outcome"], "failed", "{standing:#?}");
     served.end().await;
 }
+
+/// By itself, in the background and by a schedule.
+async fn go_by_each_way(served: &mut Served, tool: &str, params: &Value) {
+    let told = served.call(&tool.replace('.', "__").replace("context_builder__", ""), params.clone()).await;
+    let launched = served.call("background_run", json!({"tool": tool, "params": params})).await;
+    if let Some(id) = launched["task_id"].as_str() {
+        served.call("background_run", json!({"task_id": id, "wait": true, "timeout": 30})).await;
+    }
+    let action = json!({"type": "tool_call", "tool": tool, "params": params});
+    let scheduled = served.call("schedule_once", json!({"when": "in 1s", "action": action})).await;
+    if let Some(id) = scheduled["schedule_id"].as_str() {
+        for _ in 0..PATIENT_LOOKS {
+            let status = served.call("schedule_status", json!({"schedule_id": id})).await;
+            if status["status"] != "active" && status["last_run"]["outcome"] != "running" {
+                return;
+            }
+        }
+        panic!("{tool}: the run has not ended: {told:#}");
+    }
+}
+
+/// How often a status is asked for before a run counts as one that never ends.
+const PATIENT_LOOKS: usize = 100_000;
+
+#[tokio::test]
+async fn a_program_of_a_skill_runs_by_each_way_only_as_policy_lets_it() {
+    let denied = "{default_policy: grant, deny: [{module: handwork}]}";
+    for (rules, runs) in [("{default_policy: grant}", 3), (denied, 0)] {
+        let manifest = "name: handwork\ndescription: Work by hand.\ntools:\n  - name: carve\n    description: Carves.\n    argv: [sh, carve.sh]\n    risk: medium\n";
+        let lab = lab(rules, "")
+            .with_file("skills/handwork/SKILL.md", "---\ndescription: Work by hand.\n---\nCarve.\n")
+            .with_file("skills/handwork/toolcrib.yaml", manifest)
+            .with_file("skills/handwork/carve.sh", "echo \"begin carve $$\" >> ../../effects.txt\n");
+        let mut served = Served::start(&lab).await;
+        go_by_each_way(&mut served, "handwork.carve", &json!({})).await;
+        served.end().await;
+        assert_eq!(begun(&lab).len(), runs, "{rules}");
+    }
+}
+
+#[tokio::test]
+async fn an_app_that_is_called_does_by_each_way_only_what_both_policies_let_it() {
+    let grant = "{default_policy: grant, grant: [{module: context_builder, actions: [call_app]}]}";
+    let inner_denies = "{default_policy: grant, deny: [{module: shop, actions: [make]}]}";
+    let outer_denies = "{default_policy: grant, deny: [{module: context_builder, actions: [call_app]}]}";
+    let cases = [
+        (grant, "{default_policy: grant}", 3),
+        (grant, inner_denies, 0),
+        (outer_denies, "{default_policy: grant}", 0),
+    ];
+    for (outer, inner, runs) in cases {
+        let app = format!(
+            "agents: [{{id: maker, brain: {{provider: recorded, recording: turns.yaml}}}}]\n\
+             tools:\n  registry: [{{type: exec, path: ../shop}}]\n  capabilities: {inner}\n"
+        );
+        let turns = "turns:\n  - calls: [{name: shop__make, arguments: {}}]\n  - text: Done.\n";
+        let note = "echo \"begin $1 $$\" >> ../effects.txt\n";
+        let lab = lab(outer, "")
+            .with_file("shop/note.sh", note)
+            .with_file("inner/app.yaml", &app)
+            .with_file("inner/turns.yaml", turns);
+        let config = lab.read("app.yaml").replace(
+            "tools:\n",
+            "tools:\n  apps: {inner: {path: inner/app.yaml, description: Makes things.}}\n",
+        );
+        std::fs::write(lab.path("app.yaml"), config).unwrap();
+        let mut served = Served::start(&lab).await;
+        go_by_each_way(
+            &mut served,
+            "context_builder.call_app",
+            &json!({"app": "inner", "prompt": "Make one."}),
+        )
+        .await;
+        served.end().await;
+        assert_eq!(begun(&lab).len(), runs, "{outer} {inner}");
+    }
+}

@@ -109,6 +109,11 @@ impl CallIds {
         Self { used }
     }
 
+    /// An id that was used, and may be gone from the conversation.
+    pub(super) fn know(&mut self, id: &str) {
+        self.used.insert(id.to_owned());
+    }
+
     /// The calls of a reply.
     pub(super) fn read(&mut self, turn: u32, calls: Vec<RequestedCall>) -> Vec<Pending> {
         let calls = calls.into_iter().enumerate().map(|(position, mut call)| {

@@ -59,6 +59,8 @@ impl<'a> RunState<'a> {
     /// Counts a call that was made before the run was broken off, as it was counted then. One without a result is counted
     /// when it is looked at again.
     fn remember(&mut self, open: &OpenCall) {
+        // What was folded away is not in the conversation any more.
+        self.ids.know(&open.call.id);
         let Some(answer) = &open.answer else { return };
         let call = Pending::open(open.clone());
         self.repeats.observe(&call.name, &call.compared());

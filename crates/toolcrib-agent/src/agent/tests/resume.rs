@@ -89,6 +89,40 @@ async fn what_a_turn_cost_that_said_nothing_is_known_after_a_crash() {
 }
 
 #[tokio::test]
+async fn the_id_of_a_call_that_was_folded_away_is_not_given_again() {
+    let began = Entry::Began { prompt: "Go.".to_owned() };
+    let prompt = || vec![Message::user("Go.")];
+    let made = call("call_1_1", "read.a", "{}");
+    let entries = [
+        began,
+        Entry::Said { messages: prompt() },
+        Entry::Replied {
+            message: Message::Assistant {
+                content: String::new(),
+                tool_calls: vec![made.clone()],
+                reasoning: String::new(),
+                written: None,
+            },
+            calls: vec![made.clone()],
+            usage: crate::Usage::default(),
+        },
+        Entry::Begun { call_id: made.id.clone() },
+        Entry::Finished { call_id: made.id, ok: true, answer: "done".to_owned(), pictures: Vec::new() },
+        Entry::Said { messages: vec![Message::tool("call_1_1", "read.a", "done")] },
+        Entry::Compacted { messages: prompt(), prompt_at: 0, usage: crate::Usage::default() },
+    ];
+    let model = scripted(|turn, _| match turn {
+        1 => calls(vec![call("call_1_1", "read.b", "{}")]),
+        _ => says("Done."),
+    });
+    let mut conversation = Conversation::restore(entries);
+    let context = CallContext::new("session");
+    agent().resume(&mut conversation, &model, &World::default(), &context, &mut ()).await;
+    let [(id, "done")] = results(&conversation)[..] else { panic!("{conversation:?}") };
+    assert_ne!(id, "call_1_1");
+}
+
+#[tokio::test]
 async fn wherever_a_run_breaks_off_no_side_effect_happens_twice() {
     // Began, said, replied, then begun and finished for each of three, said, replied, ended.
     let (_, all, _) = broken_off(usize::MAX).await;
