@@ -1,6 +1,7 @@
 //! What the parts stand on: a store on the disk, and an entrance that notes when it was entered.
 
 use std::error::Error;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -43,6 +44,8 @@ pub(crate) struct Shop {
     pub(crate) schedules: Schedules,
     pub(crate) watchers: Watchers,
     pub(crate) entrance: Entrance,
+    /// How many schedules were made.
+    made: AtomicUsize,
     _folder: TempDir,
 }
 
@@ -54,20 +57,30 @@ impl Shop {
         let services = Services::open(Arc::clone(&store), Arc::new(SystemClock), false).await?;
         let (services, entrance) = (Arc::new(services), Entrance::default());
         services.enter_by(Arc::new(entrance.clone()));
-        let settings = ScheduleSettings { max_per_session: 20_000, ..ScheduleSettings::default() };
-        let schedules = Schedules::open(Arc::clone(&services), settings).await?;
+        let schedules = Schedules::open(Arc::clone(&services), ScheduleSettings::default()).await?;
         let settings = WatcherSettings { max_per_session: 2_000, ..WatcherSettings::default() };
         let watchers = Watchers::open(Arc::clone(&services), settings).await?;
         schedules.resume().await?;
         watchers.resume()?;
-        Ok(Self { services, store, schedules, watchers, entrance, _folder: folder })
+        Ok(Self {
+            services,
+            store,
+            schedules,
+            watchers,
+            entrance,
+            made: AtomicUsize::new(0),
+            _folder: folder,
+        })
     }
 
-    /// Makes a schedule of a call that is due then.
+    /// Makes a schedule of a call that is due then, in one of as many sessions as it takes for each to have no more than it
+    /// may.
     pub(crate) async fn schedule(&self, due: Zoned) -> Result<(), Box<dyn Error>> {
         let params = JsonObject::from_iter([("due".to_owned(), json!(due.timestamp().to_string()))]);
         let action = Action::ToolCall { tool: "shop.machine".to_owned(), params };
-        self.schedules.create(ScheduleRequest::new(ScheduleTime::Once(due), action), &context()).await?;
+        let session = self.made.fetch_add(1, Ordering::Relaxed) / ScheduleSettings::default().max_per_session;
+        let context = CallContext::new(format!("bench-{session}")).with_agent("clerk");
+        self.schedules.create(ScheduleRequest::new(ScheduleTime::Once(due), action), &context).await?;
         Ok(())
     }
 

@@ -13,7 +13,7 @@ use toolcrib_io::files::read_bounded;
 use toolcrib_io::http::{HttpClient, HttpPolicy};
 use toolcrib_model::Secret;
 use toolcrib_modules::memory;
-use toolcrib_policy::{Principal, RUNTIME_NAMESPACE};
+use toolcrib_policy::Principal;
 use toolcrib_prompt::{CallStyle, Injection, Plan, RenderedPrompt, SystemPrompt, ToolNames, WireNames};
 
 use crate::injection::{brains, call_style};
@@ -114,25 +114,16 @@ impl Wiring {
         let snapshot = self.snapshot();
         let policy = self.executor.policy();
         let session = principal.session;
-        let tools = || snapshot.iter().map(|entry| entry.tool.as_ref());
         let (agent_id, role) = agent.map_or((DEFAULT_AGENT, DEFAULT_AGENT), |agent| (&agent.id, &agent.role));
-        let visible = || tools().filter(|tool| policy.is_visible(tool, principal));
         let entries = || snapshot.iter().filter(|entry| policy.is_visible(&entry.tool, principal));
-        let reserved: Vec<&str> = tools()
-            .filter(|tool| tool.name.namespace() == RUNTIME_NAMESPACE)
-            .map(|tool| tool.name.name())
-            .collect();
-        let wire_names = WireNames::new(visible(), RUNTIME_NAMESPACE, &reserved);
+        let wire_names = self.wire_names(&snapshot, principal);
         let start = |error: toolcrib_prompt::Error| Error::Start {
             what: "the plan".into(),
             message: error.to_string(),
         };
         // What is said of the others is said by the policy of this agent and session.
-        let introduced = visible().find_map(|tool| self.discovery.introduced(tool, principal));
-        let offered = visible().map(|tool| match &introduced {
-            Some(own) if own.name == tool.name => own,
-            _ => tool,
-        });
+        let introduced = self.introduced(&snapshot, principal);
+        let offered = self.described(&snapshot, introduced.as_ref(), principal);
         let injection = self.injection(agent, &snapshot, principal);
         let style = injection.style;
         let plan = Plan::new(offered, &injection, &wire_names).map_err(start)?;

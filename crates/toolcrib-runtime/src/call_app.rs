@@ -29,7 +29,7 @@ use self::run::{CallApp, CalledReport};
 use crate::agents::run_limits;
 use crate::channels::check_name;
 use crate::settings::some_amount;
-use crate::wiring::Wiring;
+use crate::wiring::{Wiring, is_own};
 use crate::{App, Error, Runtime, RuntimeSection, variables};
 
 /// How deep apps may call apps: the first one calls one, that calls another, and that a last one.
@@ -285,7 +285,7 @@ impl Wiring {
         }
         let snapshot = self.snapshot();
         let tools = || snapshot.iter().map(|entry| entry.tool.as_ref());
-        let tool: &Tool = tools().find(|tool| is_call_app(tool))?;
+        let tool: &Tool = tools().find(|tool| is_own(tool, &[CALL_APP]))?;
         let may_call = |id: &str| self.executor.policy().is_visible(tool, Principal::new("").with_agent(id));
         let is_callable = config.agents.iter().any(|agent| may_call(&agent.id));
         (!is_callable).then(|| {
@@ -294,8 +294,4 @@ impl Wiring {
                 .to_owned()
         })
     }
-}
-
-fn is_call_app(tool: &Tool) -> bool {
-    tool.name.namespace() == toolcrib_policy::RUNTIME_NAMESPACE && tool.name.name() == CALL_APP
 }

@@ -11,7 +11,7 @@ use toolcrib_document::Error as DocumentError;
 use toolcrib_io::files::Root;
 use toolcrib_io::http::HttpClient;
 use toolcrib_model::{JsonObject, NAMESPACE_SEPARATOR, Secret, pointer_part};
-use toolcrib_policy::{Access, Principal, RUNTIME_NAMESPACE};
+use toolcrib_policy::{Access, Principal};
 use toolcrib_registry::{Entry, Snapshot};
 use toolcrib_sdk::Module;
 use toolcrib_tasks::{
@@ -21,7 +21,7 @@ use url::Url;
 
 use crate::check::unknown;
 use crate::sources::is_private;
-use crate::wiring::Wiring;
+use crate::wiring::{Wiring, is_own};
 use crate::{App, variables};
 
 /// The most channels of an app.
@@ -259,20 +259,14 @@ impl Wiring {
         principal: Principal<'_>,
         mut visible: impl Iterator<Item = &'a Entry>,
     ) -> Vec<(String, String)> {
-        let tells = visible.any(|entry| {
-            let name = &entry.tool.name;
-            name.namespace() == RUNTIME_NAMESPACE && TELLING.contains(&name.name())
-        });
-        if !tells {
+        if !visible.any(|entry| is_own(&entry.tool, &TELLING)) {
             return Vec::new();
         }
         let snapshot = self.snapshot();
-        // What is wrong with them is said when the app is read.
-        let channels = channels(&self.app).unwrap_or_default();
-        let usable = channels.into_iter().filter(|channel| {
+        let usable = self.channels.iter().filter(|channel| {
             channel.tool.as_deref().is_none_or(|tool| self.named(tool, &snapshot, principal).is_some())
         });
-        usable.map(|channel| (channel.name, channel.about)).collect()
+        usable.map(|channel| (channel.name.clone(), channel.about.clone())).collect()
     }
 }
 

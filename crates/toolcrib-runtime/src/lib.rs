@@ -83,7 +83,8 @@ pub use settings::{
 pub use skills::SkillsSection;
 pub use sources::{Source, SourceRequest, state_folder, state_name};
 pub use surface::Surface;
-pub use tasks::{DRAIN_TIME, OwnedTask, TaskStore, TaskSummary, Tasks, makes_tasks};
+pub use tasks::{DRAIN_TIME, OwnedTask, TaskStore, TaskSummary, Tasks};
 pub use toolcrib_loader_mcp::{Authorization, Error as AuthorizationError, LOGIN_TIMEOUT, LoopbackRedirect};
 pub use toolcrib_modules::NoConfig;
 pub use toolcrib_tasks::Terminal;
+pub use toolcrib_tasks::makes_tasks;

@@ -8,7 +8,7 @@ use toolcrib_policy::{Policy, Principal, RUNTIME_NAMESPACE};
 use toolcrib_port::CallContext;
 use toolcrib_registry::Entry;
 
-use crate::wiring::Wiring;
+use crate::wiring::{Wiring, is_own};
 use crate::{AgentConfig, AppConfig, Error};
 
 /// The role of agents that start others.
@@ -66,22 +66,29 @@ impl AgentFactory for Office {
     fn make(&self, id: &str, context: &CallContext) -> Result<SpawnedAgent, String> {
         let wiring = self.wiring.get().and_then(Weak::upgrade).ok_or("the app is closing")?;
         let config = wiring.app.config.agents.iter().enumerate().find(|(_, agent)| agent.id == id);
-        let setup = wiring.set_up(config, context.principal()).map_err(|error| error.to_string())?;
-        let model = wiring.model(&setup).map_err(|error| error.to_string())?.model;
-        Ok(SpawnedAgent { agent: Agent::new(setup.settings), model })
+        wiring.spawned(config, context).map_err(|error| error.to_string())
     }
 }
 
 impl Wiring {
+    /// An agent that makes its calls in this context, with its model.
+    pub(crate) fn spawned(
+        &self,
+        config: Option<(usize, &AgentConfig)>,
+        context: &CallContext,
+    ) -> Result<SpawnedAgent, Error> {
+        let setup = self.set_up(config, context.principal())?;
+        let model = self.model(&setup)?.model;
+        Ok(SpawnedAgent { agent: Agent::new(setup.settings), model })
+    }
+
     /// The agents that this one can start, with what they are good for.
     pub(crate) fn others<'a>(
         &self,
         principal: Principal<'_>,
         mut visible: impl Iterator<Item = &'a Entry>,
     ) -> Vec<(String, String)> {
-        let may_start = visible.any(|entry| {
-            entry.tool.name.namespace() == RUNTIME_NAMESPACE && entry.tool.name.name() == AgentPool::SPAWN
-        });
+        let may_start = visible.any(|entry| is_own(&entry.tool, &[AgentPool::SPAWN]));
         let others = self.app.config.agents.iter().filter(|agent| principal.agent != Some(&agent.id));
         others.filter(|_| may_start).map(|agent| (agent.id.clone(), agent.good_for().to_owned())).collect()
     }

@@ -125,7 +125,7 @@ impl Runtime {
             .map_err(|error| Error::Start { what: "the tools".into(), message: error.to_string() })?;
         let watcher = Watcher::start(watched, loaders.clone(), &registry)?;
         let executor = Arc::new(executor);
-        let wiring = Wiring { app, executor, discovery, loaders, setups: Setups::default() };
+        let wiring = Wiring { app, executor, discovery, loaders, setups: Setups::default(), channels };
         let wiring = Arc::new(wiring);
         if let Some(office) = office {
             office.open(&wiring);
@@ -195,12 +195,10 @@ impl Runtime {
         let tools: Vec<_> = snapshot.iter().map(|entry| entry.tool.as_ref()).collect();
         let unused = self.executor().policy().unused_rules(tools.iter().copied());
         let rules = unused.map(|rule| format!("`{rule}` speaks of no tool that is there"));
-        // What is wrong with them is said when the app is read.
-        let channels = channels::channels(self.app()).unwrap_or_default();
         rules
             .chain(limits::unused(self.app(), &snapshot))
             .chain(self.wiring.not_pinned(&snapshot))
-            .chain(channels::unused(&channels, &snapshot))
+            .chain(channels::unused(&self.wiring.channels, &snapshot))
             .chain(skills::unused(self.app(), &snapshot))
             .chain(self.wiring.uncalled_apps())
             .collect()

@@ -7,14 +7,14 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use toolcrib_document::Error as DocumentError;
 use toolcrib_loader_file::{ExecModule, MANIFEST};
-use toolcrib_policy::{Access, Principal, RUNTIME_NAMESPACE};
+use toolcrib_policy::{Access, Principal};
 use toolcrib_registry::{Entry, Snapshot};
 use toolcrib_sdk::FunctionTool;
 use toolcrib_tasks::{Skill, SkillFolder, Skills, USE_SKILL};
 
 use crate::check::unknown;
 use crate::sources::Source;
-use crate::wiring::Wiring;
+use crate::wiring::{Wiring, is_own};
 use crate::{App, AppConfig, variables};
 
 /// The folder that is looked into where the app file names none.
@@ -156,9 +156,7 @@ impl Wiring {
         principal: Principal<'_>,
         mut visible: impl Iterator<Item = &'a Entry>,
     ) -> Vec<(String, String)> {
-        let may_load = visible.any(|entry| {
-            entry.tool.name.namespace() == RUNTIME_NAMESPACE && entry.tool.name.name() == USE_SKILL
-        });
+        let may_load = visible.any(|entry| is_own(&entry.tool, &[USE_SKILL]));
         let skills = self.app.skills.iter().filter(|_| may_load);
         skills
             .filter(|skill| may_use(&self.app.config, principal, skill))

@@ -1,6 +1,6 @@
 //! What a client of the server is shown of the tools.
 
-use toolcrib_policy::{Principal, RUNTIME_NAMESPACE};
+use toolcrib_policy::Principal;
 use toolcrib_prompt::{Injection, InjectionMode, InjectionSettings, Plan, WireNames};
 
 use crate::wiring::Wiring;
@@ -20,23 +20,12 @@ pub struct Surface {
 impl Wiring {
     /// See [`Runtime::surface`](crate::Runtime::surface).
     pub(crate) fn surface(&self, mode: SurfaceMode, session: &str) -> Result<Surface, Error> {
-        let (snapshot, policy) = (self.snapshot(), self.executor.policy());
+        let snapshot = self.snapshot();
         // A client of the server is no agent.
         let principal = Principal::new(session);
-        let tools = || snapshot.iter().map(|entry| entry.tool.as_ref());
-        let visible = || tools().filter(|tool| policy.is_visible(tool, principal));
-        let reserved: Vec<&str> = tools()
-            .filter(|tool| tool.name.namespace() == RUNTIME_NAMESPACE)
-            .map(|tool| tool.name.name())
-            .collect();
-        let wire_names = WireNames::new(visible(), RUNTIME_NAMESPACE, &reserved);
-        let introduced = visible().find_map(|tool| self.discovery.introduced(tool, principal));
-        let described = || {
-            visible().map(|tool| match &introduced {
-                Some(own) if own.name == tool.name => own,
-                _ => tool,
-            })
-        };
+        let wire_names = self.wire_names(&snapshot, principal);
+        let introduced = self.introduced(&snapshot, principal);
+        let described = || self.described(&snapshot, introduced.as_ref(), principal);
         let mut settings = InjectionSettings::default();
         settings.tool_budget = self.app.config.runtime.tool_budget.unwrap_or(settings.tool_budget);
         let pinned = self.app.config.runtime.pinned.iter().chain(&self.app.config.serve.pin);

@@ -1,6 +1,5 @@
 //! What outlasts one step of an agent: calls in the background, watchers, schedules, and where they are kept.
 
-mod calls;
 mod inbox;
 mod operator;
 mod place;
@@ -24,7 +23,6 @@ use self::prompts::Prompts;
 use crate::wiring::Wiring;
 use crate::{App, Error};
 
-pub use self::calls::makes_tasks;
 pub use self::operator::{OwnedTask, TaskSummary};
 pub use self::place::TaskStore;
 

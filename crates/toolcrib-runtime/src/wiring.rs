@@ -4,13 +4,16 @@ use std::sync::Arc;
 
 use toolcrib_exec::Executor;
 use toolcrib_meta::Discovery;
+use toolcrib_model::Tool;
 use toolcrib_modules::memory;
-use toolcrib_policy::Principal;
+use toolcrib_policy::{Principal, RUNTIME_NAMESPACE};
 use toolcrib_port::ToolLoader;
+use toolcrib_prompt::WireNames;
 use toolcrib_registry::{Entry, Snapshot};
 
 use crate::App;
 use crate::agents::Setups;
+use crate::channels::NamedChannel;
 
 /// What an app is made of while it runs. Agents that are started by others share it.
 pub(crate) struct Wiring {
@@ -20,12 +23,51 @@ pub(crate) struct Wiring {
     /// The sources.
     pub(crate) loaders: Vec<Arc<dyn ToolLoader>>,
     pub(crate) setups: Setups,
+    /// Where notifications go besides the conversation.
+    pub(crate) channels: Vec<NamedChannel>,
+}
+
+/// Whether a tool is one of the runtime's own by one of these names.
+pub(crate) fn is_own(tool: &Tool, names: &[&str]) -> bool {
+    tool.name.namespace() == RUNTIME_NAMESPACE && names.contains(&tool.name.name())
 }
 
 impl Wiring {
     /// The tools as they are now.
     pub(crate) fn snapshot(&self) -> Arc<Snapshot> {
         self.executor.registry().snapshot()
+    }
+
+    /// The names by which a caller calls what it may use.
+    pub(crate) fn wire_names(&self, snapshot: &Snapshot, principal: Principal<'_>) -> WireNames {
+        let policy = self.executor.policy();
+        let tools = || snapshot.iter().map(|entry| entry.tool.as_ref());
+        let own = tools().filter(|tool| tool.name.namespace() == RUNTIME_NAMESPACE);
+        let reserved: Vec<&str> = own.map(|tool| tool.name.name()).collect();
+        let visible = tools().filter(|tool| policy.is_visible(tool, principal));
+        WireNames::new(visible, RUNTIME_NAMESPACE, &reserved)
+    }
+
+    /// The tool that is described by what a caller finds with it, as the policy of this caller lets it be said.
+    pub(crate) fn introduced(&self, snapshot: &Snapshot, principal: Principal<'_>) -> Option<Tool> {
+        let policy = self.executor.policy();
+        let mut visible = snapshot.iter().filter(|entry| policy.is_visible(&entry.tool, principal));
+        visible.find_map(|entry| self.discovery.introduced(&entry.tool, principal))
+    }
+
+    /// The tools that a caller may use, that one as it was [introduced](Self::introduced).
+    pub(crate) fn described<'a>(
+        &self,
+        snapshot: &'a Snapshot,
+        introduced: Option<&'a Tool>,
+        principal: Principal<'a>,
+    ) -> impl Iterator<Item = &'a Tool> {
+        let policy = Arc::clone(self.executor.policy());
+        let visible = snapshot
+            .iter()
+            .map(|entry| entry.tool.as_ref())
+            .filter(move |tool| policy.is_visible(tool, principal));
+        visible.map(move |tool| introduced.filter(|own| own.name == tool.name).unwrap_or(tool))
     }
 
     /// What an agent remembers that may use the module `memory`. Nothing where that cannot be read, which is in the log: an

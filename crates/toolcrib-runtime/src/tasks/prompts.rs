@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock, Weak};
 
 use async_trait::async_trait;
-use toolcrib_agent::{Agent, Conversation, Outcome};
+use toolcrib_agent::{Conversation, Outcome, SpawnedAgent};
 use toolcrib_model::{ErrorKind, ToolError};
 use toolcrib_port::CallContext;
 use toolcrib_tasks::Prompter;
@@ -38,15 +38,12 @@ impl Prompter for Prompts {
             return Err(failed(format!("there is no agent `{id}` any more that could be given the prompt")));
         };
         let context = context.clone().with_agent(agent.id.as_str());
-        let setup = wiring
-            .set_up(Some((position, agent)), context.principal())
-            .map_err(|error| failed(error.to_string()))?;
-        let model = wiring.model(&setup).map_err(|error| failed(error.to_string()))?.model;
+        let spawned = wiring.spawned(Some((position, agent)), &context);
+        let SpawnedAgent { agent, model } = spawned.map_err(|error| failed(error.to_string()))?;
         let entrance = wiring.executor.entrance();
         let mut conversation = Conversation::new();
-        let report = Agent::new(setup.settings)
-            .run(prompt, &mut conversation, model.as_ref(), entrance.as_ref(), &context, &mut ())
-            .await;
+        let report =
+            agent.run(prompt, &mut conversation, model.as_ref(), entrance.as_ref(), &context, &mut ()).await;
         match report.outcome {
             Outcome::Completed => Ok(report.text),
             Outcome::LimitReached { limit } => {

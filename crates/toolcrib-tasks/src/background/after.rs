@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use serde_json::json;
+use tokio::task::{JoinError, JoinHandle};
 use tokio::time::Instant;
 use tokio_util::sync::DropGuard;
 use toolcrib_model::{ErrorKind, Tool, ToolCall, ToolError, ToolResult};
@@ -60,34 +61,22 @@ impl ToolCaller for Patient {
         let entrance = Arc::clone(&self.entrance);
         let mut work = tokio::spawn(async move { entrance.call(call, &within).await }.in_current_span());
         // Whoever gives up the call ends it, as long as it is theirs.
-        let guard = live.cancel.clone().drop_guard();
-        let ended = tokio::select! {
-            biased;
-            ended = &mut work => ended,
-            () = context.cancel.cancelled() => {
-                live.cancel.cancel();
-                work.await
-            }
-            () = tokio::time::sleep(self.after) => match inner.adopt(&id, &live, guard).await {
+        let mut guard = live.cancel.clone().drop_guard();
+        let in_time = tokio::time::timeout(self.after, end_of(&mut work, context, &live)).await;
+        let ended = if let Ok(ended) = in_time {
+            ended
+        } else {
+            guard = match inner.adopt(&id, &live, guard).await {
                 Ok(told) => {
                     Arc::clone(inner).follow(id, live, work);
                     return ToolResult::ok(call_id, name, json!(told.after(self.after)));
                 }
                 // There is no room for it: it is waited for as it would have been without.
-                Err(guard) => {
-                    let ended = tokio::select! {
-                        biased;
-                        ended = &mut work => ended,
-                        () = context.cancel.cancelled() => {
-                            live.cancel.cancel();
-                            work.await
-                        }
-                    };
-                    drop(guard);
-                    ended
-                }
-            },
+                Err(guard) => guard,
+            };
+            end_of(&mut work, context, &live).await
         };
+        drop(guard);
         ended.unwrap_or_else(|error| {
             let error = ToolError::new(ErrorKind::Internal, format!("the call broke off: {error}"));
             ToolResult::failed(call_id, name, error)
@@ -121,6 +110,20 @@ impl ToolCaller for Patient {
     fn media(&self, handle: &str, context: &CallContext) -> Option<Media> {
         self.entrance.media(handle, context)
     }
+}
+
+/// Waits for the end of a call, which is cancelled where its caller gives up.
+async fn end_of(
+    work: &mut JoinHandle<ToolResult>,
+    context: &CallContext,
+    live: &Live,
+) -> Result<ToolResult, JoinError> {
+    tokio::select! {
+        biased;
+        ended = &mut *work => return ended,
+        () = context.cancel.cancelled() => live.cancel.cancel(),
+    }
+    work.await
 }
 
 impl Inner {

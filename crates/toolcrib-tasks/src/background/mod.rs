@@ -6,7 +6,7 @@
 
 mod after;
 mod arguments;
-mod earlier;
+mod names;
 mod table;
 mod task;
 mod tools;
@@ -27,10 +27,11 @@ use self::table::{Live, Table};
 use self::task::Task;
 use crate::id::random_id;
 use crate::owner::Owned;
+use crate::text::cut;
 use crate::{Change, Kind, Record, Services, StoreError};
 
 pub use after::Patient;
-pub use earlier::renamed;
+pub use names::{makes_tasks, renamed};
 pub use task::{TaskState, TaskStatus};
 
 /// How long a call waits for one in the background where nothing is said.
@@ -332,11 +333,7 @@ fn told(id: &str, task: &Task) -> String {
         TaskState::OutcomeUnknown => "was under way when the program ended",
         TaskState::Failed | TaskState::Running => "has failed",
     };
-    let mut text: String = what.chars().take(TOLD_CHARS).collect();
-    if text.len() < what.len() {
-        text.push('…');
-    }
-    format!("The background task {id} ({tool}) {how}: {text}")
+    format!("The background task {id} ({tool}) {how}: {}", cut(&what, TOLD_CHARS))
 }
 
 /// Hears how far a call is.

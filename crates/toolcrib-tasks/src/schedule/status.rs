@@ -7,6 +7,7 @@ use serde::Serialize;
 use super::record::{LastRun, Overlap, Schedule, ScheduleState};
 use super::time::{ScheduleTime, shown};
 use crate::Action;
+use crate::text::cut;
 
 /// How many moments to come are told of one schedule.
 pub const NEXT_RUNS: usize = 5;
@@ -130,11 +131,4 @@ pub(super) fn beginning(text: &str) -> String {
 
 fn listed(text: &str) -> String {
     cut(text, LISTED_CHARS)
-}
-
-fn cut(text: &str, chars: usize) -> String {
-    match text.char_indices().nth(chars) {
-        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
-        None => text.to_owned(),
-    }
 }

@@ -1,18 +1,30 @@
-//! The names that calls in the background had before there was one action for all.
+//! The names of the tools that make tasks, those among them that calls in the background had before there was one action
+//! for all.
 
 use serde_json::json;
 use toolcrib_model::{JsonObject, ToolCall};
 use toolcrib_policy::RUNTIME_NAMESPACE;
 
+/// The beginnings of the names of all tools that make or change tasks.
+const MAKERS: [&str; 4] = ["background_", "watch_", "schedule_", "remember"];
+
+/// The name of a tool of the runtime's own, in any spelling; none of what is in another namespace.
+fn own_name(name: &str) -> Option<&str> {
+    match name.rsplit_once(['.', ':']) {
+        Some((namespace, name)) => (namespace.trim_end_matches(':') == RUNTIME_NAMESPACE).then_some(name),
+        None => Some(name),
+    }
+}
+
+/// Whether a call by this name, in any spelling, may make something that is kept for later.
+pub fn makes_tasks(name: &str) -> bool {
+    own_name(name).is_some_and(|name| MAKERS.iter().any(|maker| name.starts_with(maker)))
+}
+
 /// The call of `background_run` that a call by an earlier name means: `background_status`, `background_result`,
 /// `background_wait`, `background_cancel`, `cancel_bg_task` and `background_list`. They are listed nowhere.
 pub fn renamed(call: &ToolCall) -> Option<ToolCall> {
-    let name = match call.name.rsplit_once(['.', ':']) {
-        Some((before, name)) if before.trim_end_matches(':') == RUNTIME_NAMESPACE => name,
-        Some(_) => return None,
-        None => &call.name,
-    };
-    let mode = match name {
+    let mode = match own_name(&call.name)? {
         "background_status" | "background_result" => JsonObject::new(),
         "background_wait" => JsonObject::from_iter([("wait".to_owned(), json!(true))]),
         "background_cancel" | "cancel_bg_task" => JsonObject::from_iter([("cancel".to_owned(), json!(true))]),
