@@ -13,7 +13,7 @@ use toolcrib_loader_mcp::{Authorization, DEFAULT_STARTUP_TIMEOUT, Pins, PinsErro
 use toolcrib_modules::memory::Memory;
 use toolcrib_registry::{Snapshot, ToolRegistry};
 use toolcrib_search::embedding::PATIENCE;
-use toolcrib_tasks::Skills;
+use toolcrib_tasks::{Scheduler, Skills};
 
 use crate::sources::{state_folder, state_name};
 use crate::{
@@ -56,6 +56,8 @@ pub struct App {
     pub(crate) document: Document,
     /// What the module `memory` keeps.
     pub(crate) memory: Memory,
+    /// The tools of its schedules.
+    pub(crate) scheduler: Scheduler,
     /// What its agents can load.
     pub(crate) skills: Arc<Skills>,
     /// The files of the apps that call this one, the outermost first.
@@ -143,6 +145,7 @@ impl App {
         let mut app = Self {
             config,
             memory: memory(lock.is_some().then_some(&file)),
+            scheduler: Scheduler::default(),
             file,
             folder,
             setup: true,

@@ -10,12 +10,12 @@ use serde_json::Value;
 use toolcrib_document::Error as DocumentError;
 use toolcrib_io::files::Root;
 use toolcrib_io::http::HttpClient;
-use toolcrib_model::{JsonObject, NAMESPACE_SEPARATOR, Secret, pointer_part};
+use toolcrib_model::{JsonObject, NAMESPACE_SEPARATOR, Secret, Tool, pointer_part};
 use toolcrib_policy::{Access, Principal};
 use toolcrib_registry::{Entry, Snapshot};
 use toolcrib_sdk::Module;
 use toolcrib_tasks::{
-    Channel, Error, FileChannel, MIN_FILE_BYTES, TerminalChannel, ToolChannel, WebhookChannel,
+    Channel, Error, FileChannel, MIN_FILE_BYTES, SCHEDULER, TerminalChannel, ToolChannel, WebhookChannel,
 };
 use url::Url;
 
@@ -259,7 +259,11 @@ impl Wiring {
         principal: Principal<'_>,
         mut visible: impl Iterator<Item = &'a Entry>,
     ) -> Vec<(String, String)> {
-        if !visible.any(|entry| is_own(&entry.tool, &TELLING)) {
+        let tells = |tool: &Tool| {
+            is_own(tool, &TELLING)
+                || tool.name.namespace() == SCHEDULER && TELLING.contains(&tool.name.name())
+        };
+        if !visible.any(|entry| tells(&entry.tool)) {
             return Vec::new();
         }
         let snapshot = self.snapshot();

@@ -7,6 +7,7 @@ use toolcrib_document::{Error, nearest};
 use toolcrib_model::pointer_part;
 use toolcrib_policy::{Access, Policy, RUNTIME_NAMESPACE};
 use toolcrib_sdk::Module;
+use toolcrib_tasks::SCHEDULER;
 
 use crate::pool::{ASSISTANT, COORDINATOR};
 use crate::{App, ModuleConfig};
@@ -22,6 +23,7 @@ pub(crate) fn check(app: &App) -> Vec<Error> {
     rules(app, &built, &mut errors);
     audit::check(app, &mut errors);
     budget(app, &mut errors);
+    scheduler(app, &mut errors);
     limits::check(app, &mut errors);
     search::check(app, &mut errors);
     serve_section::check(app, &mut errors);
@@ -58,6 +60,14 @@ fn budget(app: &App, errors: &mut Vec<Error>) {
     if app.config.runtime.tool_budget.is_some_and(|share| !(0.0..=1.0).contains(&share)) {
         let message = "`tool_budget` is a share of the context window, from 0 to 1";
         errors.push(app.document.error_at("/runtime/tool_budget", message));
+    }
+}
+
+fn scheduler(app: &App, errors: &mut Vec<Error>) {
+    if app.config.execution.scheduler && app.config.modules.contains_key(SCHEDULER) {
+        let message =
+            "the module `scheduler` and `execution.scheduler` are the same tools; name one of the two";
+        errors.push(app.document.error_at("/modules/scheduler", message));
     }
 }
 

@@ -33,6 +33,9 @@ pub(crate) fn register(extensions: &mut Extensions) {
     extensions.add_module(toolcrib_loader_mcp::MODULE_ID.to_owned(), |NoConfig {}, place: &Place<'_>| {
         Ok(toolcrib_loader_mcp::module(place.access()?, place.workspace()?))
     });
+    extensions.add_module(toolcrib_tasks::SCHEDULER.to_owned(), |NoConfig {}, place: &Place<'_>| {
+        Ok(place.app.scheduler.module())
+    });
 }
 
 impl ModuleTable for Extensions {

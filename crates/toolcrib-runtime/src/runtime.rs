@@ -11,6 +11,7 @@ use toolcrib_meta::Discovery;
 use toolcrib_policy::{Constraints, Policy};
 use toolcrib_port::{Approver, ToolCaller, ToolEngine, ToolLoader};
 use toolcrib_registry::{Snapshot, ToolRegistry};
+use toolcrib_tasks::Scheduler;
 
 use crate::agents::{AgentSetup, ChosenModel, Setups};
 use crate::call_app::Apps;
@@ -40,7 +41,9 @@ pub struct Runtime {
 impl Runtime {
     /// Loads the sources of an app. A source that cannot be reached is a reject of the snapshot, not an error. Who
     /// answers when policy wants approval, is the approver.
-    pub async fn start(app: App, approver: Arc<dyn Approver>) -> Result<Self, Error> {
+    pub async fn start(mut app: App, approver: Arc<dyn Approver>) -> Result<Self, Error> {
+        // An app that is started again, as a clone, has schedules of its own.
+        app.scheduler = Scheduler::default();
         let constraints: Vec<(&str, &Constraints)> =
             app.config.modules.iter().map(|(id, module)| (id.as_str(), &module.constraints)).collect();
         let mut policy = Policy::new(&app.config.tools.capabilities, constraints)
@@ -94,7 +97,7 @@ impl Runtime {
         for tool in result_tools(results)
             .into_iter()
             .chain(toolcrib_tasks::tools(approver))
-            .chain(tasks.tools())
+            .chain(tasks.tools(&app))
             .chain(skills::tools(&app))
             .chain(apps.tools())
             .chain(pooled)

@@ -14,7 +14,7 @@ use toolcrib_exec::Executor;
 use toolcrib_port::ToolCaller;
 use toolcrib_sdk::FunctionTool;
 use toolcrib_tasks::{
-    Background, BackgroundSettings, Channel, MAX_NOTIFICATIONS, MemoryStore, Patient, Request,
+    Background, BackgroundSettings, Channel, MAX_NOTIFICATIONS, MemoryStore, Patient, Request, SCHEDULER,
     ScheduleSettings, Schedules, Services, Store, StoreError, SystemClock, WatcherSettings, Watchers,
 };
 
@@ -80,11 +80,15 @@ impl Tasks {
         } else {
             None
         };
-        let schedules = if execution.scheduler || is_looking {
+        let has_module = app.config.modules.contains_key(SCHEDULER);
+        let schedules = if execution.scheduler || has_module || is_looking {
             Some(Schedules::open(Arc::clone(&services), ScheduleSettings::default()).await?)
         } else {
             None
         };
+        if let Some(schedules) = &schedules {
+            app.scheduler.open(schedules);
+        }
         let prompts = Arc::new(Prompts::default());
         if !app.config.agents.is_empty() {
             services.prompt_by(Arc::clone(&prompts) as _);
@@ -105,10 +109,10 @@ impl Tasks {
     }
 
     /// The tools of the runtime's own that make tasks.
-    pub(crate) fn tools(&self) -> Vec<FunctionTool> {
+    pub(crate) fn tools(&self, app: &App) -> Vec<FunctionTool> {
         let mut tools = self.background.tools();
         tools.extend(self.watchers.iter().flat_map(Watchers::tools));
-        tools.extend(self.schedules.iter().flat_map(Schedules::tools));
+        tools.extend(app.config.execution.scheduler.then(|| app.scheduler.tools()).into_iter().flatten());
         tools
     }
 

@@ -66,8 +66,8 @@ pub use owner::Owned;
 pub use request::Request;
 pub use schedule::{
     LastRun, MAX_ACTION_BYTES, MAX_CATCH_UP, MAX_LABEL_CHARS, MAX_OVERLAPPING, MIN_CATCH_UP,
-    MIN_CRON_INTERVAL, NEXT_RUNS, Overlap, RunOutcome, ScheduleRequest, ScheduleSettings, ScheduleState,
-    ScheduleStatus, ScheduleTime, Schedules,
+    MIN_CRON_INTERVAL, NEXT_RUNS, Overlap, RunOutcome, SCHEDULER, ScheduleRequest, ScheduleSettings,
+    ScheduleState, ScheduleStatus, ScheduleTime, Scheduler, Schedules,
 };
 pub use services::{Prompter, Services};
 pub use skills::{

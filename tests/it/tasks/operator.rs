@@ -5,7 +5,7 @@ use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::time::timeout;
 
 use super::{Served, lab, run, tasks};
-use crate::support::PATIENCE;
+use crate::support::{Lab, PATIENCE};
 
 #[tokio::test]
 async fn an_operator_lists_shows_and_cancels_beside_the_process_that_runs_them() {
@@ -58,6 +58,22 @@ async fn a_schedule_that_was_made_from_the_command_line_is_kept_for_whoever_runs
     let lab = lab("{default_policy: grant}", "");
     let action = json!({"when": "in 1h", "action": {"type": "tool_call", "tool": "shop.make"}}).to_string();
     let made = run(&lab, ["call", "app.yaml", "schedule_once", &action, "--json"]).await.expect(0).json();
+    let id = made["result"]["schedule_id"].as_str().unwrap();
+    assert_eq!(tasks(&lab).await[id]["session"], "cli");
+}
+
+#[tokio::test]
+async fn a_schedule_that_was_made_by_the_module_is_kept_too() {
+    let lab = Lab::with_app(
+        "
+modules: {scheduler: {}}
+execution: {store: tasks.db}
+tools: {capabilities: {default_policy: grant}}
+",
+    );
+    let reminder = json!({"what": "Look at the oven.", "when": "in 1h"}).to_string();
+    let made =
+        run(&lab, ["call", "app.yaml", "scheduler.remember", &reminder, "--json"]).await.expect(0).json();
     let id = made["result"]["schedule_id"].as_str().unwrap();
     assert_eq!(tasks(&lab).await[id]["session"], "cli");
 }

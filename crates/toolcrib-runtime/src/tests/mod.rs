@@ -7,6 +7,7 @@ mod call_app;
 mod channels;
 mod modules;
 mod rules;
+mod scheduler;
 mod schema;
 mod setup;
 #[cfg(unix)]

@@ -5,26 +5,29 @@ use serde_json::json;
 use toolcrib_model::{JsonObject, ToolCall};
 use toolcrib_policy::RUNTIME_NAMESPACE;
 
+use crate::SCHEDULER;
+
 /// The beginnings of the names of all tools that make or change tasks.
 const MAKERS: [&str; 4] = ["background_", "watch_", "schedule_", "remember"];
 
-/// The name of a tool of the runtime's own, in any spelling; none of what is in another namespace.
-fn own_name(name: &str) -> Option<&str> {
+/// The name of a tool of one of these namespaces, in any spelling; none of what is in another.
+fn name_in<'a>(namespaces: &[&str], name: &'a str) -> Option<&'a str> {
     match name.rsplit_once(['.', ':']) {
-        Some((namespace, name)) => (namespace.trim_end_matches(':') == RUNTIME_NAMESPACE).then_some(name),
+        Some((namespace, name)) => namespaces.contains(&namespace.trim_end_matches(':')).then_some(name),
         None => Some(name),
     }
 }
 
 /// Whether a call by this name, in any spelling, may make something that is kept for later.
 pub fn makes_tasks(name: &str) -> bool {
-    own_name(name).is_some_and(|name| MAKERS.iter().any(|maker| name.starts_with(maker)))
+    name_in(&[RUNTIME_NAMESPACE, SCHEDULER], name)
+        .is_some_and(|name| MAKERS.iter().any(|maker| name.starts_with(maker)))
 }
 
 /// The call of `background_run` that a call by an earlier name means: `background_status`, `background_result`,
 /// `background_wait`, `background_cancel`, `cancel_bg_task` and `background_list`. They are listed nowhere.
 pub fn renamed(call: &ToolCall) -> Option<ToolCall> {
-    let mode = match own_name(&call.name)? {
+    let mode = match name_in(&[RUNTIME_NAMESPACE], &call.name)? {
         "background_status" | "background_result" => JsonObject::new(),
         "background_wait" => JsonObject::from_iter([("wait".to_owned(), json!(true))]),
         "background_cancel" | "cancel_bg_task" => JsonObject::from_iter([("cancel".to_owned(), json!(true))]),

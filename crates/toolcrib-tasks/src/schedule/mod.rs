@@ -41,6 +41,7 @@ pub use decision::MAX_OVERLAPPING;
 pub use record::{LastRun, Overlap, RunOutcome, ScheduleState};
 pub use status::{NEXT_RUNS, ScheduleStatus};
 pub use time::{MIN_CRON_INTERVAL, ScheduleTime};
+pub use tools::{SCHEDULER, Scheduler};
 
 /// The shortest time by which a run may be late.
 pub const MIN_CATCH_UP: Duration = Duration::from_mins(1);

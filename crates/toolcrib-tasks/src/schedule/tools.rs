@@ -1,13 +1,15 @@
 //! The tools of schedules.
 
+use std::fmt;
 use std::future::ready;
+use std::sync::{Arc, OnceLock};
 
 use jiff::Zoned;
 use jiff::tz::TimeZone;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
-use toolcrib_model::{Risk, ToolError};
-use toolcrib_sdk::{CallContext, FunctionTool};
+use toolcrib_model::{ErrorKind, Risk, ToolError};
+use toolcrib_sdk::{CallContext, FunctionTool, Module};
 
 use super::arguments::{AllSchedules, Listed, OneSchedule, Remember, ScheduleCron, ScheduleOnce};
 use super::{ScheduleRequest, ScheduleStatus, Schedules};
@@ -30,7 +32,39 @@ const REMEMBER: &str = "Be reminded of something at a later moment, or again and
 /// What such a tool makes.
 const MAKES: [&str; 1] = ["makes a schedule"];
 
-impl Schedules {
+/// The id of the module `scheduler`.
+pub const SCHEDULER: &str = "scheduler";
+
+/// The tools of schedules, which can be made before there are any schedules: an app is checked with the modules that it names,
+/// and opens its schedules when it starts. Clones share them.
+#[derive(Clone, Default)]
+pub struct Scheduler(Arc<OnceLock<Schedules>>);
+
+impl fmt::Debug for Scheduler {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Scheduler").field("is_open", &self.0.get().is_some()).finish()
+    }
+}
+
+impl Scheduler {
+    /// Gives the tools the schedules that they are about. Only the first are taken.
+    pub fn open(&self, schedules: &Schedules) {
+        let _ = self.0.set(schedules.clone());
+    }
+
+    /// The module `scheduler`: the tools in a namespace of their own, for an app to allow and deny as those of any other
+    /// module.
+    pub fn module(&self) -> Module {
+        let module = Module::new(SCHEDULER, "Does things at a later moment, or again and again.");
+        self.tools().into_iter().fold(module.with_title("Scheduler"), Module::with_tool)
+    }
+
+    fn schedules(&self) -> Result<&Schedules, ToolError> {
+        self.0.get().ok_or_else(|| {
+            ToolError::new(ErrorKind::Unavailable, "there are no schedules before the app has started")
+        })
+    }
+
     /// `schedule_once`, `schedule_cron`, `schedule_cancel`, `schedule_list`, `schedule_status` and `remember`, as functions
     /// that belong into the namespace of the runtime's own tools.
     pub fn tools(&self) -> Vec<FunctionTool> {
@@ -81,12 +115,15 @@ impl Schedules {
     fn making<A, F>(&self, name: &str, description: &str, read: F) -> FunctionTool
     where
         A: DeserializeOwned + JsonSchema + Send + 'static,
-        F: Fn(A, &Self) -> Result<ScheduleRequest, ToolError> + Clone + Send + Sync + 'static,
+        F: Fn(A, &Schedules) -> Result<ScheduleRequest, ToolError> + Clone + Send + Sync + 'static,
     {
-        let schedules = self.clone();
+        let scheduler = self.clone();
         let make = move |given: A, context: CallContext| {
-            let (schedules, read) = (schedules.clone(), read.clone());
-            async move { schedules.create(read(given, &schedules)?, &context).await }
+            let (scheduler, read) = (scheduler.clone(), read.clone());
+            async move {
+                let schedules = scheduler.schedules()?;
+                schedules.create(read(given, schedules)?, &context).await
+            }
         };
         FunctionTool::new(name, description, make).with_output::<ScheduleStatus>().with_side_effects(MAKES)
     }
@@ -94,18 +131,21 @@ impl Schedules {
     /// A tool that does something with one schedule.
     fn of_one<F, R>(&self, name: &str, description: &str, act: F) -> FunctionTool
     where
-        F: Fn(Self, String, CallContext) -> R + Send + Sync + 'static,
+        F: Fn(Schedules, String, CallContext) -> R + Send + Sync + 'static,
         R: Future<Output = Result<ScheduleStatus, ToolError>> + Send + 'static,
     {
-        let schedules = self.clone();
-        let act = move |given: OneSchedule, context| act(schedules.clone(), given.schedule_id, context);
+        let (scheduler, act) = (self.clone(), Arc::new(act));
+        let act = move |given: OneSchedule, context| {
+            let (scheduler, act) = (scheduler.clone(), Arc::clone(&act));
+            async move { act(scheduler.schedules()?.clone(), given.schedule_id, context).await }
+        };
         FunctionTool::new(name, description, act).with_output::<ScheduleStatus>()
     }
 
     fn listing(&self) -> FunctionTool {
-        let schedules = self.clone();
+        let scheduler = self.clone();
         let list = move |_: AllSchedules, context: CallContext| {
-            ready(Ok::<_, ToolError>(Listed { schedules: schedules.list(&context) }))
+            ready(scheduler.schedules().map(|schedules| Listed { schedules: schedules.list(&context) }))
         };
         FunctionTool::new("schedule_list", LIST, list).with_output::<Listed>().with_aliases([
             "my schedules",
@@ -114,7 +154,9 @@ impl Schedules {
             "tâches planifiées",
         ])
     }
+}
 
+impl Schedules {
     /// What the clock shows in a zone, or in that of the settings.
     pub(super) fn now(&self, zone: Option<TimeZone>) -> Zoned {
         let zone = zone.unwrap_or_else(|| self.inner.settings.time_zone.clone());

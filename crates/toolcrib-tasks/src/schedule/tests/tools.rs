@@ -4,12 +4,17 @@ use toolcrib_model::{ToolCall, ToolResult};
 
 use super::*;
 
+/// The tools among the runtime's own.
+fn own(world: &World) -> Module {
+    let scheduler = Scheduler::default();
+    scheduler.open(&world.schedules);
+    scheduler.tools().into_iter().fold(Module::new("context_builder", ""), Module::with_tool)
+}
+
 impl World {
     async fn with_tools() -> Self {
         let world = Self::new().await;
-        let module =
-            world.schedules.tools().into_iter().fold(Module::new("context_builder", ""), Module::with_tool);
-        let module = Arc::new(module);
+        let module = Arc::new(own(&world));
         world.executor.add_engine("module context_builder", Arc::clone(&module) as _);
         world.executor.registry().add_loader(module);
         world.executor.registry().refresh().await.unwrap();
@@ -31,8 +36,7 @@ impl World {
 #[tokio::test(start_paused = true)]
 async fn a_model_is_told_how_to_make_and_to_look_at_schedules() {
     let world = World::new().await;
-    let module =
-        world.schedules.tools().into_iter().fold(Module::new("context_builder", ""), Module::with_tool);
+    let module = own(&world);
     let tools: Vec<Value> = module
         .definitions()
         .map(|tool| {
