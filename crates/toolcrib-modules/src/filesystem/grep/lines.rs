@@ -11,6 +11,9 @@ pub(super) const MAX_LINE_BYTES: usize = 64 * 1024;
 pub(super) struct Lines<'a, R> {
     inner: R,
     stop: &'a Stop,
+    /// How large the file was when it was opened; 0 where its text may be made while it is read. What is added meanwhile is
+    /// not searched, and so nobody has to ask for the end of it, which takes as long as reading a small file.
+    size: u64,
     /// How much more of the file is passed on.
     left: u64,
     /// How much of the line has come by that the next byte belongs to.
@@ -24,8 +27,8 @@ pub(super) struct Lines<'a, R> {
 }
 
 impl<'a, R: Read> Lines<'a, R> {
-    pub(super) fn new(inner: R, limit: u64, stop: &'a Stop) -> Self {
-        Self { inner, stop, left: limit, line: 0, read: 0, is_cut: false, shortened: 0 }
+    pub(super) fn new(inner: R, size: u64, limit: u64, stop: &'a Stop) -> Self {
+        Self { inner, stop, size, left: limit, line: 0, read: 0, is_cut: false, shortened: 0 }
     }
 
     /// Takes out what is behind the bound of a line, and says how much remains.
@@ -60,6 +63,9 @@ impl<R: Read> Read for Lines<'_, R> {
         loop {
             if self.stop.check().is_err() {
                 return Err(io::Error::other("the call was given up"));
+            }
+            if self.size > 0 && self.read >= self.size {
+                return Ok(0);
             }
             if self.left == 0 {
                 // One byte more tells whether there is more.
@@ -108,23 +114,46 @@ mod tests {
         let cut = &long[1..];
         let expected = format!("a\n{cut}\n{most}\nb\n{cut}\n\nend");
         let mut passed = String::new();
-        let mut lines = Lines::new(Drip(text.as_bytes()), u64::MAX, &stop);
+        let mut lines = Lines::new(Drip(text.as_bytes()), 0, u64::MAX, &stop);
         lines.read_to_string(&mut passed).unwrap();
         assert!(passed == expected, "{} {}", passed.len(), expected.len());
         assert_eq!((lines.shortened, lines.is_cut), (2, false));
+    }
+
+    /// Must not be asked for its end.
+    struct Endless(u64);
+
+    impl Read for Endless {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            assert!(self.0 > 0, "the end was asked for");
+            let most = buffer.len().min(3).min(usize::try_from(self.0).unwrap());
+            buffer[..most].fill(b'x');
+            self.0 -= most as u64;
+            Ok(most)
+        }
+    }
+
+    #[test]
+    fn the_end_of_a_file_whose_size_is_known_is_not_asked_for() {
+        let stop = Stop::on(CancellationToken::new());
+        let mut lines = Lines::new(Endless(10), 10, 100, &stop);
+        assert_eq!(lines.read_to_string(&mut String::new()).unwrap(), 10);
     }
 
     #[test]
     fn a_file_is_passed_on_to_its_bound_and_not_after_the_call_was_given_up() {
         let token = CancellationToken::new();
         let stop = Stop::on(token.clone());
-        for (limit, expected, is_cut) in [(3, "abc", true), (4, "abcd", false), (5, "abcd", false)] {
+        let limits = [(3, "abc", true), (4, "abcd", false), (5, "abcd", false)];
+        for (size, (limit, expected, is_cut)) in
+            [0, 4].into_iter().flat_map(|size| limits.map(|case| (size, case)))
+        {
             let mut passed = String::new();
-            let mut lines = Lines::new(Drip(b"abcd"), limit, &stop);
+            let mut lines = Lines::new(Drip(b"abcd"), size, limit, &stop);
             lines.read_to_string(&mut passed).unwrap();
             assert_eq!((passed.as_str(), lines.is_cut), (expected, is_cut), "{limit}");
         }
         token.cancel();
-        assert!(Lines::new(Drip(b"abcd"), 4, &stop).read_to_string(&mut String::new()).is_err());
+        assert!(Lines::new(Drip(b"abcd"), 0, 4, &stop).read_to_string(&mut String::new()).is_err());
     }
 }

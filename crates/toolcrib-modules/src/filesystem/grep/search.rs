@@ -80,7 +80,8 @@ impl Query<'_> {
     ) -> Result<Outcome, ToolError> {
         let mut found =
             Found { query: self, path, recent: VecDeque::new(), bytes: 0, outcome: Outcome::default() };
-        let mut lines = Lines::new(file, MAX_GREP_FILE_BYTES, self.stop);
+        let size = file.size();
+        let mut lines = Lines::new(file, size, MAX_GREP_FILE_BYTES, self.stop);
         let searched = searcher.search_reader(&self.matcher, &mut lines, &mut found);
         let mut outcome = found.outcome;
         if searched.is_err() {
