@@ -86,6 +86,10 @@ impl ChatModel for FallbackModel {
     fn provider(&self) -> &'static str {
         self.brains.first().map_or("custom", |(brain, _)| brain.model.provider())
     }
+
+    fn most_cost(&self, tokens: u64) -> u64 {
+        self.brains.iter().map(|(brain, _)| brain.model.most_cost(tokens)).max().unwrap_or_default()
+    }
 }
 
 impl fmt::Debug for FallbackModel {

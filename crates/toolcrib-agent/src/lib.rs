@@ -3,6 +3,7 @@
 //! - An [`Agent`] answers a prompt: it asks a [`ChatModel`], runs what the model calls through a
 //!   [`ToolCaller`](toolcrib_port::ToolCaller), feeds back what came of it, and ends in every case, within its
 //!   [`RunLimits`], with a [`RunReport`]. An [`Observer`] watches.
+//! - A [`Budget`] is what a run may spend together with all that it gives work to.
 //! - [`OpenAiModel`] is a model behind the Chat Completions API of any [`Provider`].
 //! - [`FallbackModel`] asks the next of several models where one cannot answer, and [`TextModel`] is a model that writes
 //!   its calls as text, as one that calls through its API.
@@ -55,6 +56,8 @@
 
 mod agent;
 
+mod budget;
+
 mod pool;
 
 mod chat;
@@ -75,8 +78,9 @@ pub use agent::{
     DEFAULT_MAX_RESULT_BYTES, DEFAULT_MAX_TOKENS, DEFAULT_MAX_TURNS, HINT_AFTER_SEARCHES, LAST_ANSWER_TIME,
     Limit, MAX_PARALLEL_CALLS, MAX_PICTURE_BYTES, MAX_PICTURES, MAX_REPORTED_CALLS, MAX_REVEALED_TOOLS,
     NOTE_AFTER_REPEATS, Observer, Outcome, REPEAT_WINDOW, RunLimits, RunReport, STOP_AFTER_REPEATS,
-    Shortened,
+    Shortened, Spent,
 };
+pub use budget::{Admission, Amount, Budget, Resource};
 pub use chat::{
     ChatModel, ChatReply, ChatRequest, Message, Picture, Piece, RequestedCall, TextModel, TextSink,
     ToolChoice, ToolFunction, Usage,

@@ -1,5 +1,6 @@
 //! What the runtime knows of a call and its arguments cannot say.
 
+use std::any::Any;
 use std::sync::Arc;
 
 use tokio::time::Instant;
@@ -32,6 +33,8 @@ pub struct CallContext {
     pub deadline: Option<Instant>,
     /// Set when the caller gives up.
     pub cancel: CancellationToken,
+    /// What is left to the run that made it, as the agent loop knows it. Whatever makes calls of its own for that passes it on.
+    pub budget: Option<Arc<dyn Any + Send + Sync>>,
     /// How many calls stand above this one.
     pub depth: u8,
     /// Whether it is one of several that run at once; those may not start several in turn.
@@ -57,6 +60,7 @@ impl CallContext {
             run_key: None,
             deadline: None,
             cancel: CancellationToken::new(),
+            budget: None,
             depth: 0,
             parallel: false,
             full_results: false,

@@ -1,7 +1,7 @@
 //! `tools.apps`: other apps as tools of this one.
 //!
 //! An app that is called has a runtime of its own: its own agent, tools, policy and records. Nothing of the caller reaches it
-//! but a prompt, and nothing comes back but an answer.
+//! but a prompt and what is left of its budget, and nothing comes back but an answer and what that took.
 
 mod approver;
 mod run;
@@ -130,7 +130,7 @@ fn first_line(error: &Error) -> String {
 }
 
 /// An app that may go no further than its own file, its entry and its caller let it. Those that it calls are held to that when
-/// it is started.
+/// it is started. A call from a run is held to what is left of that too, by its budget.
 fn capped(mut called: App, entry: Option<&CalledAppConfig>, caller: &RuntimeSection) -> App {
     let (own, outer) = (run_limits(&called.config.runtime), run_limits(caller));
     let cost = |limits: RunLimits| u64_as_amount(limits.max_cost);
@@ -143,6 +143,7 @@ fn capped(mut called: App, entry: Option<&CalledAppConfig>, caller: &RuntimeSect
     let to_u32 = |value: u64| NonZeroU32::new(u32::try_from(value).unwrap_or(u32::MAX));
     let runtime = &mut called.config.runtime;
     runtime.max_turns = to_u32(least(own.max_turns.into(), outer.max_turns.into(), turns));
+    runtime.max_calls = NonZeroU32::new(own.max_calls.min(outer.max_calls).max(1));
     runtime.max_tokens = NonZeroU64::new(least(own.max_tokens, outer.max_tokens, tokens));
     runtime.max_seconds = to_u32(least(own.max_duration.as_secs(), outer.max_duration.as_secs(), seconds));
     runtime.max_cost = Some(cost(own).min(cost(outer)).min(most));

@@ -72,13 +72,7 @@ impl Conversation {
 
     /// Adds a note to the last message, where that is not the model's own.
     pub(super) fn extend_last(&mut self, text: &str) -> bool {
-        match self.messages.last_mut() {
-            Some(Message::User { content }) => append(content, text),
-            Some(Message::Tool { note, .. }) if note.is_empty() => text.clone_into(note),
-            Some(Message::Tool { note, .. }) => append(note, text),
-            _ => return false,
-        }
-        true
+        extend_last(&mut self.messages, text)
     }
 
     /// The ids of all calls.
@@ -89,4 +83,15 @@ impl Conversation {
         });
         calls.flatten().map(|call| call.id.clone()).collect()
     }
+}
+
+/// Puts a text at the end of the last message; `false` where that is none that takes any.
+pub(crate) fn extend_last(messages: &mut [Message], text: &str) -> bool {
+    match messages.last_mut() {
+        Some(Message::User { content }) => append(content, text),
+        Some(Message::Tool { note, .. }) if note.is_empty() => text.clone_into(note),
+        Some(Message::Tool { note, .. }) => append(note, text),
+        _ => return false,
+    }
+    true
 }

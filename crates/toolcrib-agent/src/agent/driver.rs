@@ -17,7 +17,8 @@ use super::{
 };
 use crate::session::Entry;
 use crate::{
-    ChatModel, ChatReply, ChatRequest, Error, Inbox, Journal, MAX_NOTES, Message, Piece, ToolChoice,
+    Admission, Amount, ChatModel, ChatReply, ChatRequest, Error, Inbox, Journal, MAX_NOTES, Message, Piece,
+    ToolChoice,
 };
 
 /// How long a call that is given up may take to say what became of it.
@@ -92,11 +93,11 @@ impl Driver<'_> {
                 return action;
             }
         }
-        let end = if state.is_last_answer() {
-            let end = Instant::now() + LAST_ANSWER_TIME;
-            self.outer.map_or(end, |outer| outer.min(end))
-        } else {
-            self.end
+        let end = self.end_of_turn(state);
+        // It is under way until what it took is counted.
+        let _admission = match self.admit(state, end).await {
+            Ok(admission) => admission,
+            Err(event) => return self.step(state, event, false).await,
         };
         let event = match self.complete(&state.request(), end, true).await {
             Ok(reply) => Event::Replied(reply),
@@ -110,6 +111,36 @@ impl Driver<'_> {
             self.observer.on_turn_finished();
         }
         action
+    }
+
+    /// When the time of the turn that comes is over.
+    fn end_of_turn(&self, state: &RunState<'_>) -> Instant {
+        if state.is_last_answer() { self.end_of_answer() } else { self.end }
+    }
+
+    /// When the time is over of what may take longer than the run.
+    fn end_of_answer(&self) -> Instant {
+        let end = Instant::now() + LAST_ANSWER_TIME;
+        self.outer.map_or(end, |outer| outer.min(end))
+    }
+
+    /// Waits until the model may be asked. For its last answer a run goes beyond what it may spend itself, and not beyond what
+    /// those above may.
+    async fn admit(&mut self, state: &RunState<'_>, end: Instant) -> Result<Option<Admission>, Event> {
+        let budget = if state.is_last_answer() { state.budget().above() } else { Some(state.budget()) };
+        let Some(budget) = budget else { return Ok(None) };
+        let tokens = u64::from(self.settings.context_window);
+        let most = Amount { tokens, cost: self.model.most_cost(tokens), calls: 0 };
+        tokio::select! {
+            biased;
+            () = self.context.cancel.cancelled() => Err(Event::Stopped(cancelled())),
+            () = tokio::time::sleep_until(end) => {
+                Err(Event::Stopped(Outcome::LimitReached { limit: Limit::Duration }))
+            }
+            admitted = budget.admit(most) => {
+                admitted.map(Some).map_err(|resource| Event::Exhausted(resource.into()))
+            }
+        }
     }
 
     /// Asks the model, until the time is over or the run is cancelled.
@@ -148,8 +179,11 @@ impl Driver<'_> {
             messages: &messages,
             tool_choice: &ToolChoice::None,
         };
-        let end = Instant::now() + LAST_ANSWER_TIME;
-        let end = self.outer.map_or(end, |outer| outer.min(end));
+        let _admission = match self.admit(state, self.end_of_turn(state)).await {
+            Ok(admission) => admission,
+            Err(event) => return self.step(state, event, false).await,
+        };
+        let end = self.end_of_answer();
         let (summary, usage) = match self.complete(&request, end, false).await {
             Ok(reply) => (Some(reply.content), reply.usage),
             Err(outcome) => {

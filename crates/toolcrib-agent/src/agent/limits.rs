@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use serde::Serialize;
 
+use crate::{Amount, Resource};
+
 /// How often a model is asked in a run by default. Tasks that go well take fewer than twenty turns.
 pub const DEFAULT_MAX_TURNS: u32 = 50;
 
@@ -31,6 +33,9 @@ pub const LAST_ANSWER_TIME: Duration = Duration::from_mins(1);
 pub const DEFAULT_MAX_RESULT_BYTES: usize = 64 * 1024;
 
 /// How far a run may go. Where it reaches one of these, the model is asked once more, to answer without tools.
+///
+/// Calls, tokens, cost and time are for the run and all that it gives work to, by the [`Budget`](crate::Budget) that its
+/// calls carry; turns and failures are its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RunLimits {
     /// How often the model is asked; [`DEFAULT_MAX_TURNS`] by default.
@@ -64,6 +69,11 @@ impl Default for RunLimits {
 }
 
 impl RunLimits {
+    /// What a run may spend together with all that it gives work to.
+    pub(super) fn most(&self) -> Amount {
+        Amount { tokens: self.max_tokens, cost: self.max_cost, calls: self.max_calls.into() }
+    }
+
     /// The figure of a limit, as it is told.
     pub(super) fn reached(&self, limit: Limit) -> String {
         match limit {
@@ -98,6 +108,16 @@ pub enum Limit {
     /// The model takes no request that is as long as the shortest that this conversation can be made. It is not asked for a
     /// last answer.
     ContextOverflow,
+}
+
+impl From<Resource> for Limit {
+    fn from(resource: Resource) -> Self {
+        match resource {
+            Resource::Tokens => Self::Tokens,
+            Resource::Cost => Self::Cost,
+            Resource::Calls => Self::Calls,
+        }
+    }
 }
 
 impl fmt::Display for Limit {

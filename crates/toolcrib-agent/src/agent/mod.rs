@@ -34,7 +34,7 @@ use tracing::Instrument as _;
 
 use self::driver::Driver;
 use self::state::RunState;
-use crate::{ChatModel, Inbox, Journal};
+use crate::{Budget, ChatModel, Inbox, Journal};
 
 pub use self::conversation::Conversation;
 pub use self::guard::{
@@ -47,9 +47,10 @@ pub use self::limits::{
 pub use self::observer::{Observer, Shortened};
 pub use self::offer::MAX_REVEALED_TOOLS;
 pub use self::pictures::{MAX_PICTURE_BYTES, MAX_PICTURES};
-pub use self::report::{CallRecord, MAX_REPORTED_CALLS, Outcome, RunReport};
+pub use self::report::{CallRecord, MAX_REPORTED_CALLS, Outcome, RunReport, Spent};
 pub use self::room::DEFAULT_COMPACT_AT;
 pub use self::settings::AgentSettings;
+pub(crate) use conversation::extend_last;
 
 /// How many calls that only read run side by side.
 pub const MAX_PARALLEL_CALLS: usize = 8;
@@ -91,7 +92,8 @@ impl Agent {
     /// Calls that [only read](ToolCaller::only_reads) run side by side, up to [`MAX_PARALLEL_CALLS`] neighbours at once; the
     /// others by themselves, in order. Each has exactly one result. Names that are in the table of wire names
     /// are looked up there; all others are passed on as they are, so that a call of a tool that was not offered is
-    /// resolved where all names are. `context.cancel` ends the run.
+    /// resolved where all names are. `context.cancel` ends the run. Where the context has a budget, the run spends no more than
+    /// is left of it, and what it spends is charged to it; what the calls of this run start is below this run in the same way.
     pub async fn run(
         &self,
         prompt: &str,
@@ -128,17 +130,26 @@ impl Agent {
         observer: &mut dyn Observer,
     ) -> RunReport {
         let span = span::invoke_agent(&self.settings, model.provider(), context);
-        let outer = context.deadline;
-        let end = Instant::now() + self.settings.limits.max_duration;
+        let limits = &self.settings.limits;
+        let above = Budget::of(context);
+        let outer =
+            [context.deadline, above.as_ref().and_then(|above| above.end())].into_iter().flatten().min();
+        let end = Instant::now() + limits.max_duration;
         let end = outer.map_or(end, |outer| outer.min(end));
+        let budget = match &above {
+            Some(above) => Budget::below(above, limits.most()),
+            None => Budget::new(limits.most()),
+        };
+        let budget = budget.with_end(end);
         let mut context = context.clone().with_agent(self.settings.name.as_str());
         context.deadline = Some(end);
         let (state, action) = if let Some(prompt) = prompt {
-            RunState::begin(&self.settings, conversation, prompt)
+            RunState::begin(&self.settings, conversation, prompt, budget)
         } else {
             let may_repeat = |call: &ToolCall| caller.may_repeat(call, &context);
-            RunState::resume(&self.settings, conversation, &may_repeat)
+            RunState::resume(&self.settings, conversation, &may_repeat, budget)
         };
+        context.budget = Some(state.budget().clone());
         let settings = &self.settings;
         let journal = self.journal.as_deref();
         let (inbox, is_told) = (self.inbox.as_deref(), false);

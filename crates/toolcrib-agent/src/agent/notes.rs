@@ -51,6 +51,8 @@ pub(super) fn happened(text: &str) -> String {
 pub(super) fn last_answer(limit: Limit, reached: &str) -> String {
     let why = match limit {
         Limit::Turns => format!("the limit of {reached} turns"),
+        // It may be the caller's that is used up, whose figure is not known here.
+        Limit::Calls if reached.is_empty() => "the limit of the calls that its caller had left".to_owned(),
         Limit::Calls => format!("the limit of {reached} calls"),
         Limit::Repeats => "the limit of calls that are the same".to_owned(),
         Limit::Failures => format!("the limit of {reached} calls in a row that failed"),
@@ -94,6 +96,7 @@ mod tests {
             Limit::Duration,
         ];
         told.extend(limits.map(|limit| last_answer(limit, "50")));
+        told.push(last_answer(Limit::Calls, ""));
         insta::assert_snapshot!(told.join("\n\n"));
     }
 }

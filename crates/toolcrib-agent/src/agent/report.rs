@@ -2,18 +2,19 @@
 
 use std::time::Duration;
 
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 
 use super::limits::Limit;
-use crate::{Error, Usage};
+use crate::chat::{is_zero, millionths, units};
+use crate::{Amount, Error, Usage};
 
 /// How many calls a report tells of: the last ones.
 pub const MAX_REPORTED_CALLS: usize = 1_000;
 
 /// What came of a run. Its JSON is `{"outcome": "completed|limit_reached|failed", "text", "turns", "calls":
 /// [{"name", "arguments", "ok", "ms"}], "usage": {"prompt_tokens", "completion_tokens"}}`, with `"limit"` or `"error"`
-/// beside the outcome that has one.
+/// beside the outcome that has one, and `"spent_below": {"tokens", "cost", "calls"}` where it gave work to others.
 #[derive(Debug, Serialize)]
 #[non_exhaustive]
 pub struct RunReport {
@@ -31,9 +32,47 @@ pub struct RunReport {
     pub calls_left_out: u32,
     /// What all turns cost together.
     pub usage: Usage,
+    /// What the agents and apps spent that it gave work to, and those below them. It counts for its limits, and not for `usage`.
+    #[serde(skip_serializing_if = "Spent::is_nothing")]
+    pub spent_below: Spent,
+    /// Whether the limit that ended it is not its own, but that of a run that gave it work.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub limit_of_caller: bool,
     /// How often the conversation was made shorter.
     #[serde(skip_serializing_if = "is_none")]
     pub compactions: u32,
+}
+
+/// What the runs below a run spent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Spent {
+    /// Tokens, read and written.
+    pub tokens: u64,
+    /// What they cost, in millionths of the currency of the models' prices; in JSON a number of the currency itself.
+    #[serde(skip_serializing_if = "is_zero", serialize_with = "units", deserialize_with = "millionths")]
+    pub cost: u64,
+    /// Calls of tools.
+    pub calls: u64,
+}
+
+impl Spent {
+    /// Whether nothing was spent.
+    pub fn is_nothing(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+impl From<Amount> for Spent {
+    fn from(Amount { tokens, cost, calls }: Amount) -> Self {
+        Self { tokens, cost, calls }
+    }
+}
+
+impl From<Spent> for Amount {
+    fn from(Spent { tokens, cost, calls }: Spent) -> Self {
+        Self { tokens, cost, calls }
+    }
 }
 
 /// How a run ended.

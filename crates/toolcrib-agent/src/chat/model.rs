@@ -6,7 +6,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::{Error, Message, RequestedCall, ToolFunction};
+use crate::{Amount, Error, Message, RequestedCall, ToolFunction};
 
 /// What a model says, as it comes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +35,12 @@ pub trait ChatModel: Send + Sync {
     /// Who runs it, as traces name it: `gen_ai.provider.name` of the conventions of `OpenTelemetry`.
     fn provider(&self) -> &'static str {
         "custom"
+    }
+
+    /// The most that so many tokens cost, in millionths of the currency of its [`Prices`](crate::Prices); zero without prices.
+    /// By it, requests that are under way at once are kept within what a run may cost.
+    fn most_cost(&self, _tokens: u64) -> u64 {
+        0
     }
 }
 
@@ -109,18 +115,24 @@ impl Usage {
     }
 }
 
+impl From<Usage> for Amount {
+    fn from(usage: Usage) -> Self {
+        Self { tokens: usage.tokens(), cost: usage.cost, calls: 0 }
+    }
+}
+
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
-fn is_zero(figure: &u64) -> bool {
+pub(crate) fn is_zero(figure: &u64) -> bool {
     *figure == 0
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
-fn units<S: Serializer>(millionths: &u64, serializer: S) -> Result<S::Ok, S::Error> {
+pub(crate) fn units<S: Serializer>(millionths: &u64, serializer: S) -> Result<S::Ok, S::Error> {
     #[expect(clippy::cast_precision_loss, reason = "exact up to nine thousand million units")]
     serializer.serialize_f64(*millionths as f64 / 1e6)
 }
 
-fn millionths<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
+pub(crate) fn millionths<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it saturates, also at zero")]
     f64::deserialize(deserializer).map(|units| (units * 1e6).round() as u64)
 }
@@ -148,6 +160,10 @@ impl<M: ChatModel + ?Sized> ChatModel for Arc<M> {
     fn provider(&self) -> &'static str {
         (**self).provider()
     }
+
+    fn most_cost(&self, tokens: u64) -> u64 {
+        (**self).most_cost(tokens)
+    }
 }
 
 #[async_trait]
@@ -162,5 +178,9 @@ impl<M: ChatModel + ?Sized> ChatModel for Box<M> {
 
     fn provider(&self) -> &'static str {
         (**self).provider()
+    }
+
+    fn most_cost(&self, tokens: u64) -> u64 {
+        (**self).most_cost(tokens)
     }
 }

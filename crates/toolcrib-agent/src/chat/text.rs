@@ -97,6 +97,10 @@ impl<M: ChatModel> ChatModel for TextModel<M> {
     fn provider(&self) -> &'static str {
         self.inner.provider()
     }
+
+    fn most_cost(&self, tokens: u64) -> u64 {
+        self.inner.most_cost(tokens)
+    }
 }
 
 fn requested(call: TextCall) -> RequestedCall {

@@ -211,6 +211,10 @@ impl ChatModel for OpenAiModel {
     fn provider(&self) -> &'static str {
         self.endpoint.provider.trace_name()
     }
+
+    fn most_cost(&self, tokens: u64) -> u64 {
+        self.prices.map_or(0, |prices| prices.most_cost(tokens))
+    }
 }
 
 fn authorization(provider: Provider, key: &Secret) -> Result<HeaderValue, Error> {

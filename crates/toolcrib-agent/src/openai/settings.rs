@@ -56,6 +56,14 @@ impl Prices {
         let cost = cost.ceil() as u64;
         cost
     }
+
+    /// The most that so many tokens cost, in millionths.
+    pub(super) fn most_cost(&self, tokens: u64) -> u64 {
+        let read = Usage { prompt_tokens: tokens, ..Usage::default() };
+        let kept = Usage { cached_tokens: tokens, ..read };
+        let written = Usage { completion_tokens: tokens, ..Usage::default() };
+        self.cost(&read).max(self.cost(&kept)).max(self.cost(&written))
+    }
 }
 
 /// How an OpenAI-compatible server is asked.
@@ -140,5 +148,21 @@ impl OpenAiSettings {
         self.attempts = attempts;
         self.retry_delay = delay;
         self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Prices;
+
+    #[test]
+    fn the_most_that_tokens_cost_is_by_the_highest_price() {
+        for prices in [
+            Prices { input: 2.0, cached_input: None, output: 10.0 },
+            Prices { input: 10.0, cached_input: Some(1.0), output: 2.0 },
+            Prices { input: 1.0, cached_input: Some(10.0), output: 2.0 },
+        ] {
+            assert_eq!(prices.most_cost(1_000), 10_000);
+        }
     }
 }

@@ -3,7 +3,9 @@
 //! An [`AgentPool`] offers a coordinator the tools to start the agents that an [`AgentFactory`] makes, to wait for what
 //! comes of them, and to end them. A started agent works by itself beside its coordinator, in the same session:
 //!
-//! - it has the limits of its own settings, and a conversation that begins with its task;
+//! - it has a conversation of its own that begins with its task;
+//! - it has the limits of its own settings, and of calls, tokens, cost and time no more than the run that started it has left,
+//!   to which what it spends is charged, also after that run has answered;
 //! - its calls are made on behalf of the coordinator too, so that it may do no more than either;
 //! - it ends when the run that started it is cancelled, and when its session or the pool does.
 

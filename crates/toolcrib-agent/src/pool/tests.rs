@@ -12,7 +12,7 @@ use toolcrib_prompt::{CallStyle, InjectionSettings, Plan, WireNames};
 use toolcrib_sdk::Module;
 
 use super::{AgentFactory, AgentPool, MAX_RUNNING, MAX_TASK_CHARS, SpawnedAgent};
-use crate::{Agent, AgentSettings, RecordedModel};
+use crate::{Agent, AgentSettings, Amount, Budget, RecordedModel};
 
 /// Agents that call `desk.look` once, and say what came of it.
 struct Office;
@@ -201,6 +201,23 @@ async fn what_cannot_be_started_is_said_with_what_can() {
         assert!(text.contains(says), "{text}");
     }
     assert_eq!(desk.call("agent_wait", json!({})).await, json!({"runs": []}));
+}
+
+#[tokio::test]
+async fn those_that_a_coordinator_starts_share_what_it_has_left() {
+    let desk = Desk::new(2);
+    let mut lead = desk.lead();
+    let most = Amount { tokens: 1_000, cost: 1_000, calls: 1 };
+    let budget = Arc::new(Budget::new(most));
+    lead.budget = Some(budget.clone());
+    for _ in 0..2 {
+        desk.result("agent_spawn", json!({"agent": "helper", "task": "Look."}), &lead).await;
+    }
+    let runs = desk.call("agent_wait", json!({})).await;
+    let mut status = [0, 1].map(|run| runs["runs"][run]["status"].as_str().unwrap());
+    status.sort_unstable();
+    assert_eq!(status, ["completed", "limit_reached"], "{runs}");
+    assert_eq!(budget.spent().calls, 1);
 }
 
 #[tokio::test]

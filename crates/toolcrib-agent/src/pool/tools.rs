@@ -143,6 +143,7 @@ impl AgentPool {
         own.user.clone_from(&context.user);
         own.conversation.clone_from(&context.conversation);
         own.trace.clone_from(&context.trace);
+        own.budget.clone_from(&context.budget);
         let made =
             self.factory.make(id, &own).map_err(|error| ToolError::new(ErrorKind::Unavailable, error))?;
         let (run, reporter) = self.runs.begin(context, id, cancel)?;

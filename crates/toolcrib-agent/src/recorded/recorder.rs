@@ -89,6 +89,10 @@ impl<M: ChatModel, W: Write + Send> ChatModel for Recorder<M, W> {
     fn provider(&self) -> &'static str {
         self.inner.provider()
     }
+
+    fn most_cost(&self, tokens: u64) -> u64 {
+        self.inner.most_cost(tokens)
+    }
 }
 
 impl<M: fmt::Debug, W> fmt::Debug for Recorder<M, W> {

@@ -13,7 +13,7 @@ use std::io;
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
-use crate::{Message, Picture, RequestedCall, Usage};
+use crate::{Message, Picture, RequestedCall, Spent, Usage};
 
 pub(crate) use restore::{OpenCall, OpenRun};
 
@@ -31,6 +31,11 @@ pub enum Entry {
     Said {
         /// What was added to the conversation.
         messages: Vec<Message>,
+    },
+    /// A note was put at the end of the last message, which had been kept without it.
+    Noted {
+        /// The note.
+        text: String,
     },
     /// The model replied.
     Replied {
@@ -75,6 +80,11 @@ pub enum Entry {
         /// What the summary cost.
         #[serde(default)]
         usage: Usage,
+    },
+    /// Agents and apps that the run gave work to have spent something, and those below them.
+    SpentBelow {
+        /// How much, since this was kept before.
+        spent: Spent,
     },
     /// The run ended, for whatever reason. There is nothing to go on with.
     Ended,

@@ -1,7 +1,8 @@
 //! From what was kept back to where a run was.
 
 use super::Entry;
-use crate::{Conversation, Message, Picture, RequestedCall, Usage};
+use crate::agent::extend_last;
+use crate::{Amount, Conversation, Message, Picture, RequestedCall, Usage};
 
 /// A run that did not end.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -12,6 +13,8 @@ pub(crate) struct OpenRun {
     pub(crate) turns: u32,
     pub(crate) executed: u32,
     pub(crate) usage: Usage,
+    /// What was spent by those that it started.
+    pub(crate) below: Amount,
     /// Whether the last reply was nothing.
     pub(crate) was_empty: bool,
     /// The calls of the replies before, of which the limits know.
@@ -72,6 +75,12 @@ impl Conversation {
                     }
                     messages.extend(said);
                 }
+                (Entry::Noted { text }, _) => {
+                    // Where what it was put behind is lost, it stands by itself.
+                    if !extend_last(&mut messages, &text) {
+                        messages.push(Message::user(text));
+                    }
+                }
                 (Entry::Replied { message, calls, usage }, run) => {
                     messages.push(message);
                     if let Some(run) = run {
@@ -106,8 +115,15 @@ impl Conversation {
                     run.usage += usage;
                     run.was_empty = true;
                 }
+                (Entry::SpentBelow { spent }, Some(run)) => run.below = run.below.and(spent.into()),
                 (Entry::Ended, run) => *run = None,
-                (Entry::Begun { .. } | Entry::Finished { .. } | Entry::SaidNothing { .. }, None) => {}
+                (
+                    Entry::Begun { .. }
+                    | Entry::Finished { .. }
+                    | Entry::SaidNothing { .. }
+                    | Entry::SpentBelow { .. },
+                    None,
+                ) => {}
             }
         }
         Self::restored(messages, open)

@@ -30,6 +30,7 @@ fn entries_are_kept_in_this_form() {
         },
         Entry::Said { messages: vec![Message::tool("a", "notes.add", "added")] },
         Entry::Compacted { messages: vec![Message::user("Add.")], prompt_at: 0, usage: Usage::default() },
+        Entry::SpentBelow { spent: Spent { tokens: 70, cost: 2_500, calls: 3 } },
         Entry::Ended,
     ];
     let lines = entries.iter().map(|entry| serde_json::to_string(entry).unwrap()).collect::<Vec<_>>();

@@ -43,6 +43,9 @@ pub(super) struct CalledReport {
     /// Which limit ended it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     limit: Option<String>,
+    /// Whether that is a limit of whoever called it: nothing of it is left.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    limit_of_caller: bool,
     /// Its answer; of one that did not complete, the last that it said.
     text: String,
     /// How often its model was asked.
@@ -51,6 +54,9 @@ pub(super) struct CalledReport {
     calls: u64,
     /// What it cost.
     usage: Value,
+    /// What those spent that it gave work to in turn.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    spent_below: Option<Value>,
 }
 
 impl Apps {
@@ -117,6 +123,7 @@ impl Apps {
         own.user.clone_from(&context.user);
         own.conversation.clone_from(&context.conversation);
         own.trace.clone_from(&context.trace);
+        own.budget.clone_from(&context.budget);
         own.deadline = context.deadline.map(|deadline| deadline.checked_sub(TELLING).unwrap_or(deadline));
         own.depth = context.depth;
         own.parallel = context.parallel;
@@ -144,7 +151,7 @@ impl Apps {
 
 /// What a caller is told of a run.
 fn told(name: &str, report: RunReport, calls: u64) -> Result<CalledReport, ToolError> {
-    let RunReport { outcome, text, turns, usage, .. } = report;
+    let RunReport { outcome, text, turns, usage, spent_below, limit_of_caller, .. } = report;
     let (outcome, limit) = match outcome {
         Outcome::Completed => ("completed", None),
         Outcome::LimitReached { limit } => ("limit_reached", Some(limit.to_string())),
@@ -160,10 +167,12 @@ fn told(name: &str, report: RunReport, calls: u64) -> Result<CalledReport, ToolE
         app: name.to_owned(),
         outcome: outcome.to_owned(),
         limit,
+        limit_of_caller,
         text: bounded(text),
         turns,
         calls,
         usage: json!(usage),
+        spent_below: (!spent_below.is_nothing()).then(|| json!(spent_below)),
     })
 }
 

@@ -1,5 +1,7 @@
 //! What `tools.apps` promises.
 
+mod budget;
+
 use std::fs;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;

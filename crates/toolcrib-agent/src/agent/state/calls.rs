@@ -36,6 +36,12 @@ impl RunState<'_> {
                 Ok(_) if call.is_lost => {
                     Work::Refused(ToolResult::failed(Some(call.id.clone()), name, lost(&call.name)))
                 }
+                // Another one may have taken the last meanwhile.
+                Ok(_) if !self.budget.take_call() => {
+                    self.decline(call, &Outcome::LimitReached { limit: Limit::Calls });
+                    self.reach(Limit::Calls);
+                    continue;
+                }
                 Ok(arguments) => {
                     self.executed += 1;
                     self.offer.observe(&call.name, arguments);
@@ -55,7 +61,7 @@ impl RunState<'_> {
 
     /// Ends the run if this call is one too many.
     fn check_limits(&mut self, call: &mut Pending) {
-        if self.executed >= self.settings.limits.max_calls {
+        if self.budget.has_no_calls() {
             self.reach(Limit::Calls);
             return;
         }

@@ -5,6 +5,7 @@ mod resume;
 mod shorten;
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::time::Duration;
 
 use toolcrib_model::{ToolCall, ToolResult};
@@ -15,11 +16,11 @@ use super::guard::{RepeatGuard, SearchGuard};
 use super::limits::Limit;
 use super::notes;
 use super::offer::Offer;
-use super::report::{CallRecord, Outcome, RunReport};
+use super::report::{CallRecord, Outcome, RunReport, Spent};
 use super::room::{Put, Room, fixed};
 use super::settings::AgentSettings;
 use crate::session::Entry;
-use crate::{ChatReply, ChatRequest, Error, Message, Picture, ToolChoice, Usage};
+use crate::{Amount, Budget, ChatReply, ChatRequest, Error, Message, Picture, ToolChoice, Usage};
 
 /// What happened.
 #[derive(Debug)]
@@ -34,6 +35,8 @@ pub(super) enum Event {
     Kept(Vec<Option<String>>),
     /// There is a summary, or none, at this cost.
     Summarized(Option<String>, Usage),
+    /// The model was not asked, since what it takes is used up: others have spent the rest meanwhile.
+    Exhausted(Limit),
     /// Something happened beside the conversation, of which the model is to know. It has not been asked yet.
     Told(Vec<String>),
     /// The run has to end. Nothing that was to be run is running any more; what has no result is not run. The first reason
@@ -44,15 +47,16 @@ pub(super) enum Event {
 /// What is to be done.
 #[derive(Debug)]
 pub(super) enum Action {
-    /// The model is asked what [`RunState::request`] says: [`Event::Replied`], [`Event::Overflowed`] or [`Event::Stopped`]
-    /// follows.
+    /// The model is asked what [`RunState::request`] says: [`Event::Replied`], [`Event::Overflowed`], [`Event::Exhausted`] or
+    /// [`Event::Stopped`] follows.
     Ask,
     /// These are done in this order, or side by side where they only read. [`Event::Finished`] follows for each, or
     /// [`Event::Stopped`] instead of those that were not begun.
     Call(Vec<Step>),
     /// These results are kept elsewhere: [`Event::Kept`] follows.
     Keep(Vec<Put>),
-    /// The model is asked this, apart from the conversation: [`Event::Summarized`] or [`Event::Stopped`] follows.
+    /// The model is asked this, apart from the conversation: [`Event::Summarized`], [`Event::Exhausted`] or [`Event::Stopped`]
+    /// follows.
     Summarize(String),
     /// Others are still running.
     Wait,
@@ -121,16 +125,21 @@ pub(super) struct RunState<'a> {
     /// How many calls are told of no more.
     calls_left_out: u32,
     usage: Usage,
+    /// What is left, and what was spent below.
+    budget: Arc<Budget>,
+    /// What of it is kept.
+    kept_below: Amount,
 }
 
 impl<'a> RunState<'a> {
-    /// A run that begins, and what is to be done first.
+    /// A run that begins within this budget, and what is to be done first.
     pub(super) fn begin(
         settings: &'a AgentSettings,
         conversation: &'a mut Conversation,
         prompt: &str,
+        budget: Budget,
     ) -> (Self, Action) {
-        let mut state = Self::new(settings, conversation);
+        let mut state = Self::new(settings, conversation, budget);
         state.settle();
         state.notes.extend(state.conversation.take_repairs().note());
         state.entries.push(Entry::Began { prompt: prompt.to_owned() });
@@ -141,7 +150,7 @@ impl<'a> RunState<'a> {
         (state, action)
     }
 
-    fn new(settings: &'a AgentSettings, conversation: &'a mut Conversation) -> Self {
+    fn new(settings: &'a AgentSettings, conversation: &'a mut Conversation, budget: Budget) -> Self {
         Self {
             settings,
             sent: 0,
@@ -170,6 +179,8 @@ impl<'a> RunState<'a> {
             calls: VecDeque::new(),
             calls_left_out: 0,
             usage: Usage::default(),
+            budget: Arc::new(budget),
+            kept_below: Amount::default(),
             conversation,
         }
     }
@@ -184,6 +195,7 @@ impl<'a> RunState<'a> {
             Event::Overflowed(error) => self.overflowed(&error),
             Event::Kept(hints) => self.put_aside(&hints),
             Event::Summarized(summary, usage) => self.fold(summary.as_deref(), usage),
+            Event::Exhausted(limit) => self.exhausted(limit),
             Event::Told(told) => self.told(&told),
             Event::Stopped(outcome) => {
                 // Whoever is asked for the last answer and does not give it ends as was said before.
@@ -196,7 +208,29 @@ impl<'a> RunState<'a> {
 
     /// What happened since this was asked last, in order.
     pub(super) fn take_entries(&mut self) -> Vec<Entry> {
-        std::mem::take(&mut self.entries)
+        let mut entries = std::mem::take(&mut self.entries);
+        let below = self.spent_below();
+        let spent = Spent::from(below.without(self.kept_below));
+        if !spent.is_nothing() {
+            // Before what ended meanwhile, which may be the run.
+            entries.insert(0, Entry::SpentBelow { spent });
+            self.kept_below = below;
+        }
+        entries
+    }
+
+    /// What the run may spend. All that it starts is below it.
+    pub(super) fn budget(&self) -> &Arc<Budget> {
+        &self.budget
+    }
+
+    /// What was spent by those that it started.
+    fn spent_below(&self) -> Amount {
+        self.budget.spent().without(self.spent_itself())
+    }
+
+    fn spent_itself(&self) -> Amount {
+        Amount { calls: self.executed.into(), ..self.usage.into() }
     }
 
     /// Whether the model is asked for its last answer, for which there is time beyond the run's.
@@ -222,7 +256,7 @@ impl<'a> RunState<'a> {
     }
 
     fn replied(&mut self, reply: ChatReply) -> Action {
-        self.usage += reply.usage;
+        self.charge(reply.usage);
         self.room.answered(reply.usage);
         let calls = self.ids.read(self.turns, reply.tool_calls);
         if reply.content.trim().is_empty() && calls.is_empty() {
@@ -277,9 +311,14 @@ impl<'a> RunState<'a> {
         self.give_results();
         self.check_budget();
         match &self.ending {
-            Some(Outcome::LimitReached { limit }) if !self.is_last_answer => {
+            Some(Outcome::LimitReached { limit }) if !self.is_last_answer && !self.is_exhausted_above() => {
                 self.is_last_answer = true;
-                self.notes.push(notes::last_answer(*limit, &self.settings.limits.reached(*limit)));
+                let reached = if self.is_of_caller(*limit) {
+                    String::new()
+                } else {
+                    self.settings.limits.reached(*limit)
+                };
+                self.notes.push(notes::last_answer(*limit, &reached));
             }
             Some(_) => return self.end(),
             None => {}
@@ -308,16 +347,42 @@ impl<'a> RunState<'a> {
     }
 
     fn check_budget(&mut self) {
-        let limits = &self.settings.limits;
-        if self.turns >= limits.max_turns {
+        if self.turns >= self.settings.limits.max_turns {
             self.reach(Limit::Turns);
         }
-        if self.usage.tokens() >= limits.max_tokens {
-            self.reach(Limit::Tokens);
+        if let Some(resource) = self.budget.exhausted() {
+            self.reach(resource.into());
         }
-        if self.usage.cost >= limits.max_cost {
-            self.reach(Limit::Cost);
+    }
+
+    /// Counts what the model took.
+    fn charge(&mut self, usage: Usage) {
+        self.usage += usage;
+        self.budget.charge(usage.into());
+    }
+
+    /// Whether nothing is left above. Whoever gave work to others answers then, and they do not.
+    fn is_exhausted_above(&self) -> bool {
+        self.budget.above().is_some_and(|above| above.exhausted().is_some())
+    }
+
+    /// Whether a limit is not the run's own, but that of one above.
+    fn is_of_caller(&self, limit: Limit) -> bool {
+        let (spent, most) = (self.budget.spent(), self.settings.limits.most());
+        match limit {
+            Limit::Tokens => spent.tokens < most.tokens,
+            Limit::Cost => spent.cost < most.cost,
+            Limit::Calls => spent.calls < most.calls,
+            _ => false,
         }
+    }
+
+    fn exhausted(&mut self, limit: Limit) -> Action {
+        if !self.unfold() {
+            self.take_back();
+        }
+        self.reach(limit);
+        self.next()
     }
 
     /// The results of the last reply's calls, in the order of the calls, and behind them what there is to see.
@@ -338,7 +403,11 @@ impl<'a> RunState<'a> {
     /// behind another one or behind a result.
     fn give_notes(&mut self) {
         for note in std::mem::take(&mut self.notes) {
-            if self.conversation.messages().len() > self.sent && self.conversation.extend_last(&note) {
+            let count = self.conversation.messages().len();
+            if count > self.sent && self.conversation.extend_last(&note) {
+                if count <= self.kept {
+                    self.entries.push(Entry::Noted { text: note });
+                }
                 continue;
             }
             self.conversation.push(Message::user(note));
@@ -348,6 +417,7 @@ impl<'a> RunState<'a> {
     fn end(&mut self) -> Action {
         self.keep_new();
         let outcome = self.ending.take().unwrap_or(Outcome::Completed);
+        let limit_of_caller = matches!(outcome, Outcome::LimitReached { limit } if self.is_of_caller(limit));
         // What failed may be gone on with.
         if !matches!(outcome, Outcome::Failed { .. }) {
             self.entries.push(Entry::Ended);
@@ -359,6 +429,8 @@ impl<'a> RunState<'a> {
             calls: std::mem::take(&mut self.calls).into(),
             calls_left_out: self.calls_left_out,
             usage: self.usage,
+            spent_below: self.spent_below().into(),
+            limit_of_caller,
             compactions: self.compactions,
         })
     }

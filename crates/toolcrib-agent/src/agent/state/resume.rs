@@ -8,8 +8,8 @@ use super::super::limits::Limit;
 use super::super::report::Outcome;
 use super::super::settings::AgentSettings;
 use super::{Action, RunState};
-use crate::Message;
 use crate::session::OpenCall;
+use crate::{Amount, Budget, Message};
 
 impl<'a> RunState<'a> {
     /// A run that goes on, and what is to be done first. Calls that were not begun are run; those that were and have no
@@ -18,11 +18,15 @@ impl<'a> RunState<'a> {
         settings: &'a AgentSettings,
         conversation: &'a mut Conversation,
         may_repeat: &dyn Fn(&ToolCall) -> bool,
+        budget: Budget,
     ) -> (Self, Action) {
         let open = conversation.take_open();
         let is_over = open.is_none();
         let open = open.unwrap_or_default();
-        let mut state = Self::new(settings, conversation);
+        let itself = Amount { calls: open.executed.into(), ..open.usage.into() };
+        let budget = budget.with_spent(itself.and(open.below));
+        let mut state = Self::new(settings, conversation, budget);
+        state.kept_below = open.below;
         state.prompt = open.prompt;
         state.prompt_at = open.prompt_at;
         (state.turns, state.executed, state.usage) = (open.turns, open.executed, open.usage);

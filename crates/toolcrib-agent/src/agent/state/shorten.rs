@@ -139,9 +139,18 @@ impl RunState<'_> {
         self.on()
     }
 
+    /// There is no summary yet, where one was asked for. It is asked for again when the model is.
+    pub(super) fn unfold(&mut self) -> bool {
+        let is_folding = self.shortening.fold.take().is_some();
+        if is_folding {
+            self.room.stage = Stage::default();
+        }
+        is_folding
+    }
+
     /// Puts a summary, or a note, in the place of the older part.
     pub(super) fn fold(&mut self, summary: Option<&str>, usage: Usage) -> Action {
-        self.usage += usage;
+        self.charge(usage);
         if let Some(fold) = self.shortening.fold.take() {
             let messages = self.conversation.messages();
             let prompt = (self.prompt_at < fold.tail).then_some(self.prompt.as_str());

@@ -11,7 +11,11 @@ use toolcrib_model::{JsonObject, ToolResult};
 use super::super::state::{Action, Event, RunState, Work};
 use super::super::{AgentSettings, Conversation, Limit, Outcome, RunLimits, RunReport};
 use super::limited;
-use crate::{ChatReply, Entry, Error, Message, RequestedCall, Usage};
+use crate::{Budget, ChatReply, Entry, Error, Message, RequestedCall, Usage};
+
+fn budget(settings: &AgentSettings) -> Budget {
+    Budget::new(settings.limits.most())
+}
 
 /// More steps than any run takes.
 const MAX_STEPS: usize = 400;
@@ -95,6 +99,10 @@ impl World {
                     if self.draw("overflow").is_multiple_of(5) {
                         let (url, message) = (String::new(), String::new());
                         state.step(Event::Overflowed(Error::ContextOverflow { url, message }))
+                    } else if self.draw("told").is_multiple_of(7) {
+                        state.step(Event::Told(vec!["The lamp has come.".to_owned()]))
+                    } else if self.draw("exhausted").is_multiple_of(11) {
+                        state.step(Event::Exhausted(Limit::Tokens))
                     } else {
                         match self.fate.replies.get(self.asked) {
                             Some(reply) => state.step(Event::Replied(reply.clone())),
@@ -109,6 +117,10 @@ impl World {
                 }
                 Action::Summarize(request) => {
                     assert!(request.len() < 300_000);
+                    if self.draw("exhausted").is_multiple_of(3) {
+                        action = state.step(Event::Exhausted(Limit::Cost));
+                        continue;
+                    }
                     let summary = self.draw("summary").is_multiple_of(2).then(|| "Much was said.".to_owned());
                     state.step(Event::Summarized(summary, Usage::default()))
                 }
@@ -190,12 +202,12 @@ proptest! {
         let settings = settings(&fate);
         let mut world = World { fate, steps: 0, asked: 0, entries: Vec::new(), begun: HashMap::new() };
         let mut conversation = Conversation::new();
-        let (state, action) = RunState::begin(&settings, &mut conversation, "Go.");
+        let (state, action) = RunState::begin(&settings, &mut conversation, "Go.", budget(&settings));
         let mut report = world.drive(state, action);
         let has_crashed = report.is_none();
         if has_crashed {
             conversation = Conversation::restore(world.entries.clone());
-            let (state, action) = RunState::resume(&settings, &mut conversation, &|_| false);
+            let (state, action) = RunState::resume(&settings, &mut conversation, &|_| false, budget(&settings));
             report = world.drive(state, action);
         }
         let report = report.unwrap();
@@ -215,10 +227,10 @@ proptest! {
         let settings = settings(&fate);
         let mut world = World { fate, steps: 0, asked: 0, entries: Vec::new(), begun: HashMap::new() };
         let mut first = Conversation::new();
-        let (state, action) = RunState::begin(&settings, &mut first, "Go.");
+        let (state, action) = RunState::begin(&settings, &mut first, "Go.", budget(&settings));
         world.drive(state, action);
         let mut conversation = Conversation::restore(world.entries.clone());
-        let (state, action) = RunState::begin(&settings, &mut conversation, "Go. Again.");
+        let (state, action) = RunState::begin(&settings, &mut conversation, "Go. Again.", budget(&settings));
         (world.steps, world.fate.crash_at) = (0, 0);
         world.drive(state, action).unwrap();
         assert_sound(conversation.messages(), "Go. Again.");

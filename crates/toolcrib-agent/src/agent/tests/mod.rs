@@ -1,5 +1,6 @@
 //! The loop, with models that say what they are told to.
 
+mod budget;
 mod calls;
 mod conversations;
 mod inbox;
