@@ -9,9 +9,11 @@ use rmcp::model::ClientConfig;
 use rmcp::service::{RunningService, serve_client};
 use rmcp::transport::StreamableHttpClientTransport;
 use rmcp::transport::async_rw::AsyncRwTransport;
+use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::net::{TcpListener, TcpStream};
+use toolcrib_io::http::{HttpClient, HttpPolicy};
 use toolcrib_io::process::{Child, Command, spawn};
 
 use crate::peers::{self, Peer, named};
@@ -80,7 +82,9 @@ pub(crate) async fn over_http(
         }
         tokio::task::yield_now().await;
     }
-    let transport = StreamableHttpClientTransport::from_uri(format!("http://localhost:{port}/mcp"));
+    let http = HttpClient::new(HttpPolicy { allow_private: true, ..HttpPolicy::default() })?;
+    let config = StreamableHttpClientTransportConfig::with_uri(format!("http://localhost:{port}/mcp"));
+    let transport = StreamableHttpClientTransport::with_client(http.reqwest_client().clone(), config);
     Ok((serve_client(ClientConfig::default(), transport).await?, child))
 }
 

@@ -1,4 +1,4 @@
-//! What this process holds, and how much more it may hold in the end.
+//! What a process holds, and how much more it may hold in the end.
 
 use std::fmt;
 use std::fs;
@@ -23,7 +23,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// How often the counts have to be the same, one look after the other.
 const LOOKS: usize = 20;
 
-/// What this process holds.
+/// What a process holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Figures {
     /// Resident memory, in bytes.
@@ -40,10 +40,15 @@ impl Figures {
 
     /// What is held when the counts no longer change.
     pub(crate) async fn settled() -> Result<Self> {
-        let mut last = Self::now()?;
+        Self::settled_of(std::process::id()).await
+    }
+
+    /// The same of another process, whose tasks nobody knows.
+    pub(crate) async fn settled_of(process: u32) -> Result<Self> {
+        let mut last = Self::now(process)?;
         let mut looks = 0;
         let look = || {
-            let now = Self::now()?;
+            let now = Self::now(process)?;
             looks = if now.counts() == last.counts() { looks + 1 } else { 0 };
             last = now;
             Ok((looks == LOOKS).then_some(()))
@@ -52,14 +57,17 @@ impl Figures {
         Ok(last)
     }
 
-    fn now() -> Result<Self> {
+    fn now(process: u32) -> Result<Self> {
+        let is_own = process == std::process::id();
+        let count =
+            |what: &str| -> Result<usize> { Ok(fs::read_dir(format!("/proc/{process}/{what}"))?.count()) };
         Ok(Self {
-            memory: resident()?,
-            // One of them reads the folder.
-            descriptors: fs::read_dir("/proc/self/fd")?.count() - 1,
-            children: descendants(std::process::id())?.len(),
-            tasks: Handle::current().metrics().num_alive_tasks(),
-            threads: fs::read_dir("/proc/self/task")?.count(),
+            memory: resident(process)?,
+            // One of our own reads the folder.
+            descriptors: count("fd")? - usize::from(is_own),
+            children: descendants(process)?.len(),
+            tasks: if is_own { Handle::current().metrics().num_alive_tasks() } else { 0 },
+            threads: count("task")?,
         })
     }
 
@@ -109,8 +117,8 @@ impl fmt::Display for Figures {
     }
 }
 
-fn resident() -> Result<u64> {
-    let status = fs::read_to_string("/proc/self/status")?;
+fn resident(process: u32) -> Result<u64> {
+    let status = fs::read_to_string(format!("/proc/{process}/status"))?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).context("there is no VmRSS")?;
     let kibibytes: u64 = line.trim().trim_end_matches(" kB").parse()?;
     Ok(kibibytes * 1024)

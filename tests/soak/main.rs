@@ -1,29 +1,14 @@
-//! `cargo xtask soak`: one MCP server, called for minutes through the executor, of whose calls one in a hundred is
-//! cancelled and one in a hundred ends the server. What this process holds has to stay as it was after warming up.
-//!
-//! Time passes in rounds. In each the workers call, and stop; then the figures are taken, when they no longer change. The
-//! tools are loaded again in each round, and every worker has a new session every so many calls, which nobody ends.
+//! `cargo xtask soak`: what goes on for minutes has to stay right, and to hold no more than at first.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program owns its terminal")]
 
+mod calls;
 mod figures;
-mod work;
+mod gateway;
 
 use std::process::ExitCode;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use anyhow::{Context as _, Result, bail, ensure};
-
-use crate::figures::Figures;
-use crate::work::Work;
-
-/// How long a round is.
-const ROUND: Duration = Duration::from_secs(10);
-
-/// The part of the time that is warming up: one of so many. A round or two are warming up in any case.
-const WARM_UP: u32 = 4;
-
-/// The fewest calls that say something.
-const ENOUGH_CALLS: u64 = 10_000;
+use anyhow::{Context as _, Result, bail};
 
 #[tokio::main(worker_threads = 2)]
 async fn main() -> ExitCode {
@@ -37,37 +22,13 @@ async fn main() -> ExitCode {
 }
 
 async fn soak() -> Result<()> {
-    let minutes = std::env::args().nth(1).context("usage: soak MINUTES")?;
+    let mut words = std::env::args().skip(1);
+    let (Some(part), Some(minutes)) = (words.next(), words.next()) else { bail!("usage: soak PART MINUTES") };
     let minutes: u64 = minutes.parse().with_context(|| format!("{minutes:?} is no number of minutes"))?;
     let time = Duration::from_secs(minutes * 60);
-
-    let mut work = Work::start().await?;
-    println!("{:>8}  {:>9}  {:>9}  {:>7}  {}", "time", "calls", "cancelled", "crashes", Figures::TITLE);
-    let began = Instant::now();
-    let (mut warm, mut last, mut rounds) = (Figures::default(), Figures::default(), 0_u32);
-    while began.elapsed() < time {
-        work.round(ROUND.min(time.saturating_sub(began.elapsed()))).await?;
-        last = Figures::settled().await?;
-        rounds += 1;
-        let is_warming_up = rounds <= 2 || began.elapsed() < time / WARM_UP;
-        if is_warming_up {
-            warm = warm.most(&last);
-        }
-        let note = if is_warming_up { "  warming up" } else { "" };
-        let seconds = began.elapsed().as_secs();
-        println!(
-            "{seconds:>6} s  {:>9}  {:>9}  {:>7}  {last}{note}",
-            work.calls, work.cancelled, work.crashes
-        );
+    match part.as_str() {
+        "calls" => calls::run(time).await,
+        "gateway" => gateway::run(time).await,
+        other => bail!("there is no part {other:?}; there is: calls, gateway"),
     }
-    work.close().await;
-
-    println!("{:>40}  {}", "bound", warm.bound());
-    let grown = last.beyond(&warm.bound());
-    if !grown.is_empty() {
-        bail!("not flat: {}", grown.join(", "));
-    }
-    ensure!(work.calls >= ENOUGH_CALLS, "{} calls are too few to say anything", work.calls);
-    println!("flat over {} calls", work.calls);
-    Ok(())
 }

@@ -73,12 +73,12 @@ pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// What the bench of the gateway is told: the program, optimised, and the servers; the shared data where it is there.
-fn gateway(workspace: &Workspace) -> Result<Vec<(&'static str, PathBuf)>> {
+/// What programs are told that run the gateway: the program, optimised, and the servers; the shared data where it is there.
+pub(crate) fn gateway(workspace: &Workspace) -> Result<Vec<(&'static str, PathBuf)>> {
     let folder = workspace.target.join("peers");
     let missing = peers::install_all(&workspace.root, &folder);
     if !missing.is_empty() {
-        println!("bench: not installed: {}", missing.join("; "));
+        println!("not installed: {}", missing.join("; "));
     }
     let program = ["build", "--locked", "--release", "--package", "toolcrib-cli", "--bin", "toolcrib"];
     run_command(cargo(&workspace.root).args(program))?;

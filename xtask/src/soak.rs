@@ -2,31 +2,60 @@
 
 use anyhow::{Context as _, Result, bail, ensure};
 
+use crate::bench;
 use crate::process::{cargo, run as run_command};
 use crate::workspace::Workspace;
 
 /// How long it takes when nothing is said, in minutes.
 const MINUTES: u64 = 5;
 
-/// Builds the program and the server that it calls, optimised, and runs it.
+/// The parts: calls of one server by the executor, and clients of `toolcrib serve`.
+const PARTS: [&str; 2] = ["calls", "gateway"];
+
+/// Builds what the parts run, optimised, and runs one after the other.
 pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
-    let minutes = minutes(arguments)?.to_string();
+    let Wanted { parts, minutes } = wanted(arguments)?;
     let server =
         ["build", "--locked", "--release", "--package", "toolcrib-testkit", "--bin", "hostile-server"];
     run_command(cargo(&workspace.root).args(server))?;
-    let program = ["run", "--locked", "--release", "--package", "toolcrib-tests", "--example", "soak", "--"];
-    run_command(cargo(&workspace.root).args(program).arg(minutes))
+    for part in parts {
+        let program =
+            ["run", "--locked", "--release", "--package", "toolcrib-tests", "--example", "soak", "--", part];
+        let mut soak = cargo(&workspace.root);
+        soak.args(program).arg(minutes.to_string());
+        if part == "gateway" {
+            soak.envs(bench::gateway(workspace)?);
+        }
+        run_command(&mut soak)?;
+    }
+    Ok(())
 }
 
-fn minutes(arguments: &[String]) -> Result<u64> {
-    let minutes = match arguments {
-        [] => return Ok(MINUTES),
-        [option, minutes] if option == "--minutes" => minutes,
-        _ => bail!("soak takes --minutes N and nothing else"),
-    };
-    let minutes = minutes.parse().with_context(|| format!("{minutes:?} is no number of minutes"))?;
-    ensure!(minutes > 0, "soak takes a minute at least");
-    Ok(minutes)
+#[derive(Debug, PartialEq, Eq)]
+struct Wanted {
+    parts: Vec<&'static str>,
+    minutes: u64,
+}
+
+fn wanted(arguments: &[String]) -> Result<Wanted> {
+    let mut wanted = Wanted { parts: Vec::new(), minutes: MINUTES };
+    let mut words = arguments.iter();
+    while let Some(word) = words.next() {
+        if word == "--minutes" {
+            let minutes = words.next().context("--minutes takes a number")?;
+            wanted.minutes =
+                minutes.parse().with_context(|| format!("{minutes:?} is no number of minutes"))?;
+            ensure!(wanted.minutes > 0, "soak takes a minute at least");
+        } else if let Some(part) = PARTS.into_iter().find(|part| part == word) {
+            wanted.parts.push(part);
+        } else {
+            bail!("soak takes --minutes N and the names of parts: {}", PARTS.join(", "));
+        }
+    }
+    if wanted.parts.is_empty() {
+        wanted.parts.extend(PARTS);
+    }
+    Ok(wanted)
 }
 
 #[cfg(test)]
@@ -34,17 +63,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_minutes_are_read() {
-        let read = |line: &str| minutes(&line.split_whitespace().map(str::to_owned).collect::<Vec<_>>()).ok();
+    fn parts_and_minutes_are_read() {
+        let read = |line: &str| {
+            let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+            wanted(&words).ok().map(|wanted| (wanted.parts.join(" "), wanted.minutes))
+        };
         for (line, expected) in [
-            ("", Some(MINUTES)),
-            ("--minutes 2", Some(2)),
+            ("", Some(("calls gateway", MINUTES))),
+            ("--minutes 2", Some(("calls gateway", 2))),
+            ("gateway --minutes 1", Some(("gateway", 1))),
+            ("calls", Some(("calls", MINUTES))),
             ("--minutes", None),
             ("--minutes 0", None),
             ("--minutes x", None),
             ("2", None),
-            ("--minutes 2 3", None),
+            ("gate", None),
         ] {
+            let expected = expected.map(|(parts, minutes)| (parts.to_owned(), minutes));
             assert_eq!(read(line), expected, "{line}");
         }
     }
