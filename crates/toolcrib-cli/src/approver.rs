@@ -5,8 +5,8 @@ mod desk;
 mod diff;
 mod edit;
 mod editor;
-mod reply;
-mod show;
+pub(crate) mod reply;
+pub(crate) mod show;
 mod user;
 
 #[cfg(test)]

@@ -1,10 +1,14 @@
 //! What may be written on the command line.
 
+mod clients;
+
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use toolcrib_runtime::LOGIN_TIMEOUT;
+
+pub(crate) use clients::{Client, Import, Install};
 
 /// Loads, finds, gates and runs tools for LLM agents.
 #[derive(Debug, Parser)]
@@ -88,6 +92,12 @@ pub(crate) enum Command {
                             toolcrib serve app.yaml --http 0.0.0.0:8080 --surface discovery"
     )]
     Serve(Serve),
+    /// Answer calls that wait for a yes where the app is served, from this terminal, until Ctrl-C. Wants `serve.approve: true`
+    /// in the app.
+    #[command(after_help = "Examples:\n  toolcrib approve app.yaml\n  toolcrib approve app.yaml --json\n  \
+                            toolcrib approve app.yaml --allow 3f9a01c2-7\n  \
+                            toolcrib approve app.yaml --deny 3f9a01c2-7 --feedback \"ask me on Monday\"")]
+    Approve(Approve),
     /// Put `toolcrib serve` into the configuration of an MCP client, or take it out again. Shows the change before it
     /// writes it.
     #[command(
@@ -376,7 +386,7 @@ pub(crate) struct Serve {
     #[arg(long, conflicts_with = "http")]
     pub(crate) stdio: bool,
     /// Over Streamable HTTP, at `/mcp` on this port of 127.0.0.1 or on this address. One that other machines reach wants
-    /// `serve.tokens` in the app.
+    /// `serve.tokens` or `serve.oauth` in the app.
     #[arg(long, value_name = "ADDRESS", value_parser = address)]
     pub(crate) http: Option<SocketAddr>,
     /// What clients are shown of the tools; what `serve.surface` says unless given.
@@ -384,6 +394,21 @@ pub(crate) struct Serve {
     pub(crate) surface: Option<SurfaceArgument>,
     #[command(flatten)]
     pub(crate) otlp: Otlp,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Approve {
+    /// The app file.
+    pub(crate) app: PathBuf,
+    /// Allow the call with this id, once. `--json` lists those that wait.
+    #[arg(long, value_name = "ID", conflicts_with = "deny")]
+    pub(crate) allow: Option<String>,
+    /// Deny it.
+    #[arg(long, value_name = "ID")]
+    pub(crate) deny: Option<String>,
+    /// What to tell the model besides.
+    #[arg(long, value_name = "TEXT", requires = "deny")]
+    pub(crate) feedback: Option<String>,
 }
 
 /// What clients are shown of the tools.
@@ -406,69 +431,6 @@ fn address(text: &str) -> Result<SocketAddr, String> {
         return Ok(SocketAddr::from(([127, 0, 0, 1], port)));
     }
     text.parse().map_err(|_| "an address is a port, or an address with a port as 127.0.0.1:8080".to_owned())
-}
-
-#[derive(Args, Debug)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
-pub(crate) struct Install {
-    /// Whose configuration.
-    #[arg(required_unless_present = "list")]
-    pub(crate) client: Option<Client>,
-    /// The app that is served.
-    #[arg(long, value_name = "FILE", default_value = "app.yaml", conflicts_with = "undo")]
-    pub(crate) app: PathBuf,
-    /// What the client calls the server.
-    #[arg(long, default_value = "toolcrib")]
-    pub(crate) name: String,
-    /// The configuration of the project in this folder, rather than that of the user.
-    #[arg(long, conflicts_with = "file")]
-    pub(crate) project: bool,
-    /// The configuration file, where it is somewhere else.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) file: Option<PathBuf>,
-    /// Take the entry out; what it replaced is put back.
-    #[arg(long)]
-    pub(crate) undo: bool,
-    /// Write without asking.
-    #[arg(long)]
-    pub(crate) yes: bool,
-    /// Say which clients are found here.
-    #[arg(long, conflicts_with_all = ["client", "undo"])]
-    pub(crate) list: bool,
-}
-
-#[derive(Args, Debug)]
-pub(crate) struct Import {
-    /// Configuration files; those of the clients that are found here unless given.
-    #[arg(value_name = "FILE")]
-    pub(crate) files: Vec<PathBuf>,
-    /// Only this client, or how the files are to be read.
-    #[arg(long, value_name = "CLIENT")]
-    pub(crate) from: Option<Client>,
-    /// The app file that is written.
-    #[arg(long, value_name = "FILE", default_value = "app.yaml")]
-    pub(crate) output: PathBuf,
-    /// Write over a file that is there; a copy of it is kept.
-    #[arg(long)]
-    pub(crate) yes: bool,
-}
-
-/// A client of MCP servers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Client {
-    /// Claude Code.
-    ClaudeCode,
-    /// Claude Desktop.
-    ClaudeDesktop,
-    /// Cursor.
-    Cursor,
-    /// Visual Studio Code.
-    #[value(name = "vscode")]
-    VsCode,
-    /// Codex.
-    Codex,
-    /// Gemini CLI.
-    Gemini,
 }
 
 #[derive(Args, Debug)]

@@ -42,10 +42,26 @@ struct Round {
 }
 
 impl Round {
+    /// The round after a result that asks for something.
+    async fn after(asks: InputRequiredResult, desk: &OnCall<'_>) -> Result<Self, ToolError> {
+        let InputRequiredResult { input_requests, request_state: state, .. } = asks;
+        let requests = input_requests.unwrap_or_default();
+        if requests.is_empty() && state.is_none() {
+            return Err(nobody());
+        }
+        let answers = if requests.is_empty() { None } else { Some(desk.answers(requests).await?) };
+        Ok(Self { state, answers })
+    }
+
     /// Whether the server has looked at the call before.
     fn has_begun(&self) -> bool {
         self.state.is_some() || self.answers.is_some()
     }
+}
+
+fn endless() -> ToolError {
+    let message = format!("the server asked {MAX_ROUNDS} times to be called again, and gave no result");
+    ToolError::new(ErrorKind::ToolFailed, message)
 }
 
 /// Calls the tools of a server.
@@ -61,7 +77,7 @@ impl McpEngine {
 
     pub(crate) async fn call(&self, call: &Call, context: &CallContext) -> Result<Value, ToolError> {
         if let Some(extra) = Extra::of(&call.tool) {
-            return self.extra(call, extra).await;
+            return self.extra(call, extra, context).await;
         }
         span::describe(&Span::current(), "tools/call", self.connection.source());
         let failed = |fault| self.failure(call, fault);
@@ -95,27 +111,14 @@ impl McpEngine {
             };
             session.note_service();
             match result {
-                ServerResult::InputRequiredResult(InputRequiredResult {
-                    input_requests,
-                    request_state: state,
-                    ..
-                }) => {
-                    let requests = input_requests.unwrap_or_default();
-                    if requests.is_empty() && state.is_none() {
-                        return Err(nobody());
-                    }
-                    let answers =
-                        if requests.is_empty() { None } else { Some(desk.answers(requests).await?) };
-                    round = Round { state, answers };
-                }
+                ServerResult::InputRequiredResult(asks) => round = Round::after(asks, &desk).await?,
                 ServerResult::CreateTaskResult(created) => {
                     return self.finish(Task::created(created, session), context, &desk).await;
                 }
                 result => return read(result),
             }
         }
-        let message = format!("the server asked {MAX_ROUNDS} times to be called again, and gave no result");
-        Err(ToolError::new(ErrorKind::ToolFailed, message))
+        Err(endless())
     }
 
     /// Makes the call anew, of a tool that runs only as a task. `refusal` is what the server said before.
@@ -151,15 +154,34 @@ impl McpEngine {
     }
 
     /// Reads what a server has besides its tools.
-    pub(crate) async fn extra(&self, call: &Call, extra: Extra) -> Result<Value, ToolError> {
+    pub(crate) async fn extra(
+        &self,
+        call: &Call,
+        extra: Extra,
+        context: &CallContext,
+    ) -> Result<Value, ToolError> {
         span::describe(&Span::current(), extra.method(), self.connection.source());
-        let answer = self.connection.request(|| extra.request(&call.arguments), None).await;
-        let answer = answer.map_err(|fault| self.failure(call, fault))?;
-        answer.session.note_service();
-        extras::result(answer.result).ok_or_else(|| {
-            let message = format!("the server answered `{}` with something else", extra.method());
-            ToolError::new(ErrorKind::ToolFailed, message)
-        })
+        let desk = self.connection.desk().begin(context);
+        let mut round = Round::default();
+        for _ in 0..MAX_ROUNDS {
+            let request = || {
+                let Round { state, answers } = round.clone();
+                extra.request(&call.arguments, state, answers)
+            };
+            let answer = self.connection.request(request, None).await;
+            let answer = answer.map_err(|fault| self.failure(call, fault))?;
+            answer.session.note_service();
+            match answer.result {
+                ServerResult::InputRequiredResult(asks) => round = Round::after(asks, &desk).await?,
+                result => {
+                    return extras::result(result).ok_or_else(|| {
+                        let message = format!("the server answered `{}` with something else", extra.method());
+                        ToolError::new(ErrorKind::ToolFailed, message)
+                    });
+                }
+            }
+        }
+        Err(endless())
     }
 
     fn stale(&self, call: &Call, stale: Stale) -> ToolError {

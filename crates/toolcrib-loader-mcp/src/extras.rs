@@ -1,7 +1,7 @@
 //! Resources and prompts of a server, as tools of its namespace.
 
 use rmcp::model::{
-    ClientRequest, ContentBlock, GetPromptRequest, GetPromptRequestParams, GetPromptResult,
+    ClientRequest, ContentBlock, GetPromptRequest, GetPromptRequestParams, GetPromptResult, InputResponses,
     ListPromptsRequest, ListResourceTemplatesRequest, ListResourcesRequest, PaginatedRequestParams,
     ReadResourceRequest, ReadResourceRequestParams, ReadResourceResult, ResourceContents, ServerResult,
 };
@@ -13,6 +13,10 @@ use crate::catalog::Server;
 
 /// The metadata by which the engine knows these tools.
 const METHOD: &str = "mcp_method";
+
+/// The metadata of the tools that list something: how often the server has said that what it lists has changed. By it whoever
+/// keeps such a list sees that it is an old one.
+const CHANGES: &str = "mcp_changes";
 
 /// One of the requests that are no tools of the server's own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,6 +46,10 @@ impl Extra {
             Self::ListPrompts => "prompts/list",
             Self::GetPrompt => "prompts/get",
         }
+    }
+
+    fn lists(self) -> bool {
+        matches!(self, Self::ListResources | Self::ListResourceTemplates | Self::ListPrompts)
     }
 
     fn name(self) -> &'static str {
@@ -105,8 +113,13 @@ impl Extra {
         Ok(tool.with_risk(Risk::Low).with_metadata(METHOD, self.method()).with_metadata("idempotent", true))
     }
 
-    /// The request that a call means.
-    pub(crate) fn request(self, arguments: &JsonObject) -> ClientRequest {
+    /// The request that a call means, with what the server has handed back and asked for before, where it has.
+    pub(crate) fn request(
+        self,
+        arguments: &JsonObject,
+        state: Option<String>,
+        answers: Option<InputResponses>,
+    ) -> ClientRequest {
         let text = |key: &str| arguments.get(key).and_then(Value::as_str).map(str::to_owned);
         let page = || PaginatedRequestParams::default().with_cursor(text("cursor"));
         match self {
@@ -118,12 +131,14 @@ impl Extra {
             }
             Self::ListPrompts => ClientRequest::ListPromptsRequest(ListPromptsRequest::with_param(page())),
             Self::ReadResource => {
-                let params = ReadResourceRequestParams::new(text("uri").unwrap_or_default());
+                let mut params = ReadResourceRequestParams::new(text("uri").unwrap_or_default());
+                (params.request_state, params.input_responses) = (state, answers);
                 ClientRequest::ReadResourceRequest(ReadResourceRequest::new(params))
             }
             Self::GetPrompt => {
                 let mut params = GetPromptRequestParams::new(text("name").unwrap_or_default());
                 params.arguments = arguments.get("arguments").and_then(Value::as_object).cloned();
+                (params.request_state, params.input_responses) = (state, answers);
                 ClientRequest::GetPromptRequest(GetPromptRequest::new(params))
             }
         }
@@ -131,10 +146,13 @@ impl Extra {
 }
 
 /// The tools by which what the server has besides its tools is listed and read.
-pub(crate) fn tools(source: &McpSource, server: &Server) -> Vec<Tool> {
+pub(crate) fn tools(source: &McpSource, server: &Server, changes: u64) -> Vec<Tool> {
     let resources = server.has_resources.then_some(Extra::RESOURCES).into_iter().flatten();
     let prompts = server.has_prompts.then_some(Extra::PROMPTS).into_iter().flatten();
-    let tools = resources.chain(prompts).filter_map(|extra| extra.tool(&source.namespace).ok());
+    let tools = resources.chain(prompts).filter_map(|extra| {
+        let tool = extra.tool(&source.namespace).ok()?;
+        Some(if extra.lists() && changes > 0 { tool.with_metadata(CHANGES, changes) } else { tool })
+    });
     tools.collect()
 }
 

@@ -88,7 +88,7 @@ impl McpLoader {
             loaded.rejected.push(self.reject(broken.name.as_deref(), broken.kind, &broken.reason));
         }
         // A name that the server uses is its own, whatever becomes of the tool.
-        let mut extras = extras::tools(source, &catalog.server);
+        let mut extras = extras::tools(source, &catalog.server, self.connection.changes());
         extras.retain(|extra| catalog.tools.iter().all(|tool| tool.name != extra.name.name()));
         let (mut usable, mut tools) = (Vec::new(), Vec::new());
         for wire in catalog.tools {

@@ -102,7 +102,8 @@ fn a_secret_does_not_print() {
 #[test]
 fn a_field_takes_what_a_person_writes_for_its_kind_and_nothing_else() {
     use crate::FieldKind;
-    let choice = || FieldKind::Choice(vec!["red".into(), "2".into(), "blue".into()]);
+    let all = || vec!["red".into(), "2".into(), "blue".into()];
+    let (choice, choices) = (|| FieldKind::Choice(all()), || FieldKind::Choices(all()));
     for (kind, text, value) in [
         (FieldKind::Text, " as it is ", Some(json!(" as it is "))),
         (FieldKind::Number, " 2.5\n", Some(json!(2.5))),
@@ -122,10 +123,16 @@ fn a_field_takes_what_a_person_writes_for_its_kind_and_nothing_else() {
         (choice(), "0", None),
         (choice(), "4", None),
         (choice(), "green", None),
+        (choices(), "3, red", Some(json!(["blue", "red"]))),
+        (choices(), "2", Some(json!(["2"]))),
+        (choices(), "1, red", None),
+        (choices(), "1,,3", None),
+        (choices(), "green", None),
     ] {
         let parsed = kind.parse(text);
         assert_eq!(parsed.as_ref().ok(), value.as_ref(), "{kind:?} {text:?}");
         assert!(parsed.is_ok_and(|value| kind.accepts(&value)) || value.is_none(), "{kind:?} {text:?}");
     }
+    assert!(choices().accepts(&json!([])) && !choices().accepts(&json!("red")));
     assert!(!choice().accepts(&json!("green")) && !FieldKind::Integer.accepts(&json!(1.5)));
 }

@@ -53,6 +53,8 @@ pub enum FieldKind {
     Boolean,
     /// One of these.
     Choice(Vec<String>),
+    /// Any of these, as a list.
+    Choices(Vec<String>),
 }
 
 impl FieldKind {
@@ -63,14 +65,16 @@ impl FieldKind {
             Self::Number => value.is_number(),
             Self::Integer => value.is_i64() || value.is_u64(),
             Self::Boolean => value.is_boolean(),
-            Self::Choice(choices) => {
-                value.as_str().is_some_and(|text| choices.iter().any(|choice| choice == text))
-            }
+            Self::Choice(choices) => is_one(choices, value),
+            Self::Choices(choices) => value.as_array().is_some_and(|all| {
+                let is_new = |at: usize, one: &Value| all.iter().take(at).all(|earlier| earlier != one);
+                all.iter().enumerate().all(|(at, one)| is_one(choices, one) && is_new(at, one))
+            }),
         }
     }
 
     /// The value that a person wrote; what to write instead where it is none. A choice may be written as its number,
-    /// from 1.
+    /// from 1, and several with commas between them.
     pub fn parse(&self, text: &str) -> Result<Value, String> {
         let trimmed = text.trim();
         match self {
@@ -88,20 +92,33 @@ impl FieldKind {
                 "n" | "no" | "false" => Ok(false.into()),
                 _ => Err("y or n is wanted here".into()),
             },
-            Self::Choice(choices) => {
-                let by_number =
-                    trimmed.parse::<usize>().ok().and_then(|number| choices.get(number.checked_sub(1)?));
-                let chosen = choices.iter().find(|choice| choice.trim() == trimmed).or(by_number);
-                match chosen {
-                    Some(choice) => Ok(choice.as_str().into()),
-                    None => Err(format!(
-                        "one of the choices is wanted here, as its number from 1 to {}",
-                        choices.len()
-                    )),
-                }
+            Self::Choice(choices) => match chosen(choices, trimmed) {
+                Some(choice) => Ok(choice.into()),
+                None => Err(format!(
+                    "one of the choices is wanted here, as its number from 1 to {}",
+                    choices.len()
+                )),
+            },
+            Self::Choices(choices) => {
+                let all: Option<Vec<&str>> =
+                    trimmed.split(',').map(|one| chosen(choices, one.trim())).collect();
+                let value = all.map(Value::from).filter(|value| self.accepts(value));
+                value.ok_or_else(|| {
+                    format!("choices are wanted here, as their numbers from 1 to {}: 1, 2", choices.len())
+                })
             }
         }
     }
+}
+
+fn is_one(choices: &[String], value: &Value) -> bool {
+    value.as_str().is_some_and(|text| choices.iter().any(|choice| choice == text))
+}
+
+/// The choice that a person wrote, or its number.
+fn chosen<'a>(choices: &'a [String], text: &str) -> Option<&'a str> {
+    let by_number = || choices.get(text.parse::<usize>().ok()?.checked_sub(1)?);
+    choices.iter().find(|choice| choice.trim() == text).or_else(by_number).map(String::as_str)
 }
 
 /// What came back.

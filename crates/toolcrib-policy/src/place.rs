@@ -5,7 +5,7 @@ use std::sync::Arc;
 use toolcrib_model::pointer_part;
 
 /// Where in an app file something stands: as people write it, and as a JSON pointer.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Place {
     text: String,
     pointer: String,
@@ -13,7 +13,7 @@ pub struct Place {
 
 impl Place {
     pub(crate) fn new(key: &str) -> Self {
-        Self { text: String::new(), pointer: String::new() }.key(key)
+        Self::default().key(key)
     }
 
     pub(crate) fn key(&self, key: &str) -> Self {

@@ -113,10 +113,16 @@ impl Policy {
         self
     }
 
-    /// Leaves the callers of all sessions whose names begin so no more than the scope of a token, whatever the rules say.
-    /// `position` is where the token stands among `serve.tokens`.
-    pub fn with_scope(mut self, sessions: &str, scope: &Scope, position: usize) -> Result<Self, PolicyError> {
-        let place = Place::new("serve").key("tokens").at(position);
+    /// Leaves the callers of all sessions whose names begin so no more than a scope, whatever the rules say. `list` and
+    /// `position` are where the scope stands in the app file: `["serve", "tokens"]` and 0 for `serve.tokens[0]`.
+    pub fn with_scope(
+        mut self,
+        sessions: &str,
+        scope: &Scope,
+        list: &[&str],
+        position: usize,
+    ) -> Result<Self, PolicyError> {
+        let place = list.iter().fold(Place::default(), |place, key| place.key(key)).at(position);
         self.scopes.push(CompiledScope::new(sessions, scope, &place)?);
         Ok(self)
     }

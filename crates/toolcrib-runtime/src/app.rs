@@ -292,6 +292,11 @@ impl App {
         Error::App { file: self.file.clone(), errors: vec![error] }
     }
 
+    /// Whether another reading of the file says the same, whatever its comments.
+    pub fn says_the_same(&self, other: &Self) -> bool {
+        self.document.value == other.document.value
+    }
+
     pub(crate) fn error_at(&self, pointer: &str, message: impl Into<String>) -> Error {
         self.wrong(self.document.error_at(pointer, message))
     }

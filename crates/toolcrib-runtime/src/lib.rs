@@ -72,8 +72,9 @@ pub use search::{
     DEFAULT_MODEL, SearchSection, SearchTier, models_folder, open_model, runtime_library_folder,
 };
 pub use serve_section::{
-    LOCAL_CLIENT, MAX_TOKENS, MIN_TOKEN_CHARS, SERVED_SESSIONS, ServeLimits, ServeSection, ServedClient,
-    SurfaceMode, TokenConfig, sessions_of,
+    LOCAL_CLIENT, MAX_BODY_BYTES, MAX_OAUTH_CLIENTS, MAX_TOKENS, MIN_TOKEN_CHARS, OAuthClient, OAuthConfig,
+    SERVED_SESSIONS, ServeLimits, ServeSection, ServedClient, ServedOAuth, SignatureAlgorithm, SurfaceMode,
+    TokenConfig, sessions_of,
 };
 pub use settings::{
     AgentConfig, AppConfig, AppSection, AuditSection, BrainConfig, ExecutionSection, LimitsSection,
@@ -88,3 +89,4 @@ pub use toolcrib_loader_mcp::{Authorization, Error as AuthorizationError, LOGIN_
 pub use toolcrib_modules::NoConfig;
 pub use toolcrib_tasks::Terminal;
 pub use toolcrib_tasks::makes_tasks;
+pub use watcher::AppWatch;

@@ -34,6 +34,7 @@ pub struct Runtime {
     tasks: Arc<Tasks>,
     /// The apps that agents have called.
     apps: Apps,
+    results: Arc<Results>,
     /// Loads sources again that change, until the runtime is closed or dropped.
     watcher: Watcher,
 }
@@ -41,7 +42,22 @@ pub struct Runtime {
 impl Runtime {
     /// Loads the sources of an app. A source that cannot be reached is a reject of the snapshot, not an error. Who
     /// answers when policy wants approval, is the approver.
-    pub async fn start(mut app: App, approver: Arc<dyn Approver>) -> Result<Self, Error> {
+    pub async fn start(app: App, approver: Arc<dyn Approver>) -> Result<Self, Error> {
+        let results = results(&app);
+        Box::pin(Self::start_with(app, approver, results)).await
+    }
+
+    /// Starts another version of the same app beside this one, whose calls may go on. What is remembered and kept of sessions
+    /// belongs to both. Tasks belong to one: those of this app end as when it is closed, also where the other does not start.
+    pub async fn successor(&self, mut app: App, approver: Arc<dyn Approver>) -> Result<Self, Error> {
+        app.memory = self.app().memory.clone();
+        self.tasks.close().await;
+        self.tasks.close_store().await;
+        let results = results(&app).beside(&self.results);
+        Box::pin(Self::start_with(app, approver, results)).await
+    }
+
+    async fn start_with(mut app: App, approver: Arc<dyn Approver>, results: Results) -> Result<Self, Error> {
         // An app that is started again, as a clone, has schedules of its own.
         app.scheduler = Scheduler::default();
         let constraints: Vec<(&str, &Constraints)> =
@@ -66,7 +82,7 @@ impl Runtime {
         let modules = modules::modules(&app).map_err(|error| app.wrong(error))?;
         let sources =
             sources::sources(&app).map_err(|errors| Error::App { file: app.file.clone(), errors })?;
-        let results = Arc::new(results(&app));
+        let results = Arc::new(results);
         let flow = limits::flow(&app, &modules, &sources).map_err(|error| app.wrong(error))?;
         let audit = app.audit()?;
         let mut not_set_up =
@@ -94,7 +110,7 @@ impl Runtime {
         );
         let mut own = toolcrib_meta::module(Arc::clone(&discovery));
         let pooled = pool.iter().flat_map(AgentPool::tools);
-        for tool in result_tools(results)
+        for tool in result_tools(Arc::clone(&results))
             .into_iter()
             .chain(toolcrib_tasks::tools(approver))
             .chain(tasks.tools(&app))
@@ -134,7 +150,7 @@ impl Runtime {
             office.open(&wiring);
         }
         tasks.start(&wiring).await?;
-        Ok(Self { wiring, pool, tasks, apps, watcher })
+        Ok(Self { wiring, pool, tasks, apps, results, watcher })
     }
 
     /// The app as it was read.
@@ -150,6 +166,18 @@ impl Runtime {
     /// The same entrance for agents: where the app says so, calls that take long go on in the background.
     pub fn entrance(&self) -> Arc<dyn ToolCaller> {
         self.tasks.entrance(self.executor())
+    }
+
+    /// An entrance, for as long as the app says that a call is waited for, or so long where it says nothing. What takes longer goes
+    /// on in the background.
+    pub fn patient(&self, entrance: Arc<dyn ToolCaller>, otherwise: Option<Duration>) -> Arc<dyn ToolCaller> {
+        self.tasks.patient(entrance, otherwise)
+    }
+
+    /// The skills that a client of the server may use, by name, as far as rules speak of its session: the name of each, and what
+    /// it is good for.
+    pub fn skills(&self, session: &str) -> Vec<(String, String)> {
+        self.wiring.skills(session)
     }
 
     /// The calls in the background, the watchers and the schedules.

@@ -1,5 +1,7 @@
 //! What an app file says about serving: who may come in, how much at once, and what they are shown.
 
+mod oauth;
+
 use std::collections::BTreeSet;
 use std::num::{NonZeroU32, NonZeroUsize};
 
@@ -9,6 +11,7 @@ use toolcrib_document::Error as DocumentError;
 use toolcrib_model::{Risk, Secret};
 use toolcrib_policy::{Policy, Scope};
 
+pub use self::oauth::{MAX_OAUTH_CLIENTS, OAuthClient, OAuthConfig, ServedOAuth, SignatureAlgorithm};
 use crate::{App, Error, variables};
 
 /// What the names of the sessions of all clients begin with; the name of the client follows, and then what tells its sessions
@@ -40,6 +43,9 @@ pub struct ServeSection {
     pub split_execute: bool,
     /// Who may come in over HTTP; without any, whoever is on this machine.
     pub tokens: Vec<TokenConfig>,
+    /// Who else may come in over HTTP: whoever has a token of an authorization server.
+    #[serde(deserialize_with = "present")]
+    pub oauth: Option<OAuthConfig>,
     /// Names that requests over HTTP may call this server by, besides those of this machine: `host` or `host:port`.
     pub allowed_hosts: Vec<String>,
     /// Web pages that may send requests: `https://example.com:443`, or with `:*` for any port; none when absent.
@@ -47,6 +53,9 @@ pub struct ServeSection {
     /// Whether there is a status page at `/` over HTTP; only on loopback when absent.
     #[serde(deserialize_with = "present")]
     pub page: Option<bool>,
+    /// Whether calls that wait for a yes may be answered by `toolcrib approve` on this machine; not when absent, since a
+    /// program that runs as the same user could answer them too. Read when serving begins.
+    pub approve: bool,
     /// How much may come in at once.
     pub limits: ServeLimits,
 }
@@ -107,8 +116,8 @@ pub struct ServeLimits {
     pub body_seconds: NonZeroU32,
 }
 
-/// The largest body that may be asked for, in bytes.
-const MAX_BODY_BYTES: usize = 64 * 1024 * 1024;
+/// The largest body of a request that an app may let in, in bytes.
+pub const MAX_BODY_BYTES: usize = 64 * 1024 * 1024;
 
 /// The longest that the head or the body of a request may be given.
 const MAX_SECONDS: u32 = 300;
@@ -188,11 +197,19 @@ impl App {
     }
 }
 
-/// The policy with what the tokens of the app leave their clients.
+/// The policy with what the app leaves its clients.
 pub(crate) fn scoped(mut policy: Policy, app: &App) -> Result<Policy, Error> {
-    for (position, token) in app.config.serve.tokens.iter().enumerate() {
+    let section = &app.config.serve;
+    let tokens = section.tokens.iter().enumerate();
+    let tokens =
+        tokens.map(|(position, token)| (&["serve", "tokens"][..], position, &token.name, token.scope()));
+    let clients = section.oauth.iter().flat_map(|oauth| &oauth.clients).enumerate();
+    let clients = clients.map(|(position, client)| {
+        (&["serve", "oauth", "clients"][..], position, &client.name, client.scope())
+    });
+    for (list, position, name, scope) in tokens.chain(clients) {
         policy = policy
-            .with_scope(&sessions_of(&token.name), &token.scope(), position)
+            .with_scope(&sessions_of(name), &scope, list, position)
             .map_err(|error| app.error_at(error.place().pointer(), error.to_string()))?;
     }
     Ok(policy)
@@ -216,9 +233,12 @@ pub(crate) fn check(app: &App, errors: &mut Vec<DocumentError>) {
         let message = format!("there are at most {MAX_TOKENS} tokens, not {}", tokens.len());
         errors.push(app.document.error_at("/serve/tokens", message));
     }
+    let clients = app.config.serve.oauth.iter().flat_map(|oauth| &oauth.clients);
+    let tokens = tokens.iter().enumerate().map(|(position, token)| ("tokens", position, &token.name));
+    let clients = clients.enumerate().map(|(position, client)| ("oauth/clients", position, &client.name));
     let mut names = BTreeSet::new();
-    for (position, TokenConfig { name, .. }) in tokens.iter().enumerate() {
-        let place = format!("/serve/tokens/{position}/name");
+    for (list, position, name) in tokens.chain(clients) {
+        let place = format!("/serve/{list}/{position}/name");
         let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
         if name.is_empty() || name.len() > MAX_CLIENT_CHARS || !name.chars().all(is_plain) {
             let message = format!("a name has up to {MAX_CLIENT_CHARS} letters, digits, `-` and `_`");
@@ -228,6 +248,7 @@ pub(crate) fn check(app: &App, errors: &mut Vec<DocumentError>) {
             errors.push(app.document.error_at(&place, message));
         }
     }
+    oauth::check(app, errors);
     if errors.is_empty()
         && let Ok(policy) = Policy::new(&app.config.tools.capabilities, [])
         && let Err(Error::App { errors: wrong, .. }) = scoped(policy, app)

@@ -304,14 +304,14 @@ pub struct RuntimeSection {
     pub reveal: Reveal,
     /// The most turns of a run; 50 when absent.
     pub max_turns: Option<NonZeroU32>,
-    /// The most calls of a run; 200 when absent.
+    /// The most calls of a run, with those of all that it gives work to; 200 when absent.
     pub max_calls: Option<NonZeroU32>,
     /// How many calls in a row may fail; 10 when absent.
     pub max_failures: Option<NonZeroU32>,
-    /// The most tokens of a run, read and written; 10,000,000 when absent.
+    /// The most tokens of a run, read and written, with those of all that it gives work to; 10,000,000 when absent.
     pub max_tokens: Option<NonZeroU64>,
-    /// The most that a run may cost, in the currency of `brain.prices`; 10 when absent, and nothing is known of it without
-    /// prices.
+    /// The most that a run may cost with all that it gives work to, in the currency of `brain.prices`; 10 when absent, and
+    /// nothing is known of it without prices.
     #[serde(deserialize_with = "some_amount")]
     pub max_cost: Option<f64>,
     /// The share of the context window, from 0.1 to 1, from which on older results and turns make room; 0.75 when absent.

@@ -154,14 +154,28 @@ impl Wiring {
     pub(crate) fn told_skills<'a>(
         &self,
         principal: Principal<'_>,
-        mut visible: impl Iterator<Item = &'a Entry>,
+        visible: impl Iterator<Item = &'a Entry>,
     ) -> Vec<(String, String)> {
+        let usable = self.usable_skills(principal, visible);
+        usable.map(|skill| (format!("/{}", skill.name), about(skill))).collect()
+    }
+
+    /// The same for a client of the server, which has no slash before the names.
+    pub(crate) fn skills(&self, session: &str) -> Vec<(String, String)> {
+        let principal = Principal::new(session);
+        let (snapshot, policy) = (self.snapshot(), self.executor.policy());
+        let visible = snapshot.iter().filter(|entry| policy.is_visible(&entry.tool, principal));
+        let usable = self.usable_skills(principal, visible.map(AsRef::as_ref));
+        usable.map(|skill| (skill.name.clone(), about(skill))).collect()
+    }
+
+    fn usable_skills<'a>(
+        &self,
+        principal: Principal<'_>,
+        mut visible: impl Iterator<Item = &'a Entry>,
+    ) -> impl Iterator<Item = &Skill> {
         let may_load = visible.any(|entry| is_own(&entry.tool, &[USE_SKILL]));
-        let skills = self.app.skills.iter().filter(|_| may_load);
-        skills
-            .filter(|skill| may_use(&self.app.config, principal, skill))
-            .map(|skill| (format!("/{}", skill.name), about(skill)))
-            .collect()
+        self.app.skills.iter().filter(move |skill| may_load && may_use(&self.app.config, principal, skill))
     }
 }
 

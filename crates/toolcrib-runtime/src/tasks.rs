@@ -149,15 +149,51 @@ impl Tasks {
 
     /// The entrance for agents: calls that take long go on in the background where the app says so.
     pub(crate) fn entrance(&self, executor: &Arc<Executor>) -> Arc<dyn ToolCaller> {
-        match self.background_after {
-            Some(after) => Arc::new(Patient::new(executor.entrance(), self.background.clone(), after)),
-            None => executor.entrance(),
+        self.patient(executor.entrance(), None)
+    }
+
+    /// This entrance, for as long as the app says, or so long where it says nothing. What takes longer goes on in the background.
+    pub(crate) fn patient(
+        &self,
+        entrance: Arc<dyn ToolCaller>,
+        otherwise: Option<Duration>,
+    ) -> Arc<dyn ToolCaller> {
+        match self.background_after.or(otherwise) {
+            Some(after) => Arc::new(Patient::new(entrance, self.background.clone(), after)),
+            None => entrance,
         }
+    }
+
+    /// The calls in the background.
+    pub fn background(&self) -> &Background {
+        &self.background
     }
 
     /// What agents are told at their next turn.
     pub fn inbox(&self) -> Arc<dyn Inbox> {
         Arc::new(SessionInbox(Arc::clone(self.services.notifications())))
+    }
+
+    /// What a session that is no agent's is to be told, the oldest first: the first, and of the others what fits into so many
+    /// characters with it. It is told once.
+    pub async fn tell_next(&self, session: &str, most_chars: usize) -> Vec<String> {
+        let notifications = self.services.notifications();
+        let mut left = most_chars;
+        let (mut ids, mut told) = (Vec::new(), Vec::new());
+        for (id, notification) in notifications.peek(session, MAX_NOTIFICATIONS).await {
+            let text = inbox::line(&notification);
+            let chars = text.chars().count();
+            if chars > left && !told.is_empty() {
+                break;
+            }
+            left = left.saturating_sub(chars);
+            ids.push(id);
+            told.push(text);
+        }
+        if !ids.is_empty() {
+            notifications.read(session, &ids).await;
+        }
+        told
     }
 
     /// Comes back when a session is told something, whichever.

@@ -9,13 +9,34 @@ use toolcrib_io::files::Watch;
 use toolcrib_port::ToolLoader;
 use toolcrib_registry::ToolRegistry;
 
-use crate::Error;
+use crate::{App, Error};
 
 /// How long to wait after a source said that it has changed: whoever changes one tool often changes the next one, too.
 const SETTLING: Duration = Duration::from_millis(250);
 
 /// How long a source is left alone after it was loaded again, however often it says that it has changed.
 const PAUSE: Duration = Duration::from_secs(2);
+
+/// Tells when the file of an app is saved, until this is dropped.
+pub struct AppWatch(Watch);
+
+impl App {
+    /// Watches the file of the app. What it names, files of tools and other apps, is not watched by this.
+    pub fn watch(&self) -> Result<AppWatch, Error> {
+        let failed = |error: toolcrib_io::Error| Error::Start {
+            what: "watching the app file".into(),
+            message: error.to_string(),
+        };
+        Watch::new([PathBuf::from(&self.file)]).map(AppWatch).map_err(failed)
+    }
+}
+
+impl AppWatch {
+    /// Waits until the file is saved; `false` when that cannot be told any more.
+    pub async fn saved(&mut self) -> bool {
+        self.0.changed().await.is_some()
+    }
+}
 
 /// Tasks that load sources again; they end when they are stopped, or this is dropped.
 pub(crate) struct Watcher {

@@ -6,7 +6,7 @@
 #![expect(clippy::print_stderr, reason = "a command-line program owns its terminal")]
 
 use std::process::ExitCode;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
@@ -41,6 +41,12 @@ const WAV: &str = "UklGRiQAAABXQVZFZm10IBAAAAABAAEARKwAAIhYAQACABAAZGF0YQAAAAA="
 /// How long there is between two steps of a tool that reports them.
 const STEP: Duration = Duration::from_millis(50);
 
+/// After how long a call is a task, for clients that take tasks.
+const TASK_AFTER: Duration = Duration::from_millis(100);
+
+/// How long a job takes that is to be a task.
+const JOB: Duration = Duration::from_secs(1);
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Nothing {}
@@ -66,7 +72,8 @@ async fn run() -> Result<(), Box<dyn std::error::Error>> {
     let app = App::from_text_with("conformance.yaml", APP, extensions)?;
     let runtime = Arc::new(Runtime::start(app, ClientApprover::new(Arc::new(DenyAll))).await?);
     let _ = suite.registry.set(Arc::downgrade(runtime.executor().registry()));
-    let settings = ServerSettings::default().with_surface(Some(SurfaceMode::Direct));
+    let settings =
+        ServerSettings::default().with_surface(Some(SurfaceMode::Direct)).with_task_after(Some(TASK_AFTER));
     let server = Server::new(runtime, settings)?.listen(address.parse()?).await?;
     eprintln!("conformance_server: http://{}/mcp", server.address());
     server.serve(std::future::pending()).await?;
@@ -79,6 +86,8 @@ struct Suite {
     approver: Mutex<Option<Arc<dyn Approver>>>,
     /// Whether there is one tool more.
     has_more: AtomicBool,
+    /// How often there was another list of prompts.
+    prompt_changes: AtomicU64,
     registry: OnceLock<Weak<ToolRegistry>>,
 }
 
@@ -98,14 +107,25 @@ impl ToolLoader for Suite {
             "test_error_handling",
             "test_tool_with_progress",
             "test_trigger_tool_change",
+            "test_trigger_prompt_change",
             "test_elicitation_sep1034_defaults",
             "test_input_required_result_elicitation",
             "test_input_required_result_request_state",
             "test_input_required_result_multi_round",
             "test_input_required_result_tampered_state",
             "test_input_required_result_capabilities",
+            "failing_job",
+            "protocol_error_job",
+            "multi_input",
+            "test_tool_with_task",
         ];
         let mut tools: Vec<Tool> = plain.iter().filter_map(|name| tool(name, &json!({}))).collect();
+        tools.extend(tool("confirm_delete", &json!({"filename": {"type": "string"}})));
+        tools.extend(tool("greet", &json!({"name": {"type": "string"}})));
+        tools.extend(tool(
+            "slow_compute",
+            &json!({"seconds": {"type": "number"}, "label": {"type": "string"}}),
+        ));
         tools.extend(tool("test_elicitation", &json!({"message": {"type": "string"}})));
         let header = json!({
             "region": {"type": "string", "x-mcp-header": "Region"},
@@ -129,7 +149,12 @@ impl ToolLoader for Suite {
             ),
         ];
         for (name, method, properties) in methods {
-            tools.extend(tool(name, &properties).map(|tool| tool.with_metadata("mcp_method", method)));
+            let changes = self.prompt_changes.load(Ordering::Relaxed);
+            tools.extend(
+                tool(name, &properties).map(|tool| {
+                    tool.with_metadata("mcp_method", method).with_metadata("mcp_changes", changes)
+                }),
+            );
         }
         Loaded { tools, rejected: Vec::new() }
     }
@@ -215,11 +240,13 @@ impl ToolEngine for Suite {
             }
             "test_trigger_tool_change" => {
                 self.has_more.fetch_xor(true, Ordering::Relaxed);
-                // At once, since the suite does not wait until a source may be loaded again that says that it has changed.
-                if let Some(registry) = self.registry.get().and_then(Weak::upgrade) {
-                    let _ = registry.refresh_source(self.source()).await;
-                }
+                self.load_again().await;
                 Ok(json!("There is one tool more, or one less."))
+            }
+            "test_trigger_prompt_change" => {
+                self.prompt_changes.fetch_add(1, Ordering::Relaxed);
+                self.load_again().await;
+                Ok(json!("There is one prompt more, or one less."))
             }
             "test_elicitation" => {
                 let fields =
@@ -237,6 +264,13 @@ impl ToolEngine for Suite {
                     failed => failed,
                 }
             }
+            "greet" => Ok(json!(format!("Hello, {}!", text("name")))),
+            "slow_compute"
+            | "failing_job"
+            | "protocol_error_job"
+            | "confirm_delete"
+            | "multi_input"
+            | "test_tool_with_task" => self.job(call, context).await,
             name if name.starts_with("test_input_required_result") => {
                 self.ask("What is your name?", vec![field("name", FieldKind::Text, true)], context).await
             }
@@ -248,7 +282,12 @@ impl ToolEngine for Suite {
                 {"uriTemplate": "test://template/{id}/data", "name": "template", "description": "Data by its id."},
             ]})),
             "read_resource" => read(&text("uri")),
-            "list_prompts" => Ok(prompts()),
+            "list_prompts" => Ok(prompts(self.prompt_changes.load(Ordering::Relaxed) % 2 == 1)),
+            "get_prompt" if text("name") == "test_input_required_result_prompt" => {
+                let context_field = vec![field("context", FieldKind::Text, true)];
+                let answer = self.ask("What context should the prompt use?", context_field, context).await;
+                answer.map(|answer| json!({"messages": [{"role": "user", "content": answer}]}))
+            }
             "get_prompt" => prompt(&text("name"), call.arguments.get("arguments").unwrap_or(&Value::Null)),
             name => Ok(json!(format!("{name} was called"))),
         };
@@ -260,6 +299,51 @@ impl ToolEngine for Suite {
 }
 
 impl Suite {
+    /// At once, since the suite does not wait until a source may be loaded again that says that it has changed.
+    async fn load_again(&self) {
+        if let Some(registry) = self.registry.get().and_then(Weak::upgrade) {
+            let _ = registry.refresh_source(self.source()).await;
+        }
+    }
+
+    /// What takes a while, so that it can be a task.
+    async fn job(&self, call: &Call, context: &CallContext) -> Result<Value, ToolError> {
+        match call.tool.name.name() {
+            "slow_compute" => {
+                let seconds = call.arguments.get("seconds").and_then(Value::as_f64).unwrap_or_default();
+                tokio::time::sleep(Duration::try_from_secs_f64(seconds).unwrap_or_default()).await;
+                Ok(json!("It is computed."))
+            }
+            "failing_job" => {
+                tokio::time::sleep(JOB).await;
+                Err(failed(ErrorKind::ToolFailed, "This job always fails"))
+            }
+            "protocol_error_job" => {
+                tokio::time::sleep(JOB).await;
+                Err(failed(ErrorKind::Internal, "This job breaks off"))
+            }
+            "confirm_delete" => {
+                tokio::time::sleep(JOB).await;
+                self.ask("Delete it?", vec![field("confirm", FieldKind::Boolean, true)], context).await
+            }
+            "multi_input" => {
+                tokio::time::sleep(JOB).await;
+                let fields = || vec![field("name", FieldKind::Text, true)];
+                let (first, second) = tokio::join!(
+                    self.ask("What is your name?", fields(), context),
+                    self.ask("What is its name?", fields(), context),
+                );
+                first.and(second)
+            }
+            _ => {
+                let name = vec![field("name", FieldKind::Text, true)];
+                let answer = self.ask("What is your name?", name, context).await;
+                tokio::time::sleep(JOB).await;
+                answer
+            }
+        }
+    }
+
     async fn ask(
         &self,
         question: &str,
@@ -334,15 +418,18 @@ fn read(uri: &str) -> Result<Value, ToolError> {
     }
 }
 
-fn prompts() -> Value {
+fn prompts(has_more: bool) -> Value {
     let argument = |name: &str| json!({"name": name, "description": "An argument.", "required": true});
     let prompt = |name: &str, arguments: Vec<Value>| json!({"name": name, "description": "A prompt.", "arguments": arguments});
-    json!({"prompts": [
+    let mut prompts = vec![
         prompt("test_simple_prompt", vec![]),
         prompt("test_prompt_with_arguments", vec![argument("arg1"), argument("arg2")]),
         prompt("test_prompt_with_embedded_resource", vec![argument("resourceUri")]),
         prompt("test_prompt_with_image", vec![]),
-    ]})
+        prompt("test_input_required_result_prompt", vec![]),
+    ];
+    prompts.extend(has_more.then(|| prompt("test_one_more", vec![])));
+    json!({"prompts": prompts})
 }
 
 fn prompt(name: &str, arguments: &Value) -> Result<Value, ToolError> {

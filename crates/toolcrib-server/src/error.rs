@@ -20,7 +20,7 @@ pub enum Error {
     },
     /// The address is one that other machines reach, and anybody could come in.
     #[error(
-        "{address} can be reached from other machines, and the app has no tokens; add `serve.tokens`, or serve on 127.0.0.1"
+        "{address} can be reached from other machines, and the app lets anybody in; add `serve.tokens` or `serve.oauth`, or serve on 127.0.0.1"
     )]
     Open {
         /// The address.
@@ -37,6 +37,30 @@ pub enum Error {
     /// The app says something of its clients that cannot be.
     #[error(transparent)]
     App(#[from] toolcrib_runtime::Error),
+    /// There is no folder for the sockets by which operators come in.
+    #[error(
+        "there is no place where `toolcrib approve` finds this app; set `HOME` or `XDG_STATE_HOME` to an absolute path"
+    )]
+    NoOperatorPlace,
+    /// The folder of these sockets cannot be used.
+    #[error("{}: `toolcrib approve` cannot be let in there: {source}; set `XDG_STATE_HOME` to a short absolute path, or take `serve.approve` out of the app", path.display())]
+    OperatorPlace {
+        /// The folder.
+        path: std::path::PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// A process that serves and an operator did not understand each other.
+    #[error("the process that serves the app cannot be answered: {message}")]
+    Operator {
+        /// What went wrong.
+        message: String,
+    },
+    /// There are no Unix domain sockets here.
+    #[error(
+        "`toolcrib approve` needs Unix domain sockets, which this system does not have; take `serve.approve` out of the app"
+    )]
+    NoSockets,
     /// The operating system has no random numbers to give, by which sessions and approvals are kept apart.
     #[error("the operating system gave no random numbers")]
     NoRandomness,

@@ -3,17 +3,20 @@
 use std::sync::Arc;
 
 use rmcp::model::{
-    CacheScope, CallToolRequestParams, CallToolResponse, DiscoverResult, ErrorData, GetPromptRequestParams,
-    GetPromptResponse, Implementation, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
-    ListToolsResult, PaginatedRequestParams, ProtocolVersion, ReadResourceRequestParams,
-    ReadResourceResponse, ServerCapabilities, ServerConfig, SubscriptionFilter, Tool as WireTool,
+    CacheScope, CallToolRequestParams, CallToolResponse, CancelTaskParams, DiscoverResult, ErrorData,
+    GetPromptRequestParams, GetPromptResponse, GetTaskParams, GetTaskResult, Implementation,
+    ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
+    PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities,
+    ServerConfig, SubscriptionFilter, Tool as WireTool, UpdateTaskParams,
 };
-use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
+use rmcp::service::{
+    NotificationContext, RequestContext, ServiceError, SubscriptionContext, SubscriptionSendError,
+};
 use rmcp::{RoleServer, ServerHandler};
-use tokio::sync::broadcast;
 
-use crate::call::Caller;
+use crate::changes::Changes;
 use crate::client::Client;
+use crate::running::{Caller, is_modern};
 use crate::server::Shared;
 use crate::session::Session;
 
@@ -48,8 +51,7 @@ impl Handler {
 
     fn caller(&self, context: &RequestContext<RoleServer>) -> Caller {
         let client = self.client(&context.extensions);
-        let is_stateless = !self.is_connection
-            && context.protocol_version().is_some_and(|version| version >= ProtocolVersion::V_2026_07_28);
+        let is_stateless = !self.is_connection && is_modern(context);
         let session = if is_stateless { Arc::clone(&client.session) } else { self.session.id(&client) };
         Caller { client, session }
     }
@@ -57,13 +59,16 @@ impl Handler {
 
 impl ServerHandler for Handler {
     fn get_info(&self) -> ServerConfig {
-        let app = self.shared.runtime.app();
+        let runtime = self.shared.runtime();
         let info = Implementation::new("toolcrib", env!("CARGO_PKG_VERSION"));
         let mut capabilities = ServerCapabilities::builder()
             .enable_tools()
             .enable_tool_list_changed()
             .enable_resources()
+            .enable_resources_list_changed()
             .enable_prompts()
+            .enable_prompts_list_changed()
+            .enable_tasks()
             .build();
         if !self.shared.has_resources() {
             capabilities.resources = None;
@@ -72,7 +77,7 @@ impl ServerHandler for Handler {
             capabilities.prompts = None;
         }
         let config = ServerConfig::new(capabilities).with_server_info(info);
-        match &app.config.app.description {
+        match &runtime.app().config.app.description {
             Some(description) => config.with_instructions(description.clone()),
             None => config,
         }
@@ -140,8 +145,13 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
         let _under_way = self.shared.begin()?;
-        let read = self.shared.read_resource(&request.uri, &self.caller(&context), &context).await?;
-        Ok(read.with_ttl_ms(0).with_cache_scope(CacheScope::Private).into())
+        let read = self.shared.read_resource(request, &self.caller(&context), &context).await?;
+        Ok(match read {
+            ReadResourceResponse::Complete(read) => {
+                read.with_ttl_ms(0).with_cache_scope(CacheScope::Private).into()
+            }
+            asks => asks,
+        })
     }
 
     async fn list_prompts(
@@ -161,23 +171,62 @@ impl ServerHandler for Handler {
     ) -> Result<GetPromptResponse, ErrorData> {
         let _under_way = self.shared.begin()?;
         let caller = self.caller(&context);
-        Ok(self.shared.prompt(&request.name, request.arguments, &caller, &context).await?.into())
+        self.shared.prompt(request, &caller, &context).await
     }
 
-    /// Tells the client when its tools change, until its session ends.
+    async fn get_task(
+        &self,
+        request: GetTaskParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<GetTaskResult, ErrorData> {
+        self.shared.task(&request.task_id, &self.caller(&context)).await
+    }
+
+    async fn update_task(
+        &self,
+        request: UpdateTaskParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        let caller = self.caller(&context);
+        self.shared.update_task(&request.task_id, request.input_responses, &caller).await
+    }
+
+    async fn cancel_task(
+        &self,
+        request: CancelTaskParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.shared.cancel_task(&request.task_id, &self.caller(&context)).await
+    }
+
+    /// Tells the client when its lists change, until its session ends.
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
         let (shared, ended) = (Arc::clone(&self.shared), self.session.ended());
         let client = self.client(&context.extensions);
         tokio::spawn(async move {
             let mut changes = Changes::new(&shared, &client);
             loop {
-                tokio::select! {
+                let changed = tokio::select! {
                     () = ended.cancelled() => return,
                     () = shared.closing.cancelled() => return,
-                    changed = changes.next() => if !changed { return },
-                }
-                let told = context.peer.notify_tool_list_changed().await;
-                if told.is_err() {
+                    changed = changes.next() => match changed {
+                        Some(changed) => changed,
+                        None => return,
+                    },
+                };
+                let told = async {
+                    if changed.tools {
+                        context.peer.notify_tool_list_changed().await?;
+                    }
+                    if changed.prompts {
+                        context.peer.notify_prompt_list_changed().await?;
+                    }
+                    if changed.resources {
+                        context.peer.notify_resource_list_changed().await?;
+                    }
+                    Ok::<_, ServiceError>(())
+                };
+                if told.await.is_err() {
                     return;
                 }
             }
@@ -185,57 +234,38 @@ impl ServerHandler for Handler {
     }
 
     fn accepted_subscription_filter(&self, _requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
-        Some(SubscriptionFilter::builder().tools_list_changed().build())
+        let filter = SubscriptionFilter::builder().tools_list_changed().prompts_list_changed();
+        Some(filter.resources_list_changed().build())
     }
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
         let client = self.client(&context.request_context().extensions);
         let mut changes = Changes::new(&self.shared, &client);
         loop {
-            tokio::select! {
+            let changed = tokio::select! {
                 () = context.cancelled() => return Ok(()),
                 () = self.shared.draining.cancelled() => return Ok(()),
-                changed = changes.next() => if !changed { return Ok(()) },
-            }
-            if context.sink().notify_tool_list_changed().await.is_err() {
+                changed = changes.next() => match changed {
+                    Some(changed) => changed,
+                    None => return Ok(()),
+                },
+            };
+            let (sink, accepted) = (context.sink(), context.sink().accepted());
+            let told = async {
+                if changed.tools && accepted.tools_list_changed == Some(true) {
+                    sink.notify_tool_list_changed().await?;
+                }
+                if changed.prompts && accepted.prompts_list_changed == Some(true) {
+                    sink.notify_prompt_list_changed().await?;
+                }
+                if changed.resources && accepted.resources_list_changed == Some(true) {
+                    sink.notify_resource_list_changed().await?;
+                }
+                Ok::<_, SubscriptionSendError>(())
+            };
+            if told.await.is_err() {
                 return Ok(());
             }
         }
     }
-}
-
-/// When the tools change that a client is shown.
-struct Changes<'a> {
-    shared: &'a Shared,
-    client: &'a Client,
-    receiver: broadcast::Receiver<Arc<toolcrib_registry::Change>>,
-    shown: Option<[u8; 32]>,
-}
-
-impl<'a> Changes<'a> {
-    fn new(shared: &'a Shared, client: &'a Client) -> Self {
-        let receiver = shared.runtime.executor().registry().subscribe();
-        Self { shared, client, receiver, shown: digest(shared, client) }
-    }
-
-    /// Waits until the client is shown something else; `false` when that will not be.
-    async fn next(&mut self) -> bool {
-        loop {
-            match self.receiver.recv().await {
-                Err(broadcast::error::RecvError::Closed) => return false,
-                // Which changes were missed makes no difference.
-                Ok(_) | Err(broadcast::error::RecvError::Lagged(_)) => {
-                    let now = digest(self.shared, self.client);
-                    if now != self.shown {
-                        self.shown = now;
-                        return true;
-                    }
-                }
-            }
-        }
-    }
-}
-
-fn digest(shared: &Shared, client: &Client) -> Option<[u8; 32]> {
-    shared.shown(&client.name).ok().map(|shown| shown.digest)
 }

@@ -4,6 +4,7 @@
 //! and those with an `initialize` handshake before it, on the same endpoint. Clients see all tools while they fit, else the
 //! meta-tools by which the others are found and run. Every call goes through the one entrance. What needs approval is put to
 //! the client's user where the client can ask one, and otherwise to whoever [`ClientApprover`] was made with.
+//! An operator may answer as well, by [`WaitingCalls`]: at a [`StatusPage`], or from another terminal through an [`OperatorDoor`].
 //!
 //! ```no_run
 //! use std::sync::Arc;
@@ -33,16 +34,23 @@ mod client;
 mod metrics;
 mod server;
 mod strict;
+mod version;
 
 mod surface;
 
 mod call;
 mod content;
+mod notes;
 mod progress;
+mod prompts;
 mod resources;
+mod running;
+mod tasks;
 
 mod approval;
+mod operator;
 
+mod changes;
 mod handler;
 mod session;
 
@@ -53,11 +61,19 @@ mod stdio;
 #[cfg(test)]
 mod tests;
 
-pub use approval::{APPROVAL_PATIENCE, ClientApprover, MAX_PARKED_CALLS, MAX_QUESTIONS};
+pub use approval::{
+    APPROVAL_PATIENCE, ClientApprover, MAX_PARKED_CALLS, MAX_QUESTIONS, MAX_WAITING, PRESENCE, WaitingCalls,
+};
 pub use error::Error;
 pub use http::{DRAIN, HttpServer, MAX_HEAD_BYTES, MAX_HEADERS};
-pub use page::{MAX_LAST_CALLS, MAX_WAITING, PRESENCE, StatusPage};
+pub use operator::{
+    Answers, Host, MAX_OPERATORS, MAX_SERVING, MAX_SHOWN_ARGUMENT_BYTES, News, OperatorDoor, Say, Told,
+    Visit, WaitingCall, serving,
+};
+pub use page::{MAX_LAST_CALLS, StatusPage};
 pub use server::Server;
 pub use settings::ServerSettings;
 pub use stdio::MAX_LINE_BYTES;
 pub use surface::{ListCost, ListedCost};
+pub use tasks::TASK_AFTER;
+pub use version::RETIRE_TIME;

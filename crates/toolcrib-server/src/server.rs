@@ -1,19 +1,24 @@
 //! What all clients share.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use rmcp::model::ErrorData;
-use tokio::sync::watch;
+use tokio::sync::{Mutex as AsyncMutex, watch};
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use tokio_util::task::task_tracker::TaskTrackerToken;
 use toolcrib_runtime::{LOCAL_CLIENT, Runtime, SurfaceMode, sessions_of};
 
 use crate::approval::Parked;
-use crate::call::Running;
 use crate::client::Client;
+use crate::http::Door;
 use crate::metrics::Metrics;
 use crate::page::StatusPage;
+use crate::running::Running;
 use crate::surface::{ListCost, Shown};
+use crate::tasks::Tasks;
+use crate::version::Version;
 use crate::{Error, ServerSettings};
 
 /// An app as an MCP server. A clone is the same server.
@@ -25,13 +30,21 @@ pub struct Server {
 
 /// What all clients share.
 pub(crate) struct Shared {
-    pub(crate) runtime: Arc<Runtime>,
-    mode: SurfaceMode,
+    /// The app as it is now.
+    pub(crate) version: watch::Sender<Arc<Version>>,
+    /// Held while another version takes its place.
+    pub(crate) reloading: AsyncMutex<()>,
+    /// The versions before it that still have calls.
+    pub(crate) retiring: TaskTracker,
+    /// What the requests to each listener share.
+    pub(crate) doors: Mutex<Vec<Weak<Door>>>,
+    pub(crate) settings: ServerSettings,
     /// Whoever is on this machine, where nobody needs a token.
     pub(crate) local: Arc<Client>,
     /// What clients are shown of the tools of one generation, by the client's name.
     shown: Mutex<HashMap<String, Arc<Shown>>>,
     pub(crate) parked: Parked<Running>,
+    pub(crate) tasks: Tasks,
     pub(crate) metrics: Metrics,
     /// How many answers are still to be sent.
     unsent: watch::Sender<usize>,
@@ -42,7 +55,11 @@ pub(crate) struct Shared {
 }
 
 /// A call that is under way, while this is there.
-pub(crate) struct UnderWay<'a>(&'a Shared);
+pub(crate) struct UnderWay<'a> {
+    shared: &'a Shared,
+    /// The app is not closed meanwhile.
+    _held: TaskTrackerToken,
+}
 
 /// An answer that is not sent to its end yet, while this is there. The end of the server waits for it.
 pub(crate) struct Unsent(Arc<Shared>);
@@ -51,13 +68,16 @@ impl Server {
     /// A server of a running app. The app's approver should be a [`ClientApprover`](crate::ClientApprover), or clients are not
     /// asked.
     pub fn new(runtime: Arc<Runtime>, settings: ServerSettings) -> Result<Self, Error> {
-        let mode = settings.surface.unwrap_or(runtime.app().config.serve.surface);
         let shared = Shared {
-            runtime,
-            mode,
+            version: watch::Sender::new(Arc::new(Version::new(runtime))),
+            reloading: AsyncMutex::default(),
+            retiring: TaskTracker::new(),
+            doors: Mutex::default(),
+            settings,
             local: Arc::new(Client::new(LOCAL_CLIENT)?),
             shown: Mutex::default(),
             parked: Parked::new()?,
+            tasks: Tasks::default(),
             metrics: Metrics::default(),
             unsent: watch::Sender::new(0),
             draining: CancellationToken::new(),
@@ -74,31 +94,54 @@ impl Server {
 
     /// What the list of tools costs a client of this machine, which has no token.
     pub fn list_cost(&self) -> Result<ListCost, Error> {
+        let runtime = self.shared.runtime();
         let listed = |mode| {
-            let surface = self.shared.runtime.surface(mode, &self.shared.local.session)?;
-            Ok::<_, Error>(Shown::new(surface, &self.shared.runtime))
+            let surface = runtime.surface(mode, &self.shared.local.session)?;
+            Ok::<_, Error>(Shown::new(surface, &runtime))
         };
-        Ok(ListCost::new(&listed(self.shared.mode)?, &listed(SurfaceMode::Direct)?))
+        Ok(ListCost::new(&listed(self.shared.mode(&runtime))?, &listed(SurfaceMode::Direct)?))
     }
 }
 
 impl Shared {
+    /// The app as it is now. Whoever does more than one thing with it for one request keeps it for all of them.
+    pub(crate) fn runtime(&self) -> Arc<Runtime> {
+        Arc::clone(&self.version.borrow().runtime)
+    }
+
+    pub(crate) fn version(&self) -> Arc<Version> {
+        Arc::clone(&self.version.borrow())
+    }
+
+    /// Tells of the versions to come.
+    pub(crate) fn versions(&self) -> watch::Receiver<Arc<Version>> {
+        self.version.subscribe()
+    }
+
+    fn mode(&self, runtime: &Runtime) -> SurfaceMode {
+        self.settings.surface.unwrap_or(runtime.app().config.serve.surface)
+    }
+
     /// What a client is shown of the tools as they are now.
     pub(crate) fn shown(&self, client: &str) -> Result<Arc<Shown>, ErrorData> {
-        let generation = self.runtime.snapshot().generation();
+        self.shown_of(&self.runtime(), client)
+    }
+
+    /// The same, of one version of the app.
+    pub(crate) fn shown_of(&self, runtime: &Arc<Runtime>, client: &str) -> Result<Arc<Shown>, ErrorData> {
+        let generation = runtime.snapshot().generation();
         {
             let shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
-            if let Some(known) = shown.get(client).filter(|known| known.surface.generation == generation) {
+            if let Some(known) = shown.get(client).filter(|known| known.is_of(runtime, generation)) {
                 return Ok(Arc::clone(known));
             }
         }
         // Rules that speak of the client's sessions speak of this one too.
         let session = format!("{}-", sessions_of(client));
-        let surface = self
-            .runtime
-            .surface(self.mode, &session)
+        let surface = runtime
+            .surface(self.mode(runtime), &session)
             .map_err(|error| ErrorData::internal_error(error.to_string(), None))?;
-        let shown = Arc::new(Shown::new(surface, &self.runtime));
+        let shown = Arc::new(Shown::new(surface, runtime));
         let mut all = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
         all.insert(client.to_owned(), Arc::clone(&shown));
         Ok(shown)
@@ -113,7 +156,7 @@ impl Shared {
             ));
         }
         self.metrics.running.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        Ok(UnderWay(self))
+        Ok(UnderWay { shared: self, _held: self.version.borrow().hold() })
     }
 
     /// Notes that a request has an answer that is to be sent.
@@ -132,7 +175,7 @@ impl Shared {
 
 impl Drop for UnderWay<'_> {
     fn drop(&mut self) {
-        self.0.metrics.running.fetch_sub(1, std::sync::atomic::Ordering::Relaxed);
+        self.shared.metrics.running.fetch_sub(1, std::sync::atomic::Ordering::Relaxed);
     }
 }
 

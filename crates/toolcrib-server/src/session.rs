@@ -39,7 +39,7 @@ impl Drop for Session {
         let Some(id) = self.id.get().cloned() else { return };
         let shared = Arc::clone(&self.shared);
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
-            runtime.spawn(async move { shared.runtime.end_session(&id).await });
+            runtime.spawn(async move { shared.runtime().end_session(&id).await });
         }
     }
 }

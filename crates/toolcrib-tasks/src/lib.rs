@@ -48,8 +48,8 @@ pub use ask_user::{
     MAX_TIMEOUT, MIN_TIMEOUT, tools,
 };
 pub use background::{
-    Background, BackgroundSettings, DEFAULT_TASK_WAIT, MAX_TASK_WAIT, Patient, TaskState, TaskStatus,
-    makes_tasks, renamed,
+    Background, BackgroundSettings, DEFAULT_TASK_WAIT, LookedAfter, MAX_TASK_WAIT, MOVED, Patient, TaskState,
+    TaskStatus, makes_tasks, renamed,
 };
 pub use channels::{
     ATTEMPT_TIME, Channel, DEFAULT_MAX_FILE_BYTES, DELIVERY_TIME, FIRST_PAUSE, FileChannel, MAX_ATTEMPTS,

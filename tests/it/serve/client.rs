@@ -4,9 +4,10 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader, Lines};
 use tokio::net::TcpStream;
-use tokio::process::Child;
+use tokio::process::{Child, ChildStderr};
+use tokio::sync::watch;
 use tokio::time::timeout;
 
 use toolcrib_testkit::wait_until;
@@ -45,6 +46,19 @@ pub(super) async fn until_called(lab: &Lab) {
 pub(crate) struct Served {
     pub(super) child: Child,
     pub(crate) address: SocketAddr,
+    /// What it has said since it serves.
+    pub(super) said: watch::Receiver<String>,
+}
+
+/// Listens to what a program says, so that it is never kept waiting.
+pub(super) fn heard(mut lines: Lines<BufReader<ChildStderr>>) -> watch::Receiver<String> {
+    let (saying, said) = watch::channel(String::new());
+    tokio::spawn(async move {
+        while let Ok(Some(line)) = lines.next_line().await {
+            saying.send_modify(|all| all.extend([line.as_str(), "\n"]));
+        }
+    });
+    said
 }
 
 /// What came back.
@@ -57,7 +71,12 @@ pub(super) struct Reply {
 
 impl Served {
     pub(crate) async fn start(lab: &Lab, more: &[&str]) -> Self {
-        let mut words = vec!["serve", "app.yaml", "--http", "0"];
+        Self::start_at(lab, "0", more).await
+    }
+
+    /// On this address.
+    pub(super) async fn start_at(lab: &Lab, address: &str, more: &[&str]) -> Self {
+        let mut words = vec!["serve", "app.yaml", "--http", address];
         words.extend(more);
         let mut child = lab.start(&words);
         let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
@@ -70,8 +89,17 @@ impl Served {
             }
         });
         let address = address.await.expect("it serves");
-        tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
-        Self { child, address }
+        Self { child, address, said: heard(lines) }
+    }
+
+    /// Waits until it has said something, and what it has said till then.
+    pub(super) async fn until_says(&self, what: &str) -> String {
+        let mut said = self.said.clone();
+        let waiting = timeout(PATIENCE, said.wait_for(|all| all.contains(what)));
+        let all = waiting
+            .await
+            .unwrap_or_else(|_| panic!("it does not say {what:?}: {}", self.said.borrow().as_str()));
+        all.expect("it runs").clone()
     }
 
     pub(super) async fn connect(&self) -> TcpStream {
@@ -131,7 +159,8 @@ impl Served {
             "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
             "io.modelcontextprotocol/clientCapabilities": capabilities,
         });
-        let name = params["name"].as_str().or(params["uri"].as_str()).unwrap_or_default().to_owned();
+        let named = ["name", "uri", "taskId"].into_iter().find_map(|key| params[key].as_str());
+        let name = named.unwrap_or_default().to_owned();
         let mut all = vec![("mcp-protocol-version", "2026-07-28"), ("mcp-method", method)];
         if !name.is_empty() {
             all.push(("mcp-name", &name));

@@ -1,10 +1,16 @@
 //! An app as an MCP server, asked by the binary itself as the client.
 
 mod approvals;
+mod approve;
+mod background;
 pub(crate) mod client;
 mod ends;
 mod hostile;
+mod oauth;
 mod page;
+mod prompts;
+mod reader;
+mod reload;
 mod shown;
 
 use serde_json::{Value, json};

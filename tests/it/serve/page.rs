@@ -7,7 +7,7 @@ use serde_json::json;
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::time::timeout;
 
-use super::client::{Reply, SOON, Served, app, call_ask, read, was_called};
+use super::client::{Reply, SOON, Served, app, call_ask, heard, read, was_called};
 use crate::support::{Lab, PATIENCE, chromium, mcp_script};
 
 const ASKED: &str = "{default_policy: approve}";
@@ -31,8 +31,7 @@ async fn start(lab: &Lab) -> (Served, String) {
         }
     });
     let (address, key) = key.await.expect("it serves a page");
-    tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
-    (Served { child, address }, key)
+    (Served { child, address, said: heard(lines) }, key)
 }
 
 /// The cookie that an answer sets.

@@ -156,8 +156,8 @@ pub(super) const OWNERS: &[Owner] = &[
     Owner::of("pulp", &["toolcrib-search"]),
     // The client of async-openai is handed a client that `toolcrib-io` has built.
     Owner::of("reqwest", &["toolcrib-agent", "toolcrib-io"]),
-    // Signs who we are at an authorization server; TLS has brought it along.
-    Owner::of("ring", &["toolcrib-loader-mcp"]),
+    // Signs who we are at an authorization server, and checks what one has signed; TLS has brought it along.
+    Owner::of("ring", &["toolcrib-loader-mcp", "toolcrib-server"]),
     Owner::of("rmcp", &["toolcrib-loader-mcp", "toolcrib-server"]),
     // Only its types, which rmcp's interfaces have.
     Owner::of("sse-stream", &["toolcrib-loader-mcp"]),

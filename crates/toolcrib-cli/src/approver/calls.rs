@@ -194,7 +194,7 @@ impl<'a> Asking<'a> {
                 (shown.text, more)
             }
             Some(arguments) => {
-                let tool = show::name(self.question);
+                let tool = show::name(&self.question.tool);
                 let changes = diff::arguments(&self.question.arguments, arguments);
                 (format!("\n{tool} with these changes\n{changes}"), ", u undo")
             }

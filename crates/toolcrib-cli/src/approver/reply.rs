@@ -9,7 +9,7 @@ pub(super) const MAX_SAID_BYTES: usize = 4000;
 
 /// What a line means.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Reply {
+pub(crate) enum Reply {
     Yes(Remember),
     Edit,
     /// Back to the arguments as they were.
@@ -23,7 +23,7 @@ pub(super) enum Reply {
 
 /// What a line means; the end of the input is a no. Only a plain yes is one, and more than one letter that is no word
 /// here says why not.
-pub(super) fn reply(line: Option<&str>) -> Reply {
+pub(crate) fn reply(line: Option<&str>) -> Reply {
     let said = line.unwrap_or_default().trim();
     match said.to_lowercase().as_str() {
         "y" | "yes" => Reply::Yes(Remember::Once),

@@ -3,7 +3,9 @@
 
 use std::fmt::Write as _;
 
+use toolcrib_model::{JsonObject, Risk};
 use toolcrib_policy::Question;
+use toolcrib_server::WaitingCall;
 
 use crate::printable::{Layout, cut, excerpt, printable};
 
@@ -21,31 +23,74 @@ pub(super) const MAX_SHOWN_BYTES: usize = 256 * 1024;
 
 /// How much of a call is shown.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Sizes {
+pub(crate) struct Sizes {
     pub(super) arguments: usize,
     pub(super) value_bytes: usize,
 }
 
+/// What is shown of a call.
+pub(crate) struct Call<'a> {
+    tool: &'a str,
+    agent: Option<&'a str>,
+    description: &'a str,
+    /// Absent where they were too long to be sent here.
+    arguments: Option<&'a JsonObject>,
+    risk: Risk,
+    side_effects: &'a [String],
+    rule: &'a str,
+    problem: Option<&'a str>,
+}
+
+impl<'a> From<&'a Question> for Call<'a> {
+    fn from(question: &'a Question) -> Self {
+        Self {
+            tool: &question.tool,
+            agent: question.agent.as_deref(),
+            description: &question.description,
+            arguments: Some(&question.arguments),
+            risk: question.risk,
+            side_effects: &question.side_effects,
+            rule: &question.rule,
+            problem: question.problem.as_deref(),
+        }
+    }
+}
+
+impl<'a> From<&'a WaitingCall> for Call<'a> {
+    fn from(call: &'a WaitingCall) -> Self {
+        Self {
+            tool: &call.tool,
+            agent: call.agent.as_deref(),
+            description: &call.description,
+            arguments: call.arguments.as_ref(),
+            risk: call.risk,
+            side_effects: &call.side_effects,
+            rule: &call.rule,
+            problem: None,
+        }
+    }
+}
+
 impl Sizes {
     /// Of one that stands alone.
-    pub(super) const ONE: Self = Self { arguments: 20, value_bytes: 1000 };
+    pub(crate) const ONE: Self = Self { arguments: 20, value_bytes: 1000 };
 
     /// Of one among several.
     pub(super) const MANY: Self = Self { arguments: 10, value_bytes: 200 };
 
     /// Of one that somebody wants to see in full.
-    pub(super) const ALL: Self = Self { arguments: 1000, value_bytes: 64 * 1024 };
+    pub(crate) const ALL: Self = Self { arguments: 1000, value_bytes: 64 * 1024 };
 }
 
 /// A call as lines, and whether something was left out.
-pub(super) struct Shown {
-    pub(super) text: String,
-    pub(super) is_cut: bool,
+pub(crate) struct Shown {
+    pub(crate) text: String,
+    pub(crate) is_cut: bool,
 }
 
 /// The name of the tool.
-pub(super) fn name(question: &Question) -> String {
-    excerpt(&question.tool, MAX_PART_BYTES)
+pub(crate) fn name(tool: &str) -> String {
+    excerpt(tool, MAX_PART_BYTES)
 }
 
 /// The name of an argument, in quotes where it could be taken for something else.
@@ -58,13 +103,14 @@ pub(super) fn argument(name: &str) -> String {
 }
 
 /// The call under a line of its own.
-pub(super) fn call(question: &Question, sizes: Sizes) -> Shown {
-    let head = format!("{} wants to run", name(question));
-    let head = match &question.agent {
+pub(crate) fn call<'a>(call: impl Into<Call<'a>>, sizes: Sizes) -> Shown {
+    let call = call.into();
+    let head = format!("{} wants to run", name(call.tool));
+    let head = match call.agent {
         Some(agent) => format!("{head}, called by the agent {}", excerpt(agent, MAX_NAME_BYTES)),
         None => head,
     };
-    let shown = details(question, sizes);
+    let shown = details(&call, sizes);
     Shown { text: format!("\n{head}\n{}", shown.text), ..shown }
 }
 
@@ -72,8 +118,8 @@ pub(super) fn call(question: &Question, sizes: Sizes) -> Shown {
 pub(super) fn calls<'a>(questions: impl ExactSizeIterator<Item = (usize, &'a Question)>) -> Shown {
     let mut all = Shown { text: format!("\n{} calls want to run", questions.len()), is_cut: false };
     for (number, question) in questions {
-        let shown = details(question, Sizes::MANY);
-        let tool = name(question);
+        let shown = details(&question.into(), Sizes::MANY);
+        let tool = name(&question.tool);
         // Writing to a string cannot fail.
         let _ = write!(all.text, "\n{number}. {tool}\n{}", shown.text);
         all.is_cut |= shown.is_cut;
@@ -81,18 +127,22 @@ pub(super) fn calls<'a>(questions: impl ExactSizeIterator<Item = (usize, &'a Que
     all
 }
 
-fn details(question: &Question, sizes: Sizes) -> Shown {
-    let mut text = format!("  risk: {}", question.risk);
-    if !question.side_effects.is_empty() {
-        text.extend(["; changes: ", &excerpt(&question.side_effects.join(", "), MAX_PART_BYTES)]);
+fn details(call: &Call<'_>, sizes: Sizes) -> Shown {
+    let mut text = format!("  risk: {}", call.risk);
+    if !call.side_effects.is_empty() {
+        text.extend(["; changes: ", &excerpt(&call.side_effects.join(", "), MAX_PART_BYTES)]);
     }
-    text.extend(["\n  asked by: ", &excerpt(&question.rule, MAX_PART_BYTES)]);
-    if let Some(line) = question.description.lines().map(str::trim).find(|line| !line.is_empty()) {
+    text.extend(["\n  asked by: ", &excerpt(call.rule, MAX_PART_BYTES)]);
+    if let Some(line) = call.description.lines().map(str::trim).find(|line| !line.is_empty()) {
         text.extend(["\n  says of itself: ", &excerpt(line, MAX_DESCRIPTION_BYTES)]);
     }
-    text.push_str(if question.arguments.is_empty() { "\n  no arguments" } else { "\n  arguments:" });
+    let Some(arguments) = call.arguments else {
+        text.push_str("\n  its arguments are too long to be shown whole, so it can only be denied here");
+        return Shown { text, is_cut: false };
+    };
+    text.push_str(if arguments.is_empty() { "\n  no arguments" } else { "\n  arguments:" });
     let (mut shown, mut is_cut) = (0, false);
-    for (name, value) in question.arguments.iter().take(sizes.arguments) {
+    for (name, value) in arguments.iter().take(sizes.arguments) {
         let value = value.to_string();
         is_cut |= value.len() > sizes.value_bytes || name.len() > MAX_NAME_BYTES;
         let line = format!("\n    {}: {}", argument(name), excerpt(&value, sizes.value_bytes));
@@ -102,12 +152,12 @@ fn details(question: &Question, sizes: Sizes) -> Shown {
         text.push_str(&line);
         shown += 1;
     }
-    let more = question.arguments.len() - shown;
+    let more = arguments.len() - shown;
     if more > 0 {
         is_cut = true;
         let _ = write!(text, "\n  … and {more} more arguments, which are not shown");
     }
-    if let Some(problem) = &question.problem {
+    if let Some(problem) = call.problem {
         let problem = cut(problem, Layout::Lines, MAX_PART_BYTES);
         text.extend(["\n  the edited arguments were not taken:\n", &quoted(&problem)]);
     }

@@ -195,6 +195,7 @@ async fn one_field(
         FieldKind::Integer => "whole number",
         FieldKind::Boolean => "y or n",
         FieldKind::Choice(_) => "one of these",
+        FieldKind::Choices(_) => "any of these, with commas",
     };
     let default = field.default.as_ref();
     let empty = match default {
@@ -203,7 +204,7 @@ async fn one_field(
         None => "may be empty".to_owned(),
     };
     let mut shown = format!("{above}\n({number} of {count}) {label} [{kind}; {empty}]");
-    if let FieldKind::Choice(choices) = &field.kind {
+    if let FieldKind::Choice(choices) | FieldKind::Choices(choices) = &field.kind {
         shown.push_str(&numbered_list(choices));
     }
     for _ in 0..MAX_ATTEMPTS {

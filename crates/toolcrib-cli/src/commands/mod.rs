@@ -1,5 +1,6 @@
 //! One file for each command.
 
+mod approve;
 mod call;
 mod doctor;
 mod eval;
@@ -56,7 +57,8 @@ pub(crate) async fn run(arguments: Arguments) -> ExitCode {
         Command::Tasks(arguments) => tasks::run(&arguments, json).await,
         Command::Plan(arguments) => plan::run(&arguments, json).await,
         Command::Login(arguments) => login::run(&arguments, json).await,
-        Command::Serve(arguments) => serve::run(&arguments).await,
+        Command::Serve(arguments) => Box::pin(serve::run(&arguments)).await,
+        Command::Approve(arguments) => approve::run(&arguments, json).await,
         Command::Install(arguments) => install::run(&arguments, json).await,
         Command::Import(arguments) => import::run(&arguments, json),
         Command::Eval(arguments) => eval::run(&arguments, json).await,
@@ -110,10 +112,15 @@ async fn start_app(app: App, approver: Arc<dyn Approver>) -> Result<Runtime, Fai
         output::tell(&format!("warning: {}: {warning}", app.file));
     }
     let runtime = Runtime::start(app, approver).await?;
+    tell_warnings(&runtime);
+    Ok(runtime)
+}
+
+/// Says what may be wrong with an app that was started.
+fn tell_warnings(runtime: &Runtime) {
     for warning in runtime.tasks().warnings().iter().cloned().chain(runtime.warnings()) {
         output::tell(&format!("warning: {}: {warning}", runtime.app().file));
     }
-    Ok(runtime)
 }
 
 /// Starts an app to look at it only.

@@ -280,6 +280,14 @@ fn report(report: &RunReport, saved: u64) {
         // Writing to a string cannot fail.
         let _ = write!(summary, ", cost {cost:.4}");
     }
+    let below = &report.spent_below;
+    if !below.is_nothing() {
+        let _ = write!(
+            summary,
+            "; {} tokens and {} calls by those that it gave work to",
+            below.tokens, below.calls
+        );
+    }
     let saved = saved.saturating_mul(report.turns.into());
     if saved > 0 {
         let _ = write!(summary, "; showing all tools would have taken {saved} tokens more");

@@ -1,11 +1,13 @@
 //! `toolcrib serve`.
 
+mod reload;
+
 use std::sync::Arc;
 
 use toolcrib_exec::DenyAll;
 use toolcrib_port::Approver;
 use toolcrib_runtime::{App, SurfaceMode, TaskStore};
-use toolcrib_server::{ClientApprover, Server, ServerSettings, StatusPage};
+use toolcrib_server::{ClientApprover, OperatorDoor, Server, ServerSettings, StatusPage, WaitingCalls};
 
 use super::start_app;
 use crate::approver::approver;
@@ -19,31 +21,58 @@ pub(crate) async fn run(arguments: &Serve) -> Result<Exit, Failure> {
     // Who serves over HTTP may sit at a terminal. Standard input belongs to the protocol otherwise.
     let operator: Arc<dyn Approver> =
         if arguments.http.is_some() { approver(false) } else { Arc::new(DenyAll) };
-    let page = StatusPage::new().map_err(|error| failure(&error))?;
-    let (mut extensions, mut approver) = (extensions(), ClientApprover::new(operator));
+    let waiting = WaitingCalls::default();
+    let page = StatusPage::new(&waiting).map_err(|error| failure(&error))?;
+    let (mut extensions, approver) = (extensions(), waiting.approver(ClientApprover::new(operator)));
     if arguments.http.is_some() {
         extensions = extensions.with_observer(page.observer());
-        approver = page.approver(approver);
     }
-    let mut app = App::open_with(&arguments.app, extensions)?;
-    app.tasks = TaskStore::Resident;
-    let runtime = Arc::new(start_app(app, approver).await?);
+    let read = || {
+        let mut app = App::open_with(&arguments.app, extensions.clone())?;
+        app.tasks = TaskStore::Resident;
+        Ok(app)
+    };
+    let runtime = Arc::new(start_app(read()?, Arc::clone(&approver)).await?);
     output::rejects(runtime.snapshot().rejected());
     let interrupts = Interrupts::watch();
     let settings = ServerSettings::default().with_surface(arguments.surface.map(SurfaceMode::from));
-    let server = Server::new(Arc::clone(&runtime), settings).map(|server| server.with_page(page.clone()));
-    let served = serve(arguments, server, &page, &interrupts).await;
-    runtime.close().await;
+    let ready = async {
+        let server = Server::new(Arc::clone(&runtime), settings)?.with_page(page.clone());
+        // Over standard input and output it is the client that has started this process.
+        let has_client = arguments.http.is_none();
+        let door = match runtime.app() {
+            app if app.config.serve.approve => Some(OperatorDoor::open(app, &waiting, has_client).await?),
+            _ => None,
+        };
+        Ok((server, door))
+    };
+    let (server, _door) = match ready.await {
+        Ok(ready) => ready,
+        Err(error) => {
+            runtime.close().await;
+            return Err(failure(&error));
+        }
+    };
+    drop(runtime);
+    let mut following = Box::pin(reload::follow(&server, read, approver));
+    let served = {
+        let serving = serve(arguments, &server, &page, &interrupts);
+        tokio::pin!(serving);
+        tokio::select! {
+            served = &mut serving => served,
+            () = &mut following => serving.await,
+        }
+    };
+    server.close().await;
     served.map(|()| Exit::Ok).map_err(|error| failure(&error))
 }
 
 async fn serve(
     arguments: &Serve,
-    server: Result<Server, toolcrib_server::Error>,
+    server: &Server,
     page: &StatusPage,
     interrupts: &Interrupts,
 ) -> Result<(), toolcrib_server::Error> {
-    let server = server?;
     let Some(address) = arguments.http else {
         return tokio::select! {
             served = server.serve_stdio() => served,

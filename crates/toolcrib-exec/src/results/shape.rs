@@ -32,7 +32,7 @@ const NOT_KEPT: &str = "the rest is not kept; ask for less";
 #[derive(Default)]
 pub struct Results {
     pub(super) limits: ResultLimits,
-    pub(super) store: Store,
+    pub(super) store: Arc<Store>,
     secrets: Secrets,
     schemas: OutputSchemas,
 }
@@ -41,6 +41,12 @@ impl Results {
     /// Within these limits, and without secrets.
     pub fn new(limits: ResultLimits) -> Self {
         Self { limits, ..Self::default() }
+    }
+
+    /// Keeps results where those of another executor are, so that their handles can be read here too.
+    pub fn beside(mut self, other: &Self) -> Self {
+        self.store = Arc::clone(&other.store);
+        self
     }
 
     /// Takes these secrets out of all results, those included that are added to the collection later.

@@ -104,22 +104,23 @@ impl Entry {
         Ok(Self { name: name.to_owned(), label, is_required, default, kind })
     }
 
-    /// The lines of the form that it takes: a field of which several choices can be taken has one for each.
-    pub(super) fn fields(&self) -> Vec<FormField> {
+    /// How many lines of a form it takes: one, and one for each choice of those of which several can be taken.
+    pub(super) fn lines(&self) -> usize {
+        match &self.kind {
+            Kind::Many { choices, .. } => 1 + choices.values.len(),
+            _ => 1,
+        }
+    }
+
+    /// What is to be filled in.
+    pub(super) fn field(&self) -> FormField {
         let (kind, default) = match &self.kind {
             Kind::Many { choices, .. } => {
-                let is_default = |value: &String| {
-                    let default = self.default.as_ref().and_then(Value::as_array);
-                    default.is_some_and(|all| all.iter().any(|one| one == value.as_str()))
-                };
-                let one = |(at, (value, shown)): (usize, (&String, &String))| FormField {
-                    name: self.name_of(at),
-                    label: format!("{}: {shown}?", self.label),
-                    kind: FieldKind::Boolean,
-                    required: false,
-                    default: Some(json!(is_default(value))),
-                };
-                return choices.values.iter().zip(&choices.shown).enumerate().map(one).collect();
+                let default = self.default.as_ref().and_then(Value::as_array).map(|all| {
+                    let shown = all.iter().filter_map(|value| choices.shown_of(value.as_str()?));
+                    Value::from(shown.collect::<Vec<_>>())
+                });
+                (FieldKind::Choices(choices.shown.clone()), default)
             }
             Kind::One(choices) => {
                 let default = self.default.as_ref().and_then(|default| choices.shown_of(default.as_str()?));
@@ -134,14 +135,23 @@ impl Entry {
             Some(rule) => format!("{} ({rule})", self.label),
             None => self.label.clone(),
         };
-        vec![FormField { name: self.name.clone(), label, kind, required: self.is_required, default }]
+        FormField { name: self.name.clone(), label, kind, required: self.is_required, default }
     }
 
     /// The value that was filled in, else the default; `None` where there is neither.
     pub(super) fn value(&self, given: &JsonObject) -> Result<Option<Value>, String> {
         let problem = |problem: &str| format!("`{}` {problem}", self.name);
         let value = match &self.kind {
-            Kind::Many { choices, .. } => self.picked(choices, given),
+            Kind::Many { choices, .. } => match given.get(&self.name) {
+                Some(shown) => {
+                    let shown = shown.as_array().into_iter().flatten();
+                    let values =
+                        shown.map(|shown| choices.value_of(shown.as_str()?)).collect::<Option<Vec<_>>>();
+                    Some(json!(values.ok_or_else(|| problem("has to be of its choices"))?))
+                }
+                // None at all are a value where there has to be one.
+                None => self.default.clone().or_else(|| self.is_required.then(|| json!([]))),
+            },
             Kind::One(choices) => match given.get(&self.name) {
                 Some(shown) => {
                     let value = shown.as_str().and_then(|shown| choices.value_of(shown));
@@ -156,27 +166,6 @@ impl Entry {
             None if self.is_required => Err(problem("has to be filled in")),
             None => Ok(None),
         }
-    }
-
-    /// The choices that were taken. None at all are no value where none need be.
-    fn picked(&self, choices: &Choices, given: &JsonObject) -> Option<Value> {
-        let is_given = (0..choices.values.len()).any(|at| given.contains_key(&self.name_of(at)));
-        if !is_given && self.default.is_some() {
-            return self.default.clone();
-        }
-        let is_taken = |at: usize| given.get(&self.name_of(at)) == Some(&Value::Bool(true));
-        let taken: Vec<_> = choices
-            .values
-            .iter()
-            .enumerate()
-            .filter(|(at, _)| is_taken(*at))
-            .map(|(_, value)| value)
-            .collect();
-        (self.is_required || self.default.is_some() || !taken.is_empty()).then(|| json!(taken))
-    }
-
-    fn name_of(&self, at: usize) -> String {
-        format!("{}[{at}]", self.name)
     }
 }
 

@@ -41,13 +41,9 @@ impl Form {
             .map(|(name, property)| Entry::read(name, property, required.contains(name)))
             .collect();
         let form = Self { message: message.to_owned(), entries: entries? };
-        let lines: Vec<_> = form.entries.iter().flat_map(Entry::fields).collect();
-        if lines.len() > MAX_FORM_LINES {
-            return Err(too_long(lines.len()));
-        }
-        let distinct: BTreeSet<_> = lines.iter().map(|field| &field.name).collect();
-        if distinct.len() < lines.len() {
-            return Err("two fields of its form cannot be told apart".into());
+        let lines = form.entries.iter().map(Entry::lines).sum();
+        if lines > MAX_FORM_LINES {
+            return Err(too_long(lines));
         }
         Ok(form)
     }
@@ -64,7 +60,7 @@ impl Form {
             question: format!("{warning}{}", said(&self.message)),
             content: None,
             choices: if is_plain { YES_AND_NO.map(str::to_owned).into() } else { Vec::new() },
-            fields: self.entries.iter().flat_map(Entry::fields).collect(),
+            fields: self.entries.iter().map(Entry::field).collect(),
         }
     }
 

@@ -200,7 +200,7 @@ impl Mcp {
     ) -> Result<Given, ToolError> {
         let server = self.servers.find(&context.session, &server)?;
         let arguments = cursor.map_or_else(|| json!({}), |cursor| json!({"cursor": cursor}));
-        let result = server.extra(Extra::ListResources, arguments).await?;
+        let result = server.extra(Extra::ListResources, arguments, context).await?;
         Ok(Given::new(&server, result))
     }
 
@@ -215,7 +215,7 @@ impl Mcp {
         uri: String,
     ) -> Result<Given, ToolError> {
         let server = self.servers.find(&context.session, &server)?;
-        let result = server.extra(Extra::ReadResource, json!({"uri": uri})).await?;
+        let result = server.extra(Extra::ReadResource, json!({"uri": uri}), context).await?;
         Ok(Given::new(&server, result))
     }
 }

@@ -109,11 +109,16 @@ impl Server {
     }
 
     /// Asks it for something that is no tool.
-    pub(super) async fn extra(&self, extra: Extra, arguments: Value) -> Result<Value, ToolError> {
+    pub(super) async fn extra(
+        &self,
+        extra: Extra,
+        arguments: Value,
+        context: &CallContext,
+    ) -> Result<Value, ToolError> {
         let tool =
             extra.tool(&self.connection.source().namespace).map_err(|error| invalid(error.to_string()))?;
         let arguments = arguments.as_object().cloned().unwrap_or_default();
-        self.engine.extra(&self.call_of(Arc::new(tool), arguments), extra).await
+        self.engine.extra(&self.call_of(Arc::new(tool), arguments), extra, context).await
     }
 
     fn call_of(&self, tool: Arc<Tool>, arguments: JsonObject) -> Call {

@@ -10,7 +10,7 @@ use crate::{Effect, RUNTIME_NAMESPACE, Scope};
 fn a_scope_leaves_its_callers_some_namespaces_whatever_is_granted_and_others_all() {
     let policy = policy(json!({"grant": [{"module": "*"}]}));
     let scope: Scope = serde_json::from_value(json!({"namespaces": ["docs", "git*"]})).unwrap();
-    let policy = policy.with_scope("serve/ci/", &scope, 1).unwrap();
+    let policy = policy.with_scope("serve/ci/", &scope, &["serve", "tokens"], 1).unwrap();
     for (namespace, session, effect) in [
         ("docs", "serve/ci/1", Effect::Grant),
         ("github", "serve/ci/1", Effect::Grant),
@@ -28,7 +28,7 @@ fn a_scope_leaves_its_callers_some_namespaces_whatever_is_granted_and_others_all
 fn a_scope_leaves_its_callers_tools_up_to_a_risk() {
     let policy = policy(json!({"default_policy": "grant"}));
     let scope: Scope = serde_json::from_value(json!({"max_risk_level": "low"})).unwrap();
-    let policy = policy.with_scope("serve/ci/", &scope, 0).unwrap();
+    let policy = policy.with_scope("serve/ci/", &scope, &["serve", "tokens"], 0).unwrap();
     let risky = tool("notes", "write").with_risk(Risk::Medium);
     assert!(!policy.is_visible(&risky, "serve/ci/1"));
     assert!(policy.is_visible(&risky, "serve/other/1"));
@@ -38,6 +38,6 @@ fn a_scope_leaves_its_callers_tools_up_to_a_risk() {
 #[test]
 fn a_scope_that_is_no_pattern_is_an_error_at_its_place() {
     let scope: Scope = serde_json::from_value(json!({"namespaces": ["docs["]})).unwrap();
-    let error = policy(json!({})).with_scope("serve/ci/", &scope, 2).unwrap_err();
+    let error = policy(json!({})).with_scope("serve/ci/", &scope, &["serve", "tokens"], 2).unwrap_err();
     assert_eq!(error.place().pointer(), "/serve/tokens/2/namespaces/0");
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use toolcrib_agent::{Inbox, Note};
 use toolcrib_port::CallContext;
-use toolcrib_tasks::Notifications;
+use toolcrib_tasks::{Notification, Notifications};
 
 /// The notifications of the session that a run belongs to.
 pub(super) struct SessionInbox(pub(super) Arc<Notifications>);
@@ -18,14 +18,16 @@ impl Inbox for SessionInbox {
             return Vec::new();
         }
         let waiting = self.0.peek(&context.session, most).await;
-        waiting
-            .into_iter()
-            .map(|(id, told)| Note { id, text: format!("{}: {}", told.at.strftime("%F %T UTC"), told.text) })
-            .collect()
+        waiting.into_iter().map(|(id, told)| Note { id, text: line(&told) }).collect()
     }
 
     async fn told(&self, context: &CallContext, notes: Vec<Note>) {
         let ids: Vec<String> = notes.into_iter().map(|note| note.id).collect();
         self.0.read(&context.session, &ids).await;
     }
+}
+
+/// A notification as a model reads it.
+pub(super) fn line(notification: &Notification) -> String {
+    format!("{}: {}", notification.at.strftime("%F %T UTC"), notification.text)
 }

@@ -209,6 +209,61 @@ fn the_audit_is_checked_before_anything_starts() {
 }
 
 #[test]
+fn what_is_wrong_with_an_authorization_server_is_said_at_its_place() {
+    let base = "issuer: 'https://login.example.com', audience: 'https://tools.example.com/mcp'";
+    let ci = "{name: ci, client_id: bot}";
+    let cases = [
+        format!("{{issuer: login, audience: a, clients: [{ci}]}}"),
+        format!("{{issuer: 'http://login.example.com', audience: 'https://a.example', clients: [{ci}]}}"),
+        format!(
+            "{{issuer: 'https://me@login.example.com?a#b', audience: 'https://a.example', clients: [{ci}]}}"
+        ),
+        format!("{{issuer: 'https://login.example.com?a', audience: 'https://a.example', clients: [{ci}]}}"),
+        format!("{{{base}, jwks_url: 'file:///keys', clients: [{ci}]}}"),
+        format!("{{{base}, resource: tools, clients: [{ci}]}}"),
+        format!("{{{base}, algorithms: [RS256, HS256], clients: [{ci}]}}"),
+        format!("{{{base}, algorithms: [none], clients: [{ci}]}}"),
+        format!("{{{base}, algorithms: [], clients: [{ci}]}}"),
+        format!("{{{base}, clients: []}}"),
+        format!("{{{base}}}"),
+        format!("{{{base}, clients: [{{name: ci}}]}}"),
+        format!("{{{base}, clients: [{{name: 'a b', subject: ''}}]}}"),
+        format!("{{{base}, clients: [{{name: ci, scopes: ['a b']}}]}}"),
+        format!("{{{base}, clients: [{ci}, {ci}]}}"),
+        format!("{{{base}, clients: [{{name: local, subject: a}}]}}"),
+        format!("{{{base}, clients: [{{name: ci, subject: a, namespaces: ['docs[']}}]}}"),
+        format!("{{{base}, clients: [{{name: ci, subject: a, max_risk_level: huge}}]}}"),
+        format!("{{{base}, clients: [{{name: ci, scope: a}}]}}"),
+    ];
+    let messages = cases.map(|oauth| wrong(&format!("serve:\n  oauth: {oauth}\n")));
+    insta::assert_snapshot!(messages.join("\n"));
+    let beside = wrong(&format!(
+        "serve: {{tokens: [{{name: ci, token: '${{A}}'}}], oauth: {{{base}, clients: [{ci}]}}}}\n"
+    ));
+    assert!(beside.ends_with("there is a client `ci` already"), "{beside}");
+}
+
+#[test]
+fn the_clients_of_an_authorization_server_are_left_what_their_entry_says() {
+    let text = "serve: {oauth: {issuer: 'https://login.example.com', audience: 'api://tools', \
+                resource: 'https://tools.example.com/mcp', clients: [{name: ci, scopes: [a], max_risk_level: low}]}}\n";
+    let app = App::from_text("app.yaml", text).unwrap();
+    let served = app.served_oauth().unwrap().unwrap();
+    assert_eq!(
+        (served.audience.as_str(), served.resource.as_str()),
+        ("api://tools", "https://tools.example.com/mcp")
+    );
+    assert_eq!(served.algorithms, crate::SignatureAlgorithm::ALL);
+    assert_eq!(
+        App::from_text("app.yaml", "serve: {}\n").unwrap().served_oauth().unwrap().map(|oauth| oauth.issuer),
+        None
+    );
+    let unset = text.replace("api://tools", "${TOOLCRIB_NO_SUCH_VARIABLE}");
+    let error = App::from_text("app.yaml", &unset).unwrap().served_oauth().unwrap_err().to_string();
+    assert!(error.starts_with("app.yaml:1:54: the environment variable"), "{error}");
+}
+
+#[test]
 fn an_audit_file_that_cannot_be_opened_is_said_at_its_place() {
     let app = App::from_text("app.yaml", "audit: {path: /no/such/folder/audit.jsonl}\n").unwrap();
     let error = crate::audit::open(&app).unwrap_err().to_string();

@@ -1,6 +1,7 @@
 //! Where the questions of one call are put.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -37,6 +38,8 @@ pub(crate) struct Desk {
     way: Way,
     open: Mutex<Open>,
     asked: Notify,
+    /// Set when the client waits for the call no longer, and cannot be asked by what stands in the place of its result.
+    left: AtomicBool,
 }
 
 /// The questions that have no answer yet.
@@ -60,12 +63,26 @@ impl Drop for Waiting {
 
 impl Desk {
     pub(crate) fn new(way: Way) -> Arc<Self> {
-        Arc::new(Self { way, open: Mutex::default(), asked: Notify::new() })
+        Arc::new(Self { way, open: Mutex::default(), asked: Notify::new(), left: AtomicBool::new(false) })
     }
 
     /// The desk of the call that asks, where a client made it that can ask its user.
     pub(super) fn current() -> Option<Arc<Self>> {
-        CURRENT.try_with(Arc::clone).ok()
+        CURRENT.try_with(Arc::clone).ok().filter(|desk| !desk.is_left())
+    }
+
+    /// Notes that the client waits for the call no longer. Where it was to come back with the answers, it is asked nothing
+    /// more, and what is open has no answer.
+    pub(crate) fn leave(&self) {
+        if matches!(self.way, Way::Results) {
+            self.left.store(true, Ordering::Release);
+            let open = std::mem::take(&mut self.open().questions);
+            drop(open);
+        }
+    }
+
+    pub(super) fn is_left(&self) -> bool {
+        self.left.load(Ordering::Acquire)
     }
 
     /// Runs a call whose questions are put here.
@@ -98,7 +115,7 @@ impl Desk {
 
     fn put(self: &Arc<Self>, question: ElicitRequestParams) -> BoxFuture<'static, Option<ElicitResult>> {
         let mut open = self.open();
-        if open.questions.len() >= MAX_QUESTIONS {
+        if open.questions.len() >= MAX_QUESTIONS || self.is_left() {
             return futures::future::ready(None).boxed();
         }
         open.last += 1;

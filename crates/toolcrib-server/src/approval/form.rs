@@ -111,6 +111,9 @@ fn property(field: &FormField) -> Value {
         FieldKind::Integer => json!({"type": "integer"}),
         FieldKind::Boolean => json!({"type": "boolean"}),
         FieldKind::Choice(choices) => json!({"type": "string", "enum": choices}),
+        FieldKind::Choices(choices) => {
+            json!({"type": "array", "items": {"type": "string", "enum": choices}})
+        }
     };
     if let Some(map) = property.as_object_mut() {
         map.insert("title".into(), field.label.as_str().into());
@@ -135,4 +138,47 @@ fn escaped(text: &str) -> String {
             shown
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_field_of_several_choices_is_one_of_the_form_and_takes_no_other_values() {
+        let tags = FieldKind::Choices(vec!["x".into(), "y".into()]);
+        let field = FormField {
+            name: "tags".into(),
+            label: "Tags".into(),
+            kind: tags,
+            required: true,
+            default: Some(json!(["y"])),
+        };
+        let question = UserQuestion {
+            session: "s".into(),
+            agent: None,
+            server: None,
+            question: "Which?".into(),
+            content: None,
+            choices: Vec::new(),
+            fields: vec![field],
+        };
+        let form = serde_json::to_value(of_user(&question).unwrap()).unwrap();
+        let property = json!({
+            "type": "array", "title": "Tags", "default": ["y"], "items": {"type": "string", "enum": ["x", "y"]},
+        });
+        assert_eq!(form["requestedSchema"]["properties"]["tags"], property);
+        let answered = |value: Value| {
+            let mut result = ElicitResult::new(ElicitationAction::Accept);
+            result.content = Some(json!({"tags": value}));
+            match answer_of_user(&question, &result) {
+                UserAnswer::Approved { fields, .. } => fields.get("tags").cloned(),
+                _ => None,
+            }
+        };
+        assert_eq!(answered(json!(["x", "y"])), Some(json!(["x", "y"])));
+        for wrong in [json!(["z"]), json!("x"), json!(["x", "x"])] {
+            assert_eq!(answered(wrong), None);
+        }
+    }
 }

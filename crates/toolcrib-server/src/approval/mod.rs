@@ -5,9 +5,11 @@
 //! is wanted, and send the call once more with it. The call waits here meanwhile, and is not begun anew: what ran before
 //! the question does not run twice.
 
+mod at_desk;
 mod desk;
 mod form;
 mod parked;
+mod waiting;
 
 use std::sync::Arc;
 
@@ -15,10 +17,14 @@ use async_trait::async_trait;
 use toolcrib_model::{UserAnswer, UserQuestion};
 use toolcrib_port::{Answer, Approver, Asked};
 
+pub(crate) use at_desk::AtDesk;
+use at_desk::only_desk_of;
 pub use desk::{APPROVAL_PATIENCE, MAX_QUESTIONS};
 pub(crate) use desk::{Desk, Way};
 pub use parked::MAX_PARKED_CALLS;
 pub(crate) use parked::{Key, Parked};
+pub(crate) use waiting::{Attached, Said, Settled, Waiting};
+pub use waiting::{MAX_WAITING, PRESENCE, WaitingCalls};
 
 /// Asks the user of the client that a call came from; where the client cannot ask, or the call came from no client, somebody
 /// else is asked.
@@ -52,7 +58,8 @@ impl Approver for ClientApprover {
     }
 
     async fn ask_user(&self, question: &UserQuestion) -> UserAnswer {
-        let Some(desk) = Desk::current() else { return self.operator.ask_user(question).await };
+        let desk = Desk::current().or_else(|| only_desk_of(&question.session));
+        let Some(desk) = desk else { return self.operator.ask_user(question).await };
         let Some(form) = form::of_user(question) else { return UserAnswer::Nobody };
         let Some(reply) = desk.ask(vec![form]).pop() else { return UserAnswer::Nobody };
         match reply.await {
@@ -61,7 +68,8 @@ impl Approver for ClientApprover {
         }
     }
 
-    /// Clients come and go, and some can ask.
+    /// Clients come and go, and some can ask. A server behind us learns it once, when there may be no client yet; who is there
+    /// for the call that it asks in is looked for then.
     fn has_user(&self) -> bool {
         true
     }

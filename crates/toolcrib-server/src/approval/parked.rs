@@ -1,7 +1,7 @@
 //! Calls that wait until their client comes back with an answer.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use rmcp::model::{ErrorData, RequestStateCodec, SealOptions};
@@ -30,12 +30,12 @@ pub(crate) struct Parked<T> {
 
 struct Calls<T> {
     last: u64,
-    waiting: HashMap<u64, (Instant, String, T)>,
+    waiting: HashMap<u64, (Instant, Arc<str>, T)>,
 }
 
-/// What a token is bound to: who makes which call.
+/// What a token is bound to: who makes which request.
 pub(crate) struct Key {
-    client: String,
+    client: Arc<str>,
     bytes: Vec<u8>,
 }
 
@@ -46,15 +46,21 @@ struct Ticket {
 }
 
 impl Key {
-    pub(crate) fn new(client: &Client, session: &str, tool: &str, arguments: &JsonObject) -> Self {
+    pub(crate) fn new(
+        client: &Client,
+        session: &str,
+        method: &str,
+        name: &str,
+        arguments: &JsonObject,
+    ) -> Self {
         let mut hash = Sha256::new();
         // Lengths first, so that no two keys are written alike.
-        for part in [client.name.as_str(), session, tool] {
+        for part in [&client.owner, session, method, name] {
             hash.update(part.len().to_be_bytes());
             hash.update(part);
         }
         hash.update(canonical_json(&serde_json::Value::Object(arguments.clone())));
-        Self { client: client.name.clone(), bytes: hash.finalize().to_vec() }
+        Self { client: Arc::clone(&client.owner), bytes: hash.finalize().to_vec() }
     }
 }
 
@@ -122,8 +128,8 @@ impl<T> Calls<T> {
             .map(|(number, _)| *number)
             .collect();
         let mut out: Vec<T> = old.iter().filter_map(|number| Some(self.waiting.remove(number)?.2)).collect();
-        let of_client = |waiting: &HashMap<u64, (Instant, String, T)>| {
-            waiting.values().filter(|(_, owner, _)| owner == client).count()
+        let of_client = |waiting: &HashMap<u64, (Instant, Arc<str>, T)>| {
+            waiting.values().filter(|(_, owner, _)| **owner == *client).count()
         };
         while of_client(&self.waiting) >= MAX_PARKED_CALLS_OF_CLIENT || self.waiting.len() >= MAX_PARKED_CALLS
         {
@@ -131,7 +137,7 @@ impl<T> Calls<T> {
             let oldest = self
                 .waiting
                 .iter()
-                .filter(|(_, (_, owner, _))| !is_own || owner == client)
+                .filter(|(_, (_, owner, _))| !is_own || **owner == *client)
                 .map(|(n, _)| *n)
                 .min();
             match oldest.and_then(|number| self.waiting.remove(&number)) {

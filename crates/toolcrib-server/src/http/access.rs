@@ -1,12 +1,20 @@
-//! Tokens.
+//! Tokens: those of the app, and those of an authorization server.
 
+mod oauth;
+
+use std::fmt::Write as _;
 use std::sync::Arc;
+use std::time::Duration;
 
 use http::HeaderMap;
 use http::header::AUTHORIZATION;
+use serde_json::Value;
 use sha2::{Digest as _, Sha256};
-use toolcrib_runtime::ServedClient;
+use toolcrib_runtime::App;
+use url::Url;
 
+pub(super) use self::oauth::WELL_KNOWN;
+use self::oauth::{Flaw, OAuth};
 use crate::Error;
 use crate::client::Client;
 use crate::server::Shared;
@@ -15,46 +23,97 @@ use crate::server::Shared;
 pub(super) struct Access {
     /// By the digest of the token, so that how long a comparison takes says nothing of it.
     clients: Vec<([u8; 32], Arc<Client>)>,
+    /// Who else comes in.
+    oauth: Option<OAuth>,
     /// Whoever comes where no token is wanted.
     local: Arc<Client>,
 }
 
 /// Why nobody comes in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Refusal {
     /// There is no token.
     Missing,
     /// There is one, and it is none of ours.
     Wrong,
+    /// It would be one of the authorization server, and is not.
+    Flawed(Flaw),
+    /// It is one of the authorization server, and lets nobody in; with what scopes it would, where any help.
+    Insufficient(String),
+    /// Nobody can tell, while the keys of the authorization server cannot be had; when to come again.
+    Unavailable(Duration),
 }
 
 impl Access {
-    pub(super) fn new(shared: &Shared, clients: &[ServedClient]) -> Result<Self, Error> {
-        let clients = clients.iter().map(|client| {
+    /// That of an app. A client whose name and token are those of an earlier version keeps its session.
+    pub(super) fn new(shared: &Shared, app: &App, earlier: Option<&Self>) -> Result<Self, Error> {
+        let known = |digest: &[u8; 32], name: &str| {
+            let mut clients = earlier?.clients.iter();
+            let found = clients.find(|(other, client)| other == digest && client.name == name);
+            found.map(|(_, client)| Arc::clone(client))
+        };
+        let clients = app.served_clients()?.into_iter().map(|client| {
             let digest = Sha256::digest(client.token.expose()).into();
-            Ok((digest, Arc::new(Client::new(&client.name)?)))
+            let client = match known(&digest, &client.name) {
+                Some(known) => known,
+                None => Arc::new(Client::new(client.name)?),
+            };
+            Ok((digest, client))
         });
-        Ok(Self { clients: clients.collect::<Result<_, Error>>()?, local: Arc::clone(&shared.local) })
+        let clients = clients.collect::<Result<_, Error>>()?;
+        let known = earlier.and_then(|earlier| earlier.oauth.as_ref());
+        let oauth = app.served_oauth()?.map(|served| OAuth::new(served, known)).transpose()?;
+        Ok(Self { clients, oauth, local: Arc::clone(&shared.local) })
     }
 
     /// Whether no token is wanted.
     pub(super) fn is_open(&self) -> bool {
-        self.clients.is_empty()
+        self.clients.is_empty() && self.oauth.is_none()
     }
 
     /// Whose request it is.
-    pub(super) fn client(&self, headers: &HeaderMap) -> Result<Arc<Client>, Refusal> {
+    pub(super) async fn client(&self, headers: &HeaderMap) -> Result<Arc<Client>, Refusal> {
         if self.is_open() {
             return Ok(Arc::clone(&self.local));
         }
-        let mut given = headers.get_all(AUTHORIZATION).iter();
-        let first = given.next().ok_or(Refusal::Missing)?;
-        let text = first.to_str().ok().filter(|_| given.next().is_none()).ok_or(Refusal::Wrong)?;
-        let (scheme, token) = text.split_once(' ').ok_or(Refusal::Wrong)?;
-        if !scheme.eq_ignore_ascii_case("bearer") {
-            return Err(Refusal::Missing);
+        let token = bearer(headers)?;
+        match (self.of_token(token), &self.oauth) {
+            (Some(client), _) => Ok(client),
+            (None, Some(oauth)) => oauth.client(token).await,
+            (None, None) => Err(Refusal::Wrong),
         }
-        self.of_token(token.trim()).ok_or(Refusal::Wrong)
+    }
+
+    /// Who sends a token of the app along.
+    pub(super) fn of_header(&self, headers: &HeaderMap) -> Option<Arc<Client>> {
+        bearer(headers).ok().and_then(|token| self.of_token(token))
+    }
+
+    /// What clients read to find the authorization server, and where; `None` where there is none.
+    pub(super) fn metadata(&self) -> Option<(&Url, Value)> {
+        self.oauth.as_ref().map(|oauth| (oauth.metadata_url(), oauth.metadata()))
+    }
+
+    /// The challenge that is sent with a refusal (RFC 6750, RFC 9728).
+    pub(super) fn challenge(&self, refusal: &Refusal) -> String {
+        let mut challenge = "Bearer realm=\"toolcrib\"".to_owned();
+        if let Some(oauth) = &self.oauth {
+            let _ = write!(challenge, ", resource_metadata=\"{}\"", oauth.metadata_url());
+        }
+        let _ = match refusal {
+            Refusal::Missing | Refusal::Unavailable(_) => Ok(()),
+            Refusal::Wrong => write!(challenge, ", error=\"invalid_token\""),
+            Refusal::Flawed(flaw) => {
+                write!(challenge, ", error=\"invalid_token\", error_description=\"{flaw}\"")
+            }
+            Refusal::Insufficient(scopes) if scopes.is_empty() => {
+                write!(challenge, ", error=\"insufficient_scope\"")
+            }
+            Refusal::Insufficient(scopes) => {
+                write!(challenge, ", error=\"insufficient_scope\", scope=\"{scopes}\"")
+            }
+        };
+        challenge
     }
 
     /// Who has this token.
@@ -71,12 +130,11 @@ impl Access {
     }
 }
 
-impl Refusal {
-    /// The challenge that is sent with it.
-    pub(super) fn challenge(self) -> &'static str {
-        match self {
-            Self::Missing => "Bearer realm=\"toolcrib\"",
-            Self::Wrong => "Bearer realm=\"toolcrib\", error=\"invalid_token\"",
-        }
-    }
+/// The token that a request brings.
+fn bearer(headers: &HeaderMap) -> Result<&str, Refusal> {
+    let mut given = headers.get_all(AUTHORIZATION).iter();
+    let first = given.next().ok_or(Refusal::Missing)?;
+    let text = first.to_str().ok().filter(|_| given.next().is_none()).ok_or(Refusal::Wrong)?;
+    let (scheme, token) = text.split_once(' ').ok_or(Refusal::Wrong)?;
+    if scheme.eq_ignore_ascii_case("bearer") { Ok(token.trim()) } else { Err(Refusal::Missing) }
 }

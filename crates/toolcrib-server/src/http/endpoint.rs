@@ -8,14 +8,16 @@ use axum::extract::{ConnectInfo, State};
 use axum::response::Response;
 use bytes::Bytes;
 use http::header::{AUTHORIZATION, CONTENT_TYPE};
-use http::{HeaderValue, Method, Request, StatusCode};
+use http::{HeaderMap, HeaderValue, Method, Request, StatusCode, Uri};
 use http_body_util::Full;
 use rmcp::model::ErrorData;
 use serde_json::Value;
 
 use super::Door;
+use super::access::WELL_KNOWN;
 use super::body::{self, Held, Unread};
 use super::reply;
+use super::rules::Rules;
 use super::sessions::{Noted, Running, Sessions};
 use super::share::Sharer;
 use crate::client::Client;
@@ -30,16 +32,17 @@ pub(super) async fn mcp(
     ConnectInfo(address): ConnectInfo<SocketAddr>,
     mut request: Request<Body>,
 ) -> Response {
-    let client = match door.enter(&request) {
+    let rules = door.rules();
+    let client = match rules.enter(request.uri(), request.headers()).await {
         Ok(client) => client,
         Err(response) => return *response,
     };
-    let sharer = if door.access.is_open() {
+    let sharer = if rules.access.is_open() {
         Sharer::Address(address.ip())
     } else {
-        Sharer::Client(client.name.clone())
+        Sharer::Client(Arc::clone(&client.owner))
     };
-    let share = match door.shares.take(sharer) {
+    let share = match rules.shares.take(sharer) {
         Ok(share) => share,
         Err(wait) => return reply::too_many(wait),
     };
@@ -50,15 +53,15 @@ pub(super) async fn mcp(
     request.headers_mut().remove(AUTHORIZATION);
     request.extensions_mut().insert(Arc::clone(&client));
     let session = request.headers().get(SESSION).and_then(|value| value.to_str().ok()).map(str::to_owned);
-    let is_unknown = |session: &str| !door.sessions.has(&client.name, session);
+    let is_unknown = |session: &str| !door.sessions.has(&client.owner, session);
     if request.method() == Method::DELETE && session.as_deref().is_some_and(is_unknown) {
         return reply::last(StatusCode::NOT_FOUND, "there is no such session");
     }
     let (parts, body) = request.into_parts();
-    let bytes = match body::read(body, door.max_body_bytes, door.body_patience).await {
+    let bytes = match body::read(body, rules.max_body_bytes, rules.body_patience).await {
         Ok(bytes) => bytes,
         Err(Unread::TooLarge) => {
-            let text = format!("a message has at most {} bytes", door.max_body_bytes);
+            let text = format!("a message has at most {} bytes", rules.max_body_bytes);
             return reply::last(StatusCode::PAYLOAD_TOO_LARGE, &text);
         }
         Err(Unread::TooSlow) => {
@@ -68,11 +71,11 @@ pub(super) async fn mcp(
     };
     let (mut running, mut unsent) = (None, None);
     if parts.method == Method::POST && is_json(&parts.headers) {
-        let message = match strict::read(&bytes, door.max_body_bytes) {
+        let message = match strict::read(&bytes, rules.max_body_bytes) {
             Ok(message) => message,
             Err(error) => return reply::unreadable(None, &error),
         };
-        match door.note(&message, session.as_deref()) {
+        match door.note(&rules, &message, session.as_deref()) {
             Ok(noted) => running = noted,
             Err(response) => return *response,
         }
@@ -81,23 +84,31 @@ pub(super) async fn mcp(
         unsent = strict::request_id(&message).filter(|_| !listens).map(|_| door.shared.owe());
     }
     let request = Request::from_parts(parts, Full::<Bytes>::new(bytes));
-    let response = Sessions::of(&client.name, door.mcp.handle(request)).await;
+    let response = Sessions::of(&client.owner, door.mcp.handle(request)).await;
     response.map(|body| Held::body(Body::new(body), (share, running, unsent)))
 }
 
-impl Door {
+impl Rules {
     /// Whose request it is, where it may come in.
-    fn enter<B>(&self, request: &Request<B>) -> Result<Arc<Client>, Box<Response>> {
-        if let Some(why) = self.names.refusal(request.uri(), request.headers()) {
+    async fn enter(&self, uri: &Uri, headers: &HeaderMap) -> Result<Arc<Client>, Box<Response>> {
+        if let Some(why) = self.names.refusal(uri, headers) {
             return Err(Box::new(reply::last(StatusCode::FORBIDDEN, why)));
         }
-        self.access.client(request.headers()).map_err(|refusal| Box::new(reply::unauthorized(refusal)))
+        let refused = |refusal| Box::new(reply::refused(&refusal, &self.access.challenge(&refusal)));
+        self.access.client(headers).await.map_err(refused)
     }
+}
 
+impl Door {
     /// Notes a request of a session as running, and looks whether there is room for one more session.
-    fn note(&self, message: &Value, session: Option<&str>) -> Result<Option<Running>, Box<Response>> {
+    fn note(
+        &self,
+        rules: &Rules,
+        message: &Value,
+        session: Option<&str>,
+    ) -> Result<Option<Running>, Box<Response>> {
         let method = message.get("method").and_then(Value::as_str);
-        if method == Some("initialize") && session.is_none() && self.sessions.is_full() {
+        if method == Some("initialize") && session.is_none() && self.sessions.count() >= rules.max_sessions {
             return Err(Box::new(reply::last(
                 StatusCode::SERVICE_UNAVAILABLE,
                 "there are too many sessions",
@@ -115,7 +126,7 @@ impl Door {
     }
 }
 
-fn is_json(headers: &http::HeaderMap) -> bool {
+fn is_json(headers: &HeaderMap) -> bool {
     let kind = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     kind.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case("application/json")
 }
@@ -135,15 +146,42 @@ pub(super) async fn readyz(State(door): State<Arc<Door>>) -> Response {
 
 /// What is counted.
 pub(super) async fn metrics(State(door): State<Arc<Door>>, request: Request<Body>) -> Response {
-    if let Err(response) = door.enter(&request) {
+    if let Err(response) = door.rules().enter(request.uri(), request.headers()).await {
         return *response;
     }
-    let snapshot = door.shared.runtime.snapshot();
+    let snapshot = door.shared.runtime().snapshot();
     let down = snapshot.rejected().iter().filter(|reject| reject.name.is_none()).count();
     let text = door.shared.metrics.text(snapshot.iter().count(), down, door.sessions.count());
     let mut response = Response::new(Body::from(text));
     response
         .headers_mut()
         .insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8"));
+    response
+}
+
+/// Where the authorization server is whose tokens are taken, for anybody (RFC 9728). It stands under the path of the resource,
+/// under that of `/mcp`, and under none.
+pub(super) async fn resource(
+    State(door): State<Arc<Door>>,
+    ConnectInfo(address): ConnectInfo<SocketAddr>,
+    request: Request<Body>,
+) -> Response {
+    let rules = door.rules();
+    if let Some(why) = rules.names.refusal(request.uri(), request.headers()) {
+        return reply::last(StatusCode::FORBIDDEN, why);
+    }
+    let _share = match rules.shares.take(Sharer::Address(address.ip())) {
+        Ok(share) => share,
+        Err(wait) => return reply::too_many(wait),
+    };
+    let path = request.uri().path();
+    let below = path.strip_prefix(WELL_KNOWN).unwrap_or(path).trim_end_matches('/');
+    let found = rules.access.metadata();
+    let found = found.filter(|(url, _)| matches!(below, "" | "/mcp") || url.path() == path);
+    let Some((_, metadata)) = found else {
+        return reply::last(StatusCode::NOT_FOUND, "there is no such protected resource here");
+    };
+    let mut response = Response::new(Body::from(metadata.to_string()));
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     response
 }

@@ -4,7 +4,7 @@
 //!
 //! 1. the connection: not too many of them (503), a head that is small (431) and comes in time (408);
 //! 2. [`names`]: the name that it calls this server by, and the web page that it comes from (403);
-//! 3. [`access`]: its token (401);
+//! 3. [`access`]: its token (401, 403; 503 while nobody can tell);
 //! 4. [`share`]: how much its client has open, and how often it comes (429);
 //! 5. [`body`]: no larger than it may be (413), in time (408), one message that can be read in one way only (400);
 //! 6. what the protocol says of headers, revisions and sessions (400, 404, 405, 406, 415).
@@ -16,24 +16,26 @@ mod endpoint;
 mod names;
 mod page;
 mod reply;
+mod rules;
 mod sessions;
 mod share;
 
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use axum::Router;
 use axum::routing::{any, get, post};
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use tokio::net::TcpListener;
+use tokio::sync::watch;
+use toolcrib_runtime::MAX_BODY_BYTES;
 
 pub use connections::{MAX_HEAD_BYTES, MAX_HEADERS};
 
-use self::access::Access;
-use self::names::Names;
+pub(crate) use self::rules::NewRules;
+use self::rules::Rules;
 use self::sessions::Sessions;
-use self::share::Shares;
 use crate::handler::Handler;
 use crate::page::StatusPage;
 use crate::server::Shared;
@@ -50,16 +52,19 @@ type McpService = StreamableHttpService<Handler, Sessions>;
 /// What the requests to one listener share.
 pub(crate) struct Door {
     shared: Arc<Shared>,
-    names: Names,
-    access: Access,
-    shares: Shares,
+    address: SocketAddr,
+    /// Those of the app as it is now.
+    rules: watch::Sender<Arc<Rules>>,
     sessions: Arc<Sessions>,
     mcp: McpService,
-    /// Where there is one.
+    /// Where there is one, and the rules let it be.
     page: Option<StatusPage>,
-    port: u16,
-    max_body_bytes: usize,
-    body_patience: Duration,
+}
+
+impl Door {
+    fn rules(&self) -> Arc<Rules> {
+        Arc::clone(&self.rules.borrow())
+    }
 }
 
 /// A server that listens, and does not answer yet.
@@ -72,22 +77,19 @@ pub struct HttpServer {
 impl Server {
     /// Listens on an address. One that other machines reach is refused where no token is wanted.
     pub async fn listen(&self, address: SocketAddr) -> Result<HttpServer, Error> {
-        let app = self.shared.runtime.app();
-        let section = &app.config.serve;
-        let access = Access::new(&self.shared, &app.served_clients()?)?;
-        if !address.ip().is_loopback() && access.is_open() {
-            return Err(Error::Open { address });
-        }
+        let runtime = self.shared.runtime();
         let bind = |source| Error::Bind { address, source };
+        // What is refused is refused before anything is listened on.
+        Rules::new(&self.shared, runtime.app(), address, None)?;
         let listener = TcpListener::bind(address).await.map_err(bind)?;
         let address = listener.local_addr().map_err(bind)?;
-        let limits = &section.limits;
-        let sessions = Arc::new(Sessions::new(limits.sessions.get()));
+        let rules = Rules::new(&self.shared, runtime.app(), address, None)?;
+        let sessions = Arc::new(Sessions::default());
         let config = StreamableHttpServerConfig::default()
-            // Both were looked at before anything was read.
+            // All three were looked at before.
             .disable_allowed_hosts()
             .disable_allowed_origins()
-            .with_max_request_body_bytes(limits.body_bytes.get())
+            .with_max_request_body_bytes(MAX_BODY_BYTES)
             .with_cancellation_token(self.shared.closing.child_token());
         let shared = Arc::clone(&self.shared);
         let mcp = StreamableHttpService::new(
@@ -95,20 +97,19 @@ impl Server {
             Arc::clone(&sessions),
             config,
         );
-        let has_page = section.page.unwrap_or_else(|| address.ip().is_loopback());
         let door = Door {
-            page: self.page.clone().filter(|_| has_page),
-            port: address.port(),
             shared: Arc::clone(&self.shared),
-            names: Names::new(address, &section.allowed_hosts, &section.allowed_origins),
-            access,
-            shares: Shares::new(limits),
+            address,
+            rules: watch::Sender::new(Arc::new(rules)),
             sessions,
             mcp,
-            max_body_bytes: limits.body_bytes.get(),
-            body_patience: Duration::from_secs(limits.body_seconds.get().into()),
+            page: self.page.clone(),
         };
-        Ok(HttpServer { listener, address, door: Arc::new(door) })
+        let door = Arc::new(door);
+        let mut doors = self.shared.doors.lock().unwrap_or_else(PoisonError::into_inner);
+        doors.push(Arc::downgrade(&door));
+        drop(doors);
+        Ok(HttpServer { listener, address, door })
     }
 }
 
@@ -120,12 +121,12 @@ impl HttpServer {
 
     /// Whether nobody needs a token.
     pub fn is_open(&self) -> bool {
-        self.door.access.is_open()
+        self.door.rules().access.is_open()
     }
 
     /// Whether there is a status page at `/`.
     pub fn has_page(&self) -> bool {
-        self.door.page.is_some()
+        self.door.page.is_some() && self.door.rules().has_page
     }
 
     /// Answers until `leave` is over. Then it takes no further calls, waits for those that are under way, for [`DRAIN`] at
@@ -133,7 +134,7 @@ impl HttpServer {
     pub async fn serve(self, leave: impl Future<Output = ()>) -> Result<(), Error> {
         let Self { listener, door, .. } = self;
         let shared = Arc::clone(&door.shared);
-        let limits = shared.runtime.app().config.serve.limits.clone();
+        let limits = shared.runtime().app().config.serve.limits.clone();
         let router = Router::new()
             .route("/mcp", any(endpoint::mcp))
             .route("/", get(page::show))
@@ -141,6 +142,8 @@ impl HttpServer {
             .route("/sign-in", post(page::enter))
             .route("/answer", post(page::answer))
             .route("/metrics", get(endpoint::metrics))
+            .route(access::WELL_KNOWN, get(endpoint::resource))
+            .route(&format!("{}/{{*path}}", access::WELL_KNOWN), get(endpoint::resource))
             .route("/healthz", get(endpoint::healthz))
             .route("/readyz", get(endpoint::readyz))
             .with_state(door);

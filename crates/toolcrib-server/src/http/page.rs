@@ -10,8 +10,8 @@ use axum::body::Body;
 use axum::extract::{ConnectInfo, State};
 use axum::response::Response;
 use http::header::{
-    AUTHORIZATION, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, COOKIE, LOCATION, REFERRER_POLICY,
-    SET_COOKIE, X_CONTENT_TYPE_OPTIONS,
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, COOKIE, LOCATION, REFERRER_POLICY, SET_COOKIE,
+    X_CONTENT_TYPE_OPTIONS,
 };
 use http::{HeaderMap, HeaderName, HeaderValue, Request, StatusCode};
 
@@ -20,15 +20,11 @@ use super::body::{self, Unread};
 use super::names::Names;
 use super::reply;
 use super::share::{Share, Sharer};
-use crate::page::{
-    Fields, Inner, Look, MAX_FORM_BYTES, STYLE, Said, Settled, Viewer, answer_to, page, sign_in,
-};
+use crate::approval::{Said, Settled};
+use crate::page::{Fields, Inner, Look, MAX_FORM_BYTES, STYLE, Viewer, answer_to, page, sign_in};
 
 /// What a browser may do with the page: show it, with the style from here, and send its forms here.
 const POLICY: &str = "default-src 'none'; style-src 'self'; img-src data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
-
-/// The longest that a person's word to a model may be, in characters.
-const MAX_FEEDBACK_CHARS: usize = 1_000;
 
 /// The longest query, in characters.
 const MAX_QUERY_CHARS: usize = 1_000;
@@ -119,11 +115,7 @@ pub(super) async fn answer(
     let said = match fields.get("say") {
         Some("once") => Said::Once,
         Some("tool") => Said::Tool,
-        Some("deny") => {
-            let feedback = fields.get("feedback").unwrap_or_default().trim();
-            let feedback: String = feedback.chars().take(MAX_FEEDBACK_CHARS).collect();
-            Said::Deny((!feedback.is_empty()).then_some(feedback))
-        }
+        Some("deny") => Said::no(fields.get("feedback").unwrap_or_default()),
         _ => return reply::plain(StatusCode::BAD_REQUEST, "say `once`, `tool` or `deny`"),
     };
     inner.waiting.attend();
@@ -140,26 +132,27 @@ impl Door {
         request: &Request<B>,
         address: SocketAddr,
     ) -> Result<(&Inner, Share), Box<Response>> {
-        let Some(page) = &self.page else {
+        let rules = self.rules();
+        let Some(page) = self.page.as_ref().filter(|_| rules.has_page) else {
             let text = "there is no status page here; set `serve.page: true`";
             return Err(Box::new(reply::last(StatusCode::NOT_FOUND, text)));
         };
         let headers = request.headers();
-        if let Some(why) = self.names.refusal(request.uri(), headers) {
+        if let Some(why) = rules.names.refusal(request.uri(), headers) {
             return Err(Box::new(reply::last(StatusCode::FORBIDDEN, why)));
         }
         if Names::is_foreign(headers) {
             let text = "the status page takes nothing from other pages";
             return Err(Box::new(reply::last(StatusCode::FORBIDDEN, text)));
         }
-        let share = self.shares.take(Sharer::Address(address.ip()));
+        let share = rules.shares.take(Sharer::Address(address.ip()));
         share.map(|share| (&*page.inner, share)).map_err(|wait| Box::new(reply::too_many(wait)))
     }
 
     /// Who it is; nobody where a token is wanted and there is none.
     fn viewer(&self, page: &Inner, headers: &HeaderMap) -> Option<Viewer> {
         let cookies = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
-        let name = self.cookie();
+        let (name, rules) = (self.cookie(), self.rules());
         let mine = cookies.flat_map(|all| all.split(';')).filter_map(|one| one.trim().split_once('='));
         for value in mine.filter(|(other, _)| *other == name).map(|(_, value)| value) {
             let Some((who, seal)) = value.split_once('.') else { continue };
@@ -170,22 +163,21 @@ impl Door {
                 return Some(Viewer::Operator);
             }
             let name = who.strip_prefix("client-").unwrap_or_default();
-            if let Some(client) = self.access.named(name) {
+            if let Some(client) = rules.access.named(name) {
                 return Some(Viewer::Client(client));
             }
         }
-        if self.access.is_open() {
+        if rules.access.is_open() {
             return Some(Viewer::Anybody);
         }
-        headers.get(AUTHORIZATION)?;
-        self.access.client(headers).ok().map(Viewer::Client)
+        rules.access.of_header(headers).map(Viewer::Client)
     }
 
     /// Gives whoever has a key or a token a cookie for it.
     fn let_in(&self, page: &Inner, key: &str) -> Response {
         let who = if page.keys.is_operator(key) {
             OPERATOR.to_owned()
-        } else if let Some(client) = self.access.of_token(key) {
+        } else if let Some(client) = self.rules().access.of_token(key) {
             format!("client-{}", client.name)
         } else {
             return html(StatusCode::UNAUTHORIZED, sign_in(true));
@@ -197,7 +189,7 @@ impl Door {
 
     /// The name of the cookie. Browsers do not keep those of several ports apart.
     fn cookie(&self) -> String {
-        format!("toolcrib_{}", self.port)
+        format!("toolcrib_{}", self.address.port())
     }
 
     /// The fields of a form.
@@ -207,7 +199,7 @@ impl Door {
         if kind.and_then(|kind| kind.split(';').next()) != Some("application/x-www-form-urlencoded") {
             return Err(refused(StatusCode::UNSUPPORTED_MEDIA_TYPE, "this wants a form"));
         }
-        match body::read(request.into_body(), MAX_FORM_BYTES, self.body_patience).await {
+        match body::read(request.into_body(), MAX_FORM_BYTES, self.rules().body_patience).await {
             Ok(bytes) => Ok(Fields::read(&String::from_utf8_lossy(&bytes))),
             Err(Unread::TooLarge) => Err(refused(StatusCode::PAYLOAD_TOO_LARGE, "the form is too large")),
             Err(Unread::TooSlow) => Err(refused(StatusCode::REQUEST_TIMEOUT, "the form came too slowly")),

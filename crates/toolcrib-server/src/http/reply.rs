@@ -25,16 +25,36 @@ pub(super) fn last(status: StatusCode, text: &str) -> Response<Body> {
     response
 }
 
-/// A token is wanted, or another one.
-pub(super) fn unauthorized(refusal: Refusal) -> Response<Body> {
-    let mut response = last(StatusCode::UNAUTHORIZED, "this server wants a token of its own, as a bearer");
-    response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static(refusal.challenge()));
+/// A token is wanted, or another one, or nobody can tell now.
+pub(super) fn refused(refusal: &Refusal, challenge: &str) -> Response<Body> {
+    let (status, text) = match refusal {
+        Refusal::Missing | Refusal::Wrong => {
+            (StatusCode::UNAUTHORIZED, "this server wants a token of its own, as a bearer".to_owned())
+        }
+        Refusal::Flawed(flaw) => (StatusCode::UNAUTHORIZED, format!("{flaw}; get another one")),
+        Refusal::Insufficient(_) => {
+            (StatusCode::FORBIDDEN, "the token is good, and lets nobody in here".to_owned())
+        }
+        Refusal::Unavailable(wait) => {
+            let text = "the keys of the authorization server cannot be had, so nobody comes in by its tokens";
+            return later(StatusCode::SERVICE_UNAVAILABLE, text, *wait);
+        }
+    };
+    let mut response = last(status, &text);
+    if let Ok(value) = HeaderValue::try_from(challenge) {
+        response.headers_mut().insert(WWW_AUTHENTICATE, value);
+    }
     response
 }
 
 /// Too much, or too often.
 pub(super) fn too_many(wait: Duration) -> Response<Body> {
-    let mut response = last(StatusCode::TOO_MANY_REQUESTS, "this client asks too much at once");
+    later(StatusCode::TOO_MANY_REQUESTS, "this client asks too much at once", wait)
+}
+
+/// A refusal that may be another answer later.
+fn later(status: StatusCode, text: &str, wait: Duration) -> Response<Body> {
+    let mut response = last(status, text);
     let seconds = wait.as_secs_f64().ceil().max(1.0);
     if let Ok(value) = HeaderValue::try_from(seconds.to_string()) {
         response.headers_mut().insert(RETRY_AFTER, value);

@@ -16,9 +16,9 @@ tokio::task_local! {
 }
 
 /// Sessions, and whose they are. Somebody else's is as if it never was.
+#[derive(Default)]
 pub(super) struct Sessions {
     local: LocalSessionManager,
-    max: usize,
     known: Mutex<HashMap<SessionId, Known>>,
 }
 
@@ -45,10 +45,6 @@ pub(super) struct Running {
 }
 
 impl Sessions {
-    pub(super) fn new(max: usize) -> Self {
-        Self { local: LocalSessionManager::default(), max, known: Mutex::default() }
-    }
-
     /// Answers a request of this client.
     pub(super) async fn of<T>(client: &str, answer: impl Future<Output = T>) -> T {
         CLIENT.scope(client.into(), answer).await
@@ -56,10 +52,6 @@ impl Sessions {
 
     pub(super) fn count(&self) -> usize {
         self.known().len()
-    }
-
-    pub(super) fn is_full(&self) -> bool {
-        self.count() >= self.max
     }
 
     /// Whether this client has such a session.

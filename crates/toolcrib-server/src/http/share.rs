@@ -14,7 +14,7 @@ const MAX_CLIENTS: usize = 4096;
 /// Who shares: a client with a token, or an address.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Sharer {
-    Client(String),
+    Client(Arc<str>),
     Address(IpAddr),
 }
 

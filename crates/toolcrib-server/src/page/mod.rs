@@ -11,26 +11,20 @@ mod form;
 mod html;
 mod keys;
 mod sections;
-mod waiting;
 
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use toolcrib_exec::audit::AuditSink;
-use toolcrib_model::{UserAnswer, UserQuestion};
-use toolcrib_port::{Approver, Asked};
 
 use self::calls::LastCalls;
 use self::keys::Keys;
-use self::waiting::Waiting;
-use crate::Error;
+use crate::approval::Waiting;
 use crate::client::Client;
+use crate::{Error, WaitingCalls};
 
 pub use calls::MAX_LAST_CALLS;
 pub(crate) use form::{Fields, MAX_FORM_BYTES};
 pub(crate) use sections::{Look, answer_to, page, sign_in};
-pub use waiting::{MAX_WAITING, PRESENCE};
-pub(crate) use waiting::{Said, Settled};
 
 /// The style of the page, at a path of its own so that the page needs no style within itself.
 pub(crate) const STYLE: &str = include_str!("status.css");
@@ -61,9 +55,9 @@ pub(crate) enum Viewer {
 }
 
 impl StatusPage {
-    /// A page that nobody has looked at.
-    pub fn new() -> Result<Self, Error> {
-        let inner = Inner { keys: Keys::new()?, calls: Arc::default(), waiting: Arc::default() };
+    /// A page that nobody has looked at, by which these calls are answered.
+    pub fn new(waiting: &WaitingCalls) -> Result<Self, Error> {
+        let inner = Inner { keys: Keys::new()?, calls: Arc::default(), waiting: waiting.room() };
         Ok(Self { inner: Arc::new(inner) })
     }
 
@@ -75,36 +69,5 @@ impl StatusPage {
     /// Who is shown the records of calls.
     pub fn observer(&self) -> Arc<dyn AuditSink> {
         Arc::clone(&self.inner.calls) as _
-    }
-
-    /// Puts questions on the page as well as to these, as long as an operator is there. The first answer counts.
-    pub fn approver(&self, others: Arc<dyn Approver>) -> Arc<dyn Approver> {
-        Arc::new(PageApprover { waiting: Arc::clone(&self.inner.waiting), others })
-    }
-}
-
-/// Asks the operator at the page, and others.
-struct PageApprover {
-    waiting: Arc<Waiting>,
-    others: Arc<dyn Approver>,
-}
-
-#[async_trait]
-impl Approver for PageApprover {
-    async fn ask(&self, batch: &mut [Asked]) {
-        if !self.waiting.is_attended() {
-            return self.others.ask(batch).await;
-        }
-        // Each by itself, so that one may be answered here and the next one elsewhere.
-        let asking = batch.iter_mut().map(|asked| self.waiting.ask(asked, self.others.as_ref()));
-        futures::future::join_all(asking).await;
-    }
-
-    async fn ask_user(&self, question: &UserQuestion) -> UserAnswer {
-        self.others.ask_user(question).await
-    }
-
-    fn has_user(&self) -> bool {
-        self.others.has_user()
     }
 }

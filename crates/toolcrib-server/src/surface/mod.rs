@@ -4,6 +4,7 @@ mod cost;
 mod split;
 
 use std::collections::BTreeMap;
+use std::sync::{Arc, Weak};
 
 use rmcp::model::{Tool as WireTool, ToolAnnotations};
 use serde_json::Value;
@@ -25,10 +26,17 @@ pub(crate) struct Shown {
     pub(crate) digest: [u8; 32],
     /// Whether a tool that was found is run by one of three tools, by what it does.
     pub(crate) is_split: bool,
+    /// The app that the tools are of. Another one may have as many generations.
+    of: Weak<Runtime>,
 }
 
 impl Shown {
-    pub(crate) fn new(surface: Surface, runtime: &Runtime) -> Self {
+    /// Whether it is of this generation of this app.
+    pub(crate) fn is_of(&self, runtime: &Arc<Runtime>, generation: u64) -> bool {
+        self.surface.generation == generation && self.of.ptr_eq(&Arc::downgrade(runtime))
+    }
+
+    pub(crate) fn new(surface: Surface, runtime: &Arc<Runtime>) -> Self {
         let snapshot = runtime.snapshot();
         let is_split = runtime.app().config.serve.split_execute;
         let listed = |offered: &OfferedTool| {
@@ -56,7 +64,7 @@ impl Shown {
             }
         }
         let digest = Sha256::digest(serde_json::to_vec(&tools).unwrap_or_default()).into();
-        Self { surface, tools, digest, is_split }
+        Self { surface, tools, digest, is_split, of: Arc::downgrade(runtime) }
     }
 
     /// The tool that a client means by a name: one that it was shown, or that it has found.

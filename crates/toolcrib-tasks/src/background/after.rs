@@ -1,14 +1,14 @@
 //! Calls that take long and go on in the background.
 
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
 use serde_json::json;
-use tokio::task::{JoinError, JoinHandle};
 use tokio::time::Instant;
 use tokio_util::sync::DropGuard;
-use toolcrib_model::{ErrorKind, Tool, ToolCall, ToolError, ToolResult};
+use toolcrib_model::{Tool, ToolCall, ToolError, ToolResult};
 use toolcrib_policy::RUNTIME_NAMESPACE;
 use toolcrib_port::{CallContext, Media, Progress, ProgressListener, ToolCaller};
 use tracing::Instrument as _;
@@ -20,6 +20,9 @@ use crate::id::random_id;
 
 /// The tools of the runtime that only forward calls. All others of its own answer when they are to.
 const FORWARDING: [&str; 2] = ["execute_tool", "run_parallel"];
+
+/// The metadata of a result that says under which id its call goes on in the background.
+pub const MOVED: &str = "background_task";
 
 /// An entrance that waits no longer for a call than it is told to: what takes longer goes on in the background, and
 /// its caller gets the id by which it is known there.
@@ -59,7 +62,8 @@ impl ToolCaller for Patient {
         within.progress = Some(Arc::new(Both { live: live.clone(), caller: context.progress.clone() }));
         let (name, call_id) = (call.name.clone(), call.call_id.clone());
         let entrance = Arc::clone(&self.entrance);
-        let mut work = tokio::spawn(async move { entrance.call(call, &within).await }.in_current_span());
+        // It stays on the task of whoever made it as long as they wait: by that it is known where its questions are put.
+        let mut work: Work = Box::pin(async move { entrance.call(call, &within).await });
         // Whoever gives up the call ends it, as long as it is theirs.
         let mut guard = live.cancel.clone().drop_guard();
         let in_time = tokio::time::timeout(self.after, end_of(&mut work, context, &live)).await;
@@ -68,8 +72,10 @@ impl ToolCaller for Patient {
         } else {
             guard = match inner.adopt(&id, &live, guard).await {
                 Ok(told) => {
-                    Arc::clone(inner).follow(id, live, work);
-                    return ToolResult::ok(call_id, name, json!(told.after(self.after)));
+                    let work = tokio::spawn(work.in_current_span());
+                    Arc::clone(inner).follow(id.clone(), live, work);
+                    let told = json!(told.after(self.after));
+                    return ToolResult::ok(call_id, name, told).with_metadata(MOVED, id);
                 }
                 // There is no room for it: it is waited for as it would have been without.
                 Err(guard) => guard,
@@ -77,10 +83,7 @@ impl ToolCaller for Patient {
             end_of(&mut work, context, &live).await
         };
         drop(guard);
-        ended.unwrap_or_else(|error| {
-            let error = ToolError::new(ErrorKind::Internal, format!("the call broke off: {error}"));
-            ToolResult::failed(call_id, name, error)
-        })
+        ended
     }
 
     async fn call_all(&self, calls: Vec<ToolCall>, context: &CallContext) -> Vec<ToolResult> {
@@ -112,12 +115,11 @@ impl ToolCaller for Patient {
     }
 }
 
+/// A call that is under way.
+type Work = Pin<Box<dyn Future<Output = ToolResult> + Send>>;
+
 /// Waits for the end of a call, which is cancelled where its caller gives up.
-async fn end_of(
-    work: &mut JoinHandle<ToolResult>,
-    context: &CallContext,
-    live: &Live,
-) -> Result<ToolResult, JoinError> {
+async fn end_of(work: &mut Work, context: &CallContext, live: &Live) -> ToolResult {
     tokio::select! {
         biased;
         ended = &mut *work => return ended,

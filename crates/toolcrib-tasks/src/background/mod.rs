@@ -14,6 +14,7 @@ mod tools;
 #[cfg(test)]
 mod tests;
 
+use std::any::Any;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -23,14 +24,14 @@ use tokio::time::Instant;
 use toolcrib_model::{ErrorKind, ToolCall, ToolError, ToolResult};
 use toolcrib_port::{CallContext, Progress, ProgressListener, ToolCaller};
 
-use self::table::{Live, Table};
+use self::table::{Live, Table, Waiting};
 use self::task::Task;
 use crate::id::random_id;
 use crate::owner::Owned;
 use crate::text::cut;
 use crate::{Change, Kind, Record, Services, StoreError};
 
-pub use after::Patient;
+pub use after::{MOVED, Patient};
 pub use names::{makes_tasks, renamed};
 pub use task::{TaskState, TaskStatus};
 
@@ -76,6 +77,19 @@ pub struct Background {
     inner: Arc<Inner>,
 }
 
+/// A call that somebody looks after, and need not be told of.
+pub struct LookedAfter {
+    live: Live,
+    _waiting: Waiting,
+}
+
+impl LookedAfter {
+    /// Whether it has ended.
+    pub fn is_over(&self) -> bool {
+        self.live.has_ended()
+    }
+}
+
 struct Inner {
     services: Arc<Services>,
     settings: BackgroundSettings,
@@ -100,13 +114,14 @@ impl Background {
         let entrance = self.inner.services.entrance()?;
         for (id, live) in self.inner.table.running() {
             if live.task.may_repeat {
-                self.inner.spawn(entrance, id, &live);
+                // The run that made the call is gone, and what it had left with it.
+                self.inner.spawn(entrance, id, &live, None);
                 continue;
             }
             let call = format!("the program ended while `{}` was under way", live.task.tool);
             let error = ToolError::new(ErrorKind::OutcomeUnknown, call)
                 .with_hint("find out whether it has done what it does before you call it again");
-            self.inner.finish(&id, TaskState::OutcomeUnknown, Value::Null, Some(error)).await;
+            self.inner.finish(&id, Outcome::failed(TaskState::OutcomeUnknown, error)).await;
         }
         Ok(())
     }
@@ -120,7 +135,7 @@ impl Background {
         let may_repeat = entrance.may_repeat(&call, context);
         let live = Live::new(Task::begun(call, context, inner.services.clock.now(), may_repeat));
         let status = inner.begin(&id, &live).await?;
-        inner.spawn(entrance, id, &live);
+        inner.spawn(entrance, id, &live, context.budget.clone());
         Ok(status)
     }
 
@@ -146,6 +161,17 @@ impl Background {
         // What is under way then is told to be.
         let _ = tokio::time::timeout_at(end, context.cancel.run_until_cancelled(live.ended())).await;
         self.status(id, context).await
+    }
+
+    /// Whoever asks looks after a call themselves as long as they keep what this gives: of its end they are not told.
+    pub fn look_after(&self, id: &str, context: &CallContext) -> Result<LookedAfter, ToolError> {
+        let live = self.inner.table.find(id, context)?;
+        Ok(LookedAfter { _waiting: live.waits(), live })
+    }
+
+    /// How long a result is kept.
+    pub fn retention(&self) -> Duration {
+        self.inner.settings.retention
     }
 
     /// Ends a call.
@@ -187,7 +213,7 @@ impl Background {
                 ErrorKind::OutcomeUnknown,
                 "it was cancelled after the program had ended under it",
             );
-            self.inner.finish(id, TaskState::OutcomeUnknown, Value::Null, Some(error)).await;
+            self.inner.finish(id, Outcome::failed(TaskState::OutcomeUnknown, error)).await;
         }
         // What has not ended by then is told to be under way.
         let _ = tokio::time::timeout(CANCEL_WAIT, live.ended()).await;
@@ -235,13 +261,20 @@ impl Inner {
         }))
     }
 
-    /// Makes a call that is in the table.
-    fn spawn(self: &Arc<Self>, entrance: &Arc<dyn ToolCaller>, id: String, live: &Live) {
+    /// Makes a call that is in the table. It spends what is left to whoever started it.
+    fn spawn(
+        self: &Arc<Self>,
+        entrance: &Arc<dyn ToolCaller>,
+        id: String,
+        live: &Live,
+        budget: Option<Arc<dyn Any + Send + Sync>>,
+    ) {
         let (inner, entrance, live) = (Arc::clone(self), Arc::clone(entrance), live.clone());
         let mut context =
             live.task.owner.context().with_cancel(live.cancel.clone()).with_run_key(id.as_str());
         context.deadline = Instant::now().checked_add(self.settings.max_duration);
         context.progress = Some(Arc::new(Listener(live.clone())));
+        context.budget = budget;
         context.depth = 1;
         let call = ToolCall::new(&live.task.tool, live.task.arguments.clone()).with_call_id(&id);
         let work = tokio::spawn(async move { entrance.call(call, &context).await });
@@ -251,29 +284,35 @@ impl Inner {
     /// Waits for the end of a call that is in the table, and writes down what came of it.
     fn follow(self: Arc<Self>, id: String, live: Live, work: JoinHandle<ToolResult>) {
         tokio::spawn(async move {
-            let (state, result, error) = match work.await {
-                Ok(ToolResult { error: None, result, .. }) => (TaskState::Completed, result, None),
+            let outcome = match work.await {
+                Ok(ToolResult { error: None, result, metadata, .. }) => {
+                    let handle = metadata.get("handle").and_then(Value::as_str).map(str::to_owned);
+                    Outcome { result, handle, ..Outcome::new(TaskState::Completed) }
+                }
                 Ok(ToolResult { error: Some(error), .. }) => {
                     let is_cancelled = live.cancel.is_cancelled() && error.kind == ErrorKind::Cancelled;
-                    let state = if is_cancelled { TaskState::Cancelled } else { TaskState::Failed };
-                    (state, Value::Null, Some(error))
+                    Outcome::failed(
+                        if is_cancelled { TaskState::Cancelled } else { TaskState::Failed },
+                        error,
+                    )
                 }
                 Err(error) => {
                     let error = ToolError::new(ErrorKind::Internal, format!("the call broke off: {error}"));
-                    (TaskState::Failed, Value::Null, Some(error))
+                    Outcome::failed(TaskState::Failed, error)
                 }
             };
-            self.finish(&id, state, result, error).await;
+            self.finish(&id, outcome).await;
         });
     }
 
     /// Writes down what came of a call, and tells its session.
-    async fn finish(&self, id: &str, state: TaskState, result: Value, error: Option<ToolError>) {
+    async fn finish(&self, id: &str, outcome: Outcome) {
         // One that was forgotten meanwhile ends without a word.
         let Some(live) = self.table.get(id) else { return };
         let mut task = Task::clone(&live.task);
-        (task.state, task.ended, task.result, task.error) =
-            (state, Some(self.services.clock.now()), result, error);
+        let Outcome { state, result, handle, error } = outcome;
+        (task.state, task.ended) = (state, Some(self.services.clock.now()));
+        (task.result, task.handle, task.error) = (result, handle, error);
         let (session, told) = (task.owner.session.clone(), told(id, &task));
         // It is kept before anybody is told.
         self.apply(vec![record(id, &task)]).await;
@@ -306,6 +345,24 @@ impl Inner {
         if let Err(error) = self.services.store.apply(changes).await {
             tracing::warn!(%error, "a call in the background is not kept");
         }
+    }
+}
+
+/// What came of a call.
+struct Outcome {
+    state: TaskState,
+    result: Value,
+    handle: Option<String>,
+    error: Option<ToolError>,
+}
+
+impl Outcome {
+    fn new(state: TaskState) -> Self {
+        Self { state, result: Value::Null, handle: None, error: None }
+    }
+
+    fn failed(state: TaskState, error: ToolError) -> Self {
+        Self { error: Some(error), ..Self::new(state) }
     }
 }
 

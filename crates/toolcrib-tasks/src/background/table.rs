@@ -52,6 +52,11 @@ impl Live {
         self.task.state != TaskState::Running
     }
 
+    /// Whether it is over by now.
+    pub(super) fn has_ended(&self) -> bool {
+        *self.over.borrow()
+    }
+
     /// Comes back when it is over.
     pub(super) async fn ended(&self) {
         // The sender is this one's own.
@@ -77,7 +82,7 @@ impl Live {
 
     /// All there is to tell.
     pub(super) fn status(&self, id: &str) -> TaskStatus {
-        let Task { tool, state, started, ended, result, error, .. } = &*self.task;
+        let Task { tool, state, started, ended, result, handle, error, .. } = &*self.task;
         TaskStatus {
             task_id: id.to_owned(),
             tool: tool.clone(),
@@ -86,6 +91,7 @@ impl Live {
             ended: *ended,
             progress: (!self.is_over()).then(|| self.progress().clone()).flatten(),
             result: (*state == TaskState::Completed).then(|| result.clone()),
+            handle: handle.clone(),
             error: error.clone(),
             note: None,
         }

@@ -41,6 +41,8 @@ pub(super) struct Task {
     #[serde(default, skip_serializing_if = "Value::is_null")]
     pub(super) result: Value,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) handle: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) error: Option<ToolError>,
 }
 
@@ -56,6 +58,7 @@ impl Task {
             started: now,
             ended: None,
             result: Value::Null,
+            handle: None,
             error: None,
         }
     }
@@ -83,6 +86,9 @@ pub struct TaskStatus {
     /// What came of it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub result: Option<Value>,
+    /// Under which the whole of it is kept, where it is too large to be shown. Models read it in the result itself.
+    #[serde(skip)]
+    pub handle: Option<String>,
     /// Why nothing came of it.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Value>")]

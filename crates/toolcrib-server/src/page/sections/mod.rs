@@ -35,8 +35,8 @@ pub(crate) struct Look<'a> {
 /// The page.
 pub(crate) async fn page(look: &Look<'_>) -> String {
     let mut html = Html::default();
-    head(&mut html, look.shared.runtime.app().id());
-    let snapshot = look.shared.runtime.snapshot();
+    head(&mut html, look.shared.runtime().app().id());
+    let snapshot = look.shared.runtime().snapshot();
     html.markup("<p class=\"sum\">");
     html.show(snapshot.iter().filter(|entry| look.sees(entry)).count()).markup(" tools · generation ");
     html.show(snapshot.generation()).markup(" · toolcrib ").text(env!("CARGO_PKG_VERSION")).markup(" · ");
@@ -127,7 +127,7 @@ impl Look<'_> {
 
     /// Whether a tool is there for the viewer.
     fn sees(&self, entry: &Entry) -> bool {
-        self.shared.runtime.executor().policy().is_visible(&entry.tool, Principal::new(&self.session()))
+        self.shared.runtime().executor().policy().is_visible(&entry.tool, Principal::new(&self.session()))
     }
 
     /// The session as which policy sees the viewer.

@@ -24,7 +24,7 @@ struct Source<'a> {
 
 impl Look<'_> {
     pub(super) fn sources(&self, html: &mut Html) {
-        let snapshot = self.shared.runtime.snapshot();
+        let snapshot = self.shared.runtime().snapshot();
         let mut sources: BTreeMap<&str, Source<'_>> = BTreeMap::new();
         for entry in snapshot.iter().filter(|entry| self.sees(entry)) {
             sources.entry(&entry.source).or_default().tools += 1;

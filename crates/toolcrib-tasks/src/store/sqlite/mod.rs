@@ -36,7 +36,7 @@ pub struct SqliteStore {
     commands: mpsc::Sender<Command>,
     writer: Mutex<Option<JoinHandle<()>>>,
     /// Held as long as the store is open. The system gives it back however the process ends.
-    _lock: Option<File>,
+    lock: Mutex<Option<File>>,
 }
 
 /// A store that was opened.
@@ -75,7 +75,7 @@ impl SqliteStore {
     fn over(path: PathBuf, connection: SqliteConnection, lock: Option<File>) -> Self {
         let (commands, waiting) = mpsc::channel(MAX_WAITING);
         let writer = tokio::spawn(writer::run(connection, waiting, path.clone()));
-        Self { path, commands, writer: Mutex::new(Some(writer)), _lock: lock }
+        Self { path, commands, writer: Mutex::new(Some(writer)), lock: Mutex::new(lock) }
     }
 
     /// The file.
@@ -138,10 +138,13 @@ impl Store for SqliteStore {
         // Where it was closed before, nobody listens.
         let _ = self.commands.send(Command::Close).await;
         let writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let lock = self.lock.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(writer) = writer {
             // What it could not do, it has told those who asked for it.
             let _ = writer.await;
         }
+        // Nothing is written any more, so that whoever comes next may have it.
+        drop(lock);
     }
 }
 

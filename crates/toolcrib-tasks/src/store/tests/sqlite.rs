@@ -76,6 +76,18 @@ async fn a_second_process_is_refused_unless_both_share_it() {
 }
 
 #[tokio::test]
+async fn one_that_was_closed_can_be_opened_by_the_next_while_the_first_still_knows_of_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("tasks.db");
+    let first = open(&path).await;
+    first.close().await;
+    let second = open(&path).await;
+    assert!(matches!(refused(&path, false).await, StoreError::InUse { .. }));
+    second.close().await;
+    first.close().await;
+}
+
+#[tokio::test]
 async fn a_damaged_database_is_set_aside_and_never_written_over() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("tasks.db");

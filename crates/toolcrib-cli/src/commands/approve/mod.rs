@@ -1,0 +1,138 @@
+//! `toolcrib approve`.
+
+mod attend;
+
+use std::path::Path;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::time::timeout;
+use toolcrib_server::{Error, Say, Told, Visit, WaitingCall, serving};
+
+use super::open;
+use crate::arguments::Approve;
+use crate::exit::{Exit, Failure};
+use crate::output::{self, say, tell};
+
+/// How long a process may take to tell what waits, or what became of an answer.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+pub(crate) async fn run(arguments: &Approve, json: bool) -> Result<Exit, Failure> {
+    let app = open(&arguments.app)?;
+    if !app.config.serve.approve {
+        return Err(Failure::bad_input(format!(
+            "{}: its calls are not answered here; set `serve.approve: true` and serve it anew, after reading docs/serve.md, \
+             \"Who is asked\"",
+            app.file
+        )));
+    }
+    let path = &arguments.app;
+    match (&arguments.allow, &arguments.deny) {
+        (Some(id), _) => answer(path, id, Say::Once, json).await,
+        (None, Some(id)) => {
+            answer(path, id, Say::Deny(arguments.feedback.clone().unwrap_or_default()), json).await
+        }
+        (None, None) if json => list(path).await,
+        (None, None) => attend::run(path).await,
+    }
+}
+
+/// Lists what waits.
+async fn list(app: &Path) -> Result<Exit, Failure> {
+    let (mut hosts, mut waiting) = (Vec::new(), Vec::new());
+    for id in serving(app).map_err(|error| failure(&error))? {
+        let visited = async {
+            let Some(mut visit) = Visit::to(app, &id, false).await? else { return Ok(None) };
+            let calls = calls(&mut visit).await?;
+            Ok::<_, Error>(Some((visit.host, calls)))
+        };
+        match visited.await {
+            Ok(None) => {}
+            Ok(Some((host, calls))) => {
+                let process = host.process;
+                hosts.push(json!({"id": id, "process": process, "app": host.app}));
+                waiting.extend(calls.iter().map(|call| shown(&id, process, call)));
+            }
+            Err(error) => tell(&format!("warning: {error}")),
+        }
+    }
+    output::json(&json!({"serving": hosts, "waiting": waiting}));
+    Ok(Exit::Ok)
+}
+
+/// A call as `--json` prints it.
+fn shown(server: &str, process: u32, call: &WaitingCall) -> Value {
+    let mut shown = json!(call);
+    if let Some(fields) = shown.as_object_mut() {
+        fields.insert("id".to_owned(), format!("{server}-{}", call.id).into());
+        fields.insert("process".to_owned(), process.into());
+    }
+    shown
+}
+
+/// Answers one call by its id: that of the process, and the number of the call there.
+async fn answer(app: &Path, id: &str, answer: Say, json: bool) -> Result<Exit, Failure> {
+    let parts = id.split_once('-').and_then(|(server, number)| Some((server, number.parse().ok()?)));
+    let Some((server, number)) = parts else {
+        let message = format!("{id:?} is no id of a call; `--json` lists those that wait");
+        return Err(Failure::bad_input(message));
+    };
+    let is_there = serving(app).map_err(|error| failure(&error))?.iter().any(|other| other == server);
+    let visit = if is_there { Visit::to(app, server, false).await } else { Ok(None) };
+    let Some(mut visit) = visit.map_err(|error| failure(&error))? else {
+        let message =
+            format!("the process of `{id}` does not serve the app any more, and its calls are over");
+        return Err(Failure::new(Exit::Unavailable, message));
+    };
+    calls(&mut visit).await.map_err(|error| failure(&error))?;
+    let (taken, why) = settled(&mut visit, number, answer).await.map_err(|error| failure(&error))?;
+    if json {
+        output::json(&json!({"id": id, "taken": taken, "why": why}));
+    } else if taken {
+        say(&format!("answered: {id}"));
+    } else {
+        tell(&format!("error: {id}: {}", why.unwrap_or_default()));
+    }
+    Ok(if taken { Exit::Ok } else { Exit::Failed })
+}
+
+/// What waits at a process.
+async fn calls(visit: &mut Visit) -> Result<Vec<WaitingCall>, Error> {
+    let mut calls: Vec<WaitingCall> = Vec::new();
+    loop {
+        match told(visit).await? {
+            Told::Waiting { call } => calls.push(*call),
+            Told::Gone { id } => calls.retain(|call| call.id != id),
+            Told::All => return Ok(calls),
+            Told::Refused { why } => return Err(Error::Operator { message: why }),
+            _ => {}
+        }
+    }
+}
+
+/// Answers, and waits for what becomes of it.
+async fn settled(visit: &mut Visit, number: u64, answer: Say) -> Result<(bool, Option<String>), Error> {
+    visit.answers.answer(number, answer).await?;
+    loop {
+        match told(visit).await? {
+            Told::Settled { id, taken, why } if id == number => return Ok((taken, why)),
+            Told::Refused { why } => return Err(Error::Operator { message: why }),
+            _ => {}
+        }
+    }
+}
+
+async fn told(visit: &mut Visit) -> Result<Told, Error> {
+    let gone = |message: &str| Error::Operator { message: message.to_owned() };
+    let told = timeout(PATIENCE, visit.news.next()).await.map_err(|_| gone("it says nothing"))??;
+    told.ok_or_else(|| gone("it is gone"))
+}
+
+fn failure(error: &Error) -> Failure {
+    let exit = match error {
+        Error::Operator { .. } => Exit::Unavailable,
+        Error::NoOperatorPlace | Error::NoSockets => Exit::BadInput,
+        _ => Exit::Failed,
+    };
+    Failure::new(exit, error.to_string())
+}

@@ -1,0 +1,268 @@
+//! `serve.oauth`: who may come in with a token of an authorization server.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use toolcrib_document::Error as DocumentError;
+use toolcrib_model::Risk;
+use toolcrib_policy::Scope;
+use url::{Host, Url};
+
+use super::present;
+use crate::{App, Error, variables};
+
+/// The most entries of `serve.oauth.clients`.
+pub const MAX_OAUTH_CLIENTS: usize = 256;
+
+/// The most scopes that an entry wants.
+const MAX_SCOPES: usize = 32;
+
+/// The longest text of this section: a URL, a subject, a client's id or a scope, in bytes.
+const MAX_TEXT_BYTES: usize = 2048;
+
+/// `serve.oauth`.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct OAuthConfig {
+    /// Who issues the tokens: the URL of the authorization server, as their `iss` has it.
+    pub issuer: String,
+    /// Whom the tokens are for, as their `aud` has it.
+    pub audience: String,
+    /// The URL by which clients call this server's `/mcp`; `audience` when absent, which is a URL then.
+    #[serde(default, deserialize_with = "present")]
+    pub resource: Option<String>,
+    /// Where the keys are that tokens are signed with; what the authorization server publishes when absent.
+    #[serde(default, deserialize_with = "present")]
+    pub jwks_url: Option<String>,
+    /// Whether the names of the authorization server may lead to addresses that are not public; only where the URL plainly
+    /// names one when absent.
+    #[serde(default)]
+    pub allow_private: bool,
+    /// How tokens may be signed; in any of these ways when absent.
+    #[serde(default, deserialize_with = "present")]
+    pub algorithms: Option<Vec<SignatureAlgorithm>>,
+    /// Who comes in with which token. The first entry that a token fits counts.
+    pub clients: Vec<OAuthClient>,
+}
+
+/// How a token is signed (RFC 7518, RFC 8037): with a key whose other half only its issuer has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[expect(missing_docs, reason = "these are the names of the RFCs")]
+pub enum SignatureAlgorithm {
+    RS256,
+    RS384,
+    RS512,
+    PS256,
+    PS384,
+    PS512,
+    ES256,
+    ES384,
+    #[serde(rename = "EdDSA")]
+    EdDsa,
+}
+
+/// One entry of `serve.oauth.clients`. A token fits that fits all that it says of tokens, and it says something.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct OAuthClient {
+    /// What these clients are called here. Rules name their sessions as `serve/NAME/*`; each subject has its own.
+    pub name: String,
+    /// Whom the token speaks for, as its `sub` has it; anybody when absent.
+    #[serde(default, deserialize_with = "present")]
+    pub subject: Option<String>,
+    /// Whom it was issued to, as its `client_id` or `azp` has it; anybody when absent.
+    #[serde(default, deserialize_with = "present")]
+    pub client_id: Option<String>,
+    /// The scopes that it has, all of them; any when absent.
+    #[serde(default)]
+    pub scopes: Vec<String>,
+    /// The namespaces that they are left; all when absent. Globs.
+    #[serde(default, deserialize_with = "present")]
+    pub namespaces: Option<Vec<String>>,
+    /// The highest risk of the tools that they are left; any when absent.
+    #[serde(default, deserialize_with = "present")]
+    pub max_risk_level: Option<Risk>,
+}
+
+/// `serve.oauth` with what its variables hold now.
+#[derive(Clone, Debug)]
+pub struct ServedOAuth {
+    /// Who issues the tokens, to the letter.
+    pub issuer: String,
+    /// The same, as a URL: `https`, or `http` on this machine.
+    pub issuer_url: Url,
+    /// Whom the tokens are for, to the letter.
+    pub audience: String,
+    /// By which URL clients call this server, to the letter.
+    pub resource: String,
+    /// The same, as a URL.
+    pub resource_url: Url,
+    /// Where the keys are; what the issuer publishes when absent. `https`, or `http` on this machine.
+    pub jwks_url: Option<Url>,
+    /// Whether names may lead to addresses that are not public.
+    pub allow_private: bool,
+    /// How tokens may be signed.
+    pub algorithms: Vec<SignatureAlgorithm>,
+    /// Who comes in with which token.
+    pub clients: Vec<OAuthClient>,
+}
+
+impl SignatureAlgorithm {
+    /// All that there are.
+    pub const ALL: [Self; 9] = [
+        Self::RS256,
+        Self::RS384,
+        Self::RS512,
+        Self::PS256,
+        Self::PS384,
+        Self::PS512,
+        Self::ES256,
+        Self::ES384,
+        Self::EdDsa,
+    ];
+}
+
+impl OAuthClient {
+    pub(super) fn scope(&self) -> Scope {
+        Scope { namespaces: self.namespaces.clone(), max_risk_level: self.max_risk_level }
+    }
+}
+
+impl App {
+    /// The authorization server whose tokens are taken, where there is one.
+    pub fn served_oauth(&self) -> Result<Option<ServedOAuth>, Error> {
+        let Some(config) = &self.config.serve.oauth else { return Ok(None) };
+        let text = |text: &str, key: &str| {
+            let place = format!("/serve/oauth/{key}");
+            variables::expanded(self, text, &place, false).map_err(|error| self.wrong(error))
+        };
+        let url = |given: &str, key: &'static str| {
+            let given = text(given, key)?;
+            let url = url_of(&given, key)
+                .map_err(|message| self.error_at(&format!("/serve/oauth/{key}"), message))?;
+            Ok::<_, Error>((given, url))
+        };
+        let (issuer, issuer_url) = url(&config.issuer, "issuer")?;
+        let (resource, resource_url) = match &config.resource {
+            Some(resource) => url(resource, "resource")?,
+            None => url(&config.audience, "audience")?,
+        };
+        let jwks_url = config.jwks_url.as_deref().map(|given| url(given, "jwks_url")).transpose()?;
+        let clients = config.clients.iter().enumerate().map(|(position, client)| {
+            let own = |given: &Option<String>, key: &str| {
+                given.as_deref().map(|given| text(given, &format!("clients/{position}/{key}"))).transpose()
+            };
+            Ok(OAuthClient {
+                subject: own(&client.subject, "subject")?,
+                client_id: own(&client.client_id, "client_id")?,
+                ..client.clone()
+            })
+        });
+        Ok(Some(ServedOAuth {
+            issuer,
+            issuer_url,
+            audience: text(&config.audience, "audience")?,
+            resource,
+            resource_url,
+            jwks_url: jwks_url.map(|(_, url)| url),
+            allow_private: config.allow_private,
+            algorithms: config.algorithms.clone().unwrap_or_else(|| SignatureAlgorithm::ALL.to_vec()),
+            clients: clients.collect::<Result<_, Error>>()?,
+        }))
+    }
+}
+
+/// What the types do not say.
+pub(super) fn check(app: &App, errors: &mut Vec<DocumentError>) {
+    let Some(config) = &app.config.serve.oauth else { return };
+    let mut wrong = |key: &str, message: String| {
+        errors.push(app.document.error_at(&format!("/serve/oauth/{key}"), message));
+    };
+    let named = if config.resource.is_some() { None } else { Some(config.audience.as_str()) };
+    let urls = [
+        ("issuer", Some(config.issuer.as_str())),
+        ("audience", named),
+        ("resource", config.resource.as_deref()),
+        ("jwks_url", config.jwks_url.as_deref()),
+    ];
+    for (key, text) in urls {
+        // What variables hold is looked at when it is served.
+        if let Some(text) = text.filter(|text| !text.contains('$'))
+            && let Err(message) = url_of(text, key)
+        {
+            wrong(key, message);
+        }
+    }
+    if config.audience.is_empty() || config.audience.len() > MAX_TEXT_BYTES {
+        wrong("audience", format!("an audience has from 1 to {MAX_TEXT_BYTES} bytes"));
+    }
+    if config.algorithms.as_ref().is_some_and(Vec::is_empty) {
+        wrong("algorithms", "name an algorithm, or leave this out".to_owned());
+    }
+    if config.clients.is_empty() || config.clients.len() > MAX_OAUTH_CLIENTS {
+        let count = config.clients.len();
+        wrong("clients", format!("there are from 1 to {MAX_OAUTH_CLIENTS} clients, not {count}"));
+    }
+    for (position, client) in config.clients.iter().enumerate() {
+        let texts = [("subject", &client.subject), ("client_id", &client.client_id)];
+        for (key, text) in texts {
+            if text.as_ref().is_some_and(|text| text.is_empty() || text.len() > MAX_TEXT_BYTES) {
+                wrong(
+                    &format!("clients/{position}/{key}"),
+                    format!("this has from 1 to {MAX_TEXT_BYTES} bytes; leave it out for anybody"),
+                );
+            }
+        }
+        if client.scopes.len() > MAX_SCOPES {
+            wrong(&format!("clients/{position}/scopes"), format!("there are at most {MAX_SCOPES} scopes"));
+        }
+        for (at, scope) in client.scopes.iter().enumerate() {
+            if !is_scope(scope) {
+                let message =
+                    format!("`{scope}` is no scope: it has visible ASCII letters without `\"` and `\\`");
+                wrong(&format!("clients/{position}/scopes/{at}"), message);
+            }
+        }
+        if client.subject.is_none() && client.client_id.is_none() && client.scopes.is_empty() {
+            let message = "any token would fit; say its `subject`, its `client_id` or its `scopes`";
+            wrong(&format!("clients/{position}"), message.to_owned());
+        }
+    }
+}
+
+/// Whether a text is a scope (RFC 6749, section 3.3).
+fn is_scope(text: &str) -> bool {
+    let is_plain = |c: char| c.is_ascii_graphic() && !matches!(c, '"' | '\\');
+    !text.is_empty() && text.len() <= MAX_TEXT_BYTES && text.chars().all(is_plain)
+}
+
+/// A URL that tokens may depend on, at this key.
+fn url_of(text: &str, key: &str) -> Result<Url, String> {
+    let wrong = |what: &str| Err(format!("`{key}` {what}"));
+    let Ok(url) = Url::parse(text) else {
+        return wrong(match key {
+            "audience" => "is no URL; say by `resource` which URL clients call this server by",
+            _ => "is no URL",
+        });
+    };
+    let is_local = match url.host() {
+        Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
+        Some(Host::Ipv4(address)) => address.is_loopback(),
+        Some(Host::Ipv6(address)) => address.is_loopback(),
+        None => false,
+    };
+    let is_named = matches!(key, "audience" | "resource");
+    if !(url.scheme() == "https" || url.scheme() == "http" && (is_local || is_named)) || url.host().is_none()
+    {
+        return wrong("has to be `https`, or `http` on this machine");
+    }
+    if !url.username().is_empty() || url.password().is_some() || url.fragment().is_some() {
+        return wrong("has no user, password or fragment");
+    }
+    if url.query().is_some() && key != "jwks_url" {
+        return wrong("has no query");
+    }
+    if text.len() > MAX_TEXT_BYTES {
+        return wrong(&format!("has at most {MAX_TEXT_BYTES} bytes"));
+    }
+    Ok(url)
+}

@@ -1,0 +1,110 @@
+//! When what a client is listed changes: by itself, or with the app.
+
+use std::sync::Arc;
+
+use sha2::{Digest as _, Sha256};
+use tokio::sync::{broadcast, watch};
+use toolcrib_model::Tool;
+use toolcrib_policy::Principal;
+use toolcrib_runtime::sessions_of;
+
+use crate::client::Client;
+use crate::server::Shared;
+use crate::surface::standing_for;
+use crate::version::Version;
+
+/// The changes of the lists of a client.
+pub(crate) struct Changes<'a> {
+    shared: &'a Shared,
+    client: &'a Client,
+    versions: watch::Receiver<Arc<Version>>,
+    receiver: broadcast::Receiver<Arc<toolcrib_registry::Change>>,
+    lists: Lists,
+}
+
+/// By which the lists of a client at two times are told apart.
+struct Lists {
+    tools: Option<[u8; 32]>,
+    prompts: [u8; 32],
+    resources: [u8; 32],
+}
+
+/// Which lists have changed.
+#[derive(Clone, Copy)]
+pub(crate) struct Changed {
+    pub(crate) tools: bool,
+    pub(crate) prompts: bool,
+    pub(crate) resources: bool,
+}
+
+impl<'a> Changes<'a> {
+    pub(crate) fn new(shared: &'a Shared, client: &'a Client) -> Self {
+        let mut versions = shared.versions();
+        let receiver = subscribed(&mut versions);
+        Self { shared, client, versions, receiver, lists: Lists::of(shared, client) }
+    }
+
+    /// Waits until a list is another one; nothing when that will not be.
+    pub(crate) async fn next(&mut self) -> Option<Changed> {
+        loop {
+            tokio::select! {
+                biased;
+                swapped = self.versions.changed() => {
+                    swapped.ok()?;
+                    self.receiver = subscribed(&mut self.versions);
+                }
+                // Which changes were missed makes no difference; those of an app that is closed are over, and the next one comes.
+                changed = self.receiver.recv() => if let Err(broadcast::error::RecvError::Closed) = changed {
+                    self.versions.changed().await.ok()?;
+                    self.receiver = subscribed(&mut self.versions);
+                },
+            }
+            let now = Lists::of(self.shared, self.client);
+            let changed = now.changed_since(&self.lists);
+            self.lists = now;
+            if changed.tools || changed.prompts || changed.resources {
+                return Some(changed);
+            }
+        }
+    }
+}
+
+impl Lists {
+    fn of(shared: &Shared, client: &Client) -> Self {
+        let tools = shared.shown(&client.name).ok().map(|shown| shown.digest);
+        let runtime = shared.runtime();
+        let (snapshot, policy) = (runtime.snapshot(), runtime.executor().policy());
+        // Rules that speak of the client's sessions speak of this one too.
+        let session = format!("{}-", sessions_of(&client.name));
+        let visible: Vec<&Tool> = snapshot
+            .iter()
+            .map(|entry| entry.tool.as_ref())
+            .filter(|tool| policy.is_visible(tool, Principal::new(&session)))
+            .collect();
+        let listed = |method| standing_for(method, visible.iter().copied());
+        Self {
+            tools,
+            prompts: digest(&(runtime.skills(&session), listed("prompts/list"))),
+            resources: digest(&(listed("resources/list"), listed("resources/templates/list"))),
+        }
+    }
+
+    fn changed_since(&self, before: &Self) -> Changed {
+        Changed {
+            tools: self.tools != before.tools,
+            prompts: self.prompts != before.prompts,
+            resources: self.resources != before.resources,
+        }
+    }
+}
+
+/// The changes of the app as it is now.
+fn subscribed(
+    versions: &mut watch::Receiver<Arc<Version>>,
+) -> broadcast::Receiver<Arc<toolcrib_registry::Change>> {
+    versions.borrow_and_update().runtime.executor().registry().subscribe()
+}
+
+fn digest(value: &impl serde::Serialize) -> [u8; 32] {
+    Sha256::digest(serde_json::to_vec(value).unwrap_or_default()).into()
+}

@@ -1,0 +1,152 @@
+//! The public keys of an authorization server (RFC 7517), and what was signed with their other halves.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use ring::signature::{
+    ECDSA_P256_SHA256_FIXED, ECDSA_P384_SHA384_FIXED, ED25519, RSA_PKCS1_2048_8192_SHA256,
+    RSA_PKCS1_2048_8192_SHA384, RSA_PKCS1_2048_8192_SHA512, RSA_PSS_2048_8192_SHA256,
+    RSA_PSS_2048_8192_SHA384, RSA_PSS_2048_8192_SHA512, RsaParameters, RsaPublicKeyComponents,
+    UnparsedPublicKey, VerificationAlgorithm,
+};
+use serde_json::{Map, Value};
+use toolcrib_document::{Format, Limits, parse};
+use toolcrib_runtime::SignatureAlgorithm;
+
+use super::token::Token;
+
+/// The longest set of keys, in bytes.
+pub(super) const MAX_JWKS_BYTES: usize = 256 * 1024;
+
+/// The most keys of a set.
+pub(super) const MAX_KEYS: usize = 64;
+
+/// Keys that signatures can be checked by.
+#[derive(Debug)]
+pub(super) struct KeySet {
+    keys: Vec<Key>,
+}
+
+#[derive(Debug)]
+struct Key {
+    id: Option<String>,
+    /// The only way in which it signs, where it says so.
+    algorithm: Option<SignatureAlgorithm>,
+    material: Material,
+}
+
+#[derive(Debug)]
+enum Material {
+    Rsa(RsaPublicKeyComponents<Vec<u8>>),
+    P256(Vec<u8>),
+    P384(Vec<u8>),
+    Ed25519(Vec<u8>),
+}
+
+/// What comes of checking a signature.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Checked {
+    Genuine,
+    Forged,
+    /// The key that it was signed with is none of these.
+    UnknownKey,
+}
+
+impl KeySet {
+    /// Reads a set. Keys of other kinds and for other ends are passed over; what is wrong with a set that has no others.
+    pub(super) fn read(bytes: &[u8]) -> Result<Self, String> {
+        let limits = Limits { max_bytes: MAX_JWKS_BYTES, ..Limits::default() };
+        let document = parse(bytes, Format::Json, &limits).map_err(|error| error.to_string())?;
+        let Some(keys) = document.value.get("keys").and_then(Value::as_array) else {
+            return Err("it has no list `keys`".to_owned());
+        };
+        if keys.len() > MAX_KEYS {
+            return Err(format!("it has {} keys; at most {MAX_KEYS} are read", keys.len()));
+        }
+        let keys: Vec<Key> = keys.iter().filter_map(Value::as_object).filter_map(Key::read).collect();
+        if keys.is_empty() { Err("it has no key for signatures".to_owned()) } else { Ok(Self { keys }) }
+    }
+
+    /// Checks the signature of a token by the key that it names, or by all that it may mean.
+    pub(super) fn check(&self, token: &Token<'_>) -> Checked {
+        let is_named = |key: &&Key| token.key_id.is_none() || key.id == token.key_id;
+        let mut named = self.keys.iter().filter(is_named).peekable();
+        if named.peek().is_none() {
+            return Checked::UnknownKey;
+        }
+        if named.any(|key| key.has_signed(token)) {
+            Checked::Genuine
+        } else if token.key_id.is_some() {
+            Checked::Forged
+        } else {
+            Checked::UnknownKey
+        }
+    }
+}
+
+impl Key {
+    fn read(key: &Map<String, Value>) -> Option<Self> {
+        let text = |name: &str| key.get(name).and_then(Value::as_str);
+        let bytes = |name: &str| URL_SAFE_NO_PAD.decode(text(name)?).ok();
+        let verifies = |all: &Vec<Value>| all.iter().any(|one| one.as_str() == Some("verify"));
+        if text("use").is_some_and(|end| end != "sig")
+            || key.get("key_ops").and_then(Value::as_array).is_some_and(|all| !verifies(all))
+        {
+            return None;
+        }
+        let algorithm = match key.get("alg") {
+            None => None,
+            Some(name) => Some(serde_json::from_value(name.clone()).ok()?),
+        };
+        let material = match (text("kty")?, text("crv")) {
+            ("RSA", _) => {
+                let number = |name| bytes(name).map(|bytes| without_zeros(&bytes));
+                Material::Rsa(RsaPublicKeyComponents { n: number("n")?, e: number("e")? })
+            }
+            ("EC", Some("P-256")) => Material::P256(point(&bytes("x")?, &bytes("y")?, 32)?),
+            ("EC", Some("P-384")) => Material::P384(point(&bytes("x")?, &bytes("y")?, 48)?),
+            ("OKP", Some("Ed25519")) => Material::Ed25519(bytes("x")?),
+            _ => return None,
+        };
+        Some(Self { id: text("kid").map(str::to_owned), algorithm, material })
+    }
+
+    fn has_signed(&self, token: &Token<'_>) -> bool {
+        if self.algorithm.is_some_and(|algorithm| algorithm != token.algorithm) {
+            return false;
+        }
+        let plain = |algorithm: &'static dyn VerificationAlgorithm, key: &[u8]| {
+            UnparsedPublicKey::new(algorithm, key).verify(token.signed, &token.signature).is_ok()
+        };
+        match (&self.material, token.algorithm) {
+            (Material::Rsa(key), algorithm) => rsa(algorithm)
+                .is_some_and(|algorithm| key.verify(algorithm, token.signed, &token.signature).is_ok()),
+            (Material::P256(key), SignatureAlgorithm::ES256) => plain(&ECDSA_P256_SHA256_FIXED, key),
+            (Material::P384(key), SignatureAlgorithm::ES384) => plain(&ECDSA_P384_SHA384_FIXED, key),
+            (Material::Ed25519(key), SignatureAlgorithm::EdDsa) => plain(&ED25519, key),
+            _ => false,
+        }
+    }
+}
+
+/// The ways in which keys of RSA sign; those of fewer than 2,048 bits do not count.
+fn rsa(algorithm: SignatureAlgorithm) -> Option<&'static RsaParameters> {
+    Some(match algorithm {
+        SignatureAlgorithm::RS256 => &RSA_PKCS1_2048_8192_SHA256,
+        SignatureAlgorithm::RS384 => &RSA_PKCS1_2048_8192_SHA384,
+        SignatureAlgorithm::RS512 => &RSA_PKCS1_2048_8192_SHA512,
+        SignatureAlgorithm::PS256 => &RSA_PSS_2048_8192_SHA256,
+        SignatureAlgorithm::PS384 => &RSA_PSS_2048_8192_SHA384,
+        SignatureAlgorithm::PS512 => &RSA_PSS_2048_8192_SHA512,
+        _ => return None,
+    })
+}
+
+/// A number as some servers write it, with zeros before it.
+fn without_zeros(bytes: &[u8]) -> Vec<u8> {
+    bytes.iter().copied().skip_while(|byte| *byte == 0).collect()
+}
+
+/// A point of a curve, written in full.
+fn point(x: &[u8], y: &[u8], size: usize) -> Option<Vec<u8>> {
+    (x.len() == size && y.len() == size).then(|| [&[4], x, y].concat())
+}

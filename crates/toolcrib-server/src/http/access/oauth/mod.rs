@@ -1,0 +1,196 @@
+//! Tokens of an authorization server: this server as a resource server (RFC 6750, RFC 9068, RFC 9728).
+
+mod cache;
+mod keys;
+mod source;
+#[cfg(test)]
+mod tests;
+mod token;
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use hmac::{Hmac, Mac as _};
+use serde::Serialize;
+use serde_json::{Value, json};
+use sha2::Sha256;
+use toolcrib_runtime::{OAuthClient, ServedOAuth};
+use url::Url;
+
+use self::cache::{KeyCache, RETRY_INTERVAL, Unavailable};
+use self::keys::Checked;
+use self::source::Source;
+use self::token::{Claims, Token};
+use super::Refusal;
+use crate::Error;
+use crate::client::Client;
+
+/// Where the metadata of a resource is (RFC 9728, section 3); the path of the resource follows.
+pub(in super::super) const WELL_KNOWN: &str = "/.well-known/oauth-protected-resource";
+
+/// A key of HMAC-SHA256 as long as its block.
+const SEAL_BYTES: usize = 64;
+
+/// The tokens of one authorization server, and who comes in with them.
+pub(super) struct OAuth {
+    served: ServedOAuth,
+    source: Arc<Source>,
+    keys: Arc<KeyCache>,
+    /// By what the sessions of those who come in are told from each other.
+    seal: [u8; SEAL_BYTES],
+    metadata_url: Url,
+}
+
+/// The metadata of a resource (RFC 9728, section 2).
+#[derive(Serialize)]
+struct Metadata<'a> {
+    resource: &'a str,
+    authorization_servers: [&'a str; 1],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    scopes_supported: Option<Vec<&'a str>>,
+    bearer_methods_supported: [&'static str; 1],
+    resource_name: &'static str,
+}
+
+/// What is wrong with a token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in super::super) enum Flaw {
+    TooLong,
+    NoToken,
+    Algorithm,
+    Kind,
+    Issuer,
+    Audience,
+    /// It is good with a proof of a key only (RFC 7800), which is not looked at here.
+    Bound,
+    NoTime,
+    Expired,
+    Early,
+    Subject,
+    UnknownKey,
+    Signature,
+}
+
+impl OAuth {
+    /// What an app says of it. What an earlier version has fetched and told apart stays.
+    pub(super) fn new(served: ServedOAuth, earlier: Option<&Self>) -> Result<Self, Error> {
+        let source = Arc::new(Source::new(&served));
+        let known = earlier.filter(|earlier| earlier.source == source);
+        let keys = known.map_or_else(|| keys_of(&source), |known| Arc::clone(&known.keys));
+        let mut seal = [0; SEAL_BYTES];
+        match earlier {
+            Some(earlier) => seal = earlier.seal,
+            None => getrandom::fill(&mut seal).map_err(|_| Error::NoRandomness)?,
+        }
+        let mut metadata_url = served.resource_url.clone();
+        let path = served.resource_url.path().trim_end_matches('/');
+        metadata_url.set_path(&format!("{WELL_KNOWN}{path}"));
+        Ok(Self { served, source, keys, seal, metadata_url })
+    }
+
+    /// Who comes in with this token.
+    pub(super) async fn client(&self, text: &str) -> Result<Arc<Client>, Refusal> {
+        let token = Token::read(text, &self.served, now()).map_err(Refusal::Flawed)?;
+        let keys = self.keys.current().await.map_err(|Unavailable| UNAVAILABLE)?;
+        let mut checked = keys.check(&token);
+        if checked == Checked::UnknownKey
+            && let Some(newer) = self.keys.after(&keys).await.map_err(|Unavailable| UNAVAILABLE)?
+        {
+            checked = newer.check(&token);
+        }
+        match checked {
+            Checked::Genuine => {}
+            Checked::Forged => return Err(Refusal::Flawed(Flaw::Signature)),
+            Checked::UnknownKey => return Err(Refusal::Flawed(Flaw::UnknownKey)),
+        }
+        let fits = |client: &&OAuthClient| is_of(client, &token.claims) && has_scopes(client, &token.claims);
+        let Some(client) = self.served.clients.iter().find(fits) else {
+            let wanted = self.served.clients.iter().find(|client| is_of(client, &token.claims));
+            return Err(Refusal::Insufficient(
+                wanted.map(|wanted| wanted.scopes.join(" ")).unwrap_or_default(),
+            ));
+        };
+        Ok(Arc::new(self.person(&client.name, &token.claims.subject)))
+    }
+
+    /// One subject among the clients of a name. Its session is the same each time, and nobody else can tell it.
+    fn person(&self, name: &str, subject: &str) -> Client {
+        let mut mac = Hmac::<Sha256>::new(&self.seal.into());
+        // Lengths first, so that no two are written alike.
+        for part in [&self.served.issuer, name, subject] {
+            mac.update(&part.len().to_be_bytes());
+            mac.update(part.as_bytes());
+        }
+        Client::of_person(name, &mac.finalize().into_bytes())
+    }
+
+    /// What clients read to find the authorization server (RFC 9728, section 2).
+    pub(super) fn metadata(&self) -> Value {
+        let mut scopes: Vec<&str> = Vec::new();
+        for scope in self.served.clients.iter().flat_map(|client| &client.scopes) {
+            if !scopes.contains(&scope.as_str()) {
+                scopes.push(scope);
+            }
+        }
+        let scopes = (!scopes.is_empty()).then_some(scopes);
+        json!(Metadata {
+            resource: &self.served.resource,
+            authorization_servers: [&self.served.issuer],
+            scopes_supported: scopes,
+            bearer_methods_supported: ["header"],
+            resource_name: "toolcrib",
+        })
+    }
+
+    /// Where that is.
+    pub(super) fn metadata_url(&self) -> &Url {
+        &self.metadata_url
+    }
+}
+
+fn keys_of(source: &Arc<Source>) -> Arc<KeyCache> {
+    let source = Arc::clone(source);
+    Arc::new(KeyCache::new(move || {
+        let source = Arc::clone(&source);
+        async move { source.fetch().await }
+    }))
+}
+
+/// The answer while there are no keys.
+const UNAVAILABLE: Refusal = Refusal::Unavailable(RETRY_INTERVAL);
+
+/// Whether an entry speaks of this subject and this client.
+fn is_of(client: &OAuthClient, claims: &Claims) -> bool {
+    client.subject.as_ref().is_none_or(|subject| *subject == claims.subject)
+        && client.client_id.as_ref().is_none_or(|id| Some(id) == claims.client_id.as_ref())
+}
+
+fn has_scopes(client: &OAuthClient, claims: &Claims) -> bool {
+    client.scopes.iter().all(|scope| claims.scopes.contains(scope))
+}
+
+/// In seconds since 1970.
+fn now() -> f64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO).as_secs_f64()
+}
+
+impl fmt::Display for Flaw {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::TooLong => "the token is too long",
+            Self::NoToken => "this is neither a token of this server nor a JWT",
+            Self::Algorithm => "the token is not signed in a way that counts here",
+            Self::Kind => "the token is no access token",
+            Self::Issuer => "the token is from another issuer",
+            Self::Audience => "the token is for another server",
+            Self::Bound => "the token is bound to a key, and this server takes no proof of one",
+            Self::NoTime => "the token does not say until when it is good",
+            Self::Expired => "the token has expired",
+            Self::Early => "the token is not good yet",
+            Self::Subject => "the token does not say whom it speaks for",
+            Self::UnknownKey => "the token is signed with a key that its issuer does not publish",
+            Self::Signature => "the signature of the token is wrong",
+        })
+    }
+}

@@ -1,0 +1,76 @@
+//! What an app file says of who may come in over HTTP, and how much at once.
+
+use std::net::SocketAddr;
+use std::sync::{Arc, PoisonError};
+use std::time::Duration;
+
+use toolcrib_runtime::App;
+
+use super::Door;
+use super::access::Access;
+use super::names::Names;
+use super::share::Shares;
+use crate::Error;
+use crate::server::Shared;
+
+/// The rules of one version of the app. A request is held to those that it found.
+pub(super) struct Rules {
+    pub(super) names: Names,
+    pub(super) access: Access,
+    pub(super) shares: Shares,
+    pub(super) has_page: bool,
+    pub(super) max_sessions: usize,
+    pub(super) max_body_bytes: usize,
+    pub(super) body_patience: Duration,
+}
+
+/// Rules that a listener has from the next version of the app on.
+pub(crate) struct NewRules {
+    door: Arc<Door>,
+    rules: Rules,
+}
+
+impl Rules {
+    /// Those of an app for a listener on this address. One that other machines reach is refused where no token is wanted.
+    pub(super) fn new(
+        shared: &Shared,
+        app: &App,
+        address: SocketAddr,
+        earlier: Option<&Self>,
+    ) -> Result<Self, Error> {
+        let section = &app.config.serve;
+        let access = Access::new(shared, app, earlier.map(|earlier| &earlier.access))?;
+        if !address.ip().is_loopback() && access.is_open() {
+            return Err(Error::Open { address });
+        }
+        let limits = &section.limits;
+        Ok(Self {
+            names: Names::new(address, &section.allowed_hosts, &section.allowed_origins),
+            access,
+            shares: Shares::new(limits),
+            has_page: section.page.unwrap_or_else(|| address.ip().is_loopback()),
+            max_sessions: limits.sessions.get(),
+            max_body_bytes: limits.body_bytes.get(),
+            body_patience: Duration::from_secs(limits.body_seconds.get().into()),
+        })
+    }
+}
+
+impl Shared {
+    /// What another version of the app says of each listener.
+    pub(crate) fn rules_of(&self, app: &App) -> Result<Vec<NewRules>, Error> {
+        let doors = self.doors.lock().unwrap_or_else(PoisonError::into_inner);
+        let open = doors.iter().filter_map(std::sync::Weak::upgrade);
+        open.map(|door| {
+            let rules = Rules::new(self, app, door.address, Some(&door.rules()))?;
+            Ok(NewRules { door, rules })
+        })
+        .collect()
+    }
+}
+
+impl NewRules {
+    pub(crate) fn take_effect(self) {
+        self.door.rules.send_replace(Arc::new(self.rules));
+    }
+}

@@ -1,0 +1,224 @@
+//! Where operators come in.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::Serialize;
+use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::net::{UnixListener, UnixStream};
+use tokio::task::{JoinHandle, JoinSet};
+use toolcrib_runtime::App;
+
+use super::MAX_OPERATORS;
+use super::lines::{Lines, send};
+use super::peer::Own;
+use super::place::Place;
+use super::wire::{Heard, Host, MAX_ANSWER_BYTES, Say, Told, VERSION, WaitingCall};
+use crate::approval::{Attached, Said, Settled, Waiting};
+use crate::{Error, WaitingCalls};
+
+/// How long an operator may take to say who comes.
+const HELLO_PATIENCE: Duration = Duration::from_secs(5);
+
+/// How long nobody is let in after that failed, for want of something.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+
+/// Where operators come in, as long as this is there.
+pub struct OperatorDoor {
+    socket: PathBuf,
+    serving: JoinHandle<()>,
+}
+
+/// What operators share.
+struct Inside {
+    host: Host,
+    own: Own,
+    waiting: Arc<Waiting>,
+}
+
+impl OperatorDoor {
+    /// Lets operators in who answer these calls of an app. `has_client` is whether the parent of this process is its client, whose
+    /// programs are refused. To be called within the runtime of tokio.
+    pub async fn open(app: &App, waiting: &WaitingCalls, has_client: bool) -> Result<Self, Error> {
+        let place = Place::of(app.file.as_ref())?;
+        let failed = |source| place.failed(source);
+        let own = Own::new(has_client).map_err(failed)?;
+        let (listener, id) = place.listen().await.map_err(failed)?;
+        let host = Host { version: VERSION, app: app.id().to_owned(), process: std::process::id() };
+        let inside = Arc::new(Inside { host, own, waiting: waiting.room() });
+        let serving = tokio::spawn(accept(listener, inside));
+        Ok(Self { socket: place.socket(&id), serving })
+    }
+}
+
+impl Drop for OperatorDoor {
+    fn drop(&mut self) {
+        self.serving.abort();
+        // Whoever looks for it finds that nobody listens.
+        let _ = std::fs::remove_file(&self.socket);
+    }
+}
+
+async fn accept(listener: UnixListener, inside: Arc<Inside>) {
+    let mut visits = JoinSet::new();
+    loop {
+        tokio::select! {
+            accepted = listener.accept() => match accepted {
+                Ok((stream, _)) => {
+                    let (inside, is_full) = (Arc::clone(&inside), visits.len() >= MAX_OPERATORS);
+                    if is_full {
+                        refuse_at_once(&stream);
+                    } else {
+                        visits.spawn(async move {
+                            if let Err(error) = inside.receive(stream).await {
+                                tracing::debug!(%error, "an operator is gone");
+                            }
+                        });
+                    }
+                }
+                Err(error) => {
+                    tracing::warn!(%error, "no operator can come in");
+                    tokio::time::sleep(ACCEPT_PAUSE).await;
+                }
+            },
+            Some(_) = visits.join_next() => {}
+        }
+    }
+}
+
+/// Tells one too many, who is not waited for.
+fn refuse_at_once(stream: &UnixStream) {
+    let why = format!("{MAX_OPERATORS} operators are here already");
+    if let Ok(mut line) = serde_json::to_vec(&Told::Refused { why }) {
+        line.push(b'\n');
+        // There is room for a line in a socket that nothing was written to.
+        let _ = stream.try_write(&line);
+    }
+}
+
+/// An operator who is here.
+struct Visit {
+    lines: Lines<OwnedReadHalf>,
+    writer: OwnedWriteHalf,
+    /// What the operator was told of, and has not been told the end of.
+    known: BTreeSet<u64>,
+    /// Those of them whose arguments were not shown.
+    unseen: BTreeSet<u64>,
+}
+
+impl Inside {
+    async fn receive(&self, stream: UnixStream) -> io::Result<()> {
+        let refusal = self.own.refusal(&stream);
+        let (reader, writer) = stream.into_split();
+        let lines = Lines::new(reader, MAX_ANSWER_BYTES);
+        let mut visit = Visit { lines, writer, known: BTreeSet::new(), unseen: BTreeSet::new() };
+        if let Some(why) = refusal {
+            return visit.refuse(why).await;
+        }
+        visit.tell(&Told::Hello(self.host.clone())).await?;
+        let hello = tokio::time::timeout(HELLO_PATIENCE, visit.heard()).await?;
+        let attends = match hello {
+            Ok(Some(Heard::Hello { version: VERSION, attends })) => attends,
+            Ok(Some(Heard::Hello { version, .. })) => {
+                let why = format!(
+                    "this server speaks version {VERSION} and the operator version {version}; use one `toolcrib` for both"
+                );
+                return visit.refuse(&why).await;
+            }
+            Ok(Some(Heard::Answer { .. })) => return visit.refuse("the first line says `hello`").await,
+            Ok(None) => return Ok(()),
+            Err(error) => return visit.refuse(&error.to_string()).await,
+        };
+        let attached = attends.then(|| self.waiting.attach());
+        self.attend(visit, attached).await
+    }
+
+    /// Tells what waits, and takes answers, until the operator leaves.
+    async fn attend(&self, mut visit: Visit, _attached: Option<Attached>) -> io::Result<()> {
+        let mut changes = self.waiting.changes();
+        let mut is_first = true;
+        loop {
+            changes.borrow_and_update();
+            self.tell_news(&mut visit).await?;
+            if std::mem::take(&mut is_first) {
+                visit.tell(&Told::All).await?;
+            }
+            let heard = tokio::select! {
+                // The sender is there as long as this is.
+                _ = changes.changed() => continue,
+                heard = visit.heard() => heard,
+            };
+            match heard {
+                Ok(Some(Heard::Answer { id, say })) => {
+                    let settled = self.settle(&visit, id, say);
+                    visit.known.remove(&id);
+                    visit.tell(&settled).await?;
+                }
+                Ok(Some(Heard::Hello { .. })) => return visit.refuse("`hello` was said already").await,
+                Ok(None) => return Ok(()),
+                Err(error) => return visit.refuse(&error.to_string()).await,
+            }
+        }
+    }
+
+    async fn tell_news(&self, visit: &mut Visit) -> io::Result<()> {
+        let gone: Vec<u64> = visit.known.iter().copied().filter(|id| !self.waiting.has(*id)).collect();
+        for id in gone {
+            visit.known.remove(&id);
+            visit.unseen.remove(&id);
+            visit.tell(&Told::Gone { id }).await?;
+        }
+        for (question, since) in self.waiting.new_to(&visit.known) {
+            let call = Box::new(WaitingCall::new(&question, since));
+            visit.known.insert(call.id);
+            if call.arguments.is_none() {
+                visit.unseen.insert(call.id);
+            }
+            visit.tell(&Told::Waiting { call }).await?;
+        }
+        Ok(())
+    }
+
+    /// Takes an answer to a call that this operator was told of.
+    fn settle(&self, visit: &Visit, id: u64, say: Say) -> Told {
+        let refused = |why: &str| Told::Settled { id, taken: false, why: Some(why.to_owned()) };
+        let said = match say {
+            Say::Once => Said::Once,
+            Say::Tool => Said::Tool,
+            Say::Deny(feedback) => Said::no(&feedback),
+        };
+        if !visit.known.contains(&id) {
+            return refused("that call does not wait for an answer any more");
+        }
+        if visit.unseen.contains(&id) && !matches!(said, Said::Deny(_)) {
+            return refused("its arguments are too long to be shown whole, so it can only be denied here");
+        }
+        match self.waiting.answer(id, said) {
+            Settled::Taken => Told::Settled { id, taken: true, why: None },
+            Settled::Gone => refused("that call does not wait for an answer any more"),
+        }
+    }
+}
+
+impl Visit {
+    async fn tell(&mut self, told: &impl Serialize) -> io::Result<()> {
+        send(&mut self.writer, told).await
+    }
+
+    /// The last word.
+    async fn refuse(mut self, why: &str) -> io::Result<()> {
+        self.tell(&Told::Refused { why: why.to_owned() }).await
+    }
+
+    /// What the operator says; `None` at the end. What cannot be understood is an error, and the end of it.
+    async fn heard(&mut self) -> io::Result<Option<Heard>> {
+        let Some(line) = self.lines.next().await? else { return Ok(None) };
+        let heard = serde_json::from_slice(&line).map_err(|error| {
+            io::Error::new(io::ErrorKind::InvalidData, format!("this is not what an operator says: {error}"))
+        })?;
+        Ok(Some(heard))
+    }
+}

@@ -1,0 +1,111 @@
+//! Prompts: those of the servers behind us under their namespaces, and the skills of the app.
+
+mod skills;
+
+use rmcp::RoleServer;
+use rmcp::model::{
+    ErrorData, GetPromptRequestParams, GetPromptResponse, GetPromptResult, Prompt, ResultType,
+};
+use rmcp::service::RequestContext;
+use serde::Deserialize as _;
+use serde_json::{Value, json};
+use toolcrib_model::{JsonObject, ToolCall};
+use toolcrib_port::CallContext;
+use toolcrib_runtime::Runtime;
+
+use crate::approval::Key;
+use crate::resources::{done, invalid, object, tool_for};
+use crate::running::{Caller, Gone, Patience};
+use crate::server::Shared;
+use crate::surface::standing_for;
+
+/// What a prompt is.
+enum Target {
+    Skill,
+    OfServer,
+}
+
+impl Shared {
+    /// The skills that the client may use, and the prompts that the servers behind us have ready.
+    pub(crate) async fn prompts(&self, caller: &Caller, context: &RequestContext<RoleServer>) -> Vec<Prompt> {
+        let named = |namespace: &str, mut prompt: Prompt| {
+            prompt.name = format!("{namespace}.{}", prompt.name);
+            prompt
+        };
+        let mut prompts = skills::prompts(&self.runtime(), &caller.session);
+        prompts.extend(self.listed("prompts/list", "prompts", caller, context, named).await);
+        prompts
+    }
+
+    /// Whether there is a skill, or a server behind us has prompts.
+    pub(crate) fn has_prompts(&self) -> bool {
+        let runtime = self.runtime();
+        let snapshot = runtime.snapshot();
+        let behind = || standing_for("prompts/list", snapshot.iter().map(|entry| entry.tool.as_ref()));
+        !runtime.skills(&self.local.session).is_empty() || !behind().is_empty()
+    }
+
+    /// Gets a skill, or a prompt of a server. Its user is asked where that is needed.
+    pub(crate) async fn prompt(
+        &self,
+        request: GetPromptRequestParams,
+        caller: &Caller,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        let (name, arguments) = (request.name, request.arguments.unwrap_or_default());
+        let key = Key::new(&caller.client, &caller.session, "prompts/get", &name, &arguments);
+        let beginning = self.beginning(caller, context).with_full_results();
+        let (target, call) = target(&name, &arguments, &beginning.runtime, &beginning.context)?;
+        let running = match request.request_state {
+            Some(token) => self.resumed(&key, &token, request.input_responses)?,
+            None => beginning.run(call, Patience::Endless),
+        };
+        match self.go_on(&key, running, context).await? {
+            Gone::Asks(asks) => Ok(asks.into()),
+            Gone::Done(ended) => {
+                let value = done(ended.result, context)?;
+                let mut prompt = match target {
+                    Target::Skill => skills::told(value)?,
+                    Target::OfServer => passed_on(value)?,
+                };
+                // A client of an older revision is not sent it.
+                prompt.result_type = Some(ResultType::COMPLETE);
+                Ok(prompt.into())
+            }
+        }
+    }
+}
+
+/// What a name means. A skill has no dot in its name, and a prompt of a server is known by its namespace, a dot and its own name.
+fn target(
+    name: &str,
+    arguments: &JsonObject,
+    runtime: &Runtime,
+    calls: &CallContext,
+) -> Result<(Target, ToolCall), ErrorData> {
+    if runtime.skills(&calls.session).iter().any(|(skill, _)| skill == name) {
+        return Ok((Target::Skill, skills::call(name, arguments)?));
+    }
+    let by_namespace = name
+        .split_once('.')
+        .and_then(|(namespace, own)| Some((tool_for("prompts/get", Some(namespace), runtime, calls)?, own)));
+    let (tool, own) = by_namespace
+        .or_else(|| Some((tool_for("prompts/get", None, runtime, calls)?, name)))
+        .ok_or_else(|| invalid(&format!("there is no prompt {name:?}; see `prompts/list`")))?;
+    let arguments = json!({"name": own, "arguments": arguments});
+    Ok((Target::OfServer, ToolCall::new(tool, object(arguments))))
+}
+
+/// A prompt of a server, as the tool that stands for it gives it.
+fn passed_on(mut value: Value) -> Result<GetPromptResult, ErrorData> {
+    let messages = value.get_mut("messages").and_then(Value::as_array_mut);
+    for message in messages.into_iter().flatten() {
+        if let Some(content) = message.get_mut("content")
+            && let Value::String(text) = content
+        {
+            *content = json!({"type": "text", "text": std::mem::take(text)});
+        }
+    }
+    GetPromptResult::deserialize(value)
+        .map_err(|error| ErrorData::internal_error(format!("the prompt cannot be passed on: {error}"), None))
+}

@@ -1,0 +1,41 @@
+//! What was read, as MCP has it.
+
+use rmcp::model::ResourceContents;
+use serde::Deserialize as _;
+use serde_json::Value;
+
+/// What was read, under the address that the client asked for.
+pub(super) fn contents(value: Value, own: &str, asked: &str) -> Vec<ResourceContents> {
+    let text = |text: String| ResourceContents::TextResourceContents {
+        uri: asked.to_owned(),
+        mime_type: None,
+        text,
+        meta: None,
+    };
+    match value {
+        Value::String(found) => vec![text(found)],
+        Value::Array(items) if items.iter().all(|item| ResourceContents::deserialize(item).is_ok()) => {
+            let read = items.into_iter().filter_map(|mut item| {
+                if item.get("uri").and_then(Value::as_str) == Some(own) {
+                    item.as_object_mut()?.insert("uri".into(), asked.into());
+                }
+                ResourceContents::deserialize(item).ok()
+            });
+            read.collect()
+        }
+        Value::Object(mut binary) if binary.contains_key("data") && binary.contains_key("mimeType") => {
+            let mut take = |key: &str| match binary.shift_remove(key) {
+                Some(Value::String(text)) => Some(text),
+                _ => None,
+            };
+            let (mime_type, blob) = (take("mimeType"), take("data").unwrap_or_default());
+            vec![ResourceContents::BlobResourceContents {
+                uri: asked.to_owned(),
+                mime_type,
+                blob,
+                meta: None,
+            }]
+        }
+        other => vec![text(other.to_string())],
+    }
+}

@@ -1,0 +1,137 @@
+//! Resources: those of the servers behind us under their namespaces, and results that are kept.
+//!
+//! The MCP loader gives tools for what a server has besides its tools. Reading goes through them, and so through the one
+//! entrance: what a client may not call, it may not read.
+
+mod behind;
+mod contents;
+
+use rmcp::RoleServer;
+use rmcp::model::{
+    ErrorData, ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, Resource,
+    ResourceTemplate,
+};
+use rmcp::service::RequestContext;
+use serde_json::json;
+use toolcrib_model::ToolCall;
+use toolcrib_policy::{Principal, RUNTIME_NAMESPACE};
+use toolcrib_port::CallContext;
+use toolcrib_runtime::Runtime;
+
+use self::behind::{about, not_found};
+pub(crate) use self::behind::{done, invalid, object, tool_for};
+use self::contents::contents;
+use crate::approval::Key;
+use crate::content::{handle_of, result_uri};
+use crate::running::{Caller, Gone, Patience};
+use crate::server::Shared;
+use crate::surface::standing_for;
+
+/// What the addresses of resources begin with that a server behind us has: its namespace follows, and its own address.
+const SCHEME: &str = "toolcrib://";
+
+/// What is to be read, and under which address its server knows it.
+struct Target<'a> {
+    call: ToolCall,
+    own: &'a str,
+}
+
+impl Shared {
+    /// What the servers behind us offer for reading.
+    pub(crate) async fn resources(
+        &self,
+        caller: &Caller,
+        context: &RequestContext<RoleServer>,
+    ) -> Vec<Resource> {
+        let named = |namespace: &str, mut resource: Resource| {
+            resource.uri = format!("{SCHEME}{namespace}/{}", resource.uri);
+            resource
+        };
+        self.listed("resources/list", "resources", caller, context, named).await
+    }
+
+    /// The addresses of further resources, and that of kept results.
+    pub(crate) async fn resource_templates(
+        &self,
+        caller: &Caller,
+        context: &RequestContext<RoleServer>,
+    ) -> Vec<ResourceTemplate> {
+        let named = |namespace: &str, mut template: ResourceTemplate| {
+            template.uri_template = format!("{SCHEME}{namespace}/{}", template.uri_template);
+            template
+        };
+        let kept = ResourceTemplate::new(format!("{}{{?page}}", result_uri("{handle}")), "kept result")
+            .with_description(
+                "A page of a result that was too large to be shown whole, by the handle that it names.",
+            );
+        let mut templates = vec![kept];
+        templates.extend(
+            self.listed("resources/templates/list", "resourceTemplates", caller, context, named).await,
+        );
+        templates
+    }
+
+    /// Whether there may be something to read: a server behind us has resources, or what is kept of large results may be
+    /// read.
+    pub(crate) fn has_resources(&self) -> bool {
+        let runtime = self.runtime();
+        let (snapshot, policy) = (runtime.snapshot(), runtime.executor().policy());
+        let keeps_results = snapshot.iter().any(|entry| {
+            let is_reader =
+                entry.tool.name.namespace() == RUNTIME_NAMESPACE && entry.tool.name.name() == "read_result";
+            is_reader && policy.is_visible(&entry.tool, Principal::new(&self.local.name))
+        });
+        let behind = || standing_for("resources/list", snapshot.iter().map(|entry| entry.tool.as_ref()));
+        keeps_results || !behind().is_empty()
+    }
+
+    /// Reads a kept result, or a resource of a server. Its user is asked where that is needed.
+    pub(crate) async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        caller: &Caller,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        let uri = request.uri;
+        let key = Key::new(&caller.client, &caller.session, "resources/read", &uri, &object(json!({})));
+        let beginning = self.beginning(caller, context).with_full_results();
+        let target = target(&uri, &beginning.runtime, &beginning.context)
+            .ok_or_else(|| not_found(format!("there is no resource {uri:?}; see `resources/list`"), context))
+            .and_then(|target| target)
+            .map_err(|error| about(error, &uri))?;
+        let running = match request.request_state {
+            Some(token) => self.resumed(&key, &token, request.input_responses)?,
+            None => beginning.run(target.call, Patience::Endless),
+        };
+        match self.go_on(&key, running, context).await? {
+            Gone::Asks(asks) => Ok(asks.into()),
+            Gone::Done(ended) => {
+                let value = done(ended.result, context).map_err(|error| about(error, &uri))?;
+                Ok(ReadResourceResult::new(contents(value, target.own, &uri)).into())
+            }
+        }
+    }
+}
+
+/// What an address means; nothing where it is nobody's.
+fn target<'a>(
+    uri: &'a str,
+    runtime: &Runtime,
+    context: &CallContext,
+) -> Option<Result<Target<'a>, ErrorData>> {
+    if let Some(rest) = handle_of(uri) {
+        let (handle, page) = rest.split_once("?page=").unwrap_or((rest, "1"));
+        let Ok(page) = page.parse::<u32>() else {
+            return Some(Err(invalid("the page is a number, from 1")));
+        };
+        let name = format!("{RUNTIME_NAMESPACE}::read_result");
+        let call = ToolCall::new(name, object(json!({"handle": handle, "page": page})));
+        return Some(Ok(Target { call, own: uri }));
+    }
+    let (namespace, own) = match uri.strip_prefix(SCHEME).and_then(|rest| rest.split_once('/')) {
+        Some((namespace, own)) => (Some(namespace), own),
+        None => (None, uri),
+    };
+    let name = tool_for("resources/read", namespace, runtime, context)?;
+    Some(Ok(Target { call: ToolCall::new(name, object(json!({"uri": own}))), own }))
+}

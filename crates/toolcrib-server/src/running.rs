@@ -1,0 +1,264 @@
+//! A call that runs for a client, whether the client is there or not.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use rmcp::RoleServer;
+use rmcp::model::{
+    ClientCapabilities, ErrorData, InputRequests, InputRequiredResult, InputResponses, ProtocolVersion,
+};
+use rmcp::service::RequestContext;
+use tokio_util::sync::{CancellationToken, DropGuard};
+use tokio_util::task::task_tracker::TaskTrackerToken;
+use toolcrib_model::{ErrorKind, ToolCall, ToolError, ToolResult};
+use toolcrib_port::{CallContext, ToolCaller};
+use toolcrib_runtime::Runtime;
+use toolcrib_tasks::MOVED;
+use tracing::Instrument as _;
+
+use crate::approval::{AtDesk, Desk, Key, Way};
+use crate::client::Client;
+use crate::progress::{Reporter, steps};
+use crate::server::Shared;
+
+/// Who makes a call, and in which session.
+#[derive(Clone)]
+pub(crate) struct Caller {
+    pub(crate) client: Arc<Client>,
+    pub(crate) session: Arc<str>,
+}
+
+/// What is known of a call before it is known which one it is.
+pub(crate) struct Beginning {
+    pub(crate) runtime: Arc<Runtime>,
+    pub(crate) context: CallContext,
+    held: TaskTrackerToken,
+    cancel: CancellationToken,
+    reporter: Reporter,
+    /// How its client is asked, if that can be.
+    way: Option<Way>,
+}
+
+/// How long a call is waited for.
+#[derive(Clone, Copy)]
+pub(crate) enum Patience {
+    /// To its end.
+    Endless,
+    /// As long as the app says, after which it goes on in the background; so long where the app says nothing.
+    Of(Option<Duration>),
+}
+
+/// A call that runs.
+pub(crate) struct Running {
+    result: Pin<Box<dyn Future<Output = ToolResult> + Send>>,
+    context: CallContext,
+    /// Where its questions are put.
+    desk: Option<Arc<Desk>>,
+    /// Whether they are asked by what stands in the place of the result.
+    asks_by_result: bool,
+    reporter: Reporter,
+    started: Instant,
+    /// The app as it was when the call began, which is not closed before the call ends.
+    runtime: Arc<Runtime>,
+    _held: TaskTrackerToken,
+    /// Ends it when nobody has it any more.
+    _given_up: DropGuard,
+}
+
+impl Ended {
+    /// Under which id it goes on in the background, if it does.
+    pub(crate) fn moved(&self) -> Option<&str> {
+        self.result.metadata.get(MOVED)?.as_str()
+    }
+}
+
+/// What comes first: the result, or questions to the client, which comes back with the answers.
+pub(crate) enum Gone {
+    Done(Box<Ended>),
+    Asks(InputRequiredResult),
+}
+
+/// A call that its client has the end of: it has a result, or goes on in the background.
+pub(crate) struct Ended {
+    pub(crate) result: ToolResult,
+    pub(crate) context: CallContext,
+    pub(crate) desk: Option<Arc<Desk>>,
+    pub(crate) started: Instant,
+    pub(crate) runtime: Arc<Runtime>,
+    _held: TaskTrackerToken,
+}
+
+enum Attended {
+    Done(Box<ToolResult>),
+    Asks(InputRequests),
+}
+
+impl Shared {
+    /// Begins a call for a client.
+    pub(crate) fn beginning(&self, caller: &Caller, context: &RequestContext<RoleServer>) -> Beginning {
+        let version = self.version();
+        let cancel = CancellationToken::new();
+        let (steps, reporter) = steps();
+        let mut call_context = CallContext::new(Arc::clone(&caller.session))
+            .with_cancel(cancel.clone())
+            .with_progress(Arc::new(steps));
+        if let Some(trace) = trace_of(context) {
+            call_context = call_context.with_trace(trace);
+        }
+        Beginning {
+            runtime: Arc::clone(&version.runtime),
+            context: call_context,
+            held: version.hold(),
+            cancel,
+            reporter,
+            way: way(context),
+        }
+    }
+
+    /// The call that a client comes back to.
+    pub(crate) fn resumed(
+        &self,
+        key: &Key,
+        token: &str,
+        responses: Option<InputResponses>,
+    ) -> Result<Running, ErrorData> {
+        let running = self.parked.take(key, token)?;
+        if let (Some(desk), Some(responses)) = (&running.desk, responses) {
+            desk.answered(responses);
+        }
+        Ok(running)
+    }
+
+    /// Goes on with a call until it has a result, or a question that its client is to come back with the answer of.
+    pub(crate) async fn go_on(
+        &self,
+        key: &Key,
+        mut running: Running,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<Gone, ErrorData> {
+        let token = context.meta.get_progress_token();
+        running.reporter.report_to(token.map(|token| (context.peer.clone(), token)));
+        match running.attend(&context.ct).await {
+            Attended::Done(result) => {
+                let Running { context, desk, started, runtime, _held: held, .. } = running;
+                let ended = Ended { result: *result, context, desk, started, runtime, _held: held };
+                Ok(Gone::Done(Box::new(ended)))
+            }
+            Attended::Asks(requests) => {
+                let token = self.parked.park(key, running)?;
+                Ok(Gone::Asks(InputRequiredResult::new(Some(requests), Some(token))))
+            }
+        }
+    }
+}
+
+impl Beginning {
+    /// Says that a program reads the result.
+    pub(crate) fn with_full_results(mut self) -> Self {
+        self.context = self.context.with_full_results();
+        self
+    }
+
+    /// Runs a call. Where it may have to wait for its client to come back, it runs apart from the request.
+    pub(crate) fn run(self, call: ToolCall, patience: Patience) -> Running {
+        let Self { runtime, context, held, cancel, reporter, way } = self;
+        let asks_by_result = matches!(way, Some(Way::Results));
+        let desk = way.map(Desk::new);
+        let mut entrance: Arc<dyn ToolCaller> = runtime.executor().entrance();
+        if let Some(desk) = &desk {
+            entrance = Arc::new(AtDesk::new(entrance, desk, &context.session));
+        }
+        if let Patience::Of(otherwise) = patience {
+            entrance = runtime.patient(entrance, otherwise);
+        }
+        let (name, inner) = (call.name.clone(), context.clone());
+        let result = async move { entrance.call(call, &inner).await };
+        let result: Pin<Box<dyn Future<Output = ToolResult> + Send>> = if asks_by_result {
+            let task = tokio::spawn(result.in_current_span());
+            Box::pin(async move {
+                task.await.unwrap_or_else(|error| {
+                    let message = format!("the call broke off: {error}; this is a fault of Toolcrib");
+                    ToolResult::failed(None, name, ToolError::new(ErrorKind::Internal, message))
+                })
+            })
+        } else {
+            Box::pin(result)
+        };
+        Running {
+            result,
+            context,
+            desk,
+            asks_by_result,
+            reporter,
+            started: Instant::now(),
+            runtime,
+            _held: held,
+            _given_up: cancel.drop_guard(),
+        }
+    }
+}
+
+impl Running {
+    /// Goes on with the call while its client waits.
+    async fn attend(&mut self, gone: &CancellationToken) -> Attended {
+        let desk = self.desk.clone().filter(|_| self.asks_by_result);
+        // What is still open after the answers of the client is asked again.
+        if let Some(requests) = desk.as_ref().and_then(|desk| desk.wants()) {
+            return Attended::Asks(requests);
+        }
+        let mut is_gone = false;
+        loop {
+            tokio::select! {
+                biased;
+                result = &mut self.result => {
+                    self.reporter.finish().await;
+                    return Attended::Done(Box::new(result));
+                }
+                () = gone.cancelled(), if !is_gone => {
+                    is_gone = true;
+                    self.context.cancel.cancel();
+                }
+                () = asked(desk.as_deref()) => {
+                    if let Some(requests) = desk.as_ref().and_then(|desk| desk.wants()) {
+                        return Attended::Asks(requests);
+                    }
+                }
+                step = self.reporter.next() => self.reporter.tell(step).await,
+            }
+        }
+    }
+}
+
+async fn asked(desk: Option<&Desk>) {
+    match desk {
+        Some(desk) => desk.wanted().await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Whether a request is of revision 2026-07-28, or a later one.
+pub(crate) fn is_modern(context: &RequestContext<RoleServer>) -> bool {
+    context.protocol_version().is_some_and(|version| version >= ProtocolVersion::V_2026_07_28)
+}
+
+/// How the user of this client is asked, if the client can do that.
+fn way(context: &RequestContext<RoleServer>) -> Option<Way> {
+    let capabilities: ClientCapabilities = context.client_capabilities()?;
+    let elicitation = capabilities.elicitation?;
+    // A client that says nothing of ways knows forms: there was nothing else before.
+    if elicitation.form.is_none() && elicitation.url.is_some() {
+        return None;
+    }
+    Some(if is_modern(context) { Way::Results } else { Way::Requests(context.peer.clone()) })
+}
+
+/// The trace that a client says its request belongs to.
+pub(crate) fn trace_of(context: &RequestContext<RoleServer>) -> Option<&str> {
+    context.meta.get_traceparent().filter(|trace| is_traceparent(trace))
+}
+
+/// Whether a client's text has the form of a `traceparent`, which is passed on to the engines.
+fn is_traceparent(text: &str) -> bool {
+    text.len() == 55 && text.bytes().all(|byte| byte == b'-' || byte.is_ascii_hexdigit())
+}
