@@ -58,13 +58,17 @@ impl Failure {
     /// Why the server is not tried now; `None` when it may be.
     pub(crate) fn waiting(&self) -> Option<Error> {
         let wait = self.retry_at.saturating_duration_since(Instant::now());
-        let last = || match &self.last {
+        (!wait.is_zero()).then(|| Error::Waiting { last: Box::new(self.reason()), wait })
+    }
+
+    /// What went wrong last.
+    pub(crate) fn reason(&self) -> Error {
+        match &self.last {
             Last::Error(error) => error.clone(),
             Last::Ended { target, end } => {
                 Error::Ended { target: target.clone(), status: end.status(), said: end.words() }
             }
-        };
-        (!wait.is_zero()).then(|| Error::Waiting { last: Box::new(last()), wait })
+        }
     }
 }
 

@@ -106,6 +106,19 @@ impl McpConnection {
         &self.shared.source
     }
 
+    /// How it stands: in a word, or why the server is left alone or was of no use last.
+    pub fn health(&self) -> Result<&'static str, String> {
+        let mut state = self.shared.lock();
+        state.let_go_of_the_dead();
+        match &*state {
+            State::Idle { failed: None } => Ok("not connected"),
+            State::Idle { failed: Some(failed) } => Err(failed.reason().to_string()),
+            State::Connecting { .. } => Ok("connecting"),
+            State::Open { .. } => Ok("connected"),
+            State::Closed => Ok("closed"),
+        }
+    }
+
     /// The open session, or a new one. Callers that come at the same time share one attempt, which goes on when one
     /// of them gives up.
     pub(crate) async fn session(&self) -> Outcome {

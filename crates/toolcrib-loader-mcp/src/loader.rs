@@ -204,4 +204,8 @@ impl ToolLoader for McpLoader {
     fn instructions(&self) -> Option<String> {
         self.state().server.instructions.clone()
     }
+
+    fn health(&self) -> Option<Result<&'static str, String>> {
+        Some(self.connection.health())
+    }
 }

@@ -28,6 +28,11 @@ pub trait ToolLoader: Send + Sync {
         None
     }
 
+    /// How its connection stands now, of a source that has one: in a word, or why it fails.
+    fn health(&self) -> Option<Result<&'static str, String>> {
+        None
+    }
+
     /// Comes back when the source has said, since the last load, that it is no longer what was loaded; never where a
     /// source does not say such things. A source may say so as often as it likes: who waits here sees to it that it is
     /// not loaded all the time.

@@ -32,6 +32,8 @@ const MIN_NAMESPACE_CHARS: usize = 16;
 pub struct WireNames {
     runtime_namespace: String,
     reserved: HashSet<String>,
+    /// Whether tools have their bare names where those are nobody else's.
+    is_short: bool,
     targets: HashMap<String, WireTarget>,
     /// For each name its overloads, the first registered first.
     overloads: HashMap<QualifiedName, Vec<(Fingerprint, String)>>,
@@ -54,6 +56,25 @@ impl WireNames {
         runtime_namespace: &str,
         reserved: &[&str],
     ) -> Self {
+        Self::of(tools, runtime_namespace, reserved, false)
+    }
+
+    /// The same with bare names, as their sources gave them, for tools whose bare name is a wire name and no other tool's. A
+    /// tool that comes later can take it from one that had it: then both have their namespaces before it.
+    pub fn short<'a>(
+        tools: impl IntoIterator<Item = &'a Tool>,
+        runtime_namespace: &str,
+        reserved: &[&str],
+    ) -> Self {
+        Self::of(tools, runtime_namespace, reserved, true)
+    }
+
+    fn of<'a>(
+        tools: impl IntoIterator<Item = &'a Tool>,
+        runtime_namespace: &str,
+        reserved: &[&str],
+        is_short: bool,
+    ) -> Self {
         // Sorted by name, which makes the result independent of the order of the tools.
         let mut groups = BTreeMap::<QualifiedName, Vec<Fingerprint>>::new();
         for tool in tools {
@@ -66,6 +87,7 @@ impl WireNames {
         let mut names = Self {
             runtime_namespace: runtime_namespace.to_owned(),
             reserved: reserved.iter().map(|name| (*name).to_owned()).collect(),
+            is_short,
             ..Self::default()
         };
         let bases = names.assign_bases(&groups);
@@ -111,9 +133,35 @@ impl WireNames {
             self.claim(name.name().to_owned(), name, None);
             bases.insert((*name).clone(), name.name().to_owned());
         }
+        if self.is_short {
+            // One that looks as if it had a namespace would pass for the tool of that namespace.
+            let bare: Vec<_> =
+                others.iter().copied().filter(|name| !name.name().contains(SEPARATOR)).collect();
+            self.assign_unique(&bare, |name| name.name().to_owned(), &mut bases);
+        }
+        let others: Vec<_> = others.into_iter().filter(|name| !bases.contains_key(*name)).collect();
+        self.assign_unique(&others, plain, &mut bases);
+        for name in groups.keys() {
+            if !bases.contains_key(name) {
+                let readable = self.readable(name);
+                let wire_name = self.first_free(|attempt| with_hash(&readable, &name.to_string(), attempt));
+                self.claim(wire_name.clone(), name, None);
+                bases.insert(name.clone(), wire_name);
+            }
+        }
+        bases
+    }
+
+    /// Gives each of these tools the name that it wants, unless it is no wire name, taken, or wanted by two.
+    fn assign_unique(
+        &mut self,
+        names: &[&QualifiedName],
+        wanted: impl Fn(&QualifiedName) -> String,
+        bases: &mut BTreeMap<QualifiedName, String>,
+    ) {
         let mut claims = HashMap::<String, Vec<&QualifiedName>>::new();
-        for name in others {
-            claims.entry(plain(name)).or_default().push(name);
+        for name in names {
+            claims.entry(wanted(name)).or_default().push(name);
         }
         for (candidate, claimants) in claims {
             if let [name] = claimants.as_slice()
@@ -124,15 +172,6 @@ impl WireNames {
                 bases.insert((*name).clone(), candidate);
             }
         }
-        for name in groups.keys() {
-            if !bases.contains_key(name) {
-                let readable = self.readable(name);
-                let wire_name = self.first_free(|attempt| with_hash(&readable, &name.to_string(), attempt));
-                self.claim(wire_name.clone(), name, None);
-                bases.insert(name.clone(), wire_name);
-            }
-        }
-        bases
     }
 
     /// Further wire names for the overloads after the first.

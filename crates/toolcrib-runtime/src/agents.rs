@@ -116,7 +116,7 @@ impl Wiring {
         let session = principal.session;
         let (agent_id, role) = agent.map_or((DEFAULT_AGENT, DEFAULT_AGENT), |agent| (&agent.id, &agent.role));
         let entries = || snapshot.iter().filter(|entry| policy.is_visible(&entry.tool, principal));
-        let wire_names = self.wire_names(&snapshot, principal);
+        let wire_names = self.wire_names(&snapshot, principal, false);
         let start = |error: toolcrib_prompt::Error| Error::Start {
             what: "the plan".into(),
             message: error.to_string(),

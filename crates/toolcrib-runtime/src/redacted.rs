@@ -61,6 +61,11 @@ impl ToolLoader for Redacted {
         Some(self.secrets.redactor().redact(&instructions).into_owned())
     }
 
+    fn health(&self) -> Option<Result<&'static str, String>> {
+        let health = self.loader.health()?;
+        Some(health.map_err(|reason| self.secrets.redactor().redact(&reason).into_owned()))
+    }
+
     async fn changed(&self) {
         self.loader.changed().await;
     }

@@ -216,6 +216,12 @@ impl Runtime {
         self.wiring.snapshot()
     }
 
+    /// How the connections of the sources stand now, by the names of those that have one: in a word, or why one fails.
+    pub fn health(&self) -> BTreeMap<String, Result<&'static str, String>> {
+        let loaders = self.wiring.loaders.iter();
+        loaders.filter_map(|loader| Some((loader.source().to_owned(), loader.health()?))).collect()
+    }
+
     /// Rules and limits that speak of no tool, which may be misspelt. Not said while a source is missing, whose tools they may be
     /// about.
     pub fn warnings(&self) -> Vec<String> {

@@ -38,6 +38,9 @@ pub struct ServeSection {
     pub surface: SurfaceMode,
     /// Tools that clients are always shown with their parameters, by any spelling of their names, besides `runtime.pinned`.
     pub pin: Vec<String>,
+    /// Whether tools are listed by the names that their sources gave them, where no two have the same; `NAMESPACE__NAME` unless
+    /// set.
+    pub short_names: bool,
     /// Whether a tool that was found is run by `execute_read`, `execute_write` or `execute_destructive`, each of which refuses
     /// the others' tools, rather than by `execute_tool`; a client can approve them apart.
     pub split_execute: bool,

@@ -23,7 +23,7 @@ impl Wiring {
         let snapshot = self.snapshot();
         // A client of the server is no agent.
         let principal = Principal::new(session);
-        let wire_names = self.wire_names(&snapshot, principal);
+        let wire_names = self.wire_names(&snapshot, principal, self.app.config.serve.short_names);
         let introduced = self.introduced(&snapshot, principal);
         let described = || self.described(&snapshot, introduced.as_ref(), principal);
         let mut settings = InjectionSettings::default();

@@ -38,14 +38,23 @@ impl Wiring {
         self.executor.registry().snapshot()
     }
 
-    /// The names by which a caller calls what it may use.
-    pub(crate) fn wire_names(&self, snapshot: &Snapshot, principal: Principal<'_>) -> WireNames {
+    /// The names by which a caller calls what it may use; without namespaces where that is wanted and one means one tool.
+    pub(crate) fn wire_names(
+        &self,
+        snapshot: &Snapshot,
+        principal: Principal<'_>,
+        is_short: bool,
+    ) -> WireNames {
         let policy = self.executor.policy();
         let tools = || snapshot.iter().map(|entry| entry.tool.as_ref());
         let own = tools().filter(|tool| tool.name.namespace() == RUNTIME_NAMESPACE);
         let reserved: Vec<&str> = own.map(|tool| tool.name.name()).collect();
         let visible = tools().filter(|tool| policy.is_visible(tool, principal));
-        WireNames::new(visible, RUNTIME_NAMESPACE, &reserved)
+        if is_short {
+            WireNames::short(visible, RUNTIME_NAMESPACE, &reserved)
+        } else {
+            WireNames::new(visible, RUNTIME_NAMESPACE, &reserved)
+        }
     }
 
     /// The tool that is described by what a caller finds with it, as the policy of this caller lets it be said.

@@ -27,6 +27,7 @@ use toolcrib_server::{ClientApprover, Server, ServerSettings};
 const APP: &str = "
 app: {id: conformance}
 tools: {registry: [{type: suite}], capabilities: {default_policy: grant}}
+serve: {short_names: true}
 ";
 
 const NAMESPACE: &str = "suite";

@@ -1,8 +1,11 @@
 //! Clients that nobody invited, and clients that want too much: each is turned away with the right status, and no server
 //! behind us hears of them.
 
+use std::collections::BTreeMap;
+
+use futures::{StreamExt as _, stream};
 use serde_json::json;
-use tokio::io::AsyncWriteExt as _;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::time::timeout;
 
 use super::client::{SOON, Served, app, call_ask, read, until_called, was_called};
@@ -231,4 +234,57 @@ async fn a_client_that_comes_too_often_is_told_when_to_come_again() {
         statuses.push(served.post(&[], &ping).await.status);
     }
     assert!(statuses.contains(&429), "{statuses:?}");
+}
+
+/// How many streams somebody opens who means no good, and how many at once.
+const STREAMS: usize = 10_000;
+const AT_ONCE: usize = 200;
+
+#[tokio::test]
+async fn of_ten_thousand_streams_as_many_stay_open_as_may_and_the_rest_is_told() {
+    let lab = app("serve: {limits: {requests_per_second: 100000}}", GRANTED);
+    let served = Served::start(&lab, &[]).await;
+    let listen = json!({"jsonrpc": "2.0", "id": 1, "method": "subscriptions/listen", "params": {
+        "notifications": {"toolsListChanged": true},
+        "_meta": {
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
+            "io.modelcontextprotocol/clientCapabilities": {},
+        },
+    }});
+    let headers = [("mcp-protocol-version", "2026-07-28"), ("mcp-method", "subscriptions/listen")];
+    let request = served.request("POST", "/mcp", &headers, &listen.to_string());
+    let open = async |_| {
+        let mut stream = served.connect().await;
+        // It may be turned away before it was sent.
+        let _ = stream.write_all(&request).await;
+        let mut head = vec![0; 1024];
+        let length = timeout(SOON, stream.read(&mut head)).await.expect("an answer").unwrap_or(0);
+        let text = String::from_utf8_lossy(&head[..length]).into_owned();
+        let status = text.split(' ').nth(1).map(str::to_owned).unwrap_or_default();
+        (status == "200").then_some(stream).ok_or(status)
+    };
+    let mut opened = stream::iter(0..STREAMS).map(open).buffer_unordered(AT_ONCE);
+    let (mut streams, mut refused) = (Vec::new(), BTreeMap::<String, usize>::new());
+    while let Some(one) = opened.next().await {
+        match one {
+            Ok(stream) => streams.push(stream),
+            Err(status) => *refused.entry(status).or_default() += 1,
+        }
+    }
+    drop(opened);
+    assert_eq!(streams.len(), 512, "{refused:?}");
+    let told = refused.get("429").copied().unwrap_or(0) + refused.get("503").copied().unwrap_or(0);
+    let unanswered = refused.get("").copied().unwrap_or(0);
+    assert_eq!(streams.len() + told + unanswered, STREAMS, "{refused:?}");
+    assert!(told > unanswered * 10, "{refused:?}");
+    assert!(!was_called(&lab));
+    drop(streams);
+    let answered = timeout(SOON, async {
+        while served.modern_reply(&[], "tools/call", call_ask()).await.status != 200 {
+            tokio::task::yield_now().await;
+        }
+    });
+    answered.await.expect("there is room again");
+    assert!(was_called(&lab));
 }

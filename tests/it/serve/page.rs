@@ -114,6 +114,25 @@ async fn anybody_on_this_machine_reads_it_without_scripts() {
 }
 
 #[tokio::test]
+async fn how_the_connection_of_a_server_stands_is_shown() {
+    let lab = app("", GRANTED);
+    let (served, _) = start(&lab).await;
+    served.modern(&[], "tools/call", call_ask()).await;
+    let page = served.get("/", &[]).await.body;
+    assert!(page.contains("loaded, connected"), "{page}");
+
+    let lab = app("", GRANTED).with_file("server.sh", mcp_script("on_call() { exit 3; }"));
+    let (served, _) = start(&lab).await;
+    for _ in 0..3 {
+        served.modern(&[], "tools/call", call_ask()).await;
+    }
+    let page = served.get("/", &[]).await.body;
+    assert!(page.contains("<b>loaded, fails:</b>") && page.contains("exited with status 3"), "{page}");
+    let figures = served.get("/metrics", &[]).await.body;
+    assert!(figures.contains("toolcrib_sources_down 1"), "{figures}");
+}
+
+#[tokio::test]
 async fn what_a_server_calls_its_tools_stays_a_text() {
     let script = mcp_script("on_call() { text done; }").replace("Asks the team.", HOSTILE);
     let lab = app("", GRANTED).with_file("server.sh", script);

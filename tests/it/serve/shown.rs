@@ -148,3 +148,16 @@ async fn a_large_result_is_a_link_to_a_resource_that_only_its_session_reads() {
         served.post(&[("mcp-session-id", &other)], &request(1, "resources/read", json!({"uri": uri}))).await;
     assert_eq!(stolen.message()["error"]["code"], -32002, "{stolen:#?}");
 }
+
+#[tokio::test]
+async fn with_short_names_tools_are_called_as_their_sources_call_them_and_by_full_names_too() {
+    let lab = app("serve: {short_names: true}", GRANTED);
+    let served = Served::start(&lab, &[]).await;
+    let list = served.modern(&[], "tools/list", json!({})).await;
+    assert_eq!(names(&list), ["run_parallel", "read_result", "greet_many", "say_hello", "status", "ask"]);
+    for name in ["say_hello", "hello__say_hello", "hello.say_hello"] {
+        let call = json!({"name": name, "arguments": {"name": "Ada"}});
+        let called = served.modern(&[], "tools/call", call).await;
+        assert_eq!(called["result"]["content"][0]["text"], "Hello, Ada!", "{called:#}");
+    }
+}

@@ -43,6 +43,34 @@ fn a_reserved_name_goes_to_no_other_tool() {
 }
 
 #[test]
+fn short_names_are_bare_where_they_are_nobody_elses() {
+    let tools = [
+        tool("files", "read"),
+        tool("git", "status"),
+        tool("hub", "status"),
+        tool("hub", "search_tools"),
+        tool("hub", "café"),
+        tool(RUNTIME, "search_tools"),
+    ];
+    let names = WireNames::short(&tools, RUNTIME, &["search_tools"]);
+    let short: Vec<_> = tools.iter().map(|tool| names.wire_name(&tool.name).unwrap()).collect();
+    assert_eq!(short[..4], ["read", "git__status", "hub__status", "hub__search_tools"]);
+    assert!(short[4].starts_with("hub__caf"), "{short:?}");
+    assert_eq!(short[5], "search_tools");
+    for tool in &tools {
+        assert_eq!(names.resolve(names.wire_name(&tool.name).unwrap()).unwrap().name, tool.name);
+    }
+}
+
+#[test]
+fn with_short_names_no_tool_passes_for_one_of_another_namespace() {
+    let tools = [tool("shady", "files__read"), tool("files", "read"), tool("other", "read")];
+    let names = WireNames::short(&tools, RUNTIME, &[]);
+    assert_eq!(names.wire_name(&tools[0].name), Some("shady__files__read"));
+    assert_eq!(names.resolve("files__read").unwrap().name, tools[1].name);
+}
+
+#[test]
 fn the_bare_name_of_a_runtime_tool_goes_to_no_other_tool() {
     let tools = [tool("run", "it"), tool(RUNTIME, "run__it")];
     assert_eq!(wire_name(&tools, RUNTIME, "run__it"), "run__it");

@@ -1,5 +1,6 @@
 //! What is answered at which path.
 
+use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
@@ -149,9 +150,13 @@ pub(super) async fn metrics(State(door): State<Arc<Door>>, request: Request<Body
     if let Err(response) = door.rules().enter(request.uri(), request.headers()).await {
         return *response;
     }
-    let snapshot = door.shared.runtime().snapshot();
-    let down = snapshot.rejected().iter().filter(|reject| reject.name.is_none()).count();
-    let text = door.shared.metrics.text(snapshot.iter().count(), down, door.sessions.count());
+    let runtime = door.shared.runtime();
+    let (snapshot, health) = (runtime.snapshot(), runtime.health());
+    let rejected = snapshot.rejected().iter().filter(|reject| reject.name.is_none());
+    let failing = health.iter().filter(|(_, state)| state.is_err());
+    let down: BTreeSet<&str> =
+        rejected.map(|reject| reject.source.as_str()).chain(failing.map(|(name, _)| name.as_str())).collect();
+    let text = door.shared.metrics.text(snapshot.iter().count(), down.len(), door.sessions.count());
     let mut response = Response::new(Body::from(text));
     response
         .headers_mut()

@@ -24,7 +24,8 @@ struct Source<'a> {
 
 impl Look<'_> {
     pub(super) fn sources(&self, html: &mut Html) {
-        let snapshot = self.shared.runtime().snapshot();
+        let runtime = self.shared.runtime();
+        let (snapshot, health) = (runtime.snapshot(), runtime.health());
         let mut sources: BTreeMap<&str, Source<'_>> = BTreeMap::new();
         for entry in snapshot.iter().filter(|entry| self.sees(entry)) {
             sources.entry(&entry.source).or_default().tools += 1;
@@ -46,9 +47,15 @@ impl Look<'_> {
         for (name, source) in sources.iter().take(MAX_SOURCES) {
             html.markup("<tr>");
             cell(html, name);
-            match source.down {
-                None => html.markup("<td class=\"ok\">loaded</td>"),
-                Some(reject) => {
+            match (source.down, health.get(*name)) {
+                (None, None) => html.markup("<td class=\"ok\">loaded</td>"),
+                (None, Some(Ok(state))) => {
+                    html.markup("<td class=\"ok\">loaded, ").text(state).markup("</td>")
+                }
+                (None, Some(Err(reason))) => {
+                    html.markup("<td class=\"bad\"><b>loaded, fails:</b> ").text(reason).markup("</td>")
+                }
+                (Some(reject), _) => {
                     html.markup("<td class=\"bad\"><b>").markup(state(reject.kind)).markup("</b> ");
                     html.text(&reject.reason).markup("</td>")
                 }
