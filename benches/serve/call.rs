@@ -7,11 +7,13 @@ use std::time::{Duration, Instant};
 
 use rmcp::model::CallToolRequestParams;
 use serde_json::Value;
+use tempfile::TempDir;
 use toolcrib_bench::report::{Row, title};
 use toolcrib_bench::timings::Timings;
+use toolcrib_io::process::Command;
 
 use crate::gateway::{Client, everything_over_http, gateway, over_http, over_stdio, source, write_app};
-use crate::peers;
+use crate::peers::{self, Peer};
 
 const CALLS: usize = 300;
 
@@ -21,56 +23,72 @@ const WARM_UP: usize = 30;
 /// How many times the direct call the call through the gateway may take.
 const BOUND_TO_DIRECT: f64 = 1.15;
 
-/// Over standard input and output on both ways.
+/// Over standard input and output on both ways. What a relay takes that only passes bytes on is what no gateway can be below:
+/// a message goes through one process more on its way there, and on its way back.
 pub(crate) fn stdio() -> Result<(), Box<dyn Error>> {
     title("a call through the gateway, over standard input and output");
     runtime()?.block_on(async {
         let folder = tempfile::tempdir()?;
-        let peers = peers::all(&folder)?;
-        write_app(&folder, &peers.iter().map(source).collect::<Vec<_>>())?;
-        let (through, _gateway) = over_stdio(&gateway(folder.path(), &["--stdio"])?).await?;
+        let (peers, gateway) = served(&folder)?;
+        let (through, _gateway) = over_stdio(&gateway(&["--stdio"])?).await?;
         for peer in &peers {
             let (direct, _server) = over_stdio(&peer.start()).await?;
-            compare(peer.name, &through, &direct, peer.tool, &peer.arguments).await?;
+            let (relayed, _relay) = over_stdio(&peer.start_behind_relay()).await?;
+            let own = format!("{}.{}", peer.name, peer.tool);
+            let sides = [(&through, own.as_str()), (&direct, peer.tool), (&relayed, peer.tool)];
+            let [through, direct, relayed] = timed(sides, &peer.arguments).await?;
+            print(peer.name, &through, &direct);
+            Row::new(format!("{}, p50, through a bare relay", peer.name), relayed.median())
+                .beside(direct.median())
+                .print();
         }
         Ok(())
     })
 }
 
-/// Over Streamable HTTP on both ways.
+/// Over Streamable HTTP before the gateway, and of the server that is called directly.
 pub(crate) fn http() -> Result<(), Box<dyn Error>> {
     title("a call through the gateway, over Streamable HTTP");
     runtime()?.block_on(async {
         let folder = tempfile::tempdir()?;
-        let peers = peers::all(&folder)?;
-        write_app(&folder, &peers.iter().map(source).collect::<Vec<_>>())?;
-        let (through, _gateway) =
-            over_http(|port| gateway(folder.path(), &["--http", &port.to_string()])).await?;
+        let (peers, gateway) = served(&folder)?;
+        let (through, _gateway) = over_http(|port| gateway(&["--http", &port.to_string()])).await?;
         let Some(peer) = peers.iter().find(|peer| peer.name == "everything") else {
             return Err("there is no server that speaks HTTP".into());
         };
         let (direct, _server) = over_http(everything_over_http).await?;
-        compare(peer.name, &through, &direct, peer.tool, &peer.arguments).await
+        let own = format!("{}.{}", peer.name, peer.tool);
+        let [through, direct] =
+            timed([(&through, own.as_str()), (&direct, peer.tool)], &peer.arguments).await?;
+        print(peer.name, &through, &direct);
+        Ok(())
     })
+}
+
+/// The servers, and what starts the gateway in front of them.
+#[expect(clippy::type_complexity, reason = "there is no name for what starts a gateway")]
+fn served(
+    folder: &TempDir,
+) -> Result<(Vec<Peer>, impl Fn(&[&str]) -> Result<Command, Box<dyn Error>>), Box<dyn Error>> {
+    let peers = peers::all(folder)?;
+    write_app(folder, &peers.iter().map(source).collect::<Vec<_>>())?;
+    let path = folder.path().to_owned();
+    Ok((peers, move |words: &[&str]| gateway(&path, words)))
 }
 
 pub(crate) fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
     tokio::runtime::Builder::new_current_thread().enable_all().build()
 }
 
-async fn compare(
-    name: &str,
-    through: &Client,
-    direct: &Client,
-    tool: &str,
+/// How long calls of each side take, each by its own name for the tool.
+async fn timed<const SIDES: usize>(
+    sides: [(&Client, &str); SIDES],
     arguments: &Value,
-) -> Result<(), Box<dyn Error>> {
-    let own = format!("{name}.{tool}");
-    let sides = [(through, own.as_str()), (direct, tool)];
-    let mut timings = [Timings::default(), Timings::default()];
+) -> Result<[Timings; SIDES], Box<dyn Error>> {
+    let mut timings = std::array::from_fn(|_| Timings::default());
     for round in 0..WARM_UP + CALLS {
-        for turn in 0..sides.len() {
-            let side = (round + turn) % sides.len();
+        for turn in 0..SIDES {
+            let side = (round + turn) % SIDES;
             let (Some((client, tool)), Some(timings)) = (sides.get(side), timings.get_mut(side)) else {
                 continue;
             };
@@ -80,12 +98,14 @@ async fn compare(
             }
         }
     }
-    let [through, direct] = timings;
+    Ok(timings)
+}
+
+fn print(name: &str, through: &Timings, direct: &Timings) {
     Row::new(format!("{name}, p50"), through.median())
         .at_most_times(BOUND_TO_DIRECT, direct.median())
         .print();
     Row::new(format!("{name}, p99"), through.percentile(99.0)).beside(direct.percentile(99.0)).print();
-    Ok(())
 }
 
 async fn call(client: &Client, tool: &str, arguments: &Value) -> Result<Duration, Box<dyn Error>> {

@@ -18,7 +18,17 @@ pub(crate) struct Peer {
 
 impl Peer {
     pub(crate) fn start(&self) -> Command {
-        let command = Command::new(self.command.clone());
+        self.started(self.command.clone())
+    }
+
+    /// The same with a program before and behind it that passes on what comes as it comes.
+    pub(crate) fn start_behind_relay(&self) -> Command {
+        let relay = ["sh", "-c", "cat | \"$@\" | cat", "relay"].map(str::to_owned);
+        self.started(relay.into_iter().chain(self.command.clone()).collect())
+    }
+
+    fn started(&self, words: Vec<String>) -> Command {
+        let command = Command::new(words);
         self.environment.iter().fold(command, |command, (name, value)| command.with_env(*name, value))
     }
 }

@@ -95,7 +95,8 @@ async fn what_is_kept_ends_after_its_time() {
 #[tokio::test]
 async fn the_oldest_go_first_when_there_is_no_room_and_one_session_does_not_push_out_another() {
     let mut results = results();
-    results.store.bounds = StoreBounds { session_count: 2, count: 3, ..StoreBounds::default() };
+    Arc::get_mut(&mut results.store).unwrap().bounds =
+        StoreBounds { session_count: 2, count: 3, ..StoreBounds::default() };
     let quiet = CallContext::new("quiet");
     let other = handle(&shaped(&results, "x\n".repeat(5_000), &quiet));
     let own: Vec<_> = (0..5).map(|_| handle(&shaped(&results, "x\n".repeat(5_000), &context()))).collect();
