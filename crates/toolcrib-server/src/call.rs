@@ -15,7 +15,7 @@ use crate::approval::Key;
 use crate::client::Client;
 use crate::content::content;
 use crate::notes::notes;
-use crate::running::{Caller, Ended, Gone, Patience, Running, trace_of};
+use crate::running::{Beginning, Caller, Ended, Gone, Patience, Running, trace_of};
 use crate::server::Shared;
 use crate::surface::{Intent, refused};
 use crate::tasks::{TASK_AFTER, takes_tasks};
@@ -72,8 +72,8 @@ impl Shared {
         context: &RequestContext<RoleServer>,
         caller: &Caller,
     ) -> Result<Running, Box<CallToolResult>> {
-        let beginning = self.beginning(caller, context);
-        let meant = self.meant(name, arguments, &beginning.runtime, &beginning.context, &caller.client);
+        let beginning = Beginning::new(caller, context);
+        let meant = self.meant(name, arguments, &beginning.lease.runtime, &beginning.context, &caller.client);
         match meant {
             Ok(call) => {
                 let after = takes_tasks(context).then(|| self.settings.task_after.unwrap_or(TASK_AFTER));
@@ -82,7 +82,7 @@ impl Shared {
             Err(error) => {
                 self.metrics.call(error.kind.as_str(), Duration::ZERO);
                 let failed = ToolResult::failed(None, name, error);
-                let entrance = beginning.runtime.executor().entrance();
+                let entrance = beginning.lease.runtime.executor().entrance();
                 Err(Box::new(content(failed, entrance.as_ref(), &beginning.context)))
             }
         }
@@ -104,7 +104,7 @@ impl Shared {
         }
         // To a client that is gone nothing is told.
         let noted = if context.ct.is_cancelled() { None } else { notes(&ended).await };
-        let entrance = ended.runtime.executor().entrance();
+        let entrance = ended.lease.runtime.executor().entrance();
         let mut told = content(ended.result, entrance.as_ref(), &ended.context);
         told.content.extend(noted);
         told.into()

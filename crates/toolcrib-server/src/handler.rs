@@ -19,6 +19,7 @@ use crate::client::Client;
 use crate::running::{Caller, is_modern};
 use crate::server::Shared;
 use crate::session::Session;
+use crate::version::Lease;
 
 /// How long a client may take lists as they were, in milliseconds. Those that listen are told when they change.
 const LIST_TTL_MS: u64 = 30_000;
@@ -53,7 +54,9 @@ impl Handler {
         let client = self.client(&context.extensions);
         let is_stateless = !self.is_connection && is_modern(context);
         let session = if is_stateless { Arc::clone(&client.session) } else { self.session.id(&client) };
-        Caller { client, session }
+        let parts = context.extensions.get::<http::request::Parts>();
+        let lease = parts.and_then(|parts| parts.extensions.get::<Lease>()).cloned();
+        Caller { client, session, lease: lease.unwrap_or_else(|| self.shared.lease()) }
     }
 }
 
@@ -96,7 +99,8 @@ impl ServerHandler for Handler {
         _request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        let shown = self.shared.shown(&self.client(&context.extensions).name)?;
+        let Caller { client, lease, .. } = self.caller(&context);
+        let shown = self.shared.shown_of(&lease.runtime, &client.name)?;
         let list = ListToolsResult::with_all_items(shown.tools.clone());
         Ok(list.with_ttl_ms(LIST_TTL_MS).with_cache_scope(CacheScope::Private))
     }

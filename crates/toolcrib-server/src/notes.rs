@@ -10,7 +10,7 @@ pub(crate) const MAX_NOTED_CHARS: usize = 4_000;
 /// What waits for the session of a call: that calls in the background have ended, what watchers and schedules have found. It is
 /// told once.
 pub(crate) async fn notes(ended: &Ended) -> Option<ContentBlock> {
-    let told = ended.runtime.tasks().tell_next(&ended.context.session, MAX_NOTED_CHARS).await;
+    let told = ended.lease.runtime.tasks().tell_next(&ended.context.session, MAX_NOTED_CHARS).await;
     let lines: Vec<String> = told.iter().map(|note| format!("- {note}")).collect();
     (!lines.is_empty())
         .then(|| ContentBlock::text(format!("This happened beside your calls:\n{}", lines.join("\n"))))

@@ -10,10 +10,8 @@ use rmcp::model::{
 };
 use rmcp::service::RequestContext;
 use tokio_util::sync::{CancellationToken, DropGuard};
-use tokio_util::task::task_tracker::TaskTrackerToken;
 use toolcrib_model::{ErrorKind, ToolCall, ToolError, ToolResult};
 use toolcrib_port::{CallContext, ToolCaller};
-use toolcrib_runtime::Runtime;
 use toolcrib_tasks::MOVED;
 use tracing::Instrument as _;
 
@@ -21,19 +19,21 @@ use crate::approval::{AtDesk, Desk, Key, Way};
 use crate::client::Client;
 use crate::progress::{Reporter, steps};
 use crate::server::Shared;
+use crate::version::Lease;
 
 /// Who makes a call, and in which session.
 #[derive(Clone)]
 pub(crate) struct Caller {
     pub(crate) client: Arc<Client>,
     pub(crate) session: Arc<str>,
+    /// The version of the app that let it in.
+    pub(crate) lease: Lease,
 }
 
 /// What is known of a call before it is known which one it is.
 pub(crate) struct Beginning {
-    pub(crate) runtime: Arc<Runtime>,
+    pub(crate) lease: Lease,
     pub(crate) context: CallContext,
-    held: TaskTrackerToken,
     cancel: CancellationToken,
     reporter: Reporter,
     /// How its client is asked, if that can be.
@@ -59,9 +59,8 @@ pub(crate) struct Running {
     asks_by_result: bool,
     reporter: Reporter,
     started: Instant,
-    /// The app as it was when the call began, which is not closed before the call ends.
-    runtime: Arc<Runtime>,
-    _held: TaskTrackerToken,
+    /// The version of the app that it began with.
+    lease: Lease,
     /// Ends it when nobody has it any more.
     _given_up: DropGuard,
 }
@@ -85,8 +84,7 @@ pub(crate) struct Ended {
     pub(crate) context: CallContext,
     pub(crate) desk: Option<Arc<Desk>>,
     pub(crate) started: Instant,
-    pub(crate) runtime: Arc<Runtime>,
-    _held: TaskTrackerToken,
+    pub(crate) lease: Lease,
 }
 
 enum Attended {
@@ -95,27 +93,6 @@ enum Attended {
 }
 
 impl Shared {
-    /// Begins a call for a client.
-    pub(crate) fn beginning(&self, caller: &Caller, context: &RequestContext<RoleServer>) -> Beginning {
-        let version = self.version();
-        let cancel = CancellationToken::new();
-        let (steps, reporter) = steps();
-        let mut call_context = CallContext::new(Arc::clone(&caller.session))
-            .with_cancel(cancel.clone())
-            .with_progress(Arc::new(steps));
-        if let Some(trace) = trace_of(context) {
-            call_context = call_context.with_trace(trace);
-        }
-        Beginning {
-            runtime: Arc::clone(&version.runtime),
-            context: call_context,
-            held: version.hold(),
-            cancel,
-            reporter,
-            way: way(context),
-        }
-    }
-
     /// The call that a client comes back to.
     pub(crate) fn resumed(
         &self,
@@ -141,8 +118,8 @@ impl Shared {
         running.reporter.report_to(token.map(|token| (context.peer.clone(), token)));
         match running.attend(&context.ct).await {
             Attended::Done(result) => {
-                let Running { context, desk, started, runtime, _held: held, .. } = running;
-                let ended = Ended { result: *result, context, desk, started, runtime, _held: held };
+                let Running { context, desk, started, lease, .. } = running;
+                let ended = Ended { result: *result, context, desk, started, lease };
                 Ok(Gone::Done(Box::new(ended)))
             }
             Attended::Asks(requests) => {
@@ -154,6 +131,19 @@ impl Shared {
 }
 
 impl Beginning {
+    /// Begins a call for a client.
+    pub(crate) fn new(caller: &Caller, context: &RequestContext<RoleServer>) -> Self {
+        let cancel = CancellationToken::new();
+        let (steps, reporter) = steps();
+        let mut call_context = CallContext::new(Arc::clone(&caller.session))
+            .with_cancel(cancel.clone())
+            .with_progress(Arc::new(steps));
+        if let Some(trace) = trace_of(context) {
+            call_context = call_context.with_trace(trace);
+        }
+        Self { lease: caller.lease.clone(), context: call_context, cancel, reporter, way: way(context) }
+    }
+
     /// Says that a program reads the result.
     pub(crate) fn with_full_results(mut self) -> Self {
         self.context = self.context.with_full_results();
@@ -162,15 +152,15 @@ impl Beginning {
 
     /// Runs a call. Where it may have to wait for its client to come back, it runs apart from the request.
     pub(crate) fn run(self, call: ToolCall, patience: Patience) -> Running {
-        let Self { runtime, context, held, cancel, reporter, way } = self;
+        let Self { lease, context, cancel, reporter, way } = self;
         let asks_by_result = matches!(way, Some(Way::Results));
         let desk = way.map(Desk::new);
-        let mut entrance: Arc<dyn ToolCaller> = runtime.executor().entrance();
+        let mut entrance: Arc<dyn ToolCaller> = lease.runtime.executor().entrance();
         if let Some(desk) = &desk {
             entrance = Arc::new(AtDesk::new(entrance, desk, &context.session));
         }
         if let Patience::Of(otherwise) = patience {
-            entrance = runtime.patient(entrance, otherwise);
+            entrance = lease.runtime.patient(entrance, otherwise);
         }
         let (name, inner) = (call.name.clone(), context.clone());
         let result = async move { entrance.call(call, &inner).await };
@@ -192,8 +182,7 @@ impl Beginning {
             asks_by_result,
             reporter,
             started: Instant::now(),
-            runtime,
-            _held: held,
+            lease,
             _given_up: cancel.drop_guard(),
         }
     }

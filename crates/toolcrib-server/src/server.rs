@@ -7,7 +7,6 @@ use rmcp::model::ErrorData;
 use tokio::sync::{Mutex as AsyncMutex, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-use tokio_util::task::task_tracker::TaskTrackerToken;
 use toolcrib_runtime::{LOCAL_CLIENT, Runtime, SurfaceMode, sessions_of};
 
 use crate::approval::Parked;
@@ -18,7 +17,7 @@ use crate::page::StatusPage;
 use crate::running::Running;
 use crate::surface::{ListCost, Shown};
 use crate::tasks::Tasks;
-use crate::version::Version;
+use crate::version::{Lease, Version};
 use crate::{Error, ServerSettings};
 
 /// An app as an MCP server. A clone is the same server.
@@ -55,11 +54,7 @@ pub(crate) struct Shared {
 }
 
 /// A call that is under way, while this is there.
-pub(crate) struct UnderWay<'a> {
-    shared: &'a Shared,
-    /// The app is not closed meanwhile.
-    _held: TaskTrackerToken,
-}
+pub(crate) struct UnderWay<'a>(&'a Metrics);
 
 /// An answer that is not sent to its end yet, while this is there. The end of the server waits for it.
 pub(crate) struct Unsent(Arc<Shared>);
@@ -104,13 +99,18 @@ impl Server {
 }
 
 impl Shared {
-    /// The app as it is now. Whoever does more than one thing with it for one request keeps it for all of them.
+    /// The app as it is now. What is done for a request is done with the lease of its caller.
     pub(crate) fn runtime(&self) -> Arc<Runtime> {
         Arc::clone(&self.version.borrow().runtime)
     }
 
     pub(crate) fn version(&self) -> Arc<Version> {
         Arc::clone(&self.version.borrow())
+    }
+
+    /// The app as it is now, which is not closed meanwhile.
+    pub(crate) fn lease(&self) -> Lease {
+        self.version.borrow().lease()
     }
 
     /// Tells of the versions to come.
@@ -156,7 +156,7 @@ impl Shared {
             ));
         }
         self.metrics.running.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        Ok(UnderWay { shared: self, _held: self.version.borrow().hold() })
+        Ok(UnderWay(&self.metrics))
     }
 
     /// Notes that a request has an answer that is to be sent.
@@ -175,7 +175,7 @@ impl Shared {
 
 impl Drop for UnderWay<'_> {
     fn drop(&mut self) {
-        self.shared.metrics.running.fetch_sub(1, std::sync::atomic::Ordering::Relaxed);
+        self.0.running.fetch_sub(1, std::sync::atomic::Ordering::Relaxed);
     }
 }
 

@@ -53,7 +53,7 @@ impl Tasks {
     /// The task for a call that goes on in the background.
     pub(crate) async fn created(&self, call: &Ended) -> Option<CreateTaskResult> {
         let id = call.moved()?;
-        let background = call.runtime.tasks().background();
+        let background = call.lease.runtime.tasks().background();
         let looked_after = background.look_after(id, &call.context).ok()?;
         let desk = call.desk.as_ref().map_or_else(Weak::new, Arc::downgrade);
         {
@@ -78,7 +78,7 @@ impl Tasks {
 impl Shared {
     /// How a task stands, with its result where it has one.
     pub(crate) async fn task(&self, id: &str, caller: &Caller) -> Result<GetTaskResult, ErrorData> {
-        let (runtime, context) = (self.runtime(), of(caller));
+        let (runtime, context) = (&caller.lease.runtime, of(caller));
         let background = runtime.tasks().background();
         let status = background.status(id, &context).await.map_err(|_| unknown())?;
         let task = wire(&status, background.retention());
@@ -88,7 +88,7 @@ impl Shared {
                 None => TaskPayload::Working,
             },
             TaskState::Cancelled => TaskPayload::Cancelled,
-            _ => ended(status, &runtime, &context),
+            _ => ended(status, runtime, &context),
         };
         if payload.status().is_terminal() {
             self.tasks.given().remove(id);
@@ -103,8 +103,7 @@ impl Shared {
         responses: InputResponses,
         caller: &Caller,
     ) -> Result<(), ErrorData> {
-        let runtime = self.runtime();
-        runtime.tasks().background().status(id, &of(caller)).await.map_err(|_| unknown())?;
+        caller.lease.runtime.tasks().background().status(id, &of(caller)).await.map_err(|_| unknown())?;
         if let Some(desk) = self.tasks.desk(id) {
             desk.answered(responses);
         }
@@ -113,8 +112,7 @@ impl Shared {
 
     /// Ends a task, where it has not ended.
     pub(crate) async fn cancel_task(&self, id: &str, caller: &Caller) -> Result<(), ErrorData> {
-        let runtime = self.runtime();
-        runtime.tasks().background().cancel(id, &of(caller)).await.map_err(|_| unknown())?;
+        caller.lease.runtime.tasks().background().cancel(id, &of(caller)).await.map_err(|_| unknown())?;
         Ok(())
     }
 }

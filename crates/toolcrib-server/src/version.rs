@@ -20,24 +20,31 @@ pub const RETIRE_TIME: Duration = Duration::from_mins(10);
 /// The app as it was read at one time.
 pub(crate) struct Version {
     pub(crate) runtime: Arc<Runtime>,
-    calls: TaskTracker,
+    leases: TaskTracker,
+}
+
+/// A version of the app that is not closed while this is there. Who is let in, and all that is done for them, is of one version.
+#[derive(Clone)]
+pub(crate) struct Lease {
+    pub(crate) runtime: Arc<Runtime>,
+    _open: TaskTrackerToken,
 }
 
 impl Version {
     pub(crate) fn new(runtime: Arc<Runtime>) -> Self {
-        Self { runtime, calls: TaskTracker::new() }
+        Self { runtime, leases: TaskTracker::new() }
     }
 
-    /// Keeps it from being closed, while this is there.
-    pub(crate) fn hold(&self) -> TaskTrackerToken {
-        self.calls.token()
+    /// Keeps it from being closed. Whoever may be beside a reload takes it while the version is in its place.
+    pub(crate) fn lease(&self) -> Lease {
+        Lease { runtime: Arc::clone(&self.runtime), _open: self.leases.token() }
     }
 
-    /// Closes it when its calls are over.
+    /// Closes it when nobody has it any more.
     async fn retire(&self, closing: &CancellationToken) {
-        self.calls.close();
+        self.leases.close();
         tokio::select! {
-            ended = timeout(RETIRE_TIME, self.calls.wait()) => if ended.is_err() {
+            ended = timeout(RETIRE_TIME, self.leases.wait()) => if ended.is_err() {
                 tracing::warn!("calls of an earlier version of the app have not ended, and are cancelled");
             },
             () = closing.cancelled() => {}
@@ -66,21 +73,18 @@ impl Server {
         let _one_at_a_time = self.shared.reloading.lock().await;
         // What can be wrong with it is found before anything ends.
         let rules = self.shared.rules_of(&app)?;
-        let old = self.shared.version();
-        match old.runtime.successor(app, Arc::clone(&approver)).await {
-            Ok(runtime) => {
-                self.shared.swap(Arc::new(runtime), rules);
-                Ok(())
-            }
+        let old = self.shared.runtime();
+        let (runtime, rules, outcome) = match old.successor(app, Arc::clone(&approver)).await {
+            Ok(runtime) => (runtime, rules, Ok(())),
             Err(error) => {
                 // Its tasks had to end for the others to begin, so it begins anew.
-                let again = old.runtime.app().clone();
+                let again = old.app().clone();
                 let rules = self.shared.rules_of(&again)?;
-                let runtime = old.runtime.successor(again, approver).await?;
-                self.shared.swap(Arc::new(runtime), rules);
-                Err(error.into())
+                (old.successor(again, approver).await?, rules, Err(error.into()))
             }
-        }
+        };
+        self.shared.swap(Arc::new(runtime), rules);
+        outcome
     }
 
     /// Ends the app, and what is left of earlier versions of it.
@@ -95,10 +99,11 @@ impl Server {
 
 impl Shared {
     fn swap(self: &Arc<Self>, runtime: Arc<Runtime>, rules: Vec<crate::http::NewRules>) {
+        let version = Arc::new(Version::new(runtime));
         for rules in rules {
-            rules.take_effect();
+            rules.take_effect(Arc::clone(&version));
         }
-        let old = self.version.send_replace(Arc::new(Version::new(runtime)));
+        let old = self.version.send_replace(version);
         let closing = self.closing.clone();
         self.retiring.spawn(async move { old.retire(&closing).await });
     }

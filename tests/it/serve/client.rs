@@ -146,12 +146,17 @@ impl Served {
         reply.message()
     }
 
-    pub(super) async fn modern_reply(
+    pub(super) async fn modern_reply(&self, headers: &[(&str, &str)], method: &str, params: Value) -> Reply {
+        self.raw(&self.modern_request(headers, method, params)).await
+    }
+
+    /// A request of revision 2026-07-28, to be sent.
+    pub(super) fn modern_request(
         &self,
         headers: &[(&str, &str)],
         method: &str,
         mut params: Value,
-    ) -> Reply {
+    ) -> Vec<u8> {
         let meta = params["_meta"].take();
         let capabilities = meta.get("capabilities").cloned().unwrap_or(json!({}));
         params["_meta"] = json!({
@@ -167,7 +172,7 @@ impl Served {
         }
         all.extend(headers);
         let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
-        self.post(&all, &body.to_string()).await
+        self.request("POST", "/mcp", &all, &body.to_string())
     }
 
     /// A session of a client before that, by its id.

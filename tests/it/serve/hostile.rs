@@ -244,16 +244,8 @@ const AT_ONCE: usize = 200;
 async fn of_ten_thousand_streams_as_many_stay_open_as_may_and_the_rest_is_told() {
     let lab = app("serve: {limits: {requests_per_second: 100000}}", GRANTED);
     let served = Served::start(&lab, &[]).await;
-    let listen = json!({"jsonrpc": "2.0", "id": 1, "method": "subscriptions/listen", "params": {
-        "notifications": {"toolsListChanged": true},
-        "_meta": {
-            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-            "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
-            "io.modelcontextprotocol/clientCapabilities": {},
-        },
-    }});
-    let headers = [("mcp-protocol-version", "2026-07-28"), ("mcp-method", "subscriptions/listen")];
-    let request = served.request("POST", "/mcp", &headers, &listen.to_string());
+    let wanted = json!({"notifications": {"toolsListChanged": true}});
+    let request = served.modern_request(&[], "subscriptions/listen", wanted);
     let open = async |_| {
         let mut stream = served.connect().await;
         // It may be turned away before it was sent.

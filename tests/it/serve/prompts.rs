@@ -125,17 +125,10 @@ async fn a_client_hears_when_the_prompts_of_a_server_are_others() {
     let mut old = served.connect().await;
     old.write_all(&served.request("GET", "/mcp", &named, "")).await.unwrap();
     read_until(&mut old, "\r\n\r\n").await;
-    let listen = json!({"jsonrpc": "2.0", "id": 9, "method": "subscriptions/listen", "params": {
-        "notifications": {"promptsListChanged": true, "resourcesListChanged": true},
-        "_meta": {
-            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-            "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
-            "io.modelcontextprotocol/clientCapabilities": {},
-        },
-    }});
-    let headers = [("mcp-protocol-version", "2026-07-28"), ("mcp-method", "subscriptions/listen")];
+    let wanted = json!({"notifications": {"promptsListChanged": true, "resourcesListChanged": true}});
+    let listen = served.modern_request(&[], "subscriptions/listen", wanted);
     let mut modern = served.connect().await;
-    modern.write_all(&served.request("POST", "/mcp", &headers, &listen.to_string())).await.unwrap();
+    modern.write_all(&listen).await.unwrap();
     read_until(&mut modern, "acknowledged").await;
     let told = served.modern(&[], "tools/call", json!({"name": "team__tell", "arguments": {}})).await;
     assert_eq!(told["result"]["content"][0]["text"], "told", "{told}");

@@ -4,8 +4,9 @@ use std::fs;
 
 use serde_json::json;
 use tokio::io::AsyncWriteExt as _;
+use toolcrib_testkit::{descendants, wait_until};
 
-use super::client::{Served, app, call_ask, read_until, until_called};
+use super::client::{SOON, Served, app, call_ask, read, read_until, until_called, was_called};
 use crate::support::{Lab, mcp_script};
 
 const READ_AGAIN: &str = "app.yaml was read again";
@@ -46,9 +47,16 @@ async fn what_is_saved_is_served_at_once_and_clients_that_listen_are_told() {
     read_until(&mut listening, "\r\n\r\n").await;
     let initialized = json!({"jsonrpc": "2.0", "method": "notifications/initialized"}).to_string();
     served.post(&[("mcp-session-id", &session)], &initialized).await;
+    let mut subscribed = served.connect().await;
+    let wanted = json!({"notifications": {"toolsListChanged": true}});
+    subscribed.write_all(&served.modern_request(&[], "subscriptions/listen", wanted)).await.unwrap();
+    read_until(&mut subscribed, "acknowledged").await;
+    let children = descendants(served.child.id().unwrap()).unwrap();
+    let earlier = children.into_iter().find(|process| process.command == "sh server.sh").unwrap();
 
     save(&lab, &text("{default_policy: grant, deny: [{module: hello, actions: [greet_many]}]}", ""));
     read_until(&mut listening, "notifications/tools/list_changed").await;
+    read_until(&mut subscribed, "notifications/tools/list_changed").await;
     served.until_says(READ_AGAIN).await;
     let now = names(&served).await;
     assert!(!now.contains(&"hello__greet_many".to_owned()), "{now:?}");
@@ -57,6 +65,9 @@ async fn what_is_saved_is_served_at_once_and_clients_that_listen_are_told() {
     let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call_ask()}).to_string();
     let called = served.post(&[("mcp-session-id", &session)], &call).await.message();
     assert_eq!(called["result"]["content"][0]["text"], "done", "{called:#}");
+    // Who listens only does not keep the earlier version.
+    let ended = || Ok((!earlier.is_alive()).then_some(()));
+    wait_until("the end of the earlier server", SOON, ended).await.unwrap();
 }
 
 #[tokio::test]
@@ -107,7 +118,7 @@ async fn a_token_that_is_taken_out_lets_nobody_in_any_more() {
         text("{default_policy: grant}", &format!("serve: {{tokens: [{ci}{more}]}}"))
     };
     let lab = app("", "{default_policy: grant}")
-        .with_file("app.yaml", tokens(", {name: old, token: '${OLD}'}"))
+        .with_file("app.yaml", tokens(", {name: old, token: '${OLD}', namespaces: [hello]}"))
         .with_variable("CI", "a-token-for-the-builds")
         .with_variable("OLD", "a-token-of-last-year");
     let served = Served::start(&lab, &[]).await;
@@ -116,8 +127,20 @@ async fn a_token_that_is_taken_out_lets_nobody_in_any_more() {
         [("authorization", "Bearer a-token-of-last-year")],
     );
     let session = served.session(&old, json!({})).await;
+    // What was let in is held to the rules that it was let in by.
+    let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call_ask()}).to_string();
+    let named = [old[0], ("mcp-session-id", session.as_str()), ("expect", "100-continue")];
+    let request = served.request("POST", "/mcp", &named, &call);
+    let (head, body) = request.split_at(request.len() - call.len());
+    let mut slow = served.connect().await;
+    slow.write_all(head).await.unwrap();
+    read_until(&mut slow, "100 Continue").await;
     save(&lab, &tokens(""));
     served.until_says(READ_AGAIN).await;
+    slow.write_all(body).await.unwrap();
+    let refused = read(&mut slow).await.message();
+    assert_eq!(refused["result"]["isError"], true, "{refused:#}");
+    assert!(!was_called(&lab), "{refused:#}");
     let ping = json!({"jsonrpc": "2.0", "id": 1, "method": "ping"}).to_string();
     let reply = served.post(&[old[0], ("mcp-session-id", &session)], &ping).await;
     assert_eq!(reply.status, 401, "{reply:#?}");

@@ -23,6 +23,7 @@ use super::sessions::{Noted, Running, Sessions};
 use super::share::Sharer;
 use crate::client::Client;
 use crate::strict;
+use crate::version::Lease;
 
 /// The header that names a session.
 const SESSION: &str = "mcp-session-id";
@@ -33,8 +34,8 @@ pub(super) async fn mcp(
     ConnectInfo(address): ConnectInfo<SocketAddr>,
     mut request: Request<Body>,
 ) -> Response {
-    let rules = door.rules();
-    let client = match rules.enter(request.uri(), request.headers()).await {
+    let (rules, lease) = door.enter();
+    let client = match rules.client(request.uri(), request.headers()).await {
         Ok(client) => client,
         Err(response) => return *response,
     };
@@ -58,7 +59,7 @@ pub(super) async fn mcp(
     if request.method() == Method::DELETE && session.as_deref().is_some_and(is_unknown) {
         return reply::last(StatusCode::NOT_FOUND, "there is no such session");
     }
-    let (parts, body) = request.into_parts();
+    let (mut parts, body) = request.into_parts();
     let bytes = match body::read(body, rules.max_body_bytes, rules.body_patience).await {
         Ok(bytes) => bytes,
         Err(Unread::TooLarge) => {
@@ -82,7 +83,10 @@ pub(super) async fn mcp(
         }
         // What only listens is told that it is over, and waits for nothing.
         let listens = message.get("method").and_then(Value::as_str) == Some("subscriptions/listen");
-        unsent = strict::request_id(&message).filter(|_| !listens).map(|_| door.shared.owe());
+        if strict::request_id(&message).is_some() && !listens {
+            unsent = Some(door.shared.owe());
+            parts.extensions.insert(lease);
+        }
     }
     let request = Request::from_parts(parts, Full::<Bytes>::new(bytes));
     let response = Sessions::of(&client.owner, door.mcp.handle(request)).await;
@@ -91,7 +95,7 @@ pub(super) async fn mcp(
 
 impl Rules {
     /// Whose request it is, where it may come in.
-    async fn enter(&self, uri: &Uri, headers: &HeaderMap) -> Result<Arc<Client>, Box<Response>> {
+    async fn client(&self, uri: &Uri, headers: &HeaderMap) -> Result<Arc<Client>, Box<Response>> {
         if let Some(why) = self.names.refusal(uri, headers) {
             return Err(Box::new(reply::last(StatusCode::FORBIDDEN, why)));
         }
@@ -147,10 +151,10 @@ pub(super) async fn readyz(State(door): State<Arc<Door>>) -> Response {
 
 /// What is counted.
 pub(super) async fn metrics(State(door): State<Arc<Door>>, request: Request<Body>) -> Response {
-    if let Err(response) = door.rules().enter(request.uri(), request.headers()).await {
+    let (rules, Lease { runtime, .. }) = door.enter();
+    if let Err(response) = rules.client(request.uri(), request.headers()).await {
         return *response;
     }
-    let runtime = door.shared.runtime();
     let (snapshot, health) = (runtime.snapshot(), runtime.health());
     let rejected = snapshot.rejected().iter().filter(|reject| reject.name.is_none());
     let failing = health.iter().filter(|(_, state)| state.is_err());

@@ -39,6 +39,7 @@ use self::sessions::Sessions;
 use crate::handler::Handler;
 use crate::page::StatusPage;
 use crate::server::Shared;
+use crate::version::{Lease, Version};
 use crate::{Error, Server};
 
 /// How long calls that are under way may go on when the server shuts down.
@@ -53,17 +54,29 @@ type McpService = StreamableHttpService<Handler, Sessions>;
 pub(crate) struct Door {
     shared: Arc<Shared>,
     address: SocketAddr,
-    /// Those of the app as it is now.
-    rules: watch::Sender<Arc<Rules>>,
+    entry: watch::Sender<Entry>,
     sessions: Arc<Sessions>,
     mcp: McpService,
     /// Where there is one, and the rules let it be.
     page: Option<StatusPage>,
 }
 
+/// The app as it is now, and its rules for those who come in. They change together, so that nobody whom one version lets in
+/// finds another.
+struct Entry {
+    rules: Arc<Rules>,
+    version: Arc<Version>,
+}
+
 impl Door {
+    /// By which rules somebody comes in now, and what they find.
+    fn enter(&self) -> (Arc<Rules>, Lease) {
+        let entry = self.entry.borrow();
+        (Arc::clone(&entry.rules), entry.version.lease())
+    }
+
     fn rules(&self) -> Arc<Rules> {
-        Arc::clone(&self.rules.borrow())
+        Arc::clone(&self.entry.borrow().rules)
     }
 }
 
@@ -77,13 +90,15 @@ pub struct HttpServer {
 impl Server {
     /// Listens on an address. One that other machines reach is refused where no token is wanted.
     pub async fn listen(&self, address: SocketAddr) -> Result<HttpServer, Error> {
-        let runtime = self.shared.runtime();
+        let _no_reload = self.shared.reloading.lock().await;
+        let version = self.shared.version();
+        let app = version.runtime.app();
         let bind = |source| Error::Bind { address, source };
         // What is refused is refused before anything is listened on.
-        Rules::new(&self.shared, runtime.app(), address, None)?;
+        Rules::new(&self.shared, app, address, None)?;
         let listener = TcpListener::bind(address).await.map_err(bind)?;
         let address = listener.local_addr().map_err(bind)?;
-        let rules = Rules::new(&self.shared, runtime.app(), address, None)?;
+        let rules = Arc::new(Rules::new(&self.shared, app, address, None)?);
         let sessions = Arc::new(Sessions::default());
         let config = StreamableHttpServerConfig::default()
             // All three were looked at before.
@@ -100,7 +115,7 @@ impl Server {
         let door = Door {
             shared: Arc::clone(&self.shared),
             address,
-            rules: watch::Sender::new(Arc::new(rules)),
+            entry: watch::Sender::new(Entry { rules, version }),
             sessions,
             mcp,
             page: self.page.clone(),

@@ -19,9 +19,11 @@ use super::Door;
 use super::body::{self, Unread};
 use super::names::Names;
 use super::reply;
+use super::rules::Rules;
 use super::share::{Share, Sharer};
 use crate::approval::{Said, Settled};
 use crate::page::{Fields, Inner, Look, MAX_FORM_BYTES, STYLE, Viewer, answer_to, page, sign_in};
+use crate::version::Lease;
 
 /// What a browser may do with the page: show it, with the style from here, and send its forms here.
 const POLICY: &str = "default-src 'none'; style-src 'self'; img-src data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
@@ -38,15 +40,15 @@ pub(super) async fn show(
     ConnectInfo(address): ConnectInfo<SocketAddr>,
     request: Request<Body>,
 ) -> Response {
-    let (inner, _share) = match door.visitor(&request, address) {
-        Ok(visitor) => visitor,
+    let visit = match door.visit(&request, address) {
+        Ok(visit) => visit,
         Err(response) => return *response,
     };
     let fields = Fields::read(request.uri().query().unwrap_or_default());
     if let Some(key) = fields.get("key") {
-        return door.let_in(inner, key);
+        return visit.let_in(key);
     }
-    let Some(viewer) = door.viewer(inner, request.headers()) else {
+    let Some(viewer) = visit.viewer(request.headers()) else {
         return html(StatusCode::UNAUTHORIZED, sign_in(false));
     };
     let query: String = fields.get("q").unwrap_or_default().chars().take(MAX_QUERY_CHARS).collect();
@@ -56,9 +58,9 @@ pub(super) async fn show(
         _ => None,
     };
     if viewer == Viewer::Operator {
-        inner.waiting.attend();
+        visit.page.waiting.attend();
     }
-    let look = Look { shared: &door.shared, page: inner, viewer: &viewer, query: &query, told };
+    let look = Look { runtime: &visit.lease.runtime, page: visit.page, viewer: &viewer, query: &query, told };
     html(StatusCode::OK, page(&look).await)
 }
 
@@ -68,7 +70,7 @@ pub(super) async fn style(
     ConnectInfo(address): ConnectInfo<SocketAddr>,
     request: Request<Body>,
 ) -> Response {
-    if let Err(response) = door.visitor(&request, address) {
+    if let Err(response) = door.visit(&request, address) {
         return *response;
     }
     guarded(StatusCode::OK, "text/css; charset=utf-8", Body::from(STYLE))
@@ -80,12 +82,12 @@ pub(super) async fn enter(
     ConnectInfo(address): ConnectInfo<SocketAddr>,
     request: Request<Body>,
 ) -> Response {
-    let (inner, _share) = match door.visitor(&request, address) {
-        Ok(visitor) => visitor,
+    let visit = match door.visit(&request, address) {
+        Ok(visit) => visit,
         Err(response) => return *response,
     };
-    match door.form(request).await {
-        Ok(fields) => door.let_in(inner, fields.get("key").unwrap_or_default()),
+    match visit.form(request).await {
+        Ok(fields) => visit.let_in(fields.get("key").unwrap_or_default()),
         Err(response) => *response,
     }
 }
@@ -96,20 +98,20 @@ pub(super) async fn answer(
     ConnectInfo(address): ConnectInfo<SocketAddr>,
     request: Request<Body>,
 ) -> Response {
-    let (inner, _share) = match door.visitor(&request, address) {
-        Ok(visitor) => visitor,
+    let visit = match door.visit(&request, address) {
+        Ok(visit) => visit,
         Err(response) => return *response,
     };
-    if door.viewer(inner, request.headers()) != Some(Viewer::Operator) {
+    if visit.viewer(request.headers()) != Some(Viewer::Operator) {
         return reply::last(StatusCode::FORBIDDEN, "only the operator answers; sign in with the key first");
     }
-    let fields = match door.form(request).await {
+    let fields = match visit.form(request).await {
         Ok(fields) => fields,
         Err(response) => return *response,
     };
     let question = fields.get("question").and_then(|text| text.parse().ok());
     let seal = fields.get("seal").unwrap_or_default();
-    let Some(question) = question.filter(|id| inner.keys.is_sealed(&answer_to(*id), seal)) else {
+    let Some(question) = question.filter(|id| visit.page.keys.is_sealed(&answer_to(*id), seal)) else {
         return reply::plain(StatusCode::FORBIDDEN, "this form is not from this page; load it again");
     };
     let said = match fields.get("say") {
@@ -118,21 +120,26 @@ pub(super) async fn answer(
         Some("deny") => Said::no(fields.get("feedback").unwrap_or_default()),
         _ => return reply::plain(StatusCode::BAD_REQUEST, "say `once`, `tool` or `deny`"),
     };
-    inner.waiting.attend();
-    match inner.waiting.answer(question, said) {
+    visit.page.waiting.attend();
+    match visit.page.waiting.answer(question, said) {
         Settled::Taken => see("/?told=taken", None),
         Settled::Gone => see("/?told=gone", None),
     }
 }
 
+/// A request that may come to the page, and what it finds.
+struct Visit<'a> {
+    door: &'a Door,
+    page: &'a Inner,
+    rules: Arc<Rules>,
+    lease: Lease,
+    _share: Share,
+}
+
 impl Door {
     /// Looks whether a request may come to the page at all.
-    fn visitor<B>(
-        &self,
-        request: &Request<B>,
-        address: SocketAddr,
-    ) -> Result<(&Inner, Share), Box<Response>> {
-        let rules = self.rules();
+    fn visit<B>(&self, request: &Request<B>, address: SocketAddr) -> Result<Visit<'_>, Box<Response>> {
+        let (rules, lease) = self.enter();
         let Some(page) = self.page.as_ref().filter(|_| rules.has_page) else {
             let text = "there is no status page here; set `serve.page: true`";
             return Err(Box::new(reply::last(StatusCode::NOT_FOUND, text)));
@@ -146,50 +153,53 @@ impl Door {
             return Err(Box::new(reply::last(StatusCode::FORBIDDEN, text)));
         }
         let share = rules.shares.take(Sharer::Address(address.ip()));
-        share.map(|share| (&*page.inner, share)).map_err(|wait| Box::new(reply::too_many(wait)))
+        let share = share.map_err(|wait| Box::new(reply::too_many(wait)))?;
+        Ok(Visit { door: self, page: &page.inner, rules, lease, _share: share })
     }
 
+    /// The name of the cookie. Browsers do not keep those of several ports apart.
+    fn cookie(&self) -> String {
+        format!("toolcrib_{}", self.address.port())
+    }
+}
+
+impl Visit<'_> {
     /// Who it is; nobody where a token is wanted and there is none.
-    fn viewer(&self, page: &Inner, headers: &HeaderMap) -> Option<Viewer> {
+    fn viewer(&self, headers: &HeaderMap) -> Option<Viewer> {
         let cookies = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
-        let (name, rules) = (self.cookie(), self.rules());
+        let (name, access) = (self.door.cookie(), &self.rules.access);
         let mine = cookies.flat_map(|all| all.split(';')).filter_map(|one| one.trim().split_once('='));
         for value in mine.filter(|(other, _)| *other == name).map(|(_, value)| value) {
             let Some((who, seal)) = value.split_once('.') else { continue };
-            if !page.keys.is_sealed(&cookie_of(who), seal) {
+            if !self.page.keys.is_sealed(&cookie_of(who), seal) {
                 continue;
             }
             if who == OPERATOR {
                 return Some(Viewer::Operator);
             }
             let name = who.strip_prefix("client-").unwrap_or_default();
-            if let Some(client) = rules.access.named(name) {
+            if let Some(client) = access.named(name) {
                 return Some(Viewer::Client(client));
             }
         }
-        if rules.access.is_open() {
+        if access.is_open() {
             return Some(Viewer::Anybody);
         }
-        rules.access.of_header(headers).map(Viewer::Client)
+        access.of_header(headers).map(Viewer::Client)
     }
 
     /// Gives whoever has a key or a token a cookie for it.
-    fn let_in(&self, page: &Inner, key: &str) -> Response {
-        let who = if page.keys.is_operator(key) {
+    fn let_in(&self, key: &str) -> Response {
+        let who = if self.page.keys.is_operator(key) {
             OPERATOR.to_owned()
-        } else if let Some(client) = self.rules().access.of_token(key) {
+        } else if let Some(client) = self.rules.access.of_token(key) {
             format!("client-{}", client.name)
         } else {
             return html(StatusCode::UNAUTHORIZED, sign_in(true));
         };
-        let seal = page.keys.sealed(&cookie_of(&who));
-        let cookie = format!("{}={who}.{seal}; Path=/; HttpOnly; SameSite=Strict", self.cookie());
+        let seal = self.page.keys.sealed(&cookie_of(&who));
+        let cookie = format!("{}={who}.{seal}; Path=/; HttpOnly; SameSite=Strict", self.door.cookie());
         see("/", Some(&cookie))
-    }
-
-    /// The name of the cookie. Browsers do not keep those of several ports apart.
-    fn cookie(&self) -> String {
-        format!("toolcrib_{}", self.address.port())
     }
 
     /// The fields of a form.
@@ -199,7 +209,7 @@ impl Door {
         if kind.and_then(|kind| kind.split(';').next()) != Some("application/x-www-form-urlencoded") {
             return Err(refused(StatusCode::UNSUPPORTED_MEDIA_TYPE, "this wants a form"));
         }
-        match body::read(request.into_body(), MAX_FORM_BYTES, self.rules().body_patience).await {
+        match body::read(request.into_body(), MAX_FORM_BYTES, self.rules.body_patience).await {
             Ok(bytes) => Ok(Fields::read(&String::from_utf8_lossy(&bytes))),
             Err(Unread::TooLarge) => Err(refused(StatusCode::PAYLOAD_TOO_LARGE, "the form is too large")),
             Err(Unread::TooSlow) => Err(refused(StatusCode::REQUEST_TIMEOUT, "the form came too slowly")),

@@ -6,12 +6,13 @@ use std::time::Duration;
 
 use toolcrib_runtime::App;
 
-use super::Door;
 use super::access::Access;
 use super::names::Names;
 use super::share::Shares;
+use super::{Door, Entry};
 use crate::Error;
 use crate::server::Shared;
+use crate::version::Version;
 
 /// The rules of one version of the app. A request is held to those that it found.
 pub(super) struct Rules {
@@ -70,7 +71,7 @@ impl Shared {
 }
 
 impl NewRules {
-    pub(crate) fn take_effect(self) {
-        self.door.rules.send_replace(Arc::new(self.rules));
+    pub(crate) fn take_effect(self, version: Arc<Version>) {
+        self.door.entry.send_replace(Entry { rules: Arc::new(self.rules), version });
     }
 }

@@ -15,7 +15,7 @@ use toolcrib_runtime::Runtime;
 
 use crate::approval::Key;
 use crate::resources::{done, invalid, object, tool_for};
-use crate::running::{Caller, Gone, Patience};
+use crate::running::{Beginning, Caller, Gone, Patience};
 use crate::server::Shared;
 use crate::surface::standing_for;
 
@@ -32,7 +32,7 @@ impl Shared {
             prompt.name = format!("{namespace}.{}", prompt.name);
             prompt
         };
-        let mut prompts = skills::prompts(&self.runtime(), &caller.session);
+        let mut prompts = skills::prompts(&caller.lease.runtime, &caller.session);
         prompts.extend(self.listed("prompts/list", "prompts", caller, context, named).await);
         prompts
     }
@@ -54,8 +54,8 @@ impl Shared {
     ) -> Result<GetPromptResponse, ErrorData> {
         let (name, arguments) = (request.name, request.arguments.unwrap_or_default());
         let key = Key::new(&caller.client, &caller.session, "prompts/get", &name, &arguments);
-        let beginning = self.beginning(caller, context).with_full_results();
-        let (target, call) = target(&name, &arguments, &beginning.runtime, &beginning.context)?;
+        let beginning = Beginning::new(caller, context).with_full_results();
+        let (target, call) = target(&name, &arguments, &beginning.lease.runtime, &beginning.context)?;
         let running = match request.request_state {
             Some(token) => self.resumed(&key, &token, request.input_responses)?,
             None => beginning.run(call, Patience::Endless),

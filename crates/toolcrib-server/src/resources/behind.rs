@@ -31,7 +31,7 @@ impl Shared {
         context: &RequestContext<RoleServer>,
         named: impl Fn(&str, T) -> T,
     ) -> Vec<T> {
-        let runtime = self.runtime();
+        let runtime = &caller.lease.runtime;
         let (snapshot, policy) = (runtime.snapshot(), runtime.executor().policy());
         let calls = CallContext::new(std::sync::Arc::clone(&caller.session))
             .with_cancel(context.ct.child_token())
@@ -39,7 +39,7 @@ impl Shared {
         let is_granted = |tool: &&Tool| policy.decide(tool, calls.principal()).effect == Effect::Grant;
         let tools = standing_for(method, snapshot.iter().map(|entry| entry.tool.as_ref()).filter(is_granted));
         let lists = tools.into_iter().map(async |(namespace, tool)| {
-            let items: Vec<T> = pages(tool, key, &runtime, &calls).await;
+            let items: Vec<T> = pages(tool, key, runtime, &calls).await;
             items.into_iter().map(|item| named(namespace, item)).collect::<Vec<T>>()
         });
         futures::future::join_all(lists).await.into_iter().flatten().collect()

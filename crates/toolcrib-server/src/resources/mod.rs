@@ -23,7 +23,7 @@ pub(crate) use self::behind::{done, invalid, object, tool_for};
 use self::contents::contents;
 use crate::approval::Key;
 use crate::content::{handle_of, result_uri};
-use crate::running::{Caller, Gone, Patience};
+use crate::running::{Beginning, Caller, Gone, Patience};
 use crate::server::Shared;
 use crate::surface::standing_for;
 
@@ -94,8 +94,8 @@ impl Shared {
     ) -> Result<ReadResourceResponse, ErrorData> {
         let uri = request.uri;
         let key = Key::new(&caller.client, &caller.session, "resources/read", &uri, &object(json!({})));
-        let beginning = self.beginning(caller, context).with_full_results();
-        let target = target(&uri, &beginning.runtime, &beginning.context)
+        let beginning = Beginning::new(caller, context).with_full_results();
+        let target = target(&uri, &beginning.lease.runtime, &beginning.context)
             .ok_or_else(|| not_found(format!("there is no resource {uri:?}; see `resources/list`"), context))
             .and_then(|target| target)
             .map_err(|error| about(error, &uri))?;

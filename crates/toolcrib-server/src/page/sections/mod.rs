@@ -9,11 +9,10 @@ mod tools;
 pub(crate) use questions::answer_to;
 use toolcrib_policy::Principal;
 use toolcrib_registry::Entry;
-use toolcrib_runtime::{LOCAL_CLIENT, sessions_of};
+use toolcrib_runtime::{LOCAL_CLIENT, Runtime, sessions_of};
 
 use super::html::Html;
 use super::{Inner, Viewer};
-use crate::server::Shared;
 
 /// How much of a session's name is shown of what nobody should guess.
 const SESSION_CHARS: usize = 6;
@@ -23,7 +22,7 @@ const MAX_SESSION_CHARS: usize = 40;
 
 /// Who looks at what.
 pub(crate) struct Look<'a> {
-    pub(crate) shared: &'a Shared,
+    pub(crate) runtime: &'a Runtime,
     pub(crate) page: &'a Inner,
     pub(crate) viewer: &'a Viewer,
     /// What is searched for; nothing where it is empty.
@@ -35,8 +34,8 @@ pub(crate) struct Look<'a> {
 /// The page.
 pub(crate) async fn page(look: &Look<'_>) -> String {
     let mut html = Html::default();
-    head(&mut html, look.shared.runtime().app().id());
-    let snapshot = look.shared.runtime().snapshot();
+    head(&mut html, look.runtime.app().id());
+    let snapshot = look.runtime.snapshot();
     html.markup("<p class=\"sum\">");
     html.show(snapshot.iter().filter(|entry| look.sees(entry)).count()).markup(" tools · generation ");
     html.show(snapshot.generation()).markup(" · toolcrib ").text(env!("CARGO_PKG_VERSION")).markup(" · ");
@@ -127,7 +126,7 @@ impl Look<'_> {
 
     /// Whether a tool is there for the viewer.
     fn sees(&self, entry: &Entry) -> bool {
-        self.shared.runtime().executor().policy().is_visible(&entry.tool, Principal::new(&self.session()))
+        self.runtime.executor().policy().is_visible(&entry.tool, Principal::new(&self.session()))
     }
 
     /// The session as which policy sees the viewer.

@@ -24,8 +24,7 @@ struct Source<'a> {
 
 impl Look<'_> {
     pub(super) fn sources(&self, html: &mut Html) {
-        let runtime = self.shared.runtime();
-        let (snapshot, health) = (runtime.snapshot(), runtime.health());
+        let (snapshot, health) = (self.runtime.snapshot(), self.runtime.health());
         let mut sources: BTreeMap<&str, Source<'_>> = BTreeMap::new();
         for entry in snapshot.iter().filter(|entry| self.sees(entry)) {
             sources.entry(&entry.source).or_default().tools += 1;

@@ -10,7 +10,7 @@ const MAX_SHOWN: usize = 100;
 
 impl Look<'_> {
     pub(super) async fn tasks(&self, html: &mut Html) {
-        let all = self.shared.runtime().tasks().list().await;
+        let all = self.runtime.tasks().list().await;
         let running: Vec<_> = all
             .iter()
             .map(OwnedTask::summary)

@@ -31,7 +31,7 @@ impl Look<'_> {
     }
 
     fn listed(&self, html: &mut Html) {
-        let snapshot = self.shared.runtime().snapshot();
+        let snapshot = self.runtime.snapshot();
         let mut all = snapshot.iter().filter(|entry| self.sees(entry));
         table(html, &["Tool", "Risk", "What it does"]);
         for entry in all.by_ref().take(MAX_LISTED) {
@@ -50,7 +50,7 @@ impl Look<'_> {
     /// As `toolcrib search --explain` has it.
     fn found(&self, html: &mut Html) {
         let session = self.session();
-        let found = self.shared.runtime().discovery().search(self.query, MAX_FOUND, Principal::new(&session));
+        let found = self.runtime.discovery().search(self.query, MAX_FOUND, Principal::new(&session));
         let found = match found {
             Ok(found) => found,
             Err(error) => {
