@@ -24,9 +24,14 @@ pub trait ToolCaller: Send + Sync {
         results
     }
 
+    /// The entrance that this one stands before, if it does: whatever is not answered here is answered there.
+    fn inner(&self) -> Option<&dyn ToolCaller> {
+        None
+    }
+
     /// The tools that may be used in this context, those of a source in its order. None where that is not known.
-    fn visible_tools(&self, _context: &CallContext) -> Vec<Arc<Tool>> {
-        Vec::new()
+    fn visible_tools(&self, context: &CallContext) -> Vec<Arc<Tool>> {
+        self.inner().map(|inner| inner.visible_tools(context)).unwrap_or_default()
     }
 
     /// The tools that a name means in this context, in any spelling; several where it is overloaded.
@@ -34,30 +39,31 @@ pub trait ToolCaller: Send + Sync {
     /// # Errors
     ///
     /// Where it means none, or more than one name.
-    fn find_tools(&self, name: &str, _context: &CallContext) -> Result<Vec<Arc<Tool>>, ToolError> {
-        Err(ToolError::new(ErrorKind::UnknownTool, format!("there is no tool `{name}`")))
+    fn find_tools(&self, name: &str, context: &CallContext) -> Result<Vec<Arc<Tool>>, ToolError> {
+        let unknown = || ToolError::new(ErrorKind::UnknownTool, format!("there is no tool `{name}`"));
+        self.inner().ok_or_else(unknown)?.find_tools(name, context)
     }
 
     /// Whether a call only looks, so that it may run beside others: its tool is of low risk and without side effects, and
     /// where it forwards calls, so are theirs. `false` where that is not known.
-    fn only_reads(&self, _call: &ToolCall, _context: &CallContext) -> bool {
-        false
+    fn only_reads(&self, call: &ToolCall, context: &CallContext) -> bool {
+        self.inner().is_some_and(|inner| inner.only_reads(call, context))
     }
 
     /// Whether a call does no harm when it is made a second time: it only looks, or its tool declares itself idempotent.
     fn may_repeat(&self, call: &ToolCall, context: &CallContext) -> bool {
-        self.only_reads(call, context)
+        self.inner().map_or_else(|| self.only_reads(call, context), |inner| inner.may_repeat(call, context))
     }
 
     /// Keeps a result of this tool that its reader is to be shown less of, and says how it is read then. `None` where it
     /// is not kept.
-    fn keep(&self, _tool: &str, _result: String, _context: &CallContext) -> Option<String> {
-        None
+    fn keep(&self, tool: &str, result: String, context: &CallContext) -> Option<String> {
+        self.inner()?.keep(tool, result, context)
     }
 
     /// The binary data that was taken out of a result and kept under this handle.
-    fn media(&self, _handle: &str, _context: &CallContext) -> Option<Media> {
-        None
+    fn media(&self, handle: &str, context: &CallContext) -> Option<Media> {
+        self.inner()?.media(handle, context)
     }
 }
 

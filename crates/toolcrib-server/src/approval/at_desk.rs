@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError, Weak};
 
 use async_trait::async_trait;
-use toolcrib_model::{Tool, ToolCall, ToolError, ToolResult};
-use toolcrib_port::{CallContext, Media, ToolCaller};
+use toolcrib_model::{ToolCall, ToolResult};
+use toolcrib_port::{CallContext, ToolCaller};
 
 use super::Desk;
 
@@ -13,24 +13,32 @@ use super::Desk;
 /// its own connection, where nothing else says which call it is for.
 static DESKS: LazyLock<Mutex<Desks>> = LazyLock::new(Mutex::default);
 
-/// Those of each session that have not gone with their calls.
+/// Those of each session.
 type Desks = HashMap<Arc<str>, Vec<Weak<Desk>>>;
 
 /// An entrance that has the questions of its calls put at one desk, on whichever task they run.
 pub(crate) struct AtDesk {
     entrance: Arc<dyn ToolCaller>,
     desk: Arc<Desk>,
+    session: Arc<str>,
 }
 
 impl AtDesk {
     pub(crate) fn new(entrance: Arc<dyn ToolCaller>, desk: &Arc<Desk>, session: &Arc<str>) -> Self {
         let mut desks = DESKS.lock().unwrap_or_else(PoisonError::into_inner);
-        desks.retain(|_, desks| {
-            desks.retain(|desk| desk.strong_count() > 0);
-            !desks.is_empty()
-        });
         desks.entry(Arc::clone(session)).or_default().push(Arc::downgrade(desk));
-        Self { entrance, desk: Arc::clone(desk) }
+        Self { entrance, desk: Arc::clone(desk), session: Arc::clone(session) }
+    }
+}
+
+impl Drop for AtDesk {
+    fn drop(&mut self) {
+        let mut desks = DESKS.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(of_session) = desks.get_mut(&self.session) else { return };
+        of_session.retain(|desk| !std::ptr::eq(desk.as_ptr(), Arc::as_ptr(&self.desk)));
+        if of_session.is_empty() {
+            desks.remove(&self.session);
+        }
     }
 }
 
@@ -52,27 +60,7 @@ impl ToolCaller for AtDesk {
         Arc::clone(&self.desk).serve(self.entrance.call_all(calls, context)).await
     }
 
-    fn visible_tools(&self, context: &CallContext) -> Vec<Arc<Tool>> {
-        self.entrance.visible_tools(context)
-    }
-
-    fn find_tools(&self, name: &str, context: &CallContext) -> Result<Vec<Arc<Tool>>, ToolError> {
-        self.entrance.find_tools(name, context)
-    }
-
-    fn only_reads(&self, call: &ToolCall, context: &CallContext) -> bool {
-        self.entrance.only_reads(call, context)
-    }
-
-    fn may_repeat(&self, call: &ToolCall, context: &CallContext) -> bool {
-        self.entrance.may_repeat(call, context)
-    }
-
-    fn keep(&self, tool: &str, result: String, context: &CallContext) -> Option<String> {
-        self.entrance.keep(tool, result, context)
-    }
-
-    fn media(&self, handle: &str, context: &CallContext) -> Option<Media> {
-        self.entrance.media(handle, context)
+    fn inner(&self) -> Option<&dyn ToolCaller> {
+        Some(self.entrance.as_ref())
     }
 }

@@ -8,9 +8,9 @@ use async_trait::async_trait;
 use serde_json::json;
 use tokio::time::Instant;
 use tokio_util::sync::DropGuard;
-use toolcrib_model::{Tool, ToolCall, ToolError, ToolResult};
+use toolcrib_model::{Tool, ToolCall, ToolResult};
 use toolcrib_policy::RUNTIME_NAMESPACE;
-use toolcrib_port::{CallContext, Media, Progress, ProgressListener, ToolCaller};
+use toolcrib_port::{CallContext, Progress, ProgressListener, ToolCaller};
 use tracing::Instrument as _;
 
 use super::table::Live;
@@ -90,28 +90,8 @@ impl ToolCaller for Patient {
         self.entrance.call_all(calls, context).await
     }
 
-    fn visible_tools(&self, context: &CallContext) -> Vec<Arc<Tool>> {
-        self.entrance.visible_tools(context)
-    }
-
-    fn find_tools(&self, name: &str, context: &CallContext) -> Result<Vec<Arc<Tool>>, ToolError> {
-        self.entrance.find_tools(name, context)
-    }
-
-    fn only_reads(&self, call: &ToolCall, context: &CallContext) -> bool {
-        self.entrance.only_reads(call, context)
-    }
-
-    fn may_repeat(&self, call: &ToolCall, context: &CallContext) -> bool {
-        self.entrance.may_repeat(call, context)
-    }
-
-    fn keep(&self, tool: &str, result: String, context: &CallContext) -> Option<String> {
-        self.entrance.keep(tool, result, context)
-    }
-
-    fn media(&self, handle: &str, context: &CallContext) -> Option<Media> {
-        self.entrance.media(handle, context)
+    fn inner(&self) -> Option<&dyn ToolCaller> {
+        Some(self.entrance.as_ref())
     }
 }
 
