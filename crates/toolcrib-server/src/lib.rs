@@ -32,6 +32,7 @@ mod settings;
 
 mod client;
 mod metrics;
+mod random;
 mod server;
 mod strict;
 mod version;

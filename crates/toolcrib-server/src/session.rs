@@ -23,7 +23,7 @@ impl Session {
     /// Its name; that of the requests of the client that belong to none, where there are no random numbers.
     pub(crate) fn id(&self, client: &Client) -> Arc<str> {
         let id =
-            self.id.get_or_init(|| new_session(&client.name).unwrap_or_else(|| Arc::clone(&client.session)));
+            self.id.get_or_init(|| new_session(&client.name).unwrap_or_else(|_| Arc::clone(&client.session)));
         Arc::clone(id)
     }
 

@@ -12,6 +12,7 @@ use toolcrib_model::{JsonObject, canonical_json};
 
 use crate::Error;
 use crate::client::Client;
+use crate::random::random;
 
 /// The most calls that wait for an answer. The oldest is given up for one more.
 pub const MAX_PARKED_CALLS: usize = 1024;
@@ -66,8 +67,7 @@ impl Key {
 
 impl<T> Parked<T> {
     pub(crate) fn new() -> Result<Self, Error> {
-        let mut key = [0_u8; RequestStateCodec::MIN_KEY_LENGTH];
-        getrandom::fill(&mut key).map_err(|_| Error::NoRandomness)?;
+        let key = random::<{ RequestStateCodec::MIN_KEY_LENGTH }>()?;
         let codec = RequestStateCodec::try_new(key).map_err(|_| Error::NoRandomness)?;
         Ok(Self { codec, calls: Mutex::new(Calls { last: 0, waiting: HashMap::new() }) })
     }

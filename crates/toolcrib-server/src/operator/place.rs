@@ -2,7 +2,6 @@
 //!
 //! The names are short, since the path of a socket may have no more than 104 bytes on some systems.
 
-use std::fmt::Write as _;
 use std::fs::{self, DirBuilder};
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _};
@@ -13,6 +12,7 @@ use toolcrib_runtime::{state_folder, state_name};
 
 use super::MAX_SERVING;
 use crate::Error;
+use crate::random::{hex, random};
 
 /// The random bytes of an id, each of which is two characters of it.
 const ID_BYTES: usize = 4;
@@ -83,7 +83,7 @@ impl Place {
             let message = format!("{MAX_SERVING} processes serve the app already");
             return Err(io::Error::new(ErrorKind::QuotaExceeded, message));
         }
-        let id = new_id()?;
+        let id = hex(&random::<ID_BYTES>().map_err(io::Error::other)?);
         let unready = self.0.join(format!("{id}{UNREADY}"));
         let listener = UnixListener::bind(&unready)?;
         fs::rename(&unready, self.socket(&id))?;
@@ -120,13 +120,4 @@ pub(super) fn own_user() -> io::Result<u32> {
 
 fn is_id(name: &str) -> bool {
     name.len() == 2 * ID_BYTES && name.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
-}
-
-fn new_id() -> io::Result<String> {
-    let mut bytes = [0_u8; ID_BYTES];
-    getrandom::fill(&mut bytes).map_err(|_| io::Error::other("there are no random numbers"))?;
-    Ok(bytes.iter().fold(String::new(), |mut id, byte| {
-        let _ = write!(id, "{byte:02x}");
-        id
-    }))
 }

@@ -1,10 +1,9 @@
 //! Who the operator is, what a browser keeps of it, and whether a form is ours.
 
-use std::fmt::Write as _;
-
 use sha2::{Digest as _, Sha256};
 
 use crate::Error;
+use crate::random::{hex, random};
 
 /// The bytes of a key.
 const KEY_BYTES: usize = 32;
@@ -17,12 +16,7 @@ pub(crate) struct Keys {
 
 impl Keys {
     pub(super) fn new() -> Result<Self, Error> {
-        let random = || {
-            let mut bytes = [0; KEY_BYTES];
-            getrandom::fill(&mut bytes).map_err(|_| Error::NoRandomness)?;
-            Ok::<_, Error>(bytes)
-        };
-        Ok(Self { operator: hex(&random()?), seal: random()? })
+        Ok(Self { operator: hex(&random::<KEY_BYTES>()?), seal: random()? })
     }
 
     /// What the operator comes in with.
@@ -46,13 +40,6 @@ impl Keys {
     pub(crate) fn is_sealed(&self, text: &str, seal: &str) -> bool {
         Sha256::digest(self.sealed(text)) == Sha256::digest(seal)
     }
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
 }
 
 #[cfg(test)]
