@@ -32,8 +32,6 @@ const MIN_NAMESPACE_CHARS: usize = 16;
 pub struct WireNames {
     runtime_namespace: String,
     reserved: HashSet<String>,
-    /// Whether tools have their bare names where those are nobody else's.
-    is_short: bool,
     targets: HashMap<String, WireTarget>,
     /// For each name its overloads, the first registered first.
     overloads: HashMap<QualifiedName, Vec<(Fingerprint, String)>>,
@@ -87,10 +85,9 @@ impl WireNames {
         let mut names = Self {
             runtime_namespace: runtime_namespace.to_owned(),
             reserved: reserved.iter().map(|name| (*name).to_owned()).collect(),
-            is_short,
             ..Self::default()
         };
-        let bases = names.assign_bases(&groups);
+        let bases = names.assign_bases(&groups, is_short);
         names.assign_overloads(&groups, bases);
         names
     }
@@ -122,10 +119,11 @@ impl WireNames {
         name.namespace() == self.runtime_namespace
     }
 
-    /// One wire name for each qualified name.
+    /// One wire name for each qualified name; a bare one where there is to be one and it is nobody else's.
     fn assign_bases(
         &mut self,
         groups: &BTreeMap<QualifiedName, Vec<Fingerprint>>,
+        is_short: bool,
     ) -> BTreeMap<QualifiedName, String> {
         let mut bases = BTreeMap::new();
         let (runtime, others): (Vec<_>, Vec<_>) = groups.keys().partition(|name| self.is_runtime(name));
@@ -133,7 +131,7 @@ impl WireNames {
             self.claim(name.name().to_owned(), name, None);
             bases.insert((*name).clone(), name.name().to_owned());
         }
-        if self.is_short {
+        if is_short {
             // One that looks as if it had a namespace would pass for the tool of that namespace.
             let bare: Vec<_> =
                 others.iter().copied().filter(|name| !name.name().contains(SEPARATOR)).collect();
