@@ -1,14 +1,15 @@
 //! What may be written on the command line.
 
 mod clients;
+mod serve;
 
-use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use toolcrib_runtime::LOGIN_TIMEOUT;
 
 pub(crate) use clients::{Client, Import, Install};
+pub(crate) use serve::{Approve, Serve, SurfaceArgument};
 
 /// Loads, finds, gates and runs tools for LLM agents.
 #[derive(Debug, Parser)]
@@ -376,61 +377,6 @@ pub(crate) struct Login {
     #[arg(long, value_name = "SECONDS", default_value_t = LOGIN_TIMEOUT.as_secs())]
     #[arg(value_parser = clap::value_parser!(u64).range(1..=3_600))]
     pub(crate) timeout: u64,
-}
-
-#[derive(Args, Debug)]
-pub(crate) struct Serve {
-    /// The app file.
-    pub(crate) app: PathBuf,
-    /// On standard input and output; the default.
-    #[arg(long, conflicts_with = "http")]
-    pub(crate) stdio: bool,
-    /// Over Streamable HTTP, at `/mcp` on this port of 127.0.0.1 or on this address. One that other machines reach wants
-    /// `serve.tokens` or `serve.oauth` in the app.
-    #[arg(long, value_name = "ADDRESS", value_parser = address)]
-    pub(crate) http: Option<SocketAddr>,
-    /// What clients are shown of the tools; what `serve.surface` says unless given.
-    #[arg(long)]
-    pub(crate) surface: Option<SurfaceArgument>,
-    #[command(flatten)]
-    pub(crate) otlp: Otlp,
-}
-
-#[derive(Args, Debug)]
-pub(crate) struct Approve {
-    /// The app file.
-    pub(crate) app: PathBuf,
-    /// Allow the call with this id, once. `--json` lists those that wait.
-    #[arg(long, value_name = "ID", conflicts_with = "deny")]
-    pub(crate) allow: Option<String>,
-    /// Deny it.
-    #[arg(long, value_name = "ID")]
-    pub(crate) deny: Option<String>,
-    /// What to tell the model besides.
-    #[arg(long, value_name = "TEXT", requires = "deny")]
-    pub(crate) feedback: Option<String>,
-}
-
-/// What clients are shown of the tools.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub(crate) enum SurfaceArgument {
-    /// All tools while they fit, else the tools by which others are found.
-    Auto,
-    /// All tools.
-    Direct,
-    /// The tools by which others are found and run.
-    Discovery,
-    /// These, and the pinned tools.
-    Mixed,
-}
-
-/// A port of this machine alone, or a whole address.
-fn address(text: &str) -> Result<SocketAddr, String> {
-    let text = text.strip_prefix("localhost:").unwrap_or(text);
-    if let Ok(port) = text.parse::<u16>() {
-        return Ok(SocketAddr::from(([127, 0, 0, 1], port)));
-    }
-    text.parse().map_err(|_| "an address is a port, or an address with a port as 127.0.0.1:8080".to_owned())
 }
 
 #[derive(Args, Debug)]

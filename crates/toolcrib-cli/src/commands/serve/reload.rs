@@ -6,6 +6,7 @@ use toolcrib_port::Approver;
 use toolcrib_runtime::App;
 use toolcrib_server::Server;
 
+use crate::commands::tell_warnings;
 use crate::exit::Failure;
 use crate::output;
 
@@ -15,35 +16,28 @@ pub(super) async fn follow(
     read: impl Fn() -> Result<App, Failure>,
     approver: Arc<dyn Approver>,
 ) {
-    let mut served = server.runtime();
-    let file = served.app().file.clone();
-    let mut watch = match served.app().watch() {
+    let (file, watch) = {
+        let served = server.runtime();
+        (served.app().file.clone(), served.app().watch())
+    };
+    let mut watch = match watch {
         Ok(watch) => watch,
         Err(error) => return output::tell(&format!("{file} is not read again when it is saved: {error}")),
     };
     while watch.saved().await {
-        let app = match read() {
-            Ok(app) => app,
-            Err(failure) => {
-                let message = failure.message;
-                output::tell(&format!("{message}\n{file} is served as it was before"));
-                continue;
-            }
+        let done = match read() {
+            Ok(app) if app.says_the_same(server.runtime().app()) => continue,
+            Ok(app) => server.reload(app, Arc::clone(&approver)).await.map_err(|error| error.to_string()),
+            Err(failure) => Err(failure.message),
         };
-        if app.says_the_same(served.app()) {
-            continue;
-        }
-        match server.reload(app, Arc::clone(&approver)).await {
+        match done {
             Ok(()) => {
-                served = server.runtime();
-                super::super::tell_warnings(&served);
+                let served = server.runtime();
+                tell_warnings(&served);
                 output::rejects(served.snapshot().rejected());
                 output::tell(&format!("{file} was read again, and is served as it is now"));
             }
-            Err(error) => {
-                served = server.runtime();
-                output::tell(&format!("{error}\n{file} is served as it was before"));
-            }
+            Err(message) => output::tell(&format!("{message}\n{file} is served as it was before")),
         }
     }
 }
