@@ -6,7 +6,8 @@
 //! hand. [`PetStore`] is the classic pet store with an `OpenAPI` document that fits it, and [`Collector`] takes spans by
 //! OTLP. [`Canary`] keeps what it was asked and answers as a test says, and [`RawServer`] writes bytes that need not be
 //! an answer at all. [`processes_of`] and [`descendants`] list processes, so that a test can assert that none is left,
-//! and [`wait_until`] looks for what nobody announces. The program `hostile-server` is an `MCP` server that misbehaves as it is told.
+//! and [`wait_until`] looks for what nobody announces. [`TestTerminal`] is one to type at. The program `hostile-server` is an
+//! `MCP` server that misbehaves as it is told.
 //!
 //! ```
 //! use serde_json::json;
@@ -34,6 +35,7 @@ mod petstore;
 mod raw;
 
 mod process;
+mod terminal;
 mod wait;
 
 #[cfg(test)]
@@ -45,4 +47,5 @@ pub use model::{FaultScript, FaultyModel, ModelRequest, ModelServer, Turn};
 pub use petstore::{Asked, PetStore};
 pub use process::{Process, descendants, processes_of};
 pub use raw::{RawServer, lying_answers};
+pub use terminal::TestTerminal;
 pub use wait::wait_until;

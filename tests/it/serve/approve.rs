@@ -57,7 +57,7 @@ async fn a_call_waits_for_the_operator_and_runs_after_the_yes() {
     let mut client = Client::start(&lab).await;
     let mut operator = AtTerminal::attached(&lab).await;
     let call = client.call("\u{1b}[2Jx\u{202e}\nrun it? [y").await;
-    let shown = operator.until("say why not]").await;
+    let shown = operator.asked().await;
     assert!(!was_called(&lab));
     lab.snapshot_settings().bind(|| {
         let mut settings = insta::Settings::clone_current();
@@ -69,7 +69,7 @@ async fn a_call_waits_for_the_operator_and_runs_after_the_yes() {
     // What means nothing is no answer.
     operator.types("e\n");
     operator.until("that is none of the letters").await;
-    operator.until("say why not]").await;
+    operator.asked().await;
     assert!(!was_called(&lab));
     operator.types("y\n");
     assert!(client.result(call).await.contains("done"));
@@ -77,7 +77,7 @@ async fn a_call_waits_for_the_operator_and_runs_after_the_yes() {
     assert_eq!(lab.read("home/called"), "ask\n");
     // The next one is asked about anew.
     let call = client.call("again").await;
-    operator.until("say why not]").await;
+    operator.asked().await;
     operator.types("not today\n");
     let denied = client.result(call).await;
     assert!(denied.contains("approval_denied") && denied.contains("said: not today"), "{denied}");
@@ -91,7 +91,7 @@ async fn a_tool_that_is_allowed_in_its_session_is_not_asked_about_again_there() 
     let mut client = Client::start(&lab).await;
     let mut operator = AtTerminal::attached(&lab).await;
     let call = client.call("first").await;
-    operator.until("say why not]").await;
+    operator.asked().await;
     operator.types("s\n");
     assert!(client.result(call).await.contains("done"));
     let call = client.call("second").await;
@@ -101,7 +101,7 @@ async fn a_tool_that_is_allowed_in_its_session_is_not_asked_about_again_there() 
     let mut other = Client::start(&lab).await;
     operator.until("you answer for").await;
     let call = other.call("third").await;
-    operator.until("say why not]").await;
+    operator.asked().await;
     operator.types("\n");
     assert!(other.result(call).await.contains("approval_denied"));
 }
@@ -120,7 +120,7 @@ async fn nobody_waits_for_an_operator_who_is_not_there_or_leaves() {
 
     let mut operator = AtTerminal::attached(&lab).await;
     let call = client.call("y").await;
-    operator.until("say why not]").await;
+    operator.asked().await;
     operator.interrupt();
     assert!(client.result(call).await.contains("approval_required"));
     operator.until("you have left").await;
@@ -128,7 +128,7 @@ async fn nobody_waits_for_an_operator_who_is_not_there_or_leaves() {
     // So it is when the terminal goes, or the process is killed.
     let mut operator = AtTerminal::attached(&lab).await;
     let call = client.call("z").await;
-    operator.until("say why not]").await;
+    operator.asked().await;
     drop(operator);
     assert!(client.result(call).await.contains("approval_required"));
     assert!(!was_called(&lab));
@@ -147,8 +147,8 @@ async fn the_first_answer_counts_and_a_later_one_is_told_so() {
             (&json!("team.ask"), &json!({"what": "x"}))
         );
         let id = waiting[0]["id"].as_str().unwrap().to_owned();
-        operator.until("say why not]").await;
-        second.until("say why not]").await;
+        operator.asked().await;
+        second.asked().await;
         let words = ["approve", "app.yaml", "--deny", &id, "--feedback", "ask me on Monday"];
         run(&lab, &words).await.expect(0);
         id
@@ -163,8 +163,8 @@ async fn the_first_answer_counts_and_a_later_one_is_told_so() {
     assert!(!was_called(&lab));
     // Of two that answer at the same time one is too late, and the call runs once.
     let (done, ()) = tokio::join!(served.modern(&[], "tools/call", super::client::call_ask()), async {
-        operator.until("say why not]").await;
-        second.until("say why not]").await;
+        operator.asked().await;
+        second.asked().await;
         operator.types("y\n");
         second.types("y\n");
     });
@@ -190,11 +190,11 @@ async fn the_operator_answers_for_all_that_serve_the_app_and_for_those_that_come
     operator.until("of the first").await;
     let second = two.call("of the second").await;
     until_waiting(&lab, 2).await;
-    operator.until("say why not]").await;
+    operator.asked().await;
     operator.types("y\n");
     assert!(one.result(first).await.contains("done"));
     operator.until("of the second").await;
-    operator.until("say why not]").await;
+    operator.asked().await;
     operator.types("n\n");
     assert!(two.result(second).await.contains("approval_denied"));
     assert_eq!(lab.read("home/called"), "ask\n");
@@ -214,7 +214,7 @@ async fn a_process_that_hangs_keeps_no_other_from_being_answered() {
     let mut client = Client::start(&lab).await;
     let mut operator = AtTerminal::attached(&lab).await;
     let call = client.call("x").await;
-    operator.until("say why not]").await;
+    operator.asked().await;
     operator.types("y\n");
     assert!(client.result(call).await.contains("done"));
     operator.until("it does not say who it is").await;
@@ -229,7 +229,7 @@ async fn the_socket_of_a_process_that_was_killed_is_taken_away() {
     let mut client = Client::start(&lab).await;
     let mut operator = AtTerminal::attached(&lab).await;
     client.call("x").await;
-    operator.until("say why not]").await;
+    operator.asked().await;
     client.kill(&lab).await;
     operator.until("that call is over").await;
     assert_eq!(sockets(&lab).1.len(), 1, "it had no time to clean up");
@@ -281,7 +281,7 @@ async fn what_is_no_operator_is_refused_and_others_are_still_answered() {
     assert_eq!(folder.metadata().unwrap().permissions().mode() & 0o777, 0o700);
     let mut operator = AtTerminal::attached(&lab).await;
     let call = client.call("x").await;
-    operator.until("say why not]").await;
+    operator.asked().await;
     let id = until_waiting(&lab, 1).await[0]["id"].as_str().unwrap().rsplit_once('-').unwrap().1.to_owned();
 
     let hello = "{\"type\":\"hello\",\"version\":1,\"attends\":false}\n";
@@ -294,8 +294,8 @@ async fn what_is_no_operator_is_refused_and_others_are_still_answered() {
         (format!("{hello}{hello}"), "`hello` was said already"),
         (format!("{hello}{}\n", yes.replace("once", "perhaps").trim()), "this is not what an operator says"),
         (format!("{hello}{}\n", yes.trim().replace("\"id\"", "\"edit\":{},\"id\"")), "unknown field"),
-        (format!("{hello}{}\n", "x".repeat(1024 * 1024)), "a line has at most 16384 bytes"),
-        ("x".repeat(1024 * 1024), "a line has at most 16384 bytes"),
+        (format!("{hello}{}\n", "x".repeat(1024 * 1024)), "a line is longer than 16384 bytes"),
+        ("x".repeat(1024 * 1024), "a line is longer than 16384 bytes"),
         (format!("{hello}{}", yes.replace(&format!("\"id\":{id}"), "\"id\":987654")), "does not wait"),
     ] {
         let answer = answer_to(&lab, lines.as_bytes()).await;
@@ -331,7 +331,7 @@ async fn arguments_that_are_too_long_to_be_shown_can_only_be_denied() {
     operator.until("run it? [n no, or say why not]").await;
     operator.types("y\n");
     operator.until("not taken: team.ask: its arguments are too long").await;
-    operator.until("say why not]").await;
+    operator.asked().await;
     assert!(!was_called(&lab));
     operator.types("n\n");
     assert!(client.result(call).await.contains("approval_denied"));
@@ -370,7 +370,7 @@ async fn what_a_tool_or_the_client_has_started_is_no_operator() {
     let mut client = Client::start(&lab).await;
     let mut operator = AtTerminal::attached(&lab).await;
     let call = client.call("x").await;
-    operator.until("say why not]").await;
+    operator.asked().await;
     operator.types("y\n");
     assert!(client.result(call).await.contains("done"));
     for (refused, listed) in [("refused", "listed"), ("refused-too", "listed-too")] {

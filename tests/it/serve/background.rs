@@ -3,9 +3,8 @@
 use serde_json::{Value, json};
 use toolcrib_testkit::wait_until;
 
-use super::client::{SOON, Served, call_ask, was_called};
+use super::client::{SOON, Served, call_ask, let_go, was_called};
 use super::reader::app;
-use crate::support::Lab;
 
 const GRANTED: &str = "{default_policy: grant}";
 const AFTER: &str = "execution: {background_after: 1}";
@@ -17,10 +16,6 @@ fn texts(done: &Value) -> Vec<&str> {
 
 fn status_call() -> Value {
     json!({"name": "hello__status", "arguments": {}})
-}
-
-fn go(lab: &Lab) {
-    std::fs::write(lab.path("home/go"), "").unwrap();
 }
 
 fn with_tasks(mut params: Value) -> Value {
@@ -62,7 +57,7 @@ async fn a_call_that_takes_long_goes_on_and_its_end_is_told_once() {
     let listed = json!({"name": "background_run", "arguments": {"task_id": id}});
     let status = served.modern(&[], "tools/call", listed).await;
     assert_eq!(status["result"]["structuredContent"]["status"], "running", "{status}");
-    go(&lab);
+    let_go(&lab);
     let noted = tokio::time::timeout(SOON, async {
         loop {
             let done = served.modern(&[], "tools/call", status_call()).await;
@@ -82,7 +77,7 @@ async fn a_call_that_takes_long_goes_on_and_its_end_is_told_once() {
 #[tokio::test]
 async fn a_call_that_may_go_on_in_the_background_asks_its_client_as_any() {
     let lab = app(AFTER, "{default_policy: approve}");
-    go(&lab);
+    let_go(&lab);
     let served = Served::start(&lab, &[]).await;
     let mut params = call_ask();
     params["_meta"] = json!({"capabilities": {"elicitation": {"form": {}}}});
@@ -126,7 +121,7 @@ serve:
     // A client that does not say that it takes tasks is told what is missing.
     let silent = served.modern(&me, "tasks/get", json!({"taskId": id})).await;
     assert_eq!(silent["error"]["code"], -32021, "{silent}");
-    go(&lab);
+    let_go(&lab);
     let done = tokio::time::timeout(SOON, async {
         loop {
             let now = task(&served, &me, id).await;
@@ -161,7 +156,7 @@ async fn what_is_asked_in_the_middle_of_a_task_is_answered_by_an_update() {
     let served = Served::start(&lab, &[]).await;
     let created = served.modern(&[], "tools/call", with_tasks(call_ask())).await;
     let id = created["result"]["taskId"].as_str().unwrap_or_else(|| panic!("{created}"));
-    go(&lab);
+    let_go(&lab);
     let asks = until(&served, id, "input_required").await;
     let requests = asks["result"]["inputRequests"].as_object().unwrap();
     let key = requests.keys().next().unwrap();
@@ -186,7 +181,7 @@ async fn a_question_that_comes_after_the_client_has_left_is_answered_by_nobody()
     params["_meta"] = json!({"capabilities": {"elicitation": {"form": {}}}});
     let moved = served.modern(&[], "tools/call", params).await;
     let id = moved["result"]["structuredContent"]["task_id"].as_str().unwrap_or_else(|| panic!("{moved}"));
-    go(&lab);
+    let_go(&lab);
     let wait = json!({"name": "background_run", "arguments": {"task_id": id, "wait": true}});
     let done = served.modern(&[], "tools/call", wait).await;
     assert_eq!(done["result"]["structuredContent"]["result"], "chose none", "{done}");

@@ -17,7 +17,15 @@ use crate::support::{Lab, PATIENCE, mcp_script};
 /// A server whose only tool leaves a file when it is called.
 const LEAVES_A_FILE: &str = r#"on_call() { echo "$1" >> "$HOME/called"; text "done"; }"#;
 
-/// An app with that server.
+/// One whose tool leaves it and does not end before [`let_go`].
+pub(super) const WAITS: &str = r#"on_call() { echo x >> "$HOME/called"; while [ ! -e "$HOME/go" ]; do sleep 0.05; done; text "$1 done"; }"#;
+
+/// Lets the calls of that tool end.
+pub(super) fn let_go(lab: &Lab) {
+    std::fs::write(lab.path("home/go"), "").unwrap();
+}
+
+/// An app with the first server.
 pub(super) fn app(serve: &str, capabilities: &str) -> Lab {
     let app = format!(
         "
@@ -117,6 +125,14 @@ impl Served {
     /// A request to `/mcp` with these headers in place of the usual ones, which are those of a client before 2026-07-28.
     pub(super) async fn post(&self, headers: &[(&str, &str)], body: &str) -> Reply {
         self.raw(&self.request("POST", "/mcp", headers, body)).await
+    }
+
+    /// Sends a call of the server's tool, and waits until it runs.
+    pub(super) async fn begun(&self, lab: &Lab, headers: &[(&str, &str)], call: &str) -> TcpStream {
+        let mut stream = self.connect().await;
+        stream.write_all(&self.request("POST", "/mcp", headers, call)).await.unwrap();
+        until_called(lab).await;
+        stream
     }
 
     pub(super) async fn get(&self, path: &str, headers: &[(&str, &str)]) -> Reply {

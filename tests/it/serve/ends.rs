@@ -6,7 +6,7 @@ use serde_json::json;
 use tokio::io::AsyncWriteExt as _;
 use tokio::time::timeout;
 
-use super::client::{SOON, Served, app, call_ask, read, read_until, until_called};
+use super::client::{SOON, Served, WAITS, app, call_ask, let_go, read, read_until, until_called};
 use crate::support::{PATIENCE, mcp_script};
 
 const GRANTED: &str = "{default_policy: grant}";
@@ -35,15 +35,12 @@ async fn it_says_how_it_is_and_what_it_has_done() {
 
 #[tokio::test]
 async fn a_call_that_runs_is_finished_before_the_end_and_none_is_begun() {
-    let script = r#"on_call() { echo x >> "$HOME/called"; while [ ! -e "$HOME/go" ]; do sleep 0.05; done; text "$1 done"; }"#;
-    let lab = app("", GRANTED).with_file("server.sh", mcp_script(script));
+    let lab = app("", GRANTED).with_file("server.sh", mcp_script(WAITS));
     let mut served = Served::start(&lab, &[]).await;
     let session = served.session(&[], json!({})).await;
     let named = [("mcp-session-id", session.as_str())];
     let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call_ask()}).to_string();
-    let mut running = served.connect().await;
-    running.write_all(&served.request("POST", "/mcp", &named, &call)).await.unwrap();
-    until_called(&lab).await;
+    let mut running = served.begun(&lab, &named, &call).await;
     served.terminate();
     timeout(SOON, async {
         while served.get("/readyz", &[]).await.status != 503 {
@@ -53,7 +50,7 @@ async fn a_call_that_runs_is_finished_before_the_end_and_none_is_begun() {
     .await
     .expect("it says that it is leaving");
     assert_eq!(served.post(&named, &call.replace("\"id\":1", "\"id\":2")).await.status, 503);
-    std::fs::write(lab.path("home/go"), "").unwrap();
+    let_go(&lab);
     let text = read_until(&mut running, "ask done").await;
     assert!(text.contains("200 OK"), "{text}");
     let status = timeout(PATIENCE, served.child.wait()).await.unwrap().unwrap();

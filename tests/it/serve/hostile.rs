@@ -8,7 +8,8 @@ use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::time::timeout;
 
-use super::client::{SOON, Served, app, call_ask, read, until_called, was_called};
+use super::client::{SOON, Served, WAITS, app, call_ask, let_go, read, was_called};
+use crate::support::mcp_script;
 
 const GRANTED: &str = "{default_policy: grant}";
 
@@ -154,19 +155,14 @@ async fn bodies_that_are_too_large_too_slow_or_no_message_are_turned_away() {
 
 #[tokio::test]
 async fn two_requests_with_one_id_are_not_mixed_up() {
-    let lab = app("", GRANTED).with_file(
-        "server.sh",
-        crate::support::mcp_script(r#"on_call() { echo x >> "$HOME/called"; while [ ! -e "$HOME/go" ]; do sleep 0.05; done; text "$1 done"; }"#),
-    );
+    let lab = app("", GRANTED).with_file("server.sh", mcp_script(WAITS));
     let served = Served::start(&lab, &[]).await;
     let session = served.session(&[], json!({})).await;
     let named = [("mcp-session-id", session.as_str())];
-    let mut first = served.connect().await;
-    first.write_all(&served.request("POST", "/mcp", &named, &call())).await.unwrap();
-    until_called(&lab).await;
+    let mut first = served.begun(&lab, &named, &call()).await;
     let second = served.post(&named, &call()).await;
     assert_eq!((second.status, second.message()["id"].as_i64()), (400, Some(1)), "{second:#?}");
-    std::fs::write(lab.path("home/go"), "").unwrap();
+    let_go(&lab);
     assert_eq!(read(&mut first).await.message()["result"]["content"][0]["text"], "ask done");
     assert_eq!(lab.read("home/called"), "x\n");
     // Once it is answered, the id is free again.

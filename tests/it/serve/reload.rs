@@ -6,7 +6,7 @@ use serde_json::json;
 use tokio::io::AsyncWriteExt as _;
 use toolcrib_testkit::{descendants, wait_until};
 
-use super::client::{SOON, Served, app, call_ask, read, read_until, until_called, was_called};
+use super::client::{SOON, Served, WAITS, app, call_ask, let_go, read, read_until, was_called};
 use crate::support::{Lab, mcp_script};
 
 const READ_AGAIN: &str = "app.yaml was read again";
@@ -91,20 +91,17 @@ async fn a_file_that_cannot_be_served_is_said_and_changes_nothing() {
 
 #[tokio::test]
 async fn a_call_that_runs_ends_with_the_app_that_it_began_with() {
-    let script = r#"on_call() { echo x >> "$HOME/called"; while [ ! -e "$HOME/go" ]; do sleep 0.05; done; text "$1 done"; }"#;
-    let lab = app("", "{default_policy: grant}").with_file("server.sh", mcp_script(script));
+    let lab = app("", "{default_policy: grant}").with_file("server.sh", mcp_script(WAITS));
     let mut served = Served::start(&lab, &[]).await;
     let session = served.session(&[], json!({})).await;
     let named = [("mcp-session-id", session.as_str())];
     let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call_ask()}).to_string();
-    let mut running = served.connect().await;
-    running.write_all(&served.request("POST", "/mcp", &named, &call)).await.unwrap();
-    until_called(&lab).await;
+    let mut running = served.begun(&lab, &named, &call).await;
     save(&lab, &text("{default_policy: grant, deny: [{module: team}]}", ""));
     served.until_says(READ_AGAIN).await;
     let refused = served.post(&named, &call.replace("\"id\":1", "\"id\":2")).await.message();
     assert_eq!(refused["result"]["isError"], true, "{refused:#}");
-    fs::write(lab.path("home/go"), "").unwrap();
+    let_go(&lab);
     read_until(&mut running, "ask done").await;
     served.terminate();
     served.child.wait().await.unwrap();

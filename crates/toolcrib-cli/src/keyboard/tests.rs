@@ -1,15 +1,14 @@
 //! A real terminal, and who gets what is typed there.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::Write as _;
-use std::os::unix::ffi::OsStrExt as _;
 use std::sync::Arc;
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use tokio::sync::oneshot::Sender;
 use tokio::time::timeout;
+use toolcrib_testkit::TestTerminal;
 
 use super::Keyboard;
 
@@ -25,15 +24,9 @@ struct Desk {
 
 impl Desk {
     fn new() -> Self {
-        let fingers = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
-        grantpt(&fingers).unwrap();
-        unlockpt(&fingers).unwrap();
-        let name = ptsname(&fingers, Vec::new()).unwrap();
-        let path = std::ffi::OsStr::from_bytes(name.as_bytes());
-        // Opening a terminal does not make it that of the tests: they lead no session.
-        let terminal = OpenOptions::new().read(true).write(true).open(path).unwrap();
+        let TestTerminal { seat: fingers, terminal, .. } = TestTerminal::open().unwrap();
         let keyboard = Arc::new(Keyboard::new(terminal.try_clone()));
-        Self { fingers: File::from(fingers), terminal, keyboard }
+        Self { fingers, terminal, keyboard }
     }
 
     fn types(&mut self, text: &str) {

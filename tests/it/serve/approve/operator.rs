@@ -1,18 +1,16 @@
 //! A client that cannot ask its user, and an operator at a terminal.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{Read as _, Write as _};
-use std::os::unix::ffi::OsStrExt as _;
 use std::process::Stdio;
 
 use rustix::process::{Pid, Signal, kill_process};
-use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, Lines};
 use tokio::process::{Child, ChildStdin, ChildStdout};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
-use toolcrib_testkit::processes_of;
+use toolcrib_testkit::{TestTerminal, processes_of};
 
 use crate::support::{Lab, PATIENCE, binary};
 
@@ -119,16 +117,10 @@ pub(super) struct AtTerminal {
 
 impl AtTerminal {
     pub(super) fn start(lab: &Lab) -> Self {
-        let fingers = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
-        grantpt(&fingers).unwrap();
-        unlockpt(&fingers).unwrap();
-        let name = ptsname(&fingers, Vec::new()).unwrap();
-        let path = std::ffi::OsStr::from_bytes(name.as_bytes());
-        let terminal = OpenOptions::new().read(true).write(true).open(path).unwrap();
+        let TestTerminal { seat: fingers, terminal, .. } = TestTerminal::open().unwrap();
         let mut command = lab.command(binary(), &lab.path("."));
         command.args(["approve", "app.yaml"]).stdin(terminal.try_clone().unwrap());
         let child = command.stdout(terminal.try_clone().unwrap()).stderr(terminal).spawn().unwrap();
-        let fingers = File::from(fingers);
         let mut eyes = fingers.try_clone().unwrap();
         let (seen, screen) = mpsc::unbounded_channel();
         std::thread::spawn(move || {
@@ -166,6 +158,11 @@ impl AtTerminal {
         };
         let seen = timeout(PATIENCE, seen).await;
         seen.unwrap_or_else(|_| panic!("{text:?} does not come: {:?}", self.text))
+    }
+
+    /// What comes to the screen until a call is asked about.
+    pub(super) async fn asked(&mut self) -> String {
+        self.until("say why not]").await
     }
 
     pub(super) fn types(&mut self, text: &str) {
