@@ -148,7 +148,7 @@ impl McpEngine {
         let pages = result::pages(&error);
         let mut is_open = !pages.is_empty();
         for page in &pages {
-            is_open = is_open && desk.answer(page).await?.action == ElicitationAction::Accept;
+            is_open = is_open && desk.answer(None, page).await?.action == ElicitationAction::Accept;
         }
         if is_open { Ok(()) } else { Err(self.failure(call, Fault::Rpc(error))) }
     }

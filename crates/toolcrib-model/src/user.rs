@@ -15,6 +15,8 @@ pub struct UserQuestion {
     pub agent: Option<Arc<str>>,
     /// The server that asks and gets the answer, when it is one: by the name that the app has for it.
     pub server: Option<Arc<str>>,
+    /// What whoever asks calls the question, for a program that answers it.
+    pub key: Option<String>,
     /// The question.
     pub question: String,
     /// A text to look through, which the user may change.
@@ -23,6 +25,22 @@ pub struct UserQuestion {
     pub choices: Vec<String>,
     /// Answers to fill in.
     pub fields: Vec<FormField>,
+}
+
+impl UserQuestion {
+    /// A question of this session, without anything to look through, to pick or to fill in.
+    pub fn new(session: impl Into<Arc<str>>, question: impl Into<String>) -> Self {
+        Self {
+            session: session.into(),
+            agent: None,
+            server: None,
+            key: None,
+            question: question.into(),
+            content: None,
+            choices: Vec::new(),
+            fields: Vec::new(),
+        }
+    }
 }
 
 /// One answer to fill in.

@@ -353,15 +353,9 @@ impl Suite {
     ) -> Result<Value, ToolError> {
         let approver = self.approver.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let Some(approver) = approver else { return Err(failed(ErrorKind::Internal, "nobody attends")) };
-        let question = UserQuestion {
-            session: Arc::clone(&context.session),
-            agent: None,
-            server: None,
-            question: question.to_owned(),
-            content: None,
-            choices: Vec::new(),
-            fields,
-        };
+        let key = fields.first().map(|field| format!("user_{}", field.name));
+        let question =
+            UserQuestion { key, fields, ..UserQuestion::new(Arc::clone(&context.session), question) };
         match approver.ask_user(&question).await {
             UserAnswer::Approved { fields, .. } => {
                 let name = fields.get("name").and_then(Value::as_str).unwrap_or_default();

@@ -53,7 +53,8 @@ impl Shared {
         let running = if let Some(token) = request.request_state {
             self.resumed(&key, &token, request.input_responses)?
         } else {
-            match self.begin_call(&request.name, arguments, &context, &caller) {
+            let beginning = Beginning::new(&caller, &context).with_answers(request.input_responses);
+            match self.begin_call(&request.name, arguments, beginning, &context, &caller.client) {
                 Ok(running) => running,
                 Err(answer) => return Ok((*answer).into()),
             }
@@ -69,11 +70,11 @@ impl Shared {
         &self,
         name: &str,
         arguments: JsonObject,
+        beginning: Beginning,
         context: &RequestContext<RoleServer>,
-        caller: &Caller,
+        client: &Client,
     ) -> Result<Running, Box<CallToolResult>> {
-        let beginning = Beginning::new(caller, context);
-        let meant = self.meant(name, arguments, &beginning.lease.runtime, &beginning.context, &caller.client);
+        let meant = self.meant(name, arguments, &beginning.lease.runtime, &beginning.context, client);
         match meant {
             Ok(call) => {
                 let after = takes_tasks(context).then(|| self.settings.task_after.unwrap_or(TASK_AFTER));

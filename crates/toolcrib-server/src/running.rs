@@ -38,6 +38,8 @@ pub(crate) struct Beginning {
     reporter: Reporter,
     /// How its client is asked, if that can be.
     way: Option<Way>,
+    /// What its client has answered already.
+    early: InputResponses,
 }
 
 /// How long a call is waited for.
@@ -141,7 +143,14 @@ impl Beginning {
         if let Some(trace) = trace_of(context) {
             call_context = call_context.with_trace(trace);
         }
-        Self { lease: caller.lease.clone(), context: call_context, cancel, reporter, way: way(context) }
+        Self {
+            lease: caller.lease.clone(),
+            context: call_context,
+            cancel,
+            reporter,
+            way: way(context),
+            early: InputResponses::default(),
+        }
     }
 
     /// Says that a program reads the result.
@@ -150,11 +159,17 @@ impl Beginning {
         self
     }
 
+    /// Takes answers that came with the request to begin.
+    pub(crate) fn with_answers(mut self, answers: Option<InputResponses>) -> Self {
+        self.early = answers.unwrap_or_default();
+        self
+    }
+
     /// Runs a call. Where it may have to wait for its client to come back, it runs apart from the request.
     pub(crate) fn run(self, call: ToolCall, patience: Patience) -> Running {
-        let Self { lease, context, cancel, reporter, way } = self;
+        let Self { lease, context, cancel, reporter, way, early } = self;
         let asks_by_result = matches!(way, Some(Way::Results));
-        let desk = way.map(Desk::new);
+        let desk = way.map(|way| Desk::new(way, early));
         let mut entrance: Arc<dyn ToolCaller> = lease.runtime.executor().entrance();
         if let Some(desk) = &desk {
             entrance = Arc::new(AtDesk::new(entrance, desk, &context.session));

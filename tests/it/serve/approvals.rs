@@ -50,6 +50,18 @@ async fn a_call_waits_for_the_users_yes_and_runs_once() {
 }
 
 #[tokio::test]
+async fn a_yes_that_comes_with_the_call_is_a_yes_to_nothing() {
+    let lab = app("", ASKED);
+    let served = served(&lab).await;
+    let mut params = with_elicitation(call_ask());
+    let yes = json!({"action": "accept", "content": {"decision": "once"}});
+    params["inputResponses"] = json!({"question_1": yes, "decision": yes});
+    let asked = served.modern(&[], "tools/call", params).await;
+    assert_eq!(asked["result"]["resultType"], "input_required", "{asked}");
+    assert!(!was_called(&lab));
+}
+
+#[tokio::test]
 async fn a_no_and_a_client_that_cannot_ask_are_a_denial() {
     let lab = app("", ASKED);
     let served = served(&lab).await;

@@ -141,7 +141,7 @@ impl Desk {
         };
         tokio::select! {
             biased;
-            result = attendant.put(&question, &asker) => {
+            result = attendant.put(&question, None, &asker) => {
                 Ok(result.unwrap_or_else(|| ElicitResult::new(ElicitationAction::Cancel)))
             }
             // Nobody waits for the answer any more.
@@ -156,7 +156,7 @@ impl OnCall<'_> {
         let mut responses = BTreeMap::new();
         for (key, request) in requests {
             let result = match request {
-                InputRequest::Elicitation(request) => self.answer(&request.params).await?,
+                InputRequest::Elicitation(request) => self.answer(Some(&key), &request.params).await?,
                 _ => return Err(unfit("it wants something else than an answer of the user")),
             };
             responses.insert(key, serde_json::to_value(result).unwrap_or_default());
@@ -164,14 +164,18 @@ impl OnCall<'_> {
         Ok(responses)
     }
 
-    /// Answers one question.
-    pub(crate) async fn answer(&self, params: &ElicitRequestParams) -> Result<ElicitResult, ToolError> {
+    /// Answers one question, by what the server calls it.
+    pub(crate) async fn answer(
+        &self,
+        key: Option<&str>,
+        params: &ElicitRequestParams,
+    ) -> Result<ElicitResult, ToolError> {
         let attendant = self.desk.attendant().ok_or_else(nobody)?;
         let question = Question::read(params).map_err(|problem| unfit(&problem))?;
         if !self.running.may_ask() {
             return Err(unfit(&format!("at most {MAX_QUESTIONS} are asked in one call")));
         }
-        attendant.put(&question, &self.running.asker()).await.ok_or_else(nobody)
+        attendant.put(&question, key, &self.running.asker()).await.ok_or_else(nobody)
     }
 }
 
@@ -205,14 +209,15 @@ impl Asker {
 
 impl Attendant {
     /// Puts a question until there is an answer that fits; `None` when there is nobody.
-    async fn put(&self, question: &Question, asker: &Asker) -> Option<ElicitResult> {
-        let asking = asker.wait(self.ask(question, asker));
+    async fn put(&self, question: &Question, key: Option<&str>, asker: &Asker) -> Option<ElicitResult> {
+        let asking = asker.wait(self.ask(question, key, asker));
         let cancelled = ElicitResult::new(ElicitationAction::Cancel);
         timeout(ANSWER_PATIENCE, asking).await.unwrap_or(Some(cancelled))
     }
 
-    async fn ask(&self, question: &Question, asker: &Asker) -> Option<ElicitResult> {
+    async fn ask(&self, question: &Question, key: Option<&str>, asker: &Asker) -> Option<ElicitResult> {
         let mut put = question.for_user(&asker.session);
+        put.key = key.map(str::to_owned);
         put.agent.clone_from(&asker.agent);
         put.server = Some(Arc::clone(&self.server));
         let text = put.question.clone();

@@ -54,13 +54,9 @@ impl Form {
         let warning = warning(&texts).map(|warning| format!("{warning}\n")).unwrap_or_default();
         let is_plain = self.entries.is_empty();
         UserQuestion {
-            session: Arc::clone(session),
-            agent: None,
-            server: None,
-            question: format!("{warning}{}", said(&self.message)),
-            content: None,
             choices: if is_plain { YES_AND_NO.map(str::to_owned).into() } else { Vec::new() },
             fields: self.entries.iter().map(Entry::field).collect(),
+            ..UserQuestion::new(Arc::clone(session), format!("{warning}{}", said(&self.message)))
         }
     }
 

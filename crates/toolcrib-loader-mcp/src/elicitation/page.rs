@@ -49,13 +49,8 @@ impl Page {
             said(message)
         );
         UserQuestion {
-            session: Arc::clone(session),
-            agent: None,
-            server: None,
-            question,
-            content: None,
             choices: YES_AND_NO.map(str::to_owned).into(),
-            fields: Vec::new(),
+            ..UserQuestion::new(Arc::clone(session), question)
         }
     }
 

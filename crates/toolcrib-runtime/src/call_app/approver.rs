@@ -117,15 +117,7 @@ mod tests {
 
     #[tokio::test]
     async fn what_an_agent_asks_its_user_names_the_app_too() {
-        let question = UserQuestion {
-            session: "s".into(),
-            agent: None,
-            server: None,
-            question: "Sure?".to_owned(),
-            content: None,
-            choices: Vec::new(),
-            fields: Vec::new(),
-        };
+        let question = UserQuestion::new("s", "Sure?");
         let approver = InApp::new("shop", Arc::new(Slow));
         assert_eq!(approver.ask_user(&question).await, UserAnswer::Denied(Some("shop".to_owned())));
     }

@@ -1,6 +1,6 @@
 //! Where the questions of one call are put.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -13,6 +13,7 @@ use rmcp::model::{
 };
 use rmcp::service::Peer;
 use serde::Deserialize as _;
+use serde_json::Value;
 use tokio::sync::{Notify, oneshot};
 
 /// How long the user of a client may take for an answer. What waits for it may have less patience.
@@ -20,6 +21,9 @@ pub const APPROVAL_PATIENCE: Duration = Duration::from_mins(30);
 
 /// The most questions of one call that are open at once.
 pub const MAX_QUESTIONS: usize = 64;
+
+/// The most characters of the key of a question that is not ours.
+const MAX_KEY_CHARS: usize = 64;
 
 tokio::task_local! {
     static CURRENT: Arc<Desk>;
@@ -46,7 +50,32 @@ pub(crate) struct Desk {
 #[derive(Default)]
 struct Open {
     last: u64,
+    /// The keys that were given. One that comes late answers no other question.
+    given: BTreeSet<String>,
+    /// Answers that came with the call, before anything was asked. They are for questions that their asker has a key for: a call
+    /// is allowed by nothing that was said before it was shown.
+    early: InputResponses,
     questions: BTreeMap<String, (ElicitRequestParams, oneshot::Sender<ElicitResult>)>,
+}
+
+impl Open {
+    /// The key of a question: the wanted one where it is a plain name and no other question has had it, else one of ours.
+    fn key(&mut self, wanted: Option<&str>) -> String {
+        let is_plain = |key: &&str| {
+            (1..=MAX_KEY_CHARS).contains(&key.len())
+                && key.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.'))
+        };
+        let mut key = wanted.filter(is_plain).map(str::to_owned);
+        loop {
+            let wanted = key.take().unwrap_or_else(|| {
+                self.last += 1;
+                format!("question_{}", self.last)
+            });
+            if self.given.insert(wanted.clone()) {
+                return wanted;
+            }
+        }
+    }
 }
 
 /// A question that waits, and is taken back when nobody waits for its answer any more.
@@ -62,8 +91,9 @@ impl Drop for Waiting {
 }
 
 impl Desk {
-    pub(crate) fn new(way: Way) -> Arc<Self> {
-        Arc::new(Self { way, open: Mutex::default(), asked: Notify::new(), left: AtomicBool::new(false) })
+    pub(crate) fn new(way: Way, early: InputResponses) -> Arc<Self> {
+        let open = Mutex::new(Open { early, ..Open::default() });
+        Arc::new(Self { way, open, asked: Notify::new(), left: AtomicBool::new(false) })
     }
 
     /// The desk of the call that asks, where a client made it that can ask its user.
@@ -90,10 +120,10 @@ impl Desk {
         CURRENT.scope(self, call)
     }
 
-    /// Puts questions, all of them before any is answered. `None` is no answer.
+    /// Puts questions, all of them before any is answered, under the keys that whoever asks has for them. `None` is no answer.
     pub(super) fn ask(
         self: &Arc<Self>,
-        questions: Vec<ElicitRequestParams>,
+        questions: Vec<(Option<&str>, ElicitRequestParams)>,
     ) -> Vec<BoxFuture<'static, Option<ElicitResult>>> {
         match &self.way {
             Way::Requests(peer) => {
@@ -103,23 +133,29 @@ impl Desk {
                         peer.create_elicitation_with_timeout(question, Some(APPROVAL_PATIENCE)).await.ok()
                     }
                 };
-                questions.into_iter().map(|question| ask(question).boxed()).collect()
+                questions.into_iter().map(|(_, question)| ask(question).boxed()).collect()
             }
             Way::Results => {
-                let replies = questions.into_iter().map(|question| self.put(question)).collect();
+                let replies = questions.into_iter().map(|(key, question)| self.put(key, question)).collect();
                 self.asked.notify_one();
                 replies
             }
         }
     }
 
-    fn put(self: &Arc<Self>, question: ElicitRequestParams) -> BoxFuture<'static, Option<ElicitResult>> {
+    fn put(
+        self: &Arc<Self>,
+        key: Option<&str>,
+        question: ElicitRequestParams,
+    ) -> BoxFuture<'static, Option<ElicitResult>> {
         let mut open = self.open();
+        if let Some(result) = key.and_then(|key| open.early.remove(key)).and_then(answer) {
+            return futures::future::ready(Some(result)).boxed();
+        }
         if open.questions.len() >= MAX_QUESTIONS || self.is_left() {
             return futures::future::ready(None).boxed();
         }
-        open.last += 1;
-        let key = format!("question_{}", open.last);
+        let key = open.key(key);
         let (sender, receiver) = oneshot::channel();
         open.questions.insert(key.clone(), (question, sender));
         let waiting = Waiting { desk: Arc::clone(self), key };
@@ -152,7 +188,7 @@ impl Desk {
     pub(crate) fn answered(&self, responses: InputResponses) {
         let mut open = self.open();
         for (key, response) in responses {
-            let Ok(result) = ElicitResult::deserialize(response) else { continue };
+            let Some(result) = answer(response) else { continue };
             if let Some((_, sender)) = open.questions.remove(&key) {
                 // Whoever asked may have given up.
                 let _ = sender.send(result);
@@ -162,5 +198,33 @@ impl Desk {
 
     fn open(&self) -> MutexGuard<'_, Open> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What a client sends, where it is an answer.
+fn answer(response: Value) -> Option<ElicitResult> {
+    ElicitResult::deserialize(response).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_question_has_the_key_that_its_asker_has_for_it_unless_that_was_given_or_is_no_name() {
+        let mut open = Open::default();
+        let long = "x".repeat(MAX_KEY_CHARS + 1);
+        for (wanted, key) in [
+            (Some("user_name"), "user_name"),
+            (Some("user_name"), "question_1"),
+            (None, "question_2"),
+            (Some("question_3"), "question_3"),
+            (None, "question_4"),
+            (Some("a key\u{202e}"), "question_5"),
+            (Some(""), "question_6"),
+            (Some(long.as_str()), "question_7"),
+        ] {
+            assert_eq!(open.key(wanted), key, "{wanted:?}");
+        }
     }
 }

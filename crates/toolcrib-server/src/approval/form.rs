@@ -154,15 +154,7 @@ mod tests {
             required: true,
             default: Some(json!(["y"])),
         };
-        let question = UserQuestion {
-            session: "s".into(),
-            agent: None,
-            server: None,
-            question: "Which?".into(),
-            content: None,
-            choices: Vec::new(),
-            fields: vec![field],
-        };
+        let question = UserQuestion { fields: vec![field], ..UserQuestion::new("s", "Which?") };
         let form = serde_json::to_value(of_user(&question).unwrap()).unwrap();
         let property = json!({
             "type": "array", "title": "Tags", "default": ["y"], "items": {"type": "string", "enum": ["x", "y"]},

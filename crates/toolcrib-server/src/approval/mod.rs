@@ -44,8 +44,9 @@ impl ClientApprover {
 impl Approver for ClientApprover {
     async fn ask(&self, batch: &mut [Asked]) {
         let Some(desk) = Desk::current() else { return self.operator.ask(batch).await };
-        let questions = batch.iter().map(|asked| form::of_call(asked.question())).collect();
-        let Some(questions) = questions else { return self.operator.ask(batch).await };
+        let forms = batch.iter().map(|asked| form::of_call(asked.question())).collect::<Option<Vec<_>>>();
+        let Some(forms) = forms else { return self.operator.ask(batch).await };
+        let questions = forms.into_iter().map(|form| (None, form)).collect();
         let asked = desk.ask(questions);
         // Each answer is put down as it comes, so that what is answered by the end of the time counts.
         let answering = batch.iter_mut().zip(asked).map(async |(asked, reply)| {
@@ -61,7 +62,9 @@ impl Approver for ClientApprover {
         let desk = Desk::current().or_else(|| only_desk_of(&question.session));
         let Some(desk) = desk else { return self.operator.ask_user(question).await };
         let Some(form) = form::of_user(question) else { return UserAnswer::Nobody };
-        let Some(reply) = desk.ask(vec![form]).pop() else { return UserAnswer::Nobody };
+        let Some(reply) = desk.ask(vec![(question.key.as_deref(), form)]).pop() else {
+            return UserAnswer::Nobody;
+        };
         match reply.await {
             Some(result) => form::answer_of_user(question, &result),
             None => UserAnswer::Nobody,

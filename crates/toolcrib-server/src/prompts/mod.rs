@@ -58,7 +58,7 @@ impl Shared {
         let (target, call) = target(&name, &arguments, &beginning.lease.runtime, &beginning.context)?;
         let running = match request.request_state {
             Some(token) => self.resumed(&key, &token, request.input_responses)?,
-            None => beginning.run(call, Patience::Endless),
+            None => beginning.with_answers(request.input_responses).run(call, Patience::Endless),
         };
         match self.go_on(&key, running, context).await? {
             Gone::Asks(asks) => Ok(asks.into()),

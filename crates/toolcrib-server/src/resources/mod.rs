@@ -101,7 +101,7 @@ impl Shared {
             .map_err(|error| about(error, &uri))?;
         let running = match request.request_state {
             Some(token) => self.resumed(&key, &token, request.input_responses)?,
-            None => beginning.run(target.call, Patience::Endless),
+            None => beginning.with_answers(request.input_responses).run(target.call, Patience::Endless),
         };
         match self.go_on(&key, running, context).await? {
             Gone::Asks(asks) => Ok(asks.into()),

@@ -123,13 +123,11 @@ impl AskUser {
             fields.push(field);
         }
         Ok(UserQuestion {
-            session: context.session.clone(),
             agent: context.agent.clone(),
-            server: None,
-            question: self.question,
             content: self.content,
             choices: self.choices,
             fields,
+            ..UserQuestion::new(context.session.clone(), self.question)
         })
     }
 }

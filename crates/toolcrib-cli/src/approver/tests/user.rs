@@ -7,15 +7,7 @@ use toolcrib_port::Approver as _;
 use super::{Script, object};
 
 fn question(text: &str) -> UserQuestion {
-    UserQuestion {
-        session: "s".into(),
-        agent: Some("clerk".into()),
-        server: None,
-        question: text.into(),
-        content: None,
-        choices: Vec::new(),
-        fields: Vec::new(),
-    }
+    UserQuestion { agent: Some("clerk".into()), ..UserQuestion::new("s", text) }
 }
 
 fn field(name: &str, kind: FieldKind) -> FormField {
