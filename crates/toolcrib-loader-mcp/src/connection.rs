@@ -96,9 +96,19 @@ pub(crate) struct Answer {
 impl McpConnection {
     /// A connection that is not made yet.
     pub fn new(source: McpSource) -> Self {
+        Self::spoken_to(source, None)
+    }
+
+    fn spoken_to(source: McpSource, way: Option<Way>) -> Self {
         let state = Mutex::new(State::Idle { failed: None });
-        let shared = SharedState { source, state, way: Mutex::default(), events: Arc::default() };
+        let shared = SharedState { source, state, way: Mutex::new(way), events: Arc::default() };
         Self { shared: Arc::new(shared) }
+    }
+
+    /// Another connection to the same server, or to another process of it. It knows how the server is spoken to.
+    pub(crate) fn another(&self) -> Self {
+        let way = *self.shared.way.lock().unwrap_or_else(PoisonError::into_inner);
+        Self::spoken_to(self.source().clone(), way)
     }
 
     /// What the app says about the server.
@@ -302,6 +312,11 @@ impl McpConnection {
     /// How often the server has said that what it lists has changed.
     pub(crate) fn changes(&self) -> u64 {
         self.shared.events.changes()
+    }
+
+    /// Asks for a load, although the server has told of no change.
+    pub(crate) fn ask_for_load(&self) {
+        self.shared.events.ask_for_load();
     }
 
     /// Comes back when the server has said since the last time that what it lists has changed.

@@ -11,6 +11,7 @@ mod page;
 mod prompts;
 mod reader;
 mod reload;
+mod separate;
 mod shown;
 
 use serde_json::{Value, json};

@@ -10,6 +10,7 @@ mod kept;
 mod module;
 mod opening;
 mod peers;
+mod per_session;
 mod pins;
 mod server;
 mod sse;

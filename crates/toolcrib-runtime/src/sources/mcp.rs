@@ -6,9 +6,10 @@ use std::sync::Arc;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use toolcrib_loader_mcp::{
-    HttpProtocol, ManifestCache, McpConnection, McpEngine, McpLoader, McpSource, McpTransport,
+    HttpProtocol, ManifestCache, McpConnection, McpEngine, McpLoader, McpSource, McpTransport, SessionEngines,
 };
 use toolcrib_model::Secret;
+use toolcrib_port::ToolEngine;
 
 use super::Source;
 use super::built_in::{Seconds, is_private, may_reach, may_start};
@@ -37,6 +38,9 @@ pub(super) struct McpEntry {
     startup_timeout_seconds: Option<Seconds>,
     /// Whether it is started by its first call rather than with the app, once its tools are known.
     lazy: Option<bool>,
+    /// Whether each session has a server of its own.
+    #[serde(default)]
+    per_session: bool,
     /// Whether its tools are held to what was approved.
     pin: Option<bool>,
 }
@@ -111,7 +115,7 @@ pub(super) fn open(entry: McpEntry, place: &Place<'_>) -> Result<Source, String>
     source = source.with_startup_timeout(
         entry.startup_timeout_seconds.map_or(place.startup_timeout(), Seconds::duration),
     );
-    Ok(mcp_source(source))
+    Ok(mcp_source(source, entry.per_session))
 }
 
 /// What the entry says of which server it is, as the operator wrote it: with the names of variables, not their values.
@@ -129,10 +133,14 @@ fn identity(place: &Place<'_>) -> String {
     Value::Object(all).to_string()
 }
 
-pub(super) fn mcp_source(source: McpSource) -> Source {
+pub(super) fn mcp_source(source: McpSource, per_session: bool) -> Source {
     let connection = McpConnection::new(source);
     let mcp = Some(connection.source().clone());
-    let source = Source::new(Arc::new(McpLoader::new(connection.clone())))
-        .with_engine(Arc::new(McpEngine::new(connection)));
-    Source { mcp, ..source }
+    let source = Source::new(Arc::new(McpLoader::new(connection.clone())));
+    let engine: Arc<dyn ToolEngine> = if per_session {
+        Arc::new(SessionEngines::new(connection))
+    } else {
+        Arc::new(McpEngine::new(connection))
+    };
+    Source { mcp, ..source.with_engine(engine) }
 }
