@@ -1,5 +1,7 @@
 //! From the arguments of the process to its exit code.
 
+use std::env::VarError;
+use std::io::IsTerminal as _;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -7,7 +9,7 @@ use toolcrib_runtime::Extensions;
 use tracing_subscriber::filter::filter_fn;
 use tracing_subscriber::layer::{Layer, SubscriberExt};
 use tracing_subscriber::util::SubscriberInitExt;
-use tracing_subscriber::{EnvFilter, fmt};
+use tracing_subscriber::{EnvFilter, Registry, fmt};
 
 use crate::arguments::Arguments;
 use crate::exit::{Exit, Failure};
@@ -15,6 +17,9 @@ use crate::{commands, extensions, output, secrets, telemetry};
 
 /// The variable that sets what is logged, as `toolcrib=debug`.
 const LOG_VARIABLE: &str = "TOOLCRIB_LOG";
+
+/// The variable that sets the form of the log: `text`, or `json` for an object on each line.
+const LOG_FORMAT_VARIABLE: &str = "TOOLCRIB_LOG_FORMAT";
 
 /// Runs the command that the arguments of this process name, to its exit code.
 pub fn main() -> ExitCode {
@@ -52,11 +57,13 @@ pub fn main_with(extensions: Extensions) -> ExitCode {
     };
     let (spans, queue) = telemetry.unzip();
     let filter = EnvFilter::try_from_env(LOG_VARIABLE).unwrap_or_else(|_| EnvFilter::new("off"));
-    // It would say so on standard error, and panic when that is what failed.
-    let log = fmt::layer()
-        .with_writer(|| secrets::secrets().writer(std::io::stderr()))
-        .log_internal_errors(false)
-        .with_filter(filter);
+    let log = match log_format() {
+        Ok(log) => log.with_filter(filter),
+        Err(message) => {
+            output::tell(&format!("error: {message}"));
+            return Exit::BadInput.into();
+        }
+    };
     let spans = spans.map(|spans| spans.with_filter(filter_fn(telemetry::is_ours)));
     tracing_subscriber::registry().with(log).with(spans).init();
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
@@ -79,6 +86,20 @@ pub fn main_with(extensions: Extensions) -> ExitCode {
     // Threads that wait for standard input cannot be ended; the process does not wait for them.
     runtime.shutdown_background();
     code
+}
+
+/// What writes the log, in the form that is wanted.
+fn log_format() -> Result<Box<dyn Layer<Registry> + Send + Sync>, String> {
+    let log = fmt::layer()
+        .with_writer(|| secrets::secrets().writer(std::io::stderr()))
+        .with_ansi(std::io::stderr().is_terminal())
+        // It would say so on standard error, and panic when that is what failed.
+        .log_internal_errors(false);
+    match std::env::var(LOG_FORMAT_VARIABLE).as_deref() {
+        Ok("json") => Ok(log.json().boxed()),
+        Err(VarError::NotPresent) | Ok("" | "text") => Ok(log.boxed()),
+        _ => Err(format!("`{LOG_FORMAT_VARIABLE}` is `text` or `json`")),
+    }
 }
 
 /// Where spans go. A variable that is wrong was not meant for this command alone, and does not end it.

@@ -14,6 +14,7 @@ use tracing::Instrument as _;
 use crate::approval::Key;
 use crate::client::Client;
 use crate::content::content;
+use crate::metrics::{logged, milliseconds};
 use crate::notes::notes;
 use crate::running::{Beginning, Caller, Ended, Gone, Patience, Running, trace_of};
 use crate::server::Shared;
@@ -60,7 +61,7 @@ impl Shared {
             }
         };
         match self.go_on(&key, running, &context).await? {
-            Gone::Done(ended) => Ok(self.done(*ended, &context).await),
+            Gone::Done(ended) => Ok(self.done(*ended, &context, &caller.client).await),
             Gone::Asks(asks) => Ok(asks.into()),
         }
     }
@@ -81,7 +82,7 @@ impl Shared {
                 Ok(beginning.run(call, Patience::Of(after)))
             }
             Err(error) => {
-                self.metrics.call(error.kind.as_str(), Duration::ZERO);
+                self.called(client, name, error.kind.as_str(), Duration::ZERO);
                 let failed = ToolResult::failed(None, name, error);
                 let entrance = beginning.lease.runtime.executor().entrance();
                 Err(Box::new(content(failed, entrance.as_ref(), &beginning.context)))
@@ -90,9 +91,14 @@ impl Shared {
     }
 
     /// The answer to a call that has a result, or goes on without its client.
-    async fn done(&self, ended: Ended, context: &RequestContext<RoleServer>) -> CallToolResponse {
+    async fn done(
+        &self,
+        ended: Ended,
+        context: &RequestContext<RoleServer>,
+        client: &Client,
+    ) -> CallToolResponse {
         let outcome = ended.result.error.as_ref().map_or("ok", |error| error.kind.as_str());
-        self.metrics.call(outcome, ended.started.elapsed());
+        self.called(client, &ended.result.name, outcome, ended.started.elapsed());
         if ended.moved().is_some() {
             if takes_tasks(context)
                 && let Some(created) = self.tasks.created(&ended).await
@@ -109,6 +115,13 @@ impl Shared {
         let mut told = content(ended.result, entrance.as_ref(), &ended.context);
         told.content.extend(noted);
         told.into()
+    }
+
+    /// Counts a call that has an answer, and says so.
+    fn called(&self, client: &Client, tool: &str, outcome: &'static str, took: Duration) {
+        self.metrics.call(outcome, took);
+        let (tool, ms) = (logged(tool), milliseconds(took));
+        tracing::info!(client = client.name, tool, outcome, ms, "answered a call");
     }
 
     /// The call that a client means.

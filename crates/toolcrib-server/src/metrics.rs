@@ -9,6 +9,9 @@ use std::time::Duration;
 /// The upper bounds of the buckets in which the times of calls are counted, in milliseconds.
 const BUCKETS_MS: [u64; 9] = [5, 25, 100, 250, 1_000, 5_000, 15_000, 60_000, 300_000];
 
+/// The most characters of a path or a name in a line of the log.
+const MAX_LOGGED_CHARS: usize = 200;
+
 /// What is counted from the start of the process.
 #[derive(Default)]
 pub(crate) struct Metrics {
@@ -33,7 +36,7 @@ impl Metrics {
 
     pub(crate) fn call(&self, outcome: &'static str, took: Duration) {
         *self.calls.lock().unwrap_or_else(PoisonError::into_inner).entry(outcome).or_default() += 1;
-        let ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
+        let ms = milliseconds(took);
         self.calls_ms.fetch_add(ms, Ordering::Relaxed);
         for (bound, count) in BUCKETS_MS.iter().zip(&self.buckets) {
             if ms <= *bound {
@@ -76,6 +79,16 @@ impl Metrics {
         text.family("sources_down", "gauge", "Sources that did not load.", plain(down.to_string()));
         text.0
     }
+}
+
+/// A time in whole milliseconds.
+pub(crate) fn milliseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// As much of what a client has written as a line of the log has room for.
+pub(crate) fn logged(text: &str) -> String {
+    text.chars().take(MAX_LOGGED_CHARS).collect()
 }
 
 #[derive(Default)]

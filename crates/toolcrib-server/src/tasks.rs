@@ -21,6 +21,7 @@ use toolcrib_tasks::{LookedAfter, TaskState, TaskStatus};
 
 use crate::approval::Desk;
 use crate::content::content;
+use crate::metrics::milliseconds;
 use crate::running::{Caller, Ended, is_modern};
 use crate::server::Shared;
 
@@ -156,10 +157,6 @@ fn wire(status: &TaskStatus, retention: Duration) -> Task {
             .with_poll_interval_ms(milliseconds(POLL_INTERVAL));
     task.status_message.clone_from(&status.progress);
     task
-}
-
-fn milliseconds(time: Duration) -> u64 {
-    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
 fn of(caller: &Caller) -> CallContext {

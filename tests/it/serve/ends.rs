@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt as _;
 use tokio::time::timeout;
 
@@ -31,6 +31,35 @@ async fn it_says_how_it_is_and_what_it_has_done() {
     ] {
         assert!(text.lines().any(|own| own == line), "{line:?} is not in:\n{text}");
     }
+}
+
+#[tokio::test]
+async fn the_log_has_a_line_for_each_request_and_call_that_a_program_can_read() {
+    let lab = app("serve: {tokens: [{name: ci, token: '${CI}'}]}", GRANTED)
+        .with_variable("CI", "a-token-for-the-builds")
+        .with_variable("TOOLCRIB_LOG", "toolcrib_server=info")
+        .with_variable("TOOLCRIB_LOG_FORMAT", "json");
+    let served = Served::start(&lab, &[]).await;
+    let ci = [("authorization", "Bearer a-token-for-the-builds")];
+    let call = json!({"name": "team__ask", "arguments": {"what": "a value of a call"}});
+    served.modern(&ci, "tools/call", call).await;
+    served.get(&format!("/{}?key=a-key", "x".repeat(1000)), &ci).await;
+    let said = served.until_says("404").await;
+    let lines: Vec<Value> = said.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+    let logged = |message: &str, field: &str, value: &str| {
+        let is_it = |line: &&Value| line["fields"]["message"] == message && line["fields"][field] == value;
+        lines.iter().find(is_it).unwrap_or_else(|| panic!("{message}: {said}"))["fields"].clone()
+    };
+    let call = logged("answered a call", "tool", "team::ask");
+    assert_eq!((&call["client"], &call["outcome"]), (&json!("ci"), &json!("ok")));
+    assert!(call["ms"].is_u64(), "{call}");
+    let request = logged("answered a request", "path", "/mcp");
+    assert_eq!((&request["method"], &request["status"]), (&json!("POST"), &json!(200)));
+    for kept in ["a value of a call", "a-token-for-the-builds", "a-key", &"x".repeat(300)] {
+        assert!(!said.contains(kept), "{said}");
+    }
+    // Without a terminal there are no colours.
+    assert!(!said.contains('\u{1b}'), "{said}");
 }
 
 #[tokio::test]

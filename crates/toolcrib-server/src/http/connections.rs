@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use axum::Router;
 use axum::body::Body;
@@ -22,6 +22,7 @@ use tokio_util::task::TaskTracker;
 use toolcrib_runtime::ServeLimits;
 use tower_service::Service as _;
 
+use crate::metrics::{logged, milliseconds};
 use crate::server::Shared;
 
 /// The most bytes of the head of a request.
@@ -99,8 +100,13 @@ async fn answer(
         request.extensions_mut().insert(ConnectInfo(address));
         let (mut router, counting) = (router.clone(), Arc::clone(&counting));
         Box::pin(async move {
+            let (method, path) = (request.method().clone(), logged(request.uri().path()));
+            let begun = Instant::now();
             let response = router.call(request.map(Body::new)).await?;
-            counting.metrics.request(response.status().as_u16());
+            let status = response.status().as_u16();
+            counting.metrics.request(status);
+            let ms = milliseconds(begun.elapsed());
+            tracing::info!(method = method.as_str(), path, status, ms, "answered a request");
             Ok::<_, Infallible>(response)
         })
     });
