@@ -1,6 +1,7 @@
 //! A server for each session, where servers hold what belongs to one.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
@@ -13,17 +14,18 @@ use toolcrib_port::{Approver, CallContext, ToolEngine};
 
 use crate::{McpConnection, McpEngine};
 
-/// How many sessions have a server of a source at once.
-pub const MAX_SESSION_SERVERS: usize = 16;
+/// How many sessions have a server of a source at once, unless the source says otherwise.
+pub const DEFAULT_SESSION_SERVERS: NonZeroUsize = NonZeroUsize::new(16).unwrap();
 
-/// The server of a session that has called nothing for so long makes room for that of another one.
-pub const SESSION_IDLE_TIME: Duration = Duration::from_mins(30);
+/// The server of a session that has called nothing for so long may have to make room for that of another one.
+pub const SESSION_IDLE_TIME: Duration = Duration::from_mins(10);
 
 /// Calls the tools of a source in a server that is the session's own: it is started by the first call of the session, and ends
 /// with it.
 pub struct SessionEngines {
     /// What the tools were loaded from. No call goes there.
     loaded: McpConnection,
+    most: NonZeroUsize,
     /// Whom to ask what a server wants to know from the user.
     approver: OnceLock<Arc<dyn Approver>>,
     /// By session; nothing once it is closed.
@@ -33,21 +35,30 @@ pub struct SessionEngines {
 type Own = BTreeMap<Arc<str>, Served>;
 
 struct Served {
+    connection: McpConnection,
     engine: Arc<McpEngine>,
+    /// When its last call began, or ended.
     used: Instant,
 }
 
+impl Served {
+    /// Whether it can go without a call noticing. One that somebody else holds is in a call.
+    fn is_free(&self) -> bool {
+        Arc::strong_count(&self.engine) == 1
+    }
+}
+
 impl SessionEngines {
-    /// The engines for the tools that are loaded over this connection.
-    pub fn new(loaded: McpConnection) -> Self {
-        Self { loaded, approver: OnceLock::new(), own: Mutex::new(Some(Own::new())) }
+    /// The engines for the tools that are loaded over this connection, for so many sessions at once.
+    pub fn new(loaded: McpConnection, most: NonZeroUsize) -> Self {
+        Self { loaded, most, approver: OnceLock::new(), own: Mutex::new(Some(Own::new())) }
     }
 
     fn own(&self) -> MutexGuard<'_, Option<Own>> {
         self.own.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The engine of a session. Those that make room for it are returned with it.
+    /// The engine of a session, and what makes room for it.
     fn engine(&self, session: &Arc<str>) -> Result<(Arc<McpEngine>, Own), ToolError> {
         let mut own = self.own();
         let target = self.loaded.source().target();
@@ -56,40 +67,54 @@ impl SessionEngines {
             served.used = Instant::now();
             return Ok((Arc::clone(&served.engine), Own::new()));
         }
-        let mut idle = Own::new();
-        if own.len() >= MAX_SESSION_SERVERS {
-            // One that somebody holds is in a call.
-            idle = own
-                .extract_if(.., |_, served| {
-                    Arc::strong_count(&served.engine) == 1 && served.used.elapsed() >= SESSION_IDLE_TIME
-                })
-                .collect();
+        let mut leaving = Own::new();
+        if own.len() >= self.most.get() {
+            leaving = make_room(own);
         }
-        if own.len() >= MAX_SESSION_SERVERS {
+        if own.len() >= self.most.get() {
             let message = format!(
-                "{MAX_SESSION_SERVERS} sessions have an MCP server `{target}` of their own, and no more are started"
+                "{} sessions have an MCP server `{target}` of their own, and no more are started",
+                self.most
             );
             return Err(unavailable(message).with_hint("do without the tool, or try again later"));
         }
-        let engine = McpEngine::new(self.loaded.another());
+        let connection = self.loaded.another();
+        let engine = McpEngine::new(connection.clone());
         if let Some(approver) = self.approver.get() {
             engine.attend(approver);
         }
         let engine = Arc::new(engine);
-        own.insert(Arc::clone(session), Served { engine: Arc::clone(&engine), used: Instant::now() });
-        Ok((engine, idle))
+        let served = Served { connection, engine: Arc::clone(&engine), used: Instant::now() };
+        own.insert(Arc::clone(session), served);
+        Ok((engine, leaving))
     }
+}
+
+/// Takes out those whose server does not run, or else the one that has been idle for longest.
+fn make_room(own: &mut Own) -> Own {
+    let dead: Own =
+        own.extract_if(.., |_, served| served.is_free() && !served.connection.is_open()).collect();
+    if !dead.is_empty() {
+        return dead;
+    }
+    let idle =
+        own.iter().filter(|(_, served)| served.is_free() && served.used.elapsed() >= SESSION_IDLE_TIME);
+    let oldest = idle.min_by_key(|(_, served)| served.used).map(|(session, _)| Arc::clone(session));
+    oldest.and_then(|session| own.remove_entry(&session)).into_iter().collect()
 }
 
 #[async_trait]
 impl ToolEngine for SessionEngines {
     async fn invoke(&self, call: &Authorized<Call>, context: &CallContext) -> ToolResult {
-        let (engine, idle) = match self.engine(&context.session) {
+        let (engine, leaving) = match self.engine(&context.session) {
             Ok(found) => found,
             Err(error) => return call.failed(error),
         };
-        close(idle).await;
-        let result = engine.invoke(call, context).await;
+        let (result, ()) = tokio::join!(engine.invoke(call, context), close(leaving));
+        drop(engine);
+        if let Some(served) = self.own().as_mut().and_then(|own| own.get_mut(&context.session)) {
+            served.used = Instant::now();
+        }
         if result.error.as_ref().is_some_and(|error| error.kind == ErrorKind::ToolChanged) {
             self.loaded.ask_for_load();
         }

@@ -1,14 +1,17 @@
 //! Servers that are a session's own.
 
-use std::sync::Arc;
+use std::num::NonZeroUsize;
 
 use serde_json::json;
 use toolcrib_model::{ErrorKind, ToolResult};
 use toolcrib_port::{CallContext, ToolEngine as _, ToolLoader as _};
 
 use super::server::{ScriptServer, runs};
-use super::{authorized, authorized_tool, eventually, invoke};
-use crate::{MAX_SESSION_SERVERS, SESSION_IDLE_TIME, SessionEngines};
+use super::{authorized, authorized_tool, invoke};
+use crate::{SESSION_IDLE_TIME, SessionEngines};
+
+/// How many sessions have a server here.
+const MOST: NonZeroUsize = NonZeroUsize::new(3).unwrap();
 
 /// A server that counts its calls.
 const COUNTS: &str = r#"count=0; on_call() { count=$((count + 1)); text "call $count"; }"#;
@@ -25,7 +28,7 @@ async fn said(engines: &SessionEngines, session: &str) -> String {
 #[tokio::test]
 async fn a_session_has_a_server_of_its_own_until_it_ends() {
     let server = ScriptServer::new(COUNTS);
-    let engines = SessionEngines::new(server.connection.clone());
+    let engines = SessionEngines::new(server.connection.clone(), MOST);
     assert_eq!(said(&engines, "a").await, "call 1");
     assert_eq!(said(&engines, "a").await, "call 2");
     assert_eq!(said(&engines, "b").await, "call 1");
@@ -52,7 +55,7 @@ async fn a_tool_that_the_sessions_server_has_changed_is_not_called_and_loaded_ag
     );
     let tool = server.loader.load().await.tools.remove(0);
     std::fs::write(server.path().join("changed"), "").unwrap();
-    let engines = SessionEngines::new(server.connection.clone());
+    let engines = SessionEngines::new(server.connection.clone(), MOST);
     let result = invoke(&engines, authorized_tool(tool, json!({})), &CallContext::new("a")).await;
     assert_eq!(result.error.unwrap().kind, ErrorKind::ToolChanged);
     assert!(server.logged("tools/call").is_empty());
@@ -60,29 +63,46 @@ async fn a_tool_that_the_sessions_server_has_changed_is_not_called_and_loaded_ag
 }
 
 #[tokio::test]
-async fn sessions_beyond_the_most_wait_until_one_ends_or_is_idle() {
+async fn sessions_beyond_the_most_are_refused_until_one_ends_or_is_idle() {
     let server = ScriptServer::new(COUNTS);
-    let engines = Arc::new(SessionEngines::new(server.connection.clone()));
-    let all: Vec<String> = (0..MAX_SESSION_SERVERS).map(|number| format!("s{number}")).collect();
-    for session in &all {
+    let engines = SessionEngines::new(server.connection.clone(), MOST);
+    for session in ["a", "b", "c"] {
         assert_eq!(said(&engines, session).await, "call 1");
     }
-    let refused = call(&engines, "one more").await.error.unwrap();
+    let refused = call(&engines, "d").await.error.unwrap();
     assert_eq!(refused.kind, ErrorKind::Unavailable);
     assert!(
-        refused.message.starts_with("16 sessions have an MCP server `sh ") && refused.hint.is_some(),
+        refused.message.starts_with("3 sessions have an MCP server `sh ") && refused.hint.is_some(),
         "{refused:?}"
     );
-    assert_eq!(server.process_ids().len(), MAX_SESSION_SERVERS);
-    engines.end_session("s0").await;
-    assert_eq!(said(&engines, "one more").await, "call 1");
+    assert_eq!(server.process_ids().len(), 3);
+    engines.end_session("a").await;
+    assert_eq!(said(&engines, "d").await, "call 1");
+    // Of those that are idle one goes: the one that has been so for longest.
+    assert_eq!(said(&engines, "b").await, "call 2");
     tokio::time::pause();
     tokio::time::advance(SESSION_IDLE_TIME).await;
     tokio::time::resume();
-    // Whoever calls is not idle.
-    assert_eq!(said(&engines, "s1").await, "call 2");
-    assert_eq!(said(&engines, "and another").await, "call 1");
-    eventually(async || (server.process_ids().into_iter().filter(|id| runs(*id)).count() == 2).then_some(()))
-        .await;
+    assert_eq!(said(&engines, "e").await, "call 1");
+    let alive: Vec<bool> = server.process_ids().into_iter().map(runs).collect();
+    assert_eq!(alive, [false, true, false, true, true]);
+    assert_eq!(said(&engines, "b").await, "call 3");
+    engines.close().await;
+}
+
+#[tokio::test]
+async fn a_server_that_does_not_run_takes_no_place() {
+    let server = ScriptServer::new(&format!(
+        r#"{COUNTS}
+           on_start() {{ [ ! -e "${{LOG%log}}down" ] || exit 1; }}"#
+    ));
+    let engines = SessionEngines::new(server.connection.clone(), MOST);
+    std::fs::write(server.path().join("down"), "").unwrap();
+    for session in ["a", "b", "c", "d", "e"] {
+        let error = call(&engines, session).await.error.unwrap();
+        assert!(!error.message.contains("sessions have"), "{error:?}");
+    }
+    std::fs::remove_file(server.path().join("down")).unwrap();
+    assert_eq!(said(&engines, "f").await, "call 1");
     engines.close().await;
 }

@@ -1,12 +1,14 @@
 //! MCP servers of an app file.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use toolcrib_loader_mcp::{
-    HttpProtocol, ManifestCache, McpConnection, McpEngine, McpLoader, McpSource, McpTransport, SessionEngines,
+    DEFAULT_SESSION_SERVERS, HttpProtocol, ManifestCache, McpConnection, McpEngine, McpLoader, McpSource,
+    McpTransport, SessionEngines,
 };
 use toolcrib_model::Secret;
 use toolcrib_port::ToolEngine;
@@ -41,6 +43,8 @@ pub(super) struct McpEntry {
     /// Whether each session has a server of its own.
     #[serde(default)]
     per_session: bool,
+    /// How many sessions have one at once.
+    max_sessions: Option<NonZeroUsize>,
     /// Whether its tools are held to what was approved.
     pin: Option<bool>,
 }
@@ -115,7 +119,12 @@ pub(super) fn open(entry: McpEntry, place: &Place<'_>) -> Result<Source, String>
     source = source.with_startup_timeout(
         entry.startup_timeout_seconds.map_or(place.startup_timeout(), Seconds::duration),
     );
-    Ok(mcp_source(source, entry.per_session))
+    let sessions = match (entry.per_session, entry.max_sessions) {
+        (true, most) => Some(most.unwrap_or(DEFAULT_SESSION_SERVERS)),
+        (false, None) => None,
+        (false, Some(_)) => return Err("`max_sessions` goes with `per_session: true`".into()),
+    };
+    Ok(mcp_source(source, sessions))
 }
 
 /// What the entry says of which server it is, as the operator wrote it: with the names of variables, not their values.
@@ -133,14 +142,14 @@ fn identity(place: &Place<'_>) -> String {
     Value::Object(all).to_string()
 }
 
-pub(super) fn mcp_source(source: McpSource, per_session: bool) -> Source {
+/// A server for all sessions, or for each of so many sessions.
+pub(super) fn mcp_source(source: McpSource, sessions: Option<NonZeroUsize>) -> Source {
     let connection = McpConnection::new(source);
     let mcp = Some(connection.source().clone());
     let source = Source::new(Arc::new(McpLoader::new(connection.clone())));
-    let engine: Arc<dyn ToolEngine> = if per_session {
-        Arc::new(SessionEngines::new(connection))
-    } else {
-        Arc::new(McpEngine::new(connection))
+    let engine: Arc<dyn ToolEngine> = match sessions {
+        Some(most) => Arc::new(SessionEngines::new(connection, most)),
+        None => Arc::new(McpEngine::new(connection)),
     };
     Source { mcp, ..source.with_engine(engine) }
 }

@@ -47,7 +47,7 @@ impl SourceRequest {
             }
             Self::McpCommand(command) => {
                 let source = McpSource::stdio(namespace.unwrap_or("mcp"), command);
-                Ok(mcp_source(source.with_startup_timeout(startup_timeout), false))
+                Ok(mcp_source(source.with_startup_timeout(startup_timeout), None))
             }
             Self::McpUrl(url) => {
                 let allow_private = is_private(&url);
@@ -59,7 +59,7 @@ impl SourceRequest {
                 auth.login_command =
                     Some("write the server into an app file, then run `toolcrib login APP NAMESPACE`".into());
                 let source = McpSource::new(namespace.unwrap_or("mcp"), transport).with_auth(auth);
-                Ok(mcp_source(source.with_startup_timeout(startup_timeout), false))
+                Ok(mcp_source(source.with_startup_timeout(startup_timeout), None))
             }
         }
     }
