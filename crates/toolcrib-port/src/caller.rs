@@ -24,7 +24,8 @@ pub trait ToolCaller: Send + Sync {
         results
     }
 
-    /// The entrance that this one stands before, if it does: whatever is not answered here is answered there.
+    /// The entrance that this one stands before, if it does: what is asked of tools, and not answered here, is answered there.
+    /// Calls are not passed on by themselves.
     fn inner(&self) -> Option<&dyn ToolCaller> {
         None
     }

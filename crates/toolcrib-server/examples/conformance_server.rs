@@ -353,9 +353,10 @@ impl Suite {
     ) -> Result<Value, ToolError> {
         let approver = self.approver.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let Some(approver) = approver else { return Err(failed(ErrorKind::Internal, "nobody attends")) };
+        let server = Some(NAMESPACE.into());
         let key = fields.first().map(|field| format!("user_{}", field.name));
         let question =
-            UserQuestion { key, fields, ..UserQuestion::new(Arc::clone(&context.session), question) };
+            UserQuestion { server, key, fields, ..UserQuestion::new(Arc::clone(&context.session), question) };
         match approver.ask_user(&question).await {
             UserAnswer::Approved { fields, .. } => {
                 let name = fields.get("name").and_then(Value::as_str).unwrap_or_default();

@@ -30,6 +30,7 @@ impl Shared {
         caller: Caller,
     ) -> Result<CallToolResponse, ErrorData> {
         let _under_way = self.begin()?;
+        let name = logged(&request.name);
         // As the conventions for MCP have it; the call itself has a span within.
         let span = tracing::info_span!(
             target: "toolcrib_server",
@@ -37,7 +38,7 @@ impl Shared {
             "otel.kind" = "server",
             "toolcrib.parent" = trace_of(&context),
             "mcp.method.name" = "tools/call",
-            "gen_ai.tool.name" = &*request.name,
+            "gen_ai.tool.name" = name,
             "mcp.client" = caller.client.name,
         );
         self.answer(request, context, caller).instrument(span).await

@@ -15,7 +15,7 @@ use toolcrib_port::{CallContext, ToolCaller};
 use toolcrib_tasks::MOVED;
 use tracing::Instrument as _;
 
-use crate::approval::{AtDesk, Desk, Key, Way};
+use crate::approval::{AtDesk, Desk, Early, Key, Way};
 use crate::client::Client;
 use crate::progress::{Reporter, steps};
 use crate::server::Shared;
@@ -169,7 +169,8 @@ impl Beginning {
     pub(crate) fn run(self, call: ToolCall, patience: Patience) -> Running {
         let Self { lease, context, cancel, reporter, way, early } = self;
         let asks_by_result = matches!(way, Some(Way::Results));
-        let desk = way.map(|way| Desk::new(way, early));
+        let server = if early.is_empty() { String::new() } else { server_of(&call, &lease, &context) };
+        let desk = way.map(|way| Desk::new(way, Early { server, answers: early }));
         let mut entrance: Arc<dyn ToolCaller> = lease.runtime.executor().entrance();
         if let Some(desk) = &desk {
             entrance = Arc::new(AtDesk::new(entrance, desk, &context.session));
@@ -232,6 +233,12 @@ impl Running {
             }
         }
     }
+}
+
+/// The namespace of the tool that a call names.
+fn server_of(call: &ToolCall, lease: &Lease, context: &CallContext) -> String {
+    let tools = lease.runtime.executor().entrance().find_tools(&call.name, context).unwrap_or_default();
+    tools.first().map(|tool| tool.name.namespace().to_owned()).unwrap_or_default()
 }
 
 async fn asked(desk: Option<&Desk>) {

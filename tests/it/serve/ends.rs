@@ -43,6 +43,10 @@ async fn the_log_has_a_line_for_each_request_and_call_that_a_program_can_read() 
     let ci = [("authorization", "Bearer a-token-for-the-builds")];
     let call = json!({"name": "team__ask", "arguments": {"what": "a value of a call"}});
     served.modern(&ci, "tools/call", call).await;
+    let session = served.session(&ci, json!({})).await;
+    let params = json!({"name": "x".repeat(1000), "arguments": {}});
+    let long = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}).to_string();
+    served.post(&[ci[0], ("mcp-session-id", &session)], &long).await;
     served.get(&format!("/{}?key=a-key", "x".repeat(1000)), &ci).await;
     let said = served.until_says("404").await;
     let lines: Vec<Value> = said.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();

@@ -46,16 +46,36 @@ pub(crate) struct Desk {
     left: AtomicBool,
 }
 
+/// Answers that came with the call, before anything was asked. They are for the server alone whose tool was called, and for
+/// questions that it has a key for: a call is allowed by nothing that was said before it was shown.
+#[derive(Default)]
+pub(crate) struct Early {
+    pub(crate) server: String,
+    pub(crate) answers: InputResponses,
+}
+
+/// A question, by which server asks it and what that calls it.
+pub(super) struct Asking<'a> {
+    pub(super) server: Option<&'a str>,
+    pub(super) key: Option<&'a str>,
+    pub(super) form: ElicitRequestParams,
+}
+
 /// The questions that have no answer yet.
 #[derive(Default)]
 struct Open {
     last: u64,
     /// The keys that were given. One that comes late answers no other question.
     given: BTreeSet<String>,
-    /// Answers that came with the call, before anything was asked. They are for questions that their asker has a key for: a call
-    /// is allowed by nothing that was said before it was shown.
-    early: InputResponses,
+    early: Early,
     questions: BTreeMap<String, (ElicitRequestParams, oneshot::Sender<ElicitResult>)>,
+}
+
+impl Early {
+    fn answer(&mut self, server: Option<&str>, key: Option<&str>) -> Option<ElicitResult> {
+        let is_theirs = server == Some(self.server.as_str());
+        key.filter(|_| is_theirs).and_then(|key| self.answers.remove(key)).and_then(answer)
+    }
 }
 
 impl Open {
@@ -91,7 +111,7 @@ impl Drop for Waiting {
 }
 
 impl Desk {
-    pub(crate) fn new(way: Way, early: InputResponses) -> Arc<Self> {
+    pub(crate) fn new(way: Way, early: Early) -> Arc<Self> {
         let open = Mutex::new(Open { early, ..Open::default() });
         Arc::new(Self { way, open, asked: Notify::new(), left: AtomicBool::new(false) })
     }
@@ -120,10 +140,10 @@ impl Desk {
         CURRENT.scope(self, call)
     }
 
-    /// Puts questions, all of them before any is answered, under the keys that whoever asks has for them. `None` is no answer.
+    /// Puts questions, all of them before any is answered. `None` is no answer.
     pub(super) fn ask(
         self: &Arc<Self>,
-        questions: Vec<(Option<&str>, ElicitRequestParams)>,
+        questions: Vec<Asking<'_>>,
     ) -> Vec<BoxFuture<'static, Option<ElicitResult>>> {
         match &self.way {
             Way::Requests(peer) => {
@@ -133,23 +153,20 @@ impl Desk {
                         peer.create_elicitation_with_timeout(question, Some(APPROVAL_PATIENCE)).await.ok()
                     }
                 };
-                questions.into_iter().map(|(_, question)| ask(question).boxed()).collect()
+                questions.into_iter().map(|question| ask(question.form).boxed()).collect()
             }
             Way::Results => {
-                let replies = questions.into_iter().map(|(key, question)| self.put(key, question)).collect();
+                let replies = questions.into_iter().map(|question| self.put(question)).collect();
                 self.asked.notify_one();
                 replies
             }
         }
     }
 
-    fn put(
-        self: &Arc<Self>,
-        key: Option<&str>,
-        question: ElicitRequestParams,
-    ) -> BoxFuture<'static, Option<ElicitResult>> {
+    fn put(self: &Arc<Self>, question: Asking<'_>) -> BoxFuture<'static, Option<ElicitResult>> {
+        let Asking { server, key, form } = question;
         let mut open = self.open();
-        if let Some(result) = key.and_then(|key| open.early.remove(key)).and_then(answer) {
+        if let Some(result) = open.early.answer(server, key) {
             return futures::future::ready(Some(result)).boxed();
         }
         if open.questions.len() >= MAX_QUESTIONS || self.is_left() {
@@ -157,7 +174,7 @@ impl Desk {
         }
         let key = open.key(key);
         let (sender, receiver) = oneshot::channel();
-        open.questions.insert(key.clone(), (question, sender));
+        open.questions.insert(key.clone(), (form, sender));
         let waiting = Waiting { desk: Arc::clone(self), key };
         async move {
             let _waiting = waiting;

@@ -19,8 +19,9 @@ use toolcrib_port::{Answer, Approver, Asked};
 
 pub(crate) use at_desk::AtDesk;
 use at_desk::only_desk_of;
+use desk::Asking;
 pub use desk::{APPROVAL_PATIENCE, MAX_QUESTIONS};
-pub(crate) use desk::{Desk, Way};
+pub(crate) use desk::{Desk, Early, Way};
 pub use parked::MAX_PARKED_CALLS;
 pub(crate) use parked::{Key, Parked};
 pub(crate) use waiting::{Attached, Said, Settled, Waiting};
@@ -46,7 +47,7 @@ impl Approver for ClientApprover {
         let Some(desk) = Desk::current() else { return self.operator.ask(batch).await };
         let forms = batch.iter().map(|asked| form::of_call(asked.question())).collect::<Option<Vec<_>>>();
         let Some(forms) = forms else { return self.operator.ask(batch).await };
-        let questions = forms.into_iter().map(|form| (None, form)).collect();
+        let questions = forms.into_iter().map(|form| Asking { server: None, key: None, form }).collect();
         let asked = desk.ask(questions);
         // Each answer is put down as it comes, so that what is answered by the end of the time counts.
         let answering = batch.iter_mut().zip(asked).map(async |(asked, reply)| {
@@ -62,7 +63,8 @@ impl Approver for ClientApprover {
         let desk = Desk::current().or_else(|| only_desk_of(&question.session));
         let Some(desk) = desk else { return self.operator.ask_user(question).await };
         let Some(form) = form::of_user(question) else { return UserAnswer::Nobody };
-        let Some(reply) = desk.ask(vec![(question.key.as_deref(), form)]).pop() else {
+        let asking = Asking { server: question.server.as_deref(), key: question.key.as_deref(), form };
+        let Some(reply) = desk.ask(vec![asking]).pop() else {
             return UserAnswer::Nobody;
         };
         match reply.await {

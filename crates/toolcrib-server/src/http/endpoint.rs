@@ -23,7 +23,6 @@ use super::sessions::{Noted, Running, Sessions};
 use super::share::Sharer;
 use crate::client::Client;
 use crate::strict;
-use crate::version::Lease;
 
 /// The header that names a session.
 const SESSION: &str = "mcp-session-id";
@@ -151,11 +150,11 @@ pub(super) async fn readyz(State(door): State<Arc<Door>>) -> Response {
 
 /// What is counted.
 pub(super) async fn metrics(State(door): State<Arc<Door>>, request: Request<Body>) -> Response {
-    let (rules, Lease { runtime, .. }) = door.enter();
+    let (rules, lease) = door.enter();
     if let Err(response) = rules.client(request.uri(), request.headers()).await {
         return *response;
     }
-    let (snapshot, health) = (runtime.snapshot(), runtime.health());
+    let (snapshot, health) = (lease.runtime.snapshot(), lease.runtime.health());
     let rejected = snapshot.rejected().iter().filter(|reject| reject.name.is_none());
     let failing = health.iter().filter(|(_, state)| state.is_err());
     let down: BTreeSet<&str> =
