@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use rmcp::RoleClient;
-use rmcp::model::ClientConfig;
-use rmcp::service::{RunningService, serve_client};
+use rmcp::model::{ClientConfig, ProtocolVersion};
+use rmcp::service::{ClientLifecycleMode, RunningService, serve_client_with_lifecycle};
 use rmcp::transport::StreamableHttpClientTransport;
 use rmcp::transport::async_rw::AsyncRwTransport;
 use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
@@ -65,8 +65,8 @@ pub(crate) async fn over_stdio(command: &Command) -> Result<(Client, Child), Box
     let (Some(input), Some(output)) = (child.take_stdin(), child.take_stdout()) else {
         return Err("no pipes".into());
     };
-    let client = serve_client(ClientConfig::default(), AsyncRwTransport::new_client(output, input)).await?;
-    Ok((client, child))
+    let transport = AsyncRwTransport::new_client(output, input);
+    Ok((serve_client_with_lifecycle(ClientConfig::default(), transport, newest()).await?, child))
 }
 
 /// A client of a program that listens on a free port, which it is told.
@@ -85,7 +85,15 @@ pub(crate) async fn over_http(
     let http = HttpClient::new(HttpPolicy { allow_private: true, ..HttpPolicy::default() })?;
     let config = StreamableHttpClientTransportConfig::with_uri(format!("http://localhost:{port}/mcp"));
     let transport = StreamableHttpClientTransport::with_client(http.reqwest_client().clone(), config);
-    Ok((serve_client(ClientConfig::default(), transport).await?, child))
+    Ok((serve_client_with_lifecycle(ClientConfig::default(), transport, newest()).await?, child))
+}
+
+/// The newest revision that the other side knows, as the gateway speaks to it: some servers take longer for a call in one
+/// revision than in another.
+fn newest() -> ClientLifecycleMode {
+    let preferred_versions = vec![ProtocolVersion::V_2026_07_28];
+    let legacy_version = Some(ProtocolVersion::LATEST_WITH_INITIALIZE);
+    ClientLifecycleMode::Auto { preferred_versions, legacy_version }
 }
 
 /// `server-everything` over HTTP, on this port.

@@ -136,6 +136,11 @@ impl Command {
             _ => None,
         }
     }
+
+    /// Whether it serves the client that has started it, and nobody else.
+    pub(crate) fn has_one_client(&self) -> bool {
+        matches!(self, Self::Serve(arguments) if arguments.http.is_none())
+    }
 }
 
 #[derive(Debug, Args)]

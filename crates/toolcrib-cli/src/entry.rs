@@ -1,7 +1,6 @@
 //! From the arguments of the process to its exit code.
 
 use std::env::VarError;
-use std::io::IsTerminal as _;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -57,16 +56,15 @@ pub fn main_with(extensions: Extensions) -> ExitCode {
     };
     let (spans, queue) = telemetry.unzip();
     let filter = EnvFilter::try_from_env(LOG_VARIABLE).unwrap_or_else(|_| EnvFilter::new("off"));
-    let log = match log_format() {
-        Ok(log) => log.with_filter(filter),
-        Err(message) => {
-            output::tell(&format!("error: {message}"));
-            return Exit::BadInput.into();
-        }
-    };
+    let log = log().with_filter(filter);
     let spans = spans.map(|spans| spans.with_filter(filter_fn(telemetry::is_ours)));
     tracing_subscriber::registry().with(log).with(spans).init();
-    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+    let mut runtime = tokio::runtime::Builder::new_multi_thread();
+    if arguments.command.has_one_client() {
+        // A message takes longer that goes from thread to thread on its way through, and one client has few at once.
+        runtime.worker_threads(1);
+    }
+    let runtime = match runtime.enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => {
             output::tell(&format!("error: cannot start: {error}"));
@@ -89,17 +87,20 @@ pub fn main_with(extensions: Extensions) -> ExitCode {
 }
 
 /// What writes the log, in the form that is wanted.
-fn log_format() -> Result<Box<dyn Layer<Registry> + Send + Sync>, String> {
+fn log() -> Box<dyn Layer<Registry> + Send + Sync> {
     let log = fmt::layer()
         .with_writer(|| secrets::secrets().writer(std::io::stderr()))
-        .with_ansi(std::io::stderr().is_terminal())
+        .with_ansi(output::is_colourful())
         // It would say so on standard error, and panic when that is what failed.
         .log_internal_errors(false);
     match std::env::var(LOG_FORMAT_VARIABLE).as_deref() {
-        Ok("json") => Ok(log.json().boxed()),
-        Err(VarError::NotPresent) | Ok("" | "text") => Ok(log.boxed()),
-        _ => Err(format!("`{LOG_FORMAT_VARIABLE}` is `text` or `json`")),
+        Ok("json") => return log.json().boxed(),
+        Err(VarError::NotPresent) | Ok("" | "text") => {}
+        _ => output::tell(&format!(
+            "warning: `{LOG_FORMAT_VARIABLE}` is neither `text` nor `json`: the log is text"
+        )),
     }
+    log.boxed()
 }
 
 /// Where spans go. A variable that is wrong was not meant for this command alone, and does not end it.
