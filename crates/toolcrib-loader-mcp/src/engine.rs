@@ -75,6 +75,11 @@ impl McpEngine {
         Self { connection }
     }
 
+    /// Whether there is a conversation with the server.
+    pub(crate) fn is_open(&self) -> bool {
+        self.connection.is_open()
+    }
+
     pub(crate) async fn call(&self, call: &Call, context: &CallContext) -> Result<Value, ToolError> {
         if let Some(extra) = Extra::of(&call.tool) {
             return self.extra(call, extra, context).await;

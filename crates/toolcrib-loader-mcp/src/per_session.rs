@@ -35,7 +35,6 @@ pub struct SessionEngines {
 type Own = BTreeMap<Arc<str>, Served>;
 
 struct Served {
-    connection: McpConnection,
     engine: Arc<McpEngine>,
     /// When its last call began, or ended.
     used: Instant,
@@ -60,9 +59,10 @@ impl SessionEngines {
 
     /// The engine of a session, and what makes room for it.
     fn engine(&self, session: &Arc<str>) -> Result<(Arc<McpEngine>, Own), ToolError> {
+        let target = || self.loaded.source().target();
+        let closed = || unavailable(format!("MCP server `{}` is closed", target()));
         let mut own = self.own();
-        let target = self.loaded.source().target();
-        let own = own.as_mut().ok_or_else(|| unavailable(format!("MCP server `{target}` is closed")))?;
+        let own = own.as_mut().ok_or_else(closed)?;
         if let Some(served) = own.get_mut(session) {
             served.used = Instant::now();
             return Ok((Arc::clone(&served.engine), Own::new()));
@@ -73,27 +73,25 @@ impl SessionEngines {
         }
         if own.len() >= self.most.get() {
             let message = format!(
-                "{} sessions have an MCP server `{target}` of their own, and no more are started",
-                self.most
+                "{} sessions have an MCP server `{}` of their own, and no more are started",
+                self.most,
+                target()
             );
             return Err(unavailable(message).with_hint("do without the tool, or try again later"));
         }
-        let connection = self.loaded.another();
-        let engine = McpEngine::new(connection.clone());
+        let engine = McpEngine::new(self.loaded.another());
         if let Some(approver) = self.approver.get() {
             engine.attend(approver);
         }
         let engine = Arc::new(engine);
-        let served = Served { connection, engine: Arc::clone(&engine), used: Instant::now() };
-        own.insert(Arc::clone(session), served);
+        own.insert(Arc::clone(session), Served { engine: Arc::clone(&engine), used: Instant::now() });
         Ok((engine, leaving))
     }
 }
 
 /// Takes out those whose server does not run, or else the one that has been idle for longest.
 fn make_room(own: &mut Own) -> Own {
-    let dead: Own =
-        own.extract_if(.., |_, served| served.is_free() && !served.connection.is_open()).collect();
+    let dead: Own = own.extract_if(.., |_, served| served.is_free() && !served.engine.is_open()).collect();
     if !dead.is_empty() {
         return dead;
     }

@@ -30,7 +30,6 @@ impl Shared {
         caller: Caller,
     ) -> Result<CallToolResponse, ErrorData> {
         let _under_way = self.begin()?;
-        let name = logged(&request.name);
         // As the conventions for MCP have it; the call itself has a span within.
         let span = tracing::info_span!(
             target: "toolcrib_server",
@@ -38,7 +37,7 @@ impl Shared {
             "otel.kind" = "server",
             "toolcrib.parent" = trace_of(&context),
             "mcp.method.name" = "tools/call",
-            "gen_ai.tool.name" = name,
+            "gen_ai.tool.name" = logged(&request.name),
             "mcp.client" = caller.client.name,
         );
         self.answer(request, context, caller).instrument(span).await
@@ -121,8 +120,8 @@ impl Shared {
     /// Counts a call that has an answer, and says so.
     fn called(&self, client: &Client, tool: &str, outcome: &'static str, took: Duration) {
         self.metrics.call(outcome, took);
-        let (tool, ms) = (logged(tool), milliseconds(took));
-        tracing::info!(client = client.name, tool, outcome, ms, "answered a call");
+        let ms = milliseconds(took);
+        tracing::info!(client = client.name, tool = logged(tool), outcome, ms, "answered a call");
     }
 
     /// The call that a client means.

@@ -19,7 +19,6 @@ use crate::client::Client;
 use crate::running::{Caller, is_modern};
 use crate::server::Shared;
 use crate::session::Session;
-use crate::version::Lease;
 
 /// How long a client may take lists as they were, in milliseconds. Those that listen are told when they change.
 const LIST_TTL_MS: u64 = 30_000;
@@ -45,19 +44,21 @@ impl Handler {
 
     /// Who sends a request: whom the token says, or whoever is on this machine.
     fn client(&self, extensions: &rmcp::model::Extensions) -> Arc<Client> {
-        let parts = extensions.get::<http::request::Parts>();
-        let client = parts.and_then(|parts| parts.extensions.get::<Arc<Client>>());
-        Arc::clone(client.unwrap_or(&self.shared.local))
+        Arc::clone(with_request(extensions).unwrap_or(&self.shared.local))
     }
 
     fn caller(&self, context: &RequestContext<RoleServer>) -> Caller {
         let client = self.client(&context.extensions);
         let is_stateless = !self.is_connection && is_modern(context);
         let session = if is_stateless { Arc::clone(&client.session) } else { self.session.id(&client) };
-        let parts = context.extensions.get::<http::request::Parts>();
-        let lease = parts.and_then(|parts| parts.extensions.get::<Lease>()).cloned();
+        let lease = with_request(&context.extensions).cloned();
         Caller { client, session, lease: lease.unwrap_or_else(|| self.shared.lease()) }
     }
+}
+
+/// What an HTTP request was given when it was let in.
+fn with_request<T: Send + Sync + 'static>(extensions: &rmcp::model::Extensions) -> Option<&T> {
+    extensions.get::<http::request::Parts>()?.extensions.get()
 }
 
 impl ServerHandler for Handler {

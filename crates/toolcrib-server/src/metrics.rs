@@ -87,8 +87,9 @@ pub(crate) fn milliseconds(time: Duration) -> u64 {
 }
 
 /// As much of what a client has written as a line of the log has room for.
-pub(crate) fn logged(text: &str) -> String {
-    text.chars().take(MAX_LOGGED_CHARS).collect()
+pub(crate) fn logged(text: &str) -> &str {
+    let end = text.char_indices().nth(MAX_LOGGED_CHARS).map(|(end, _)| end);
+    end.and_then(|end| text.get(..end)).unwrap_or(text)
 }
 
 #[derive(Default)]

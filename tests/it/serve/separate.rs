@@ -1,7 +1,7 @@
 //! Servers behind us that hold what belongs to one client.
 
 use serde_json::{Value, json};
-use toolcrib_testkit::wait_until;
+use toolcrib_testkit::{descendants, wait_until};
 
 use super::client::{SOON, Served, call_ask};
 use crate::support::{Lab, mcp_script};
@@ -53,9 +53,8 @@ async fn clients_share_a_server_unless_it_is_one_for_each_session() {
     let headers = [("mcp-session-id", one.as_str()), ("content-length", "0")];
     let ended = served.raw(&served.request("DELETE", "/mcp", &headers, "")).await;
     assert!(ended.status < 300, "{ended:#?}");
-    let runs = |id: u32| {
-        std::fs::read_to_string(format!("/proc/{id}/stat")).is_ok_and(|stat| !stat.contains(") Z "))
-    };
+    let serving = served.child.id().unwrap();
+    let runs = |id: u32| descendants(serving).unwrap().iter().any(|process| process.id == id);
     let gone = || Ok((!runs(started[1])).then_some(()));
     wait_until("the end of the session's server", SOON, gone).await.unwrap();
     assert!(runs(started[0]) && runs(started[2]) && runs(started[3]));

@@ -100,13 +100,14 @@ async fn answer(
         request.extensions_mut().insert(ConnectInfo(address));
         let (mut router, counting) = (router.clone(), Arc::clone(&counting));
         Box::pin(async move {
-            let (method, path) = (logged(request.method().as_str()), logged(request.uri().path()));
+            let (method, uri) = (request.method().clone(), request.uri().clone());
             let begun = Instant::now();
             let response = router.call(request.map(Body::new)).await?;
             let status = response.status().as_u16();
             counting.metrics.request(status);
             let ms = milliseconds(begun.elapsed());
-            tracing::info!(method, path, status, ms, "answered a request");
+            let (method, path) = (method.as_str(), uri.path());
+            tracing::info!(method = logged(method), path = logged(path), status, ms, "answered a request");
             Ok::<_, Infallible>(response)
         })
     });
