@@ -1,10 +1,10 @@
-//! Who answers when policy wants approval, and when an agent asks its user.
+//! Approvals and answers of the person at the terminal.
 
 mod calls;
-mod desk;
 mod diff;
 mod edit;
 mod editor;
+mod prompter;
 pub(crate) mod reply;
 pub(crate) mod show;
 mod user;
@@ -20,16 +20,20 @@ use toolcrib_exec::DenyAll;
 use toolcrib_model::{UserAnswer, UserQuestion};
 use toolcrib_port::{Answer, Approver, Asked};
 
-use crate::keyboard::CAN_DISCARD;
+use crate::terminal::{CAN_DISCARD, Console, console};
 use calls::Drafts;
-use desk::{AtTerminal, Desk};
+use prompter::{ConsolePrompter, Prompter};
 
 /// The approver of this process: `--yes`, the person at the terminal, or nobody.
 pub(crate) fn approver(yes: bool) -> Arc<dyn Approver> {
     let is_attended = CAN_DISCARD && std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
-    let person: Arc<dyn Approver> =
-        if is_attended { Arc::new(Terminal::new(AtTerminal::new())) } else { Arc::new(DenyAll) };
+    let person = if is_attended { at_console(Arc::clone(console())) } else { Arc::new(DenyAll) };
     if yes { Arc::new(Yes(person)) } else { person }
+}
+
+/// Returns the approver that asks the person at this console.
+pub(crate) fn at_console(console: Arc<Console>) -> Arc<dyn Approver> {
+    Arc::new(Terminal::new(ConsolePrompter::new(console)))
 }
 
 /// The operator said `--yes`, to calls. What an agent asks its user is still for the person.
@@ -53,29 +57,30 @@ impl Approver for Yes {
 }
 
 /// The person at the terminal.
-struct Terminal<D> {
-    desk: D,
-    /// Held while something is asked, so that two questions are never mixed.
-    in_use: tokio::sync::Mutex<()>,
+struct Terminal<P> {
+    prompter: P,
     drafts: Drafts,
 }
 
-impl<D: Desk> Terminal<D> {
-    fn new(desk: D) -> Self {
-        Self { desk, in_use: tokio::sync::Mutex::default(), drafts: Drafts::default() }
+impl<P: Prompter> Terminal<P> {
+    fn new(prompter: P) -> Self {
+        Self { prompter, drafts: Drafts::default() }
     }
 }
 
 #[async_trait]
-impl<D: Desk> Approver for Terminal<D> {
+impl<P: Prompter> Approver for Terminal<P> {
     async fn ask(&self, batch: &mut [Asked]) {
-        let _in_use = self.in_use.lock().await;
-        calls::ask(&self.desk, &self.drafts, batch).await;
+        let dialogue = self.prompter.open().await;
+        calls::ask(&*dialogue, &self.drafts, batch).await;
+        dialogue.close();
     }
 
     async fn ask_user(&self, question: &UserQuestion) -> UserAnswer {
-        let _in_use = self.in_use.lock().await;
-        user::ask(&self.desk, question).await
+        let dialogue = self.prompter.open().await;
+        let answer = user::ask(&*dialogue, question).await;
+        dialogue.close();
+        answer
     }
 
     fn has_user(&self) -> bool {

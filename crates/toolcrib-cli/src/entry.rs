@@ -12,6 +12,7 @@ use tracing_subscriber::{EnvFilter, Registry, fmt};
 
 use crate::arguments::Arguments;
 use crate::exit::{Exit, Failure};
+use crate::terminal::screen;
 use crate::{commands, extensions, output, secrets, telemetry};
 
 /// The variable that sets what is logged, as `toolcrib=debug`.
@@ -81,6 +82,8 @@ pub fn main_with(extensions: Extensions) -> ExitCode {
         }
         code
     });
+    // What was held back for a question that nobody will answer now.
+    screen().end_dialogue();
     // Threads that wait for standard input cannot be ended; the process does not wait for them.
     runtime.shutdown_background();
     code
@@ -89,7 +92,7 @@ pub fn main_with(extensions: Extensions) -> ExitCode {
 /// What writes the log, in the form that is wanted.
 fn log() -> Box<dyn Layer<Registry> + Send + Sync> {
     let log = fmt::layer()
-        .with_writer(|| secrets::secrets().writer(std::io::stderr()))
+        .with_writer(|| secrets::secrets().writer(output::LogWriter))
         .with_ansi(output::is_colourful())
         // It would say so on standard error, and panic when that is what failed.
         .log_internal_errors(false);

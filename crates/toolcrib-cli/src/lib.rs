@@ -40,13 +40,13 @@ mod approver;
 mod changes;
 mod extensions;
 mod interrupt;
-mod keyboard;
 mod observer;
 mod output;
 mod printable;
 mod secrets;
 mod session;
 mod telemetry;
+mod terminal;
 
 pub use entry::{main, main_with};
 pub use toolcrib_runtime::{Extensions, NoConfig, Place};

@@ -7,7 +7,7 @@ use toolcrib_agent::{Observer, Shortened};
 use toolcrib_model::{ToolCall, ToolResult};
 
 use crate::arguments::Reasoning;
-use crate::output::{is_colourful, say_raw, tell_raw};
+use crate::output::{is_colourful, say_model, tell_model, tell_raw};
 use crate::printable::{Layout, excerpt, printable};
 
 /// The most bytes of a call's arguments, or of its outcome, on one line.
@@ -34,7 +34,7 @@ impl Watcher {
     fn end_line(&mut self) {
         self.end_thought();
         if self.is_mid_line {
-            say_raw("\n");
+            say_model("\n");
             self.is_mid_line = false;
         }
     }
@@ -72,7 +72,7 @@ impl Observer for Watcher {
             tell_raw(if self.colour { "\u{1b}[2m" } else { "(thinking) " });
             self.is_thinking = true;
         }
-        tell_raw(&printable(text, Layout::Lines));
+        tell_model(&printable(text, Layout::Lines));
     }
 
     fn on_shortened(&mut self, what: Shortened) {
@@ -86,7 +86,7 @@ impl Observer for Watcher {
 
     fn on_text(&mut self, text: &str) {
         self.end_thought();
-        say_raw(&printable(text, Layout::Lines));
+        say_model(&printable(text, Layout::Lines));
         if let Some(last) = text.chars().last() {
             self.is_mid_line = last != '\n';
         }

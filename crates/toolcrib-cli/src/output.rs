@@ -1,5 +1,4 @@
-//! What goes to standard output and standard error. A reader that hung up wants no more, so errors of writing count for
-//! nothing.
+//! Standard output and standard error of the commands. All of it goes by the [screen](crate::terminal::Screen).
 
 #[cfg(test)]
 mod tests;
@@ -14,6 +13,7 @@ use toolcrib_registry::{Entry, Snapshot};
 
 use crate::commands::principal;
 use crate::printable::{Layout, cut, printable, printable_json};
+use crate::terminal::{Author, Stream, screen};
 
 /// The most bytes of what was rejected that are shown; `--json` has all of it.
 const MAX_REJECT_BYTES: usize = 4096;
@@ -48,13 +48,36 @@ pub(crate) fn progress(text: &str, is_over: bool) {
 
 /// Writes to standard output what is printable already, or goes to a file or program.
 pub(crate) fn say_raw(text: &str) {
-    let mut out = std::io::stdout().lock();
-    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    screen().write(Stream::Out, Author::Program, text);
 }
 
 /// Writes to standard error what is printable already.
 pub(crate) fn tell_raw(text: &str) {
-    let _ = std::io::stderr().lock().write_all(text.as_bytes());
+    screen().write(Stream::Err, Author::Program, text);
+}
+
+/// Writes a model's words to standard output.
+pub(crate) fn say_model(text: &str) {
+    screen().write(Stream::Out, Author::Model, text);
+}
+
+/// Writes a model's words to standard error.
+pub(crate) fn tell_model(text: &str) {
+    screen().write(Stream::Err, Author::Model, text);
+}
+
+/// Writer of the log to standard error.
+pub(crate) struct LogWriter;
+
+impl Write for LogWriter {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        tell_raw(&String::from_utf8_lossy(bytes));
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
 }
 
 /// Prints a text that is itself the result: as it is for a file or a program, printable for a person.

@@ -41,7 +41,8 @@ impl Asking<'_> {
             if waiting.is_empty() {
                 return;
             }
-            let mut batch: Vec<_> = waiting.iter().map(Waiting::asked).collect();
+            let mut batch: Vec<_> = waiting.iter().map(|call| call.asked(context)).collect();
+            let _person = context.phase.wait_for_person();
             let left_without = tokio::select! {
                 biased;
                 () = context.cancel.cancelled() => Unanswered::Cancelled,
@@ -144,8 +145,9 @@ impl Waiting<'_> {
         self.pending.call().tool.name.dotted()
     }
 
-    fn asked(&self) -> Asked {
+    fn asked(&self, context: &CallContext) -> Asked {
         let mut question = self.pending.question();
+        question.detached = context.detached;
         question.problem.clone_from(&self.problem);
         Asked::new(question)
     }

@@ -20,6 +20,7 @@ use crate::flow::milliseconds;
 use crate::heartbeat::Heartbeat;
 use crate::hooks::fault;
 use crate::judge::{Judged, State, judge, may_repeat, only_reads};
+use crate::liberal::Forwards;
 use crate::limits::{MAX_DEADLINE, deadline_of};
 use crate::{
     DEFAULT_APPROVAL_WAIT, Flow, FlowSettings, Hook, Lineage, MAX_APPROVAL_WAIT, MIN_APPROVAL_WAIT, Results,
@@ -339,7 +340,8 @@ impl Executor {
         };
         let started = Instant::now();
         let own = deadline_of(&call.tool, &call.source, self.flow.settings());
-        let deadline = match (own.map(|duration| started + duration), context.deadline) {
+        let outer = context.extended_deadline();
+        let deadline = match (own.map(|duration| started + duration), outer) {
             (Some(own), Some(outer)) => Some(own.min(outer)),
             (own, outer) => own.or(outer),
         };
@@ -349,12 +351,17 @@ impl Executor {
         let attempt = |lineage| {
             let mut inner = context.clone();
             inner.deadline = deadline;
+            inner.phase = context.phase.child();
+            // A call that only forwards another has not started before that one has.
+            if Forwards::of(&call.tool).is_none() {
+                inner.phase.start();
+            }
             inner.depth += 1;
             inner.trace = pending.trace();
             inner.caller = Some(Arc::new(Entrance { executor: Arc::downgrade(self), lineage }));
             let heartbeat = own.filter(|_| engine.reports_progress()).map(|patience| {
                 let latest = started + MAX_DEADLINE;
-                let latest = context.deadline.map_or(latest, |outer| outer.min(latest));
+                let latest = outer.map_or(latest, |outer| outer.min(latest));
                 self.heartbeat(&mut inner, patience, latest)
             });
             invoke::invoke(engine.as_ref(), call, inner, heartbeat, started)
@@ -378,7 +385,14 @@ impl Executor {
         // An attempt that follows another one has what the call has left.
         let first = context.deadline.unwrap_or(latest);
         let redactor = self.results.secrets().redactor();
-        let heartbeat = Arc::new(Heartbeat::new(first, patience, latest, context.progress.take(), redactor));
+        let heartbeat = Arc::new(Heartbeat::new(
+            first,
+            patience,
+            latest,
+            context.phase.clone(),
+            context.progress.take(),
+            redactor,
+        ));
         context.progress = Some(heartbeat.clone());
         context.deadline = Some(latest);
         heartbeat

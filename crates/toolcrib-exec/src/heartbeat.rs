@@ -1,72 +1,84 @@
-//! Deadlines of calls that say how far they are.
+//! Deadlines of calls that report their progress.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::time::Instant;
-use toolcrib_port::{Progress, ProgressListener};
+use toolcrib_port::{PhaseTracker, Progress, ProgressListener};
 
 use crate::results::Redactor;
 
-/// Moves the deadline of a call with each sign of life, and passes the sign on.
+/// A deadline that each sign of life moves. It passes progress on to the next listener.
 pub(crate) struct Heartbeat {
-    deadline: Mutex<Instant>,
-    /// How long the call has after each sign.
+    deadline: Mutex<Deadline>,
+    /// The time that the call has after each sign.
     patience: Duration,
-    /// The end in any case.
-    latest: Instant,
+    /// The last possible deadline.
+    latest: Deadline,
+    /// Time spent waiting for a person counts in no deadline.
+    phase: PhaseTracker,
     listener: Option<Arc<dyn ProgressListener>>,
     redactor: Arc<Redactor>,
 }
 
+/// A deadline, and the time that the call had spent waiting for a person when it was set.
+#[derive(Clone, Copy)]
+struct Deadline {
+    at: Instant,
+    waited: Duration,
+}
+
+impl Deadline {
+    fn extended(self, waited: Duration) -> Instant {
+        self.at + waited.saturating_sub(self.waited)
+    }
+}
+
 impl Heartbeat {
-    /// A call that has until `deadline` for its first sign, and never longer than until `latest`.
+    /// Creates the heartbeat of a call that has until `first` for its first sign, and never longer than until `latest`.
     pub(crate) fn new(
-        deadline: Instant,
+        first: Instant,
         patience: Duration,
         latest: Instant,
+        phase: PhaseTracker,
         listener: Option<Arc<dyn ProgressListener>>,
         redactor: Arc<Redactor>,
     ) -> Self {
-        Self { deadline: Mutex::new(deadline), patience, latest, listener, redactor }
+        let waited = phase.waited();
+        let (deadline, latest) = (Deadline { at: first, waited }, Deadline { at: latest, waited });
+        Self { deadline: Mutex::new(deadline), patience, latest, phase, listener, redactor }
     }
 
-    /// The deadline as it is now.
+    /// Returns the current deadline.
     pub(crate) fn deadline(&self) -> Instant {
-        *self.deadline.lock().unwrap_or_else(PoisonError::into_inner)
+        self.lock().extended(self.phase.waited())
     }
 
-    fn extend(&self) {
-        *self.deadline.lock().unwrap_or_else(PoisonError::into_inner) =
-            (Instant::now() + self.patience).min(self.latest);
-    }
-
-    /// Comes back when the deadline has passed, wherever it has moved to meanwhile.
+    /// Comes back when the deadline has passed.
     pub(crate) async fn passed(&self) {
         loop {
             let deadline = self.deadline();
             if deadline <= Instant::now() {
                 return;
             }
-            tokio::time::sleep_until(deadline).await;
+            self.phase.sleep_until(deadline).await;
         }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Deadline> {
+        self.deadline.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl ProgressListener for Heartbeat {
     fn progress(&self, progress: &Progress) {
-        self.extend();
+        let waited = self.phase.waited();
+        let at = (Instant::now() + self.patience).min(self.latest.extended(waited));
+        *self.lock() = Deadline { at, waited };
         if let Some(listener) = &self.listener {
             let message =
                 progress.message.as_deref().map(|message| self.redactor.redact(message).into_owned());
             listener.progress(&Progress { message, ..progress.clone() });
-        }
-    }
-
-    fn waits(&self) {
-        self.extend();
-        if let Some(listener) = &self.listener {
-            listener.waits();
         }
     }
 }

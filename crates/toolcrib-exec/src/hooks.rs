@@ -70,7 +70,7 @@ pub(crate) async fn before(
         Ok(())
     };
     let end = Instant::now() + MAX_HOOK_WAIT;
-    let end = context.deadline.map_or(end, |deadline| deadline.min(end));
+    let end = context.extended_deadline().map_or(end, |deadline| deadline.min(end));
     let failed = |kind, problem: &str| {
         let message = format!("a check of `{}` {problem}", call.tool.name.dotted());
         Err(ToolError::new(kind, message).with_hint("it did not run"))

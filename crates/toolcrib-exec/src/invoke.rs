@@ -22,7 +22,7 @@ pub(crate) async fn invoke(
     let passed = async {
         match (&heartbeat, context.deadline) {
             (Some(heartbeat), _) => heartbeat.passed().await,
-            (None, Some(deadline)) => tokio::time::sleep_until(deadline).await,
+            (None, Some(deadline)) => context.phase.sleep_until(deadline).await,
             (None, None) => std::future::pending().await,
         }
     };

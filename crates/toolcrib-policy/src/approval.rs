@@ -123,6 +123,7 @@ impl PendingCall {
             rule: self.decision.rule.to_string(),
             session: self.session.clone(),
             agent: self.agent.clone(),
+            detached: false,
             problem: None,
             digest: self.digest(),
             subject: self.subject,

@@ -30,6 +30,9 @@ pub struct Question {
     pub session: String,
     /// The agent that makes the call, when it is one.
     pub agent: Option<String>,
+    /// True for a call that nobody waits for: one in the background, of a schedule, or of an agent that was started. Its
+    /// question may come in the middle of something else.
+    pub detached: bool,
     /// Why the edit of the last answer was not taken, when this is asked again.
     pub problem: Option<String>,
     /// What an approval of the call as it stands names.

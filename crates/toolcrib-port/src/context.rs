@@ -7,7 +7,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use toolcrib_policy::Principal;
 
-use crate::{ProgressListener, ToolCaller};
+use crate::{PhaseTracker, ProgressListener, ToolCaller};
 
 /// What the runtime knows of a call: who makes it, where, and how long it may take. Arguments with the same names
 /// never reach it.
@@ -41,6 +41,10 @@ pub struct CallContext {
     pub parallel: bool,
     /// Whether a program reads the result, which takes in more than a model.
     pub full_results: bool,
+    /// True for a call that nobody waits for: one in the background, of a schedule, or of an agent that was started.
+    pub detached: bool,
+    /// The stage of the call, and the time it has spent waiting for a person.
+    pub phase: PhaseTracker,
     /// Who wants to know how far the call is.
     pub progress: Option<Arc<dyn ProgressListener>>,
     /// The entrance, for tools that call tools.
@@ -64,6 +68,8 @@ impl CallContext {
             depth: 0,
             parallel: false,
             full_results: false,
+            detached: false,
+            phase: PhaseTracker::new(),
             progress: None,
             caller: None,
         }
@@ -121,6 +127,11 @@ impl CallContext {
     pub fn with_full_results(mut self) -> Self {
         self.full_results = true;
         self
+    }
+
+    /// Returns the deadline, moved by the time that the call has spent waiting for a person.
+    pub fn extended_deadline(&self) -> Option<Instant> {
+        self.deadline.map(|deadline| deadline + self.phase.waited())
     }
 
     /// Who calls, as the policy sees it.

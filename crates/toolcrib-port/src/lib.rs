@@ -4,6 +4,7 @@
 //! - A [`ToolEngine`] runs the calls of a source. It takes [`Authorized`](toolcrib_policy::Authorized) calls only.
 //! - A [`CallContext`] carries what the runtime knows of a call and its arguments cannot say.
 //! - A [`ToolCaller`] is the one entrance to execution, as seen by whatever wants to run a tool.
+//! - A [`PhaseTracker`] tells whether a call waits for a person, and for how long it has.
 //! - A [`ProgressListener`] is told how far a call is.
 //! - An [`Approver`] puts a question to a person.
 //!
@@ -29,6 +30,7 @@ mod caller;
 mod context;
 mod engine;
 mod loader;
+mod phase;
 mod progress;
 
 pub use approver::{Answer, Approver, Asked};
@@ -36,4 +38,5 @@ pub use caller::{Media, ToolCaller};
 pub use context::CallContext;
 pub use engine::ToolEngine;
 pub use loader::{Loaded, Reject, RejectKind, ToolLoader};
+pub use phase::{CallPhase, PersonWait, PhaseTracker};
 pub use progress::{Progress, ProgressListener};

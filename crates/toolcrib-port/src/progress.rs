@@ -15,7 +15,4 @@ pub struct Progress {
 pub trait ProgressListener: Send + Sync {
     /// The call has come so far.
     fn progress(&self, progress: &Progress);
-
-    /// The call waits for a person, and has nothing new to tell.
-    fn waits(&self) {}
 }

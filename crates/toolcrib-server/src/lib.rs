@@ -4,7 +4,7 @@
 //! and those with an `initialize` handshake before it, on the same endpoint. Clients see all tools while they fit, else the
 //! meta-tools by which the others are found and run. Every call goes through the one entrance. What needs approval is put to
 //! the client's user where the client can ask one, and otherwise to whoever [`ClientApprover`] was made with.
-//! An operator may answer as well, by [`WaitingCalls`]: at a [`StatusPage`], or from another terminal through an [`OperatorDoor`].
+//! An operator may answer as well, by [`PendingApprovals`]: at a [`StatusPage`], or from another terminal through an [`OperatorDoor`].
 //!
 //! ```no_run
 //! use std::sync::Arc;
@@ -63,7 +63,8 @@ mod stdio;
 mod tests;
 
 pub use approval::{
-    APPROVAL_PATIENCE, ClientApprover, MAX_PARKED_CALLS, MAX_QUESTIONS, MAX_WAITING, PRESENCE, WaitingCalls,
+    APPROVAL_PATIENCE, AnswerOutcome, ClientApprover, MAX_PARKED_CALLS, MAX_QUESTIONS, MAX_WAITING,
+    OperatorAnswer, OperatorPresence, PRESENCE, PendingApprovals,
 };
 pub use error::Error;
 pub use http::{DRAIN, HttpServer, MAX_HEAD_BYTES, MAX_HEADERS};

@@ -84,10 +84,12 @@ impl Shared {
         let status = background.status(id, &context).await.map_err(|_| unknown())?;
         let task = wire(&status, background.retention());
         let payload = match status.status {
-            TaskState::Running => match self.tasks.desk(id).and_then(|desk| desk.wants()) {
-                Some(input_requests) => TaskPayload::InputRequired { input_requests },
-                None => TaskPayload::Working,
-            },
+            TaskState::Running | TaskState::WaitingForApproval => {
+                match self.tasks.desk(id).and_then(|desk| desk.wants()) {
+                    Some(input_requests) => TaskPayload::InputRequired { input_requests },
+                    None => TaskPayload::Working,
+                }
+            }
             TaskState::Cancelled => TaskPayload::Cancelled,
             _ => ended(status, runtime, &context),
         };
@@ -155,7 +157,7 @@ fn wire(status: &TaskStatus, retention: Duration) -> Task {
         Task::new(&status.task_id, WireStatus::Working, status.started.to_string(), updated.to_string())
             .with_ttl_ms(milliseconds(taken + retention))
             .with_poll_interval_ms(milliseconds(POLL_INTERVAL));
-    task.status_message.clone_from(&status.progress);
+    task.status_message = status.progress.clone().or_else(|| status.note.clone());
     task
 }
 

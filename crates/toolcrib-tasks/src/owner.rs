@@ -49,9 +49,10 @@ impl Owner {
         }
     }
 
-    /// The context of a call in their name, which nothing stands above.
+    /// Returns the context of a call in their name that nobody waits for.
     pub(crate) fn context(&self) -> CallContext {
         let mut context = CallContext::new(self.session.as_str());
+        context.detached = true;
         context.conversation = self.conversation.as_deref().map(Arc::from);
         context.user = self.user.as_deref().map(Arc::from);
         context.agent = self.agent.as_deref().map(Arc::from);

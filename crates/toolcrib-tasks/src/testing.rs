@@ -7,7 +7,7 @@ use serde_json::Value;
 use tokio::time::Instant;
 use toolcrib_exec::{DenyAll, Executor};
 use toolcrib_policy::{Capabilities, Policy};
-use toolcrib_port::ToolLoader as _;
+use toolcrib_port::{Approver, ToolLoader as _};
 use toolcrib_registry::ToolRegistry;
 use toolcrib_sdk::Module;
 
@@ -39,11 +39,19 @@ impl Clock for TestClock {
 
 /// A real entrance to the tools of a module, under these rules.
 pub(crate) async fn executor(module: Module, rules: &Value) -> Arc<Executor> {
+    executor_with(module, rules, Arc::new(DenyAll)).await
+}
+
+/// The same with an approver.
+pub(crate) async fn executor_with(
+    module: Module,
+    rules: &Value,
+    approver: Arc<dyn Approver>,
+) -> Arc<Executor> {
     let registry = Arc::new(ToolRegistry::new());
     let rules = serde_json::from_value::<Capabilities>(rules.clone()).unwrap();
     let policy = Arc::new(Policy::new(&rules, []).unwrap());
-    let executor =
-        Executor::new(Arc::clone(&registry), policy, Arc::new(DenyAll)).with_earlier_names(crate::renamed);
+    let executor = Executor::new(Arc::clone(&registry), policy, approver).with_earlier_names(crate::renamed);
     let module = Arc::new(module);
     executor.add_engine(module.source(), Arc::clone(&module) as _);
     registry.add_loader(module);

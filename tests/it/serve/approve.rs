@@ -68,7 +68,7 @@ async fn a_call_waits_for_the_operator_and_runs_after_the_yes() {
     });
     // What means nothing is no answer.
     operator.types("e\n");
-    operator.until("that is none of the letters").await;
+    operator.until("expected y to run it").await;
     operator.asked().await;
     assert!(!was_called(&lab));
     operator.types("y\n");
@@ -102,7 +102,7 @@ async fn a_tool_that_is_allowed_in_its_session_is_not_asked_about_again_there() 
     operator.until("you answer for").await;
     let call = other.call("third").await;
     operator.asked().await;
-    operator.types("\n");
+    operator.types("n\n");
     assert!(other.result(call).await.contains("approval_denied"));
 }
 

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use toolcrib_model::{ErrorKind, ToolError};
-use toolcrib_port::CallContext;
+use toolcrib_port::{CallContext, CallPhase, PhaseTracker};
 
 use super::arguments::RunStatus;
 use crate::RunReport;
@@ -38,6 +38,8 @@ pub(super) struct Run {
     agent: String,
     /// Who started it. Nobody else sees it.
     owner: Option<Arc<str>>,
+    /// The stage of its calls.
+    phase: PhaseTracker,
     cancel: CancellationToken,
     report: watch::Receiver<Option<Arc<Value>>>,
 }
@@ -77,9 +79,11 @@ fn lost(error: &str) -> Value {
 impl Run {
     pub(super) fn status(&self) -> RunStatus {
         let report = self.report.borrow().clone();
-        let status = report
-            .as_deref()
-            .map_or("running", |report| report.get("outcome").and_then(Value::as_str).unwrap_or("failed"));
+        let status = match report.as_deref() {
+            Some(report) => report.get("outcome").and_then(Value::as_str).unwrap_or("failed"),
+            None if self.phase.phase() == CallPhase::WaitingForPerson => "waiting_for_approval",
+            None => "running",
+        };
         RunStatus {
             run: self.id.clone(),
             agent: self.agent.clone(),
@@ -121,6 +125,7 @@ impl RunTable {
         &self,
         context: &CallContext,
         agent: &str,
+        phase: PhaseTracker,
         cancel: CancellationToken,
     ) -> Result<(Run, Reporter), ToolError> {
         let mut sessions = self.lock();
@@ -138,7 +143,7 @@ impl RunTable {
         session.started += 1;
         let (sender, report) = watch::channel(None);
         let id = format!("{agent}-{}", session.started);
-        let run = Run { id, agent: agent.to_owned(), owner: context.agent.clone(), cancel, report };
+        let run = Run { id, agent: agent.to_owned(), owner: context.agent.clone(), phase, cancel, report };
         session.runs.push(run.clone());
         Ok((run, Reporter(sender)))
     }

@@ -140,13 +140,14 @@ impl AgentPool {
             .with_agent(id.as_str())
             .with_on_behalf_of(superiors)
             .with_cancel(cancel.clone());
+        own.detached = true;
         own.user.clone_from(&context.user);
         own.conversation.clone_from(&context.conversation);
         own.trace.clone_from(&context.trace);
         own.budget.clone_from(&context.budget);
         let made =
             self.factory.make(id, &own).map_err(|error| ToolError::new(ErrorKind::Unavailable, error))?;
-        let (run, reporter) = self.runs.begin(context, id, cancel)?;
+        let (run, reporter) = self.runs.begin(context, id, own.phase.clone(), cancel)?;
         let task = task.clone();
         let working = async move {
             let mut conversation = Conversation::new();

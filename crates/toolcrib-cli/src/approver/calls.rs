@@ -7,9 +7,9 @@ use toolcrib_model::JsonObject;
 use toolcrib_policy::{Approval, Question, Remember};
 use toolcrib_port::{Answer, Asked};
 
-use super::desk::Desk;
 use super::edit::{self, Edited};
-use super::reply::{Reply, numbered, reply};
+use super::prompter::Dialogue;
+use super::reply::{Confirmation, Reply, numbered, reply};
 use super::show::{self, Sizes};
 use super::{diff, show::quoted};
 use crate::printable::{Layout, cut};
@@ -44,46 +44,48 @@ impl Drafts {
 }
 
 /// Asks about a batch. What is answered is put down at once.
-pub(super) async fn ask(desk: &dyn Desk, drafts: &Drafts, batch: &mut [Asked]) {
-    if batch.len() > 1 && !together(desk, drafts, batch).await {
+pub(super) async fn ask(dialogue: &dyn Dialogue, drafts: &Drafts, batch: &mut [Asked]) {
+    // A question that interrupts is answered by the name of its tool, so each call has a question.
+    let is_interruption = batch.iter().any(|asked| interrupts(dialogue, asked.question()));
+    if batch.len() > 1 && !is_interruption && !together(dialogue, drafts, batch).await {
         return;
     }
     for at in 0..batch.len() {
         if let Some(question) = open(batch, at) {
-            let answer = one(desk, drafts, &question).await;
-            put(desk, batch, at, answer);
+            let answer = one(dialogue, drafts, &question).await;
+            put(dialogue, batch, at, answer);
         }
     }
 }
 
 /// Asks about all at once, until each has an answer; whether the rest is to be asked about one by one.
-async fn together(desk: &dyn Desk, drafts: &Drafts, batch: &mut [Asked]) -> bool {
+async fn together(dialogue: &dyn Dialogue, drafts: &Drafts, batch: &mut [Asked]) -> bool {
     let shown = show::calls(batch.iter().enumerate().map(|(at, asked)| (at + 1, asked.question())));
     let mut text = shown.text;
     let prompt = "run them? [y all, n none, o one by one, or one of them: 2 y, 2 n, 2 e …; or say why not] ";
     for _ in 0..batch.len() + MAX_UNCLEAR {
-        let line = desk.ask(&text, prompt).await;
+        let line = dialogue.ask(&text, prompt).await;
         text = String::new();
         if let Some((number, rest)) = line.as_deref().and_then(numbered) {
             match number.checked_sub(1).and_then(|at| Some((at, open(batch, at)?))) {
                 None => text = format!("{number} is none of those that are open"),
                 Some((at, question)) => {
-                    let answer = match reply((!rest.is_empty()).then_some(rest)) {
+                    let answer = match reply(Some(rest), &Confirmation::Letter) {
                         Reply::Yes(remember) => yes(&question, None, remember),
                         Reply::No(said) if !rest.is_empty() => Answer::Denied(said),
-                        Reply::Edit => edited(desk, drafts, &question).await,
+                        Reply::Edit => edited(dialogue, drafts, &question).await,
                         // By its number alone: this one in full.
-                        _ => one(desk, drafts, &question).await,
+                        _ => one(dialogue, drafts, &question).await,
                     };
-                    put(desk, batch, at, answer);
+                    put(dialogue, batch, at, answer);
                 }
             }
         } else {
-            match reply(line.as_deref()) {
+            match reply(line.as_deref(), &Confirmation::Letter) {
                 Reply::Yes(remember) => {
                     for at in 0..batch.len() {
                         if let Some(question) = open(batch, at) {
-                            put(desk, batch, at, yes(&question, None, remember));
+                            put(dialogue, batch, at, yes(&question, None, remember));
                         }
                     }
                 }
@@ -95,7 +97,7 @@ async fn together(desk: &dyn Desk, drafts: &Drafts, batch: &mut [Asked]) -> bool
                 Reply::Unclear if line.as_deref().is_some_and(|line| line.trim() == "o") => return true,
                 Reply::All => return true,
                 Reply::Unclear | Reply::Edit | Reply::Undo => {
-                    "write y, n or o, or a number".clone_into(&mut text);
+                    "expected y, n or o, or a number".clone_into(&mut text);
                 }
             }
         }
@@ -111,18 +113,18 @@ async fn together(desk: &dyn Desk, drafts: &Drafts, batch: &mut [Asked]) -> bool
 }
 
 /// Asks about one call.
-async fn one(desk: &dyn Desk, drafts: &Drafts, question: &Question) -> Answer {
-    Asking::new(desk, drafts, question).until_answered(false).await
+async fn one(dialogue: &dyn Dialogue, drafts: &Drafts, question: &Question) -> Answer {
+    Asking::new(dialogue, drafts, question).until_answered(false).await
 }
 
 /// The same, with the editor open.
-async fn edited(desk: &dyn Desk, drafts: &Drafts, question: &Question) -> Answer {
-    Asking::new(desk, drafts, question).until_answered(true).await
+async fn edited(dialogue: &dyn Dialogue, drafts: &Drafts, question: &Question) -> Answer {
+    Asking::new(dialogue, drafts, question).until_answered(true).await
 }
 
 /// One call, and what the person has made of it so far.
 struct Asking<'a> {
-    desk: &'a dyn Desk,
+    dialogue: &'a dyn Dialogue,
     drafts: &'a Drafts,
     question: &'a Question,
     /// What the person wants to run instead.
@@ -130,13 +132,15 @@ struct Asking<'a> {
     draft: String,
     /// What was wrong with the last edit.
     problem: Option<String>,
+    confirmation: Confirmation,
 }
 
 impl<'a> Asking<'a> {
-    fn new(desk: &'a dyn Desk, drafts: &'a Drafts, question: &'a Question) -> Self {
+    fn new(dialogue: &'a dyn Dialogue, drafts: &'a Drafts, question: &'a Question) -> Self {
         let last = drafts.take(question.id);
         let draft = edit::draft(last.as_ref().unwrap_or(&question.arguments));
-        Self { desk, drafts, question, edited: None, draft, problem: None }
+        let confirmation = Confirmation::of(&question.tool, interrupts(dialogue, question));
+        Self { dialogue, drafts, question, edited: None, draft, problem: None, confirmation }
     }
 
     async fn until_answered(&mut self, mut is_editing: bool) -> Answer {
@@ -149,7 +153,7 @@ impl<'a> Asking<'a> {
             let (text, prompt) = self.shown(sizes);
             let text = if note.is_empty() { text } else { format!("{text}\n{note}") };
             note.clear();
-            match reply(self.desk.ask(&text, &prompt).await.as_deref()) {
+            match reply(self.dialogue.ask(&text, &prompt).await.as_deref(), &self.confirmation) {
                 Reply::Yes(remember) => {
                     if let Some(arguments) = &self.edited {
                         self.drafts.keep(self.question.id, arguments.clone());
@@ -165,8 +169,7 @@ impl<'a> Asking<'a> {
                 Reply::All => sizes = Sizes::ALL,
                 Reply::Unclear | Reply::Undo => {
                     unclear += 1;
-                    "that is none of the letters; write one of them, or in words why not"
-                        .clone_into(&mut note);
+                    note = self.confirmation.note();
                 }
             }
         }
@@ -175,7 +178,7 @@ impl<'a> Asking<'a> {
 
     async fn edit(&mut self) {
         let current = self.edited.as_ref().unwrap_or(&self.question.arguments);
-        match edit::arguments(self.desk, &self.draft, current).await {
+        match edit::arguments(self.dialogue, &self.draft, current).await {
             Edited::Arguments(arguments) => {
                 self.draft = edit::draft(&arguments);
                 self.problem = None;
@@ -206,11 +209,18 @@ impl<'a> Asking<'a> {
         if matches!((sizes.value_bytes, &self.edited), (bytes, None) if bytes == Sizes::ALL.value_bytes) {
             more = "";
         }
-        let prompt = format!(
-            "run it? [y once, s always in this session, v always with these values, e edit{more}, n no, or say why not] "
-        );
+        let choices = self.confirmation.choices(true);
+        let prompt = match &self.confirmation {
+            Confirmation::Letter => format!("run it? [{choices}e edit{more}, n no, or say why not] "),
+            Confirmation::Word(_) => format!("run it? type {choices}or e edit{more}, n no, or say why not: "),
+        };
         (text, prompt)
     }
+}
+
+/// Returns true if the person may be about to answer something else than this question.
+fn interrupts(dialogue: &dyn Dialogue, question: &Question) -> bool {
+    dialogue.is_interruption() || question.detached
 }
 
 /// Yes, to the call as it stands or as it was edited.
@@ -229,7 +239,7 @@ fn open(batch: &[Asked], at: usize) -> Option<Question> {
 }
 
 /// Puts an answer down, and with it those of the calls that it covers.
-fn put(desk: &dyn Desk, batch: &mut [Asked], at: usize, answer: Answer) {
+fn put(dialogue: &dyn Dialogue, batch: &mut [Asked], at: usize, answer: Answer) {
     let Some(question) = open(batch, at) else { return };
     let covers = covered(&answer);
     if let Some(asked) = batch.get_mut(at) {
@@ -239,7 +249,7 @@ fn put(desk: &dyn Desk, batch: &mut [Asked], at: usize, answer: Answer) {
     for (other, asked) in batch.iter_mut().enumerate().filter(|(_, asked)| asked.answer.is_none()) {
         if asked.question().is_answered_by(&question, remember) {
             asked.answer = Some(Answer::Approved(asked.question().approve()));
-            desk.tell(&format!("{} runs too: that was the answer for this session", other + 1));
+            dialogue.tell(&format!("{} runs too: that was the answer for this session", other + 1));
         }
     }
 }

@@ -4,7 +4,7 @@ use serde_json::Value;
 use toolcrib_document::{Format, Limits, parse};
 use toolcrib_model::JsonObject;
 
-use super::desk::Desk;
+use super::prompter::Dialogue;
 use crate::printable::printable_json;
 
 /// The most lines of one edit without an editor.
@@ -26,11 +26,11 @@ pub(super) enum Edited {
 }
 
 /// Lets the person change arguments, from a draft of them on.
-pub(super) async fn arguments(desk: &dyn Desk, draft: &str, current: &JsonObject) -> Edited {
-    if !desk.has_editor() {
-        return Edited::Arguments(inline(desk, current.clone()).await);
+pub(super) async fn arguments(dialogue: &dyn Dialogue, draft: &str, current: &JsonObject) -> Edited {
+    if !dialogue.has_editor() {
+        return Edited::Arguments(inline(dialogue, current.clone()).await);
     }
-    match desk.edit(draft, ".json").await {
+    match dialogue.edit(draft, ".json").await {
         Err(problem) => Edited::Broken { draft: draft.to_owned(), problem },
         Ok(text) => match read(&text) {
             Ok(arguments) => Edited::Arguments(arguments),
@@ -45,10 +45,10 @@ pub(super) fn draft(arguments: &JsonObject) -> String {
     printable_json(&text) + "\n"
 }
 
-async fn inline(desk: &dyn Desk, mut arguments: JsonObject) -> JsonObject {
+async fn inline(dialogue: &dyn Dialogue, mut arguments: JsonObject) -> JsonObject {
     let mut shown = INLINE_HELP.to_owned();
     for _ in 0..MAX_INLINE_LINES {
-        let line = desk.ask(&shown, "edit> ").await;
+        let line = dialogue.ask(&shown, "edit> ").await;
         let Some(line) = line.as_deref().map(str::trim).filter(|line| !line.is_empty()) else { break };
         shown.clear();
         match change(&arguments, line) {

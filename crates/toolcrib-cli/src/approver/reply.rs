@@ -1,4 +1,4 @@
-//! What a line means as an answer about a call.
+//! The meaning of a line as an answer about a call.
 
 use toolcrib_policy::Remember;
 
@@ -7,7 +7,47 @@ use crate::printable::{Layout, cut};
 /// The most bytes of what a person says besides yes and no.
 pub(super) const MAX_SAID_BYTES: usize = 4000;
 
-/// What a line means.
+/// The fewest characters of a tool's name that are typed as an approval.
+const MIN_WORD_CHARS: usize = 4;
+
+/// First words of an answer that sounds like an approval without being one. Such an answer is asked again: it is neither a
+/// plain yes nor a reason against the call.
+const AFFIRMATIVE: [&str; 32] = [
+    "absolutely",
+    "agreed",
+    "allow",
+    "allowed",
+    "approve",
+    "approved",
+    "certainly",
+    "confirm",
+    "confirmed",
+    "da",
+    "do",
+    "fine",
+    "go",
+    "ja",
+    "jo",
+    "k",
+    "ok",
+    "okay",
+    "oui",
+    "please",
+    "proceed",
+    "right",
+    "run",
+    "si",
+    "sim",
+    "sure",
+    "sí",
+    "y",
+    "yeah",
+    "yep",
+    "yes",
+    "yup",
+];
+
+/// The meaning of a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Reply {
     Yes(Remember),
@@ -17,33 +57,119 @@ pub(crate) enum Reply {
     /// Shows what was left out.
     All,
     No(Option<String>),
-    /// A letter that means nothing, most likely a slip.
+    /// Neither an approval nor a denial, most likely a slip.
     Unclear,
 }
 
-/// What a line means; the end of the input is a no. Only a plain yes is one, and more than one letter that is no word
-/// here says why not.
-pub(crate) fn reply(line: Option<&str>) -> Reply {
-    let said = line.unwrap_or_default().trim();
-    match said.to_lowercase().as_str() {
-        "y" | "yes" => Reply::Yes(Remember::Once),
-        "s" | "always" => Reply::Yes(Remember::Tool),
-        "v" => Reply::Yes(Remember::Arguments),
+/// The line that approves a call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Confirmation {
+    /// `y`, `s` or `v`.
+    Letter,
+    /// The name of the tool's action, so that no answer to something else approves the call.
+    Word(String),
+}
+
+impl Confirmation {
+    /// Returns the confirmation of a call of this tool. A question that interrupts is approved by name only.
+    pub(crate) fn of(tool: &str, is_interruption: bool) -> Self {
+        if !is_interruption {
+            return Self::Letter;
+        }
+        let tool = tool.to_lowercase();
+        let action = tool.rsplit(['.', ':']).next().unwrap_or_default();
+        let is_distinct = action.chars().count() >= MIN_WORD_CHARS && !AFFIRMATIVE.contains(&action);
+        let word = if is_distinct { action } else { &tool };
+        Self::Word(word.split_whitespace().collect::<Vec<_>>().join(" "))
+    }
+
+    /// Returns the choices of a prompt that approve, with a comma behind each.
+    pub(crate) fn choices(&self, with_values: bool) -> String {
+        match self {
+            Self::Letter if with_values => {
+                "y once, s always in this session, v always with these values, ".to_owned()
+            }
+            Self::Letter => "y once, s always in this session, ".to_owned(),
+            Self::Word(word) if with_values => {
+                format!(
+                    "\"{word}\" once, \"{word} always\" in this session, \"{word} values\" always with these values, "
+                )
+            }
+            Self::Word(word) => format!("\"{word}\" once, \"{word} always\" in this session, "),
+        }
+    }
+
+    /// Returns the note on an answer that is neither an approval nor a denial.
+    pub(crate) fn note(&self) -> String {
+        match self {
+            Self::Letter => "expected y to run it, n to deny it, or in words why not".to_owned(),
+            Self::Word(word) => {
+                format!(
+                    "expected \"{word}\" to run it, n to deny it, or in words why not; nothing else approves this call"
+                )
+            }
+        }
+    }
+
+    fn approval(&self, said: &str) -> Option<Remember> {
+        match self {
+            Self::Letter => match said {
+                "y" | "yes" => Some(Remember::Once),
+                "s" | "always" => Some(Remember::Tool),
+                "v" => Some(Remember::Arguments),
+                _ => None,
+            },
+            Self::Word(word) => {
+                let behind = said.strip_prefix(word.as_str())?;
+                match behind {
+                    "" => Some(Remember::Once),
+                    " always" => Some(Remember::Tool),
+                    " values" => Some(Remember::Arguments),
+                    _ => None,
+                }
+            }
+        }
+    }
+}
+
+/// Returns the meaning of a line; the end of the input is a no. Only the expected words approve. What sounds like a yes, an
+/// empty line and single letters are unclear; other words say why not.
+pub(crate) fn reply(line: Option<&str>, confirmation: &Confirmation) -> Reply {
+    let Some(line) = line else { return Reply::No(None) };
+    let said = line.trim();
+    let lower = said.to_lowercase();
+    if let Some(remember) = confirmation.approval(&lower.split_whitespace().collect::<Vec<_>>().join(" ")) {
+        return Reply::Yes(remember);
+    }
+    match lower.as_str() {
         "e" | "edit" => Reply::Edit,
         "u" | "undo" => Reply::Undo,
         "a" | "all" => Reply::All,
-        "" | "n" | "no" => Reply::No(None),
-        other if other.chars().count() == 1 => Reply::Unclear,
+        "n" | "no" => Reply::No(None),
+        other if other.chars().count() <= 1 || sounds_like_yes(other) => Reply::Unclear,
         _ => Reply::No(Some(feedback(said))),
     }
 }
 
-/// What the model is told of a person's words.
+fn sounds_like_yes(said: &str) -> bool {
+    let first = said.split(|c: char| !c.is_alphanumeric()).find(|word| !word.is_empty());
+    // A letter or a word of one of the prompts approves, but not here.
+    let is_choice = matches!(said, "always" | "values");
+    is_choice || first.is_none_or(|word| AFFIRMATIVE.contains(&word)) && !is_refusal(said)
+}
+
+/// Returns true for a yes that takes itself back, such as "do not".
+fn is_refusal(said: &str) -> bool {
+    let mut words = said.split(|c: char| !c.is_alphanumeric() && c != '\'');
+    words.any(|word| matches!(word, "no" | "not" | "never" | "don't" | "dont" | "but" | "stop"))
+}
+
+/// Returns what the model is told of a person's words.
 pub(super) fn feedback(said: &str) -> String {
     cut(said.trim(), Layout::Lines, MAX_SAID_BYTES)
 }
 
-/// A number at the beginning of a line, from 1, and what stands behind it.
+/// Splits off a number at the beginning of a line, from 1.
 pub(super) fn numbered(line: &str) -> Option<(usize, &str)> {
     let line = line.trim();
     let end = line.find(|c: char| !c.is_ascii_digit()).unwrap_or(line.len());

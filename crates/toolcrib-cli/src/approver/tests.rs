@@ -13,7 +13,7 @@ use serde_json::Value;
 use toolcrib_model::JsonObject;
 
 use super::Terminal;
-use super::desk::Desk;
+use super::prompter::{Dialogue, Prompter};
 use crate::printable::{Layout, printable};
 
 /// A person who says and writes what the test wants.
@@ -23,6 +23,7 @@ struct Script {
     /// What is saved in the editor, each time that it opens; `None` where there is no editor.
     edits: Option<Mutex<VecDeque<Result<String, String>>>>,
     screen: Mutex<String>,
+    is_interruption: bool,
 }
 
 impl Script {
@@ -33,6 +34,11 @@ impl Script {
     fn editing<const N: usize>(self, edits: [Result<&str, &str>; N]) -> Self {
         let edits = edits.map(|edit| edit.map(str::to_owned).map_err(str::to_owned));
         Self { edits: Some(Mutex::new(edits.into())), ..self }
+    }
+
+    /// Opens dialogues in the middle of something else.
+    fn interrupting(self) -> Self {
+        Self { is_interruption: true, ..self }
     }
 
     fn terminal(self) -> Terminal<Self> {
@@ -47,15 +53,26 @@ impl Script {
 impl Terminal<Script> {
     /// All that was shown and typed. Nothing of what was to be said is left.
     fn transcript(&self) -> String {
-        assert!(self.desk.lines.lock().unwrap().is_empty(), "{:?}", self.desk.lines);
-        let screen = self.desk.screen.lock().unwrap();
+        assert!(self.prompter.lines.lock().unwrap().is_empty(), "{:?}", self.prompter.lines);
+        let screen = self.prompter.screen.lock().unwrap();
         // Prompts end with a space, which no snapshot keeps.
         screen.lines().map(str::trim_end).collect::<Vec<_>>().join("\n")
     }
 }
 
 #[async_trait]
-impl Desk for Script {
+impl Prompter for Script {
+    async fn open(&self) -> Box<dyn Dialogue + '_> {
+        Box::new(self)
+    }
+}
+
+#[async_trait]
+impl Dialogue for &Script {
+    fn is_interruption(&self) -> bool {
+        self.is_interruption
+    }
+
     fn tell(&self, text: &str) {
         self.put(&format!("{text}\n"));
     }
@@ -77,6 +94,8 @@ impl Desk for Script {
         let mut edits = self.edits.as_ref().unwrap().lock().unwrap();
         edits.pop_front().unwrap_or_else(|| Err("the editor is gone".into()))
     }
+
+    fn close(self: Box<Self>) {}
 }
 
 fn object(value: &Value) -> JsonObject {

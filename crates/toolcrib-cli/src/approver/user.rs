@@ -5,9 +5,9 @@ use std::fmt::Write as _;
 use serde_json::Value;
 use toolcrib_model::{FieldKind, FormField, JsonObject, UserAnswer, UserQuestion};
 
-use super::desk::Desk;
 use super::diff;
-use super::reply::{Reply, feedback, reply};
+use super::prompter::Dialogue;
+use super::reply::{Confirmation, Reply, feedback, reply};
 use super::show::quoted;
 use crate::printable::{Layout, cut, excerpt};
 
@@ -30,7 +30,7 @@ const END_OF_TEXT: &str = ".";
 const MAX_INLINE_LINES: usize = 1000;
 
 /// Asks, until there is an answer.
-pub(super) async fn ask(desk: &dyn Desk, question: &UserQuestion) -> UserAnswer {
+pub(super) async fn ask(desk: &dyn Dialogue, question: &UserQuestion) -> UserAnswer {
     match answer(desk, question).await {
         Ok(answer) => answer,
         Err(said) => UserAnswer::Denied(said),
@@ -38,7 +38,7 @@ pub(super) async fn ask(desk: &dyn Desk, question: &UserQuestion) -> UserAnswer 
 }
 
 /// The answer; an error is a no, with what was said.
-async fn answer(desk: &dyn Desk, question: &UserQuestion) -> Result<UserAnswer, Option<String>> {
+async fn answer(desk: &dyn Dialogue, question: &UserQuestion) -> Result<UserAnswer, Option<String>> {
     let named = |name: &str| format!(" {}", excerpt(name, MAX_LABEL_BYTES));
     let agent = question.agent.as_deref().map(named).unwrap_or_default();
     let who = match question.server.as_deref().map(named) {
@@ -62,7 +62,7 @@ async fn answer(desk: &dyn Desk, question: &UserQuestion) -> Result<UserAnswer, 
 }
 
 /// A question without anything to look at: yes, no, or an answer in words.
-async fn plain(desk: &dyn Desk, text: &str) -> Result<Option<String>, Option<String>> {
+async fn plain(desk: &dyn Dialogue, text: &str) -> Result<Option<String>, Option<String>> {
     let line = desk.ask(text, "your answer? [y, n, or in words] ").await;
     let said = line.as_deref().unwrap_or_default().trim();
     match said.to_lowercase().as_str() {
@@ -73,7 +73,11 @@ async fn plain(desk: &dyn Desk, text: &str) -> Result<Option<String>, Option<Str
 }
 
 /// The text as the person left it; `None` where it is as it was.
-async fn reviewed(desk: &dyn Desk, text: &mut String, own: &str) -> Result<Option<String>, Option<String>> {
+async fn reviewed(
+    desk: &dyn Dialogue,
+    text: &mut String,
+    own: &str,
+) -> Result<Option<String>, Option<String>> {
     let mut edited: Option<String> = None;
     let mut max_bytes = MAX_CONTENT_BYTES;
     // What was said before stands above the text once.
@@ -82,7 +86,7 @@ async fn reviewed(desk: &dyn Desk, text: &mut String, own: &str) -> Result<Optio
         let more = if own.len() > max_bytes { ", a all of it" } else { "" };
         let undo = if edited.is_some() { ", u undo" } else { "" };
         let prompt = format!("agreed? [y, e edit{more}{undo}, n no, or say why not] ");
-        match reply(desk.ask(&shown, &prompt).await.as_deref()) {
+        match reply(desk.ask(&shown, &prompt).await.as_deref(), &Confirmation::Letter) {
             Reply::Yes(_) => return Ok(edited),
             Reply::No(said) => return Err(said),
             Reply::All => {
@@ -107,13 +111,13 @@ async fn reviewed(desk: &dyn Desk, text: &mut String, own: &str) -> Result<Optio
                     edited = Some(new);
                 }
             },
-            Reply::Unclear => "that is none of the letters".clone_into(&mut shown),
+            Reply::Unclear => "expected y, e or n, or in words why not".clone_into(&mut shown),
         }
     }
     Err(None)
 }
 
-async fn change(desk: &dyn Desk, text: &str) -> Result<String, String> {
+async fn change(desk: &dyn Dialogue, text: &str) -> Result<String, String> {
     if desk.has_editor() {
         let edited = desk.edit(text, ".md").await?;
         // Editors end the last line; that is no change.
@@ -137,7 +141,11 @@ async fn change(desk: &dyn Desk, text: &str) -> Result<String, String> {
 }
 
 /// One of the choices, by its number or its text.
-async fn picked(desk: &dyn Desk, text: &mut String, choices: &[String]) -> Result<String, Option<String>> {
+async fn picked(
+    desk: &dyn Dialogue,
+    text: &mut String,
+    choices: &[String],
+) -> Result<String, Option<String>> {
     let mut shown = std::mem::take(text) + &numbered_list(choices);
     let kind = FieldKind::Choice(choices.to_vec());
     let prompt = format!("which one? [1-{}, n none, or say why not] ", choices.len());
@@ -148,7 +156,7 @@ async fn picked(desk: &dyn Desk, text: &mut String, choices: &[String]) -> Resul
             return Ok(choice);
         }
         let is_number = !said.is_empty() && said.bytes().all(|byte| byte.is_ascii_digit());
-        match reply(Some(said)) {
+        match reply(Some(said), &Confirmation::Letter) {
             Reply::No(said) if !is_number => return Err(said),
             _ => shown = format!("write a number from 1 to {}", choices.len()),
         }
@@ -167,7 +175,7 @@ fn numbered_list(choices: &[String]) -> String {
 
 /// The fields of a form, one by one.
 async fn filled(
-    desk: &dyn Desk,
+    desk: &dyn Dialogue,
     text: &mut String,
     fields: &[FormField],
 ) -> Result<JsonObject, Option<String>> {
@@ -183,7 +191,7 @@ async fn filled(
 
 /// The value of one field; `None` where it is left empty.
 async fn one_field(
-    desk: &dyn Desk,
+    desk: &dyn Dialogue,
     above: &str,
     field: &FormField,
     (number, count): (usize, usize),

@@ -21,10 +21,10 @@ use crate::approver::approver;
 use crate::arguments::{Reasoning, Run};
 use crate::exit::{Exit, Failure};
 use crate::interrupt::Interrupts;
-use crate::keyboard::keyboard;
 use crate::observer::Watcher;
 use crate::output::{self, tell};
 use crate::session::SessionFile;
+use crate::terminal::console;
 
 /// The session of one process.
 pub(super) const SESSION: &str = "run";
@@ -98,7 +98,7 @@ async fn drive(
     }
     let prompt = arguments.prompt.or_else(|| runtime.app().config.app.prompt.clone());
     if prompt.is_none() && std::io::stdin().is_terminal() && !json {
-        tell(&format!("talk to {}; an empty line or Ctrl-D ends the conversation", session.setup.id));
+        tell(&format!("talk to {}; Ctrl-D ends the conversation", session.setup.id));
         return Ok(session.talk().await);
     }
     let prompt = first_prompt(prompt, interrupts).await?;
@@ -173,10 +173,20 @@ impl Session<'_> {
         let observer: &mut dyn Observer = if self.json { &mut nobody } else { &mut watcher };
         let (model, entrance) = (self.model.as_ref(), self.entrance.as_ref());
         let conversation = &mut self.conversation;
-        match prompt {
+        let finished = match prompt {
             Some(prompt) => agent.run(prompt, conversation, model, entrance, &context, observer).await,
             None => agent.resume(conversation, model, entrance, &context, observer).await,
+        };
+        // A question that is open belongs to this turn: what the person types next must not meet it.
+        let no_question = async {
+            self.runtime.tasks().background().no_call_waits_for_a_person(self.id).await;
+            console().no_dialogue().await;
+        };
+        tokio::select! {
+            () = no_question => {}
+            () = context.cancel.cancelled() => {}
         }
+        finished
     }
 
     /// Tells how a turn of the conversation ended.
@@ -201,7 +211,7 @@ impl Session<'_> {
             if let Some(summary) = self.runtime.tasks().summary().await {
                 tell(&summary);
             }
-            let mut line = pin!(keyboard().line("> "));
+            let mut line = pin!(console().line("> "));
             let line = loop {
                 let told = self.runtime.tasks().told();
                 tokio::select! {
@@ -215,7 +225,13 @@ impl Session<'_> {
                     () = told => self.tell_news().await,
                 }
             };
-            let Some(line) = line.filter(|line| !line.trim().is_empty()) else { return Exit::Ok };
+            let Some(line) = line else {
+                tell("");
+                return Exit::Ok;
+            };
+            if line.trim().is_empty() {
+                continue;
+            }
             let finished = self.ask(&line).await;
             self.tell(&finished);
             if self.interrupts.has_left() {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use toolcrib_exec::DenyAll;
 use toolcrib_port::Approver;
 use toolcrib_runtime::{App, SurfaceMode, TaskStore};
-use toolcrib_server::{ClientApprover, OperatorDoor, Server, ServerSettings, StatusPage, WaitingCalls};
+use toolcrib_server::{ClientApprover, OperatorDoor, PendingApprovals, Server, ServerSettings, StatusPage};
 
 use super::start_app;
 use crate::approver::approver;
@@ -21,9 +21,9 @@ pub(crate) async fn run(arguments: &Serve) -> Result<Exit, Failure> {
     // Who serves over HTTP may sit at a terminal. Standard input belongs to the protocol otherwise.
     let operator: Arc<dyn Approver> =
         if arguments.http.is_some() { approver(false) } else { Arc::new(DenyAll) };
-    let waiting = WaitingCalls::default();
-    let page = StatusPage::new(&waiting).map_err(|error| failure(&error))?;
-    let (mut extensions, approver) = (extensions(), waiting.approver(ClientApprover::new(operator)));
+    let pending = PendingApprovals::default();
+    let page = StatusPage::new(&pending).map_err(|error| failure(&error))?;
+    let (mut extensions, approver) = (extensions(), pending.approver(ClientApprover::new(operator)));
     if arguments.http.is_some() {
         extensions = extensions.with_observer(page.observer());
     }
@@ -41,7 +41,7 @@ pub(crate) async fn run(arguments: &Serve) -> Result<Exit, Failure> {
         // Over standard input and output it is the client that has started this process.
         let has_client = arguments.http.is_none();
         let door = match runtime.app() {
-            app if app.config.serve.approve => Some(OperatorDoor::open(app, &waiting, has_client).await?),
+            app if app.config.serve.approve => Some(OperatorDoor::open(app, &pending, has_client).await?),
             _ => None,
         };
         Ok((server, door))

@@ -209,15 +209,18 @@ async fn what_a_person_wrote_goes_through_the_checks_too() {
     assert_eq!(fixture.calls(), 0);
 }
 
-/// Gives the calls up instead of answering, or takes longer than there is time.
-struct TooLate(Option<CancellationToken>);
+/// Approves all calls after a time, or gives them up instead.
+enum Late {
+    After(Duration),
+    GivesUp(CancellationToken),
+}
 
 #[async_trait]
-impl Approver for TooLate {
+impl Approver for Late {
     async fn ask(&self, batch: &mut [Asked]) {
-        match &self.0 {
-            Some(cancel) => cancel.cancel(),
-            None => tokio::time::advance(Duration::from_secs(20)).await,
+        match self {
+            Self::After(time) => tokio::time::sleep(*time).await,
+            Self::GivesUp(cancel) => cancel.cancel(),
         }
         for asked in batch {
             asked.answer = Some(Answer::Approved(asked.question().approve()));
@@ -225,21 +228,34 @@ impl Approver for TooLate {
     }
 }
 
+fn two_of_which_one_is_asked_about(approver: Late) -> Fixture {
+    let capabilities = json!({"default_policy": "grant", "approve": [{"actions": ["echo"]}]});
+    fixture(capabilities, Arc::new(approver))
+}
+
 #[tokio::test(start_paused = true)]
 async fn nothing_begins_to_run_for_a_caller_who_is_gone_or_whose_time_is_over() {
-    let capabilities = json!({"default_policy": "grant", "approve": [{"actions": ["echo"]}]});
-    let cancel = CancellationToken::new();
-    for (approver, kind) in
-        [(TooLate(Some(cancel.clone())), ErrorKind::Cancelled), (TooLate(None), ErrorKind::Timeout)]
-    {
-        let mut context = CallContext::new("s");
-        match &approver.0 {
-            Some(cancel) => context = context.with_cancel(cancel.clone()),
-            None => context.deadline = Some(tokio::time::Instant::now() + Duration::from_secs(10)),
-        }
-        let fixture = fixture(capabilities.clone(), Arc::new(approver));
+    let (cancel, now) = (CancellationToken::new(), tokio::time::Instant::now());
+    let gone = CallContext::new("s").with_cancel(cancel.clone());
+    let mut over = CallContext::new("s");
+    over.deadline = Some(now);
+    for (context, approver, kind) in [
+        (gone, Late::GivesUp(cancel), ErrorKind::Cancelled),
+        (over, Late::After(Duration::ZERO), ErrorKind::Timeout),
+    ] {
+        let fixture = two_of_which_one_is_asked_about(approver);
         let results = fixture.executor.call_all(calls(&["t.sum", "t.echo"]), &context).await;
         assert_eq!(kinds(&results), [Some(kind); 2]);
         assert_eq!(fixture.calls(), 0);
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_time_that_a_person_takes_counts_in_no_deadline() {
+    let mut context = CallContext::new("s");
+    context.deadline = Some(tokio::time::Instant::now() + Duration::from_secs(10));
+    let fixture = two_of_which_one_is_asked_about(Late::After(Duration::from_secs(60)));
+    let results = fixture.executor.call_all(calls(&["t.sum", "t.echo"]), &context).await;
+    assert_eq!((kinds(&results), fixture.calls()), (vec![None; 2], 2));
+    assert_eq!(context.phase.waited(), Duration::from_secs(60));
 }

@@ -10,9 +10,9 @@ use rmcp::model::{
     InputResponses,
 };
 use tokio::sync::watch;
-use tokio::time::{MissedTickBehavior, interval, timeout};
+use tokio::time::timeout;
 use toolcrib_model::{ErrorKind, ToolError, UserAnswer};
-use toolcrib_port::{Approver, CallContext, ProgressListener};
+use toolcrib_port::{Approver, CallContext, PhaseTracker};
 
 use super::Question;
 use super::question::Reply;
@@ -25,9 +25,6 @@ pub const ANSWER_PATIENCE: Duration = Duration::from_mins(5);
 
 /// How often an answer that does not fit is asked for again.
 const MAX_ATTEMPTS: usize = 3;
-
-/// How often it is said that a call waits for the user. The shortest deadline of a call is longer.
-const SIGN_OF_LIFE: Duration = Duration::from_millis(250);
 
 /// Where a server's questions are put.
 #[derive(Default)]
@@ -48,7 +45,7 @@ struct Attendant {
 struct Running {
     session: Arc<str>,
     agent: Option<Arc<str>>,
-    listener: Option<Arc<dyn ProgressListener>>,
+    phase: PhaseTracker,
     asked: AtomicUsize,
 }
 
@@ -56,7 +53,8 @@ struct Running {
 struct Asker {
     session: Arc<str>,
     agent: Option<Arc<str>>,
-    listeners: Vec<Arc<dyn ProgressListener>>,
+    /// The stages of the calls that wait for the answer.
+    phases: Vec<PhaseTracker>,
 }
 
 /// A call for which questions can be put, while this is there.
@@ -81,7 +79,7 @@ impl Running {
         Asker {
             session: Arc::clone(&self.session),
             agent: self.agent.clone(),
-            listeners: self.listener.iter().cloned().collect(),
+            phases: vec![self.phase.clone()],
         }
     }
 }
@@ -108,7 +106,7 @@ impl Desk {
         let running = Arc::new(Running {
             session: Arc::clone(&context.session),
             agent: context.agent.clone(),
-            listener: context.progress.clone(),
+            phase: context.phase.clone(),
             asked: AtomicUsize::new(0),
         });
         // Without anybody to ask, nobody looks for it.
@@ -188,31 +186,17 @@ impl Asker {
         is_one.then(|| Self {
             session: Arc::clone(&first.session),
             agent: first.agent.clone().filter(|_| is_agent),
-            listeners: calls.iter().filter_map(|call| call.listener.clone()).collect(),
+            phases: calls.iter().map(|call| call.phase.clone()).collect(),
         })
-    }
-
-    /// Waits for the user, and says so.
-    async fn wait<T>(&self, answer: impl Future<Output = T>) -> T {
-        let mut ticks = interval(SIGN_OF_LIFE);
-        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        tokio::pin!(answer);
-        loop {
-            tokio::select! {
-                biased;
-                answer = &mut answer => return answer,
-                _ = ticks.tick() => self.listeners.iter().for_each(|listener| listener.waits()),
-            }
-        }
     }
 }
 
 impl Attendant {
     /// Puts a question until there is an answer that fits; `None` when there is nobody.
     async fn put(&self, question: &Question, key: Option<&str>, asker: &Asker) -> Option<ElicitResult> {
-        let asking = asker.wait(self.ask(question, key, asker));
+        let _waiting: Vec<_> = asker.phases.iter().map(PhaseTracker::wait_for_person).collect();
         let cancelled = ElicitResult::new(ElicitationAction::Cancel);
-        timeout(ANSWER_PATIENCE, asking).await.unwrap_or(Some(cancelled))
+        timeout(ANSWER_PATIENCE, self.ask(question, key, asker)).await.unwrap_or(Some(cancelled))
     }
 
     async fn ask(&self, question: &Question, key: Option<&str>, asker: &Asker) -> Option<ElicitResult> {

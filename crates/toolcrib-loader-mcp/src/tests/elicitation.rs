@@ -1,14 +1,13 @@
 //! Questions of servers to the user, in both eras.
 
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 use toolcrib_model::{ErrorKind, UserAnswer, UserQuestion};
-use toolcrib_port::{Answer, Approver, Asked, CallContext, Progress, ProgressListener, ToolEngine as _};
+use toolcrib_port::{Answer, Approver, Asked, CallContext, CallPhase, ToolEngine as _};
 
 use super::server::ScriptServer;
 use super::{authorized, context, eventually, invoke};
@@ -316,31 +315,19 @@ async fn a_question_is_withdrawn_when_its_call_is_given_up() {
     server.engine.close().await;
 }
 
-/// Counts the signs of life.
-#[derive(Default)]
-struct Counter(AtomicUsize);
-
-impl ProgressListener for Counter {
-    fn progress(&self, _progress: &Progress) {}
-
-    fn waits(&self) {
-        self.0.fetch_add(1, Ordering::SeqCst);
-    }
-}
-
 #[tokio::test]
-async fn a_call_that_waits_for_its_user_says_so() {
+async fn a_call_whose_server_asks_its_user_waits_for_a_person() {
     for era in [OLD, NEW] {
-        let counter = Arc::new(Counter::default());
-        let context = context().with_progress(Arc::clone(&counter) as _);
+        let context = context();
         let user = User::saying([]);
         let server = ScriptServer::new(era);
         let call = call_in(&server, Some(&user), &context);
-        let signs = eventually(|| async { (counter.0.load(Ordering::SeqCst) >= 2).then_some(()) });
         tokio::select! {
             outcome = call => panic!("nobody has answered: {outcome:?}"),
-            () = signs => {}
+            () = context.phase.wait_until(|phase| phase == CallPhase::WaitingForPerson) => {}
         }
+        // The call was given up, and its question with it.
+        context.phase.wait_until(|phase| phase == CallPhase::Pending).await;
         server.engine.close().await;
     }
 }

@@ -9,9 +9,10 @@ use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use rmcp::RoleServer;
 use rmcp::model::{
-    ElicitRequest, ElicitRequestParams, ElicitResult, InputRequest, InputRequests, InputResponses,
+    CancelledNotificationParam, ClientResult, ElicitRequest, ElicitRequestParams, ElicitResult, InputRequest,
+    InputRequests, InputResponses, RequestId, ServerRequest,
 };
-use rmcp::service::Peer;
+use rmcp::service::{Peer, PeerRequestOptions};
 use serde::Deserialize as _;
 use serde_json::Value;
 use tokio::sync::{Notify, oneshot};
@@ -147,13 +148,8 @@ impl Desk {
     ) -> Vec<BoxFuture<'static, Option<ElicitResult>>> {
         match &self.way {
             Way::Requests(peer) => {
-                let ask = |question| {
-                    let peer = peer.clone();
-                    async move {
-                        peer.create_elicitation_with_timeout(question, Some(APPROVAL_PATIENCE)).await.ok()
-                    }
-                };
-                questions.into_iter().map(|question| ask(question.form).boxed()).collect()
+                let ask = |question: Asking<'_>| elicit(peer.clone(), question.form).boxed();
+                questions.into_iter().map(ask).collect()
             }
             Way::Results => {
                 let replies = questions.into_iter().map(|question| self.put(question)).collect();
@@ -215,6 +211,43 @@ impl Desk {
 
     fn open(&self) -> MutexGuard<'_, Open> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Asks a client by a request of ours. Dropped before the answer, the request is cancelled, so that the client withdraws its
+/// question.
+async fn elicit(peer: Peer<RoleServer>, form: ElicitRequestParams) -> Option<ElicitResult> {
+    let request = ServerRequest::ElicitRequest(ElicitRequest::new(form));
+    let options = PeerRequestOptions::with_timeout(APPROVAL_PATIENCE);
+    let sent = peer.send_cancellable_request(request, options).await.ok()?;
+    let mut cancellation = Cancellation { peer, request: Some(sent.id.clone()) };
+    let response = sent.await_response().await;
+    cancellation.request = None;
+    match response.ok()? {
+        ClientResult::ElicitResult(result) => Some(result),
+        _ => None,
+    }
+}
+
+/// Cancels a request when it is dropped.
+struct Cancellation {
+    peer: Peer<RoleServer>,
+    request: Option<RequestId>,
+}
+
+impl Drop for Cancellation {
+    fn drop(&mut self) {
+        // A process that ends closes its connections, which says the same.
+        let (Some(id), Ok(runtime)) = (self.request.take(), tokio::runtime::Handle::try_current()) else {
+            return;
+        };
+        let peer = self.peer.clone();
+        runtime.spawn(async move {
+            let reason = "the question was answered elsewhere, or its call was given up";
+            let cancelled = CancelledNotificationParam::new(Some(id), Some(reason.to_owned()));
+            // A client that is gone has withdrawn its question.
+            let _ = peer.notify_cancelled(cancelled).await;
+        });
     }
 }
 

@@ -9,7 +9,7 @@ mod at_desk;
 mod desk;
 mod form;
 mod parked;
-mod waiting;
+mod pending;
 
 use std::sync::Arc;
 
@@ -24,8 +24,7 @@ pub use desk::{APPROVAL_PATIENCE, MAX_QUESTIONS};
 pub(crate) use desk::{Desk, Early, Way};
 pub use parked::MAX_PARKED_CALLS;
 pub(crate) use parked::{Key, Parked};
-pub(crate) use waiting::{Attached, Said, Settled, Waiting};
-pub use waiting::{MAX_WAITING, PRESENCE, WaitingCalls};
+pub use pending::{AnswerOutcome, MAX_WAITING, OperatorAnswer, OperatorPresence, PRESENCE, PendingApprovals};
 
 /// Asks the user of the client that a call came from; where the client cannot ask, or the call came from no client, somebody
 /// else is asked.

@@ -21,7 +21,7 @@ use super::names::Names;
 use super::reply;
 use super::rules::Rules;
 use super::share::{Share, Sharer};
-use crate::approval::{Said, Settled};
+use crate::approval::{AnswerOutcome, OperatorAnswer};
 use crate::page::{Fields, Inner, Look, MAX_FORM_BYTES, STYLE, Viewer, answer_to, page, sign_in};
 use crate::version::Lease;
 
@@ -58,7 +58,7 @@ pub(super) async fn show(
         _ => None,
     };
     if viewer == Viewer::Operator {
-        visit.page.waiting.attend();
+        visit.page.pending.saw_page();
     }
     let look = Look { runtime: &visit.lease.runtime, page: visit.page, viewer: &viewer, query: &query, told };
     html(StatusCode::OK, page(&look).await)
@@ -115,15 +115,15 @@ pub(super) async fn answer(
         return reply::plain(StatusCode::FORBIDDEN, "this form is not from this page; load it again");
     };
     let said = match fields.get("say") {
-        Some("once") => Said::Once,
-        Some("tool") => Said::Tool,
-        Some("deny") => Said::no(fields.get("feedback").unwrap_or_default()),
+        Some("once") => OperatorAnswer::Once,
+        Some("tool") => OperatorAnswer::Tool,
+        Some("deny") => OperatorAnswer::deny(fields.get("feedback").unwrap_or_default()),
         _ => return reply::plain(StatusCode::BAD_REQUEST, "say `once`, `tool` or `deny`"),
     };
-    visit.page.waiting.attend();
-    match visit.page.waiting.answer(question, said) {
-        Settled::Taken => see("/?told=taken", None),
-        Settled::Gone => see("/?told=gone", None),
+    visit.page.pending.saw_page();
+    match visit.page.pending.answer(question, said) {
+        AnswerOutcome::Accepted => see("/?told=taken", None),
+        AnswerOutcome::TooLate => see("/?told=gone", None),
     }
 }
 

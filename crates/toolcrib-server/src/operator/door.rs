@@ -17,8 +17,8 @@ use super::lines::{Lines, send};
 use super::peer::Own;
 use super::place::Place;
 use super::wire::{Heard, Host, MAX_ANSWER_BYTES, Say, Told, VERSION, WaitingCall};
-use crate::approval::{Attached, Said, Settled, Waiting};
-use crate::{Error, WaitingCalls};
+use crate::approval::{AnswerOutcome, OperatorAnswer, OperatorPresence};
+use crate::{Error, PendingApprovals};
 
 /// How long an operator may take to say who comes.
 const HELLO_PATIENCE: Duration = Duration::from_secs(5);
@@ -36,19 +36,19 @@ pub struct OperatorDoor {
 struct Inside {
     host: Host,
     own: Own,
-    waiting: Arc<Waiting>,
+    pending: PendingApprovals,
 }
 
 impl OperatorDoor {
     /// Lets operators in who answer these calls of an app. `has_client` is whether the parent of this process is its client, whose
     /// programs are refused. To be called within the runtime of tokio.
-    pub async fn open(app: &App, waiting: &WaitingCalls, has_client: bool) -> Result<Self, Error> {
+    pub async fn open(app: &App, pending: &PendingApprovals, has_client: bool) -> Result<Self, Error> {
         let place = Place::of(app.file.as_ref())?;
         let failed = |source| place.failed(source);
         let own = Own::new(has_client).map_err(failed)?;
         let (listener, id) = place.listen().await.map_err(failed)?;
         let host = Host { version: VERSION, app: app.id().to_owned(), process: std::process::id() };
-        let inside = Arc::new(Inside { host, own, waiting: waiting.room() });
+        let inside = Arc::new(Inside { host, own, pending: pending.clone() });
         let serving = tokio::spawn(accept(listener, inside));
         Ok(Self { socket: place.socket(&id), serving })
     }
@@ -132,13 +132,13 @@ impl Inside {
             Ok(None) => return Ok(()),
             Err(error) => return visit.refuse(&error.to_string()).await,
         };
-        let attached = attends.then(|| self.waiting.attach());
+        let attached = attends.then(|| self.pending.attach());
         self.attend(visit, attached).await
     }
 
     /// Tells what waits, and takes answers, until the operator leaves.
-    async fn attend(&self, mut visit: Visit, _attached: Option<Attached>) -> io::Result<()> {
-        let mut changes = self.waiting.changes();
+    async fn attend(&self, mut visit: Visit, _attached: Option<OperatorPresence>) -> io::Result<()> {
+        let mut changes = self.pending.changes();
         let mut is_first = true;
         loop {
             changes.borrow_and_update();
@@ -165,13 +165,13 @@ impl Inside {
     }
 
     async fn tell_news(&self, visit: &mut Visit) -> io::Result<()> {
-        let gone: Vec<u64> = visit.known.iter().copied().filter(|id| !self.waiting.has(*id)).collect();
+        let gone: Vec<u64> = visit.known.iter().copied().filter(|id| !self.pending.has(*id)).collect();
         for id in gone {
             visit.known.remove(&id);
             visit.unseen.remove(&id);
             visit.tell(&Told::Gone { id }).await?;
         }
-        for (question, since) in self.waiting.new_to(&visit.known) {
+        for (question, since) in self.pending.new_to(&visit.known) {
             let call = Box::new(WaitingCall::new(&question, since));
             visit.known.insert(call.id);
             if call.arguments.is_none() {
@@ -186,19 +186,19 @@ impl Inside {
     fn settle(&self, visit: &Visit, id: u64, say: Say) -> Told {
         let refused = |why: &str| Told::Settled { id, taken: false, why: Some(why.to_owned()) };
         let said = match say {
-            Say::Once => Said::Once,
-            Say::Tool => Said::Tool,
-            Say::Deny(feedback) => Said::no(&feedback),
+            Say::Once => OperatorAnswer::Once,
+            Say::Tool => OperatorAnswer::Tool,
+            Say::Deny(feedback) => OperatorAnswer::deny(&feedback),
         };
         if !visit.known.contains(&id) {
             return refused("that call does not wait for an answer any more");
         }
-        if visit.unseen.contains(&id) && !matches!(said, Said::Deny(_)) {
+        if visit.unseen.contains(&id) && !matches!(said, OperatorAnswer::Deny(_)) {
             return refused("its arguments are too long to be shown whole, so it can only be denied here");
         }
-        match self.waiting.answer(id, said) {
-            Settled::Taken => Told::Settled { id, taken: true, why: None },
-            Settled::Gone => refused("that call does not wait for an answer any more"),
+        match self.pending.answer(id, said) {
+            AnswerOutcome::Accepted => Told::Settled { id, taken: true, why: None },
+            AnswerOutcome::TooLate => refused("that call does not wait for an answer any more"),
         }
     }
 }

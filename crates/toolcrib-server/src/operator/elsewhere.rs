@@ -6,7 +6,7 @@ use std::path::Path;
 use toolcrib_runtime::App;
 
 use super::wire::{Host, Say, Told};
-use crate::{Error, WaitingCalls};
+use crate::{Error, PendingApprovals};
 
 /// Where operators come in; there is none here.
 pub struct OperatorDoor(Infallible);
@@ -14,7 +14,7 @@ pub struct OperatorDoor(Infallible);
 impl OperatorDoor {
     /// Fails.
     #[expect(clippy::unused_async, reason = "as on Unix")]
-    pub async fn open(_app: &App, _waiting: &WaitingCalls, _has_client: bool) -> Result<Self, Error> {
+    pub async fn open(_app: &App, _pending: &PendingApprovals, _has_client: bool) -> Result<Self, Error> {
         Err(Error::NoSockets)
     }
 }

@@ -18,9 +18,8 @@ use toolcrib_exec::audit::AuditSink;
 
 use self::calls::LastCalls;
 use self::keys::Keys;
-use crate::approval::Waiting;
 use crate::client::Client;
-use crate::{Error, WaitingCalls};
+use crate::{Error, PendingApprovals};
 
 pub use calls::MAX_LAST_CALLS;
 pub(crate) use form::{Fields, MAX_FORM_BYTES};
@@ -40,7 +39,7 @@ pub struct StatusPage {
 pub(crate) struct Inner {
     pub(crate) keys: Keys,
     calls: Arc<LastCalls>,
-    pub(crate) waiting: Arc<Waiting>,
+    pub(crate) pending: PendingApprovals,
 }
 
 /// Who looks at the page.
@@ -56,8 +55,8 @@ pub(crate) enum Viewer {
 
 impl StatusPage {
     /// A page that nobody has looked at, by which these calls are answered.
-    pub fn new(waiting: &WaitingCalls) -> Result<Self, Error> {
-        let inner = Inner { keys: Keys::new()?, calls: Arc::default(), waiting: waiting.room() };
+    pub fn new(pending: &PendingApprovals) -> Result<Self, Error> {
+        let inner = Inner { keys: Keys::new()?, calls: Arc::default(), pending: pending.clone() };
         Ok(Self { inner: Arc::new(inner) })
     }
 

@@ -46,6 +46,7 @@ pub fn tools(approver: Arc<dyn Approver>) -> Vec<FunctionTool> {
 async fn ask(approver: &dyn Approver, arguments: AskUser, context: &CallContext) -> Result<Value, ToolError> {
     let patience = arguments.patience();
     let question = arguments.question(context)?;
+    let _waiting = context.phase.wait_for_person();
     if let Ok(answer) = tokio::time::timeout(patience, approver.ask_user(&question)).await {
         return answer::result(&question, answer);
     }

@@ -56,9 +56,11 @@ impl ToolCaller for Patient {
         };
         let inner = &self.background.inner;
         let may_repeat = self.entrance.may_repeat(&call, context);
-        let live = Live::new(Task::begun(call.clone(), context, inner.services.clock.now(), may_repeat));
+        let task = Task::begun(call.clone(), context, inner.services.clock.now(), may_repeat);
+        let live = Live::new(task, context.phase.child());
         let mut within = context.clone().with_cancel(live.cancel.clone()).with_run_key(id.as_str());
         within.deadline = Instant::now().checked_add(inner.settings.max_duration);
+        within.phase = live.phase.clone();
         within.progress = Some(Arc::new(Both { live: live.clone(), caller: context.progress.clone() }));
         let (name, call_id) = (call.name.clone(), call.call_id.clone());
         let entrance = Arc::clone(&self.entrance);
@@ -66,8 +68,13 @@ impl ToolCaller for Patient {
         let mut work: Work = Box::pin(async move { entrance.call(call, &within).await });
         // Whoever gives up the call ends it, as long as it is theirs.
         let mut guard = live.cancel.clone().drop_guard();
-        let in_time = tokio::time::timeout(self.after, end_of(&mut work, context, &live)).await;
-        let ended = if let Ok(ended) = in_time {
+        // While a person is asked, the call has not begun: its question stays in the foreground, and the time does not count.
+        let in_time = tokio::select! {
+            biased;
+            ended = end_of(&mut work, context, &live) => Some(ended),
+            () = live.phase.sleep_until(Instant::now() + self.after) => None,
+        };
+        let ended = if let Some(ended) = in_time {
             ended
         } else {
             guard = match inner.adopt(&id, &live, guard).await {

@@ -22,7 +22,7 @@ use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use toolcrib_model::{ErrorKind, ToolCall, ToolError, ToolResult};
-use toolcrib_port::{CallContext, Progress, ProgressListener, ToolCaller};
+use toolcrib_port::{CallContext, CallPhase, PhaseTracker, Progress, ProgressListener, ToolCaller};
 
 use self::table::{Live, Table, Waiting};
 use self::task::Task;
@@ -43,6 +43,9 @@ pub const MAX_TASK_WAIT: Duration = Duration::from_hours(1);
 
 /// How long a call that is cancelled may take to end before it is told that it has not.
 const CANCEL_WAIT: Duration = Duration::from_secs(5);
+
+/// The longest time that a launch takes to see whether its call has to be approved.
+const JUDGED_WAIT: Duration = Duration::from_secs(1);
 
 /// How much of a result is told in a notification, in characters.
 const TOLD_CHARS: usize = 600;
@@ -102,7 +105,7 @@ impl Background {
         let table = Table::default();
         for Record { id, body, .. } in services.store.load(Kind::Background).await? {
             match serde_json::from_value::<Task>(body) {
-                Ok(task) => table.put(id, Live::new(task)),
+                Ok(task) => table.put(id, Live::new(task, PhaseTracker::new())),
                 Err(error) => tracing::warn!(%error, %id, "a call in the background is not understood"),
             }
         }
@@ -133,10 +136,16 @@ impl Background {
         inner.forget_old().await;
         let id = random_id("task").map_err(|error| ToolError::new(ErrorKind::Internal, error.to_string()))?;
         let may_repeat = entrance.may_repeat(&call, context);
-        let live = Live::new(Task::begun(call, context, inner.services.clock.now(), may_repeat));
+        let task = Task::begun(call, context, inner.services.clock.now(), may_repeat);
+        let live = Live::new(task, PhaseTracker::new());
         let status = inner.begin(&id, &live).await?;
-        inner.spawn(entrance, id, &live, context.budget.clone());
-        Ok(status)
+        inner.spawn(entrance, id.clone(), &live, context.budget.clone());
+        // A call that waits for a person is not told to be running.
+        let _ = tokio::time::timeout(JUDGED_WAIT, live.judged()).await;
+        Ok(match live.status(&id) {
+            waiting if waiting.status == TaskState::WaitingForApproval => waiting,
+            _ => status,
+        })
     }
 
     /// How a call stands.
@@ -220,6 +229,16 @@ impl Background {
         self.status_of_any(id)
     }
 
+    /// Waits until no call of a session waits for a person.
+    pub async fn no_call_waits_for_a_person(&self, session: &str) {
+        while let Some(live) = self.inner.table.waiting_in(session) {
+            tokio::select! {
+                () = live.phase.wait_until(|phase| phase != CallPhase::WaitingForPerson) => {}
+                () = live.ended() => {}
+            }
+        }
+    }
+
     /// Ends the calls of a session that nobody goes on with, and forgets them.
     pub async fn end_session(&self, session: &str) {
         let calls = self.inner.table.take_session(session);
@@ -273,6 +292,7 @@ impl Inner {
         let mut context =
             live.task.owner.context().with_cancel(live.cancel.clone()).with_run_key(id.as_str());
         context.deadline = Instant::now().checked_add(self.settings.max_duration);
+        context.phase = live.phase.clone();
         context.progress = Some(Arc::new(Listener(live.clone())));
         context.budget = budget;
         context.depth = 1;
@@ -388,7 +408,7 @@ fn told(id: &str, task: &Task) -> String {
         TaskState::Completed => "has ended",
         TaskState::Cancelled => "was cancelled",
         TaskState::OutcomeUnknown => "was under way when the program ended",
-        TaskState::Failed | TaskState::Running => "has failed",
+        TaskState::Failed | TaskState::Running | TaskState::WaitingForApproval => "has failed",
     };
     format!("The background task {id} ({tool}) {how}: {}", cut(&what, TOLD_CHARS))
 }

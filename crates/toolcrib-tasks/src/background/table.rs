@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use toolcrib_model::{ErrorKind, ToolError};
-use toolcrib_port::{CallContext, Progress};
+use toolcrib_port::{CallContext, CallPhase, PhaseTracker, Progress};
 
 use super::task::{Task, TaskState, TaskStatus};
 use super::{BackgroundSettings, not_found};
@@ -16,12 +16,17 @@ use super::{BackgroundSettings, not_found};
 /// How much of what a tool says of its progress is told, in characters.
 const PROGRESS_CHARS: usize = 200;
 
+/// The note on a call that has not begun for the lack of an answer.
+const WAITING_NOTE: &str = "the call has not started: it waits for a person to approve it";
+
 /// A call that runs or has run.
 #[derive(Clone)]
 pub(super) struct Live {
     /// As it was when this was taken from the table.
     pub(super) task: Arc<Task>,
     pub(super) cancel: CancellationToken,
+    /// The stage of the call, where this process makes it.
+    pub(super) phase: PhaseTracker,
     over: watch::Sender<bool>,
     progress: Arc<Mutex<Option<String>>>,
     /// How many wait for its end.
@@ -38,11 +43,12 @@ impl Drop for Waiting {
 }
 
 impl Live {
-    pub(super) fn new(task: Task) -> Self {
+    pub(super) fn new(task: Task, phase: PhaseTracker) -> Self {
         Self {
             over: watch::Sender::new(task.state != TaskState::Running),
             task: Arc::new(task),
             cancel: CancellationToken::new(),
+            phase,
             progress: Arc::default(),
             waiting: Arc::default(),
         }
@@ -61,6 +67,21 @@ impl Live {
     pub(super) async fn ended(&self) {
         // The sender is this one's own.
         let _ = self.over.subscribe().wait_for(|over| *over).await;
+    }
+
+    /// Comes back when the gate has decided, asks a person, or the call is over.
+    pub(super) async fn judged(&self) {
+        tokio::select! {
+            () = self.phase.wait_until(|phase| phase != CallPhase::Pending) => {}
+            () = self.ended() => {}
+        }
+    }
+
+    fn state(&self) -> TaskState {
+        match (self.task.state, self.phase.phase()) {
+            (TaskState::Running, CallPhase::WaitingForPerson) => TaskState::WaitingForApproval,
+            (state, _) => state,
+        }
     }
 
     pub(super) fn waits(&self) -> Waiting {
@@ -82,18 +103,19 @@ impl Live {
 
     /// All there is to tell.
     pub(super) fn status(&self, id: &str) -> TaskStatus {
-        let Task { tool, state, started, ended, result, handle, error, .. } = &*self.task;
+        let Task { tool, started, ended, result, handle, error, .. } = &*self.task;
+        let state = self.state();
         TaskStatus {
             task_id: id.to_owned(),
             tool: tool.clone(),
-            status: *state,
+            status: state,
             started: *started,
             ended: *ended,
             progress: (!self.is_over()).then(|| self.progress().clone()).flatten(),
-            result: (*state == TaskState::Completed).then(|| result.clone()),
+            result: (state == TaskState::Completed).then(|| result.clone()),
             handle: handle.clone(),
             error: error.clone(),
-            note: None,
+            note: (state == TaskState::WaitingForApproval).then(|| WAITING_NOTE.to_owned()),
         }
     }
 
@@ -181,6 +203,13 @@ impl Table {
         let mut all = self.matching(|_| true);
         all.sort_by(|(a_id, a), (b_id, b)| (a.task.started, a_id).cmp(&(b.task.started, b_id)));
         all
+    }
+
+    /// Returns a call of a session that waits for a person.
+    pub(super) fn waiting_in(&self, session: &str) -> Option<Live> {
+        let waits =
+            |live: &Live| live.task.owner.session == session && live.state() == TaskState::WaitingForApproval;
+        self.matching(waits).pop().map(|(_, live)| live)
     }
 
     pub(super) fn running(&self) -> Vec<(String, Live)> {

@@ -16,6 +16,8 @@ use crate::owner::Owner;
 pub enum TaskState {
     /// It is under way.
     Running,
+    /// It has not begun: a person has to approve it, or to answer what it asks. It is kept as `Running`.
+    WaitingForApproval,
     /// It has a result.
     Completed,
     /// It has an error.

@@ -10,7 +10,7 @@ use toolcrib_policy::{
 use toolcrib_port::{Answer, Approver as _, Asked};
 
 use super::{Script, object};
-use crate::approver::reply::{Reply, numbered, reply};
+use crate::approver::reply::{Confirmation, Reply, numbered, reply};
 use crate::approver::show::{self, Sizes};
 
 fn pending(tool: &str, arguments: JsonObject) -> PendingCall {
@@ -105,22 +105,62 @@ fn only_a_plain_yes_approves() {
         (Some("v\n"), Reply::Yes(Remember::Arguments)),
         (Some("e\n"), Reply::Edit),
         (None, Reply::No(None)),
-        (Some("\n"), Reply::No(None)),
+        (Some("\n"), Reply::Unclear),
         (Some("n\n"), Reply::No(None)),
         (Some("No\n"), Reply::No(None)),
         (Some("x\n"), Reply::Unclear),
         (Some("?\n"), Reply::Unclear),
         (Some("y\nno\n"), Reply::No(Some("y\nno".into()))),
-        (Some("yes please\n"), Reply::No(Some("yes please".into()))),
+        (Some("yes please\n"), Reply::Unclear),
+        (Some("OK\n"), Reply::Unclear),
+        (Some("sure, go ahead\n"), Reply::Unclear),
+        (Some("sí\n"), Reply::Unclear),
+        (Some("delete\n"), Reply::No(Some("delete".into()))),
+        (Some("do not\n"), Reply::No(Some("do not".into()))),
+        (Some("ok but not this file\n"), Reply::No(Some("ok but not this file".into()))),
         (Some("not \u{1b}[2Jthere\n"), Reply::No(Some("not \\u{1b}[2Jthere".into()))),
     ] {
-        assert_eq!(reply(line), meant, "{line:?}");
+        assert_eq!(reply(line, &Confirmation::Letter), meant, "{line:?}");
     }
-    assert!(matches!(reply(Some(&"no ".repeat(10_000))), Reply::No(Some(said)) if said.len() < 4100));
+    assert!(
+        matches!(reply(Some(&"no ".repeat(10_000)), &Confirmation::Letter), Reply::No(Some(said)) if said.len() < 4100)
+    );
     assert_eq!(numbered(" 12. y\n"), Some((12, "y")));
     assert_eq!(numbered("2"), Some((2, "")));
     assert_eq!(numbered("y 2"), None);
     assert_eq!(numbered("99999999999999999999999 y"), None);
+}
+
+#[test]
+fn a_question_that_interrupts_is_approved_by_the_name_of_its_tool_alone() {
+    let confirmation = Confirmation::of("filesystem.delete", true);
+    for (line, meant) in [
+        ("delete\n", Reply::Yes(Remember::Once)),
+        ("Delete  always\n", Reply::Yes(Remember::Tool)),
+        ("delete values\n", Reply::Yes(Remember::Arguments)),
+        ("y\n", Reply::Unclear),
+        ("yes\n", Reply::Unclear),
+        ("s\n", Reply::Unclear),
+        ("always\n", Reply::Unclear),
+        ("", Reply::Unclear),
+        ("delete it\n", Reply::No(Some("delete it".into()))),
+        ("n\n", Reply::No(None)),
+    ] {
+        assert_eq!(reply(Some(line), &confirmation), meant, "{line:?}");
+    }
+    // An action whose name could be an answer to anything is typed with its namespace.
+    for (tool, word) in [("a.no", "a.no"), ("jobs.run", "jobs.run"), ("mail::proceed", "mail::proceed")] {
+        assert_eq!(Confirmation::of(tool, true), Confirmation::Word(word.into()), "{tool}");
+    }
+}
+
+#[tokio::test]
+async fn calls_that_interrupt_are_asked_about_one_by_one_by_name() {
+    let terminal = Script::saying(["y", "write", "n", "send"]).interrupting().terminal();
+    let mut batch = three();
+    terminal.ask(&mut batch).await;
+    assert!(matches!(answers(&batch)[..], [Answer::Approved(_), Answer::Denied(None), Answer::Approved(_)]));
+    insta::assert_snapshot!(terminal.transcript());
 }
 
 #[tokio::test]
@@ -135,7 +175,7 @@ async fn an_answer_may_hold_for_the_session() {
 async fn a_slip_is_asked_again_and_the_end_of_the_input_is_a_no() {
     let (answer, transcript) = ask_one(Script::saying(["x", "u"]), &json!({"path": "a"})).await;
     assert_eq!(answer, Answer::Denied(None));
-    assert_eq!(transcript.matches("that is none of the letters").count(), 2, "{transcript}");
+    assert_eq!(transcript.matches("expected y to run it").count(), 2, "{transcript}");
     let slips = ["x"; 10];
     assert_eq!(ask_one(Script::saying(slips), &json!({})).await.0, Answer::Denied(None));
     let (answer, _) = ask_one(Script::saying(["use the draft folder"]), &json!({})).await;
@@ -227,7 +267,7 @@ async fn several_calls_are_asked_about_together_and_answered_one_by_one_or_at_on
     ));
     insta::assert_snapshot!(terminal.transcript());
 
-    for (line, is_yes) in [("y", true), ("v", true), ("n", false), ("", false), ("not now", false)] {
+    for (line, is_yes) in [("y", true), ("v", true), ("n", false), ("not now", false)] {
         let (terminal, mut batch) = (Script::saying([line]).terminal(), three());
         terminal.ask(&mut batch).await;
         for (asked, answer) in batch.iter().zip(answers(&batch)) {

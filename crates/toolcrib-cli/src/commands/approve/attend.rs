@@ -13,13 +13,14 @@ use toolcrib_policy::Remember;
 use toolcrib_server::{Answers, Error, Host, Say, Told, Visit, WaitingCall, serving};
 
 use super::failure;
-use crate::approver::reply::{Reply, reply};
+use crate::approver::reply::{Confirmation, Reply, reply};
 use crate::approver::show::{self, Sizes};
 use crate::exit::{Exit, Failure};
 use crate::interrupt::Interrupts;
-use crate::keyboard::{CAN_DISCARD, keyboard};
+
 use crate::output::tell;
 use crate::printable::excerpt;
+use crate::terminal::{CAN_DISCARD, console};
 
 /// How often processes are looked for that have begun to serve the app.
 const LOOK_INTERVAL: Duration = Duration::from_millis(500);
@@ -69,14 +70,30 @@ struct Server {
 /// The call that is asked about.
 struct Asking {
     place: Place,
-    answer: BoxFuture<'static, Option<String>>,
+    /// The line that was typed, and what it takes to approve.
+    answer: BoxFuture<'static, (Option<String>, Confirmation)>,
+    retry: Retry,
+}
+
+/// How a call is asked about again.
+#[derive(Clone)]
+struct Retry {
     sizes: Sizes,
+    note: String,
     unclear: usize,
+    /// What it took to approve the last time.
+    confirmation: Option<Confirmation>,
+}
+
+impl Default for Retry {
+    fn default() -> Self {
+        Self { sizes: Sizes::ONE, note: String::new(), unclear: 0, confirmation: None }
+    }
 }
 
 /// What an answer leads to.
 enum Next {
-    Ask(Sizes, &'static str),
+    Ask(Retry),
     Said(Say),
     Leave,
 }
@@ -102,7 +119,7 @@ pub(super) async fn run(app: &Path) -> Result<Exit, Failure> {
     looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut asking: Option<Asking> = None;
     loop {
-        asking = asking.or_else(|| room.ask(Sizes::ONE, "", 0));
+        asking = asking.or_else(|| room.ask(Retry::default()));
         let answered = async {
             match &mut asking {
                 Some(asking) => (&mut asking.answer).await,
@@ -120,14 +137,11 @@ pub(super) async fn run(app: &Path) -> Result<Exit, Failure> {
                     tell("\nthat call is over: somebody else has answered it, or it was given up");
                 }
             }
-            line = answered => {
+            (line, confirmation) = answered => {
                 let Some(last) = asking.take() else { continue };
-                match next(&last, line) {
+                match next(&last.retry, line, confirmation) {
                     Next::Leave => break,
-                    Next::Ask(sizes, note) => {
-                        let unclear = last.unclear + usize::from(!note.is_empty());
-                        asking = room.ask(sizes, note, unclear);
-                    }
+                    Next::Ask(retry) => asking = room.ask(retry),
                     Next::Said(answer) => room.answer(last.place, answer).await,
                 }
             }
@@ -137,19 +151,21 @@ pub(super) async fn run(app: &Path) -> Result<Exit, Failure> {
     Ok(Exit::Ok)
 }
 
-/// What a line means here. The end of the input is no answer: whoever was here has left.
-fn next(asking: &Asking, line: Option<String>) -> Next {
+/// Returns what follows from a line. The end of the input is no answer: the operator has left.
+fn next(last: &Retry, line: Option<String>, confirmation: Confirmation) -> Next {
     let Some(line) = line else { return Next::Leave };
-    match reply(Some(&line)) {
+    let note = confirmation.note();
+    let again = Retry { confirmation: Some(confirmation), note: String::new(), ..last.clone() };
+    match reply(Some(&line), again.confirmation.as_ref().unwrap_or(&Confirmation::Letter)) {
         Reply::Yes(Remember::Once) => Next::Said(Say::Once),
         Reply::Yes(Remember::Tool) => Next::Said(Say::Tool),
         Reply::No(said) => Next::Said(Say::Deny(said.unwrap_or_default())),
-        Reply::All => Next::Ask(Sizes::ALL, ""),
+        Reply::All => Next::Ask(Retry { sizes: Sizes::ALL, ..again }),
         Reply::Yes(Remember::Arguments) | Reply::Edit | Reply::Undo | Reply::Unclear => {
-            if asking.unclear >= MAX_UNCLEAR {
+            if last.unclear >= MAX_UNCLEAR {
                 return Next::Said(Say::Deny(String::new()));
             }
-            Next::Ask(asking.sizes, "that is none of the letters; write one of them, or in words why not")
+            Next::Ask(Retry { note, unclear: last.unclear + 1, ..again })
         }
     }
 }
@@ -255,22 +271,27 @@ impl Room<'_> {
     }
 
     /// Asks about the call that has been waiting for longest.
-    fn ask(&self, sizes: Sizes, note: &str, unclear: usize) -> Option<Asking> {
+    fn ask(&self, retry: Retry) -> Option<Asking> {
         let (server, call) = self.calls.front()?;
-        let shown = show::call(call, sizes);
+        let shown = show::call(call, retry.sizes);
         let session = excerpt(&call.session, MAX_NAME_BYTES);
         let mut text = format!("{}\n  session: {session}, call {server}-{}", shown.text, call.id);
-        if !note.is_empty() {
-            text.extend(["\n", note]);
+        if !retry.note.is_empty() {
+            text.extend(["\n", &retry.note]);
         }
-        let (yes, all) = match (&call.arguments, shown.is_cut) {
-            (None, _) => ("", ""),
-            (Some(_), false) => ("y once, s always in this session, ", ""),
-            (Some(_), true) => ("y once, s always in this session, ", "a all of it, "),
+        let (tool, can_allow) = (call.tool.clone(), call.arguments.is_some());
+        let all = if shown.is_cut { "a all of it, " } else { "" };
+        let confirmation = retry.confirmation.clone();
+        let answer = async move {
+            let dialogue = console().dialogue().await;
+            let confirmation =
+                confirmation.unwrap_or_else(|| Confirmation::of(&tool, dialogue.is_interruption()));
+            let choices = if can_allow { confirmation.choices(false) } else { String::new() };
+            let line = dialogue.ask(&text, &format!("run it? [{choices}{all}n no, or say why not] ")).await;
+            dialogue.close();
+            (line, confirmation)
         };
-        let prompt = format!("run it? [{yes}{all}n no, or say why not] ");
-        let answer = async move { keyboard().answer(&text, &prompt).await }.boxed();
-        Some(Asking { place: (server.clone(), call.id), answer, sizes, unclear })
+        Some(Asking { place: (server.clone(), call.id), answer: answer.boxed(), retry })
     }
 
     async fn answer(&mut self, place: Place, answer: Say) {

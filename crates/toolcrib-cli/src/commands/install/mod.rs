@@ -20,8 +20,8 @@ pub(crate) use file::Target;
 
 use crate::arguments::{Client, Install};
 use crate::exit::{Exit, Failure};
-use crate::keyboard::{CAN_DISCARD, keyboard};
 use crate::output;
+use crate::terminal::{CAN_DISCARD, console};
 use entry::{Served, merged};
 
 /// The most characters of a name. Clients put it before the names of tools, which have bounds of their own.
@@ -173,7 +173,9 @@ async fn agreed(json: bool) -> Result<bool, Failure> {
     if json || !is_attended {
         return Ok(false);
     }
-    let said = keyboard().answer("", "write it? [y, n] ").await.unwrap_or_default();
+    let dialogue = console().dialogue().await;
+    let said = dialogue.ask("", "write it? [y, n] ").await.unwrap_or_default();
+    dialogue.close();
     if matches!(said.trim().to_lowercase().as_str(), "y" | "yes") {
         return Ok(true);
     }

@@ -14,7 +14,7 @@ const MAX_SHOWN: usize = 50;
 
 impl Look<'_> {
     pub(super) fn questions(&self, html: &mut Html) {
-        let all = self.page.waiting.questions();
+        let all = self.page.pending.questions();
         let mine: Vec<_> = all.iter().filter(|(question, _)| self.may_see(&question.session)).collect();
         html.markup("<section id=\"approvals\">\n<h2>Waiting for a yes <span class=\"count\">");
         html.show(mine.len()).markup("</span></h2>\n");

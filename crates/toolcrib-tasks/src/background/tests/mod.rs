@@ -1,6 +1,7 @@
 //! What calls in the background promise.
 
 mod after;
+mod approval;
 mod operator;
 
 use std::sync::Arc;

@@ -10,7 +10,7 @@ use toolcrib_model::Tool;
 use toolcrib_policy::{Approvals, Call, Capabilities, PendingCall, Policy, Principal, Verdict};
 use toolcrib_port::{Answer, Approver, Asked};
 
-use super::{MAX_WAITING, PRESENCE, Said, Settled, WaitingCalls};
+use super::{AnswerOutcome, MAX_WAITING, OperatorAnswer, PRESENCE, PendingApprovals};
 
 fn pending() -> PendingCall {
     let tool = Arc::new(Tool::new("files::write".parse().unwrap()));
@@ -25,41 +25,41 @@ fn asked() -> Asked {
     Asked::new(pending().question())
 }
 
-fn nobody_else(waiting: &WaitingCalls) -> Arc<dyn Approver> {
+fn nobody_else(waiting: &PendingApprovals) -> Arc<dyn Approver> {
     waiting.approver(Arc::new(DenyAll))
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_call_waits_while_somebody_is_there_and_no_longer() {
-    let waiting = WaitingCalls::default();
-    let (room, approver) = (waiting.room(), nobody_else(&waiting));
+    let waiting = PendingApprovals::default();
+    let (pending_approvals, approver) = (waiting.clone(), nobody_else(&waiting));
     let mut batch = [asked()];
     approver.ask(&mut batch).await;
     assert_eq!(batch[0].answer, Some(Answer::Nobody));
 
     // Two who are attached, one of whom has left.
-    let (first, second) = (room.attach(), room.attach());
+    let (first, second) = (pending_approvals.attach(), pending_approvals.attach());
     let mut batch = [asked(), asked()];
     let mut asking = approver.ask(&mut batch);
     assert!((&mut asking).now_or_never().is_none());
-    assert_eq!(room.questions().len(), 2);
+    assert_eq!(pending_approvals.questions().len(), 2);
     drop(first);
     advance(PRESENCE * 2).await;
     assert!((&mut asking).now_or_never().is_none());
     drop(second);
     asking.await;
     assert_eq!(batch.map(|asked| asked.answer), [Some(Answer::Nobody), Some(Answer::Nobody)]);
-    assert!(room.questions().is_empty());
+    assert!(pending_approvals.questions().is_empty());
 }
 
 #[tokio::test(start_paused = true)]
 async fn who_looked_at_the_page_is_waited_for_until_half_an_hour_later() {
-    let waiting = WaitingCalls::default();
-    let (room, approver) = (waiting.room(), nobody_else(&waiting));
-    room.attend();
+    let waiting = PendingApprovals::default();
+    let (pending_approvals, approver) = (waiting.clone(), nobody_else(&waiting));
+    pending_approvals.saw_page();
     let begun = Instant::now();
     advance(Duration::from_mins(10)).await;
-    let attached = room.attach();
+    let attached = pending_approvals.attach();
     let mut batch = [asked()];
     let mut asking = approver.ask(&mut batch);
     assert!((&mut asking).now_or_never().is_none());
@@ -71,16 +71,16 @@ async fn who_looked_at_the_page_is_waited_for_until_half_an_hour_later() {
 
 #[tokio::test(start_paused = true)]
 async fn the_first_answer_counts_wherever_it_comes_from() {
-    let waiting = WaitingCalls::default();
-    let room = waiting.room();
-    let _attached = room.attach();
+    let waiting = PendingApprovals::default();
+    let pending_approvals = waiting.clone();
+    let _attached = pending_approvals.attach();
     let mut batch = [asked()];
     let approver = nobody_else(&waiting);
     let mut asking = approver.ask(&mut batch);
     assert!((&mut asking).now_or_never().is_none());
-    let id = room.questions()[0].0.id;
-    assert_eq!(room.answer(id, Said::no("  not today ")), Settled::Taken);
-    assert_eq!(room.answer(id, Said::Once), Settled::Gone);
+    let id = pending_approvals.questions()[0].0.id;
+    assert_eq!(pending_approvals.answer(id, OperatorAnswer::deny("  not today ")), AnswerOutcome::Accepted);
+    assert_eq!(pending_approvals.answer(id, OperatorAnswer::Once), AnswerOutcome::TooLate);
     asking.await;
     assert_eq!(batch[0].answer, Some(Answer::Denied(Some("not today".into()))));
 
@@ -89,19 +89,22 @@ async fn the_first_answer_counts_wherever_it_comes_from() {
     let mut batch = [asked()];
     waiting.approver(Arc::new(no)).ask(&mut batch).await;
     assert_eq!(batch[0].answer, Some(Answer::Denied(None)));
-    assert!(room.questions().is_empty());
+    assert!(pending_approvals.questions().is_empty());
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_yes_is_for_the_call_that_was_asked_about() {
-    let waiting = WaitingCalls::default();
-    let room = waiting.room();
-    let _attached = room.attach();
+    let waiting = PendingApprovals::default();
+    let pending_approvals = waiting.clone();
+    let _attached = pending_approvals.attach();
     let (pending, approver) = (pending(), nobody_else(&waiting));
     let mut batch = [Asked::new(pending.question())];
     let mut asking = approver.ask(&mut batch);
     assert!((&mut asking).now_or_never().is_none());
-    assert_eq!(room.answer(pending.question().id, Said::Once), Settled::Taken);
+    assert_eq!(
+        pending_approvals.answer(pending.question().id, OperatorAnswer::Once),
+        AnswerOutcome::Accepted
+    );
     asking.await;
     let Some(Answer::Approved(approval)) = &batch[0].answer else { panic!("{batch:?}") };
     let approvals = Approvals::default();
@@ -111,14 +114,14 @@ async fn a_yes_is_for_the_call_that_was_asked_about() {
 
 #[tokio::test(start_paused = true)]
 async fn one_more_than_may_wait_is_put_to_others_only() {
-    let waiting = WaitingCalls::default();
-    let room = waiting.room();
-    let attached = room.attach();
+    let waiting = PendingApprovals::default();
+    let pending_approvals = waiting.clone();
+    let attached = pending_approvals.attach();
     let mut batch: Vec<_> = (0..=MAX_WAITING).map(|_| asked()).collect();
     let approver = nobody_else(&waiting);
     let mut asking = approver.ask(&mut batch);
     assert!((&mut asking).now_or_never().is_none());
-    assert_eq!(room.questions().len(), MAX_WAITING);
+    assert_eq!(pending_approvals.questions().len(), MAX_WAITING);
     drop(attached);
     asking.await;
     assert!(batch.iter().all(|asked| asked.answer == Some(Answer::Nobody)));

@@ -1,4 +1,4 @@
-//! A real terminal, and who gets what is typed there.
+//! A real terminal, and the recipients of what is typed there.
 
 use std::fs::File;
 use std::io::Write as _;
@@ -6,26 +6,26 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use tokio::sync::oneshot::Sender;
 use tokio::time::timeout;
 use toolcrib_testkit::TestTerminal;
 
-use super::Keyboard;
+use crate::terminal::keyboard::Keyboard;
+use crate::terminal::tty;
 
 /// How long anything may take here before the test fails.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A terminal with somebody at it.
-struct Desk {
+struct Typist {
     fingers: File,
     terminal: File,
     keyboard: Arc<Keyboard>,
 }
 
-impl Desk {
+impl Typist {
     fn new() -> Self {
         let TestTerminal { seat: fingers, terminal, .. } = TestTerminal::open().unwrap();
-        let keyboard = Arc::new(Keyboard::new(terminal.try_clone()));
+        let keyboard = Arc::new(Keyboard::new(terminal.try_clone().map(tty::open)));
         Self { fingers, terminal, keyboard }
     }
 
@@ -44,7 +44,7 @@ impl Desk {
     /// Waits until somebody waits for a line, and has not given up.
     async fn is_asked(&self) {
         let asked = async {
-            while self.keyboard.shared.lock().asker.as_ref().is_none_or(Sender::is_closed) {
+            while !self.keyboard.shared().is_reading() {
                 tokio::task::yield_now().await;
             }
         };
@@ -53,7 +53,7 @@ impl Desk {
 
     fn question(&self) -> tokio::task::JoinHandle<Option<String>> {
         let keyboard = Arc::clone(&self.keyboard);
-        tokio::spawn(async move { keyboard.answer("may it?", "[y/N] ").await })
+        tokio::spawn(async move { keyboard.answer().await })
     }
 }
 
@@ -63,66 +63,83 @@ async fn settled(question: tokio::task::JoinHandle<Option<String>>) -> Option<St
 
 #[tokio::test]
 async fn what_was_typed_before_a_question_does_not_answer_it() {
-    let mut desk = Desk::new();
+    let mut typist = Typist::new();
     // A line that has not ended counts as little.
-    desk.types_ahead("y\ny");
-    let question = desk.question();
-    desk.is_asked().await;
-    desk.types("no\n");
+    typist.types_ahead("y\ny");
+    let question = typist.question();
+    typist.is_asked().await;
+    typist.types("no\n");
     assert_eq!(settled(question).await.as_deref(), Some("no\n"));
 }
 
 #[tokio::test]
 async fn a_question_that_was_given_up_leaves_the_keyboard_to_the_next() {
-    let mut desk = Desk::new();
-    let question = desk.question();
-    desk.is_asked().await;
+    let mut typist = Typist::new();
+    let question = typist.question();
+    typist.is_asked().await;
     question.abort();
     assert!(question.await.unwrap_err().is_cancelled());
-    desk.types_ahead("y\n");
-    let next = desk.question();
-    desk.is_asked().await;
-    desk.types("no\n");
+    typist.types_ahead("y\n");
+    let next = typist.question();
+    typist.is_asked().await;
+    typist.types("no\n");
     assert_eq!(settled(next).await.as_deref(), Some("no\n"));
 }
 
 #[tokio::test]
 async fn the_late_answer_to_a_question_is_no_line_of_the_conversation() {
-    let mut desk = Desk::new();
-    let question = desk.question();
-    desk.is_asked().await;
+    let mut typist = Typist::new();
+    let question = typist.question();
+    typist.is_asked().await;
     question.abort();
     assert!(question.await.unwrap_err().is_cancelled());
-    desk.types_ahead("y\n");
-    let keyboard = Arc::clone(&desk.keyboard);
-    let line = tokio::spawn(async move { keyboard.line("> ").await });
-    desk.is_asked().await;
-    desk.types("hello\n");
+    typist.types_ahead("y\n");
+    let keyboard = Arc::clone(&typist.keyboard);
+    let line = tokio::spawn(async move { keyboard.line().await });
+    typist.is_asked().await;
+    typist.types("hello\n");
     assert_eq!(settled(line).await.as_deref(), Some("hello\n"));
 }
 
 #[tokio::test]
 async fn a_conversation_may_be_typed_ahead() {
-    let mut desk = Desk::new();
-    desk.types_ahead("one\ntwo\n");
+    let mut typist = Typist::new();
+    typist.types_ahead("one\ntwo\n");
     for expected in ["one\n", "two\n"] {
-        let line = timeout(PATIENCE, desk.keyboard.line("> ")).await.expect("a line");
+        let line = timeout(PATIENCE, typist.keyboard.line()).await.expect("a line");
         assert_eq!(line.as_deref(), Some(expected));
     }
 }
 
 #[tokio::test]
 async fn ctrl_d_ends_the_input_once() {
-    let mut desk = Desk::new();
-    desk.types_ahead("\u{4}");
-    assert_eq!(timeout(PATIENCE, desk.keyboard.line("> ")).await.expect("an end"), None);
-    desk.types("more\n");
-    let line = timeout(PATIENCE, desk.keyboard.line("> ")).await.expect("a line");
+    let mut typist = Typist::new();
+    typist.types_ahead("\u{4}");
+    assert_eq!(timeout(PATIENCE, typist.keyboard.line()).await.expect("an end"), None);
+    typist.types("more\n");
+    let line = timeout(PATIENCE, typist.keyboard.line()).await.expect("a line");
     assert_eq!(line.as_deref(), Some("more\n"));
+}
+
+#[tokio::test]
+async fn the_late_answer_to_a_withdrawn_question_is_told_so_until_the_next_line_is_wanted() {
+    let mut typist = Typist::new();
+    let (sender, mut told) = tokio::sync::mpsc::unbounded_channel();
+    typist.keyboard.expect_late_answers(Box::new(move || sender.send(()).unwrap()));
+    for answer in ["y\n", "yes\n"] {
+        typist.types(answer);
+        timeout(PATIENCE, told.recv()).await.expect("a note").unwrap();
+    }
+    let keyboard = Arc::clone(&typist.keyboard);
+    let line = tokio::spawn(async move { keyboard.line().await });
+    // The reader of late answers is gone.
+    assert_eq!(timeout(PATIENCE, told.recv()).await.expect("an end"), None);
+    typist.types("hello\n");
+    assert_eq!(settled(line).await.as_deref(), Some("hello\n"));
 }
 
 #[tokio::test]
 async fn a_terminal_that_cannot_be_opened_gives_no_answer() {
     let keyboard = Keyboard::new(Err(std::io::ErrorKind::NotFound.into()));
-    assert_eq!(timeout(PATIENCE, keyboard.answer("may it?", "[y/N] ")).await.expect("an end"), None);
+    assert_eq!(timeout(PATIENCE, keyboard.answer()).await.expect("an end"), None);
 }

@@ -1,0 +1,212 @@
+//! The one reader of standard input, where that is a terminal.
+//!
+//! A thread reads, and only while a line is wanted; what is typed at other times stays with the terminal. So a question that
+//! was withdrawn takes no line from the next one, and what was typed before a question can be discarded before it is asked.
+
+use std::io::{self, ErrorKind};
+use std::mem;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+
+use tokio::sync::oneshot;
+
+use super::tty::Input;
+
+/// The most bytes of a line. A terminal gives 4 KiB at a time, and Ctrl-D joins such pieces.
+const MAX_LINE_BYTES: usize = 64 * 1024;
+
+/// The most bytes of one read; the longest line that a terminal gives at once.
+const CHUNK_BYTES: usize = 4096;
+
+/// Reader of lines.
+pub(super) struct Keyboard {
+    shared: Arc<Shared>,
+}
+
+pub(super) struct Shared {
+    input: Option<Box<dyn Input>>,
+    state: Mutex<State>,
+    /// Notified when a line is wanted.
+    wanted: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    reader: Reader,
+    /// A line that has not ended.
+    partial: Vec<u8>,
+    /// A question was withdrawn, and its answer may still be typed.
+    is_stale: bool,
+    /// The terminal can no longer be read.
+    is_over: bool,
+}
+
+/// The recipient of the next line.
+#[derive(Default)]
+enum Reader {
+    #[default]
+    None,
+    /// `None` is sent at the end of the input.
+    One(oneshot::Sender<Option<String>>),
+    /// A question was withdrawn; whoever answers it is told.
+    Late(Box<dyn Fn() + Send>),
+}
+
+impl Reader {
+    fn is_gone(&self) -> bool {
+        match self {
+            Self::None => true,
+            Self::One(sender) => sender.is_closed(),
+            Self::Late(_) => false,
+        }
+    }
+}
+
+impl Keyboard {
+    /// Creates a keyboard with a thread that reads it.
+    pub(super) fn new(input: io::Result<Box<dyn Input>>) -> Self {
+        let keyboard = Self::without_thread(input);
+        let reader = Arc::clone(&keyboard.shared);
+        let started = thread::Builder::new().name("keyboard".into()).spawn(move || reader.read_lines());
+        if started.is_err() {
+            keyboard.shared.end();
+        }
+        keyboard
+    }
+
+    /// Creates a keyboard that reads when its [`Shared::read_some`] is called.
+    pub(super) fn without_thread(input: io::Result<Box<dyn Input>>) -> Self {
+        let shared = Shared { input: input.ok(), state: Mutex::default(), wanted: Condvar::new() };
+        Self { shared: Arc::new(shared) }
+    }
+
+    /// Discards what was typed so far, and reads the answer to the question that stands on the screen; `None` at the end of
+    /// the input.
+    pub(super) async fn answer(&self) -> Option<String> {
+        self.shared.lock().is_stale = true;
+        self.shared.discard().ok()?;
+        let line = self.next().await;
+        self.shared.lock().is_stale = false;
+        line
+    }
+
+    /// Reads the next line; `None` at the end of the input. It may have been typed ahead, unless it may have been the answer
+    /// to a question that was withdrawn.
+    pub(super) async fn line(&self) -> Option<String> {
+        if mem::take(&mut self.shared.lock().is_stale) {
+            self.shared.discard().ok()?;
+        }
+        self.next().await
+    }
+
+    /// Calls this for each line until the next one is wanted: its question was withdrawn.
+    pub(super) fn expect_late_answers(&self, too_late: Box<dyn Fn() + Send>) {
+        {
+            let mut state = self.shared.lock();
+            if state.is_over {
+                return;
+            }
+            state.is_stale = true;
+            state.reader = Reader::Late(too_late);
+        }
+        self.shared.wanted.notify_one();
+    }
+
+    async fn next(&self) -> Option<String> {
+        let (sender, line) = oneshot::channel();
+        {
+            let mut state = self.shared.lock();
+            if state.is_over {
+                return None;
+            }
+            state.reader = Reader::One(sender);
+        }
+        self.shared.wanted.notify_one();
+        line.await.ok().flatten()
+    }
+
+    #[cfg(test)]
+    pub(super) fn shared(&self) -> &Arc<Shared> {
+        &self.shared
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Discards what was typed. The reader reads under the same lock, so it cannot hold a line back.
+    fn discard(&self) -> io::Result<()> {
+        let mut state = self.lock();
+        state.partial.clear();
+        self.input.as_ref().map_or(Ok(()), |input| input.discard())
+    }
+
+    /// Returns true if a line is wanted.
+    #[cfg(test)]
+    pub(super) fn is_reading(&self) -> bool {
+        !self.lock().reader.is_gone()
+    }
+
+    fn read_lines(&self) {
+        if let Some(input) = &self.input {
+            while self.wait(input.as_ref()).and_then(|()| self.read_some(input.as_ref())).is_ok() {}
+        }
+        self.end();
+    }
+
+    fn end(&self) {
+        let mut state = self.lock();
+        state.is_over = true;
+        // Dropped, it tells the recipient.
+        state.reader = Reader::None;
+    }
+
+    /// Waits until a line is wanted and something is typed.
+    fn wait(&self, input: &dyn Input) -> io::Result<()> {
+        let state = self.lock();
+        let idle = self.wanted.wait_while(state, |state| matches!(state.reader, Reader::None));
+        drop(idle.unwrap_or_else(PoisonError::into_inner));
+        input.wait()
+    }
+
+    /// Reads what is typed, if it is still wanted.
+    pub(super) fn read_some(&self, input: &dyn Input) -> io::Result<()> {
+        let mut state = self.lock();
+        if state.reader.is_gone() {
+            state.reader = Reader::None;
+            return Ok(());
+        }
+        // It may have been discarded by now, and a read that blocks would hold the lock.
+        if !input.is_ready()? {
+            return Ok(());
+        }
+        let mut chunk = [0; CHUNK_BYTES];
+        let read = match input.read(&mut chunk) {
+            Err(error) if matches!(error.kind(), ErrorKind::Interrupted | ErrorKind::WouldBlock) => {
+                return Ok(());
+            }
+            read => read?,
+        };
+        state.partial.extend(chunk.iter().take(read));
+        let is_whole = read == 0 || state.partial.ends_with(b"\n") || state.partial.len() >= MAX_LINE_BYTES;
+        if !is_whole {
+            return Ok(());
+        }
+        let bytes = mem::take(&mut state.partial);
+        let line = (!bytes.is_empty()).then(|| String::from_utf8_lossy(&bytes).into_owned());
+        match mem::take(&mut state.reader) {
+            Reader::None => {}
+            // A recipient that gave up in this moment does not miss it.
+            Reader::One(sender) => drop(sender.send(line)),
+            Reader::Late(too_late) => {
+                if line.is_some() {
+                    too_late();
+                    state.reader = Reader::Late(too_late);
+                }
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,221 @@
+//! The terminal of this process: output, the chat prompt, and dialogues with the person at it.
+//!
+//! A dialogue owns the terminal. While one is open, nothing else is written to the terminal and nothing else is read from it:
+//! other output waits, and an open chat prompt is put off. What was typed before a question stands on the screen is
+//! discarded, so an answer is always one to the last thing shown. A dialogue that is dropped before it is closed was
+//! withdrawn, which is shown at once; later answers to it are told that they came too late.
+
+mod keyboard;
+mod paste;
+mod screen;
+mod tty;
+
+#[cfg(all(test, unix))]
+mod tests;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, LazyLock};
+
+use tokio::sync::{Mutex, OwnedMutexGuard, watch};
+
+use crate::printable::{Layout, printable};
+use keyboard::Keyboard;
+use paste::Message;
+
+pub(crate) use screen::{Author, Screen, Stream, screen};
+
+/// True where typed-ahead input can be discarded. Where it cannot, no person is asked for approval.
+pub(crate) const CAN_DISCARD: bool = cfg!(unix);
+
+/// The console of this process.
+pub(crate) fn console() -> &'static Arc<Console> {
+    static CONSOLE: LazyLock<Arc<Console>> =
+        LazyLock::new(|| Arc::new(Console::new(ScreenRef::Process, Keyboard::new(tty::stdin()))));
+    &CONSOLE
+}
+
+/// Input and output of a terminal, for one speaker at a time.
+pub(crate) struct Console {
+    screen: ScreenRef,
+    keyboard: Keyboard,
+    /// Held by the open dialogue, or by the chat prompt.
+    in_use: Arc<Mutex<()>>,
+    /// The number of dialogues that are open or wait for their turn.
+    queued: watch::Sender<usize>,
+    /// A dialogue put off the chat prompt, which has not been shown again.
+    is_interrupted: AtomicBool,
+    /// The last dialogue was withdrawn, and no line has been read since.
+    is_withdrawn: AtomicBool,
+}
+
+/// The screen that a console writes to.
+enum ScreenRef {
+    Process,
+    #[cfg(all(test, unix))]
+    Own(Arc<Screen>),
+}
+
+impl Console {
+    fn new(screen: ScreenRef, keyboard: Keyboard) -> Self {
+        Self {
+            screen,
+            keyboard,
+            in_use: Arc::default(),
+            queued: watch::Sender::default(),
+            is_interrupted: AtomicBool::new(false),
+            is_withdrawn: AtomicBool::new(false),
+        }
+    }
+
+    /// Opens a dialogue when earlier ones have ended. It interrupts the chat prompt.
+    pub(crate) async fn dialogue(self: &Arc<Self>) -> Dialogue {
+        let queued = Queued::new(self);
+        let in_use = Arc::clone(&self.in_use).lock_owned().await;
+        let last_author = self.screen().begin_dialogue();
+        let is_interruption = last_author == Author::Model
+            || self.is_interrupted.load(Ordering::Acquire)
+            || self.is_withdrawn.load(Ordering::Acquire);
+        Dialogue {
+            console: Arc::clone(self),
+            is_interruption,
+            is_closed: false,
+            _in_use: in_use,
+            _queued: queued,
+        }
+    }
+
+    /// Reads a message at the chat prompt; `None` at the end of the input. Pasted lines are one message. A dialogue goes
+    /// first, also when the prompt is open already; what was typed by then is discarded.
+    pub(crate) async fn line(&self, prompt: &str) -> Option<String> {
+        let mut queued = self.queued.subscribe();
+        loop {
+            // The sender lives as long as this console.
+            let _ = queued.wait_for(|count| *count == 0).await;
+            let _in_use = self.in_use.lock().await;
+            self.write_control(paste::ON);
+            self.screen().write(Stream::Err, Author::Program, prompt);
+            self.is_interrupted.store(false, Ordering::Release);
+            let read = tokio::select! {
+                biased;
+                message = self.message() => Some(message),
+                _ = queued.wait_for(|count| *count > 0) => None,
+            };
+            self.write_control(paste::OFF);
+            if let Some(message) = read {
+                self.is_withdrawn.store(false, Ordering::Release);
+                return message;
+            }
+            self.is_interrupted.store(true, Ordering::Release);
+            self.screen().write(Stream::Err, Author::Program, "\n");
+        }
+    }
+
+    async fn message(&self) -> Option<String> {
+        let mut message = Message::default();
+        loop {
+            let line = self.keyboard.line().await?;
+            if message.push(&line) {
+                return Some(message.into_text());
+            }
+        }
+    }
+
+    /// Waits until no dialogue is open or waits for its turn.
+    pub(crate) async fn no_dialogue(&self) {
+        // The sender lives as long as this console.
+        let _ = self.queued.subscribe().wait_for(|count| *count == 0).await;
+    }
+
+    /// Writes a sequence that only a terminal understands.
+    fn write_control(&self, sequence: &str) {
+        let screen = self.screen();
+        if screen.is_terminal(Stream::Err) {
+            screen.write(Stream::Err, Author::Program, sequence);
+        }
+    }
+
+    fn screen(&self) -> &Screen {
+        match &self.screen {
+            ScreenRef::Process => screen(),
+            #[cfg(all(test, unix))]
+            ScreenRef::Own(screen) => screen,
+        }
+    }
+}
+
+/// A dialogue that is open or waits for its turn.
+struct Queued(Arc<Console>);
+
+impl Queued {
+    fn new(console: &Arc<Console>) -> Self {
+        console.queued.send_modify(|count| *count += 1);
+        Self(Arc::clone(console))
+    }
+}
+
+impl Drop for Queued {
+    fn drop(&mut self) {
+        self.0.queued.send_modify(|count| *count = count.saturating_sub(1));
+    }
+}
+
+/// Exclusive use of the terminal, until it is closed or dropped.
+pub(crate) struct Dialogue {
+    console: Arc<Console>,
+    is_interruption: bool,
+    is_closed: bool,
+    // In this order: the next dialogue has its turn before the chat prompt has.
+    _in_use: OwnedMutexGuard<()>,
+    _queued: Queued,
+}
+
+impl Dialogue {
+    /// Returns true if the dialogue began in the middle of something else: an open chat prompt, a model's text, or a question
+    /// that was withdrawn. A person may be about to answer that.
+    pub(crate) fn is_interruption(&self) -> bool {
+        self.is_interruption
+    }
+
+    /// Shows lines.
+    pub(crate) fn tell(&self, text: &str) {
+        self.console.screen().write_dialogue(&(printable(text, Layout::Lines) + "\n"));
+    }
+
+    /// Shows lines, if there are any, and reads the answer to the prompt; `None` at the end of the input. What was typed
+    /// before the prompt stood on the screen is no answer to it.
+    pub(crate) async fn ask(&self, text: &str, prompt: &str) -> Option<String> {
+        if !text.is_empty() {
+            self.tell(text);
+        }
+        self.console.screen().write_dialogue(&printable(prompt, Layout::Lines));
+        let line = self.console.keyboard.answer().await;
+        match &line {
+            Some(_) => self.console.is_withdrawn.store(false, Ordering::Release),
+            // The end of the input leaves the prompt's line open.
+            None => self.tell(""),
+        }
+        line
+    }
+
+    /// Ends the dialogue: it has an answer.
+    pub(crate) fn close(mut self) {
+        self.is_closed = true;
+    }
+}
+
+impl Drop for Dialogue {
+    fn drop(&mut self) {
+        if !self.is_closed {
+            self.tell("\n(withdrawn: this question no longer waits for an answer)");
+            self.console.is_withdrawn.store(true, Ordering::Release);
+            let console = Arc::downgrade(&self.console);
+            self.console.keyboard.expect_late_answers(Box::new(move || {
+                if let Some(console) = console.upgrade() {
+                    let text = "too late: the question was withdrawn, and your answer has no effect\n";
+                    console.screen().write(Stream::Err, Author::Program, text);
+                }
+            }));
+        }
+        self.console.screen().end_dialogue();
+    }
+}

@@ -1,0 +1,153 @@
+//! Output to the terminal, held back while a person is asked.
+
+use std::collections::VecDeque;
+use std::io::{IsTerminal as _, Write as _};
+use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
+
+/// The most bytes of output that are held back. Of more, the oldest are left out.
+const MAX_HELD_BYTES: usize = 4 * 1024 * 1024;
+
+/// A stream of the process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stream {
+    Out,
+    Err,
+}
+
+/// The author of an output. A question that follows a model's text is asked more carefully.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Author {
+    Program,
+    Model,
+}
+
+/// The device that a screen writes to.
+pub(crate) trait Display: Send + Sync {
+    fn write(&self, stream: Stream, text: &str);
+
+    /// Returns true if a person reads the stream.
+    fn is_terminal(&self, stream: Stream) -> bool;
+}
+
+/// The only writer to standard output and standard error.
+///
+/// While a dialogue is open, it owns the terminal: other output waits until the dialogue ends. Output to files and programs
+/// does not wait.
+pub(crate) struct Screen {
+    display: Box<dyn Display>,
+    state: Mutex<State>,
+}
+
+struct State {
+    is_in_dialogue: bool,
+    held: VecDeque<(Stream, Author, String)>,
+    held_bytes: usize,
+    is_cut: bool,
+    last_author: Author,
+}
+
+/// The screen of this process.
+pub(crate) fn screen() -> &'static Screen {
+    static SCREEN: LazyLock<Screen> = LazyLock::new(|| Screen::new(Box::new(Standard)));
+    &SCREEN
+}
+
+impl Screen {
+    pub(crate) fn new(display: Box<dyn Display>) -> Self {
+        let state = State {
+            is_in_dialogue: false,
+            held: VecDeque::new(),
+            held_bytes: 0,
+            is_cut: false,
+            last_author: Author::Program,
+        };
+        Self { display, state: Mutex::new(state) }
+    }
+
+    /// Writes, now or after the open dialogue.
+    pub(crate) fn write(&self, stream: Stream, author: Author, text: &str) {
+        let mut state = self.lock();
+        if state.is_in_dialogue && self.display.is_terminal(stream) {
+            state.hold(stream, author, text);
+        } else {
+            state.last_author = author;
+            // Within the lock, so that no dialogue begins before it is written.
+            self.display.write(stream, text);
+        }
+    }
+
+    /// Begins a dialogue, and returns the author of the last output before it.
+    pub(super) fn begin_dialogue(&self) -> Author {
+        let mut state = self.lock();
+        state.is_in_dialogue = true;
+        state.last_author
+    }
+
+    /// Writes as the open dialogue.
+    pub(super) fn write_dialogue(&self, text: &str) {
+        let mut state = self.lock();
+        state.last_author = Author::Program;
+        self.display.write(Stream::Err, text);
+    }
+
+    /// Ends the dialogue and writes all that was held back.
+    pub(crate) fn end_dialogue(&self) {
+        let mut state = self.lock();
+        state.is_in_dialogue = false;
+        state.held_bytes = 0;
+        if std::mem::take(&mut state.is_cut) {
+            self.display.write(Stream::Err, "(earlier output was left out while you were asked)\n");
+        }
+        while let Some((stream, author, text)) = state.held.pop_front() {
+            state.last_author = author;
+            self.display.write(stream, &text);
+        }
+    }
+
+    /// Returns true if a person reads the stream.
+    pub(crate) fn is_terminal(&self, stream: Stream) -> bool {
+        self.display.is_terminal(stream)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn hold(&mut self, stream: Stream, author: Author, text: &str) {
+        self.held_bytes += text.len();
+        self.held.push_back((stream, author, text.to_owned()));
+        while self.held_bytes > MAX_HELD_BYTES {
+            let Some((_, _, oldest)) = self.held.pop_front() else { break };
+            self.held_bytes -= oldest.len();
+            self.is_cut = true;
+        }
+    }
+}
+
+/// The standard streams of this process. A reader that hung up wants no more, so write errors are ignored.
+struct Standard;
+
+impl Display for Standard {
+    fn write(&self, stream: Stream, text: &str) {
+        match stream {
+            Stream::Out => {
+                let mut out = std::io::stdout().lock();
+                let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+            }
+            Stream::Err => {
+                let _ = std::io::stderr().lock().write_all(text.as_bytes());
+            }
+        }
+    }
+
+    fn is_terminal(&self, stream: Stream) -> bool {
+        static OUT: LazyLock<bool> = LazyLock::new(|| std::io::stdout().is_terminal());
+        static ERR: LazyLock<bool> = LazyLock::new(|| std::io::stderr().is_terminal());
+        match stream {
+            Stream::Out => *OUT,
+            Stream::Err => *ERR,
+        }
+    }
+}

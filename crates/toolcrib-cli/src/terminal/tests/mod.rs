@@ -1,0 +1,5 @@
+//! The terminal: what is shown when, and who gets what is typed.
+
+mod interleavings;
+mod keyboard;
+mod sharing;

@@ -1,0 +1,85 @@
+//! Calls that wait for a person.
+
+use toolcrib_exec::Callback;
+use toolcrib_policy::Question;
+use toolcrib_port::{Answer, ToolCaller as _};
+
+use super::*;
+use crate::background::Patient;
+use crate::testing::executor_with;
+
+const AFTER: Duration = Duration::from_secs(3);
+
+/// A shop whose owner approves each call when `yes` is notified.
+struct Asked {
+    executor: Arc<Executor>,
+    background: Background,
+    yes: Arc<Notify>,
+    started: Arc<AtomicUsize>,
+}
+
+impl Asked {
+    async fn new() -> Self {
+        let (yes, started) = (Arc::new(Notify::new()), Arc::new(AtomicUsize::new(0)));
+        let runs = Arc::clone(&started);
+        let press = FunctionTool::new("press", "Presses.", move |_: Nothing, _| {
+            runs.fetch_add(1, Ordering::SeqCst);
+            async { Ok::<_, ToolError>(json!({"made": 1})) }
+        });
+        let module = Module::new("shop", "Makes things.").with_tool(press);
+        let approved = Arc::clone(&yes);
+        let owner = Callback::new(move |question: Question| {
+            let yes = Arc::clone(&approved);
+            async move {
+                yes.notified().await;
+                Answer::Approved(question.approve())
+            }
+        });
+        let executor = executor_with(module, &json!({}), Arc::new(owner)).await;
+        let clock = Arc::new(TestClock::at("2026-03-01T09:00:00Z"));
+        let services = Arc::new(Services::open(Arc::new(MemoryStore::new()), clock, false).await.unwrap());
+        services.enter_by(executor.entrance());
+        let background = Background::open(services, BackgroundSettings::default()).await.unwrap();
+        Self { executor, background, yes, started }
+    }
+}
+
+fn press() -> ToolCall {
+    ToolCall::new("shop.press", JsonObject::new())
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_waits_for_a_person_does_not_move_to_the_background() {
+    let shop = Asked::new().await;
+    let patient = Patient::new(shop.executor.entrance(), shop.background.clone(), AFTER);
+    let answered = async {
+        tokio::time::sleep(AFTER * 60).await;
+        assert!(shop.background.list(&context()).await.is_empty());
+        shop.yes.notify_one();
+    };
+    let caller = context();
+    let (result, ()) = tokio::join!(patient.call(press(), &caller), answered);
+    assert_eq!(result.result, json!({"made": 1}));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_in_the_background_that_waits_for_a_person_is_not_told_to_be_running() {
+    let shop = Asked::new().await;
+    let launched = shop.background.launch(press(), &context()).await.unwrap();
+    assert_eq!(launched.status, TaskState::WaitingForApproval);
+    insta::assert_snapshot!(
+        launched.note.as_deref().unwrap(),
+        @"the call has not started: it waits for a person to approve it"
+    );
+    assert_eq!(json!(launched)["status"], "waiting_for_approval");
+    assert_eq!(shop.background.list(&context()).await[0].status, TaskState::WaitingForApproval);
+    assert_eq!(shop.started.load(Ordering::SeqCst), 0);
+    // A run that started it ends when the question has.
+    let session = context().session;
+    let mut ended = Box::pin(shop.background.no_call_waits_for_a_person(&session));
+    assert!(futures::poll!(&mut ended).is_pending());
+    shop.yes.notify_one();
+    ended.await;
+    let status = shop.background.wait(&launched.task_id, AFTER, &context()).await.unwrap();
+    assert_eq!((status.status, shop.started.load(Ordering::SeqCst)), (TaskState::Completed, 1));
+}
