@@ -33,7 +33,7 @@ pub use change::{Existing, MAX_MOVED_ENTRIES, MAX_TREE_DEPTH};
 pub use folder::{Folder, Name, Names, OpenFile};
 pub use guard::Purpose;
 pub use listing::{Entry, Kind, Listing, MAX_LIST_ENTRIES};
-pub use replace::replace;
+pub use replace::{make_private, replace};
 pub use root::{Metadata, Root, Slice};
 pub use update::{MAX_LOCK_WAIT, update};
 pub use walk::{DEFAULT_WALK_DEPTH, DEFAULT_WALK_ENTRIES, MAX_WALK_DEPTH, Walk, WalkEntry, WalkLimits};

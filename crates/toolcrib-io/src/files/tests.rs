@@ -284,7 +284,7 @@ fn a_configuration_file_is_read_up_to_its_limit() {
         error.to_string().ends_with("is larger than 9 bytes, the most that is read of such a file"),
         "{error}"
     );
-    assert!(matches!(read_bounded("/dev/zero", 1000), Err(Error::TooLarge { .. })));
+    assert!(matches!(read_bounded("/dev/zero", 1000), Err(Error::WrongKind { .. })));
     assert!(matches!(read_bounded(place.inner().join("none"), 9), Err(Error::NotFound { .. })));
     assert!(matches!(read_bounded(place.inner(), 9), Err(Error::WrongKind { .. })));
 }
@@ -401,4 +401,39 @@ fn a_change_does_not_wait_for_ever_for_a_lock() {
     assert!(error.to_string().contains("another process has held the lock for 20ms"), "{error}");
     held.unlock().unwrap();
     super::update::lock(&file, Duration::ZERO).unwrap();
+}
+
+#[test]
+fn a_file_that_is_no_regular_file_is_refused_and_not_waited_for() {
+    let place = Place::new();
+    let fifo = place.inner().join("fifo");
+    assert!(std::process::Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+    let socket = place.inner().join("socket");
+    let _listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+    for path in [fifo, socket, "/dev/null".into()] {
+        let error = read_bounded(&path, 9).unwrap_err();
+        assert_eq!(error.to_string(), format!("`{}` is not a regular file", path.display()));
+    }
+}
+
+#[test]
+fn what_is_changed_in_turns_is_for_its_owner_alone() {
+    use std::os::unix::fs::PermissionsExt;
+    let place = Place::new();
+    let path = place.inner().join("new/deep/notes.json");
+    let change = |_: Option<&[u8]>| Ok::<_, Error>((Some(b"notes".to_vec()), ()));
+    update(&path, 100, change).unwrap();
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    for (path, wanted) in [
+        (path.clone(), 0o600),
+        (place.inner().join("new/deep/notes.json.lock"), 0o600),
+        (place.inner().join("new/deep"), 0o700),
+        (place.inner().join("new"), 0o700),
+    ] {
+        assert_eq!(mode(&path), wanted, "{}", path.display());
+    }
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
+    super::make_private(&path).unwrap();
+    assert_eq!(mode(&path), 0o600);
+    super::make_private(place.inner().join("none")).unwrap();
 }

@@ -6,7 +6,8 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use super::path::explain;
-use super::{read_bounded, replace};
+use super::read_bounded;
+use super::replace::{Readers, create_parent, put, with_readers};
 use crate::Error;
 
 /// How long a change waits for those of other processes. One of them takes a few milliseconds.
@@ -18,7 +19,8 @@ const LOCK_PAUSE: Duration = Duration::from_millis(5);
 /// Changes a file that the operator named, if it has no more than `max_bytes`: `change` is given what stands in it, `None`
 /// where there is no file, and gives what shall stand there, `None` to leave it as it is, and what it wants to tell.
 /// Changes by other threads and processes that use this function come before or after, never between: they take turns by a
-/// lock on the file beside it whose name ends in `.lock`.
+/// lock on the file beside it whose name ends in `.lock`. Both files, and the folders above them that are missing, are
+/// created so that only their owner may read them.
 ///
 /// There is no root here: do not use it for a path that a model, a server or a document chose.
 pub fn update<T, F: From<Error>>(
@@ -35,7 +37,7 @@ pub fn update<T, F: From<Error>>(
     };
     let (after, told) = change(before.as_deref())?;
     if let Some(after) = after {
-        replace(path, &after)?;
+        put(path, &after, Readers::Owner)?;
     }
     Ok(told)
 }
@@ -43,12 +45,13 @@ pub fn update<T, F: From<Error>>(
 /// The lock, held until it is dropped. The file stays, since removing it would let two hold it.
 pub(super) fn lock(path: &Path, wait: Duration) -> Result<File, Error> {
     let failed = |source| explain("lock", path, source);
-    if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-        std::fs::create_dir_all(folder).map_err(failed)?;
-    }
+    create_parent(path, Readers::Owner).map_err(failed)?;
     let mut beside = path.as_os_str().to_owned();
     beside.push(".lock");
-    let file = OpenOptions::new().create(true).truncate(false).write(true).open(beside).map_err(failed)?;
+    let mut options = OpenOptions::new();
+    options.create(true).truncate(false).write(true);
+    with_readers(&mut options, Readers::Owner);
+    let file = options.open(beside).map_err(failed)?;
     hold(&file, wait).map_err(failed)?;
     Ok(file)
 }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use toolcrib_io::files::{read_bounded, update};
+use toolcrib_io::files::{make_private, read_bounded, update};
 use toolcrib_model::{ErrorKind, ToolError};
 use toolcrib_sdk::CallContext;
 
@@ -33,7 +33,8 @@ impl Memory {
         Self { place: Arc::new(Place::Process(Mutex::new(Notebook::new()))) }
     }
 
-    /// Notes in a file, which several processes may use at the same time. It is made when something is first kept.
+    /// Notes in a file, which several processes may use at the same time. It is made when something is first kept, so that
+    /// only its owner may read it.
     pub fn in_file(path: impl Into<PathBuf>) -> Self {
         Self { place: Arc::new(Place::File(path.into())) }
     }
@@ -152,6 +153,7 @@ fn change_file<T>(
     path: &Path,
     change: impl FnOnce(&mut Notebook) -> Result<T, ToolError>,
 ) -> Result<T, ToolError> {
+    protect(&path.with_added_extension("lock"));
     update(path, MAX_MEMORY_BYTES, |bytes| {
         let mut notebook = match bytes {
             Some(bytes) => parse(path, bytes)?,
@@ -164,7 +166,15 @@ fn change_file<T>(
     .map_err(|error: Failure| error.0)
 }
 
+/// Takes from others the right to read the file, which versions before this one left to them.
+fn protect(path: &Path) {
+    if let Err(error) = make_private(path) {
+        tracing::warn!(path = %path.display(), %error, "others may read the memory of this app");
+    }
+}
+
 fn read(path: &Path) -> Result<Notebook, ToolError> {
+    protect(path);
     match read_bounded(path, MAX_MEMORY_BYTES) {
         Ok(bytes) => parse(path, &bytes),
         Err(toolcrib_io::Error::NotFound { .. }) => Ok(Notebook::new()),

@@ -279,3 +279,35 @@ async fn an_agent_is_always_shown_these_tools_and_none_asks_for_leave_by_its_ris
         assert!(tool.is_operational() && tool.risk() == Risk::Low, "{}", tool.name);
     }
 }
+
+#[cfg(unix)]
+#[tokio::test]
+async fn the_file_of_the_memory_is_for_its_owner_alone_also_where_it_was_not() {
+    use std::fs::{self, Permissions};
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("deep/notes.json");
+    let notes = Notes::new(Memory::in_file(&path));
+    let mode = |path: &std::path::Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    notes.call("remember", json!({"text": "Ada is at 1 Main Street."})).await;
+    assert_eq!((mode(&path), mode(path.parent().unwrap())), (0o600, 0o700));
+    fs::set_permissions(&path, Permissions::from_mode(0o644)).unwrap();
+    notes.call("recall", json!({})).await;
+    assert_eq!(mode(&path), 0o600);
+}
+
+#[tokio::test]
+async fn facts_of_one_client_are_not_told_to_another() {
+    let notes = notes();
+    let context = |session: &str, user: &str| CallContext::new(session).with_user(user);
+    let one = context("serve/one/1", "one");
+    let kept = notes.result("remember", json!({"text": "a fact of one"}), &one).await;
+    assert_eq!(kept.error, None);
+    let two = context("serve/two/1", "two");
+    let recalled = notes.result("recall", json!({}), &two).await.result;
+    assert_eq!(recalled["total"], 0, "{recalled}");
+    let forgotten = notes.result("forget", json!({"id": 1}), &two).await.error.unwrap();
+    assert_eq!(forgotten.kind, ErrorKind::NotFound);
+    let later = notes.result("recall", json!({}), &context("serve/one/2", "one")).await.result;
+    assert_eq!(later["total"], 1, "{later}");
+}
