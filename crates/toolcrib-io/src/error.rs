@@ -185,6 +185,22 @@ pub enum Error {
         /// What was to be done, as in "may not … `path`".
         operation: &'static str,
     },
+    /// The path is one of those that the running program depends on.
+    #[error(
+        "may not {operation} `{path}`: the running app depends on it, and only its operator may change it"
+    )]
+    FileProtected {
+        /// The path as it was given.
+        path: String,
+        /// What was to be done, as in "may not … `path`".
+        operation: &'static str,
+    },
+    /// The path is in a folder that is only read.
+    #[error("may not write `{path}`: its folder is only read")]
+    ReadOnly {
+        /// The path as it was given.
+        path: String,
+    },
     /// The path leads out of the root.
     #[error("`{path}` is outside of the root: {reason}; give a path relative to the root")]
     OutsideRoot {

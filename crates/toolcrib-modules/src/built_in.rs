@@ -1,12 +1,12 @@
 //! The table of the built-in modules.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::json;
-use toolcrib_io::files::{Purpose, Root};
+use toolcrib_io::files::{ProtectedFiles, Purpose, Root};
 use toolcrib_policy::{Access, Mode};
 use toolcrib_sdk::Module;
 
@@ -46,12 +46,19 @@ pub struct ModuleContext {
     pub access: Access,
     /// What the module `memory` keeps its notes in.
     pub memory: Memory,
+    /// The files of the workspace that the app is made of, which no module changes.
+    pub protected: ProtectedFiles,
 }
 
 impl ModuleContext {
     /// A module that works in a directory, and may reach whatever it does by itself.
     pub fn new(workspace: impl Into<PathBuf>) -> Self {
-        Self { workspace: workspace.into(), access: Access::unlimited(), memory: Memory::in_process() }
+        Self {
+            workspace: workspace.into(),
+            access: Access::unlimited(),
+            memory: Memory::in_process(),
+            protected: ProtectedFiles::default(),
+        }
     }
 
     /// Sets what the module may reach.
@@ -66,6 +73,12 @@ impl ModuleContext {
         self
     }
 
+    /// Sets the files that no module changes.
+    pub fn with_protected(mut self, files: ProtectedFiles) -> Self {
+        self.protected = files;
+        self
+    }
+
     /// The workspace, opened for a module: no path leads out of it, and what `access` does not name is refused.
     ///
     /// # Errors
@@ -77,16 +90,37 @@ impl ModuleContext {
             toolcrib_io::Error::NotFound { .. } => Error::WorkspaceMissing { module, workspace },
             source => Error::WorkspaceUnusable { module, workspace, source },
         })?;
+        Ok(self.guarded(root, true))
+    }
+
+    /// A folder besides the workspace, opened for a module: rules of `access` name what is in it by its full path.
+    ///
+    /// # Errors
+    ///
+    /// Where it is not there, or cannot be opened.
+    pub fn root_beside(&self, folder: &Path, is_writable: bool) -> Result<Root, toolcrib_io::Error> {
+        let root = Root::open(folder)?.beside_workspace();
+        let root = if is_writable { root } else { root.only_read() };
+        Ok(self.guarded(root, false))
+    }
+
+    fn guarded(&self, root: Root, is_workspace: bool) -> Root {
         let access = self.access.clone();
         let folder = root.path().to_string_lossy().into_owned();
-        Ok(root.with_guard(move |path, purpose| {
+        root.with_protected(self.protected.clone()).with_guard(move |path, purpose| {
             let mode = match purpose {
                 Purpose::Read => Mode::Read,
                 Purpose::Write => Mode::Write,
             };
             // What is not UTF-8 cannot be compared.
-            path.to_str().is_some_and(|path| access.allows_path_below(&folder, path, mode))
-        }))
+            path.to_str().is_some_and(|path| {
+                if is_workspace {
+                    access.allows_path_below(&folder, path, mode)
+                } else {
+                    access.allows_path(&format!("{folder}/{path}"), mode)
+                }
+            })
+        })
     }
 }
 

@@ -47,5 +47,11 @@ pub mod database;
 #[cfg(test)]
 mod tests;
 
+/// The session of the calls that the operator makes when an app starts. What they open is for all sessions.
+pub const SETUP_SESSION: &str = "setup";
+
+/// The hint of an error about a file that the running app is made of.
+pub(crate) const PROTECTED_HINT: &str = "use another path; only the operator changes the app itself";
+
 pub use built_in::{ModuleContext, ModuleTable, NoConfig, build, built_in, names};
 pub use error::Error;

@@ -8,7 +8,7 @@ use std::time::Duration;
 use toolcrib_agent::Provider;
 use toolcrib_document::{Document, Format, Limits, parse};
 use toolcrib_exec::Secrets;
-use toolcrib_io::files::read_bounded;
+use toolcrib_io::files::{ProtectedFiles, make_private, read_bounded};
 use toolcrib_loader_mcp::{Authorization, DEFAULT_STARTUP_TIMEOUT, Pins, PinsError};
 use toolcrib_modules::memory::Memory;
 use toolcrib_registry::{Snapshot, ToolRegistry};
@@ -17,7 +17,8 @@ use toolcrib_tasks::{Scheduler, Skills};
 
 use crate::sources::{state_folder, state_name};
 use crate::{
-    AgentConfig, AppConfig, Error, Extensions, TaskStore, call_app, check, skills, sources, variables,
+    AgentConfig, AppConfig, Error, Extensions, TaskStore, call_app, check, protected, skills, sources,
+    variables,
 };
 
 /// The most bytes of an app file.
@@ -62,6 +63,8 @@ pub struct App {
     pub(crate) skills: Arc<Skills>,
     /// The files of the apps that call this one, the outermost first.
     pub(crate) above: Arc<[PathBuf]>,
+    /// The files that this app, those that call it and those that it calls are made of.
+    pub(crate) protected: ProtectedFiles,
     /// The apps that it may call, by name.
     pub(crate) called: BTreeMap<String, App>,
 }
@@ -74,14 +77,15 @@ impl App {
 
     /// Reads and checks an app file that may name what other crates bring.
     pub fn open_with(path: impl AsRef<Path>, extensions: Extensions) -> Result<Self, Error> {
-        Self::open_below(path.as_ref(), extensions, Arc::default())
+        Self::open_below(path.as_ref(), extensions, Arc::default(), ProtectedFiles::default())
     }
 
-    /// The same for an app that others call, the outermost first.
+    /// The same for an app that others call, the outermost first, which share what is protected.
     pub(crate) fn open_below(
         path: &Path,
         extensions: Extensions,
         above: Arc<[PathBuf]>,
+        protected: ProtectedFiles,
     ) -> Result<Self, Error> {
         let bytes = read_bounded(path, MAX_APP_BYTES).map_err(|source| Error::Unreadable { source })?;
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -95,7 +99,7 @@ impl App {
             Format::detect(path, &bytes),
             &bytes,
             extensions,
-            above,
+            (above, protected),
         )
     }
 
@@ -117,7 +121,7 @@ impl App {
             Format::Yaml,
             text.as_bytes(),
             extensions,
-            Arc::default(),
+            (Arc::default(), ProtectedFiles::default()),
         )
     }
 
@@ -128,7 +132,7 @@ impl App {
         format: Format,
         bytes: &[u8],
         extensions: Extensions,
-        above: Arc<[PathBuf]>,
+        (above, protected): (Arc<[PathBuf]>, ProtectedFiles),
     ) -> Result<Self, Error> {
         let wrong = |error| Error::App { file: file.clone(), errors: vec![error] };
         let document = parse(bytes, format, &Limits::default()).map_err(wrong)?;
@@ -158,9 +162,11 @@ impl App {
             document,
             skills: Arc::default(),
             above,
+            protected,
             called: BTreeMap::new(),
         };
         app.skills = Arc::new(skills::read(&app));
+        protected::protect(&app);
         let mut errors = check::check(&app);
         match call_app::open(&app) {
             Ok(called) => app.called = called,
@@ -199,6 +205,12 @@ impl App {
             .chain(skills::warnings(self))
             .chain(self.config.agents.iter().filter_map(|agent| self.missing_recording(agent)))
             .collect()
+    }
+
+    /// Says which files of the workspace tools cannot change because the app is made of them, and what still can; `None`
+    /// where the app is not in the workspace, or has no tool that writes there.
+    pub fn workspace_warning(&self) -> Option<String> {
+        protected::warning(self)
     }
 
     fn missing_recording(&self, agent: &AgentConfig) -> Option<String> {
@@ -307,6 +319,8 @@ impl App {
 fn memory(file: Option<&String>) -> Memory {
     let in_folder = file.and_then(|file| Some((file, state_folder("memory")?)));
     in_folder.map_or_else(Memory::in_process, |(file, folder)| {
+        // Versions before this one let others read it. Where that cannot be changed, its files are private all the same.
+        let _ = make_private(&folder);
         Memory::in_file(folder.join(format!("{}.json", state_name(Path::new(file)))))
     })
 }

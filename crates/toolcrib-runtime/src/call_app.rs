@@ -109,7 +109,7 @@ fn one(app: &App, name: &str, entry: &CalledAppConfig) -> Result<App, DocumentEr
             "{MAX_APP_DEPTH} apps call one another before this one already, and no more are called"
         )));
     }
-    let called = App::open_below(&path, app.extensions.as_ref().clone(), above.into())
+    let called = App::open_below(&path, app.extensions.as_ref().clone(), above.into(), app.protected.clone())
         .map_err(|error| wrong(format!("the app `{name}` cannot be called: {}", first_line(&error))))?;
     if called.config.agents.is_empty() {
         return Err(wrong(format!(

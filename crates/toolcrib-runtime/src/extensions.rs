@@ -12,6 +12,7 @@ use serde_json::Value;
 use toolcrib_document::{Document, Error as DocumentError};
 use toolcrib_exec::Secrets;
 use toolcrib_exec::audit::AuditSink;
+use toolcrib_io::files::ProtectedFiles;
 use toolcrib_loader_mcp::Pins;
 use toolcrib_modules::ModuleContext;
 use toolcrib_policy::Access;
@@ -345,7 +346,14 @@ impl Place<'_> {
     pub(crate) fn module_context(&self) -> Result<ModuleContext, String> {
         Ok(ModuleContext::new(self.workspace()?)
             .with_access(self.access()?)
-            .with_memory(self.app.memory.clone()))
+            .with_memory(self.app.memory.clone())
+            .with_protected(self.app.protected.clone()))
+    }
+
+    /// The files that the app is made of, for a module that opens a
+    /// [`Root`](toolcrib_io::files::Root) of its own.
+    pub fn protected(&self) -> &ProtectedFiles {
+        &self.app.protected
     }
 
     fn typed<T: DeserializeOwned>(&self) -> Result<T, DocumentError> {

@@ -34,6 +34,7 @@ mod check;
 mod extensions;
 mod limits;
 mod modules;
+mod protected;
 mod redacted;
 mod schema;
 mod search;

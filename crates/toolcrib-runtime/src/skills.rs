@@ -1,6 +1,6 @@
 //! `skills`: workflows that agents load, and the programs that come with them.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use schemars::JsonSchema;
@@ -55,6 +55,15 @@ pub(crate) fn read(app: &App) -> Skills {
         })
         .collect();
     Skills::read(&folders)
+}
+
+/// Returns the folders that skills are looked for in, also those that are not there yet.
+pub(crate) fn folders(app: &App) -> Vec<PathBuf> {
+    let Some(named) = app.config.skills.folders.as_deref() else {
+        return app.is_in_file().then(|| app.path(DEFAULT_FOLDER)).into_iter().collect();
+    };
+    let folder = |folder: &String| variables::expanded(app, folder, "/skills/folders", true).ok();
+    named.iter().take(MAX_FOLDERS).filter_map(folder).map(|folder| app.path(&folder)).collect()
 }
 
 /// Where a folder is, as tools that work in the workspace name it.

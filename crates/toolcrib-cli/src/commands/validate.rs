@@ -18,6 +18,7 @@ pub(crate) async fn run(arguments: &Validate, json: bool) -> Result<Exit, Failur
         Err(error) => return Err(error.into()),
     };
     let (file, mut warnings) = (app.file.clone(), app.warnings());
+    warnings.extend(app.workspace_warning());
     let (agents, sources) = (app.config.agents.len(), app.config.tools.registry.len());
     let snapshot = if arguments.connect {
         app.startup_timeout = STARTUP_PATIENCE;

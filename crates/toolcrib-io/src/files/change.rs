@@ -103,7 +103,7 @@ impl Root {
     /// Refuses to move a directory that has something in it which may not be moved there. With no guard there is nothing
     /// to refuse.
     fn check_moving(&self, from: &Path, to: &Path) -> Result<(), Error> {
-        if !self.is_guarded() {
+        if self.guard().is_open() {
             return Ok(());
         }
         let walk = self.walk(from, WalkLimits { entries: MAX_MOVED_ENTRIES, depth: MAX_TREE_DEPTH })?;
@@ -120,9 +120,8 @@ impl Root {
         for entry in &walk.entries {
             let moved = entry.path.strip_prefix(&source).map(|below| target.join(below));
             let target = moved.as_deref().unwrap_or(&target);
-            let refuses = |path: &Path| !self.admits(path, Purpose::Write);
-            if let Some(path) = [entry.path.as_path(), target].into_iter().find(|path| refuses(path)) {
-                return Err(refused(path));
+            for path in [entry.path.as_path(), target] {
+                self.guard().check_real(path, path, Purpose::Write, "move")?;
             }
         }
         Ok(())

@@ -130,11 +130,11 @@ impl Folder {
         if !matches!((steps.next(), steps.next()), (Some(Component::Normal(only)), None) if only == name) {
             return Err(Error::OutsideRoot { path: given(), reason: "it is not a name" });
         }
-        if self.root.admits(&real, purpose) {
-            Ok(real)
-        } else {
-            Err(Error::PathNotAllowed { path: given(), operation })
+        self.root.guard().check_real(&real, &real, purpose, operation)?;
+        if purpose == Purpose::Write {
+            self.root.guard().check_open(&self.dir, name.as_ref(), &real)?;
         }
+        Ok(real)
     }
 }
 

@@ -1,14 +1,15 @@
 //! Which files below a root may be reached.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-use cap_std::fs::Dir;
+use cap_std::fs::{Dir, Metadata};
 
 use super::path::explain;
+use super::protected::ProtectedFiles;
 use crate::Error;
 
 /// What is to be done with a file.
@@ -30,9 +31,15 @@ impl Purpose {
     }
 }
 
-/// Says of paths relative to the root whether they may be reached.
-#[derive(Clone)]
-pub(super) struct Guard(Arc<Admits>);
+/// Decides which paths relative to the root may be reached.
+#[derive(Clone, Default)]
+pub(super) struct Guard {
+    admits: Option<Arc<Admits>>,
+    /// What is never written, and the absolute path of the root without symlinks.
+    protected: Option<(ProtectedFiles, PathBuf)>,
+    /// Whether nothing may be written.
+    is_read_only: bool,
+}
 
 type Admits = dyn Fn(&Path, Purpose) -> bool + Send + Sync;
 
@@ -43,12 +50,77 @@ impl fmt::Debug for Guard {
 }
 
 impl Guard {
-    pub(super) fn new(admits: impl Fn(&Path, Purpose) -> bool + Send + Sync + 'static) -> Self {
-        Self(Arc::new(admits))
+    pub(super) fn with_admits(
+        mut self,
+        admits: impl Fn(&Path, Purpose) -> bool + Send + Sync + 'static,
+    ) -> Self {
+        self.admits = Some(Arc::new(admits));
+        self
     }
 
-    pub(super) fn admits(&self, relative: &Path, purpose: Purpose) -> bool {
-        (self.0)(relative, purpose)
+    pub(super) fn with_protected(mut self, files: ProtectedFiles, root: &Path) -> Self {
+        self.protected = Some((files, root.to_owned()));
+        self
+    }
+
+    pub(super) fn only_reading(mut self) -> Self {
+        self.is_read_only = true;
+        self
+    }
+
+    /// Returns whether nothing is refused.
+    pub(super) fn is_open(&self) -> bool {
+        self.admits.is_none() && self.protected.is_none() && !self.is_read_only
+    }
+
+    /// Refuses a path without symlinks that may not be reached. Errors name the path as it was given.
+    pub(super) fn check_real(
+        &self,
+        real: &Path,
+        given: &Path,
+        purpose: Purpose,
+        operation: &'static str,
+    ) -> Result<(), Error> {
+        self.check_admitted(real, given, purpose, operation)?;
+        match &self.protected {
+            Some((files, root)) if files.covers(&absolute(root, real), purpose) => {
+                Err(protected(given, operation))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn check_admitted(
+        &self,
+        relative: &Path,
+        given: &Path,
+        purpose: Purpose,
+        operation: &'static str,
+    ) -> Result<(), Error> {
+        if self.is_read_only && purpose == Purpose::Write {
+            return Err(Error::ReadOnly { path: given.display().to_string() });
+        }
+        let relative = if relative.as_os_str().is_empty() { Path::new(".") } else { relative };
+        if self.admits.as_ref().is_none_or(|admits| admits(relative, purpose)) {
+            return Ok(());
+        }
+        Err(Error::PathNotAllowed { path: given.display().to_string(), operation })
+    }
+
+    /// Refuses an entry of an open directory that is protected, whatever path led there.
+    pub(super) fn check_open(&self, dir: &Dir, name: &OsStr, given: &Path) -> Result<(), Error> {
+        match &self.protected {
+            Some((files, _)) if files.covers_entry(dir, name) => Err(protected(given, Purpose::Write.verb())),
+            _ => Ok(()),
+        }
+    }
+
+    /// Refuses an open or existing file that is protected, whatever name led to it.
+    pub(super) fn check_identity(&self, found: &Metadata, given: &Path) -> Result<(), Error> {
+        match &self.protected {
+            Some((files, _)) if files.covers_identity(found) => Err(protected(given, Purpose::Write.verb())),
+            _ => Ok(()),
+        }
     }
 
     /// Refuses a path that may not be reached, and one that a symlink leads to such a place. Between this look and the
@@ -60,10 +132,11 @@ impl Guard {
         given: &Path,
         purpose: Purpose,
     ) -> Result<(), Error> {
-        self.check_real(dir, relative, given, purpose, real)
+        self.check_resolved(dir, relative, given, purpose, real).map(drop)
     }
 
-    /// The same for an entry that is not followed if it is a symlink itself, as one that is removed.
+    /// The same for an entry that is not followed if it is a symlink itself, as one that is removed or replaced. For
+    /// writing, nothing below it may be protected either.
     pub(super) fn check_entry(
         &self,
         dir: &Dir,
@@ -71,32 +144,52 @@ impl Guard {
         given: &Path,
         purpose: Purpose,
     ) -> Result<(), Error> {
-        self.check_real(dir, relative, given, purpose, |dir, relative| {
+        let real = self.check_resolved(dir, relative, given, purpose, |dir, relative| {
             let (Some(parent), Some(name)) = (relative.parent(), relative.file_name()) else {
                 return real(dir, relative);
             };
             let parent = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
             let parent = real(dir, parent)?;
             Ok(parent.strip_prefix(".").unwrap_or(&parent).join(name))
-        })
+        })?;
+        match &self.protected {
+            Some((files, root)) if purpose == Purpose::Write && files.is_below(&absolute(root, &real)) => {
+                Err(protected(given, purpose.verb()))
+            }
+            _ => Ok(()),
+        }
     }
 
-    fn check_real(
+    fn check_resolved(
         &self,
         dir: &Dir,
         relative: &Path,
         given: &Path,
         purpose: Purpose,
         real: impl FnOnce(&Dir, &Path) -> io::Result<PathBuf>,
-    ) -> Result<(), Error> {
+    ) -> Result<PathBuf, Error> {
         let operation = purpose.verb();
-        let refused = || Error::PathNotAllowed { path: given.display().to_string(), operation };
-        if !self.admits(relative, purpose) {
-            return Err(refused());
-        }
+        self.check_admitted(relative, given, purpose, operation)?;
         let real = real(dir, relative).map_err(|source| explain(operation, given, source))?;
-        if real == relative || self.admits(&real, purpose) { Ok(()) } else { Err(refused()) }
+        self.check_real(&real, given, purpose, operation)?;
+        if purpose == Purpose::Write && self.protected.is_some() {
+            // A mount or another spelling may lead into a protected folder by a path that does not say so.
+            for above in real.ancestors().skip(1).filter(|above| !above.as_os_str().is_empty()) {
+                if let Ok(found) = dir.metadata(above) {
+                    self.check_identity(&found, given)?;
+                }
+            }
+        }
+        Ok(real)
     }
+}
+
+fn absolute(root: &Path, real: &Path) -> PathBuf {
+    root.components().chain(real.components()).filter(|part| *part != Component::CurDir).collect()
+}
+
+fn protected(given: &Path, operation: &'static str) -> Error {
+    Error::FileProtected { path: given.display().to_string(), operation }
 }
 
 /// The path without symlinks, as far as it exists.

@@ -13,6 +13,7 @@ use super::folder::Flag;
 use super::guard::{Guard, Purpose};
 use super::listing::Kind;
 use super::path::{below, explain};
+use super::protected::ProtectedFiles;
 use crate::Error;
 
 /// A directory, and all that is below it. Clones share the handle, and go cheaply to a blocking thread.
@@ -21,7 +22,8 @@ pub struct Root {
     dir: Arc<Dir>,
     /// The absolute spellings of the root: as it was given, and without symlinks.
     spellings: Arc<[PathBuf]>,
-    guard: Option<Guard>,
+    guard: Guard,
+    is_beside_workspace: bool,
 }
 
 /// A part of a file.
@@ -69,7 +71,12 @@ impl Root {
         let canonical = path.canonicalize().map_err(failed)?;
         let given = std::path::absolute(path).map_err(failed)?;
         let dir = Dir::open_ambient_dir(&canonical, ambient_authority()).map_err(failed)?;
-        Ok(Self { dir: Arc::new(dir), spellings: Arc::new([given, canonical]), guard: None })
+        Ok(Self {
+            dir: Arc::new(dir),
+            spellings: Arc::new([given, canonical]),
+            guard: Guard::default(),
+            is_beside_workspace: false,
+        })
     }
 
     /// Opens a directory, which is made with all above it where it is not there.
@@ -83,8 +90,48 @@ impl Root {
     /// Lets only those paths be reached that the guard admits. It is asked about paths relative to the root, of which
     /// `.` is the root itself: about the one that was given, and about where its symlinks lead.
     pub fn with_guard(mut self, admits: impl Fn(&Path, Purpose) -> bool + Send + Sync + 'static) -> Self {
-        self.guard = Some(Guard::new(admits));
+        self.guard = self.guard.with_admits(admits);
         self
+    }
+
+    /// Refuses to change those files, whatever path leads to them, and to read what is hidden.
+    pub fn with_protected(mut self, files: ProtectedFiles) -> Self {
+        let root = self.path().to_owned();
+        self.guard = self.guard.with_protected(files, &root);
+        self
+    }
+
+    /// Refuses to change anything.
+    pub fn only_read(mut self) -> Self {
+        self.guard = self.guard.only_reading();
+        self
+    }
+
+    /// Marks a root besides the one that relative paths are of, so that its own paths are told from the root of the system.
+    pub fn beside_workspace(mut self) -> Self {
+        self.is_beside_workspace = true;
+        self
+    }
+
+    /// Returns whether it is besides the one that relative paths are of.
+    pub fn is_beside_workspace(&self) -> bool {
+        self.is_beside_workspace
+    }
+
+    /// Returns whether an absolute path begins with this root, as it was given or without symlinks.
+    pub fn spells(&self, path: impl AsRef<Path>) -> bool {
+        let path = path.as_ref();
+        path.is_absolute() && below(&self.spellings, path).is_ok()
+    }
+
+    /// Refuses a path that may not be written to, before there is anything to write. Nothing needs to be there.
+    pub fn check_write(&self, path: impl AsRef<Path>) -> Result<(), Error> {
+        let path = path.as_ref();
+        let relative = self.admitted(path, Purpose::Write)?;
+        match self.dir.metadata(relative) {
+            Ok(found) => self.guard.check_identity(&found, path),
+            Err(_) => Ok(()),
+        }
     }
 
     /// The absolute path of the root, without symlinks, as it was when it was opened.
@@ -156,15 +203,9 @@ impl Root {
         below(&self.spellings, path)
     }
 
-    /// Whether a path without symlinks may be reached.
-    pub(super) fn admits(&self, relative: &Path, purpose: Purpose) -> bool {
-        let relative = if relative.as_os_str().is_empty() { Path::new(".") } else { relative };
-        self.guard.as_ref().is_none_or(|guard| guard.admits(relative, purpose))
-    }
-
-    /// Whether there is a guard.
-    pub(super) fn is_guarded(&self) -> bool {
-        self.guard.is_some()
+    /// What may be reached.
+    pub(super) fn guard(&self) -> &Guard {
+        &self.guard
     }
 
     /// The handle.
@@ -191,18 +232,21 @@ impl Root {
             });
         };
         let parent = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
-        if let Some(guard) = &self.guard {
-            guard.check_entry(&self.dir, &relative, path, purpose)?;
+        if !self.guard.is_open() {
+            self.guard.check_entry(&self.dir, &relative, path, purpose)?;
         }
         let dir = self.dir.open_dir(parent).map_err(|source| explain(purpose.verb(), path, source))?;
+        if purpose == Purpose::Write {
+            self.guard.check_open(&dir, &name, path)?;
+        }
         Ok(Entry { dir, name, parent: parent.to_owned() })
     }
 
     /// The path relative to the root, if it may be reached.
     pub(super) fn admitted(&self, path: &Path, purpose: Purpose) -> Result<PathBuf, Error> {
         let relative = below(&self.spellings, path)?;
-        if let Some(guard) = &self.guard {
-            guard.check(&self.dir, &relative, path, purpose)?;
+        if !self.guard.is_open() {
+            self.guard.check(&self.dir, &relative, path, purpose)?;
         }
         Ok(relative)
     }
@@ -229,6 +273,10 @@ impl Root {
         without_waiting(options, &[]);
         let file = self.dir.open_with(relative, options).map_err(failed)?;
         only_file(&file, path, operation)?;
+        if purpose == Purpose::Write {
+            let opened = file.metadata().map_err(|source| explain(operation, path, source))?;
+            self.guard.check_identity(&opened, path)?;
+        }
         Ok(file)
     }
 }

@@ -91,7 +91,7 @@ fn descend(
         if entry.kind != Kind::Directory {
             continue;
         }
-        if !root.admits(&path, Purpose::Read) {
+        if root.guard().check_real(&path, &path, Purpose::Read, "list").is_err() {
             walk.unreadable.push(path);
             continue;
         }

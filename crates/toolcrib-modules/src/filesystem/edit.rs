@@ -30,7 +30,7 @@ const MAX_DIFF_TIME: Duration = Duration::from_millis(500);
 #[serde(deny_unknown_fields)]
 pub(super) struct Edit {
     /// The text file, relative to the workspace.
-    path: String,
+    pub(super) path: String,
     /// The text to replace, exactly as it stands in the file, with its spaces and line breaks. It has to stand there once;
     /// add lines around it until it does.
     #[schemars(length(min = 1))]
@@ -65,6 +65,7 @@ pub(super) fn edit(root: &Root, edit: &Edit, stop: &Stop) -> Result<Edited, Tool
     if old_text == new_text {
         return Err(invalid("`old_text` and `new_text` are the same: there is nothing to change"));
     }
+    root.check_write(path).map_err(|error| failure(root, error))?;
     let before = text_of(root, path)?;
     let replaced = match (before.matches(old_text.as_str()).count(), replace_all) {
         (0, _) => return Err(missing(path, &before, old_text)),

@@ -26,6 +26,11 @@ pub(super) fn failure(root: &Root, error: Error) -> ToolError {
         }
         Error::PathNotAllowed { .. } => ToolError::new(ErrorKind::Denied, error.to_string())
             .with_hint("use a path that is allowed, or ask the user"),
+        Error::ReadOnly { .. } => ToolError::new(ErrorKind::Denied, error.to_string())
+            .with_hint("write to the workspace instead, by a relative path"),
+        Error::FileProtected { .. } => {
+            ToolError::new(ErrorKind::Denied, error.to_string()).with_hint(crate::PROTECTED_HINT)
+        }
         Error::WrongKind { path, expected: "file" } => {
             failed(format!("`{path}` is not a file")).with_hint("`filesystem.ls` lists a directory")
         }

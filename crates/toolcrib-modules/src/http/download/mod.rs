@@ -189,6 +189,7 @@ fn ready(root: &Root, path: &str, overwrite: bool, create_parents: bool) -> Resu
         );
     }
     let directory = Path::new(path).parent().filter(|directory| !directory.as_os_str().is_empty());
+    root.check_write(path).map_err(unwritten)?;
     match root.metadata(path) {
         Ok(found) if found.kind != toolcrib_io::files::Kind::File => {
             return Err(failed(format!("`{path}` is there, and no file")).with_hint("use another path"));
@@ -214,7 +215,7 @@ fn ready(root: &Root, path: &str, overwrite: bool, create_parents: bool) -> Resu
 }
 
 /// Why a file cannot be written.
-fn unwritten(error: IoError) -> ToolError {
+pub(super) fn unwritten(error: IoError) -> ToolError {
     match error {
         IoError::OutsideRoot { path, reason } => {
             failed(format!("`{path}` is outside of the workspace: {reason}"))
@@ -222,6 +223,9 @@ fn unwritten(error: IoError) -> ToolError {
         }
         IoError::PathNotAllowed { .. } => ToolError::new(ErrorKind::Denied, error.to_string())
             .with_hint("use a path that is allowed; a download also writes `PATH.part` and `PATH.part.json`"),
+        IoError::FileProtected { .. } => {
+            ToolError::new(ErrorKind::Denied, error.to_string()).with_hint(crate::PROTECTED_HINT)
+        }
         error => failed(error.to_string()),
     }
 }

@@ -1,0 +1,249 @@
+//! The files that an app is made of, which none of its tools may change.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use toolcrib_document::{Format, Limits, parse};
+use toolcrib_io::files::read_bounded;
+use toolcrib_loader_file::{MANIFEST, MAX_MANIFEST_BYTES};
+use toolcrib_model::pointer_part;
+
+use crate::sources::{cache_folder, state_folder};
+use crate::{App, BrainConfig, skills, variables};
+
+/// The longest text of an app file that is taken for a path, in bytes.
+const MAX_PATH_BYTES: usize = 1024;
+
+/// How many paths a warning names.
+const MAX_NAMED: usize = 8;
+
+/// The modules whose tools write files of the workspace, and keep to what is protected.
+const WRITING_MODULES: [&str; 3] = ["database", "filesystem", "http"];
+
+/// The module whose programs write wherever the user may.
+const SHELL: &str = "shell";
+
+/// What SQLite writes beside a database.
+const DATABASE_SUFFIXES: [&str; 4] = ["", "-journal", "-wal", "-shm"];
+
+/// Protects all that an app is made of, also what is not there yet.
+pub(crate) fn protect(app: &App) {
+    let files = &app.protected;
+    for app_file in app.above.iter().map(PathBuf::as_path).chain(own_file(app)) {
+        for suffix in ["", ".lock", ".lock.lock"] {
+            files.protect_file(with_suffix(app_file, suffix));
+        }
+    }
+    registry(app);
+    for (name, entry) in &app.config.tools.engines {
+        named_files(app, entry, &format!("/tools/engines/{}", pointer_part(name)));
+    }
+    skill_folders(app);
+    if let Some(audit) = &app.config.audit {
+        rotated(app, &audit.path, "/audit/path");
+    }
+    if let Some(store) =
+        app.config.execution.store.as_deref().and_then(|store| path(app, store, "/execution/store"))
+    {
+        DATABASE_SUFFIXES.iter().for_each(|suffix| files.protect_file(with_suffix(&store, suffix)));
+    }
+    for channel in app.config.tools.channels.values() {
+        if let (Some("file"), Some(file)) = (text(channel, "type"), text(channel, "path")) {
+            rotated(app, file, "/tools/channels");
+        }
+    }
+    app.config.agents.iter().for_each(|agent| recordings(app, &agent.brain));
+    // Logins, approvals and what other sessions keep are not even to be read.
+    if let Some(state) = state_folder("").filter(|folder| !holds_workspace(app, folder)) {
+        files.hide_folder(state);
+    }
+    if let Some(cache) = cache_folder("").filter(|folder| !holds_workspace(app, folder)) {
+        files.protect_folder(cache);
+    }
+    if let Ok(program) = std::env::current_exe() {
+        files.protect_file(program);
+    }
+}
+
+fn own_file(app: &App) -> Option<&Path> {
+    app.is_in_file().then(|| Path::new(&app.file))
+}
+
+fn text<'a>(entry: &'a Value, key: &str) -> Option<&'a str> {
+    entry.get(key).and_then(Value::as_str)
+}
+
+fn path(app: &App, named: &str, pointer: &str) -> Option<PathBuf> {
+    // A variable that is not set is an error that is reported elsewhere.
+    variables::expanded(app, named, pointer, true).ok().map(|path| app.path(&path))
+}
+
+fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
+    let mut path = path.as_os_str().to_owned();
+    path.push(suffix);
+    path.into()
+}
+
+/// Protects a file that is renamed when it has grown.
+fn rotated(app: &App, named: &str, pointer: &str) {
+    if let Some(path) = path(app, named, pointer) {
+        app.protected.protect_file(with_suffix(&path, ".1"));
+        app.protected.protect_file(path);
+    }
+}
+
+fn recordings(app: &App, brain: &BrainConfig) {
+    if let Some(recording) = &brain.recording
+        && let Some(path) = path(app, recording, "")
+    {
+        app.protected.protect_file(path);
+    }
+    brain.fallback.iter().for_each(|brain| recordings(app, brain));
+}
+
+fn registry(app: &App) {
+    for (position, entry) in app.config.tools.registry.iter().enumerate() {
+        let pointer = format!("/tools/registry/{position}");
+        match (text(entry, "type"), text(entry, "path")) {
+            (Some("inline"), _) => continue,
+            (Some("exec"), Some(folder)) => {
+                if let Some(folder) = path(app, folder, &format!("{pointer}/path")) {
+                    programs(app, &folder);
+                }
+            }
+            // Also where it is not there yet.
+            (Some("file"), Some(file)) => {
+                if let Some(file) = path(app, file, &format!("{pointer}/path")) {
+                    app.protected.protect_file(file);
+                }
+            }
+            _ => {}
+        }
+        named_files(app, entry, &pointer);
+        let token = entry.pointer("/auth/identity_token_file").and_then(Value::as_str);
+        if let Some(token) = token.and_then(|token| path(app, token, &pointer)) {
+            app.protected.hide_file(token);
+        }
+    }
+}
+
+/// Protects the files that an entry names anywhere, as programs, their scripts, and specifications.
+fn named_files(app: &App, entry: &Value, pointer: &str) {
+    let Ok(entry) = variables::filled(app, entry, pointer) else { return };
+    let mut folders = vec![app.folder.clone()];
+    folders.extend(text(&entry, "cwd").map(|folder| app.path(folder)));
+    let mut texts = Vec::new();
+    collect_texts(&entry, &mut texts);
+    for folder in &folders {
+        for text in &texts {
+            let values = [Some(*text), text.split_once('=').map(|(_, value)| value)];
+            for named in values.into_iter().flatten().filter(|named| may_be_path(named)) {
+                let path = folder.join(named);
+                if path.is_file() {
+                    app.protected.protect_file(path);
+                }
+            }
+        }
+    }
+}
+
+fn may_be_path(text: &str) -> bool {
+    !text.is_empty() && text.len() <= MAX_PATH_BYTES && !text.contains(['\n', '\0'])
+}
+
+fn collect_texts<'a>(value: &'a Value, texts: &mut Vec<&'a str>) {
+    match value {
+        Value::String(text) => texts.push(text),
+        Value::Array(items) => items.iter().for_each(|item| collect_texts(item, texts)),
+        Value::Object(map) => map.values().for_each(|item| collect_texts(item, texts)),
+        _ => {}
+    }
+}
+
+fn skill_folders(app: &App) {
+    for folder in skills::folders(app) {
+        if !holds_workspace(app, &folder) {
+            app.protected.protect_folder(folder);
+        }
+    }
+    for folder in app.skills.iter().filter_map(toolcrib_tasks::Skill::folder) {
+        // Most are protected with the folder that they are in.
+        if skills::folders(app).iter().any(|above| holds_workspace(app, above)) {
+            programs(app, &folder);
+        }
+    }
+}
+
+/// Protects a folder of programs. Where the workspace is in it, only its manifest and the files that this names are.
+fn programs(app: &App, folder: &Path) {
+    if !holds_workspace(app, folder) {
+        return app.protected.protect_folder(folder);
+    }
+    let manifest = folder.join(MANIFEST);
+    app.protected.protect_file(&manifest);
+    let read = read_bounded(&manifest, MAX_MANIFEST_BYTES).ok();
+    let Some(Ok(document)) = read.map(|bytes| parse(&bytes, Format::Yaml, &Limits::default())) else {
+        return;
+    };
+    let mut texts = Vec::new();
+    for tool in document.value.get("tools").and_then(Value::as_array).into_iter().flatten() {
+        collect_texts(tool.get("argv").unwrap_or(&Value::Null), &mut texts);
+    }
+    for file in texts.into_iter().filter(|text| may_be_path(text)).map(|text| folder.join(text)) {
+        if file.is_file() {
+            app.protected.protect_file(file);
+        }
+    }
+}
+
+/// Returns whether a folder is the workspace or above it: protecting all of it would leave tools nothing to write.
+fn holds_workspace(app: &App, folder: &Path) -> bool {
+    let real = |path: &Path| {
+        path.canonicalize().or_else(|_| std::path::absolute(path)).unwrap_or_else(|_| path.into())
+    };
+    app.workspace().is_ok_and(|workspace| real(&workspace).starts_with(real(folder)))
+}
+
+/// Says what of the workspace is protected, and what can change it all the same.
+pub(crate) fn warning(app: &App) -> Option<String> {
+    let workspace = app.workspace().ok()?.canonicalize().ok()?;
+    let file = own_file(app)?.canonicalize().ok()?;
+    let writing: Vec<&str> =
+        WRITING_MODULES.into_iter().filter(|id| app.config.modules.contains_key(*id)).collect();
+    let mut unbound = Vec::new();
+    if app.config.modules.contains_key(SHELL) {
+        unbound.push("programs of `shell`");
+    }
+    let is_exec = |entry: &Value| text(entry, "type") == Some("exec");
+    if app.config.tools.registry.iter().any(is_exec) || !app.config.tools.engines.is_empty() {
+        unbound.push("programs of `exec` and `command`");
+    }
+    if !file.starts_with(&workspace) || (writing.is_empty() && unbound.is_empty()) {
+        return None;
+    }
+    let mut inside: Vec<String> = app
+        .protected
+        .paths()
+        .iter()
+        .filter_map(|path| {
+            let folder = path.parent()?.canonicalize().ok()?;
+            let path = folder.join(path.file_name()?);
+            let shown = path.strip_prefix(&workspace).ok().filter(|_| path.exists())?;
+            Some(format!("`{}`", shown.display()))
+        })
+        .collect();
+    inside.dedup();
+    let more = inside.len().saturating_sub(MAX_NAMED);
+    inside.truncate(MAX_NAMED);
+    let mut files = inside.join(", ");
+    if more > 0 {
+        files = format!("{files} and {more} more");
+    }
+    let mut message =
+        format!("the workspace holds the app itself; its tools may read and not change {files}");
+    if !unbound.is_empty() {
+        let _ = write!(message, "; {} can change them all the same", unbound.join(" and "));
+    }
+    Some(format!("{message}; set `app.workspace` to a folder of its own to keep them apart"))
+}
