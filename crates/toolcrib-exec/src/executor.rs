@@ -235,6 +235,11 @@ impl Executor {
         OnItsWay { name, call_id, started, judged, pending }
     }
 
+    /// Returns why records of calls are missing, if some could not be written.
+    pub fn audit_problem(&self) -> Option<String> {
+        self.audit.problem()
+    }
+
     /// Runs the checks of one's own, then asks about what needs an answer.
     async fn ask(&self, calls: &mut [OnItsWay], context: &CallContext) {
         self.check(calls.iter_mut().map(|call| &mut call.judged), context).await;
@@ -266,6 +271,10 @@ impl Executor {
                 call.judged.state = State::Failed(error.with_hint("look the tool up again"));
             }
         }
+    }
+
+    fn engine(&self, source: &str) -> Option<Arc<dyn ToolEngine>> {
+        self.engines.read().unwrap_or_else(PoisonError::into_inner).get(source).cloned()
     }
 
     /// Runs the checks of one's own on all calls side by side.
@@ -301,9 +310,11 @@ impl Executor {
         let reported = || entry.as_ref().map_or_else(|| name.clone(), |entry| entry.tool.name.to_string());
         let outcome = match state {
             State::Ready(authorized) => {
-                pending.running(&authorized);
                 let span = pending.span().clone();
-                self.invoke(&authorized, context, above, &pending).instrument(span).await
+                match pending.running(&authorized) {
+                    Ok(()) => self.invoke(&authorized, context, above, &pending).instrument(span).await,
+                    Err(error) => Err(error),
+                }
             }
             State::Failed(error) => Err(error),
             // Every question is answered or given up before.
@@ -328,9 +339,7 @@ impl Executor {
         above: &Lineage,
         pending: &Pending,
     ) -> Result<ToolResult, ToolError> {
-        let engine =
-            self.engines.read().unwrap_or_else(PoisonError::into_inner).get(call.source.as_ref()).cloned();
-        let Some(engine) = engine else {
+        let Some(engine) = self.engine(&call.source) else {
             let message = format!("`{}` has no engine to run it", call.tool.name.dotted());
             let hint =
                 format!("its source is {}; set `engine:` there to one of `tools.engines`", call.source);

@@ -33,6 +33,7 @@ pub(crate) async fn run(arguments: &Call, json: bool) -> Result<Exit, Failure> {
     let context = CallContext::new(SESSION).with_cancel(turn.cancel()).with_full_results();
     let result = runtime.executor().call(call, &context).await;
     let rejected = runtime.snapshot().rejected().to_vec();
+    super::tell_missing_records(&runtime);
     runtime.close().await;
     if json {
         output::json(&result);

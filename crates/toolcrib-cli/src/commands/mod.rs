@@ -123,6 +123,13 @@ fn tell_warnings(runtime: &Runtime) {
     }
 }
 
+/// Says that records of calls are missing.
+fn tell_missing_records(runtime: &Runtime) {
+    if let Some(problem) = runtime.executor().audit_problem() {
+        output::tell(&format!("warning: {}: {problem}", runtime.app().file));
+    }
+}
+
 /// Starts an app to look at it only.
 async fn look(path: &Path) -> Result<Runtime, Failure> {
     let mut app = open_patiently(path)?;

@@ -40,6 +40,7 @@ pub(crate) async fn run(arguments: Run, json: bool) -> Result<Exit, Failure> {
         runtime = start(&arguments.app, approver(arguments.yes)) => runtime?,
     };
     let outcome = drive(&runtime, &interrupts, arguments, json).await;
+    super::tell_missing_records(&runtime);
     runtime.close().await;
     outcome
 }

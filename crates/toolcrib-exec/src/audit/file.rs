@@ -22,7 +22,8 @@ pub const MIN_AUDIT_BYTES: u64 = 1024 * 1024;
 /// is not waited for: what was written just before the machine lost its power may be lost.
 ///
 /// When a line cannot be written, as on a full disk, that is logged once and calls go on without records, whose number is
-/// logged when writing works again. With [`JsonLines::required`] calls are refused instead.
+/// logged when writing works again. With [`JsonLines::required`] each call has a line before it runs, and does not run
+/// where that cannot be written.
 pub struct JsonLines {
     path: PathBuf,
     max_bytes: u64,
@@ -57,7 +58,7 @@ impl JsonLines {
         self
     }
 
-    /// Says that no call runs while records cannot be written. The calls that ran when writing failed first have none.
+    /// Says that no call runs of which there is no record: a line with the outcome `begun` is written before it does.
     pub fn required(mut self) -> Self {
         self.is_required = true;
         self
@@ -70,6 +71,18 @@ impl JsonLines {
 
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write_record(&self, record: &Record) -> Option<MutexGuard<'_, State>> {
+        let mut line = serde_json::to_vec(record).ok()?;
+        line.push(b'\n');
+        let mut state = self.lock();
+        self.write(&mut state, &line);
+        Some(state)
+    }
+
+    fn unwritable(&self, why: &str) -> String {
+        format!("{} cannot be written: {why}", self.path.display())
     }
 
     fn write(&self, state: &mut State, line: &[u8]) {
@@ -128,9 +141,7 @@ impl JsonLines {
 
 impl AuditSink for JsonLines {
     fn record(&self, record: &Record) {
-        let Ok(mut line) = serde_json::to_vec(record) else { return };
-        line.push(b'\n');
-        self.write(&mut self.lock(), &line);
+        self.write_record(record);
     }
 
     fn check(&self) -> Result<(), String> {
@@ -144,8 +155,25 @@ impl AuditSink for JsonLines {
         }
         match &state.failure {
             None => Ok(()),
-            Some(why) => Err(format!("{} cannot be written: {why}", self.path.display())),
+            Some(why) => Err(self.unwritable(why)),
         }
+    }
+
+    fn is_required(&self) -> bool {
+        self.is_required
+    }
+
+    fn begin(&self, record: &Record) -> Result<(), String> {
+        let Some(state) = self.write_record(record) else {
+            return Err(self.unwritable("the record is no JSON"));
+        };
+        state.failure.as_deref().map_or(Ok(()), |why| Err(self.unwritable(why)))
+    }
+
+    fn problem(&self) -> Option<String> {
+        let state = self.lock();
+        let why = state.failure.as_deref().filter(|_| state.lost > 0)?;
+        Some(format!("{}; {} of its records are missing", self.unwritable(why), state.lost))
     }
 }
 

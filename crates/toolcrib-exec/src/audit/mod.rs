@@ -2,7 +2,8 @@
 //!
 //! [`Audit::begin`] makes a [`Pending`] where a call enters. It writes its record when it is finished, and when it is
 //! dropped without that, so that there is exactly one on every way: also for calls that are denied, unknown, invalid,
-//! late, cancelled, or whose future is dropped. An [`AuditSink`] takes the records; [`JsonLines`] writes them to a file.
+//! late, cancelled, or whose future is dropped. Where records are required, a call that runs has one more, written before
+//! it does, with the outcome [`Outcome::Begun`]. An [`AuditSink`] takes the records; [`JsonLines`] writes them to a file.
 //!
 //! # Values
 //!
@@ -108,14 +109,12 @@ impl Audit {
     /// Whether calls may run: not while records cannot be written and the sink says that nothing may run without one.
     pub fn check(&self) -> Result<(), ToolError> {
         let Some(settings) = &self.settings else { return Ok(()) };
-        settings.sink.check().map_err(|problem| {
-            ToolError::new(
-                ErrorKind::Unavailable,
-                format!("no call runs without a record of it, and {problem}"),
-            )
-            .with_hint("tell the operator; calling again does not help")
-            .with_retryable(false)
-        })
+        settings.sink.check().map_err(|problem| no_record(&problem))
+    }
+
+    /// Returns why records are missing, if some could not be written.
+    pub fn problem(&self) -> Option<String> {
+        self.settings.as_ref()?.sink.problem()
     }
 
     fn changed(mut self, change: impl FnOnce(&mut Settings)) -> Self {
@@ -124,6 +123,13 @@ impl Audit {
         }
         self
     }
+}
+
+/// The error of a call that would have no record.
+fn no_record(problem: &str) -> ToolError {
+    ToolError::new(ErrorKind::Unavailable, format!("no call runs without a record of it, and {problem}"))
+        .with_hint("tell the operator; calling again does not help")
+        .with_retryable(false)
 }
 
 impl fmt::Debug for Audit {

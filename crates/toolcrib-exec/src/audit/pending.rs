@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 
 use serde_json::Value;
 use tokio::time::Instant;
-use toolcrib_model::{JsonObject, Tool, ToolCall, ToolResult};
+use toolcrib_model::{JsonObject, Tool, ToolCall, ToolError, ToolResult};
 use toolcrib_policy::{Authorized, Call, Consent, Decision, Effect};
 use toolcrib_port::CallContext;
 use toolcrib_registry::Entry;
@@ -17,7 +17,7 @@ use super::shape::shape;
 use super::span::{span, traceparent};
 use super::text::{json_bytes, nests_within, shown};
 use super::time::{milliseconds, rfc3339};
-use super::{MAX_VALUES_BYTES, Settings};
+use super::{MAX_VALUES_BYTES, Settings, no_record};
 
 /// The metadata of a result that says how long the call waited for its turn.
 const QUEUED: &str = "queued_ms";
@@ -126,8 +126,12 @@ impl Pending {
         }
     }
 
-    /// The call begins to run.
-    pub fn running(&mut self, call: &Authorized<Call>) {
+    /// The call begins to run. Where records are required, that is recorded first.
+    ///
+    /// # Errors
+    ///
+    /// Where a record is required and cannot be written. The call must not run then.
+    pub fn running(&mut self, call: &Authorized<Call>) -> Result<(), ToolError> {
         self.answered();
         if !self.span.is_disabled() {
             self.span.record("toolcrib.consent", consent(call.consent()));
@@ -136,8 +140,12 @@ impl Pending {
         self.judged(call, call.decision(), repairs);
         if let Some(open) = &mut self.open {
             open.record.consent = Some(call.consent());
+            if open.settings.sink.is_required() {
+                open.begin()?;
+            }
             open.ran = Some(Instant::now());
         }
+        Ok(())
     }
 
     /// The call has its result, as its caller gets it.
@@ -235,6 +243,35 @@ impl Open {
         }
     }
 
+    /// Tells the sink that the call is about to run.
+    fn begin(&mut self) -> Result<(), ToolError> {
+        self.describe_arguments();
+        self.record.outcome = Outcome::Begun;
+        self.record.total_ms = milliseconds(self.began.elapsed());
+        self.record.waited_ms = self.waited.map(milliseconds);
+        let written = self.settings.sink.begin(&self.record);
+        self.record.outcome = Outcome::Dropped;
+        written.map_err(|problem| no_record(&problem))
+    }
+
+    fn describe_arguments(&mut self) {
+        let schema = self.tool.as_ref().map_or(&Value::Null, |tool| &tool.parameters);
+        if let Some(arguments) = &self.arguments {
+            self.record.arguments_hash = self.settings.key.map(|key| key.digest(arguments));
+            self.record.arguments_shape = shape(arguments, schema);
+        }
+        if !self.settings.has_values {
+            return;
+        }
+        let mut values = self.arguments.clone().map_or(Value::Null, Value::Object);
+        if json_bytes(&values, MAX_VALUES_BYTES).is_some() {
+            self.settings.secrets.redactor().redact_value(&mut values);
+        } else {
+            values = Value::Null;
+        }
+        self.record.arguments = Some(values);
+    }
+
     /// Tells the sink. A sink that panics must not take the call with it, and this may run while a future is dropped.
     fn write(self: Box<Self>, outcome: Outcome, result: Option<&ToolResult>) {
         let _ = catch_unwind(AssertUnwindSafe(move || {
@@ -247,12 +284,8 @@ impl Open {
         let now = Instant::now();
         let queued = result.and_then(|result| result.metadata.get(QUEUED)).and_then(Value::as_f64);
         let ran = self.ran.map(|ran| milliseconds(now - ran));
-        let schema = self.tool.as_ref().map_or(&Value::Null, |tool| &tool.parameters);
+        self.describe_arguments();
         let record = &mut self.record;
-        if let Some(arguments) = &self.arguments {
-            record.arguments_hash = self.settings.key.map(|key| key.digest(arguments));
-            record.arguments_shape = shape(arguments, schema);
-        }
         record.outcome = outcome;
         record.retryable = result.and_then(|result| result.error.as_ref()).map(|error| error.retryable);
         record.waited_ms = self.waited.map(milliseconds);
@@ -263,15 +296,6 @@ impl Open {
             .filter(|result| result.error.is_none())
             .and_then(|result| json_bytes(&result.result, usize::MAX))
             .and_then(|bytes| u64::try_from(bytes).ok());
-        if self.settings.has_values {
-            let mut arguments = self.arguments.map_or(Value::Null, Value::Object);
-            if json_bytes(&arguments, MAX_VALUES_BYTES).is_some() {
-                self.settings.secrets.redactor().redact_value(&mut arguments);
-            } else {
-                arguments = Value::Null;
-            }
-            record.arguments = Some(arguments);
-        }
         self.record
     }
 }

@@ -79,9 +79,11 @@ pub struct Record {
     pub result_bytes: Option<u64>,
 }
 
-/// What came of a call.
+/// The outcome of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
+    /// It is about to run; `begun`. Only written where records are required, before the record of its end.
+    Begun,
     /// It has a result; `ok`.
     Ok,
     /// It has an error of this kind, which is what is written.
@@ -94,6 +96,7 @@ impl Outcome {
     /// As it is written.
     pub fn as_str(self) -> &'static str {
         match self {
+            Self::Begun => "begun",
             Self::Ok => "ok",
             Self::Failed(kind) => kind.as_str(),
             Self::Dropped => "dropped",

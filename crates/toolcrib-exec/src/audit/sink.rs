@@ -14,6 +14,22 @@ pub trait AuditSink: Send + Sync {
     fn check(&self) -> Result<(), String> {
         Ok(())
     }
+
+    /// Returns whether nothing should run before this sink has taken a record that it is [about to](super::Outcome::Begun).
+    fn is_required(&self) -> bool {
+        false
+    }
+
+    /// Takes the record of a call that is about to run; an error keeps it from running.
+    fn begin(&self, record: &Record) -> Result<(), String> {
+        let _ = record;
+        self.check()
+    }
+
+    /// Returns why records are missing, if some could not be written since the last one that was.
+    fn problem(&self) -> Option<String> {
+        None
+    }
 }
 
 /// A sink, and who is shown what it takes.
@@ -30,6 +46,18 @@ impl AuditSink for Observed {
 
     fn check(&self) -> Result<(), String> {
         self.sink.check()
+    }
+
+    fn is_required(&self) -> bool {
+        self.sink.is_required()
+    }
+
+    fn begin(&self, record: &Record) -> Result<(), String> {
+        self.sink.begin(record)
+    }
+
+    fn problem(&self) -> Option<String> {
+        self.sink.problem()
     }
 }
 

@@ -7,7 +7,7 @@ use toolcrib_model::ToolCall;
 use toolcrib_port::CallContext;
 
 use super::{Fixture, granted};
-use crate::audit::{Audit, AuditSink, Kept, Record};
+use crate::audit::{Audit, AuditSink, JsonLines, Kept, Record};
 
 fn audited(sink: Arc<dyn AuditSink>) -> Fixture {
     let Fixture { engine, executor } = granted();
@@ -80,4 +80,41 @@ async fn nothing_runs_while_records_are_required_and_cannot_be_written() {
     let error = fixture.error("echo", json!({})).await;
     assert!(error.message.contains("the disk is full"), "{error}");
     assert_eq!(fixture.calls(), 0);
+}
+
+#[tokio::test]
+async fn a_call_does_not_run_when_the_record_of_its_beginning_cannot_be_written() {
+    /// The disk fills up between the look at it and the record.
+    struct Filling;
+    impl AuditSink for Filling {
+        fn record(&self, _record: &Record) {}
+        fn is_required(&self) -> bool {
+            true
+        }
+        fn begin(&self, _record: &Record) -> Result<(), String> {
+            Err("the disk is full".to_owned())
+        }
+    }
+    let fixture = audited(Arc::new(Filling));
+    let error = fixture.error("echo", json!({})).await;
+    assert!(error.message.contains("the disk is full") && !error.retryable, "{error}");
+    assert_eq!(fixture.calls(), 0);
+}
+
+#[tokio::test]
+async fn a_call_that_needs_a_record_has_one_before_it_runs_and_one_at_its_end() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("audit.jsonl");
+    let fixture = audited(Arc::new(JsonLines::open(&path).unwrap().required()));
+    let result = fixture.call("echo", json!({"a": 1})).await;
+    assert_eq!(result.error, None);
+    fixture.error("secret", json!({})).await;
+    let text = std::fs::read_to_string(&path).unwrap();
+    let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let outcomes: Vec<_> = lines.iter().map(|line| line["outcome"].as_str().unwrap()).collect();
+    assert_eq!(outcomes, ["begun", "ok", "denied"]);
+    for key in ["time", "session", "call_id", "tool", "arguments_hash", "decision", "consent"] {
+        assert_eq!(lines[0][key], lines[1][key], "{key}");
+    }
+    assert_eq!(lines[0]["ran_ms"], Value::Null);
 }
