@@ -240,9 +240,10 @@ impl Executor {
         self.audit.problem()
     }
 
-    /// Runs the checks of one's own, then asks about what needs an answer.
+    /// Runs the checks of one's own and those of engines, then asks about what needs an answer.
     async fn ask(&self, calls: &mut [OnItsWay], context: &CallContext) {
         self.check(calls.iter_mut().map(|call| &mut call.judged), context).await;
+        self.check_engines(calls.iter_mut().map(|call| &mut call.judged), context).await;
         if calls.iter().all(|call| !matches!(call.judged.state, State::Ask(_))) {
             return;
         }
@@ -271,6 +272,19 @@ impl Executor {
                 call.judged.state = State::Failed(error.with_hint("look the tool up again"));
             }
         }
+    }
+
+    /// Has engines refuse what they would not run anyway, so that nobody is asked about it.
+    async fn check_engines(&self, calls: impl Iterator<Item = &mut Judged>, context: &CallContext) {
+        let asking = calls.filter(|judged| matches!(judged.state, State::Ask(_)));
+        let checking = asking.map(async |judged| {
+            let Some(call) = judged.call() else { return };
+            let Some(engine) = self.engine(&call.source) else { return };
+            if let Err(error) = hooks::check(engine.as_ref(), call, context).await {
+                judged.state = State::Failed(error);
+            }
+        });
+        futures::future::join_all(checking).await;
     }
 
     fn engine(&self, source: &str) -> Option<Arc<dyn ToolEngine>> {

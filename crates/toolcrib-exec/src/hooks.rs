@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use tokio::time::Instant;
 use toolcrib_model::{ErrorKind, ToolError, ToolResult};
 use toolcrib_policy::Call;
-use toolcrib_port::CallContext;
+use toolcrib_port::{CallContext, ToolEngine};
 
 use crate::caught::caught;
 
@@ -69,6 +69,27 @@ pub(crate) async fn before(
         }
         Ok(())
     };
+    within_time(checks, call, context).await
+}
+
+/// Has an engine look at a call that a person would be asked about.
+pub(crate) async fn check(
+    engine: &dyn ToolEngine,
+    call: &Call,
+    context: &CallContext,
+) -> Result<(), ToolError> {
+    let checks = async {
+        let checked = caught(engine.check(call, context)).await;
+        checked.unwrap_or_else(|| Err(fault("the engine", &call.tool.name.dotted())))
+    };
+    within_time(checks, call, context).await
+}
+
+async fn within_time(
+    checks: impl Future<Output = Result<(), ToolError>>,
+    call: &Call,
+    context: &CallContext,
+) -> Result<(), ToolError> {
     let end = Instant::now() + MAX_HOOK_WAIT;
     let end = context.extended_deadline().map_or(end, |deadline| deadline.min(end));
     let failed = |kind, problem: &str| {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use toolcrib_model::ToolResult;
+use toolcrib_model::{ToolError, ToolResult};
 use toolcrib_policy::{Authorized, Call};
 
 use crate::{Approver, CallContext};
@@ -16,6 +16,14 @@ pub trait ToolEngine: Send + Sync {
     /// must hold nothing that outlives its future. A tool that declares itself idempotent may be invoked again with the
     /// same authorized call.
     async fn invoke(&self, call: &Authorized<Call>, context: &CallContext) -> ToolResult;
+
+    /// Refuses a call that [`invoke`](Self::invoke) would refuse, as far as that is known without running it: a program
+    /// that may not be started, a path that may not be written. It is called before a person is asked, so that nobody is
+    /// asked in vain, and not for calls that nobody is asked about. It changes nothing.
+    async fn check(&self, call: &Call, context: &CallContext) -> Result<(), ToolError> {
+        let (_, _) = (call, context);
+        Ok(())
+    }
 
     /// Whether calls run in this process and reach nothing outside of it that could be slow or down. Their number is not
     /// bounded then, unless somebody says so.

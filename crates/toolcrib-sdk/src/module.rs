@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use futures::future::BoxFuture;
-use toolcrib_model::{ErrorKind, JsonObject, Tool, ToolResult};
+use toolcrib_model::{ErrorKind, JsonObject, Tool, ToolError, ToolResult};
 use toolcrib_policy::{Authorized, Call};
 use toolcrib_port::{Approver, CallContext, Loaded, Reject, RejectKind, ToolEngine, ToolLoader};
 
@@ -21,10 +21,16 @@ pub struct Module {
     tools: Vec<FunctionTool>,
     reaches_out: bool,
     reports_progress: bool,
+    /// The tools that are turned off.
+    off: Vec<String>,
+    check: Option<Check>,
     attend: Option<Attend>,
     close: Option<Close>,
     end_session: Option<EndSession>,
 }
+
+/// What refuses calls before anybody is asked about them.
+type Check = Arc<dyn Fn(&str, &JsonObject, &CallContext) -> Result<(), ToolError> + Send + Sync>;
 
 /// What takes note of whom to ask.
 type Attend = Arc<dyn Fn(&Arc<dyn Approver>) + Send + Sync>;
@@ -48,6 +54,8 @@ impl Module {
             tools: Vec::new(),
             reaches_out: false,
             reports_progress: false,
+            off: Vec::new(),
+            check: None,
             attend: None,
             close: None,
             end_session: None,
@@ -57,6 +65,12 @@ impl Module {
     /// Sets a name for people.
     pub fn with_title(mut self, title: impl Into<String>) -> Self {
         self.title = Some(title.into());
+        self
+    }
+
+    /// Sets what the module is for, in place of what its declaration says.
+    pub fn with_description(mut self, description: impl Into<String>) -> Self {
+        self.description = description.into();
         self
     }
 
@@ -83,6 +97,22 @@ impl Module {
     /// to a maximum.
     pub fn reporting_progress(mut self) -> Self {
         self.reports_progress = true;
+        self
+    }
+
+    /// Sets what refuses a call that its tool would refuse, before anybody is asked about it: it is given the bare name of
+    /// the tool, the final arguments and the context. It changes nothing, and waits for nothing but the disk.
+    pub fn with_check(
+        mut self,
+        check: impl Fn(&str, &JsonObject, &CallContext) -> Result<(), ToolError> + Send + Sync + 'static,
+    ) -> Self {
+        self.check = Some(Arc::new(check));
+        self
+    }
+
+    /// Leaves a tool out of what is loaded, where a configuration turns it off. App files may name it all the same.
+    pub fn without_tool(mut self, name: impl Into<String>) -> Self {
+        self.off.push(name.into());
         self
     }
 
@@ -127,12 +157,17 @@ impl Module {
         &self.description
     }
 
-    /// Its tools, as they are loaded; those whose names cannot be are left out.
+    /// Its tools as they are declared, those among them that are turned off; those whose names cannot be are left out.
     pub fn definitions(&self) -> impl Iterator<Item = Tool> {
         self.tools.iter().filter_map(|function| function.definition(&self.id).ok())
     }
 
-    /// The bare names of its tools.
+    /// The tools that are not turned off.
+    fn offered(&self) -> impl Iterator<Item = &FunctionTool> {
+        self.tools.iter().filter(|function| self.off.iter().all(|off| off != function.name()))
+    }
+
+    /// The bare names of its tools, those among them that are turned off.
     pub fn actions(&self) -> impl Iterator<Item = &str> {
         self.tools.iter().map(FunctionTool::name)
     }
@@ -150,7 +185,7 @@ impl ToolLoader for Module {
 
     async fn load(&self) -> Loaded {
         let mut loaded = Loaded::default();
-        for function in &self.tools {
+        for function in self.offered() {
             match function.definition(&self.id) {
                 Ok(tool) => loaded.tools.push(tool),
                 Err(error) => loaded.rejected.push(Reject::tool(
@@ -193,8 +228,15 @@ impl ToolEngine for Module {
         }
     }
 
+    async fn check(&self, call: &Call, context: &CallContext) -> Result<(), ToolError> {
+        match &self.check {
+            Some(check) => check(call.tool.name.name(), &call.arguments, context),
+            None => Ok(()),
+        }
+    }
+
     async fn invoke(&self, call: &Authorized<Call>, context: &CallContext) -> ToolResult {
-        match self.tools.iter().find(|function| function.name() == call.tool.name.name()) {
+        match self.offered().find(|function| function.name() == call.tool.name.name()) {
             Some(function) => {
                 let inputs = Inputs::new(context.clone(), Arc::clone(&self.config));
                 (function.handler)(call, inputs).await

@@ -162,3 +162,18 @@ async fn a_panic_of_the_approver_is_no_approval() {
     assert_eq!(fixture.error("t.echo", json!({})).await.kind, ErrorKind::Internal);
     assert_eq!(fixture.calls(), 0);
 }
+
+#[tokio::test]
+async fn nobody_is_asked_about_a_call_that_its_engine_refuses_anyway() {
+    let asked = Arc::new(Mutex::new(0));
+    let count = Arc::clone(&asked);
+    let fixture = answering(move |question| {
+        *count.lock().unwrap() += 1;
+        yes(question)
+    });
+    let error = fixture.error("t.sum", json!({"left": 13, "right": 2})).await;
+    assert_eq!((error.kind, error.message.as_str()), (ErrorKind::Denied, "not thirteen"));
+    assert_eq!((*asked.lock().unwrap(), fixture.calls()), (0, 0));
+    assert_eq!(fixture.call("t.sum", json!({"left": 12, "right": 2})).await.error, None);
+    assert_eq!((*asked.lock().unwrap(), fixture.calls()), (1, 1));
+}

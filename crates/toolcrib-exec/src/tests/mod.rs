@@ -28,6 +28,11 @@ struct Engine {
 
 #[async_trait]
 impl ToolEngine for Engine {
+    async fn check(&self, call: &Call, _context: &CallContext) -> Result<(), ToolError> {
+        let is_refused = call.arguments.get("left") == Some(&json!(13));
+        if is_refused { Err(ToolError::new(ErrorKind::Denied, "not thirteen")) } else { Ok(()) }
+    }
+
     async fn invoke(&self, call: &Authorized<Call>, context: &CallContext) -> ToolResult {
         self.calls.fetch_add(1, Ordering::SeqCst);
         match call.tool.name.name() {

@@ -1,7 +1,7 @@
 //! What of our own environment a child may see.
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 
 use super::command::Command;
 
@@ -51,6 +51,16 @@ pub(super) const PROXY_ENVIRONMENT: &[&str] = &[
 /// the child has to be started without the variable, in a session of its own.
 pub const MARK_VARIABLE: &str = "TOOLCRIB_CHILD";
 
+/// The variable that says where programs are looked for.
+const SEARCH_PATH: &str = "PATH";
+
+/// The entries of a search path that mean the same in every directory; `None` where there is none. A relative one would
+/// have a child find programs in the directory that it was started in.
+fn absolute_entries(search_path: &OsStr) -> Option<OsString> {
+    let entries = std::env::split_paths(search_path).filter(|entry| entry.is_absolute());
+    std::env::join_paths(entries).ok().filter(|entries| !entries.is_empty())
+}
+
 /// The environment of a child: what it inherits of the variables that `ours` looks up, and over it what `given` says.
 pub(super) fn environment(
     ours: impl Fn(&str) -> Option<OsString>,
@@ -63,6 +73,10 @@ pub(super) fn environment(
         .filter(|(_, value)| !value.as_encoded_bytes().contains(&b'@'));
     plain
         .chain(proxies)
+        .filter_map(|(name, value)| match name {
+            SEARCH_PATH => Some((name, absolute_entries(&value)?)),
+            _ => Some((name, value)),
+        })
         .map(|(name, value)| (name.to_owned(), value))
         .chain(given.iter().map(|(name, value)| (name.clone(), OsString::from(value))))
         .collect()

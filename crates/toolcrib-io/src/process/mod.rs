@@ -46,7 +46,7 @@ pub use command::{Command, DEFAULT_SEARCH_PATH};
 pub use environment::{INHERITED_ENVIRONMENT, MARK_VARIABLE, environment_names};
 pub use follow::{DRAIN_GRACE, Ended, Pipe, follow};
 pub use lines::{LineLimited, MAX_LINE_BYTES, Overlong};
-pub use start::find_program;
+pub use start::{find_program, is_same_file};
 pub use stderr::{STDERR_LINE_BYTES, STDERR_TAIL_LINES, StderrTail};
 pub use stdin::StdinWriter;
 

@@ -80,6 +80,13 @@ pub fn find_program(command: &Command) -> Result<PathBuf, Error> {
     find(command, variables.get("PATH").map(OsString::as_os_str))
 }
 
+/// Returns whether two paths lead to the same file, by links of either kind.
+pub fn is_same_file(one: &Path, other: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let identity = |path: &Path| path.metadata().map(|found| (found.dev(), found.ino())).ok();
+    identity(one).is_some_and(|one| identity(other) == Some(one))
+}
+
 /// Ends a child that cannot be kept. It has hardly begun, so that waiting for it takes no time.
 fn abandon(child: &mut process::Child) {
     let _ = child.kill();

@@ -29,6 +29,9 @@ mod download;
 mod tests;
 
 use http::Method;
+use toolcrib_io::files::Root;
+use toolcrib_model::JsonObject;
+use toolcrib_policy::Access;
 use toolcrib_sdk::{CallContext, Module, ToolError, module};
 
 use crate::{Error, ModuleContext};
@@ -56,8 +59,29 @@ pub const ID: &str = "http";
 #[expect(clippy::needless_pass_by_value, reason = "all modules are made in one way, and others keep theirs")]
 pub fn module(config: Config, context: &ModuleContext) -> Result<Module, Error> {
     let clients = Clients::new(&config, &context.access)?;
-    let downloads = Downloads::new(context.root(ID)?, config.max_download_bytes.get());
-    Ok(Module::from(Http { clients, downloads }).reporting_progress())
+    let root = context.root(ID)?;
+    let downloads = Downloads::new(root.clone(), config.max_download_bytes.get());
+    let access = context.access.clone();
+    let module = Module::from(Http { clients, downloads }).reporting_progress();
+    Ok(module.with_check(move |tool, arguments, _| check(&access, &root, tool, arguments)))
+}
+
+/// Refuses a host that may not be reached, and a file that may not be written, before anybody is asked about it.
+fn check(access: &Access, root: &Root, tool: &str, arguments: &JsonObject) -> Result<(), ToolError> {
+    let text = |name: &str| arguments.get(name).and_then(serde_json::Value::as_str);
+    if let Some(url) = text("url") {
+        let url = client::url(url)?;
+        if let (Some(host), Some(port)) = (url.host_str(), url.port_or_known_default())
+            && !access.allows_host(host, port)
+        {
+            let refused = toolcrib_io::Error::HostNotAllowed { host: host.to_owned(), port };
+            return Err(failure::no_answer(&Method::GET, &refused));
+        }
+    }
+    match text("path").filter(|_| tool == "download") {
+        Some(path) => root.check_write(path).map_err(download::unwritten),
+        None => Ok(()),
+    }
 }
 
 struct Http {

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use bytes::Bytes;
 use toolcrib_io::files::Root;
-use toolcrib_io::process::{Command, MARK_VARIABLE, find_program};
+use toolcrib_io::process::{Command, MARK_VARIABLE, find_program, is_same_file};
 use toolcrib_model::{ErrorKind, ToolError};
 use toolcrib_policy::Access;
 
@@ -25,7 +25,10 @@ pub const MAX_STDIN_BYTES: usize = 4 * 1024 * 1024;
 pub const MAX_SCRIPT_BYTES: usize = 96 * 1024;
 
 /// Programs whose business is to run whatever text they are given.
-const SHELLS: [&str; 11] = ["ash", "bash", "csh", "dash", "fish", "ksh", "mksh", "pwsh", "sh", "tcsh", "zsh"];
+const SHELLS: [&str; 15] = [
+    "ash", "bash", "csh", "dash", "fish", "ksh", "ksh93", "lksh", "mksh", "pwsh", "rbash", "sh", "tcsh",
+    "yash", "zsh",
+];
 
 /// What is set unless the operator sets something else: nobody looks at colours here, and no pager waits for a key.
 const PLAIN: [(&str, &str); 4] =
@@ -84,6 +87,11 @@ impl Commands {
         })
     }
 
+    /// Returns whether scripts and shells may run.
+    pub(super) fn allows_scripts(&self) -> bool {
+        self.allow_scripts
+    }
+
     /// A command of these words, which is known to exist and to be allowed.
     pub(super) fn of_words(&self, argv: Vec<String>, cwd: Option<&str>) -> Result<Command, ToolError> {
         if argv.len() > MAX_WORDS {
@@ -100,13 +108,15 @@ impl Commands {
             let message = "`argv` is one word with blanks in it, and no shell takes it apart";
             return Err(invalid(message).with_hint("give each argument as a word: [\"ls\", \"-l\"]"));
         }
-        let name = Path::new(command.program()).file_name().and_then(|name| name.to_str());
-        if !self.allow_scripts && name.is_some_and(|name| SHELLS.contains(&name)) {
-            let message = format!("`{}` is a shell, and those are not started here", command.program());
-            return Err(ToolError::new(ErrorKind::Denied, message)
-                .with_hint("give the program that it would run, and its arguments, as `argv`"));
+        if !self.allow_scripts && is_shell(Path::new(command.program())) {
+            return Err(no_shell(command.program()));
         }
-        self.placed(command, cwd)
+        let command = self.placed(command, cwd)?;
+        // A link of another name may lead to a shell.
+        if !self.allow_scripts && find_program(&command).is_ok_and(|found| leads_to_shell(&found)) {
+            return Err(no_shell(command.program()));
+        }
+        Ok(command)
     }
 
     /// A command that runs a script.
@@ -171,6 +181,24 @@ impl Commands {
         find_program(&command).map_err(|error| failure(&error))?;
         Ok(command)
     }
+}
+
+/// Returns whether a path has the name of a shell.
+fn is_shell(path: &Path) -> bool {
+    path.file_name().and_then(|name| name.to_str()).is_some_and(|name| SHELLS.contains(&name))
+}
+
+/// Returns whether a program is a shell: by the name of the file that its links lead to, or because it is the same file.
+fn leads_to_shell(program: &Path) -> bool {
+    let is_same =
+        |shell: &str| find_program(&Command::new([shell])).is_ok_and(|shell| is_same_file(&shell, program));
+    program.canonicalize().is_ok_and(|real| is_shell(&real)) || SHELLS.into_iter().any(is_same)
+}
+
+fn no_shell(program: &str) -> ToolError {
+    let message = format!("`{program}` is a shell, and those are not started here");
+    ToolError::new(ErrorKind::Denied, message)
+        .with_hint("give the program that it would run, and its arguments, as `argv`")
 }
 
 /// What a program is given to read.

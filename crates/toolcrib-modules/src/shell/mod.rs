@@ -29,6 +29,9 @@ mod tests;
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde::Deserialize;
+use serde_json::Value;
+use toolcrib_model::JsonObject;
 use toolcrib_sdk::{CallContext, Module, ToolError, module};
 
 use crate::{Error, ModuleContext};
@@ -59,18 +62,24 @@ pub fn module(config: Config, context: &ModuleContext) -> Result<Module, Error> 
     Ok(wired(Shell::new(config, context)?))
 }
 
-/// The module, which ends its tasks with their sessions and with itself.
+/// The module, which ends its tasks with their sessions and with itself. Where scripts are off, it has no tool for them.
 fn wired(shell: Shell) -> Module {
-    let (closing, ending) = (shell.clone(), shell.clone());
+    let (closing, ending, checking) = (shell.clone(), shell.clone(), shell.clone());
+    let allows_scripts = shell.commands.allows_scripts();
     let module = Module::from(shell).with_close(move || {
         let closing = closing.clone();
         async move { closing.close().await }
     });
-    module.with_session_end(move |session| {
+    let module = module.with_session_end(move |session| {
         let (ending, session) = (ending.clone(), session.to_owned());
         async move { ending.end_session(&session).await }
-    })
+    });
+    let module = module.with_check(move |tool, arguments, _| checking.check(tool, arguments));
+    if allows_scripts { module } else { module.without_tool(SCRIPT) }
 }
+
+/// The tool that runs scripts.
+const SCRIPT: &str = "script";
 
 /// What the tools of the module share. Clones share the tasks.
 #[derive(Clone)]
@@ -102,6 +111,19 @@ impl Shell {
         Ok(Self { commands: Arc::new(commands), limits: Arc::new(limits), tasks: Arc::new(tasks) })
     }
 
+    /// Refuses a command that cannot be started, before anybody is asked about it.
+    fn check(&self, tool: &str, arguments: &JsonObject) -> Result<(), ToolError> {
+        // What does not fit is reported by the call.
+        let Ok(StartedCommand { argv, cwd }) = serde_json::from_value(Value::Object(arguments.clone()))
+        else {
+            return Ok(());
+        };
+        match tool {
+            "run" | "background_run" => self.commands.of_words(argv, cwd.as_deref()).map(drop),
+            _ => Ok(()),
+        }
+    }
+
     /// Ends the tasks of a session. When this returns, none of their processes is left.
     pub async fn end_session(&self, session: &str) {
         self.tasks.end_session(session).await;
@@ -111,6 +133,14 @@ impl Shell {
     pub async fn close(&self) {
         self.tasks.close().await;
     }
+}
+
+/// The arguments that say what is started, among others.
+#[derive(Deserialize)]
+struct StartedCommand {
+    argv: Vec<String>,
+    #[serde(default)]
+    cwd: Option<String>,
 }
 
 /// Runs programs in the workspace.

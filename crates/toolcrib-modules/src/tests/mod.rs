@@ -18,10 +18,16 @@ pub(crate) async fn tool(module: &Module, name: &str) -> Tool {
     loaded.tools.into_iter().find(|tool| tool.name.name() == name).unwrap()
 }
 
-/// A call that policy has let through.
-pub(crate) async fn authorized(module: &Module, name: &str, arguments: &Value) -> Authorized<Call> {
+/// A call with these arguments, before policy has seen it.
+pub(crate) async fn pending(module: &Module, name: &str, arguments: &Value) -> Call {
     let mut call = Call::new(Arc::new(tool(module, name).await), module.source().into(), 1);
     call.arguments = arguments.as_object().unwrap().clone();
+    call
+}
+
+/// A call that policy has let through.
+pub(crate) async fn authorized(module: &Module, name: &str, arguments: &Value) -> Authorized<Call> {
+    let call = pending(module, name, arguments).await;
     // By its name, as a tool of high risk has to be.
     let (module, actions) = (Some(module.id().into()), Some(vec![name.into()]));
     let capabilities =

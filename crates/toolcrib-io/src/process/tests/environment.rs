@@ -55,3 +55,13 @@ fn the_debug_form_of_a_command_hides_the_values_of_its_variables() {
     let text = format!("{:?}", Command::new(["x"]).with_env("TOKEN", "hush"));
     assert!(text.contains("TOKEN") && !text.contains("hush"), "{text}");
 }
+
+#[test]
+fn a_child_looks_for_programs_in_no_relative_directory() {
+    let path_of = |ours: &'static str| {
+        let ours = move |name: &str| (name == "PATH").then(|| OsString::from(ours));
+        environment(ours, &BTreeMap::new()).remove("PATH")
+    };
+    assert_eq!(path_of(".:/usr/bin:bin::/bin"), Some("/usr/bin:/bin".into()));
+    assert_eq!(path_of(".:bin"), None);
+}

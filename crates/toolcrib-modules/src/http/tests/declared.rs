@@ -2,6 +2,7 @@
 
 use serde_json::json;
 use toolcrib_model::Risk;
+use toolcrib_port::{CallContext, ToolEngine as _};
 
 use super::Place;
 use crate::tests::declared;
@@ -48,5 +49,22 @@ fn a_configuration_that_cannot_be_meant_is_refused() {
         let error = Place::make(config, None).err().unwrap().to_string();
         assert!(error.starts_with("module `http`: ") && error.contains(said), "{error}");
         assert!(!error.contains("secret"), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn nobody_is_asked_about_a_host_that_may_not_be_reached_or_a_file_that_may_not_be_written() {
+    let access = json!({"network": ["api.example.com"], "filesystem": [{"path": "in", "mode": "write"}]});
+    let place = Place::make(json!({}), Some(access)).unwrap();
+    let url = "https://api.example.com/a";
+    for (tool, arguments, allowed) in [
+        ("delete", json!({"url": url}), true),
+        ("delete", json!({"url": "https://other.example.com/a"}), false),
+        ("download", json!({"url": url, "path": "in/a"}), true),
+        ("download", json!({"url": url, "path": "out/a"}), false),
+    ] {
+        let call = crate::tests::pending(&place.module, tool, &arguments).await;
+        let checked = place.module.check(&call, &CallContext::new("test")).await;
+        assert_eq!(checked.is_ok(), allowed, "{tool} {arguments}: {checked:?}");
     }
 }

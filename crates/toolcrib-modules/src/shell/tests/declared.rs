@@ -19,7 +19,7 @@ const TOOLS: &[(&str, Risk, &str)] = &[
 
 #[tokio::test]
 async fn each_tool_says_its_risk_and_what_it_changes_and_is_found_in_french() {
-    for tool in declared(&Place::new().module, TOOLS).await {
+    for tool in declared(&Place::with_scripts().module, TOOLS).await {
         assert_eq!(tool.output_parameters["type"], "object", "{}", tool.name);
     }
 }

@@ -2,6 +2,7 @@
 
 use serde_json::json;
 use toolcrib_model::ErrorKind;
+use toolcrib_port::{CallContext, ToolEngine as _, ToolLoader as _};
 
 use super::{Config, Place, Shell};
 use crate::ModuleContext;
@@ -10,14 +11,22 @@ use crate::ModuleContext;
 async fn scripts_and_shells_are_off_unless_they_are_allowed() {
     let place = Place::new();
     let touch = json!({"interpreter": "sh", "script": "touch ran"});
-    let error = place.error("script", touch.clone()).await;
-    assert_eq!(error.kind, ErrorKind::Denied);
-    assert!(error.hint.unwrap().contains("allow_scripts: true"));
+    let offered = place.module.load().await.tools;
+    assert!(offered.iter().all(|tool| tool.name.name() != "script"), "no model is offered it");
+    assert!(place.module.actions().any(|action| action == "script"), "an app file may name it");
     for shell in ["sh", "/bin/sh", "bash", "/usr/bin/../bin/dash"] {
         let error = place.error("run", json!({"argv": [shell, "-c", "touch ran"]})).await;
         assert_eq!(error.kind, ErrorKind::Denied, "{shell}: {error}");
         let error = place.error("background_run", json!({"argv": [shell, "-c", "touch ran"]})).await;
         assert_eq!(error.kind, ErrorKind::Denied, "{shell}: {error}");
+    }
+    std::os::unix::fs::symlink("/bin/sh", place.path().join("linked")).unwrap();
+    std::fs::hard_link(std::fs::canonicalize("/bin/sh").unwrap(), place.path().join("same"))
+        .or_else(|_| std::os::unix::fs::symlink("/bin/sh", place.path().join("same")))
+        .unwrap();
+    for link in ["./linked", "./same"] {
+        let error = place.error("run", json!({"argv": [link, "-c", "touch ran"]})).await;
+        assert_eq!(error.kind, ErrorKind::Denied, "{link}: {error}");
     }
     assert!(!place.path().join("ran").exists());
 
@@ -58,4 +67,16 @@ async fn an_interpreter_is_one_that_is_known_and_named_and_allowed() {
     let wrong: Config = serde_json::from_value(json!({"interpreters": ["awk"]})).unwrap();
     let error = Shell::new(wrong, &ModuleContext::new(place.path())).err().unwrap().to_string();
     assert!(error.contains("`awk` under `interpreters` is none that is known"), "{error}");
+}
+
+#[tokio::test]
+async fn nobody_is_asked_about_a_program_that_cannot_be_started() {
+    let place = Place::with(json!({}), Some(json!({"system": ["true"]})));
+    for (argv, allowed) in [(json!(["true"]), true), (json!(["rm", "x"]), false), (json!(["sh"]), false)] {
+        for tool in ["run", "background_run"] {
+            let call = crate::tests::pending(&place.module, tool, &json!({"argv": argv})).await;
+            let checked = place.module.check(&call, &CallContext::new("test")).await;
+            assert_eq!(checked.is_ok(), allowed, "{tool} {argv}: {checked:?}");
+        }
+    }
 }
