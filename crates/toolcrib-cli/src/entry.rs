@@ -13,7 +13,7 @@ use tracing_subscriber::{EnvFilter, Registry, fmt};
 use crate::arguments::Arguments;
 use crate::exit::{Exit, Failure};
 use crate::terminal::screen;
-use crate::{commands, extensions, output, secrets, telemetry};
+use crate::{arenas, commands, extensions, output, secrets, telemetry};
 
 /// The variable that sets what is logged, as `toolcrib=debug`.
 const LOG_VARIABLE: &str = "TOOLCRIB_LOG";
@@ -45,6 +45,7 @@ pub fn main_with(extensions: Extensions) -> ExitCode {
             return Exit::BadInput.into();
         }
     };
+    arenas::limit(&arguments.command);
     let telemetry = match telemetry_of(&arguments) {
         Ok(settings) => settings.map(telemetry::prepare),
         Err(failure) => {

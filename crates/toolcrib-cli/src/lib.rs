@@ -37,6 +37,7 @@ mod exit;
 mod commands;
 
 mod approver;
+mod arenas;
 mod changes;
 mod extensions;
 mod interrupt;

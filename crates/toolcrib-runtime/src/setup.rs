@@ -13,6 +13,7 @@ use toolcrib_document::Error as DocumentError;
 use toolcrib_exec::audit::Audit;
 use toolcrib_exec::{DenyAll, Executor, FlowSettings, Results};
 use toolcrib_model::{ErrorKind, JsonObject, QualifiedName, Tool, ToolCall, ToolError, pointer_part};
+use toolcrib_modules::SETUP_SESSION as SESSION;
 use toolcrib_policy::{Call, Capabilities, Effect, Policy, Principal, Verdict};
 use toolcrib_port::{CallContext, Loaded, Reject, RejectKind, ToolLoader};
 use toolcrib_registry::ToolRegistry;
@@ -21,9 +22,6 @@ use toolcrib_sdk::Module;
 
 use crate::check::unknown;
 use crate::{App, SetupAction, templates};
-
-/// The session of setup calls.
-const SESSION: &str = "setup";
 
 /// What is wrong with the actions of a module, as far as that can be known before they run.
 pub(crate) fn check(app: &App, module: &Module, actions: &[SetupAction], errors: &mut Vec<DocumentError>) {

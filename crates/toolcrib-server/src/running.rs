@@ -12,6 +12,7 @@ use rmcp::service::RequestContext;
 use tokio_util::sync::{CancellationToken, DropGuard};
 use toolcrib_model::{ErrorKind, ToolCall, ToolError, ToolResult};
 use toolcrib_port::{CallContext, ToolCaller};
+use toolcrib_runtime::LOCAL_CLIENT;
 use toolcrib_tasks::MOVED;
 use tracing::Instrument as _;
 
@@ -28,6 +29,18 @@ pub(crate) struct Caller {
     pub(crate) session: Arc<str>,
     /// The version of the app that let it in.
     pub(crate) lease: Lease,
+}
+
+impl Caller {
+    /// Returns the context of its calls. A client is the user that they are made for, so that what a tool keeps for one
+    /// client is not another's; whoever is on this machine shares it with the command line.
+    pub(crate) fn context(&self) -> CallContext {
+        let context = CallContext::new(Arc::clone(&self.session));
+        match &*self.client.name {
+            LOCAL_CLIENT => context,
+            _ => context.with_user(Arc::clone(&self.client.owner)),
+        }
+    }
 }
 
 /// What is known of a call before it is known which one it is.
@@ -137,9 +150,7 @@ impl Beginning {
     pub(crate) fn new(caller: &Caller, context: &RequestContext<RoleServer>) -> Self {
         let cancel = CancellationToken::new();
         let (steps, reporter) = steps();
-        let mut call_context = CallContext::new(Arc::clone(&caller.session))
-            .with_cancel(cancel.clone())
-            .with_progress(Arc::new(steps));
+        let mut call_context = caller.context().with_cancel(cancel.clone()).with_progress(Arc::new(steps));
         if let Some(trace) = trace_of(context) {
             call_context = call_context.with_trace(trace);
         }

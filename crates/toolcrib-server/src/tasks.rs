@@ -162,7 +162,7 @@ fn wire(status: &TaskStatus, retention: Duration) -> Task {
 }
 
 fn of(caller: &Caller) -> CallContext {
-    CallContext::new(Arc::clone(&caller.session))
+    caller.context()
 }
 
 /// Whether it is somebody else's or nobody's is not told.

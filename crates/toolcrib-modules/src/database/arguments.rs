@@ -39,9 +39,8 @@ pub(super) struct Connect {
     password: Option<Secret>,
     /// How the connection to a server is encrypted; by default it is, and its certificate verified, for public addresses.
     tls: Option<Tls>,
-    /// Whether a file of SQLite is made if it is not there.
-    #[serde(default)]
-    create: bool,
+    /// Whether a file of SQLite is made if it is not there; only the operator's `setup` makes one unless this says so.
+    create: Option<bool>,
     /// Whether nothing may be changed by this connection.
     #[serde(default)]
     read_only: bool,
@@ -52,7 +51,9 @@ fn main_name() -> String {
 }
 
 impl Connect {
-    pub(super) fn split(self) -> (String, Location) {
+    /// Returns the name of the connection, and where it leads. A file that is not there is made as `create` says, or else
+    /// for the operator.
+    pub(super) fn split(self, is_setup: bool) -> (String, Location) {
         let location = Location {
             driver: self.driver,
             database: self.database,
@@ -62,7 +63,7 @@ impl Connect {
             password: self.password,
             tls: self.tls,
             root_certificate: None,
-            create: self.create,
+            create: self.create.unwrap_or(is_setup),
             read_only: self.read_only,
         };
         (self.name, location)

@@ -1,12 +1,13 @@
 //! Named connections.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::Mutex as AsyncMutex;
 use tokio::time::Instant;
 use toolcrib_document::nearest;
-use toolcrib_io::files::Root;
+use toolcrib_io::files::{ProtectedFiles, Root};
 use toolcrib_model::{ErrorKind, Secret, ToolError};
 use toolcrib_policy::Access;
 use toolcrib_sdk::CallContext;
@@ -35,9 +36,16 @@ pub(super) struct Bounds {
 pub(super) struct Reach {
     pub(super) root: Root,
     pub(super) access: Access,
+    /// The files that no tool changes.
+    pub(super) protected: ProtectedFiles,
     pub(super) bounds: Bounds,
     pub(super) allow_private: bool,
     pub(super) allow_writes: bool,
+}
+
+/// Returns whether the operator makes a call, by an action under `setup`.
+pub(super) fn is_setup(context: &CallContext) -> bool {
+    context.agent.is_none() && *context.session == *crate::SETUP_SESSION
 }
 
 /// A database under a name.
@@ -49,6 +57,8 @@ pub(super) struct Connection {
     /// Whether it stands in the app file.
     is_configured: bool,
     pub(super) is_writable: bool,
+    /// Whether its file was made for it.
+    created: AtomicBool,
     used: Mutex<Instant>,
     pool: AsyncMutex<Option<Arc<dyn Pool>>>,
 }
@@ -67,6 +77,7 @@ impl Connection {
             location,
             session,
             is_configured,
+            created: AtomicBool::new(false),
             used: Mutex::new(Instant::now()),
             pool: AsyncMutex::new(None),
         }
@@ -88,11 +99,15 @@ impl Connection {
         let (location, is_writable) = (&self.location, self.is_writable);
         if location.driver == Driver::Sqlite {
             let (root, access) = (reach.root.clone(), reach.access.clone());
-            let (path, create) = (location.database.clone(), location.create);
+            // The operator may make a file that tools only read.
+            let may_create = is_writable || (self.session.is_none() && !self.is_configured);
+            let (path, create) = (location.database.clone(), location.create && may_create);
             let find = move || sqlite::find(&root, &access, &path, is_writable, create);
             let place = tokio::task::spawn_blocking(find).await;
             let place = place.map_err(|error| ToolError::new(ErrorKind::Internal, error.to_string()))??;
-            return Ok(Arc::new(sqlite::Files::open(&place, &reach.bounds, is_writable).await?));
+            self.created.fetch_or(place.is_new, Ordering::Relaxed);
+            let protected = is_writable.then_some(&reach.protected);
+            return Ok(Arc::new(sqlite::Files::open(&place, &reach.bounds, protected).await?));
         }
         let is_named = self.is_configured && is_plainly_private(location.server().0);
         let limit = reach.bounds.connect_timeout;
@@ -152,12 +167,13 @@ impl Connection {
             database: self.location.database.clone(),
             host: (!is_file).then(|| format!("{host}:{port}")),
             writable: self.is_writable,
+            created: self.created.load(Ordering::Relaxed),
         }
     }
 
-    /// Whether a caller may close it for good. An agent may close those of its own session.
+    /// Returns whether a caller may close it for good: one of its own session, or any as the operator.
     pub(super) fn may_be_closed_by(&self, context: &CallContext) -> bool {
-        !self.is_configured && (self.session.is_some() || context.agent.is_none())
+        !self.is_configured && (self.session.is_some() || is_setup(context))
     }
 
     fn is_for(&self, session: &str) -> bool {
@@ -239,8 +255,7 @@ impl Connections {
         Self { list: Mutex::new(configured.collect()), most: config.max_connections, idle }
     }
 
-    /// Adds one. One that an agent makes is for its session; one that is made by nobody's agent, as at the start of an app
-    /// or at the command line, is for all.
+    /// Adds one. It is for the session of its caller; one that the operator makes when the app starts is for all.
     pub(super) fn add(
         &self,
         context: &CallContext,
@@ -253,7 +268,9 @@ impl Connections {
         }
         let mut list = self.lock();
         if let Some(same) = list.iter().find(|known| known.name == name && known.is_for(&context.session)) {
-            if same.location == location {
+            // Whether its file may be made says nothing of which it is.
+            let is_same = Location { create: location.create, ..same.location.clone() } == location;
+            if is_same {
                 return Ok(Arc::clone(same));
             }
             let message = format!("there is a connection `{name}` already, to {}", same.location.describe());
@@ -268,7 +285,7 @@ impl Connections {
             return Err(ToolError::new(ErrorKind::LimitReached, message)
                 .with_hint("close one by `database.disconnect`, or use one of `database.list_connections`"));
         }
-        let session = context.agent.is_some().then(|| Arc::clone(&context.session));
+        let session = (!is_setup(context)).then(|| Arc::clone(&context.session));
         let connection = Arc::new(Connection::new(name, location, session, false, reach));
         list.push(Arc::clone(&connection));
         Ok(connection)

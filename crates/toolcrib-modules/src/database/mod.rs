@@ -69,11 +69,21 @@ pub const ID: &str = "database";
 pub fn module(config: Config, context: &ModuleContext) -> Result<Module, Error> {
     let database = Database::new(config, context)?;
     let (connections, results) = (Arc::clone(&database.connections), Arc::clone(&database.results));
+    let to_check = Arc::clone(&connections);
     let (of_session, results_of_session) = (Arc::clone(&connections), Arc::clone(&results));
     let module = Module::from(database).with_close(move || {
         let connections = Arc::clone(&connections);
         results.close();
         async move { connections.close(CLOSE_TIMEOUT).await }
+    });
+    let module = module.with_check(move |tool, arguments, context| {
+        let named = arguments.get("connection").and_then(serde_json::Value::as_str);
+        let writes = matches!(tool, "execute" | "batch_execute" | "upsert");
+        match to_check.find(context, named) {
+            Ok(connection) if writes && !connection.is_writable => Err(connection::not_writable()),
+            // The call says what else is wrong.
+            Ok(_) | Err(_) => Ok(()),
+        }
     });
     Ok(module.with_session_end(move |session| {
         let (connections, session) = (Arc::clone(&of_session), session.to_owned());

@@ -15,7 +15,7 @@ use super::arguments::{
 };
 use super::catalog::{self, MAX_PARTS, MAX_TABLES};
 use super::config::{Config, Driver};
-use super::connection::{Bounds, CONNECT_TIMEOUT, Connection, Connections, Reach, not_writable};
+use super::connection::{Bounds, CONNECT_TIMEOUT, Connection, Connections, Reach, is_setup, not_writable};
 use super::dialect::{self, TableName};
 use super::failure::invalid;
 use super::job::{Job, Running, Until};
@@ -45,6 +45,7 @@ impl Database {
         let reach = Reach {
             root: context.root(super::ID)?,
             access: context.access.clone(),
+            protected: context.protected.clone(),
             bounds: Bounds {
                 pool_size: config.pool_size,
                 connect_timeout: CONNECT_TIMEOUT,
@@ -65,7 +66,7 @@ impl Database {
         context: &CallContext,
         arguments: Connect,
     ) -> Result<Connected, ToolError> {
-        let (name, location) = arguments.split();
+        let (name, location) = arguments.split(is_setup(context));
         let connection = self.connections.add(context, &name, location, &self.reach)?;
         match connection.pool(&self.reach).await {
             Ok(_) => Ok(connection.answer()),

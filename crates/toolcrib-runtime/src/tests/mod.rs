@@ -6,6 +6,8 @@ mod app_file;
 mod call_app;
 mod channels;
 mod modules;
+#[cfg(unix)]
+mod protected;
 mod rules;
 mod scheduler;
 mod schema;

@@ -33,9 +33,7 @@ impl Shared {
     ) -> Vec<T> {
         let runtime = &caller.lease.runtime;
         let (snapshot, policy) = (runtime.snapshot(), runtime.executor().policy());
-        let calls = CallContext::new(std::sync::Arc::clone(&caller.session))
-            .with_cancel(context.ct.child_token())
-            .with_full_results();
+        let calls = caller.context().with_cancel(context.ct.child_token()).with_full_results();
         let is_granted = |tool: &&Tool| policy.decide(tool, calls.principal()).effect == Effect::Grant;
         let tools = standing_for(method, snapshot.iter().map(|entry| entry.tool.as_ref()).filter(is_granted));
         let lists = tools.into_iter().map(async |(namespace, tool)| {

@@ -1,12 +1,13 @@
 //! SQLite: a file of the workspace.
 
+mod journal;
 mod place;
 mod values;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use futures::TryStreamExt;
@@ -17,6 +18,7 @@ use sqlx::{
     AssertSqlSafe, Column as _, ConnectOptions, Either, Executor, Row as _, SqlSafeStr, Sqlite, SqlitePool,
     Statement as _,
 };
+use toolcrib_io::files::ProtectedFiles;
 use toolcrib_model::{ErrorKind, ToolError};
 
 use super::answer::Column;
@@ -26,12 +28,19 @@ use super::session::{Interrupt, Mode, Pool, Rows, Session, Statement, Trouble};
 
 pub(super) use place::{Place, find};
 
+use journal::Journal;
+
 /// How long a statement waits for another program that writes to the file.
 pub const BUSY_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// How much memory SQLite takes in this process, all files together. What would need more, as sorting much without an
-/// index, fails; nothing is put on the disk for it.
-pub const MAX_SQLITE_HEAP_BYTES: u64 = 512 << 20;
+/// index, fails; nothing is put on the disk for it. The allocator takes about twice as much for the small pieces that a
+/// sort consists of, and keeps what is freed for the thread that freed it.
+pub const MAX_SQLITE_HEAP_BYTES: u64 = 128 << 20;
+
+/// How long a connection may be in use and be used again. One that was longer is closed, so that its thread ends and the
+/// next one takes over the memory that the allocator keeps for it.
+const MAX_REUSED_AFTER: Duration = Duration::from_millis(50);
 
 /// After how many steps of SQLite's machine it is asked whether the call was given up.
 const PROGRESS_STEPS: i32 = 1000;
@@ -44,12 +53,20 @@ pub(super) struct Files {
     place: String,
     /// The path that was looked at.
     real: PathBuf,
-    is_writable: bool,
+    /// What is rolled back by those who may write.
+    journal: Option<Arc<Journal>>,
 }
 
 impl Files {
-    /// Opens the file, once, to see that it can be.
-    pub(super) async fn open(place: &Place, bounds: &Bounds, is_writable: bool) -> Result<Self, Trouble> {
+    /// Opens the file, once, to see that it can be; for writing where its journal can be protected.
+    pub(super) async fn open(
+        place: &Place,
+        bounds: &Bounds,
+        protected: Option<&ProtectedFiles>,
+    ) -> Result<Self, Trouble> {
+        let shown = format!("`{}`", place.given);
+        let journal = protected.map(|files| Journal::of(&place.real, &place.given, files)).transpose()?;
+        let is_writable = journal.is_some();
         let options = SqliteConnectOptions::new()
             .filename(&place.real)
             .read_only(!is_writable)
@@ -63,11 +80,17 @@ impl Files {
             .pragma("hard_heap_limit", MAX_SQLITE_HEAP_BYTES.to_string())
             .disable_statement_logging();
         let pool = pool::<Sqlite>(options, bounds);
-        let files = Self { pool, place: format!("`{}`", place.given), real: place.real.clone(), is_writable };
+        let journal = journal.map(Arc::new);
+        let files = Self { pool, place: shown, real: place.real.clone(), journal };
         let mut session = files.acquire().await?;
+        session.check_journal().await?;
         // Opening reads nothing yet.
         let looked = (&mut *session.connection).execute("SELECT count(*) FROM sqlite_schema").await;
         looked.map_err(|error| unreachable(&error, &files.place))?;
+        if place.is_new && is_writable {
+            // The setting has this value already; writing it makes the file one that others take for a database.
+            session.plain("PRAGMA user_version = 0").await?;
+        }
         Ok(files)
     }
 
@@ -89,7 +112,7 @@ impl Files {
         let mut handle = connection.lock_handle().await.map_err(|error| trouble(&error, None))?;
         handle.set_progress_handler(PROGRESS_STEPS, move || !flag.load(Ordering::Relaxed));
         drop(handle);
-        Ok(FileSession { connection, stop, is_writable: self.is_writable })
+        Ok(FileSession { connection, stop, journal: self.journal.clone(), began: Instant::now() })
     }
 }
 
@@ -107,10 +130,19 @@ impl Pool for Files {
 struct FileSession {
     connection: PoolConnection<Sqlite>,
     stop: Arc<AtomicBool>,
-    is_writable: bool,
+    /// None where nothing may be written.
+    journal: Option<Arc<Journal>>,
+    began: Instant,
 }
 
 impl FileSession {
+    /// Refuses a journal that must not be rolled back.
+    async fn check_journal(&self) -> Result<(), Trouble> {
+        let Some(journal) = self.journal.clone() else { return Ok(()) };
+        let checked = tokio::task::spawn_blocking(move || journal.check()).await;
+        Ok(checked.map_err(|error| ToolError::new(ErrorKind::Internal, error.to_string()))??)
+    }
+
     async fn plain(&mut self, sql: &'static str) -> Result<(), Trouble> {
         (&mut *self.connection).execute(sql).await.map_err(|error| trouble(&error, None))?;
         Ok(())
@@ -128,10 +160,17 @@ impl Session for FileSession {
         match mode {
             Mode::Read => {
                 self.plain("PRAGMA query_only = ON").await?;
-                self.plain("BEGIN").await
+                self.plain("BEGIN").await?;
+                if self.journal.is_none() {
+                    return Ok(());
+                }
+                self.check_journal().await?;
+                // Takes the lock at once. While it is held, no journal is rolled back.
+                self.plain("SELECT 1 FROM sqlite_schema LIMIT 1").await
             }
-            Mode::Write if self.is_writable => {
+            Mode::Write if self.journal.is_some() => {
                 self.plain("PRAGMA query_only = OFF").await?;
+                self.check_journal().await?;
                 self.plain("BEGIN IMMEDIATE").await
             }
             Mode::Write => {
@@ -197,8 +236,9 @@ impl Session for FileSession {
             }
             Err(_) => false,
         };
-        if is_broken || !is_idle {
-            self.connection.close_on_drop();
+        if is_broken || !is_idle || self.began.elapsed() >= MAX_REUSED_AFTER {
+            // It closes in the background where that takes long; nothing can be done about one that does not.
+            let _closed = tokio::time::timeout(BUSY_TIMEOUT, self.connection.close()).await;
         }
     }
 }

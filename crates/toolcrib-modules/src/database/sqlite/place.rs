@@ -15,9 +15,11 @@ pub(in crate::database) struct Place {
     pub(in crate::database) given: String,
     /// The absolute path without symlinks.
     pub(in crate::database) real: PathBuf,
+    /// Whether it was not there before.
+    pub(in crate::database) is_new: bool,
 }
 
-/// The file at a path, which is made if it is not there and `create` says so. It may be reached for reading, and for
+/// Returns the file at a path, which is made if it is not there and `create` says so. It may be reached for reading, and for
 /// writing if `is_writable` says that it will be written to.
 pub(in crate::database) fn find(
     root: &Root,
@@ -30,12 +32,20 @@ pub(in crate::database) fn find(
         return Err(invalid("`database` names no file")
             .with_hint("give a path relative to the workspace, as `data.db`"));
     }
+    if is_writable {
+        match root.check_write(given) {
+            Err(error @ Error::FileProtected { .. }) => return Err(refused(&error, given)),
+            Ok(()) | Err(_) => {}
+        }
+    }
+    let mut is_new = false;
     match root.metadata(given) {
         Ok(found) if found.kind == Kind::File => {}
         Ok(_) => return Err(failed(format!("`{given}` is no file"))),
-        Err(Error::NotFound { .. }) if create && is_writable => {
+        Err(Error::NotFound { .. }) if create => {
             // An empty file is an empty database.
             root.append(given, b"").map_err(|error| refused(&error, given))?;
+            is_new = true;
         }
         Err(Error::NotFound { .. }) => {
             return Err(failed(format!("`{given}` does not exist in the workspace")).with_hint(
@@ -64,13 +74,16 @@ pub(in crate::database) fn find(
         )
         .with_hint("use a path that is allowed, or ask the user"));
     }
-    Ok(Place { given: given.to_owned(), real })
+    Ok(Place { given: given.to_owned(), real, is_new })
 }
 
 fn refused(error: &Error, given: &str) -> ToolError {
     match error {
         Error::PathNotAllowed { .. } => ToolError::new(ErrorKind::Denied, error.to_string())
             .with_hint("use a path that is allowed, or ask the user"),
+        Error::FileProtected { .. } => {
+            ToolError::new(ErrorKind::Denied, error.to_string()).with_hint(crate::PROTECTED_HINT)
+        }
         Error::OutsideRoot { reason, .. } => {
             failed(format!("`{given}` is outside of the workspace: {reason}"))
                 .with_hint("give a path relative to the workspace")

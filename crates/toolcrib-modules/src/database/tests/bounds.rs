@@ -40,7 +40,7 @@ async fn more_calls_than_connections_wait_for_their_turn() {
 }
 
 #[tokio::test]
-async fn connections_of_an_agent_are_for_its_session_and_those_of_the_operator_for_all() {
+async fn connections_are_for_their_session_and_those_of_the_operator_for_all() {
     let place = Place::sqlite(&Config::default());
     let connect = |name: &str| json!({"name": name, "driver": "sqlite", "database": "data.db"});
     assert_eq!(call(&place.module, &context(), "connect", connect("mine")).await.error, None);
@@ -98,4 +98,60 @@ fn settings_out_of_bounds_are_refused() {
         let refused = crate::database::module(config, &ModuleContext::new(dir.path())).err().unwrap();
         assert!(matches!(refused, Error::Config { module: "database", .. }), "{refused}");
     }
+}
+
+#[tokio::test]
+async fn a_connection_of_one_client_is_not_there_for_another() {
+    let place = Place::sqlite(&writing());
+    let (one, two) = (CallContext::new("serve/one/1"), CallContext::new("serve/two/1"));
+    let connect = |name: &str| json!({"name": name, "driver": "sqlite", "database": "data.db"});
+    assert_eq!(call(&place.module, &one, "connect", connect("mine")).await.error, None);
+    let listed = call(&place.module, &two, "list_connections", json!({})).await.result;
+    assert_eq!(listed["connections"].as_array().unwrap().len(), 1, "{listed}");
+    for (name, arguments) in [
+        ("query", json!({"connection": "mine", "sql": "SELECT 1"})),
+        ("disconnect", json!({"connection": "mine"})),
+        (
+            "upsert",
+            json!({"connection": "mine", "table": "t", "rows": [{"x": 1}], "conflict_columns": ["x"]}),
+        ),
+    ] {
+        let error = call(&place.module, &two, name, arguments).await.error.unwrap();
+        assert_eq!(error.kind, ErrorKind::NotFound, "{name}: {error}");
+    }
+    assert_eq!(call(&place.module, &CallContext::new("setup"), "connect", connect("all")).await.error, None);
+    let error = call(&place.module, &two, "disconnect", json!({"connection": "all"})).await.error.unwrap();
+    assert_eq!(error.kind, ErrorKind::Denied);
+    place.module.end_session("serve/one/1").await;
+    assert!(
+        call(&place.module, &one, "query", json!({"connection": "mine", "sql": "SELECT 1"}))
+            .await
+            .error
+            .is_some()
+    );
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn heavy_queries_one_after_another_do_not_add_up() {
+    /// What the process may take on top. Each query takes about 256 MiB, with what the allocator adds, and other threads
+    /// may take over the memory of the first ones.
+    const MOST_MIB: u64 = 1100;
+    let resident_mib = || {
+        let status = std::fs::read_to_string("/proc/self/status").unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+        line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() / 1024
+    };
+    let place = Place::sqlite(&Config::default());
+    let before = resident_mib();
+    let sql = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c LIMIT 100000000)
+        SELECT x FROM c ORDER BY x DESC";
+    for at in 0..6 {
+        let name = format!("c{at}");
+        place.ok("connect", json!({"name": name, "driver": "sqlite", "database": "data.db"})).await;
+        let error = place.error("query", json!({"connection": name, "sql": sql})).await;
+        assert!(error.message.contains("memory"), "{error}");
+    }
+    let taken = resident_mib() - before;
+    assert!(taken < MOST_MIB, "{taken} MiB");
 }

@@ -5,6 +5,7 @@ mod bounds;
 mod ends;
 mod errors;
 mod guard;
+mod journal;
 mod lex;
 mod pages;
 mod places;

@@ -5,6 +5,7 @@ use std::fs;
 use serde_json::{Value, json};
 use toolcrib_model::ErrorKind;
 use toolcrib_policy::{Access, AccessRules};
+use toolcrib_port::CallContext;
 
 use super::{Place, call, context, server, writing};
 use crate::ModuleContext;
@@ -69,7 +70,11 @@ async fn a_file_is_made_only_where_writing_is_allowed_and_asked_for() {
     let reading = place.another(&Config::default());
     assert!(call(&reading, &context(), "connect", created.clone()).await.error.is_some());
     assert!(!place.dir.path().join("new.db").exists());
-    place.ok("connect", created).await;
+    assert_eq!(place.ok("connect", created).await["created"], true);
+    let header = fs::read(place.dir.path().join("new.db")).unwrap();
+    assert!(header.starts_with(b"SQLite format 3\0"), "it is a database from the start");
+    let again = json!({"name": "again", "driver": "sqlite", "database": "new.db"});
+    assert_eq!(place.ok("connect", again).await.get("created"), None);
     place.ok("execute", json!({"connection": "new", "sql": "CREATE TABLE t (id INTEGER)"})).await;
 }
 
@@ -186,4 +191,18 @@ async fn a_server_of_this_machine_is_reached_where_the_operator_says_so() {
             insta::assert_snapshot!(error.to_string(), @"not_found: there is no connection to a database (open one by `database.connect`)");
         }
     }
+}
+
+#[tokio::test]
+async fn the_operator_makes_a_missing_file_that_tools_only_read_and_an_agent_does_not() {
+    let place = Place::sqlite(&Config::default());
+    let connect = json!({"name": "new", "driver": "sqlite", "database": place.dir.path().join("new.db")});
+    place.error("connect", connect.clone()).await;
+    let setup = CallContext::new("setup");
+    let connected = call(&place.module, &setup, "connect", connect).await;
+    assert_eq!(connected.error, None);
+    assert_eq!((&connected.result["created"], &connected.result["writable"]), (&json!(true), &json!(false)));
+    assert_eq!(place.ok("list_tables", json!({"connection": "new"})).await["tables"], json!([]));
+    let refused = json!({"name": "no", "driver": "sqlite", "database": "no.db", "create": false});
+    assert!(call(&place.module, &setup, "connect", refused).await.error.is_some());
 }
