@@ -18,7 +18,7 @@ use crate::{Error, database, filesystem, hello, http, memory, shell};
 pub fn built_in(table: &mut impl ModuleTable) {
     table.add(hello::ID, |NoConfig {}, _| Ok(hello::module()));
     table.add(memory::ID, |NoConfig {}, context| Ok(memory::module(&context.memory)));
-    table.add(filesystem::ID, |NoConfig {}, context| Ok(filesystem::module(&context.root(filesystem::ID)?)));
+    table.add(filesystem::ID, filesystem::module_of);
     table.add(database::ID, database::module);
     table.add(http::ID, http::module);
     table.add(shell::ID, shell::module);

@@ -20,7 +20,7 @@ pub(super) struct Find {
     pattern: String,
     /// The directory to look in, relative to the workspace; the workspace itself by default.
     #[serde(default = "everywhere")]
-    path: String,
+    pub(super) path: String,
     /// Whether to look at what `.gitignore` files leave out too, and into `.git`.
     #[serde(default)]
     include_ignored: bool,

@@ -18,7 +18,7 @@ pub const MAX_ENTRIES: usize = 1000;
 pub(super) struct Ls {
     /// The directory, relative to the workspace; the workspace itself by default.
     #[serde(default = "everywhere")]
-    path: String,
+    pub(super) path: String,
 }
 
 #[derive(Serialize, JsonSchema)]

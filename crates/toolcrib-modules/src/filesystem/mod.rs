@@ -24,15 +24,20 @@ mod window;
 
 mod edit;
 mod place;
+mod roots;
 mod write;
 
 #[cfg(test)]
 mod tests;
 
 use toolcrib_io::files::Root;
+use toolcrib_model::JsonObject;
 use toolcrib_sdk::{CallContext, Module, ToolError, module};
 
+use crate::{Error, ModuleContext};
+
 use blocking::{Stop, blocking};
+use roots::{NamesFiles, Roots};
 
 pub use edit::MAX_DIFF_BYTES;
 pub use glob::MAX_PATTERN_BYTES;
@@ -43,6 +48,7 @@ pub use ls::MAX_ENTRIES;
 pub use place::{MAX_CHANGED_ENTRIES, MAX_COPY_BYTES};
 pub use read::{DEFAULT_LINES, MAX_SCAN_BYTES};
 pub use room::MAX_RESULT_BYTES;
+pub use roots::{Config, MAX_ROOTS, RootConfig, RootMode};
 pub use tree::{DEFAULT_TREE_DEPTH, MAX_TREE_ENTRIES};
 pub use walk::{MAX_WALK_DEPTH, MAX_WALK_ENTRIES};
 pub use write::MAX_WRITE_BYTES;
@@ -52,11 +58,47 @@ pub const ID: &str = "filesystem";
 
 /// The module `filesystem` over a directory.
 pub fn module(root: &Root) -> Module {
-    Module::from(Filesystem { root: root.clone() })
+    over(Roots::of_workspace(root))
+}
+
+/// The module `filesystem` over the workspace of a context, and the folders that a configuration names besides it.
+///
+/// # Errors
+///
+/// Where one of them cannot be opened.
+#[expect(clippy::needless_pass_by_value, reason = "all modules are made in one way, and others keep theirs")]
+pub fn module_of(config: Config, context: &ModuleContext) -> Result<Module, Error> {
+    let (roots, told) = Roots::open(&config, context)?;
+    let module = over(roots);
+    if told.is_empty() {
+        return Ok(module);
+    }
+    let description = format!("{} Also, by absolute paths:{told}", module.description());
+    Ok(module.with_description(description))
+}
+
+fn over(roots: Roots) -> Module {
+    let checked = roots.clone();
+    Module::from(Filesystem { roots }).with_check(move |tool, arguments, _| check(&checked, tool, arguments))
+}
+
+/// Refuses a path that may not be changed, before anybody is asked about it.
+fn check(roots: &Roots, tool: &str, arguments: &JsonObject) -> Result<(), ToolError> {
+    let changed: &[&str] = match tool {
+        "write" | "append" | "edit" | "mkdir" | "delete" => &["path"],
+        "move" => &["from", "to"],
+        "copy" => &["to"],
+        _ => &[],
+    };
+    for path in changed.iter().filter_map(|name| arguments.get(*name)?.as_str()) {
+        let root = roots.of_path(path);
+        root.check_write(path).map_err(|error| failure::failure(root, error))?;
+    }
+    Ok(())
 }
 
 struct Filesystem {
-    root: Root,
+    roots: Roots,
 }
 
 impl Filesystem {
@@ -68,10 +110,10 @@ impl Filesystem {
         work: fn(&Root, &A, &Stop) -> Result<T, ToolError>,
     ) -> Result<T, ToolError>
     where
-        A: Send + 'static,
+        A: NamesFiles + Send + 'static,
         T: Send + 'static,
     {
-        let root = self.root.clone();
+        let root = self.roots.of(&arguments)?.clone();
         blocking(context, move |stop| work(&root, &arguments, stop)).await
     }
 }

@@ -24,9 +24,9 @@ pub const MAX_CHANGED_ENTRIES: usize = 10_000;
 #[serde(deny_unknown_fields)]
 pub(super) struct Move {
     /// The file or directory, relative to the workspace.
-    from: String,
+    pub(super) from: String,
     /// Its new path, relative to the workspace.
-    to: String,
+    pub(super) to: String,
     /// Whether to replace a file that is there.
     #[serde(default)]
     overwrite: bool,
@@ -36,9 +36,9 @@ pub(super) struct Move {
 #[serde(deny_unknown_fields)]
 pub(super) struct Copy {
     /// The file, relative to the workspace; a directory only with `recursive`.
-    from: String,
+    pub(super) from: String,
     /// The path of the copy, relative to the workspace.
-    to: String,
+    pub(super) to: String,
     /// Whether to replace a file that is there.
     #[serde(default)]
     overwrite: bool,
@@ -51,7 +51,7 @@ pub(super) struct Copy {
 #[serde(deny_unknown_fields)]
 pub(super) struct Delete {
     /// The file or symlink, relative to the workspace; a directory only with `recursive`.
-    path: String,
+    pub(super) path: String,
     /// Whether to delete a directory with all that is in it.
     #[serde(default)]
     recursive: bool,

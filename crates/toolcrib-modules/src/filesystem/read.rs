@@ -34,7 +34,7 @@ const UTF_8_MARK: &[u8] = "\u{FEFF}".as_bytes();
 #[serde(deny_unknown_fields)]
 pub(super) struct Read {
     /// The file, relative to the workspace.
-    path: String,
+    pub(super) path: String,
     /// The first line to read, counted from 1.
     #[serde(default = "first_line")]
     offset: NonZeroU64,

@@ -19,7 +19,7 @@ const LAST_DATE: Duration = Duration::from_secs(253_402_300_799);
 #[serde(deny_unknown_fields)]
 pub(super) struct Stat {
     /// The file, directory or symlink, relative to the workspace.
-    path: String,
+    pub(super) path: String,
 }
 
 #[derive(Serialize, JsonSchema)]

@@ -23,7 +23,7 @@ pub const MAX_TREE_ENTRIES: usize = 1000;
 pub(super) struct Tree {
     /// The directory, relative to the workspace; the workspace itself by default.
     #[serde(default = "everywhere")]
-    path: String,
+    pub(super) path: String,
     /// How many levels to show.
     #[serde(default = "default_depth")]
     #[schemars(range(max = MAX_WALK_DEPTH))]

@@ -226,7 +226,8 @@ fn above(path: &str) -> impl Iterator<Item = &str> {
 /// The path in the form that results have: relative where that can be told, without `.` steps; empty for the root.
 pub(super) fn relative(root: &Root, path: &str) -> String {
     let path = Path::new(path);
-    let path = path.strip_prefix(root.path()).unwrap_or(path);
+    // Only paths of the workspace are told relative to it.
+    let path = if root.is_beside_workspace() { path } else { path.strip_prefix(root.path()).unwrap_or(path) };
     if path.is_absolute() {
         return path.display().to_string();
     }

@@ -19,7 +19,7 @@ pub const MAX_WRITE_BYTES: usize = 4 * 1024 * 1024;
 #[serde(deny_unknown_fields)]
 pub(super) struct Write {
     /// The file, relative to the workspace.
-    path: String,
+    pub(super) path: String,
     /// All that is to be in the file.
     content: String,
     /// Whether to create the directories above it that are missing.
@@ -41,7 +41,7 @@ pub(super) struct Written {
 #[serde(deny_unknown_fields)]
 pub(super) struct Append {
     /// The file, relative to the workspace.
-    path: String,
+    pub(super) path: String,
     /// What is to stand behind what is in the file; a line break before it is not added.
     content: String,
     /// Whether to create the directories above it that are missing.
@@ -53,7 +53,7 @@ pub(super) struct Append {
 #[serde(deny_unknown_fields)]
 pub(super) struct Mkdir {
     /// The directory, relative to the workspace.
-    path: String,
+    pub(super) path: String,
 }
 
 #[derive(Serialize, JsonSchema)]

@@ -39,7 +39,7 @@ pub(super) struct Grep {
     pattern: String,
     /// The file or directory to search, relative to the workspace; the workspace itself by default.
     #[serde(default = "everywhere")]
-    path: String,
+    pub(super) path: String,
     /// Searches only the files that this glob fits: `*.md` by name at every depth, `docs/**/*.md` by path relative to
     /// `path`.
     #[schemars(length(min = 1, max = MAX_PATTERN_BYTES))]

@@ -12,6 +12,7 @@ mod place;
 #[cfg(target_os = "linux")]
 mod race;
 mod read;
+mod roots;
 mod stat;
 mod tree;
 mod walk;

@@ -1,0 +1,161 @@
+//! The folders that the tools work in.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use toolcrib_io::files::Root;
+use toolcrib_model::ToolError;
+
+use super::failure::invalid;
+use super::{ID, edit, find, grep, ls, place, read, stat, tree, write};
+use crate::{Error, ModuleContext};
+
+/// The most folders besides the workspace.
+pub const MAX_ROOTS: usize = 16;
+
+/// What stands under `modules.filesystem.config`.
+///
+/// ```yaml
+/// modules:
+///   filesystem:
+///     config:
+///       # Folders besides the workspace. Their files are named by absolute paths.
+///       roots:
+///         manuals: {path: /usr/share/doc}
+///         out: {path: /srv/reports, mode: write}
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    /// Folders besides the workspace, by a name that models are told; at most 16. Their files are named by absolute paths.
+    pub roots: BTreeMap<String, RootConfig>,
+}
+
+/// One entry of `roots`.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RootConfig {
+    /// The folder, from the root of the system or relative to the workspace.
+    pub path: PathBuf,
+    /// `write` lets tools change what is in it; otherwise they only read.
+    #[serde(default)]
+    pub mode: RootMode,
+}
+
+/// What tools may do in a folder.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum RootMode {
+    /// Only read.
+    #[default]
+    Read,
+    /// Read and write.
+    Write,
+}
+
+/// The workspace, and the folders besides it.
+#[derive(Clone)]
+pub(super) struct Roots {
+    workspace: Root,
+    others: Vec<Root>,
+}
+
+impl Roots {
+    /// Returns the workspace alone.
+    pub(super) fn of_workspace(root: &Root) -> Self {
+        Self { workspace: root.clone(), others: Vec::new() }
+    }
+
+    /// Opens the folders of a configuration, and says what models are told of them.
+    pub(super) fn open(config: &Config, context: &ModuleContext) -> Result<(Self, String), Error> {
+        let wrong = |message: String| Error::Config { module: ID, message };
+        if config.roots.len() > MAX_ROOTS {
+            let message = format!("there are {} `roots`, at most {MAX_ROOTS} are taken", config.roots.len());
+            return Err(wrong(message));
+        }
+        let (mut others, mut told) = (Vec::new(), String::new());
+        for (name, entry) in &config.roots {
+            let path = context.workspace.join(&entry.path);
+            let root = context
+                .root_beside(&path, entry.mode == RootMode::Write)
+                .map_err(|error| wrong(format!("the root `{name}` cannot be used: {error}")))?;
+            let may = if entry.mode == RootMode::Write { "may be changed" } else { "is only read" };
+            let _ = write!(told, " `{name}` at {} {may}.", root.path().display());
+            others.push(root);
+        }
+        Ok((Self { workspace: context.root(ID)?, others }, told))
+    }
+
+    /// Returns the folder that the arguments of a call name files of.
+    pub(super) fn of(&self, arguments: &impl NamesFiles) -> Result<&Root, ToolError> {
+        let (path, target) = (arguments.path(), arguments.target());
+        let root = self.of_path(path);
+        match target {
+            Some(target) if !std::ptr::eq(self.of_path(target), root) => {
+                Err(invalid(format!("`{path}` and `{target}` are in different folders"))
+                    .with_hint("read the file, and write it to the other folder"))
+            }
+            _ => Ok(root),
+        }
+    }
+
+    /// Returns the folder that a path is in; the workspace for all that is in none.
+    pub(super) fn of_path(&self, path: &str) -> &Root {
+        let others = || self.others.iter().find(|root| root.spells(path));
+        if self.workspace.spells(path) { &self.workspace } else { others().unwrap_or(&self.workspace) }
+    }
+}
+
+/// The arguments of a tool.
+pub(super) trait NamesFiles {
+    /// The file or directory.
+    fn path(&self) -> &str;
+
+    /// Where it goes, if it goes anywhere.
+    fn target(&self) -> Option<&str> {
+        None
+    }
+}
+
+macro_rules! names_files {
+    ($($arguments:ty),* $(,)?) => {
+        $(impl NamesFiles for $arguments {
+            fn path(&self) -> &str {
+                &self.path
+            }
+        })*
+    };
+}
+
+names_files!(
+    edit::Edit,
+    find::Find,
+    grep::Grep,
+    ls::Ls,
+    place::Delete,
+    read::Read,
+    stat::Stat,
+    tree::Tree,
+    write::Append,
+    write::Mkdir,
+    write::Write,
+);
+
+macro_rules! names_target {
+    ($($arguments:ty),* $(,)?) => {
+        $(impl NamesFiles for $arguments {
+            fn path(&self) -> &str {
+                &self.from
+            }
+
+            fn target(&self) -> Option<&str> {
+                Some(&self.to)
+            }
+        })*
+    };
+}
+
+names_target!(place::Copy, place::Move);
