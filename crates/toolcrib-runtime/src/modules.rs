@@ -4,7 +4,8 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use toolcrib_document::Error as DocumentError;
-use toolcrib_model::{Tool, pointer_part};
+use toolcrib_exec::is_secret;
+use toolcrib_model::{Secret, Tool, pointer_part};
 use toolcrib_modules::{Error, ModuleContext, ModuleTable, NoConfig, built_in};
 use toolcrib_policy::Access;
 use toolcrib_sdk::Module;
@@ -94,10 +95,34 @@ pub(crate) fn module(app: &App, id: &str, entry: &ModuleConfig) -> Result<Module
             return Err(app.document.error_at(&pointer, message));
         }
     };
+    note_secrets(app, &settings);
     let access = entry.access.as_ref().map(|rules| Access::of_module(id, rules)).transpose();
     let access = access.map_err(|error| app.document.error_at(error.place().pointer(), error.to_string()))?;
     let place = Place { app, pointer: &pointer, settings: &settings, access: access.as_ref() };
     app.extensions.module(id, &place)
+}
+
+/// Notes the credentials that a configuration holds as they are, so that nothing repeats them: the values of keys such as
+/// `Authorization` and `password`.
+fn note_secrets(app: &App, settings: &Value) {
+    match settings {
+        Value::Array(items) => items.iter().for_each(|item| note_secrets(app, item)),
+        Value::Object(map) => {
+            for (key, value) in map {
+                match value {
+                    // `auth: basic` and its like say how, not with what.
+                    Value::String(text) if key != "auth" && is_secret(&format!("/{key}"), "", "") => {
+                        let credentials = text.split_once(' ').map(|(_scheme, credentials)| credentials);
+                        for secret in [Some(text.as_str()), credentials].into_iter().flatten() {
+                            app.secrets().add(key, Secret::new(secret.trim()));
+                        }
+                    }
+                    other => note_secrets(app, other),
+                }
+            }
+        }
+        _ => {}
+    }
 }
 
 /// Makes all modules of an app.

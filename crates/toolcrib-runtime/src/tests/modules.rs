@@ -145,3 +145,20 @@ fn a_module_that_calls_itself_by_another_name_is_refused() {
         "app.yaml:1:18: the module `mail` calls itself `letters`; this is a fault in it"
     );
 }
+
+#[test]
+fn a_credential_that_stands_in_the_configuration_of_a_module_is_not_repeated() {
+    let text = "
+modules:
+  http:
+    config:
+      headers:
+        api.example.com: {Authorization: Bearer literal-token-123, Accept: application/json, X-Api-Key: key-4567}
+";
+    let app = App::from_text("app.yaml", text).unwrap();
+    let redactor = app.secrets().redactor();
+    for secret in ["Bearer literal-token-123", "literal-token-123", "key-4567"] {
+        assert!(!redactor.redact(&format!("echoed: {secret}.")).contains(secret), "{secret}");
+    }
+    assert_eq!(redactor.redact("application/json"), "application/json");
+}
