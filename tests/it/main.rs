@@ -26,6 +26,7 @@ mod compat;
 mod exec_modules;
 mod faulty_models;
 mod foreign_model;
+mod full_disk;
 mod gate;
 mod hostile;
 mod install;

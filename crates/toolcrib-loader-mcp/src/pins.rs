@@ -39,6 +39,8 @@ struct State {
     locked: LockFile,
     /// The file as it was read or written last; `None` when it was not there.
     bytes: Option<Vec<u8>>,
+    /// Why the file does not hold what is known, where it could not be written.
+    unsaved: Option<String>,
     /// What differs from the file, as it was seen last.
     changes: BTreeMap<(String, Option<String>), Change>,
 }
@@ -93,6 +95,11 @@ impl Pins {
     /// What is known to differ from what was approved, sorted.
     pub fn changes(&self) -> Vec<Change> {
         self.state().changes.values().cloned().collect()
+    }
+
+    /// Returns why tools that were seen for the first time are not kept as approved, where the file cannot be written.
+    pub fn problem(&self) -> Option<String> {
+        self.state().unsaved.clone()
     }
 
     /// Approves changes as they stand here, so that nothing is approved which whoever approves has not seen: what a server
@@ -176,8 +183,14 @@ impl Pins {
                 None => server.enter(&name, digest, now, &mut room),
             }
         }
-        if is_current && let Err(error) = self.save(&mut state) {
-            tracing::warn!("what the tools of `{namespace}` are now is not kept as approved: {error}");
+        if is_current {
+            let saved = self.save(&mut state);
+            state.unsaved = saved.err().map(|error| {
+                let problem =
+                    format!("what the tools of `{namespace}` are now is not kept as approved: {error}");
+                tracing::warn!("{problem}");
+                problem
+            });
         }
         changed
     }

@@ -222,17 +222,20 @@ impl Runtime {
         loaders.filter_map(|loader| Some((loader.source().to_owned(), loader.health()?))).collect()
     }
 
-    /// Rules and limits that speak of no tool, which may be misspelt. Not said while a source is missing, whose tools they may be
-    /// about.
+    /// Returns that approved tools could not be written to the lock file, and rules and limits that speak of no tool, which
+    /// may be misspelt. The latter are left out while a source is missing, whose tools they may be about.
     pub fn warnings(&self) -> Vec<String> {
         let snapshot = self.snapshot();
+        let unsaved = self.app().pins().ok().flatten().and_then(|pins| pins.problem());
         if snapshot.rejected().iter().any(|reject| reject.name.is_none()) {
-            return Vec::new();
+            return unsaved.into_iter().collect();
         }
         let tools: Vec<_> = snapshot.iter().map(|entry| entry.tool.as_ref()).collect();
         let unused = self.executor().policy().unused_rules(tools.iter().copied());
         let rules = unused.map(|rule| format!("`{rule}` speaks of no tool that is there"));
-        rules
+        unsaved
+            .into_iter()
+            .chain(rules)
             .chain(limits::unused(self.app(), &snapshot))
             .chain(self.wiring.not_pinned(&snapshot))
             .chain(channels::unused(&self.wiring.channels, &snapshot))

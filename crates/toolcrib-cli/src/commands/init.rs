@@ -1,9 +1,9 @@
 //! `toolcrib init`.
 
 use std::fs;
-use std::io::ErrorKind;
 
 use serde_json::json;
+use toolcrib_io::files::replace;
 
 use crate::arguments::Init;
 use crate::exit::{Exit, Failure};
@@ -23,17 +23,17 @@ pub(crate) fn run(arguments: &Init, json: bool) -> Result<Exit, Failure> {
         let path = folder.join(file);
         return Err(Failure::bad_input(format!("{} is there already; nothing was written", path.display())));
     }
+    let mut written = Vec::new();
     for (file, text) in FILES {
         let path = folder.join(file);
-        let written = path.parent().map_or(Ok(()), fs::create_dir_all).and_then(|()| fs::write(&path, text));
-        written.map_err(|error| {
-            let hint = if error.kind() == ErrorKind::PermissionDenied {
-                "; choose a folder that you may write to"
-            } else {
-                ""
-            };
-            Failure::bad_input(format!("cannot write {}: {error}{hint}", path.display()))
-        })?;
+        if let Err(error) = replace(&path, text.as_bytes()) {
+            // A part of a starter would keep the next try from writing it.
+            for file in &written {
+                let _ = fs::remove_file(file);
+            }
+            return Err(Failure::bad_input(format!("{error}; nothing was written, choose another folder")));
+        }
+        written.push(path);
     }
     let app = folder.join("app.yaml");
     if json {
