@@ -1,4 +1,4 @@
-//! What cannot be written is said. A limit on the size of files stands for a full disk: it needs no rights.
+//! Messages about files that cannot be written. A limit on the size of files stands for a full disk: it needs no rights.
 
 use std::path::Path;
 

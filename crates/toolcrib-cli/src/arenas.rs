@@ -11,7 +11,7 @@ use crate::arguments::Command;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 const VARIABLE: &str = "MALLOC_ARENA_MAX";
 
-/// How many arenas there are in a process that runs for long.
+/// The number of arenas in a process that runs for long.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 const ARENAS: &str = "2";
 

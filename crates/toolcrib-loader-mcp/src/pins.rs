@@ -39,7 +39,7 @@ struct State {
     locked: LockFile,
     /// The file as it was read or written last; `None` when it was not there.
     bytes: Option<Vec<u8>>,
-    /// Why the file does not hold what is known, where it could not be written.
+    /// The reason that the file does not hold what is known, where it could not be written.
     unsaved: Option<String>,
     /// What differs from the file, as it was seen last.
     changes: BTreeMap<(String, Option<String>), Change>,

@@ -80,7 +80,7 @@ impl App {
         Self::open_below(path.as_ref(), extensions, Arc::default(), ProtectedFiles::default())
     }
 
-    /// The same for an app that others call, the outermost first, which share what is protected.
+    /// Reads an app that others call, the outermost first, which share what is protected.
     pub(crate) fn open_below(
         path: &Path,
         extensions: Extensions,

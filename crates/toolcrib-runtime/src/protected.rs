@@ -15,7 +15,7 @@ use crate::{App, BrainConfig, skills, variables};
 /// The longest text of an app file that is taken for a path, in bytes.
 const MAX_PATH_BYTES: usize = 1024;
 
-/// How many paths a warning names.
+/// The most paths that a warning names.
 const MAX_NAMED: usize = 8;
 
 /// The modules whose tools write files of the workspace, and keep to what is protected.
@@ -24,7 +24,7 @@ const WRITING_MODULES: [&str; 3] = ["database", "filesystem", "http"];
 /// The module whose programs write wherever the user may.
 const SHELL: &str = "shell";
 
-/// What SQLite writes beside a database.
+/// The endings of the files that SQLite writes beside a database, and of the database itself.
 const DATABASE_SUFFIXES: [&str; 4] = ["", "-journal", "-wal", "-shm"];
 
 /// Protects all that an app is made of, also what is not there yet.

@@ -29,7 +29,7 @@ pub struct Module {
     end_session: Option<EndSession>,
 }
 
-/// What refuses calls before anybody is asked about them.
+/// A function that refuses calls before anybody is asked about them.
 type Check = Arc<dyn Fn(&str, &JsonObject, &CallContext) -> Result<(), ToolError> + Send + Sync>;
 
 /// What takes note of whom to ask.

@@ -35,9 +35,9 @@ impl Purpose {
 #[derive(Clone, Default)]
 pub(super) struct Guard {
     admits: Option<Arc<Admits>>,
-    /// What is never written, and the absolute path of the root without symlinks.
+    /// The files that are never written, and the absolute path of the root without symlinks.
     protected: Option<(ProtectedFiles, PathBuf)>,
-    /// Whether nothing may be written.
+    /// Set where nothing may be written.
     is_read_only: bool,
 }
 

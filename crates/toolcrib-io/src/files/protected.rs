@@ -10,13 +10,13 @@ use cap_std::fs::{Dir, Metadata};
 
 use super::guard::Purpose;
 
-/// How many files and folders can be protected. What is added beyond that is not, which the log says.
+/// The most files and folders that can be protected. Those that are added beyond that are not, which the log says.
 pub const MAX_PROTECTED: usize = 4096;
 
-/// How many symlinks are followed to where a protected path leads, as many as Linux follows.
+/// The most symlinks that are followed from a protected path, as many as Linux follows.
 const MAX_LINKS: usize = 40;
 
-/// How many entries of a protected folder are compared with a file that has several names. In a larger folder every such
+/// The most entries of a protected folder that are compared with a file of several names. In a larger folder every such
 /// file is taken to be one of them.
 const MAX_COMPARED_ENTRIES: usize = 10_000;
 
@@ -49,7 +49,7 @@ impl Drop for ProtectionGuard {
 struct Protected {
     /// The path as it was given, made absolute.
     path: PathBuf,
-    /// Where it leads: each symlink on the way, and at last the file itself, all without symlinks above them.
+    /// The places that it leads to: each symlink on the way, and at last the file, all without symlinks above them.
     steps: Vec<PathBuf>,
     kind: Protection,
     /// Tells those apart that end with a [`ProtectionGuard`].
@@ -58,9 +58,9 @@ struct Protected {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Protection {
-    /// Whether all that is in it is protected too.
+    /// Set where all that is in it is protected too.
     is_folder: bool,
-    /// Whether it is not read either.
+    /// Set where it is not read either.
     is_hidden: bool,
 }
 
@@ -226,7 +226,7 @@ fn folded(path: &Path) -> PathBuf {
     path.to_string_lossy().to_lowercase().into()
 }
 
-/// What tells a file from all others, where the system has it.
+/// The device and number that tell a file from all others, on systems that have them.
 type Identity = Option<(u64, u64)>;
 
 /// The identity of what is at a path, symlinks followed.

@@ -16,7 +16,7 @@ const OWNER_FILE: u32 = 0o600;
 #[cfg(unix)]
 const OWNER_FOLDER: u32 = 0o700;
 
-/// What group and others may do.
+/// The permissions of group and others.
 #[cfg(unix)]
 const OTHERS: u32 = 0o077;
 
@@ -31,12 +31,12 @@ pub fn replace(path: impl AsRef<Path>, bytes: &[u8]) -> Result<(), Error> {
     put(path.as_ref(), bytes, Readers::Everyone)
 }
 
-/// Who may read a file, as far as it is up to us.
+/// The readers of a file, as far as it is up to us.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Readers {
-    /// Whoever the system lets by default.
+    /// All users that the system lets by default.
     Everyone,
-    /// Only the user who runs this.
+    /// The user who runs this, alone.
     Owner,
 }
 

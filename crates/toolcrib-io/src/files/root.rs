@@ -203,7 +203,7 @@ impl Root {
         below(&self.spellings, path)
     }
 
-    /// What may be reached.
+    /// Returns what decides which paths may be reached.
     pub(super) fn guard(&self) -> &Guard {
         &self.guard
     }

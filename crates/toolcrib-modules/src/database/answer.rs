@@ -85,7 +85,7 @@ pub(super) struct Connected {
     pub(super) host: Option<String>,
     /// Whether data may be changed.
     pub(super) writable: bool,
-    /// Whether the file was not there, and was made for this connection.
+    /// True where the file was missing and was created for this connection.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) created: bool,
 }

@@ -57,7 +57,7 @@ pub(super) struct Connection {
     /// Whether it stands in the app file.
     is_configured: bool,
     pub(super) is_writable: bool,
-    /// Whether its file was made for it.
+    /// Set once its file was created for it.
     created: AtomicBool,
     used: Mutex<Instant>,
     pool: AsyncMutex<Option<Arc<dyn Pool>>>,

@@ -16,7 +16,7 @@ use crate::{Error, ModuleContext};
 /// The most folders besides the workspace.
 pub const MAX_ROOTS: usize = 16;
 
-/// What stands under `modules.filesystem.config`.
+/// The configuration under `modules.filesystem.config`.
 ///
 /// ```yaml
 /// modules:
@@ -45,7 +45,7 @@ pub struct RootConfig {
     pub mode: RootMode,
 }
 
-/// What tools may do in a folder.
+/// The rights of tools in a folder.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum RootMode {
@@ -111,10 +111,10 @@ impl Roots {
 
 /// The arguments of a tool.
 pub(super) trait NamesFiles {
-    /// The file or directory.
+    /// Returns the file or directory.
     fn path(&self) -> &str;
 
-    /// Where it goes, if it goes anywhere.
+    /// Returns the path that it goes to, if it goes anywhere.
     fn target(&self) -> Option<&str> {
         None
     }

@@ -1,6 +1,6 @@
 //! Rollback journals that SQLite must not be given.
 //!
-//! Whoever opens a database for writing rolls back the journal beside it, if there is one that nobody holds. A journal can
+//! A connection that may write rolls back the journal beside its database, if there is one that nobody holds. A journal can
 //! name a second file, the super-journal of a transaction over several databases, and SQLite deletes that file afterwards,
 //! wherever it is. Transactions of this module never span several databases, so such a journal was made by somebody else.
 
@@ -12,10 +12,10 @@ use toolcrib_model::{ErrorKind, ToolError};
 
 use crate::database::failure::failed;
 
-/// What ends a journal that names a super-journal, and begins every journal.
+/// The bytes that begin every journal, and end one that names a super-journal.
 const MAGIC: [u8; 8] = [0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7];
 
-/// What SQLite adds to the name of a database for its journal.
+/// The ending that SQLite adds to the name of a database for its journal.
 const SUFFIX: &str = "-journal";
 
 /// The journal of a database.

@@ -38,7 +38,7 @@ pub const BUSY_TIMEOUT: Duration = Duration::from_secs(2);
 /// sort consists of, and keeps what is freed for the thread that freed it.
 pub const MAX_SQLITE_HEAP_BYTES: u64 = 128 << 20;
 
-/// How long a connection may be in use and be used again. One that was longer is closed, so that its thread ends and the
+/// The longest that a connection may be in use and be used again. One that was longer is closed, so that its thread ends and the
 /// next one takes over the memory that the allocator keeps for it.
 const MAX_REUSED_AFTER: Duration = Duration::from_millis(50);
 
@@ -53,7 +53,7 @@ pub(super) struct Files {
     place: String,
     /// The path that was looked at.
     real: PathBuf,
-    /// What is rolled back by those who may write.
+    /// The journal, on connections that may write.
     journal: Option<Arc<Journal>>,
 }
 

@@ -15,7 +15,7 @@ pub(in crate::database) struct Place {
     pub(in crate::database) given: String,
     /// The absolute path without symlinks.
     pub(in crate::database) real: PathBuf,
-    /// Whether it was not there before.
+    /// Set where it was created just now.
     pub(in crate::database) is_new: bool,
 }
 
