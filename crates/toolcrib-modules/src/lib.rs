@@ -51,7 +51,7 @@ mod tests;
 pub const SETUP_SESSION: &str = "setup";
 
 /// The hint of an error about a file that the running app is made of.
-pub(crate) const PROTECTED_HINT: &str = "use another path; only the operator changes the app itself";
+pub(crate) const PROTECTED_HINT: &str = "use another path, or ask the user to change it";
 
 pub use built_in::{ModuleContext, ModuleTable, NoConfig, build, built_in, names};
 pub use error::Error;

@@ -107,7 +107,7 @@ async fn no_tool_changes_what_the_app_is_made_of() {
     let error = call(&runtime, "filesystem.edit", edit).await.error.unwrap();
     insta::assert_snapshot!(
         format!("{error}"),
-        @"denied: may not write `app.yaml`: the running app depends on it, and only its operator may change it (use another path; only the operator changes the app itself)"
+        @"denied: may not write `app.yaml`: the running app depends on it, and only its operator may change it (use another path, or ask the user to change it)"
     );
     for folder in ["programs", "skills"] {
         let moved = call(&runtime, "filesystem.move", json!({"from": folder, "to": "old"})).await;

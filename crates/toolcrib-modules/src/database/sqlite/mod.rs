@@ -38,8 +38,8 @@ pub const BUSY_TIMEOUT: Duration = Duration::from_secs(2);
 /// sort consists of, and keeps what is freed for the thread that freed it.
 pub const MAX_SQLITE_HEAP_BYTES: u64 = 128 << 20;
 
-/// The longest that a connection may be in use and be used again. One that was longer is closed, so that its thread ends and the
-/// next one takes over the memory that the allocator keeps for it.
+/// The longest that a connection may be in use and be used again. One that was longer is closed, so that its thread ends
+/// and the next one takes over the memory that the allocator keeps for it.
 const MAX_REUSED_AFTER: Duration = Duration::from_millis(50);
 
 /// After how many steps of SQLite's machine it is asked whether the call was given up.

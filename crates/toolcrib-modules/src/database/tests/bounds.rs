@@ -134,8 +134,8 @@ async fn a_connection_of_one_client_is_not_there_for_another() {
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn heavy_queries_one_after_another_do_not_add_up() {
-    /// The most that the process may take on top. Each query takes about 256 MiB, with what the allocator adds, and other threads
-    /// may take over the memory of the first ones.
+    /// The most that the process may take on top. Each query takes about 256 MiB, with what the allocator adds, and
+    /// other threads may take over the memory of the first ones.
     const MOST_MIB: u64 = 1100;
     let resident_mib = || {
         let status = std::fs::read_to_string("/proc/self/status").unwrap();
