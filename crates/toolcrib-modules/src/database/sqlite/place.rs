@@ -32,11 +32,8 @@ pub(in crate::database) fn find(
         return Err(invalid("`database` names no file")
             .with_hint("give a path relative to the workspace, as `data.db`"));
     }
-    if is_writable {
-        match root.check_write(given) {
-            Err(error @ Error::FileProtected { .. }) => return Err(refused(&error, given)),
-            Ok(()) | Err(_) => {}
-        }
+    if is_writable && let Err(error @ Error::FileProtected { .. }) = root.check_write(given) {
+        return Err(refused(&error, given));
     }
     let mut is_new = false;
     match root.metadata(given) {
