@@ -11,11 +11,12 @@ use tokio::time::Instant;
 use toolcrib_model::{ErrorKind, Tool, ToolCall, ToolError, ToolResult};
 use toolcrib_policy::{Approvals, Authorized, Call, Consent, Policy};
 use toolcrib_port::{Approver, CallContext, Media, ToolCaller, ToolEngine};
-use toolcrib_registry::{Entry, ToolRegistry};
+use toolcrib_registry::{Entry, Snapshot, ToolRegistry};
 use tracing::Instrument as _;
 
 use crate::approve::Asking;
 use crate::audit::{Audit, Pending};
+use crate::check::check;
 use crate::flow::milliseconds;
 use crate::heartbeat::Heartbeat;
 use crate::hooks::fault;
@@ -157,6 +158,21 @@ impl Executor {
         Ok(overloads.iter().map(|entry| Arc::clone(&entry.tool)).collect())
     }
 
+    /// Returns the error that a call would end with before it runs, as the tools and the rules are now.
+    fn check_call(&self, call: &ToolCall, context: &CallContext) -> Result<(), ToolError> {
+        let snapshot = self.registry.snapshot();
+        let ToolCall { name, arguments, .. } = self.current(call.clone(), &snapshot);
+        check(&snapshot, &self.policy, &name, arguments, context)
+    }
+
+    /// Returns the call that a call by a former name means, or the call itself.
+    fn current(&self, call: ToolCall, snapshot: &Snapshot) -> ToolCall {
+        match self.renamed.and_then(|renamed| renamed(&call)) {
+            Some(renamed) if snapshot.find(&call.name, |_| true).is_err() => renamed,
+            _ => call,
+        }
+    }
+
     /// This executor, as whatever calls tools sees it. It does not keep the executor alive.
     pub fn entrance(self: &Arc<Self>) -> Arc<dyn ToolCaller> {
         Arc::new(Entrance { executor: Arc::downgrade(self), lineage: Lineage::default() })
@@ -210,11 +226,7 @@ impl Executor {
         let started = Instant::now();
         let mut pending = self.audit.begin(&call, context);
         let snapshot = self.registry.snapshot();
-        let call = match self.renamed.and_then(|renamed| renamed(&call)) {
-            Some(renamed) if snapshot.find(&call.name, |_| true).is_err() => renamed,
-            _ => call,
-        };
-        let ToolCall { name, arguments, call_id } = call;
+        let ToolCall { name, arguments, call_id } = self.current(call, &snapshot);
         let mut judged = judge(&snapshot, &self.policy, &name, arguments, call_id.clone(), context);
         if let Err(error) = self.audit.check() {
             judged.state = State::Failed(error);
@@ -461,6 +473,10 @@ impl ToolCaller for Entrance {
 
     fn find_tools(&self, name: &str, context: &CallContext) -> Result<Vec<Arc<Tool>>, ToolError> {
         self.executor.upgrade().ok_or_else(shutting_down)?.find_tools(name, context)
+    }
+
+    fn check_call(&self, call: &ToolCall, context: &CallContext) -> Result<(), ToolError> {
+        self.executor.upgrade().ok_or_else(shutting_down)?.check_call(call, context)
     }
 
     fn only_reads(&self, call: &ToolCall, context: &CallContext) -> bool {

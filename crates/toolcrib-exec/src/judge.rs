@@ -9,7 +9,7 @@ use toolcrib_registry::{Entry, Snapshot};
 use toolcrib_schema::Repair;
 
 use crate::liberal::Forwards;
-use crate::{MAX_DEPTH, explain};
+use crate::{MAX_DEPTH, explain, former};
 
 /// A call on its way.
 pub(crate) struct Judged {
@@ -97,6 +97,8 @@ pub(crate) fn judge(
             Err(error) => return Judged::failed(first.cloned(), error),
         },
     };
+    let mut arguments = arguments;
+    let mut repairs = first.map(|entry| former::rename(&entry.tool, &mut arguments)).unwrap_or_default();
     let (entry, repaired) = match overloads.repair(arguments) {
         Ok(found) => found,
         Err(Some(error)) => {
@@ -125,7 +127,8 @@ pub(crate) fn judge(
             State::Failed(error)
         }
     };
-    Judged { entry: Some(Arc::clone(entry)), repairs: repaired.repairs, state, denied }
+    repairs.extend(repaired.repairs);
+    Judged { entry: Some(Arc::clone(entry)), repairs, state, denied }
 }
 
 /// Whether a call only looks. Of overloads, all have to.

@@ -43,8 +43,10 @@
 //!
 //! It knows no source and no vendor; engines are brought by others.
 
+mod check;
 mod executor;
 mod flow;
+mod former;
 mod hooks;
 mod limits;
 

@@ -45,6 +45,16 @@ pub trait ToolCaller: Send + Sync {
         self.inner().ok_or_else(unknown)?.find_tools(name, context)
     }
 
+    /// Checks a call that is made later: its tool, its arguments, and the rules, as they are now. Nothing is asked and
+    /// nothing runs. An entrance that cannot know says nothing.
+    ///
+    /// # Errors
+    ///
+    /// The error that the call would end with.
+    fn check_call(&self, call: &ToolCall, context: &CallContext) -> Result<(), ToolError> {
+        self.inner().map_or(Ok(()), |inner| inner.check_call(call, context))
+    }
+
     /// Whether a call only looks, so that it may run beside others: its tool is of low risk and without side effects, and
     /// where it forwards calls, so are theirs. `false` where that is not known.
     fn only_reads(&self, call: &ToolCall, context: &CallContext) -> bool {

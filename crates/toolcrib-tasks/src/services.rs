@@ -7,7 +7,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use jiff::Timestamp;
 use tokio_util::sync::CancellationToken;
-use toolcrib_model::{ErrorKind, ToolError};
+use toolcrib_model::{ErrorKind, ToolCall, ToolError};
 use toolcrib_port::{CallContext, ToolCaller};
 
 use crate::id::random_id;
@@ -126,23 +126,47 @@ impl Services {
             let told = self.notifications.tell(&owner.session, text).await;
             return told.map_err(|error| ToolError::new(ErrorKind::Unavailable, error.to_string()));
         };
-        let channel = self.channel(name)?;
-        let text: String = text.chars().take(MAX_MESSAGE_CHARS).collect();
         let mut context = owner.context();
         context.caller = self.entrance().ok().cloned();
         context.run_key = run_key.map(Into::into);
-        channel.send(&Message { channel: name, at: self.clock.now(), text: &text, run_key, context }).await
+        self.send(name, text, context).await
+    }
+
+    /// Sends a message by a channel, in the name of the caller of this context; a long one is cut.
+    pub(crate) async fn send(&self, name: &str, text: &str, context: CallContext) -> Result<(), ToolError> {
+        let channel = self.channel(name)?;
+        let text: String = text.chars().take(MAX_MESSAGE_CHARS).collect();
+        let run_key = context.run_key.clone();
+        let (at, run_key) = (self.clock.now(), run_key.as_deref());
+        channel.send(&Message { channel: name, at, text: &text, run_key, context }).await
+    }
+
+    /// Returns whether there are channels.
+    pub(crate) fn has_channels(&self) -> bool {
+        !self.channels.is_empty()
+    }
+
+    /// Names the channels that there are.
+    pub(crate) fn known_channels(&self) -> String {
+        let known: Vec<&str> = self.channels.keys().map(String::as_str).collect();
+        format!("there are {}", known.join(", "))
+    }
+
+    /// Checks a call that is made later, in the name of whoever makes this one: its tool, its arguments and the rules, as
+    /// they are now. They are checked again when it is made.
+    pub(crate) fn check_call(&self, call: &ToolCall, context: &CallContext) -> Result<(), ToolError> {
+        let mut later = Owner::of(context).context();
+        later.depth = 1;
+        self.entrance()?.check_call(call, &later)
     }
 
     /// A channel by its name.
     pub(crate) fn channel(&self, name: &str) -> Result<&Arc<dyn Channel>, ToolError> {
         self.channels.get(name).ok_or_else(|| {
-            let known: Vec<&str> = self.channels.keys().map(String::as_str).collect();
-            let hint = match known.as_slice() {
-                [] => "leave `channel` out: it is told in the conversation".to_owned(),
-                known => {
-                    format!("there are {}; without one it is told in the conversation", known.join(", "))
-                }
+            let hint = if self.has_channels() {
+                format!("{}; without one it is told in the conversation", self.known_channels())
+            } else {
+                "leave `channel` out: it is told in the conversation".to_owned()
             };
             ToolError::new(ErrorKind::InvalidArgs, format!("there is no channel `{name}`")).with_hint(hint)
         })

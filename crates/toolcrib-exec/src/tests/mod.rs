@@ -3,6 +3,7 @@
 mod approvals;
 mod audit;
 mod batch;
+mod deferred;
 mod entrance;
 mod progress;
 

@@ -89,6 +89,8 @@ pub enum Change {
     EnumType,
     /// What was left out got the value that the schema gives it.
     DefaultFilled,
+    /// An argument with the former name `from` has the name `to` now.
+    Renamed,
 }
 
 impl Change {

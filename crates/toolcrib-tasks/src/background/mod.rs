@@ -133,6 +133,7 @@ impl Background {
     pub async fn launch(&self, call: ToolCall, context: &CallContext) -> Result<TaskStatus, ToolError> {
         let inner = &self.inner;
         let entrance = inner.services.entrance()?;
+        inner.services.check_call(&call, context)?;
         inner.forget_old().await;
         let id = random_id("task").map_err(|error| ToolError::new(ErrorKind::Internal, error.to_string()))?;
         let may_repeat = entrance.may_repeat(&call, context);

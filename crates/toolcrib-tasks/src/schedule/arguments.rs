@@ -102,8 +102,7 @@ pub(super) struct ScheduleCron {
     label: Option<String>,
     /// In which the pattern is meant, such as `Europe/Paris`.
     time_zone: Option<String>,
-    /// Ends after so many runs.
-    #[schemars(range(min = 1))]
+    /// Ends after so many runs; never where it is 0 or absent.
     max_runs: Option<u64>,
     /// What happens when a run is due and another is under way.
     #[serde(default)]

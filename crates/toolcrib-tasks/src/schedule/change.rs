@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::json;
-use toolcrib_model::{ErrorKind, ToolError};
+use toolcrib_model::{ErrorKind, ToolCall, ToolError};
 use toolcrib_port::CallContext;
 
 use super::record::Schedule;
@@ -51,38 +51,35 @@ impl Inner {
         {
             return Err(invalid(format!("`label` has {chars} characters, and may have {MAX_LABEL_CHARS}")));
         }
-        if *max_runs == Some(0) {
-            return Err(invalid("`max_runs` is 0: it would never run".to_owned()));
-        }
         let catch_up = catch_up.unwrap_or(self.settings.catch_up).clamp(MIN_CATCH_UP, MAX_CATCH_UP);
         (schedule.label, schedule.overlap) = (label.map(str::to_owned), *overlap);
-        (schedule.catch_up, schedule.max_runs) = (catch_up.as_secs(), *max_runs);
+        (schedule.catch_up, schedule.max_runs) = (catch_up.as_secs(), max_runs.filter(|most| *most > 0));
         Ok(schedule)
     }
 
-    /// What can be known to be wrong with an action before it is due. Whether it may be done is asked when it is.
+    /// Checks an action before it is due. A call is checked again when it is made, and nobody is asked before that.
     fn check(&self, action: &Action, context: &CallContext) -> Result<(), ToolError> {
-        let entrance = self.services.entrance()?;
+        self.services.entrance()?;
         action.check(&self.services)?;
+        let bytes = json!(action).to_string().len();
+        if bytes > MAX_ACTION_BYTES {
+            let message = format!("the action has {bytes} bytes, and may have {MAX_ACTION_BYTES}");
+            return Err(invalid(message).with_hint("keep what is long in a file, and name the file"));
+        }
         match action {
-            Action::ToolCall { tool, .. } => entrance.find_tools(tool, context).map(drop)?,
+            Action::ToolCall { tool, params } => {
+                self.services.check_call(&ToolCall::new(tool, params.clone()), context)
+            }
             Action::Notification { message: text, .. } | Action::LlmPrompt { prompt: text }
                 if text.trim().is_empty() =>
             {
-                return Err(invalid("there is nothing to say: the text is empty".to_owned()));
+                Err(invalid("there is nothing to say: the text is empty".to_owned()))
             }
             Action::Notification { message, .. } if message.chars().count() > MAX_NOTIFICATION_CHARS => {
                 let chars = message.chars().count();
                 let message =
                     format!("`message` has {chars} characters, and may have {MAX_NOTIFICATION_CHARS}");
-                return Err(invalid(message));
-            }
-            _ => {}
-        }
-        match json!(action).to_string().len() {
-            bytes if bytes > MAX_ACTION_BYTES => {
-                let message = format!("the action has {bytes} bytes, and may have {MAX_ACTION_BYTES}");
-                Err(invalid(message).with_hint("keep what is long in a file, and name the file"))
+                Err(invalid(message))
             }
             _ => Ok(()),
         }

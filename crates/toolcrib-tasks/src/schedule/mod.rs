@@ -108,7 +108,7 @@ pub struct ScheduleRequest {
     /// How late a run may be started: what was missed while the program was down is made up for within this time, the last
     /// run of several. That of the settings where absent.
     pub catch_up: Option<Duration>,
-    /// After how many runs it is over.
+    /// After how many runs it is over; never where it is 0 or absent.
     pub max_runs: Option<u64>,
 }
 

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 use toolcrib_document::nearest;
 use toolcrib_model::{ErrorKind, Risk, ToolError};
 use toolcrib_sdk::{CallContext, FunctionTool};
@@ -82,7 +83,8 @@ impl Skills {
             tool.with_risk(Risk::Low)
                 .with_output::<LoadedSkill>()
                 .with_aliases(["skill", "workflow", "load instructions", "utiliser une compétence"])
-                .with_metadata("operational", true),
+                .with_metadata("operational", true)
+                .with_metadata("former_arguments", json!({"command": "name"})),
         ]
     }
 

@@ -158,10 +158,11 @@ impl Watchers {
     /// Starts a watcher, whose first check is made at once.
     pub async fn start(
         &self,
-        request: WatchRequest,
+        mut request: WatchRequest,
         context: &CallContext,
     ) -> Result<WatcherStatus, ToolError> {
         let inner = &self.inner;
+        request.max_checks = request.max_checks.filter(|most| *most > 0);
         let entrance = inner.services.entrance()?;
         let condition = request.check(&inner.services, entrance.as_ref(), context)?;
         inner.forget_old().await;

@@ -50,9 +50,8 @@ pub struct WatchRequest {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = MAX_WATCH_LABEL_CHARS))]
     pub label: Option<String>,
-    /// End after so many calls.
+    /// End after so many calls; never where it is 0 or absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 1))]
     pub max_checks: Option<u64>,
     /// When to tell.
     #[serde(default)]
@@ -136,9 +135,6 @@ impl WatchRequest {
             );
             return Err(invalid(message));
         }
-        if self.max_checks == Some(0) {
-            return Err(invalid("`max_checks` is 0: nothing would be watched".to_owned()));
-        }
         let label = self.label.as_deref().unwrap_or_default().chars().count();
         if label > MAX_WATCH_LABEL_CHARS {
             let message = format!("`label` has {label} characters, and may have {MAX_WATCH_LABEL_CHARS}");
@@ -170,7 +166,7 @@ impl WatchRequest {
         if let Some(channel) = &self.channel {
             services.channel(channel)?;
         }
-        entrance.find_tools(&self.name, context)?;
+        services.check_call(&self.call(), context)?;
         for (number, action) in (1..).zip(&self.actions) {
             check_action(action, services, entrance, context).map_err(|error| ToolError {
                 message: format!("action {number}: {}", error.message),
@@ -189,13 +185,14 @@ fn check_action(
 ) -> Result<(), ToolError> {
     action.check(services)?;
     let is_filled = template::check(action).map_err(invalid)?;
-    if let Action::ToolCall { tool, .. } = action {
-        entrance.find_tools(tool, context)?;
-        if is_filled {
-            takes_values(tool, entrance, context)?;
+    match action {
+        // What is filled in is not known before there is a result.
+        Action::ToolCall { tool, .. } if is_filled => takes_values(tool, entrance, context),
+        Action::ToolCall { tool, params } => {
+            services.check_call(&ToolCall::new(tool, params.clone()), context)
         }
+        _ => Ok(()),
     }
-    Ok(())
 }
 
 /// Whether a tool may be given parts of a result. Those of the runtime may not: many of them call the tools that their

@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 use toolcrib_model::Risk;
 use toolcrib_sdk::{CallContext, FunctionTool};
 
@@ -67,7 +68,8 @@ impl Watchers {
         )
         .with_output::<WatcherStatus>()
         .with_side_effects(["starts a watcher"])
-        .with_aliases(["monitor", "poll", "surveiller", "alerte"]);
+        .with_aliases(["monitor", "poll", "surveiller", "alerte"])
+        .with_metadata("former_arguments", json!({"predicate": "condition"}));
         let watchers = self.clone();
         let stop = FunctionTool::new(
             "watch_stop",
@@ -146,7 +148,8 @@ impl Watchers {
             },
         )
         .with_output::<History>()
-        .with_aliases(["check results", "historique de la surveillance"]);
+        .with_aliases(["check results", "historique de la surveillance"])
+        .with_metadata("former_arguments", json!({"last_n": "limit"}));
         [status, list, history]
     }
 }

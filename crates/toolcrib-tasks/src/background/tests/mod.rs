@@ -73,8 +73,9 @@ impl Shop {
         let module = Module::new("shop", "Makes things.")
             .with_tool(machine(false, "machine"))
             .with_tool(machine(true, "mill"))
+            .with_tool(machine(false, "locked"))
             .with_tool(broken.with_risk(Risk::Low));
-        let rules = json!({"default_policy": "grant", "deny": [{"module": "shop", "actions": ["broken"]}]});
+        let rules = json!({"default_policy": "grant", "deny": [{"module": "shop", "actions": ["locked"]}]});
         let executor = testing::executor(module, &rules).await;
         let clock = Arc::new(TestClock::at("2026-03-01T09:00:00Z"));
         let services = Services::open(Arc::clone(&store), clock.clone(), false).await.unwrap();
@@ -171,11 +172,19 @@ async fn a_call_that_is_cancelled_ends() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn policy_is_asked_when_it_runs() {
+async fn a_call_that_cannot_run_is_refused_when_it_is_made_and_leaves_no_task() {
     let shop = Shop::new().await;
-    let id = shop.launch("shop.broken").await.unwrap().task_id;
-    let status = shop.wait(&id).await;
-    assert_eq!((status.status, status.error.unwrap().kind), (TaskState::Failed, ErrorKind::Denied));
+    for (tool, arguments, expected) in [
+        ("shop.locked", json!({}), ErrorKind::Denied),
+        ("shop.machin", json!({}), ErrorKind::UnknownTool),
+        ("shop.machine", json!({"speed": 1}), ErrorKind::InvalidArgs),
+    ] {
+        let call = ToolCall::new(tool, arguments.as_object().unwrap().clone());
+        let error = shop.background.launch(call, &context()).await.unwrap_err();
+        assert_eq!(error.kind, expected, "{tool}");
+    }
+    assert!(shop.background.list(&context()).await.is_empty());
+    assert_eq!(shop.started.load(Ordering::SeqCst), 0);
 }
 
 #[tokio::test(start_paused = true)]

@@ -138,9 +138,12 @@ async fn what_is_wrong_is_said_with_what_would_be_right() {
         ("schedule_once", json!({"when": "in 5m", "action": {"message": "x", "tool": "shop.order"}})),
         ("schedule_once", json!({"when": "in 5m", "action": {"type": "tool_call", "message": "x"}})),
         ("schedule_once", json!({"when": "in 5m", "action": {"tool": "shop.nothing"}})),
+        (
+            "schedule_once",
+            json!({"when": "in 5m", "action": {"tool": "shop.order", "params": {"amount": 2}}}),
+        ),
         ("schedule_once", json!({"when": "in 5m", "action": note, "time_zone": "Mars"})),
         ("schedule_cron", json!({"cron": "every day", "action": note})),
-        ("schedule_cron", json!({"cron": "0 9 * * *", "action": note, "max_runs": 0})),
         ("schedule_cron", json!({"cron": "* * * * * *", "action": note})),
         ("remember", json!({"what": " ", "when": "in 5m"})),
         ("remember", json!({"what": "x", "when": "sometimes"})),
@@ -153,4 +156,14 @@ async fn what_is_wrong_is_said_with_what_would_be_right() {
     }
     assert!(world.schedules.list(&context()).is_empty());
     insta::assert_snapshot!(said.join("\n"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn max_runs_of_0_means_that_a_schedule_has_no_end() {
+    let world = World::with_tools().await;
+    let action = json!({"tool": "shop.order"});
+    let made = world.ok("schedule_cron", json!({"cron": "* * * * *", "action": action, "max_runs": 0})).await;
+    assert_eq!(made["max_runs"], Value::Null);
+    pass(minutes(5)).await;
+    assert!(world.count() >= 4, "{} runs", world.count());
 }

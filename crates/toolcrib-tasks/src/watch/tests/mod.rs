@@ -133,6 +133,9 @@ impl ToolCaller for Gate {
     fn find_tools(&self, name: &str, context: &CallContext) -> Result<Vec<Arc<Tool>>, ToolError> {
         self.entrance().find_tools(name, context)
     }
+    fn check_call(&self, call: &ToolCall, context: &CallContext) -> Result<(), ToolError> {
+        self.entrance().check_call(call, context)
+    }
     fn may_repeat(&self, call: &ToolCall, context: &CallContext) -> bool {
         self.entrance().may_repeat(call, context)
     }

@@ -76,9 +76,9 @@ async fn what_cannot_be_watched_is_said_at_once_and_nothing_is_called() {
         json!({"name": "plant.secret"}),
         json!({"interval": 4}),
         json!({"interval": 3601}),
-        json!({"max_checks": 0}),
         json!({"label": "x".repeat(101)}),
         json!({"params": {"value": "x".repeat(17_000)}}),
+        json!({"params": {"vlaue": 1}}),
         json!({"condition": "$.level > "}),
         json!({"notify_when": "on_threshold"}),
         json!({"notify_when": "on_error", "condition": "$ == 1"}),
@@ -91,6 +91,7 @@ async fn what_cannot_be_watched_is_said_at_once_and_nothing_is_called() {
         filled("{{value.}}"),
         filled(&many),
         acting("plant.secret", json!({})),
+        acting("plant.bell", json!({"vlaue": 1})),
         acting("{{value.tool}}", json!({})),
         acting("context_builder.watch_start", json!({"name": "{{value.tool}}"})),
     ];
@@ -131,4 +132,29 @@ async fn a_result_can_name_no_tool_even_when_names_come_to_mean_others() {
     office.checked(&id, 2).await;
     assert_eq!(office.watchers.list(&context()).await.len(), 1, "none was started");
     insta::assert_snapshot!(office.told().await.join("\n"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn max_checks_of_0_means_that_a_watcher_has_no_end() {
+    let office = Office::new().await;
+    let id = office.start(json!({"max_checks": 0, "notify_when": "always"})).await;
+    office.checked(&id, 3).await;
+    let status = office.status(&id).await;
+    assert_eq!((status.status, status.max_checks), (WatcherState::Active, None));
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_arguments_of_watchers_are_taken_under_their_former_names() {
+    let office = Office::new().await;
+    with_tools(&office).await;
+    office.plant.shows([json!({"level": 1})]);
+    let started =
+        call(&office, "watch_start", json!({"name": "plant.gauge", "predicate": "$.level > 5"})).await;
+    assert_eq!(started.result["condition"], "$.level > 5");
+    assert_eq!(started.metadata["repairs"][0]["to"], "condition");
+    let id = started.result["watcher_id"].as_str().unwrap().to_owned();
+    office.checked(&id, 2).await;
+    let history = call(&office, "watch_history", json!({"watcher_id": id, "last_n": 1})).await;
+    assert_eq!(history.result["checks"].as_array().unwrap().len(), 1);
+    assert_eq!(history.metadata["repairs"][0]["to"], "limit");
 }
