@@ -17,8 +17,8 @@ use toolcrib_tasks::{Scheduler, Skills};
 
 use crate::sources::{state_folder, state_name};
 use crate::{
-    AgentConfig, AppConfig, Error, Extensions, TaskStore, call_app, check, protected, skills, sources,
-    variables,
+    AgentConfig, AppConfig, Error, Extensions, TaskStore, call_app, channels, check, protected, skills,
+    sources, variables,
 };
 
 /// The most bytes of an app file.
@@ -203,6 +203,7 @@ impl App {
         crate::search::warning(self)
             .into_iter()
             .chain(skills::warnings(self))
+            .chain(channels::unreachable(self))
             .chain(self.config.agents.iter().filter_map(|agent| self.missing_recording(agent)))
             .collect()
     }

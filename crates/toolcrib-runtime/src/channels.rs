@@ -10,12 +10,13 @@ use serde_json::Value;
 use toolcrib_document::Error as DocumentError;
 use toolcrib_io::files::Root;
 use toolcrib_io::http::HttpClient;
-use toolcrib_model::{JsonObject, NAMESPACE_SEPARATOR, Secret, Tool, pointer_part};
-use toolcrib_policy::{Access, Principal};
+use toolcrib_model::{JsonObject, NAMESPACE_SEPARATOR, QualifiedName, Secret, Tool, pointer_part};
+use toolcrib_policy::{Access, Policy, Principal, RUNTIME_NAMESPACE};
 use toolcrib_registry::{Entry, Snapshot};
 use toolcrib_sdk::Module;
 use toolcrib_tasks::{
-    Channel, Error, FileChannel, MIN_FILE_BYTES, SCHEDULER, TerminalChannel, ToolChannel, WebhookChannel,
+    Channel, Error, FileChannel, MIN_FILE_BYTES, SCHEDULER, SEND_MESSAGE, TerminalChannel, ToolChannel,
+    WebhookChannel,
 };
 use url::Url;
 
@@ -34,7 +35,7 @@ const MAX_NAME_CHARS: usize = 64;
 const KINDS: [&str; 4] = ["file", "terminal", "tool", "webhook"];
 
 /// The tools of the runtime that take the name of a channel.
-const TELLING: [&str; 4] = ["remember", "schedule_cron", "schedule_once", "watch_start"];
+const TELLING: [&str; 5] = ["remember", "schedule_cron", "schedule_once", SEND_MESSAGE, "watch_start"];
 
 /// A channel of an app file.
 pub(crate) struct NamedChannel {
@@ -238,6 +239,50 @@ fn by_tool(app: &App, settings: &Value, place: &str) -> Result<ToolChannel, Docu
         }
         other => app.document.error_at(place, other.to_string()),
     })
+}
+
+/// Warns of channels that nothing can send by: no agent and no client of the server may call a tool that names one.
+pub(crate) fn unreachable(app: &App) -> Option<String> {
+    let config = &app.config;
+    if config.tools.channels.is_empty() {
+        return None;
+    }
+    let constraints = config.modules.iter().map(|(id, module)| (id.as_str(), &module.constraints));
+    // What is wrong with the rules is an error of its own.
+    let policy = Policy::new(&config.tools.capabilities, constraints).ok()?;
+    let senders = senders(app);
+    let agents = config.agents.iter().map(|agent| Principal::new("").with_agent(&agent.id));
+    let mut callers = agents.chain([Principal::new("")]);
+    let can_send = callers.any(|caller| senders.iter().any(|tool| policy.is_visible(tool, caller)));
+    (!can_send).then(|| {
+        format!(
+            "`tools.channels` names channels, and nothing can send by them; add `{{module: {RUNTIME_NAMESPACE}, actions: \
+             [{SEND_MESSAGE}]}}` to `tools.capabilities.grant`, or set `execution.scheduler` or `execution.watchers`"
+        )
+    })
+}
+
+/// Returns the tools that take the name of a channel in this app, as far as rules look at them.
+fn senders(app: &App) -> Vec<Tool> {
+    let execution = &app.config.execution;
+    let has_module = app.config.modules.contains_key(SCHEDULER);
+    let named = |(name, namespace): (&str, &str)| QualifiedName::new(namespace, name).ok().map(Tool::new);
+    let namespaces = |name: &'static str| match name {
+        SEND_MESSAGE => vec![RUNTIME_NAMESPACE],
+        "watch_start" => execution.watchers.then_some(RUNTIME_NAMESPACE).into_iter().collect(),
+        _ => {
+            let own = execution.scheduler.then_some(RUNTIME_NAMESPACE);
+            own.into_iter().chain(has_module.then_some(SCHEDULER)).collect()
+        }
+    };
+    let all =
+        TELLING.into_iter().flat_map(|name| namespaces(name).into_iter().map(move |space| (name, space)));
+    let tool = |name| {
+        let tool: Tool = named(name)?;
+        let is_granted_only = tool.name.name() == SEND_MESSAGE;
+        Some(tool.with_metadata("exposed_when_granted", is_granted_only))
+    };
+    all.filter_map(tool).collect()
 }
 
 /// Channels by tools that are not there.

@@ -16,6 +16,7 @@ use toolcrib_sdk::FunctionTool;
 use toolcrib_tasks::{
     Background, BackgroundSettings, Channel, MAX_NOTIFICATIONS, MemoryStore, Patient, Request, SCHEDULER,
     ScheduleSettings, Schedules, Services, Store, StoreError, SystemClock, WatcherSettings, Watchers,
+    channel_tools,
 };
 
 use self::inbox::SessionInbox;
@@ -111,6 +112,7 @@ impl Tasks {
     /// The tools of the runtime's own that make tasks.
     pub(crate) fn tools(&self, app: &App) -> Vec<FunctionTool> {
         let mut tools = self.background.tools();
+        tools.extend(channel_tools(&self.services));
         tools.extend(self.watchers.iter().flat_map(Watchers::tools));
         tools.extend(app.config.execution.scheduler.then(|| app.scheduler.tools()).into_iter().flatten());
         tools

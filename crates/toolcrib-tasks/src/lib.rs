@@ -53,8 +53,8 @@ pub use background::{
 };
 pub use channels::{
     ATTEMPT_TIME, Channel, DEFAULT_MAX_FILE_BYTES, DELIVERY_TIME, FIRST_PAUSE, FileChannel, MAX_ATTEMPTS,
-    MAX_MESSAGE_CHARS, MAX_PAUSE, MIN_FILE_BYTES, Message, PLACES, SIGNATURE_HEADER, Terminal,
-    TerminalChannel, ToolChannel, WebhookChannel,
+    MAX_MESSAGE_CHARS, MAX_PAUSE, MIN_FILE_BYTES, Message, PLACES, SEND_MESSAGE, SIGNATURE_HEADER, Terminal,
+    TerminalChannel, ToolChannel, WebhookChannel, channel_tools,
 };
 pub use clock::{Clock, SystemClock};
 pub use condition::{Condition, MAX_CONDITION_CHARS, MAX_CONDITION_DEPTH};

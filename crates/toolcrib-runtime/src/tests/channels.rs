@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use axum::http::StatusCode;
 use axum::response::IntoResponse as _;
-use serde_json::json;
+use serde_json::{Value, json};
 use toolcrib_exec::DenyAll;
-use toolcrib_model::ToolCall;
+use toolcrib_model::{ErrorKind, ToolCall};
 use toolcrib_port::CallContext;
 use toolcrib_tasks::Terminal;
 use toolcrib_testkit::{Canary, wait_until};
@@ -115,6 +115,59 @@ async fn an_agent_that_can_tell_nobody_is_told_of_no_channels() {
     assert!(!runtime.agent(None).unwrap().system_prompt.text.contains("# CHANNELS"));
 }
 
+/// The same app without anything that takes the name of a channel but `send_message`, for one of its agents.
+fn sending() -> String {
+    let granted = "default_policy: grant\n    grant: [{module: context_builder, actions: [send_message], agent: clerk}]";
+    CHANNELS.replace("execution: {scheduler: true}", "").replace("default_policy: grant", granted)
+}
+
+#[tokio::test]
+async fn an_agent_that_may_send_messages_is_told_the_channels_and_others_know_of_neither() {
+    let runtime = start(&sending()).await;
+    let told = |agent: &str| {
+        let setup = runtime.agent(Some(agent)).unwrap();
+        let has_tool = setup.plan.offered.iter().any(|tool| tool.wire_name == "send_message");
+        (has_tool, setup.system_prompt.text.contains("- log: Read on Mondays."))
+    };
+    assert_eq!((told("clerk"), told("guest")), ((true, true), (false, false)));
+    runtime.close().await;
+}
+
+#[tokio::test]
+async fn a_message_by_a_tool_that_its_sender_may_not_call_is_not_sent() {
+    let rules = sending().replace("agent: clerk", "agent: '*'");
+    let runtime = start(&rules).await;
+    let message = json!({"channel": "chat", "message": "Ada"}).as_object().unwrap().clone();
+    let call = |agent: &str| {
+        let (executor, context) = (runtime.executor().clone(), CallContext::new("s").with_agent(agent));
+        let call = ToolCall::new("context_builder.send_message", message.clone());
+        async move { executor.call(call, &context).await.error.map(|error| error.kind) }
+    };
+    assert_eq!(call("clerk").await, None);
+    assert_eq!(call("guest").await, Some(ErrorKind::Denied));
+    runtime.close().await;
+}
+
+#[test]
+fn channels_that_nothing_can_send_by_are_warned_of() {
+    let warnings = |text: &str| App::from_text("app.yaml", text).unwrap().warnings();
+    let nothing = CHANNELS.replace("execution: {scheduler: true}", "");
+    assert_eq!(
+        warnings(&nothing),
+        [
+            "`tools.channels` names channels, and nothing can send by them; add `{module: context_builder, actions: \
+          [send_message]}` to `tools.capabilities.grant`, or set `execution.scheduler` or `execution.watchers`"
+        ]
+    );
+    let module = nothing.replace("modules: {hello: {}}", "modules: {hello: {}, scheduler: {}}");
+    let watchers = CHANNELS.replace("scheduler: true", "watchers: true");
+    for reachable in [CHANNELS, sending().as_str(), &module, &watchers] {
+        assert!(warnings(reachable).is_empty(), "{reachable}");
+    }
+    let denied = "    deny: [{module: context_builder, actions: [schedule_*, remember]}, ";
+    assert_eq!(warnings(&CHANNELS.replace("    deny: [", denied)).len(), 1);
+}
+
 #[derive(Default)]
 struct Screen(Mutex<Vec<String>>);
 
@@ -128,7 +181,18 @@ impl Terminal for Screen {
 const PATIENCE: Duration = Duration::from_secs(20);
 
 #[tokio::test]
-async fn what_an_agent_schedules_is_told_by_every_sort_of_channel() {
+async fn what_an_agent_schedules_or_sends_is_told_by_every_sort_of_channel() {
+    for (tool, sends_now) in [("schedule_once", false), ("send_message", true)] {
+        every_sort_of_channel(tool, |channel| {
+            let message = json!({"message": "The lamps are back.", "channel": channel});
+            if sends_now { message } else { json!({"when": "in 1s", "action": message}) }
+        })
+        .await;
+    }
+}
+
+/// Gives a message to every sort of channel by this tool, with arguments made of the name of the channel.
+async fn every_sort_of_channel(tool: &str, arguments: impl Fn(&str) -> Value) {
     let server = Canary::start(|_| StatusCode::NO_CONTENT.into_response()).await.unwrap();
     let folder = tempfile::tempdir().unwrap();
     let text = format!(
@@ -141,7 +205,7 @@ tools:
     log: {{type: file, path: told.jsonl}}
     ops: {{type: webhook, url: '{}', secret: s}}
     note: {{type: tool, tool: filesystem.write, params: {{path: note.txt, content: 'Told: {{{{message}}}}'}}}}
-  capabilities: {{default_policy: grant}}
+  capabilities: {{default_policy: grant, grant: [{{module: context_builder, actions: [send_message]}}]}}
 ",
         server.url("/hook")
     );
@@ -151,9 +215,8 @@ tools:
     let app = App::open_with(folder.path().join("app.yaml"), extensions).unwrap();
     let runtime = Runtime::start(app, Arc::new(DenyAll)).await.unwrap();
     for channel in ["desk", "log", "ops", "note"] {
-        let action = json!({"message": "The lamps are back.", "channel": channel});
-        let arguments = json!({"when": "in 1s", "action": action}).as_object().unwrap().clone();
-        let call = ToolCall::new("context_builder.schedule_once", arguments);
+        let arguments = arguments(channel).as_object().unwrap().clone();
+        let call = ToolCall::new(format!("context_builder.{tool}"), arguments);
         let result = runtime.executor().call(call, &CallContext::new("s").with_agent("clerk")).await;
         assert_eq!(result.error, None, "{channel}");
     }

@@ -5,6 +5,7 @@
 //! receiver knows a second attempt by its id.
 
 mod file;
+mod send;
 mod terminal;
 mod tool;
 mod webhook;
@@ -18,6 +19,7 @@ use toolcrib_model::ToolError;
 use toolcrib_port::CallContext;
 
 pub use file::{DEFAULT_MAX_FILE_BYTES, FileChannel, MIN_FILE_BYTES};
+pub use send::{SEND_MESSAGE, channel_tools};
 pub use terminal::{Terminal, TerminalChannel};
 pub use tool::{PLACES, ToolChannel};
 pub use webhook::{

@@ -4,11 +4,11 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
 use toolcrib_io::files::Root;
-use toolcrib_model::{ErrorKind, JsonObject, ToolError};
+use toolcrib_model::{ErrorKind, JsonObject, ToolCall, ToolError, ToolResult};
 use toolcrib_port::CallContext;
 use toolcrib_sdk::{CallContext as Context, FunctionTool, Module};
 
-use super::{FileChannel, MAX_MESSAGE_CHARS, Terminal, TerminalChannel, ToolChannel};
+use super::{FileChannel, MAX_MESSAGE_CHARS, Terminal, TerminalChannel, ToolChannel, channel_tools};
 use crate::owner::Owner;
 use crate::testing::{TestClock, executor};
 use crate::{Channel, Error, MemoryStore, Services};
@@ -153,4 +153,71 @@ fn a_place_that_is_unknown_is_said_before_anything_is_sent() {
     /a/0/b~1c: `{{` without `}}`
     /text: unknown `{{}}`
     ");
+}
+
+/// Calls `send_message` of these services, which an agent has been granted.
+async fn send(services: Services, arguments: Value) -> ToolResult {
+    let services = Arc::new(services);
+    let tools = channel_tools(&services).into_iter();
+    let module = tools.fold(Module::new("context_builder", ""), Module::with_tool);
+    let grant = json!({"grant": [{"module": "context_builder", "actions": ["send_message"]}]});
+    let executor = executor(module, &grant).await;
+    services.enter_by(executor.entrance());
+    let call = ToolCall::new("send_message", arguments.as_object().unwrap().clone());
+    executor.call(call, &CallContext::new("s").with_agent("clerk")).await
+}
+
+#[tokio::test]
+async fn a_model_is_told_how_to_send_a_message() {
+    let services = Arc::new(services("desk", TerminalChannel::new(None)).await);
+    let tools = channel_tools(&services).into_iter();
+    let module = tools.fold(Module::new("context_builder", ""), Module::with_tool);
+    let told: Vec<Value> = module
+        .definitions()
+        .map(|tool| {
+            json!({"description": tool.description, "parameters": tool.parameters, "metadata": tool.metadata})
+        })
+        .collect();
+    insta::assert_json_snapshot!(told);
+}
+
+#[tokio::test]
+async fn without_channels_there_is_no_tool_that_sends_messages() {
+    let services = Services::open(Arc::new(MemoryStore::default()), Arc::new(TestClock::at(NOW)), false);
+    assert!(channel_tools(&Arc::new(services.await.unwrap())).is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_message_is_sent_at_once_in_the_name_of_the_agent_under_an_id_that_the_agent_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let services = services("log", FileChannel::new(Root::open(folder.path()).unwrap(), "told.jsonl")).await;
+    let sent = send(services, json!({"channel": "log", "message": "The lamps are back."})).await;
+    assert_eq!(sent.error, None);
+    let id = sent.result["message_id"].as_str().unwrap();
+    assert!(id.starts_with("message_"), "{id}");
+    assert_eq!(sent.result, json!({"status": "sent", "channel": "log", "message_id": id}));
+    let line = std::fs::read_to_string(folder.path().join("told.jsonl")).unwrap();
+    let line: Value = serde_json::from_str(&line).unwrap();
+    assert_eq!(
+        line,
+        json!({"at": NOW, "message": "The lamps are back.", "session": "s", "agent": "clerk", "run_key": id})
+    );
+}
+
+#[tokio::test]
+async fn a_message_that_cannot_be_sent_is_an_error_and_nothing_is_sent() {
+    let screen = Arc::new(Screen::default());
+    let mut said = Vec::new();
+    for arguments in [
+        json!({"channel": "dsk", "message": "Back."}),
+        json!({"channel": "desk", "message": " "}),
+        json!({"channel": "desk", "message": "x".repeat(MAX_MESSAGE_CHARS + 1)}),
+        json!({"channel": "desk"}),
+    ] {
+        let services = services("desk", TerminalChannel::new(Some(screen.clone()))).await;
+        let error = send(services, arguments).await.error.unwrap();
+        said.push(error.to_string().chars().take(200).collect::<String>());
+    }
+    assert!(screen.0.lock().unwrap().is_empty());
+    insta::assert_snapshot!(said.join("\n"));
 }
