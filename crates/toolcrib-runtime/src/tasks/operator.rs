@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 use toolcrib_model::{ErrorKind, ToolError};
 use toolcrib_tasks::{Owned, Request, ScheduleStatus, TaskStatus, WatcherStatus};
@@ -17,9 +17,8 @@ const LOOK: Duration = Duration::from_millis(500);
 /// How much of what a task does is on one line, in characters.
 const WHAT_CHARS: usize = 80;
 
-/// A task of any kind, with whose it is.
-#[derive(Clone, Debug, Serialize)]
-#[serde(tag = "kind", rename_all = "snake_case")]
+/// A task of any kind, with whose it is. As JSON it has its `kind` and an `id`, whatever its kind calls that.
+#[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum OwnedTask {
     /// A call in the background.
@@ -46,6 +45,29 @@ pub struct TaskSummary {
     pub next: Option<String>,
     /// Whose it is.
     pub session: String,
+}
+
+impl Serialize for OwnedTask {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Tagged<'a, T: Serialize> {
+            kind: &'static str,
+            id: &'a str,
+            #[serde(flatten)]
+            task: &'a T,
+        }
+        match self {
+            Self::Background(task) => {
+                Tagged { kind: "background", id: &task.task.task_id, task }.serialize(serializer)
+            }
+            Self::Watcher(task) => {
+                Tagged { kind: "watcher", id: &task.task.watcher_id, task }.serialize(serializer)
+            }
+            Self::Schedule(task) => {
+                Tagged { kind: "schedule", id: &task.task.schedule_id, task }.serialize(serializer)
+            }
+        }
+    }
 }
 
 impl OwnedTask {

@@ -77,10 +77,12 @@ pub struct TaskStatus {
     pub status: TaskState,
     /// When it was started.
     #[schemars(with = "String")]
+    #[serde(serialize_with = "crate::time::to_second::serialize")]
     pub started: Timestamp,
     /// When it ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
+    #[serde(serialize_with = "crate::time::to_second::optional::serialize")]
     pub ended: Option<Timestamp>,
     /// How much of it is done, in a unit of the tool's own, and of how much, where it tells that.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -53,10 +53,12 @@ pub struct ScheduleStatus {
     pub last_run: Option<LastRun>,
     /// When it was made.
     #[schemars(with = "String")]
+    #[serde(serialize_with = "crate::time::to_second::serialize")]
     pub created: Timestamp,
     /// When it was over.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
+    #[serde(serialize_with = "crate::time::to_second::optional::serialize")]
     pub ended: Option<Timestamp>,
     /// What else there is to know.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -2,6 +2,7 @@
 
 mod cron;
 mod phrase;
+pub(crate) mod to_second;
 mod words;
 
 #[cfg(test)]

@@ -48,14 +48,17 @@ pub struct WatcherStatus {
     pub max_checks: Option<u64>,
     /// When it was started.
     #[schemars(with = "String")]
+    #[serde(serialize_with = "crate::time::to_second::serialize")]
     pub created: Timestamp,
     /// When it checked last.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
+    #[serde(serialize_with = "crate::time::to_second::optional::serialize")]
     pub last_check: Option<Timestamp>,
     /// When it checks next, unless it is checking.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
+    #[serde(serialize_with = "crate::time::to_second::optional::serialize")]
     pub next_check: Option<Timestamp>,
     /// The last result; of a long one, the beginning of its JSON.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -109,6 +112,7 @@ pub enum CheckOutcome {
 pub struct WatcherCheck {
     /// When.
     #[schemars(with = "String")]
+    #[serde(serialize_with = "crate::time::to_second::serialize")]
     pub at: Timestamp,
     /// What came of it.
     pub outcome: CheckOutcome,
