@@ -4,6 +4,7 @@ mod calls;
 mod diff;
 mod edit;
 mod editor;
+mod markdown;
 mod prompter;
 pub(crate) mod reply;
 pub(crate) mod show;

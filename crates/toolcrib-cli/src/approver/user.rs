@@ -6,6 +6,7 @@ use serde_json::Value;
 use toolcrib_model::{FieldKind, FormField, JsonObject, UserAnswer, UserQuestion};
 
 use super::diff;
+use super::markdown::rendered;
 use super::prompter::Dialogue;
 use super::reply::{Confirmation, Reply, feedback, reply};
 use super::show::quoted;
@@ -45,11 +46,11 @@ async fn answer(desk: &dyn Dialogue, question: &UserQuestion) -> Result<UserAnsw
         Some(server) => format!("the server{server} asks you, and gets your answer:"),
         None => format!("the agent{agent} asks you:"),
     };
-    let asked = quoted(&cut(&question.question, Layout::Lines, MAX_TEXT_BYTES));
+    let asked = quoted(&rendered("", &cut(&question.question, Layout::Lines, MAX_TEXT_BYTES)));
     let mut text = format!("\n{who}\n{asked}");
     let (mut content, mut choice, mut said) = (None, None, None);
     if let Some(own) = &question.content {
-        content = reviewed(desk, &mut text, own).await?;
+        content = reviewed(desk, &mut text, &question.question, own).await?;
     }
     if !question.choices.is_empty() {
         choice = Some(picked(desk, &mut text, &question.choices).await?);
@@ -76,12 +77,14 @@ async fn plain(desk: &dyn Dialogue, text: &str) -> Result<Option<String>, Option
 async fn reviewed(
     desk: &dyn Dialogue,
     text: &mut String,
+    title: &str,
     own: &str,
 ) -> Result<Option<String>, Option<String>> {
     let mut edited: Option<String> = None;
     let mut max_bytes = MAX_CONTENT_BYTES;
     // What was said before stands above the text once.
-    let mut shown = std::mem::take(text) + "\n\n" + &quoted(&cut(own, Layout::Lines, max_bytes));
+    let review = |max_bytes| quoted(&rendered(title, &cut(own, Layout::Lines, max_bytes)));
+    let mut shown = std::mem::take(text) + "\n\n" + &review(max_bytes);
     for _ in 0..MAX_ATTEMPTS {
         let more = if own.len() > max_bytes { ", a all of it" } else { "" };
         let undo = if edited.is_some() { ", u undo" } else { "" };
@@ -91,7 +94,7 @@ async fn reviewed(
             Reply::No(said) => return Err(said),
             Reply::All => {
                 max_bytes = MAX_TEXT_BYTES;
-                shown = quoted(&cut(own, Layout::Lines, max_bytes));
+                shown = review(max_bytes);
             }
             Reply::Undo => {
                 edited = None;
