@@ -1,7 +1,9 @@
 //! What may be written on the command line.
 
 mod clients;
+mod new;
 mod serve;
+mod sessions;
 
 use std::path::PathBuf;
 
@@ -9,7 +11,9 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use toolcrib_runtime::LOGIN_TIMEOUT;
 
 pub(crate) use clients::{Client, Import, Install};
+pub(crate) use new::{Language, New, NewCommand};
 pub(crate) use serve::{Approve, Serve, SurfaceArgument};
+pub(crate) use sessions::{Sessions, SessionsCommand};
 
 /// Loads, finds, gates and runs tools for LLM agents.
 #[derive(Debug, Parser)]
@@ -35,8 +39,12 @@ pub(crate) enum Command {
     #[command(after_help = "Examples:\n  toolcrib schema app > app.schema.json\n  toolcrib schema hello\n  \
                             toolcrib schema reports --app app.yaml --json")]
     Schema(Schema),
-    /// Write the beginning of something of one's own.
-    #[command(after_help = "Example:\n  toolcrib new module weather --toolcrib ../toolcrib")]
+    /// Write a starter: a module of programs, a tool file, a skill, or a Rust module.
+    #[command(
+        after_help = "Examples:\n  toolcrib new exec weather\n  toolcrib new exec weather --language bash\n  \
+                            toolcrib new tool-file weather\n  toolcrib new skill triage\n  \
+                            toolcrib new module weather --toolcrib ../toolcrib"
+    )]
     New(New),
     /// Load one source without an app: its tools, and what was rejected.
     #[command(after_help = "Examples:\n  toolcrib load --file tools.yaml --namespace weather\n  \
@@ -77,6 +85,13 @@ pub(crate) enum Command {
                             toolcrib tasks app.yaml cancel watch_0a1b2c3d4e5f6071\n  toolcrib tasks app.yaml tail"
     )]
     Tasks(Tasks),
+    /// The conversations of `toolcrib run APP --session ID`: list, show, export and delete them.
+    #[command(
+        after_help = "Examples:\n  toolcrib sessions app.yaml\n  toolcrib sessions app.yaml show monday\n  \
+                            toolcrib sessions app.yaml export monday --output monday.md\n  \
+                            toolcrib sessions app.yaml rm monday"
+    )]
+    Sessions(Sessions),
     /// The injection decision: mode, tokens of each part, wire names, the system prompt itself.
     #[command(
         after_help = "Examples:\n  toolcrib plan app.yaml --json\n  toolcrib plan app.yaml --serve --surface discovery"
@@ -225,24 +240,6 @@ pub(crate) struct Schema {
     /// An app whose `config` it is made with; none unless given.
     #[arg(long, value_name = "FILE")]
     pub(crate) app: Option<PathBuf>,
-}
-
-#[derive(Args, Debug)]
-pub(crate) struct New {
-    #[command(subcommand)]
-    pub(crate) command: NewCommand,
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum NewCommand {
-    /// A crate with a module of one tool, and its tests, in a folder of its name.
-    Module {
-        /// The name of the module, which is also that of the crate.
-        name: String,
-        /// Where the sources of Toolcrib are: a folder, or the URL of their Git repository.
-        #[arg(long, value_name = "FOLDER|URL")]
-        toolcrib: String,
-    },
 }
 
 #[derive(Args, Debug)]

@@ -5,6 +5,8 @@
 //! what a crash leaves of a last line is cut off. Results that the conversation has handles of are beside it, in
 //! `ID.results/`.
 
+mod stored;
+
 #[cfg(test)]
 mod tests;
 
@@ -20,11 +22,16 @@ use toolcrib_runtime::{state_folder, state_name};
 
 use crate::exit::Failure;
 
+pub(crate) use stored::{StoredConversation, age, list, read, recalled, remove};
+
 /// The largest file of a session, in bytes. There is no room for more then, and another session has to be begun.
 const MAX_SESSION_BYTES: u64 = 64 * 1024 * 1024;
 
 /// The longest id.
 const MAX_ID_CHARS: usize = 64;
+
+/// How the name of a file ends.
+const EXTENSION: &str = "jsonl";
 
 /// The form of the file.
 const VERSION: u32 = 1;
@@ -53,15 +60,12 @@ struct Head {
 impl SessionFile {
     /// Opens the session of an app, or begins it, and says where its conversation was.
     pub(crate) fn open(app: &Path, id: &str, agent: &str) -> Result<(Self, Conversation), Failure> {
-        let folder = state_folder("sessions").ok_or_else(|| {
-            Failure::bad_input("there is no place for sessions; set `XDG_STATE_HOME` to an absolute path")
-        })?;
-        Self::open_in(&folder.join(state_name(app)), id, agent)
+        Self::open_in(&folder_of(app)?, id, agent)
     }
 
     fn open_in(folder: &Path, id: &str, agent: &str) -> Result<(Self, Conversation), Failure> {
         check(id)?;
-        let path = folder.join(format!("{id}.jsonl"));
+        let path = folder.join(format!("{id}.{EXTENSION}"));
         let unusable = |error: io::Error| {
             Failure::bad_input(format!("{}: the session cannot be kept there: {error}", path.display()))
         };
@@ -106,7 +110,7 @@ impl SessionFile {
 
     /// The folder for results that the conversation refers to.
     pub(crate) fn results(&self) -> PathBuf {
-        self.path.with_extension("results")
+        results_of(&self.path)
     }
 
     fn append(&self, lines: &[u8], lasts: bool) -> io::Result<()> {
@@ -137,6 +141,19 @@ impl Journal for SessionFile {
         let written = tokio::task::spawn_blocking(move || session.append(&lines, lasts));
         written.await.unwrap_or_else(|error| Err(io::Error::other(error)))
     }
+}
+
+/// Returns the folder with the sessions of an app, which may not exist yet.
+fn folder_of(app: &Path) -> Result<PathBuf, Failure> {
+    let folder = state_folder("sessions").ok_or_else(|| {
+        Failure::bad_input("there is no place for sessions; set `XDG_STATE_HOME` to an absolute path")
+    })?;
+    Ok(folder.join(state_name(app)))
+}
+
+/// Returns the folder with the results of the session in this file.
+fn results_of(path: &Path) -> PathBuf {
+    path.with_extension("results")
 }
 
 /// Something as a line of the file.

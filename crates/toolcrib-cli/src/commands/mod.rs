@@ -17,6 +17,7 @@ mod run;
 mod schema;
 mod search;
 mod serve;
+mod sessions;
 mod show;
 mod tasks;
 mod tools;
@@ -55,6 +56,7 @@ pub(crate) async fn run(arguments: Arguments) -> ExitCode {
         Command::Call(arguments) => call::run(&arguments, json).await,
         Command::Run(arguments) => run::run(arguments, json).await,
         Command::Tasks(arguments) => tasks::run(&arguments, json).await,
+        Command::Sessions(arguments) => sessions::run(&arguments, json),
         Command::Plan(arguments) => plan::run(&arguments, json).await,
         Command::Login(arguments) => login::run(&arguments, json).await,
         Command::Serve(arguments) => Box::pin(serve::run(&arguments)).await,

@@ -23,7 +23,7 @@ use crate::exit::{Exit, Failure};
 use crate::interrupt::Interrupts;
 use crate::observer::Watcher;
 use crate::output::{self, tell};
-use crate::session::SessionFile;
+use crate::session::{SessionFile, recalled};
 use crate::terminal::console;
 
 /// The session of one process.
@@ -70,6 +70,9 @@ async fn drive(
     if let Some(id) = &arguments.session {
         let (file, kept) = SessionFile::open(&arguments.app, id, &setup.id)?;
         conversation = kept;
+        if let Some(last) = recalled(id, &conversation).filter(|_| !json) {
+            tell(last.trim_end());
+        }
         let results = file.results();
         runtime.executor().keep_results_in(id, &results).map_err(|error| {
             Failure::bad_input(format!("{}: results cannot be kept there: {error}", results.display()))

@@ -1,6 +1,6 @@
 //! Files of sessions.
 
-use toolcrib_agent::Message;
+use toolcrib_agent::{Message, Usage};
 
 use super::*;
 
@@ -98,4 +98,74 @@ async fn a_session_without_room_says_so() {
     session.file.lock().unwrap().bytes = MAX_SESSION_BYTES;
     let error = session.write(&[Entry::Ended], false).await.unwrap_err().to_string();
     assert!(error.contains("go on in another session"), "{error}");
+}
+
+fn exchange(prompt: &str, answer: &str) -> [Entry; 4] {
+    [
+        Entry::Began { prompt: prompt.to_owned() },
+        Entry::Said { messages: vec![Message::user(prompt)] },
+        Entry::Replied { message: Message::assistant(answer), calls: Vec::new(), usage: Usage::default() },
+        Entry::Ended,
+    ]
+}
+
+fn failure<T>(result: Result<T, Failure>) -> String {
+    result.err().expect("a failure").message
+}
+
+#[tokio::test]
+async fn sessions_are_listed_with_their_agent_and_first_prompt_and_broken_files_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let (session, _) = opened(folder.path(), "a");
+    session.write(&exchange("Sort\nmy notes.", "Done."), true).await.unwrap();
+    session.write(&exchange("And now?", "Nothing."), true).await.unwrap();
+    fs::write(folder.path().join("broken.jsonl"), "{").unwrap();
+    fs::create_dir(folder.path().join("a.results")).unwrap();
+    let (mut sessions, count) = stored::list_in(folder.path()).unwrap_or_default();
+    sessions.sort_by(|a, b| a.id.cmp(&b.id));
+    let told: Vec<_> = sessions
+        .iter()
+        .map(|session| (session.id.as_str(), session.agent.as_deref(), session.prompt.as_deref()))
+        .collect();
+    assert_eq!(told, [("a", Some("clerk"), Some("Sort\\u{a}my notes.")), ("broken", None, None)]);
+    assert_eq!(count, 2);
+    assert!(stored::list_in(&folder.path().join("none")).is_ok_and(|(sessions, _)| sessions.is_empty()));
+}
+
+#[tokio::test]
+async fn a_session_is_read_while_a_run_works_with_it_and_not_removed() {
+    let folder = tempfile::tempdir().unwrap();
+    let (session, _) = opened(folder.path(), "a");
+    session.write(&exchange("Hello.", "Hi."), true).await.unwrap();
+    fs::create_dir(session.results()).unwrap();
+    let read = stored::read_in(folder.path(), "a").unwrap_or_else(|failure| panic!("{}", failure.message));
+    assert_eq!(read.conversation.messages(), [Message::user("Hello."), Message::assistant("Hi.")]);
+    assert!(failure(stored::remove_in(folder.path(), "a")).contains("a run works with the session `a`"));
+    let results = session.results();
+    assert!(results.exists());
+    drop(session);
+    assert!(stored::remove_in(folder.path(), "a").is_ok());
+    assert!(!results.exists() && !folder.path().join("a.jsonl").exists());
+    assert!(failure(stored::remove_in(folder.path(), "a")).contains("there is no session `a`"));
+    assert!(failure(stored::read_in(folder.path(), "../a")).contains("an id has up to"));
+}
+
+#[tokio::test]
+async fn a_session_that_goes_on_shows_its_last_exchange_in_a_few_lines() {
+    let folder = tempfile::tempdir().unwrap();
+    let (session, conversation) = opened(folder.path(), "a");
+    assert_eq!(recalled("a", &conversation), None);
+    session.write(&exchange("Hello.", "Hi."), true).await.unwrap();
+    session.write(&exchange("Count\u{1b}[2J.", "1\n2\n\n3\n4\n5\n6"), true).await.unwrap();
+    drop(session);
+    let (_session, conversation) = opened(folder.path(), "a");
+    insta::assert_snapshot!(recalled("a", &conversation).unwrap(), @r"
+    session `a`, 2 prompts so far; the last exchange:
+    > Count\u{1b}[2J.
+      1
+      2
+      3
+      4
+      …
+    ");
 }

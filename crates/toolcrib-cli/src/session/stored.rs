@@ -1,0 +1,202 @@
+//! The sessions of an app as they are stored: listed, read and removed.
+
+use std::fs::{self, File, TryLockError};
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use serde::Serialize;
+use toolcrib_agent::{Conversation, Entry, Message};
+
+use super::{EXTENSION, Head, MAX_SESSION_BYTES, check, folder_of, results_of};
+use crate::exit::Failure;
+use crate::printable::{Layout, cut, excerpt};
+
+/// The most sessions that are listed, the newest ones.
+pub(crate) const MAX_LISTED: usize = 500;
+
+/// How much of a file is read to say what its session is about, in bytes.
+const MAX_PEEKED_BYTES: u64 = 16 * 1024;
+
+/// The most bytes of a prompt in a list.
+const MAX_PROMPT_BYTES: usize = 60;
+
+/// The most bytes of each side of the last exchange when a session goes on.
+const MAX_RECALLED_BYTES: usize = 400;
+
+/// The most lines of each side of it.
+const MAX_RECALLED_LINES: usize = 4;
+
+/// A session in a list.
+#[derive(Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct StoredSession {
+    pub(crate) id: String,
+    /// The agent that it is a conversation with; absent where the file cannot be read.
+    pub(crate) agent: Option<String>,
+    /// The beginning of its first prompt.
+    pub(crate) prompt: Option<String>,
+    pub(crate) bytes: u64,
+    /// When it was last written to, in seconds since 1970.
+    pub(crate) changed: u64,
+}
+
+/// A session with its conversation.
+pub(crate) struct StoredConversation {
+    pub(crate) id: String,
+    pub(crate) agent: String,
+    pub(crate) conversation: Conversation,
+}
+
+/// Lists the sessions of an app, the newest first, and says how many there are in all.
+pub(crate) fn list(app: &Path) -> Result<(Vec<StoredSession>, usize), Failure> {
+    list_in(&folder_of(app)?)
+}
+
+/// Reads a session of an app. A run may be at work with it.
+pub(crate) fn read(app: &Path, id: &str) -> Result<StoredConversation, Failure> {
+    read_in(&folder_of(app)?, id)
+}
+
+/// Removes a session of an app with its results, unless a run is at work with it.
+pub(crate) fn remove(app: &Path, id: &str) -> Result<(), Failure> {
+    remove_in(&folder_of(app)?, id)
+}
+
+pub(super) fn list_in(folder: &Path) -> Result<(Vec<StoredSession>, usize), Failure> {
+    let unreadable = |error: io::Error| Failure::bad_input(format!("{}: {error}", folder.display()));
+    let entries = match fs::read_dir(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok((Vec::new(), 0)),
+        entries => entries.map_err(unreadable)?,
+    };
+    let mut files: Vec<(SystemTime, u64, PathBuf)> = entries
+        .flatten()
+        .map(|entry| entry.path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == EXTENSION))
+        .filter_map(|path| {
+            let metadata = path.metadata().ok().filter(fs::Metadata::is_file)?;
+            Some((metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH), metadata.len(), path))
+        })
+        .collect();
+    files.sort_by(|a, b| b.cmp(a));
+    let count = files.len();
+    let sessions = files.into_iter().take(MAX_LISTED).filter_map(|(changed, bytes, path)| {
+        let id = path.file_stem()?.to_str()?.to_owned();
+        let (agent, prompt) = peek(&path).unwrap_or_default();
+        let changed = changed.duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs());
+        Some(StoredSession { id, agent, prompt, bytes, changed })
+    });
+    Ok((sessions.collect(), count))
+}
+
+/// Reads the agent and the first prompt at the beginning of a file.
+fn peek(path: &Path) -> io::Result<(Option<String>, Option<String>)> {
+    let mut bytes = Vec::new();
+    File::open(path)?.take(MAX_PEEKED_BYTES).read_to_end(&mut bytes)?;
+    let text = String::from_utf8_lossy(&bytes);
+    let mut lines = text.lines();
+    let head = lines.next().and_then(|line| serde_json::from_str::<Head>(line).ok());
+    let prompt = lines.find_map(|line| match serde_json::from_str(line) {
+        Ok(Entry::Began { prompt }) => Some(excerpt(prompt.trim(), MAX_PROMPT_BYTES)),
+        _ => None,
+    });
+    Ok((head.map(|head| head.agent), prompt))
+}
+
+pub(super) fn read_in(folder: &Path, id: &str) -> Result<StoredConversation, Failure> {
+    let (path, file) = find(folder, id)?;
+    let unreadable = |reason: &dyn std::fmt::Display| {
+        Failure::bad_input(format!("{}: the session cannot be read: {reason}", path.display()))
+    };
+    let mut bytes = Vec::new();
+    file.take(MAX_SESSION_BYTES + 1).read_to_end(&mut bytes).map_err(|error| unreadable(&error))?;
+    if bytes.len() as u64 > MAX_SESSION_BYTES {
+        return Err(unreadable(&format!("it has more than {MAX_SESSION_BYTES} bytes")));
+    }
+    // A run may be writing the last line, or have been killed while it was.
+    let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+    bytes.truncate(whole);
+    let text = String::from_utf8(bytes).map_err(|error| unreadable(&error))?;
+    let mut lines = text.lines();
+    let head = lines.next().ok_or_else(|| unreadable(&"it is empty"))?;
+    let head: Head = serde_json::from_str(head).map_err(|error| unreadable(&error))?;
+    let entries = lines.map(serde_json::from_str::<Entry>).collect::<Result<Vec<_>, _>>();
+    let conversation = Conversation::restore(entries.map_err(|error| unreadable(&error))?);
+    Ok(StoredConversation { id: id.to_owned(), agent: head.agent, conversation })
+}
+
+pub(super) fn remove_in(folder: &Path, id: &str) -> Result<(), Failure> {
+    let (path, file) = find(folder, id)?;
+    let failed = |error: io::Error| {
+        Failure::bad_input(format!("{}: the session cannot be removed: {error}", path.display()))
+    };
+    match file.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => {
+            let message =
+                format!("a run works with the session `{id}`; nothing was removed, try again after its end");
+            return Err(Failure::bad_input(message));
+        }
+        Err(TryLockError::Error(error)) => return Err(failed(error)),
+    }
+    match fs::remove_dir_all(results_of(&path)) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(error)),
+        _ => {}
+    }
+    fs::remove_file(&path).map_err(failed)
+}
+
+/// Opens the file of a session.
+fn find(folder: &Path, id: &str) -> Result<(PathBuf, File), Failure> {
+    check(id)?;
+    let path = folder.join(format!("{id}.{EXTENSION}"));
+    match File::open(&path) {
+        Ok(file) => Ok((path, file)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            let message = format!("there is no session `{id}`; `toolcrib sessions APP` lists all");
+            Err(Failure::bad_input(message))
+        }
+        Err(error) => Err(Failure::bad_input(format!("{}: {error}", path.display()))),
+    }
+}
+
+/// Shows the last exchange of a conversation that goes on, each side in a few lines. `None` where nothing was said.
+pub(crate) fn recalled(id: &str, conversation: &Conversation) -> Option<String> {
+    let messages = conversation.messages();
+    let asked = |message: &&Message| matches!(message, Message::User { .. });
+    let prompts = messages.iter().filter(asked).count();
+    let prompt = messages.iter().rfind(asked)?;
+    let answer =
+        messages.iter().rev().take_while(|message| !asked(message)).find_map(|message| match message {
+            Message::Assistant { content, .. } if !content.trim().is_empty() => Some(content),
+            _ => None,
+        });
+    let plural = if prompts == 1 { "" } else { "s" };
+    let mut text = format!("session `{id}`, {prompts} prompt{plural} so far; the last exchange:\n");
+    text.push_str(&beginning("> ", prompt.content()));
+    if let Some(answer) = answer {
+        text.push_str(&beginning("  ", answer));
+    }
+    Some(text)
+}
+
+/// The beginning of a text, each line behind this mark.
+fn beginning(mark: &str, text: &str) -> String {
+    let shown = cut(text.trim(), Layout::Lines, MAX_RECALLED_BYTES);
+    let mut lines: Vec<&str> = shown.lines().filter(|line| !line.trim().is_empty()).collect();
+    if lines.len() > MAX_RECALLED_LINES {
+        lines.truncate(MAX_RECALLED_LINES);
+        lines.push("…");
+    }
+    lines.iter().map(|line| format!("{mark}{line}\n")).collect()
+}
+
+/// Says how long ago something was, in the largest unit that fits.
+pub(crate) fn age(changed: u64) -> String {
+    let then = SystemTime::UNIX_EPOCH + Duration::from_secs(changed);
+    let seconds = SystemTime::now().duration_since(then).map_or(0, |passed| passed.as_secs());
+    let units = [(86_400, "days"), (3_600, "h"), (60, "min")];
+    match units.into_iter().find(|(unit, _)| seconds >= *unit) {
+        Some((unit, name)) => format!("{} {name} ago", seconds / unit),
+        None => format!("{seconds} s ago"),
+    }
+}
