@@ -65,16 +65,13 @@ pub struct LastRun {
     pub run_key: String,
     /// The moment that it was due.
     #[schemars(with = "String")]
-    #[serde(serialize_with = "crate::time::to_second::serialize")]
     pub due: Timestamp,
     /// When it was started.
     #[schemars(with = "String")]
-    #[serde(serialize_with = "crate::time::to_second::serialize")]
     pub started: Timestamp,
     /// When it ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
-    #[serde(serialize_with = "crate::time::to_second::optional::serialize")]
     pub ended: Option<Timestamp>,
     /// What came of it.
     pub outcome: RunOutcome,

@@ -84,7 +84,7 @@ impl ScheduleStatus {
             skipped: schedule.skipped,
             overlap: schedule.overlap,
             catch_up: schedule.catch_up,
-            last_run: schedule.last_run.clone(),
+            last_run: schedule.last_run.as_ref().map(to_second),
             created: schedule.created,
             ended: schedule.ended,
             note: None,
@@ -103,6 +103,13 @@ impl ScheduleStatus {
         self.note = Some(note.into());
         self
     }
+}
+
+/// A run with its times to the second. They are kept as they are, since its moment tells one run from another.
+fn to_second(run: &LastRun) -> LastRun {
+    let whole = |at: Timestamp| Timestamp::from_second(at.as_second()).unwrap_or(at);
+    let (due, started, ended) = (whole(run.due), whole(run.started), run.ended.map(whole));
+    LastRun { due, started, ended, ..run.clone() }
 }
 
 /// An action in a few words.
