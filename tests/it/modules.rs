@@ -233,3 +233,49 @@ async fn a_new_module_that_cannot_be_is_refused_and_nothing_is_written() {
     let manifest = lab.read("tea/Cargo.toml");
     assert!(manifest.contains(r#"toolcrib-sdk = { git = "https://git.example/toolcrib" }"#), "{manifest}");
 }
+
+#[tokio::test]
+async fn a_new_module_of_programs_or_tool_file_is_valid_and_its_tool_runs() {
+    let lab = Lab::new();
+    for (arguments, tool, given, expected) in [
+        (
+            &["new", "exec", "texts", "--json"][..],
+            "texts.count_words",
+            r#"{"text": "a b c"}"#,
+            json!({"words": 3}),
+        ),
+        (
+            &["new", "exec", "lines", "--language", "bash", "--json"],
+            "lines.count_words",
+            r#"{"text": "a $(b) c"}"#,
+            json!({"words": 3}),
+        ),
+        (&["new", "tool-file", "tea-time", "--json"], "tea-time.echo", r#"{"text": "a; b"}"#, json!("a; b")),
+    ] {
+        let made = lab.run_words(arguments).await.expect(0).json();
+        fs::write(lab.path("app.yaml"), made["app"].as_str().unwrap()).unwrap();
+        lab.run(["validate", "app.yaml"]).await.expect(0);
+        let result = lab.run(["call", "app.yaml", tool, given, "--json"]).await.expect(0).json();
+        let result = match &result["result"] {
+            Value::String(text) => json!(text.trim_end()),
+            other => other.clone(),
+        };
+        assert_eq!(result, expected, "{tool}");
+        let again = lab.run_words(arguments).await.expect(2);
+        assert!(again.stderr.contains("exists already; nothing was written"), "{again:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_new_skill_is_one_that_agents_are_told_of() {
+    let lab = Lab::with_app("agents: [{id: clerk, brain: {provider: ollama, model: m}}]\n");
+    let made = lab.run(["new", "skill", "triage", "--json"]).await.expect(0).json();
+    assert_eq!(made, json!({"skill": "triage", "files": ["skills/triage.md"]}));
+    let validated = lab.run(["validate", "app.yaml"]).await.expect(0);
+    assert!(!validated.stderr.contains("warning"), "{validated:?}");
+    let plan = lab.run(["plan", "app.yaml", "--json"]).await.expect(0).stdout;
+    assert!(plan.contains("/triage"), "{plan}");
+    for name in ["../x", "Tea", "a__b", "context_builder"] {
+        lab.run(["new", "skill", name]).await.expect(2);
+    }
+}

@@ -166,3 +166,38 @@ tools:
     assert!(results[0].contains("104999"), "{results:#?}");
     assert!(results[1].contains("not_found") && results[1].contains("call the tool again"), "{results:#?}");
 }
+
+#[tokio::test]
+async fn sessions_are_listed_shown_exported_and_removed() {
+    let server = ModelServer::start([Turn::text("A lamp."), Turn::text("A chair.")]).await.unwrap();
+    let lab = lab(&server);
+    assert!(lab.run(["sessions", "app.yaml"]).await.expect(0).stderr.contains("there are no sessions"));
+    lab.run(["run", "app.yaml", "What is there?", "--session", "monday"]).await.expect(0);
+    let again = lab.run(["run", "app.yaml", "What else?", "--session", "monday"]).await.expect(0);
+    let recalled = "session `monday`, 1 prompt so far; the last exchange:\n> What is there?\n  A lamp.\n";
+    assert!(again.stderr.contains(recalled), "{again:?}");
+
+    let listed = lab.run(["sessions", "app.yaml", "--json"]).await.expect(0).json();
+    let session = &listed["sessions"][0];
+    assert_eq!((&session["id"], &session["agent"]), (&json!("monday"), &json!("clerk")));
+    assert_eq!((&session["prompt"], &listed["count"]), (&json!("What is there?"), &json!(1)));
+    let table = lab.run(["sessions", "app.yaml", "list"]).await.expect(0).stdout;
+    assert!(table.contains("monday") && table.contains("What is there?"), "{table}");
+    let shown = lab.run(["sessions", "app.yaml", "show", "monday"]).await.expect(0).stdout;
+    assert!(shown.contains("> What else?") && shown.contains("A chair."), "{shown}");
+    lab.run(["sessions", "app.yaml", "export", "monday", "--output", "monday.md"]).await.expect(0);
+    assert!(lab.read("monday.md").contains("## User\n\nWhat else?\n\n## Agent\n\nA chair.\n"));
+    lab.run(["sessions", "app.yaml", "export", "monday", "--output", "monday.md"]).await.expect(2);
+    let exported = lab.run(["sessions", "app.yaml", "export", "monday", "--json"]).await.expect(0).json();
+    assert_eq!(exported["messages"].as_array().unwrap().len(), 4);
+
+    lab.run(["sessions", "app.yaml", "rm", "monday"]).await.expect(0);
+    assert!(
+        lab.run(["sessions", "app.yaml", "show", "monday"])
+            .await
+            .expect(2)
+            .stderr
+            .contains("there is no session")
+    );
+    lab.run(["sessions", "app.yaml", "rm", "../../x"]).await.expect(2);
+}
