@@ -112,6 +112,7 @@ pub(crate) enum Command {
     /// in the app.
     #[command(after_help = "Examples:\n  toolcrib approve app.yaml\n  toolcrib approve app.yaml --json\n  \
                             toolcrib approve app.yaml --allow 3f9a01c2-7\n  \
+                            toolcrib approve app.yaml --allow 3f9a01c2-8 --with '{\"choice\": \"blue\"}'\n  \
                             toolcrib approve app.yaml --deny 3f9a01c2-7 --feedback \"ask me on Monday\"")]
     Approve(Approve),
     /// Put `toolcrib serve` into the configuration of an MCP client, or take it out again. Shows the change before it

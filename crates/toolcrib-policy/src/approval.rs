@@ -79,15 +79,20 @@ impl Approval {
     }
 }
 
+/// Returns the id of a question, about a call or of another kind, which no other question of this process has.
+pub fn question_id() -> u64 {
+    static LAST: AtomicU64 = AtomicU64::new(0);
+    LAST.fetch_add(1, Ordering::Relaxed) + 1
+}
+
 impl PendingCall {
     pub(crate) fn new(call: Call, decision: Decision, principal: Principal<'_>) -> Self {
-        static LAST: AtomicU64 = AtomicU64::new(0);
         Self {
             subject: Subject::of(&call, principal),
             session: principal.session.to_owned(),
             agent: principal.agent.map(str::to_owned),
             on_behalf_of: principal.on_behalf_of.to_vec(),
-            id: LAST.fetch_add(1, Ordering::Relaxed) + 1,
+            id: question_id(),
             asked: Arc::clone(&decision.rule),
             call,
             decision,

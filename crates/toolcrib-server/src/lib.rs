@@ -64,13 +64,14 @@ mod tests;
 
 pub use approval::{
     APPROVAL_PATIENCE, AnswerOutcome, ClientApprover, MAX_PARKED_CALLS, MAX_QUESTIONS, MAX_WAITING,
-    OperatorAnswer, OperatorPresence, PRESENCE, PendingApprovals,
+    MAX_WAITING_QUESTIONS, OperatorAnswer, OperatorPresence, PRESENCE, PendingApprovals,
 };
 pub use error::Error;
 pub use http::{DRAIN, HttpServer, MAX_HEAD_BYTES, MAX_HEADERS};
 pub use operator::{
-    Answers, Host, MAX_OPERATORS, MAX_SERVING, MAX_SHOWN_ARGUMENT_BYTES, News, OperatorDoor, Say, Told,
-    Visit, WaitingCall, serving,
+    Answers, Host, MAX_OPERATORS, MAX_SERVING, MAX_SHOWN_ARGUMENT_BYTES, MAX_SHOWN_QUESTION_BYTES, News,
+    OperatorDoor, Reply, Say, Told, Visit, WaitingCall, WaitingField, WaitingForm, WaitingKind,
+    WaitingQuestion, serving,
 };
 pub use page::{MAX_LAST_CALLS, StatusPage};
 pub use server::Server;

@@ -12,7 +12,7 @@ use tokio::time::timeout;
 use toolcrib_testkit::wait_until;
 
 use self::operator::{AtTerminal, Client};
-use super::client::{SOON, Served, app, was_called};
+use super::client::{ASKS_USER, SOON, Served, app, was_called};
 use crate::support::{Lab, PATIENCE, Ran, binary, mcp_script};
 
 const ASKED: &str = "{default_policy: approve}";
@@ -288,23 +288,23 @@ async fn what_is_no_operator_is_refused_and_others_are_still_answered() {
     operator.asked().await;
     let id = until_waiting(&lab, 1).await[0]["id"].as_str().unwrap().rsplit_once('-').unwrap().1.to_owned();
 
-    let hello = "{\"type\":\"hello\",\"version\":1,\"attends\":false}\n";
+    let hello = "{\"type\":\"hello\",\"version\":2,\"attends\":false}\n";
     let yes = format!("{{\"type\":\"answer\",\"id\":{id},\"say\":\"once\"}}\n");
     for (lines, said) in [
         ("this is no JSON\n".to_owned(), "this is not what an operator says"),
         ("{}\n".to_owned(), "this is not what an operator says"),
         (yes.clone(), "the first line says `hello`"),
-        ("{\"type\":\"hello\",\"version\":2,\"attends\":true}\n".to_owned(), "use one `toolcrib` for both"),
+        ("{\"type\":\"hello\",\"version\":1,\"attends\":true}\n".to_owned(), "use one `toolcrib` for both"),
         (format!("{hello}{hello}"), "`hello` was said already"),
         (format!("{hello}{}\n", yes.replace("once", "perhaps").trim()), "this is not what an operator says"),
         (format!("{hello}{}\n", yes.trim().replace("\"id\"", "\"edit\":{},\"id\"")), "unknown field"),
-        (format!("{hello}{}\n", "x".repeat(1024 * 1024)), "a line is longer than 16384 bytes"),
-        ("x".repeat(1024 * 1024), "a line is longer than 16384 bytes"),
+        (format!("{hello}{}\n", "x".repeat(1024 * 1024)), "a line is longer than 262144 bytes"),
+        ("x".repeat(1024 * 1024), "a line is longer than 262144 bytes"),
         (format!("{hello}{}", yes.replace(&format!("\"id\":{id}"), "\"id\":987654")), "does not wait"),
     ] {
         let answer = answer_to(&lab, lines.as_bytes()).await;
         // What hangs up with something unread may take its last words with it.
-        assert!(answer.contains(said) || lines.len() > 16_384, "{lines:.200} {answer}");
+        assert!(answer.contains(said) || lines.len() > 262_144, "{lines:.200} {answer}");
     }
     assert!(!was_called(&lab));
 
@@ -393,4 +393,39 @@ async fn what_a_tool_or_the_client_has_started_is_no_operator() {
     let mut operator = AtTerminal::start(&lab);
     operator.until("a program that the client has started does not answer").await;
     client.end().await;
+}
+
+#[tokio::test]
+async fn a_question_to_the_user_is_answered_from_another_terminal_and_a_late_answer_is_told_so() {
+    let lab = app("serve: {approve: true}", ASKS_USER);
+    let mut client = Client::start(&lab).await;
+    let mut operator = AtTerminal::attached(&lab).await;
+    let fields = json!([{"name": "count", "type": "integer", "required": true}]);
+    let asked = json!({"question": "Which **one**?", "choices": ["red", "blue"], "fields": fields});
+    let call = client.tool("ask_user", &asked).await;
+    operator.until("Which **one**?").await;
+    let waiting = listed(&lab).await["questions"].as_array().unwrap().clone();
+    let id = waiting[0]["id"].as_str().unwrap().to_owned();
+    assert_eq!(waiting[0]["form"]["choices"], json!(["red", "blue"]));
+    assert_eq!(waiting[0]["form"]["fields"][0]["type"], "integer");
+
+    let allow = ["approve", "app.yaml", "--allow", &id];
+    let incomplete = run(&lab, &allow).await.expect(1);
+    assert!(incomplete.stderr.contains("pick one of the choices"), "{incomplete:?}");
+    let with = |json: &'static str| [&allow[..], &["--with", json]].concat();
+    let wrong = run(&lab, &with(r#"{"choice": "blue", "fields": {"count": "many"}}"#)).await.expect(1);
+    assert!(wrong.stderr.contains("the field `count` cannot hold that"), "{wrong:?}");
+    run(&lab, &with(r#"{"colour": "blue"}"#)).await.expect(2);
+    run(&lab, &with(r#"{"choice": "blue", "fields": {"count": 3}}"#)).await.expect(0);
+    let result = client.result(call).await;
+    assert!(result.contains("blue") && result.contains("approved"), "{result}");
+    let late = run(&lab, &with(r#"{"choice": "red", "fields": {"count": 3}}"#)).await.expect(1);
+    assert!(late.stderr.contains("too late"), "{late:?}");
+
+    let call = client.tool("ask_user", &json!({"question": "Sure?"})).await;
+    operator.until("Sure?").await;
+    let id = listed(&lab).await["questions"][0]["id"].as_str().unwrap().to_owned();
+    run(&lab, &["approve", "app.yaml", "--deny", &id, "--feedback", "not today"]).await.expect(0);
+    let result = client.result(call).await;
+    assert!(result.contains("denied") && result.contains("not today"), "{result}");
 }

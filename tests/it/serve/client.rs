@@ -25,6 +25,10 @@ pub(super) fn let_go(lab: &Lab) {
     std::fs::write(lab.path("home/go"), "").unwrap();
 }
 
+/// Rules by which clients ask their user.
+pub(super) const ASKS_USER: &str =
+    "{default_policy: grant, grant: [{module: context_builder, actions: [ask_user]}]}";
+
 /// An app with the first server.
 pub(super) fn app(serve: &str, capabilities: &str) -> Lab {
     let app = format!(

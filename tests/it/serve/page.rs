@@ -7,7 +7,7 @@ use serde_json::json;
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::time::timeout;
 
-use super::client::{Reply, SOON, Served, app, call_ask, heard, read, was_called};
+use super::client::{ASKS_USER, Reply, SOON, Served, app, call_ask, heard, read, was_called};
 use crate::support::{Lab, PATIENCE, chromium, mcp_script};
 
 const ASKED: &str = "{default_policy: approve}";
@@ -60,23 +60,33 @@ fn field<'a>(page: &'a str, name: &str) -> &'a str {
 
 /// Starts a call that waits at the page, and the page with it.
 async fn waiting(served: &Served, cookie: &str, what: &str) -> (tokio::net::TcpStream, String) {
+    let shown = format!("&quot;what&quot;: &quot;{what}&quot;");
+    waiting_for(served, cookie, "team__ask", &json!({"what": what}), &shown).await
+}
+
+/// The same for any tool, whose question is shown at the page by this text.
+async fn waiting_for(
+    served: &Served,
+    cookie: &str,
+    tool: &str,
+    arguments: &serde_json::Value,
+    shown: &str,
+) -> (tokio::net::TcpStream, String) {
     let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {
-        "name": "team__ask", "arguments": {"what": what},
+        "name": tool, "arguments": arguments,
         "_meta": {
             "io.modelcontextprotocol/protocolVersion": "2026-07-28",
             "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
             "io.modelcontextprotocol/clientCapabilities": {},
         },
     }});
-    let headers =
-        [("mcp-protocol-version", "2026-07-28"), ("mcp-method", "tools/call"), ("mcp-name", "team__ask")];
+    let headers = [("mcp-protocol-version", "2026-07-28"), ("mcp-method", "tools/call"), ("mcp-name", tool)];
     let mut stream = served.connect().await;
     stream.write_all(&served.request("POST", "/mcp", &headers, &call.to_string())).await.unwrap();
-    let shown = format!("&quot;what&quot;: &quot;{what}&quot;");
     let begun = tokio::time::Instant::now();
     loop {
         let page = served.get("/", &[("cookie", cookie)]).await;
-        if page.body.contains(&shown) {
+        if page.body.contains(shown) {
             return (stream, page.body);
         }
         assert!(begun.elapsed() < SOON, "no question: {page:#?}");
@@ -303,4 +313,54 @@ async fn browse(lab: &Lab, browser: &Path, arguments: &[&str]) -> String {
     let output = timeout(PATIENCE, child.wait_with_output()).await.expect("the browser ends").unwrap();
     assert!(output.status.success(), "{}", output.status);
     String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+#[tokio::test]
+async fn a_question_to_the_user_is_answered_at_the_page_and_a_late_answer_is_told_so() {
+    let lab = app("", ASKS_USER);
+    let (served, key) = start(&lab).await;
+    let cookie = operator(&served, &key).await;
+    let named = ("cookie", cookie.as_str());
+    served.get("/", &[named]).await;
+    let fields = json!([
+        {"name": "count", "type": "integer", "required": true},
+        {"name": "region", "type": "choice", "choices": ["eu", "us"], "default": "us"},
+    ]);
+    let content = "\n# Plan\n1. <b>Ship</b>";
+    let asked =
+        json!({"question": "Agreed?", "content": content, "choices": ["red", "blue"], "fields": fields});
+    let (mut stream, page) = waiting_for(&served, &cookie, "ask_user", &asked, "Agreed?").await;
+    assert!(page.contains(
+        "<textarea name=\"content\" rows=\"16\">\n\n# Plan\n1. &lt;b&gt;Ship&lt;/b&gt;</textarea>"
+    ));
+    assert!(page.contains("<option value=\"1\" selected>us</option>") && !page.contains("<script"), "{page}");
+    // Others see that somebody asks, and not what.
+    let others = served.get("/", &[]).await.body;
+    assert!(others.contains("Questions") && !others.contains("Agreed?"), "{others}");
+
+    let (question, seal) = (field(&page, "question"), field(&page, "seal"));
+    let form = |rest: &str| format!("question={question}&seal={seal}&{rest}");
+    let yes = form("say=yes&content=%0D%0A%23+Plan%0D%0A1.+Wait&choice=1&field-0=3&field-1=0");
+    for (headers, body, status) in [
+        (vec![], yes.clone(), 403),
+        (vec![named, ("origin", "https://evil.example")], yes.clone(), 403),
+        (vec![named], yes.replace(seal, "00"), 403),
+        (vec![named], form("say=once"), 400),
+        (vec![named], form("say=yes&choice=1&field-0=many"), 400),
+        (vec![named], "x".repeat(600_000), 413),
+    ] {
+        let reply = send(&served, "/reply", &headers, &body).await;
+        assert_eq!(reply.status, status, "{headers:?} {reply:#?}");
+    }
+    // The seal of a question is none for a call.
+    assert_eq!(send(&served, "/answer", &[named], &form("say=once")).await.status, 403);
+    let taken = send(&served, "/reply", &[named], &yes).await;
+    assert_eq!(taken.header("location"), Some("/?told=taken"));
+    let body = read(&mut stream).await.body;
+    for part in ["blue", "1. Wait", "content_was_edited", "eu"] {
+        assert!(body.contains(part), "{part}: {body}");
+    }
+    let late = send(&served, "/reply", &[named], &yes).await;
+    assert_eq!(late.header("location"), Some("/?told=late"));
+    assert!(served.get("/?told=late", &[named]).await.body.contains("Too late"));
 }

@@ -165,7 +165,7 @@ fn details(call: &Call<'_>, sizes: Sizes) -> Shown {
 }
 
 /// A text of others, set off from ours.
-pub(super) fn quoted(text: &str) -> String {
+pub(crate) fn quoted(text: &str) -> String {
     let lines = text.lines().map(|line| format!("  | {}", printable(line, Layout::Lines)));
     lines.collect::<Vec<_>>().join("\n")
 }

@@ -29,10 +29,13 @@ pub(crate) struct Serve {
 pub(crate) struct Approve {
     /// The app file.
     pub(crate) app: PathBuf,
-    /// Allow the call with this id, once. `--json` lists those that wait.
+    /// Allow the call with this id, once, or say yes to the question. `--json` lists those that wait.
     #[arg(long, value_name = "ID", conflicts_with = "deny")]
     pub(crate) allow: Option<String>,
-    /// Deny it.
+    /// What a question wants to be filled in: `content`, `choice`, `fields` by their names, or `feedback` in words.
+    #[arg(long, value_name = "JSON", requires = "allow")]
+    pub(crate) with: Option<String>,
+    /// Deny the call, or say no to the question.
     #[arg(long, value_name = "ID")]
     pub(crate) deny: Option<String>,
     /// What to tell the model besides.

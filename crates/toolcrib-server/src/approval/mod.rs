@@ -10,6 +10,7 @@ mod desk;
 mod form;
 mod parked;
 mod pending;
+mod questions;
 
 use std::sync::Arc;
 
@@ -24,7 +25,10 @@ pub use desk::{APPROVAL_PATIENCE, MAX_QUESTIONS};
 pub(crate) use desk::{Desk, Early, Way};
 pub use parked::MAX_PARKED_CALLS;
 pub(crate) use parked::{Key, Parked};
+pub(crate) use pending::MAX_FEEDBACK_CHARS;
 pub use pending::{AnswerOutcome, MAX_WAITING, OperatorAnswer, OperatorPresence, PRESENCE, PendingApprovals};
+pub use questions::MAX_WAITING_QUESTIONS;
+pub(crate) use questions::{PendingQuestion, check_answer};
 
 /// Asks the user of the client that a call came from; where the client cannot ask, or the call came from no client, somebody
 /// else is asked.

@@ -14,6 +14,8 @@ use toolcrib_model::{UserAnswer, UserQuestion};
 use toolcrib_policy::{Question, Remember};
 use toolcrib_port::{Answer, Approver, Asked};
 
+use super::questions::UserQuestions;
+
 /// The most questions that wait for the operator. One more is put to others only.
 pub const MAX_WAITING: usize = 256;
 
@@ -47,6 +49,8 @@ struct Queue {
     state: Mutex<State>,
     /// Notified whenever a question comes or goes, or an operator leaves.
     changed: watch::Sender<()>,
+    /// What agents and servers ask their user.
+    questions_to_user: UserQuestions,
 }
 
 #[derive(Default)]
@@ -129,6 +133,11 @@ impl PendingApprovals {
     /// Marks an operator as present for [`PRESENCE`].
     pub(crate) fn saw_page(&self) {
         self.0.lock().seen = Some(Instant::now());
+    }
+
+    /// Returns what agents and servers ask their user.
+    pub(crate) fn questions_to_user(&self) -> &UserQuestions {
+        &self.0.questions_to_user
     }
 
     /// Returns the channel that tells of changes.
@@ -256,7 +265,11 @@ impl Approver for OperatorApprover {
     }
 
     async fn ask_user(&self, question: &UserQuestion) -> UserAnswer {
-        self.others.ask_user(question).await
+        if !self.queue.is_attended() {
+            return self.others.ask_user(question).await;
+        }
+        let (others, queue) = (self.others.as_ref(), &self.queue);
+        queue.questions_to_user.ask(question, others, &queue.changed, queue.no_operator()).await
     }
 
     fn has_user(&self) -> bool {

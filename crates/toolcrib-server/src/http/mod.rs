@@ -156,6 +156,7 @@ impl HttpServer {
             .route("/status.css", get(page::style))
             .route("/sign-in", post(page::enter))
             .route("/answer", post(page::answer))
+            .route("/reply", post(page::reply))
             .route("/metrics", get(endpoint::metrics))
             .route(access::WELL_KNOWN, get(endpoint::resource))
             .route(&format!("{}/{{*path}}", access::WELL_KNOWN), get(endpoint::resource))

@@ -22,7 +22,10 @@ use super::reply;
 use super::rules::Rules;
 use super::share::{Share, Sharer};
 use crate::approval::{AnswerOutcome, OperatorAnswer};
-use crate::page::{Fields, Inner, Look, MAX_FORM_BYTES, STYLE, Viewer, answer_to, page, sign_in};
+use crate::page::{
+    Fields, Inner, Look, MAX_FORM_BYTES, MAX_REPLY_BYTES, STYLE, Viewer, answer_to, page, reply as reply_of,
+    reply_to, sign_in,
+};
 use crate::version::Lease;
 
 /// What a browser may do with the page: show it, with the style from here, and send its forms here.
@@ -55,6 +58,7 @@ pub(super) async fn show(
     let told = match fields.get("told") {
         Some("taken") => Some("The answer was taken."),
         Some("gone") => Some("That call does not wait for an answer any more."),
+        Some("late") => Some("Too late: the question was answered elsewhere, or its asker no longer waits."),
         _ => None,
     };
     if viewer == Viewer::Operator {
@@ -86,7 +90,7 @@ pub(super) async fn enter(
         Ok(visit) => visit,
         Err(response) => return *response,
     };
-    match visit.form(request).await {
+    match visit.form(request, MAX_FORM_BYTES).await {
         Ok(fields) => visit.let_in(fields.get("key").unwrap_or_default()),
         Err(response) => *response,
     }
@@ -102,17 +106,9 @@ pub(super) async fn answer(
         Ok(visit) => visit,
         Err(response) => return *response,
     };
-    if visit.viewer(request.headers()) != Some(Viewer::Operator) {
-        return reply::last(StatusCode::FORBIDDEN, "only the operator answers; sign in with the key first");
-    }
-    let fields = match visit.form(request).await {
-        Ok(fields) => fields,
+    let (question, fields) = match visit.operator_form(request, MAX_FORM_BYTES, answer_to).await {
+        Ok(sent) => sent,
         Err(response) => return *response,
-    };
-    let question = fields.get("question").and_then(|text| text.parse().ok());
-    let seal = fields.get("seal").unwrap_or_default();
-    let Some(question) = question.filter(|id| visit.page.keys.is_sealed(&answer_to(*id), seal)) else {
-        return reply::plain(StatusCode::FORBIDDEN, "this form is not from this page; load it again");
     };
     let said = match fields.get("say") {
         Some("once") => OperatorAnswer::Once,
@@ -124,6 +120,33 @@ pub(super) async fn answer(
     match visit.page.pending.answer(question, said) {
         AnswerOutcome::Accepted => see("/?told=taken", None),
         AnswerOutcome::TooLate => see("/?told=gone", None),
+    }
+}
+
+/// Takes the operator's answer to what an agent or a server asks its user.
+pub(super) async fn reply(
+    State(door): State<Arc<Door>>,
+    ConnectInfo(address): ConnectInfo<SocketAddr>,
+    request: Request<Body>,
+) -> Response {
+    let visit = match door.visit(&request, address) {
+        Ok(visit) => visit,
+        Err(response) => return *response,
+    };
+    let (id, fields) = match visit.operator_form(request, MAX_REPLY_BYTES, reply_to).await {
+        Ok(sent) => sent,
+        Err(response) => return *response,
+    };
+    visit.page.pending.saw_page();
+    let questions = visit.page.pending.questions_to_user();
+    let Some(question) = questions.get(id) else { return see("/?told=late", None) };
+    match reply_of(&question, &fields).map(|answer| questions.answer(id, answer)) {
+        Ok(true) => see("/?told=taken", None),
+        Ok(false) => see("/?told=late", None),
+        Err(problem) => {
+            let text = format!("the answer was not taken: {problem}; go back and change it");
+            reply::plain(StatusCode::BAD_REQUEST, &text)
+        }
     }
 }
 
@@ -202,14 +225,37 @@ impl Visit<'_> {
         see("/", Some(&cookie))
     }
 
+    /// Returns the question that a form of the operator answers, and its fields. The form has to have the seal of that.
+    async fn operator_form(
+        &self,
+        request: Request<Body>,
+        max_bytes: usize,
+        sealed: impl Fn(u64) -> String,
+    ) -> Result<(u64, Fields), Box<Response>> {
+        if self.viewer(request.headers()) != Some(Viewer::Operator) {
+            let text = "only the operator answers; sign in with the key first";
+            return Err(Box::new(reply::last(StatusCode::FORBIDDEN, text)));
+        }
+        let fields = self.form(request, max_bytes).await?;
+        let question = fields.get("question").and_then(|text| text.parse().ok());
+        let seal = fields.get("seal").unwrap_or_default();
+        match question.filter(|id| self.page.keys.is_sealed(&sealed(*id), seal)) {
+            Some(question) => Ok((question, fields)),
+            None => {
+                let text = "this form is not from this page; load it again";
+                Err(Box::new(reply::plain(StatusCode::FORBIDDEN, text)))
+            }
+        }
+    }
+
     /// The fields of a form.
-    async fn form(&self, request: Request<Body>) -> Result<Fields, Box<Response>> {
+    async fn form(&self, request: Request<Body>, max_bytes: usize) -> Result<Fields, Box<Response>> {
         let refused = |status, text: &str| Box::new(reply::last(status, text));
         let kind = request.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
         if kind.and_then(|kind| kind.split(';').next()) != Some("application/x-www-form-urlencoded") {
             return Err(refused(StatusCode::UNSUPPORTED_MEDIA_TYPE, "this wants a form"));
         }
-        match body::read(request.into_body(), MAX_FORM_BYTES, self.rules.body_patience).await {
+        match body::read(request.into_body(), max_bytes, self.rules.body_patience).await {
             Ok(bytes) => Ok(Fields::read(&String::from_utf8_lossy(&bytes))),
             Err(Unread::TooLarge) => Err(refused(StatusCode::PAYLOAD_TOO_LARGE, "the form is too large")),
             Err(Unread::TooSlow) => Err(refused(StatusCode::REQUEST_TIMEOUT, "the form came too slowly")),

@@ -10,6 +10,7 @@ use serde::Serialize;
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::task::{JoinHandle, JoinSet};
+use toolcrib_model::UserAnswer;
 use toolcrib_runtime::App;
 
 use super::MAX_OPERATORS;
@@ -17,7 +18,8 @@ use super::lines::{Lines, send};
 use super::peer::Own;
 use super::place::Place;
 use super::wire::{Heard, Host, MAX_ANSWER_BYTES, Say, Told, VERSION, WaitingCall};
-use crate::approval::{AnswerOutcome, OperatorAnswer, OperatorPresence};
+use super::{Reply, WaitingQuestion};
+use crate::approval::{AnswerOutcome, OperatorAnswer, OperatorPresence, check_answer};
 use crate::{Error, PendingApprovals};
 
 /// How long an operator may take to say who comes.
@@ -128,7 +130,7 @@ impl Inside {
                 );
                 return visit.refuse(&why).await;
             }
-            Ok(Some(Heard::Answer { .. })) => return visit.refuse("the first line says `hello`").await,
+            Ok(Some(_)) => return visit.refuse("the first line says `hello`").await,
             Ok(None) => return Ok(()),
             Err(error) => return visit.refuse(&error.to_string()).await,
         };
@@ -153,8 +155,12 @@ impl Inside {
             };
             match heard {
                 Ok(Some(Heard::Answer { id, say })) => {
-                    let settled = self.settle(&visit, id, say);
+                    let settled = self.settle(&mut visit, id, say);
                     visit.known.remove(&id);
+                    visit.tell(&settled).await?;
+                }
+                Ok(Some(Heard::Reply { id, reply })) => {
+                    let settled = self.settle_question(&mut visit, id, Some(reply.into()));
                     visit.tell(&settled).await?;
                 }
                 Ok(Some(Heard::Hello { .. })) => return visit.refuse("`hello` was said already").await,
@@ -165,7 +171,9 @@ impl Inside {
     }
 
     async fn tell_news(&self, visit: &mut Visit) -> io::Result<()> {
-        let gone: Vec<u64> = visit.known.iter().copied().filter(|id| !self.pending.has(*id)).collect();
+        let questions = self.pending.questions_to_user();
+        let waits = |id: u64| self.pending.has(id) || questions.get(id).is_some();
+        let gone: Vec<u64> = visit.known.iter().copied().filter(|id| !waits(*id)).collect();
         for id in gone {
             visit.known.remove(&id);
             visit.unseen.remove(&id);
@@ -179,12 +187,33 @@ impl Inside {
             }
             visit.tell(&Told::Waiting { call }).await?;
         }
+        for pending in questions.new_to(&visit.known) {
+            let question = Box::new(WaitingQuestion::new(&pending));
+            visit.known.insert(question.id);
+            if question.form.is_none() {
+                visit.unseen.insert(question.id);
+            }
+            visit.tell(&Told::Question { question }).await?;
+        }
         Ok(())
     }
 
     /// Takes an answer to a call that this operator was told of.
-    fn settle(&self, visit: &Visit, id: u64, say: Say) -> Told {
+    fn settle(&self, visit: &mut Visit, id: u64, say: Say) -> Told {
         let refused = |why: &str| Told::Settled { id, taken: false, why: Some(why.to_owned()) };
+        if self.pending.questions_to_user().get(id).is_some() {
+            let answer = match say {
+                Say::Once => Some(Reply::default().into()),
+                Say::Deny(feedback) => {
+                    let OperatorAnswer::Deny(feedback) = OperatorAnswer::deny(&feedback) else {
+                        return refused("that is no answer");
+                    };
+                    Some(UserAnswer::Denied(feedback))
+                }
+                Say::Tool => None,
+            };
+            return self.settle_question(visit, id, answer);
+        }
         let said = match say {
             Say::Once => OperatorAnswer::Once,
             Say::Tool => OperatorAnswer::Tool,
@@ -200,6 +229,27 @@ impl Inside {
             AnswerOutcome::Accepted => Told::Settled { id, taken: true, why: None },
             AnswerOutcome::TooLate => refused("that call does not wait for an answer any more"),
         }
+    }
+
+    /// Takes an answer to a question that this operator was told of. One that does not fit leaves the question waiting.
+    fn settle_question(&self, visit: &mut Visit, id: u64, answer: Option<UserAnswer>) -> Told {
+        let refused = |why: &str| Told::Settled { id, taken: false, why: Some(why.to_owned()) };
+        let questions = self.pending.questions_to_user();
+        let Some(question) = questions.get(id).filter(|_| visit.known.contains(&id)) else {
+            return refused("too late: the question was answered elsewhere, or its asker no longer waits");
+        };
+        let Some(answer) = answer else { return refused("a question is no call; answer it once") };
+        if visit.unseen.contains(&id) && !matches!(answer, UserAnswer::Denied(_)) {
+            return refused("it is too long to be shown whole, so it can only be answered with no here");
+        }
+        if let Err(problem) = check_answer(&question, &answer) {
+            return refused(&problem);
+        }
+        visit.known.remove(&id);
+        if questions.answer(id, answer) {
+            return Told::Settled { id, taken: true, why: None };
+        }
+        refused("too late: the question was answered elsewhere, or its asker no longer waits")
     }
 }
 

@@ -57,6 +57,12 @@ impl News {
 }
 
 impl Answers {
+    /// Says yes to a question.
+    #[expect(clippy::unused_async, reason = "as on Unix")]
+    pub async fn reply(&mut self, _id: u64, _reply: super::Reply) -> Result<(), Error> {
+        match self.0 {}
+    }
+
     /// Answers a call by its number.
     #[expect(clippy::unused_async, reason = "as on Unix")]
     pub async fn answer(&mut self, _id: u64, _say: Say) -> Result<(), Error> {

@@ -22,6 +22,7 @@ mod visit;
 #[cfg(not(unix))]
 mod elsewhere;
 
+mod question;
 mod wire;
 
 #[cfg(unix)]
@@ -32,6 +33,7 @@ pub use visit::{Answers, News, Visit, serving};
 #[cfg(not(unix))]
 pub use elsewhere::{Answers, News, OperatorDoor, Visit, serving};
 
+pub use question::{Reply, WaitingField, WaitingForm, WaitingKind, WaitingQuestion};
 pub use wire::{Host, Say, Told, WaitingCall};
 
 /// The most processes that serve one app, and are shown together.
@@ -42,3 +44,7 @@ pub const MAX_OPERATORS: usize = 16;
 
 /// The most bytes of the arguments of a call that are shown to an operator, as JSON. A call with more can only be denied there.
 pub const MAX_SHOWN_ARGUMENT_BYTES: usize = 64 * 1024;
+
+/// The most bytes of what a question wants to be filled in that are shown to an operator, as JSON. One with more can only be
+/// answered with no there.
+pub const MAX_SHOWN_QUESTION_BYTES: usize = 64 * 1024;

@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 
-use super::MAX_SERVING;
 use super::lines::{Lines, send};
 use super::place::{Place, own_user};
 use super::wire::{Heard, Host, MAX_NEWS_BYTES, Say, Told, VERSION};
+use super::{MAX_SERVING, Reply};
 use crate::Error;
 
 /// How long a server may take to say who serves.
@@ -83,7 +83,12 @@ impl News {
 }
 
 impl Answers {
-    /// Answers a call by its number. What becomes of it is told.
+    /// Says yes to a question by its number, with what was filled in. What becomes of it is told.
+    pub async fn reply(&mut self, id: u64, reply: Reply) -> Result<(), Error> {
+        send(&mut self.writer, &Heard::Reply { id, reply }).await.map_err(talk)
+    }
+
+    /// Answers a call by its number, or a question with a plain yes or no. What becomes of it is told.
     pub async fn answer(&mut self, id: u64, say: Say) -> Result<(), Error> {
         send(&mut self.writer, &Heard::Answer { id, say }).await.map_err(talk)
     }

@@ -6,13 +6,13 @@ use serde::{Deserialize, Serialize};
 use toolcrib_model::{JsonObject, Risk};
 use toolcrib_policy::Question;
 
-use super::MAX_SHOWN_ARGUMENT_BYTES;
+use super::{MAX_SHOWN_ARGUMENT_BYTES, Reply, WaitingQuestion};
 
 /// The version of what is said.
-pub(super) const VERSION: u32 = 1;
+pub(super) const VERSION: u32 = 2;
 
-/// The longest line of an operator, in bytes.
-pub(super) const MAX_ANSWER_BYTES: usize = 16 * 1024;
+/// The longest line of an operator, in bytes: an answer with a text that was changed.
+pub(super) const MAX_ANSWER_BYTES: usize = 256 * 1024;
 
 /// The longest line of a server, in bytes: the arguments, and the texts of a call, each of whose bytes may be written as six.
 pub(super) const MAX_NEWS_BYTES: usize = 512 * 1024;
@@ -32,9 +32,14 @@ pub enum Told {
         /// The call.
         call: Box<WaitingCall>,
     },
+    /// A question of an agent or a server to its user waits.
+    Question {
+        /// The question.
+        question: Box<WaitingQuestion>,
+    },
     /// All that waited at the beginning has been told.
     All,
-    /// A call waits no more: somebody else has answered it, or it was given up.
+    /// A call or a question waits no more: somebody else has answered it, or it was given up.
     Gone {
         /// Its number.
         id: u64,
@@ -92,7 +97,7 @@ pub struct WaitingCall {
 }
 
 /// What an operator says.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case", deny_unknown_fields)]
 pub(super) enum Heard {
     /// Who comes; the first line.
@@ -108,6 +113,13 @@ pub(super) enum Heard {
         id: u64,
         /// The answer itself.
         say: Say,
+    },
+    /// A yes to a question; a no is an answer.
+    Reply {
+        /// The number of the question.
+        id: u64,
+        /// What was filled in.
+        reply: Reply,
     },
 }
 
@@ -142,7 +154,12 @@ impl WaitingCall {
     }
 }
 
-fn text(text: &str) -> String {
-    let start = text.get(..text.floor_char_boundary(MAX_TEXT_BYTES)).unwrap_or_default();
+pub(super) fn text(text: &str) -> String {
+    text_to(text, MAX_TEXT_BYTES)
+}
+
+/// The beginning of a text, at most so many bytes of it.
+pub(super) fn text_to(text: &str, max_bytes: usize) -> String {
+    let start = text.get(..text.floor_char_boundary(max_bytes)).unwrap_or_default();
     if start.len() == text.len() { text.to_owned() } else { format!("{start}…") }
 }

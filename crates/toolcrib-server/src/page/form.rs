@@ -3,8 +3,8 @@
 /// The most bytes of a form.
 pub(crate) const MAX_FORM_BYTES: usize = 16 * 1024;
 
-/// The most fields that are read of one.
-const MAX_FIELDS: usize = 16;
+/// The most fields that are read of one: those of a question, each with its choices.
+const MAX_FIELDS: usize = 2_048;
 
 /// The fields of a form, as `application/x-www-form-urlencoded` has them.
 #[derive(Debug, PartialEq, Eq)]
@@ -22,6 +22,11 @@ impl Fields {
                 })
                 .collect(),
         )
+    }
+
+    /// Returns the values of a field, which may be there several times.
+    pub(crate) fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
+        self.0.iter().filter(move |(other, _)| other == name).map(|(_, value)| value.as_str())
     }
 
     /// A field that is there once.

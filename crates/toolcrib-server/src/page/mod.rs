@@ -10,6 +10,7 @@ mod calls;
 mod form;
 mod html;
 mod keys;
+mod reply;
 mod sections;
 
 use std::sync::Arc;
@@ -23,7 +24,8 @@ use crate::{Error, PendingApprovals};
 
 pub use calls::MAX_LAST_CALLS;
 pub(crate) use form::{Fields, MAX_FORM_BYTES};
-pub(crate) use sections::{Look, answer_to, page, sign_in};
+pub(crate) use reply::{MAX_REPLY_BYTES, reply};
+pub(crate) use sections::{Look, answer_to, page, reply_to, sign_in};
 
 /// The style of the page, at a path of its own so that the page needs no style within itself.
 pub(crate) const STYLE: &str = include_str!("status.css");

@@ -69,7 +69,12 @@ impl Client {
 
     /// Begins a call of the server's tool.
     pub(super) async fn call(&mut self, what: &str) -> u64 {
-        self.request("tools/call", &json!({"name": "team__ask", "arguments": {"what": what}})).await
+        self.tool("team__ask", &json!({"what": what})).await
+    }
+
+    /// Begins a call of any tool.
+    pub(super) async fn tool(&mut self, name: &str, arguments: &Value) -> u64 {
+        self.request("tools/call", &json!({"name": name, "arguments": arguments})).await
     }
 
     /// The result of a request, as text.

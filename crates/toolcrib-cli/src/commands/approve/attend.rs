@@ -10,7 +10,7 @@ use futures::future::BoxFuture;
 use tokio::sync::mpsc;
 use tokio::time::MissedTickBehavior;
 use toolcrib_policy::Remember;
-use toolcrib_server::{Answers, Error, Host, Say, Told, Visit, WaitingCall, serving};
+use toolcrib_server::{Answers, Error, Host, Say, Told, Visit, WaitingCall, WaitingQuestion, serving};
 
 use super::failure;
 use crate::approver::reply::{Confirmation, Reply, reply};
@@ -233,6 +233,7 @@ impl Room<'_> {
                 }
             }
             News::Told(Told::Waiting { call }) => self.calls.push_back((server, *call)),
+            News::Told(Told::Question { question }) => tell_question(&server, &question),
             News::Told(Told::Gone { id }) => self.forget(&(server, id)),
             News::Told(Told::Settled { id, taken, why }) => {
                 let Some((tool, said)) = self.answered.remove(&(server, id)) else { return };
@@ -309,4 +310,18 @@ impl Room<'_> {
             self.answered.insert(place, (tool, said));
         }
     }
+}
+
+/// Shows a question to the user of an app, which another command answers.
+fn tell_question(server: &str, question: &WaitingQuestion) {
+    let asker = match (&question.server, &question.agent) {
+        (Some(server), _) => format!("the server {}", excerpt(server, MAX_NAME_BYTES)),
+        (None, Some(agent)) => format!("the agent {}", excerpt(agent, MAX_NAME_BYTES)),
+        (None, None) => "a client".to_owned(),
+    };
+    let text = show::quoted(&question.question);
+    let id = format!("{server}-{}", question.id);
+    tell(&format!(
+        "\n{asker} asks:\n{text}\nanswer with `toolcrib approve APP --allow {id}` or `--deny {id}`, or at the status page"
+    ));
 }

@@ -5,9 +5,10 @@ mod attend;
 use std::path::Path;
 use std::time::Duration;
 
+use serde::Serialize;
 use serde_json::{Value, json};
 use tokio::time::timeout;
-use toolcrib_server::{Error, Say, Told, Visit, WaitingCall, serving};
+use toolcrib_server::{Error, Reply, Say, Told, Visit, WaitingCall, WaitingQuestion, serving};
 
 use super::open;
 use crate::arguments::Approve;
@@ -28,53 +29,78 @@ pub(crate) async fn run(arguments: &Approve, json: bool) -> Result<Exit, Failure
     }
     let path = &arguments.app;
     match (&arguments.allow, &arguments.deny) {
-        (Some(id), _) => answer(path, id, Say::Once, json).await,
+        (Some(id), _) => {
+            let reply = arguments.with.as_deref().map(reply_of).transpose()?;
+            answer(path, id, reply.map_or(Given::Say(Say::Once), Given::Reply), json).await
+        }
         (None, Some(id)) => {
-            answer(path, id, Say::Deny(arguments.feedback.clone().unwrap_or_default()), json).await
+            let feedback = arguments.feedback.clone().unwrap_or_default();
+            answer(path, id, Given::Say(Say::Deny(feedback)), json).await
         }
         (None, None) if json => list(path).await,
         (None, None) => attend::run(path).await,
     }
 }
 
+/// What is given to a call or a question.
+enum Given {
+    Say(Say),
+    Reply(Reply),
+}
+
+/// What waits at a process.
+#[derive(Default)]
+struct Waiting {
+    calls: Vec<WaitingCall>,
+    questions: Vec<WaitingQuestion>,
+}
+
+/// Reads what a question wants to be filled in.
+fn reply_of(json: &str) -> Result<Reply, Failure> {
+    let wanted = "`content`, `choice`, `fields` or `feedback`, as '{\"choice\": \"blue\"}'";
+    serde_json::from_str(json).map_err(|error| Failure::bad_input(format!("--with: {error}; give {wanted}")))
+}
+
 /// Lists what waits.
 async fn list(app: &Path) -> Result<Exit, Failure> {
-    let (mut hosts, mut waiting) = (Vec::new(), Vec::new());
+    let (mut hosts, mut calls, mut questions) = (Vec::new(), Vec::new(), Vec::new());
     for id in serving(app).map_err(|error| failure(&error))? {
         let visited = async {
             let Some(mut visit) = Visit::to(app, &id, false).await? else { return Ok(None) };
-            let calls = calls(&mut visit).await?;
-            Ok::<_, Error>(Some((visit.host, calls)))
+            let waiting = waiting(&mut visit).await?;
+            Ok::<_, Error>(Some((visit.host, waiting)))
         };
         match visited.await {
             Ok(None) => {}
-            Ok(Some((host, calls))) => {
+            Ok(Some((host, waiting))) => {
                 let process = host.process;
                 hosts.push(json!({"id": id, "process": process, "app": host.app}));
-                waiting.extend(calls.iter().map(|call| shown(&id, process, call)));
+                calls.extend(waiting.calls.iter().map(|call| shown(&id, process, call.id, call)));
+                let shown = |one: &WaitingQuestion| shown(&id, process, one.id, one);
+                questions.extend(waiting.questions.iter().map(shown));
             }
             Err(error) => tell(&format!("warning: {error}")),
         }
     }
-    output::json(&json!({"serving": hosts, "waiting": waiting}));
+    output::json(&json!({"serving": hosts, "waiting": calls, "questions": questions}));
     Ok(Exit::Ok)
 }
 
-/// A call as `--json` prints it.
-fn shown(server: &str, process: u32, call: &WaitingCall) -> Value {
-    let mut shown = json!(call);
+/// A call or a question as `--json` prints it.
+fn shown(server: &str, process: u32, number: u64, waiting: &impl Serialize) -> Value {
+    let mut shown = json!(waiting);
     if let Some(fields) = shown.as_object_mut() {
-        fields.insert("id".to_owned(), format!("{server}-{}", call.id).into());
+        fields.insert("id".to_owned(), format!("{server}-{number}").into());
         fields.insert("process".to_owned(), process.into());
     }
     shown
 }
 
-/// Answers one call by its id: that of the process, and the number of the call there.
-async fn answer(app: &Path, id: &str, answer: Say, json: bool) -> Result<Exit, Failure> {
+/// Answers one call or question by its id: that of the process, and the number there.
+async fn answer(app: &Path, id: &str, given: Given, json: bool) -> Result<Exit, Failure> {
     let parts = id.split_once('-').and_then(|(server, number)| Some((server, number.parse().ok()?)));
     let Some((server, number)) = parts else {
-        let message = format!("{id:?} is no id of a call; `--json` lists those that wait");
+        let message = format!("{id:?} is no id of a call or a question; `--json` lists those that wait");
         return Err(Failure::bad_input(message));
     };
     let is_there = serving(app).map_err(|error| failure(&error))?.iter().any(|other| other == server);
@@ -84,8 +110,8 @@ async fn answer(app: &Path, id: &str, answer: Say, json: bool) -> Result<Exit, F
             format!("the process of `{id}` does not serve the app any more, and its calls are over");
         return Err(Failure::new(Exit::Unavailable, message));
     };
-    calls(&mut visit).await.map_err(|error| failure(&error))?;
-    let (taken, why) = settled(&mut visit, number, answer).await.map_err(|error| failure(&error))?;
+    waiting(&mut visit).await.map_err(|error| failure(&error))?;
+    let (taken, why) = settled(&mut visit, number, given).await.map_err(|error| failure(&error))?;
     if json {
         output::json(&json!({"id": id, "taken": taken, "why": why}));
     } else if taken {
@@ -96,14 +122,18 @@ async fn answer(app: &Path, id: &str, answer: Say, json: bool) -> Result<Exit, F
     Ok(if taken { Exit::Ok } else { Exit::Failed })
 }
 
-/// What waits at a process.
-async fn calls(visit: &mut Visit) -> Result<Vec<WaitingCall>, Error> {
-    let mut calls: Vec<WaitingCall> = Vec::new();
+/// Reads what waits at a process.
+async fn waiting(visit: &mut Visit) -> Result<Waiting, Error> {
+    let mut waiting = Waiting::default();
     loop {
         match told(visit).await? {
-            Told::Waiting { call } => calls.push(*call),
-            Told::Gone { id } => calls.retain(|call| call.id != id),
-            Told::All => return Ok(calls),
+            Told::Waiting { call } => waiting.calls.push(*call),
+            Told::Question { question } => waiting.questions.push(*question),
+            Told::Gone { id } => {
+                waiting.calls.retain(|call| call.id != id);
+                waiting.questions.retain(|question| question.id != id);
+            }
+            Told::All => return Ok(waiting),
             Told::Refused { why } => return Err(Error::Operator { message: why }),
             _ => {}
         }
@@ -111,8 +141,11 @@ async fn calls(visit: &mut Visit) -> Result<Vec<WaitingCall>, Error> {
 }
 
 /// Answers, and waits for what becomes of it.
-async fn settled(visit: &mut Visit, number: u64, answer: Say) -> Result<(bool, Option<String>), Error> {
-    visit.answers.answer(number, answer).await?;
+async fn settled(visit: &mut Visit, number: u64, given: Given) -> Result<(bool, Option<String>), Error> {
+    match given {
+        Given::Say(say) => visit.answers.answer(number, say).await?,
+        Given::Reply(reply) => visit.answers.reply(number, reply).await?,
+    }
     loop {
         match told(visit).await? {
             Told::Settled { id, taken, why } if id == number => return Ok((taken, why)),

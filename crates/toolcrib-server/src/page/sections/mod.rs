@@ -5,11 +5,13 @@ mod questions;
 mod sources;
 mod tasks;
 mod tools;
+mod user_questions;
 
 pub(crate) use questions::answer_to;
 use toolcrib_policy::Principal;
 use toolcrib_registry::Entry;
 use toolcrib_runtime::{LOCAL_CLIENT, Runtime, sessions_of};
+pub(crate) use user_questions::reply_to;
 
 use super::html::Html;
 use super::{Inner, Viewer};
@@ -49,6 +51,7 @@ pub(crate) async fn page(look: &Look<'_>) -> String {
         html.markup("<p class=\"told\" role=\"status\">").text(told).markup("</p>\n");
     }
     look.questions(&mut html);
+    look.user_questions(&mut html);
     look.sources(&mut html);
     look.tools(&mut html);
     look.calls(&mut html);
