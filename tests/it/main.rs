@@ -40,6 +40,7 @@ mod openapi;
 mod peers;
 mod petstore;
 mod profiles;
+mod python_tools;
 mod quickstart;
 mod search;
 mod search_models;

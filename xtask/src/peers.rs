@@ -8,7 +8,7 @@
 //! - `$TOOLCRIB_PEERS/clients/node_modules/.bin/node tests/peers/typescript_client.mjs …`
 //! - `PYTHONPATH=$TOOLCRIB_PEERS/llama python3 tests/peers/llama_server.py MODEL`
 //!
-//! `ORT_DYLIB_PATH` names the library of ONNX Runtime.
+//! `pytest` runs the tests of our own Python package. `ORT_DYLIB_PATH` names the library of ONNX Runtime.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -21,6 +21,7 @@ const PEERS: &[Packages] = &[
     Packages { name: "clients", manager: Manager::Npm },
     Packages { name: "python", manager: Manager::Pip },
     Packages { name: "llama", manager: Manager::PipAlone },
+    Packages { name: "pytest", manager: Manager::Pip },
     Packages { name: "onnxruntime", manager: Manager::PipAlone },
 ];
 

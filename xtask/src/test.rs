@@ -3,6 +3,7 @@
 use std::env::consts::EXE_SUFFIX;
 use std::ffi::OsString;
 use std::path::Path;
+use std::process::Command;
 
 use anyhow::{Result, bail};
 
@@ -36,6 +37,9 @@ pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     run_command(cargo(root).args(programs).args(FEATURES))?;
     docs::check(workspace, &workspace.target.join("debug").join(format!("toolcrib{EXE_SUFFIX}")))?;
 
+    if let Some(mut tests) = python_tests(workspace, &environment) {
+        run_command(&mut tests)?;
+    }
     let mut tests = cargo(root);
     if answers(cargo(root).args(["nextest", "--version"])) {
         tests.args(["nextest", "run", "--workspace", "--locked"]);
@@ -45,6 +49,16 @@ pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     run_command(tests.args(FEATURES).args(arguments).envs(environment.iter().cloned()))?;
     let doctests = ["test", "--workspace", "--locked", "--doc"];
     run_command(cargo(root).args(doctests).args(FEATURES).envs(environment))
+}
+
+/// The tests of the Python package. Where pytest could not be installed, that is said already.
+fn python_tests(workspace: &Workspace, environment: &Environment) -> Option<Command> {
+    let pytest = workspace.target.join("peers/pytest");
+    let mut command = Command::new("python3");
+    command.args(["-m", "pytest", "-q", "-p", "no:cacheprovider", "python"]).current_dir(&workspace.root);
+    command.envs(environment.iter().cloned());
+    command.env("PYTHONPATH", &pytest).env("PYTHONDONTWRITEBYTECODE", "1");
+    pytest.is_dir().then_some(command)
 }
 
 /// Installs the peers, starts the database servers, looks for the shared data, and says in one line what is left out for the

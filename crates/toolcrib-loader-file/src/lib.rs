@@ -15,7 +15,7 @@
 //! [`CommandEngine`] runs a program for each call, [`MockEngine`] answers with canned results.
 //!
 //! An [`ExecModule`] is both at once: a folder of programs that read JSON and print JSON, with a manifest that says which
-//! tools they are.
+//! tools they are. A [`WorkerModule`] is a process that serves the calls of its tools for as long as it is needed.
 //!
 //! ```
 //! use toolcrib_loader_file::FileLoader;
@@ -40,6 +40,7 @@ mod mock;
 mod template;
 
 mod exec;
+mod worker;
 
 #[cfg(test)]
 mod tests;
@@ -53,3 +54,7 @@ pub use inline::InlineLoader;
 pub use loader::{DEFAULT_NAMESPACE, FileLoader};
 pub use mock::{MockEngine, MockSettings};
 pub use template::{ArgvItem, TemplateError};
+pub use worker::{
+    CANCEL_GRACE, DEFAULT_START_LIMIT, FIRST_RESTART_PAUSE, MAX_OPEN_REQUESTS, MAX_PROGRESS_REPORTS,
+    MAX_RESTART_PAUSE, MAX_WORKER_CALLS, MAX_WORKER_LINE_BYTES, STABLE_AFTER, WORKER_PROTOCOL, WorkerModule,
+};

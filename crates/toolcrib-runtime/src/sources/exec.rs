@@ -1,33 +1,49 @@
-//! Folders of programs of an app file.
+//! Folders of programs, and workers, of an app file.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde::Deserialize;
-use toolcrib_loader_file::ExecModule;
+use toolcrib_loader_file::{DEFAULT_START_LIMIT, ExecModule, WorkerModule};
 use toolcrib_model::Secret;
 
 use super::Source;
+use super::built_in::Seconds;
 use crate::extensions::Place;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ExecEntry {
-    /// The folder with the manifest.
-    path: String,
-    /// The `name` of the manifest by default.
+    /// The folder with the manifest; of a worker the folder that it starts in, by default that of the app file.
+    path: Option<String>,
+    /// The words that start a process which serves the tools itself.
+    worker: Option<Vec<String>>,
+    /// The `name` of the manifest by default, or the one that the worker gives.
     namespace: Option<String>,
     /// Variables of its programs: the place for keys.
     #[serde(default)]
     env: BTreeMap<String, Secret>,
+    /// How long a worker may take to start and to list its tools.
+    startup_timeout_seconds: Option<Seconds>,
     /// Whether a saved manifest is loaded again.
     #[serde(default)]
     watch: bool,
 }
 
-/// Makes the source. Which programs may be started is asked when the manifest is read, and of each call.
-pub(super) fn open(entry: ExecEntry, place: &Place<'_>) -> Result<Source, String> {
-    let mut module = ExecModule::new(place.path(&entry.path))
+/// Makes the source. Which programs may be started is asked when the manifest is read, and of each call; of a worker when it
+/// is started.
+pub(super) fn open(mut entry: ExecEntry, place: &Place<'_>) -> Result<Source, String> {
+    match entry.worker.take() {
+        Some(argv) => worker(argv, entry, place),
+        None => programs(entry, place),
+    }
+}
+
+fn programs(entry: ExecEntry, place: &Place<'_>) -> Result<Source, String> {
+    let path = entry
+        .path
+        .ok_or("missing field `path`, the folder of the manifest; or `worker`, the words that start one")?;
+    let mut module = ExecModule::new(place.path(&path))
         .with_workspace(place.workspace()?)
         .with_env(entry.env)
         .with_access(place.access()?);
@@ -37,6 +53,30 @@ pub(super) fn open(entry: ExecEntry, place: &Place<'_>) -> Result<Source, String
     let watched = entry.watch.then(|| module.manifest());
     let module = Arc::new(module);
     Ok(Source { watched, ..Source::new(module.clone()).local().with_engine(module) })
+}
+
+/// Loading it starts a process, so `validate` leaves it alone.
+fn worker(argv: Vec<String>, entry: ExecEntry, place: &Place<'_>) -> Result<Source, String> {
+    if argv.first().is_none_or(String::is_empty) {
+        return Err("`worker` is empty; its first word names the program".into());
+    }
+    if entry.watch {
+        return Err(
+            "`watch` is for manifests; a worker lists its tools itself, so start again to see new ones"
+                .into(),
+        );
+    }
+    let folder = entry.path.map_or_else(|| place.folder().to_owned(), |path| place.path(&path));
+    let mut module = WorkerModule::new(argv, folder)
+        .with_workspace(place.workspace()?)
+        .with_env(entry.env)
+        .with_access(place.access()?)
+        .with_start_limit(entry.startup_timeout_seconds.map_or(DEFAULT_START_LIMIT, Seconds::duration));
+    if let Some(namespace) = entry.namespace {
+        module = module.with_namespace(namespace);
+    }
+    let module = Arc::new(module);
+    Ok(Source::new(module.clone()).with_engine(module))
 }
 
 #[cfg(unix)]

@@ -66,3 +66,16 @@ async fn an_entry_that_is_wrong_is_told_at_its_place() {
     let error = App::from_text("app.yaml", text).unwrap_err();
     assert_eq!(error.to_string(), "app.yaml:1:44: unknown key `watsh`, did you mean `watch`?");
 }
+
+#[tokio::test]
+async fn an_entry_of_a_worker_that_is_wrong_is_told_at_its_place() {
+    for (entry, expected) in [
+        ("{type: exec}", "missing field `path`, the folder of the manifest; or `worker`"),
+        ("{type: exec, worker: []}", "`worker` is empty; its first word names the program"),
+        ("{type: exec, worker: [python3], watch: true}", "`watch` is for manifests"),
+    ] {
+        let text = format!("tools: {{registry: [{entry}]}}");
+        let error = App::from_text("app.yaml", &text).unwrap_err().to_string();
+        assert!(error.starts_with("app.yaml:1:20: ") && error.contains(expected), "{entry}: {error}");
+    }
+}

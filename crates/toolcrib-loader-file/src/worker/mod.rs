@@ -1,0 +1,240 @@
+//! Modules whose tools a worker serves: one process for many calls, in any language.
+
+mod engine;
+mod listing;
+mod process;
+mod protocol;
+mod requests;
+mod supervisor;
+
+#[cfg(unix)]
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use tokio::sync::Notify;
+use toolcrib_io::process::Command;
+use toolcrib_model::{Fingerprint, QualifiedName, Secret};
+use toolcrib_policy::Access;
+use toolcrib_port::{Loaded, RejectKind, ToolLoader};
+
+use self::listing::Listing;
+use self::process::{Answer, NotSent, Worker};
+use self::protocol::Outgoing;
+use self::supervisor::{NoWorker, Supervisor};
+
+pub use self::engine::{MAX_OPEN_REQUESTS, MAX_PROGRESS_REPORTS};
+pub use self::process::CANCEL_GRACE;
+pub use self::protocol::{MAX_WORKER_CALLS, MAX_WORKER_LINE_BYTES, WORKER_PROTOCOL};
+pub use self::supervisor::{FIRST_RESTART_PAUSE, MAX_RESTART_PAUSE, STABLE_AFTER};
+
+/// How long a worker may take to start and to list its tools, when nothing is said about it.
+pub const DEFAULT_START_LIMIT: Duration = Duration::from_secs(30);
+
+/// A module whose tools one process serves for many calls: a *worker*, which is started when it is first needed, lists
+/// its tools, and is replaced when it ends. It speaks JSON lines over its standard input and output, as
+/// `docs/worker-protocol.md` describes.
+///
+/// The worker sees the variables that [every child inherits](toolcrib_io::process::INHERITED_ENVIRONMENT), those of
+/// [`with_env`](Self::with_env), and `TOOLCRIB_WORKSPACE`. What it writes to standard error goes to the log.
+pub struct WorkerModule {
+    argv: Vec<String>,
+    folder: PathBuf,
+    source: String,
+    namespace: Option<String>,
+    /// What the worker called its module when it was first started.
+    first_name: OnceLock<String>,
+    workspace: Option<PathBuf>,
+    env: BTreeMap<String, Secret>,
+    access: Access,
+    start_limit: Duration,
+    supervisor: Supervisor,
+    known: Mutex<Known>,
+    changed: Notify,
+}
+
+/// What was last loaded.
+#[derive(Default)]
+struct Known {
+    description: Option<String>,
+    /// The tools by name, with the digests of their schemas.
+    tools: BTreeMap<String, Fingerprint>,
+}
+
+impl WorkerModule {
+    /// Makes the module of the worker that these words start. Nothing is started yet.
+    pub fn new(argv: impl IntoIterator<Item = impl Into<String>>, folder: impl AsRef<Path>) -> Self {
+        let argv: Vec<String> = argv.into_iter().map(Into::into).collect();
+        Self {
+            source: format!("worker {}", argv.join(" ")),
+            argv,
+            folder: std::path::absolute(folder.as_ref()).unwrap_or_else(|_| folder.as_ref().to_owned()),
+            namespace: None,
+            first_name: OnceLock::new(),
+            workspace: None,
+            env: BTreeMap::new(),
+            access: Access::unlimited(),
+            start_limit: DEFAULT_START_LIMIT,
+            supervisor: Supervisor::default(),
+            known: Mutex::default(),
+            changed: Notify::new(),
+        }
+    }
+
+    /// Sets the namespace of the tools; otherwise it is the name that the worker gives.
+    pub fn with_namespace(mut self, namespace: impl Into<String>) -> Self {
+        let namespace = namespace.into();
+        self.source = format!("worker {namespace}");
+        self.namespace = Some(namespace);
+        self
+    }
+
+    /// Sets the directory that the worker is told to work in, `TOOLCRIB_WORKSPACE`.
+    pub fn with_workspace(mut self, workspace: impl AsRef<Path>) -> Self {
+        let workspace = workspace.as_ref();
+        self.workspace = Some(std::path::absolute(workspace).unwrap_or_else(|_| workspace.to_owned()));
+        self
+    }
+
+    /// Sets variables of the worker.
+    pub fn with_env(mut self, env: BTreeMap<String, Secret>) -> Self {
+        self.env = env;
+        self
+    }
+
+    /// Sets which programs may be started.
+    pub fn with_access(mut self, access: Access) -> Self {
+        self.access = access;
+        self
+    }
+
+    /// Sets how long the worker may take to start and to list its tools.
+    pub fn with_start_limit(mut self, limit: Duration) -> Self {
+        self.start_limit = limit;
+        self
+    }
+
+    /// Returns the worker, which is started where none runs.
+    async fn worker(&self) -> Result<Arc<Worker>, NoWorker> {
+        let prepare = async |worker: &Arc<Worker>| {
+            let listing = self.list(worker).await?;
+            let tools = fingerprints(&listing.loaded);
+            // The registry does not know yet that the tools are others than those of the last worker.
+            if !self.known().tools.is_empty() && self.known().tools != tools {
+                self.changed.notify_one();
+            }
+            *lock(&worker.tools) = tools;
+            Ok(())
+        };
+        self.supervisor.ready(|| self.command(), &self.label(), self.start_limit, prepare).await
+    }
+
+    /// Asks the worker for its tools.
+    async fn list(&self, worker: &Arc<Worker>) -> Result<Listing, String> {
+        let namespace = self.namespace.as_ref().unwrap_or(&worker.name);
+        QualifiedName::new(namespace, "tool").map_err(|error| error.to_string())?;
+        // It stays what it was first: a namespace is granted to a source once.
+        let first = self.first_name.get_or_init(|| namespace.clone());
+        if first != namespace {
+            return Err(format!(
+                "the worker first called its module `{first}`, and calls it `{namespace}` now; start again to have it so"
+            ));
+        }
+        let id = worker.next_id();
+        let line = Outgoing::List { id }.line().map_err(|error| error.message)?;
+        let mut running = worker.send(id, line).await.map_err(|error| match error {
+            NotSent::Busy => "it has too many calls under way to list its tools".to_owned(),
+            NotSent::Lost(reason) => reason.to_string(),
+        })?;
+        let answer = (&mut running.answer).await;
+        match running.end(answer).map_err(|reason| reason.to_string())? {
+            Answer::Tools(line) => listing::read(&line, namespace, &self.source),
+            Answer::NotRead => Err(worker.lost().await.to_string()),
+            Answer::Result(Ok(_)) => Err("it answered `list` with `result`; expected `tools`".into()),
+            Answer::Result(Err(error)) => Err(format!("it cannot list its tools: {error}")),
+        }
+    }
+
+    /// The command that starts the worker.
+    fn command(&self) -> Command {
+        let mut argv = self.argv.clone();
+        if let Some(program) = argv.first_mut()
+            && program.contains('/')
+        {
+            // By its full path, under which `access` names it too.
+            *program = self.folder.join(&*program).to_string_lossy().into_owned();
+        }
+        let access = self.access.clone();
+        let mut command = Command::new(argv)
+            .with_cwd(&self.folder)
+            .with_guard(move |program| access.allows_program(program));
+        for (name, value) in &self.env {
+            command = command.with_env(name, value.expose());
+        }
+        if let Some(workspace) = &self.workspace {
+            command = command.with_env("TOOLCRIB_WORKSPACE", workspace.display().to_string());
+        }
+        command
+    }
+
+    /// What stands for the worker in the log and in errors.
+    fn label(&self) -> String {
+        let name = self.namespace.as_ref().or_else(|| self.first_name.get());
+        name.map_or_else(|| format!("`{}`", self.argv.join(" ")), |name| format!("of `{name}`"))
+    }
+
+    fn known(&self) -> MutexGuard<'_, Known> {
+        lock(&self.known)
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn fingerprints(loaded: &Loaded) -> BTreeMap<String, Fingerprint> {
+    loaded.tools.iter().map(|tool| (tool.name.name().to_owned(), tool.fingerprint())).collect()
+}
+
+#[async_trait]
+impl ToolLoader for WorkerModule {
+    fn source(&self) -> &str {
+        &self.source
+    }
+
+    fn exclusive_namespace(&self) -> Option<&str> {
+        self.namespace.as_deref().or_else(|| self.first_name.get().map(String::as_str))
+    }
+
+    async fn load(&self) -> Loaded {
+        let failed = |reason: String| Loaded::failed(&self.source, RejectKind::Unavailable, reason);
+        let worker = match self.worker().await {
+            Ok(worker) => worker,
+            Err(error) => return failed(error.to_string()),
+        };
+        let listed = tokio::time::timeout(self.start_limit, self.list(&worker)).await;
+        match listed {
+            Ok(Ok(Listing { description, loaded })) => {
+                let tools = fingerprints(&loaded);
+                lock(&worker.tools).clone_from(&tools);
+                *self.known() = Known { description, tools };
+                loaded
+            }
+            Ok(Err(reason)) => failed(format!("the worker {}: {reason}", self.label())),
+            Err(_) => failed(format!("the worker {} did not list its tools in time", self.label())),
+        }
+    }
+
+    fn instructions(&self) -> Option<String> {
+        self.known().description.clone()
+    }
+
+    async fn changed(&self) {
+        self.changed.notified().await;
+    }
+}
