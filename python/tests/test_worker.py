@@ -220,6 +220,49 @@ def test_a_cancelled_call_ends(write: Write, connect: Connect) -> None:
     client.close()
 
 
+def test_the_end_of_the_input_ends_calls_in_order(write: Write, connect: Connect) -> None:
+    write("tools/a.py", '''
+        import asyncio, atexit, sys
+        from toolcrib import tool
+
+        atexit.register(lambda: print("left", file=sys.stderr))
+
+        @tool
+        async def wait(*, sdk):
+            """Waits, and tidies up."""
+            sdk.progress(0)
+            try:
+                await asyncio.sleep(60)
+            finally:
+                print("tidied")
+        ''')
+    client = connect()
+    client.call(1, "wait")
+    assert client.receive()["type"] == "progress"
+    said = client.close()
+    assert said.splitlines() == ["tidied", "left"]
+
+
+def test_a_request_that_its_call_does_not_wait_for_is_dropped(write: Write, connect: Connect) -> None:
+    write("tools/a.py", '''
+        import asyncio
+        from toolcrib import tool
+
+        @tool
+        async def hasty(*, sdk):
+            """Does not wait."""
+            asked = asyncio.ensure_future(sdk.run_tool("notes.add"))
+            await asyncio.sleep(0)
+            return asked.done()
+        ''')
+    client = connect()
+    client.call(1, "hasty")
+    request = client.receive()
+    assert (request["type"], client.receive()) == ("request", {"type": "result", "id": 1, "value": False})
+    client.send({"type": "reply", "id": request["id"], "value": 1})
+    assert client.result("hasty")["type"] == "request"
+
+
 def test_tools_call_tools_through_the_runtime(write: Write, connect: Connect) -> None:
     write("tools/a.py", '''
         from toolcrib import tool, ToolError

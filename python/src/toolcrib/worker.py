@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import atexit
+import contextlib
 import itertools
 import json
 import math
@@ -15,8 +17,9 @@ import os
 import pathlib
 import sys
 import threading
+import time
 import traceback
-from concurrent.futures import Future
+from concurrent.futures import Future, InvalidStateError
 from typing import Any, BinaryIO, Callable, NoReturn, Optional
 
 from .context import Context
@@ -35,6 +38,9 @@ DEFAULT_CALLS = 64
 
 # How many lines of a traceback are in the error of a call.
 TRACEBACK_LINES = 20
+
+# How long calls may take to end when the input has ended, in seconds; the runtime waits for two.
+CLOSE_SECONDS = 1.0
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -102,14 +108,18 @@ class RunningCall:
             return future
         number = self._worker.register(future)
         self._requests[number] = future
-        future.add_done_callback(lambda _: self._requests.pop(number, None))
+        future.add_done_callback(lambda _: self._forget(number))
         try:
             self._worker.channel.send(
                 {"type": "request", "id": number, "call": self.id, "method": method, "params": params}
             )
         except (TypeError, ValueError) as error:
-            self._worker.settle(number, lambda: _fail(future, ToolError(f"`{method}`: {error}", kind="invalid_args")))
+            _fail(future, ToolError(f"`{method}`: {error}", kind="invalid_args"))
         return future
+
+    def _forget(self, number: int) -> None:
+        self._requests.pop(number, None)
+        self._worker.forget(number)
 
     def report(self, done: float, total: Optional[float], message: Optional[str]) -> None:
         """Tells how far the call is."""
@@ -123,6 +133,10 @@ class RunningCall:
         self.cancelled.set()
         if self.task is not None:
             self.task.cancel()
+        self.drop_requests()
+
+    def drop_requests(self) -> None:
+        """Ends the requests that nobody waits for any more."""
         for future in list(self._requests.values()):
             _fail(future, _cancelled())
 
@@ -165,10 +179,17 @@ class Worker:
         self._requests[number] = future
         return number
 
-    def settle(self, number: Any, settle: Callable[[], None]) -> None:
-        """Ends a request that is still open."""
-        if self._requests.pop(number, None) is not None:
-            settle()
+    def forget(self, number: int) -> None:
+        """Lets a request go whose reply has no reader."""
+        self._requests.pop(number, None)
+
+    def close(self, patience: float) -> None:
+        """Cancels the calls that are under way, and waits for their end, but not for ever."""
+        for identifier in list(self._calls):
+            self._cancel({"id": identifier})
+        end = time.monotonic() + patience
+        while self._calls and time.monotonic() < end:
+            time.sleep(0.01)
 
     def _hello(self, message: dict[str, Any]) -> None:
         limits = message.get("limits") or {}
@@ -240,9 +261,9 @@ class Worker:
             return
         error = message.get("error")
         if error is None:
-            self.settle(message["id"], lambda: _succeed(future, message.get("value")))
+            _succeed(future, message.get("value"))
         else:
-            self.settle(message["id"], lambda: _fail(future, ToolError.from_dict(error)))
+            _fail(future, ToolError.from_dict(error))
 
     def _event_loop(self) -> asyncio.AbstractEventLoop:
         if self._loop is None:
@@ -276,6 +297,7 @@ class Worker:
             self._end(call, value=value)
 
     def _end(self, call: RunningCall, *, value: Any = None, error: Optional[BaseException] = None) -> None:
+        call.drop_requests()
         self._calls.pop(call.id, None)
         if error is None:
             try:
@@ -308,12 +330,13 @@ def _cancelled() -> ToolError:
 
 
 def _succeed(future: "Future[Any]", value: Any) -> None:
-    if not future.done():
+    # A task that is cancelled cancels what it waits for, at any moment.
+    with contextlib.suppress(InvalidStateError):
         future.set_result(value)
 
 
 def _fail(future: "Future[Any]", error: BaseException) -> None:
-    if not future.done():
+    with contextlib.suppress(InvalidStateError):
         future.set_exception(error)
 
 
@@ -354,7 +377,10 @@ def main(arguments: Optional[list[str]] = None) -> NoReturn:
         tools = [declaration.definition() for declaration in found.tools.values()]
         print(json.dumps({"name": name, "tools": tools, "rejected": found.rejected}, indent=2))
         sys.exit(1 if found.rejected else 0)
-    Worker(options.folder, name, protected_channel()).run()
+    worker = Worker(options.folder, name, protected_channel())
+    worker.run()
+    worker.close(CLOSE_SECONDS)
+    atexit._run_exitfuncs()
     sys.stdout.flush()
     sys.stderr.flush()
     # Threads of tools that still run would hold up the interpreter.
