@@ -169,6 +169,15 @@ def test_a_signature_and_its_docstring_make_the_definition() -> None:
     assert declared(find).injected == ("sdk", "context")
 
 
+def test_a_default_of_none_may_be_given_too() -> None:
+    @tool
+    def find(limit: int = None, kind=None):  # type: ignore[assignment]
+        """Finds."""
+
+    assert declared(find).parameters["properties"] == {
+        "limit": {"type": ["integer", "null"], "default": None}, "kind": {"default": None}}
+
+
 def test_options_are_metadata() -> None:
     @tool("get-report", title="Get report", description="Loads a report.", confirmation_required=True,
           user_selectable=False, risk="high", tags=["a"], aliases=["b"], examples=[{"report_id": 1}],

@@ -113,6 +113,66 @@ def test_the_context_of_a_call_is_filled_in(write: Write, connect: Connect) -> N
     assert result["value"] == ["c-1", "ada", None, 7, {"project": 7, "user": "root"}]
 
 
+def test_a_tool_with_a_schema_and_a_context_of_its_own_is_served(write: Write, connect: Connect) -> None:
+    write("models.py", '''
+        class Report:
+            def __init__(self, id, title):
+                self.id, self.title, self.status = id, title, "draft"
+
+            @classmethod
+            def get(cls, report_id):
+                return cls(report_id, "Sales") if report_id == 1 else None
+        ''')
+    write("tools/records.py", '''
+        from __future__ import annotations
+
+        import asyncio
+
+        from toolcrib import tool
+
+        from modules.reports.models import Report
+
+        @tool(
+            "get-report",
+            title="Get report",
+            description="Load one report owned by the reports module.",
+            input_schema={
+                "type": "object",
+                "properties": {
+                    "report_id": {"type": "integer"},
+                },
+                "required": ["report_id"],
+            },
+        )
+        async def get_report(report_id: int, *, sdk, context: dict | None = None):
+            row = Report.get(report_id)
+            if row is None:
+                return {"status": "error", "error": "not_found"}
+
+            return {
+                "status": "ok",
+                "report": {
+                    "id": row.id,
+                    "title": row.title,
+                    "status": row.status,
+                },
+            }
+
+        @tool("wait-seconds", description="Wait briefly.")
+        async def wait_seconds(seconds: float) -> dict | None:
+            await asyncio.sleep(seconds)
+            return {"status": "ok", "waited": seconds}
+        ''')
+    client = connect()
+    listing = client.listing()
+    assert (names(listing), listing["rejected"]) == (["get-report", "wait-seconds"], [])
+    report = {"id": 1, "title": "Sales", "status": "draft"}
+    assert client.result("get-report", {"report_id": 1})["value"] == {"status": "ok", "report": report}
+    assert client.result("get-report", {"report_id": 2})["value"] == {"status": "error", "error": "not_found"}
+    assert client.result("wait-seconds", {"seconds": 0})["value"] == {"status": "ok", "waited": 0}
+    client.close()
+
+
 def test_failures_are_told_as_what_they_are(write: Write, connect: Connect) -> None:
     write("tools/a.py", '''
         import sys

@@ -166,7 +166,7 @@ def _declare(
                 f"the tool `{name}` has the positional parameter `{parameter.name}`; "
                 "arguments are passed by name, so make it an ordinary one"
             )
-    hints = hints_of(inspect.unwrap(function))
+    hints = hints_of(inspect.unwrap(function), without=(*INJECTED, "return"))
     if input_schema is None:
         parameters = _schema_of(signature, hints, documented.parameters)
     else:
@@ -191,7 +191,8 @@ def _schema_of(
         if parameter.kind is parameter.VAR_KEYWORD:
             others = builder.of(hint)
             continue
-        fields[key] = hint
+        # A default of None is a value that may be given, too.
+        fields[key] = Optional[hint] if parameter.default is None and key in hints else hint
         if parameter.default is parameter.empty:
             required.append(key)
         elif has_plain_default(parameter.default):

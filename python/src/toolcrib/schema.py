@@ -107,10 +107,16 @@ def is_typed_dict(hint: Any) -> bool:
     return isinstance(hint, type) and issubclass(hint, dict) and hasattr(hint, "__total__")
 
 
-def hints_of(owner: Any) -> dict[str, Any]:
-    """Returns the resolved hints of a function or a class, with their annotations."""
+def hints_of(owner: Any, *, without: tuple[str, ...] = ()) -> dict[str, Any]:
+    """Returns the resolved hints of a function or a class, with their annotations; some names are not looked at."""
+    subject, globals_ = owner, None
+    if not isinstance(owner, type):
+        # What is not looked at may name what this version of Python cannot resolve.
+        annotations = getattr(owner, "__annotations__", {})
+        subject, globals_ = types.FunctionType((lambda: None).__code__, {}), getattr(owner, "__globals__", {})
+        subject.__annotations__ = {key: hint for key, hint in annotations.items() if key not in without}
     try:
-        return typing.get_type_hints(owner, include_extras=True)
+        return typing.get_type_hints(subject, globals_, include_extras=True)
     except NameError as error:
         raise UnsupportedHintError(
             f"a type hint of `{owner.__name__}` names something unknown: {error}; import it outside of TYPE_CHECKING"
