@@ -15,6 +15,23 @@ const HELLO: &str = r#"echo '{"type":"hello","protocol":1,"name":"kit"}'"#;
 const TOOLS: &str = r#"read list; echo '{"type":"tools","id":1,"tools":[{"name":"run","description":"Runs."}]}'
 read list; echo '{"type":"tools","id":2,"tools":[{"name":"run","description":"Runs."}]}'"#;
 
+/// The page that describes the protocol.
+const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/worker-protocol.md");
+
+#[tokio::test]
+async fn the_worker_that_the_page_of_the_protocol_shows_works() {
+    let page = std::fs::read_to_string(PAGE).unwrap();
+    let (_, block) = page.split_once("```python\n").unwrap();
+    let (program, _) = block.split_once("```").unwrap();
+    let app = App::new("").with_file("worker.py", program);
+    let module = app.running(["python3", "worker.py"]);
+    assert_eq!(outcome(&module, "reverse", json!({"text": "drawer"})).await, Ok(json!("reward")));
+    let error = outcome(&module, "reverse", json!({"text": 1})).await.unwrap_err();
+    assert_eq!(error.kind, ErrorKind::ToolFailed);
+    assert!(error.message.starts_with("TypeError"), "{error}");
+    assert_eq!(module.exclusive_namespace(), Some("texts"));
+}
+
 async fn reason(module: &WorkerModule) -> String {
     let Loaded { tools, rejected } = module.load().await;
     assert!(tools.is_empty(), "{tools:?}");
