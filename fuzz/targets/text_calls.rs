@@ -33,6 +33,17 @@ fuzz_target!(|bytes: &[u8]| {
     // Reasoning that the model only ended was shown before that could be known.
     assert!(shown == whole.prose || (shown.ends_with(&whole.prose) && !whole.reasoning.is_empty()));
 
+    // A call in a notation that some model falls back into is never an answer.
+    let arguments = serde_json::json!({"path": text});
+    for call in [
+        format!("read {arguments}"),
+        format!("<function=read{arguments}</function>"),
+        format!("<function=read({arguments})</function>"),
+    ] {
+        let parsed = parse_text_calls(&call, &names);
+        assert!(parsed.calls.len() == 1 && parsed.prose.is_empty());
+    }
+
     let block = render_tool_result("read", "call_1", &text);
     assert!(parse_text_calls(&block, &names).calls.is_empty());
     let repeated = TextReader::new(&names).with_results([block.as_str()]).read(&defuse(&text));

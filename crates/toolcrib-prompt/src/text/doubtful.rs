@@ -59,7 +59,7 @@ pub(super) fn doubtful(cursor: &mut Cursor<'_>, setting: Setting<'_>) -> Result<
             'A' if cursor.begins("Action:")? => react(cursor, setting.names),
             '>' => functionary(cursor, setting.names),
             'f' if cursor.begins("functools[")? => functools(cursor, setting.names),
-            c if python::may_begin(c) && setting.is_first => statement(cursor, setting.names),
+            c if python::may_begin(c) => word(cursor, setting),
             _ => Err(Stop::no("no call")),
         };
         match one {
@@ -194,6 +194,51 @@ fn python_list(cursor: &mut Cursor<'_>, setting: Setting<'_>) -> Result<Option<V
     }
 }
 
+/// A call that begins with the name of its tool. What Python writes counts where nothing was said before.
+fn word(cursor: &mut Cursor<'_>, setting: Setting<'_>) -> Result<Verdict, Stop> {
+    let from = cursor.at();
+    match named(cursor, setting) {
+        Err(Stop::No(_)) if setting.is_first => {
+            cursor.jump(from);
+            statement(cursor, setting.names)
+        }
+        verdict => verdict,
+    }
+}
+
+/// `name {…}`, as templates of calls show it.
+fn named(cursor: &mut Cursor<'_>, setting: Setting<'_>) -> Result<Verdict, Stop> {
+    let from = cursor.at();
+    // Most lines begin with a word that is no name: they are looked at no further, and do not count as almost a call.
+    let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | ':' | '-' | '/');
+    let mut look = cursor.clone();
+    let name = look.take_while(MAX_NAME_BYTES, is_part)?;
+    if name.ends_with(':') || !setting.names.knows(name) {
+        return Err(Stop::no("no call"));
+    }
+    cursor.jump(look.at());
+    cursor.skip_blanks();
+    let object = cursor.at();
+    match named_object(cursor, setting.names, name, from) {
+        // An object that begins with a key is meant as one, but where words stand before, it may be code.
+        Err(Stop::No(why)) if setting.is_first && begins_call_arguments(cursor.slice_from(object)) => {
+            cursor.go_to_end();
+            if !cursor.is_end() {
+                return Err(Stop::Out);
+            }
+            let why = format!("the call cannot be read: {why}");
+            let call = unreadable(setting.names.strip(name).to_owned(), why, cursor.slice_from(from).trim());
+            Ok(Verdict::Calls(vec![call]))
+        }
+        verdict => verdict,
+    }
+}
+
+/// Whether a text begins as an object whose first key stands in quotes.
+fn begins_call_arguments(text: &str) -> bool {
+    text.strip_prefix('{').is_some_and(|rest| rest.trim_start().starts_with(['"', '\'', '“']))
+}
+
 /// A call as Python writes it.
 fn statement(cursor: &mut Cursor<'_>, names: &ToolNames) -> Result<Verdict, Stop> {
     let from = cursor.at();
@@ -238,7 +283,9 @@ fn block(cursor: &mut Cursor<'_>, setting: Setting<'_>) -> Result<Verdict, Stop>
                 return Ok(Verdict::Calls(found));
             }
             '{' | '[' if is_json || is_python => fenced_json(cursor, inner, at, is_json),
-            c if is_python && python::may_begin(c) => statement(cursor, setting.names),
+            c if (is_json || is_python) && python::may_begin(c) => {
+                word(cursor, Setting { is_first: is_python, ..setting })
+            }
             _ => Err(Stop::no("no call")),
         };
         match one? {

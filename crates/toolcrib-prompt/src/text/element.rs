@@ -12,6 +12,7 @@ use super::cursor::{Cursor, Stop};
 use super::marker::{Kind, Marker, marker};
 use super::names::ToolNames;
 use super::object::{MAX_NAME_BYTES, arguments as from_value, from_text};
+use super::python;
 use super::value::value;
 
 /// The longest name of an argument, in bytes.
@@ -52,8 +53,15 @@ fn body(
                 Err(Stop::Out)
             };
         };
-        if whole.is_none() && arguments.is_empty() && matches!(next, '{') {
-            whole = Some(from_value("arguments", value(cursor)?));
+        if whole.is_none() && arguments.is_empty() && matches!(next, '{' | '(') {
+            whole = Some(match next {
+                '(' => Ok(python::arguments(cursor)?),
+                _ => from_value("arguments", value(cursor)?),
+            });
+            // The end of a mark that has the arguments inside.
+            if cursor.peek() == Some('>') {
+                cursor.next();
+            }
             continue;
         }
         if next != '<' {

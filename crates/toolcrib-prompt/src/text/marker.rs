@@ -245,6 +245,12 @@ pub(super) fn marker<'a>(cursor: &mut Cursor<'a>) -> Result<Marker<'a>, Stop> {
         _ if cursor.is_out() && may_become(local, has_pipe) => return Err(Stop::Out),
         _ => return Err(Stop::no("no mark")),
     };
+    if kind == Kind::Function
+        && !is_close
+        && let Some(attributes) = name_before_arguments(cursor)?
+    {
+        return Ok(Marker { kind, is_close, word: local.to_owned(), attributes });
+    }
     let attributes = match cursor.need()? {
         ' ' | '=' | '\t' => cursor.take_while(MAX_ATTRIBUTE_BYTES, |c| !matches!(c, '<' | '>' | '\n'))?,
         _ => "",
@@ -259,6 +265,20 @@ pub(super) fn marker<'a>(cursor: &mut Cursor<'a>) -> Result<Marker<'a>, Stop> {
         _ => return Err(Stop::no("no mark")),
     }
     Ok(Marker { kind, is_close, word: local.to_owned(), attributes })
+}
+
+/// Reads `=name` of `<function=name{…}` and `<function=name({…})`, as Llama writes them on some servers: the arguments
+/// begin where the mark would end.
+fn name_before_arguments<'a>(cursor: &mut Cursor<'a>) -> Result<Option<&'a str>, Stop> {
+    let at = cursor.at();
+    if cursor.need()? == '=' {
+        let name = cursor.take_while(MAX_ATTRIBUTE_BYTES, |c| !matches!(c, '<' | '>' | '\n' | '{' | '('))?;
+        if matches!(cursor.need()?, '{' | '(') {
+            return Ok(Some(name));
+        }
+        cursor.jump(at);
+    }
+    Ok(None)
 }
 
 /// Whether a word that breaks off can be one of a mark.

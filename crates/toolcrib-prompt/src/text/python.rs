@@ -61,7 +61,7 @@ fn name<'a>(cursor: &mut Cursor<'a>) -> Result<&'a str, Stop> {
 }
 
 /// Reads `(key=value, …)`.
-fn arguments(cursor: &mut Cursor<'_>) -> Result<JsonObject, Stop> {
+pub(super) fn arguments(cursor: &mut Cursor<'_>) -> Result<JsonObject, Stop> {
     cursor.next();
     let mut arguments = JsonObject::new();
     loop {

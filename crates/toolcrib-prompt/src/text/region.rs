@@ -268,7 +268,7 @@ fn named(raw: &str) -> Option<&str> {
     let opens = ["<function=", "<function name=", "<invoke name="];
     let at = opens.into_iter().find_map(|open| Some(raw.find(open)? + open.len()))?;
     let name = raw.get(at..)?.trim_start_matches(['"', '\'']);
-    name.split(['"', '\'', '>', '\n', '<']).next().filter(|name| super::object::is_name(name))
+    name.split(['"', '\'', '>', '\n', '<', '{', '(']).next().filter(|name| super::object::is_name(name))
 }
 
 /// Where a call ends that cannot be read: behind the next marks that close calls, or else at the end of the message.

@@ -34,11 +34,11 @@ use super::{MAX_REREAD_BYTES, MAX_TEXT_BYTES, MAX_TEXT_CALLS, ParsedText, TextCa
 ///
 /// | what is written | it is a call |
 /// |---|---|
-/// | marks that mean calls: `<tool_call>`, `<tool_calls>`, `<function_call>`, `<function_calls>`, `<tool_use>`, `<tool_code>`, with any prefix; `<function=x>`, `<invoke name="x">`; `[TOOL_CALLS]`, `[TOOL_REQUEST]`; the tokens of `DeepSeek`, Kimi, Gemma, Granite, Llama, LFM, Command and others | of any tool, wherever it stands. In the middle of a line only where a call follows, and not between code marks |
+/// | marks that mean calls: `<tool_call>`, `<tool_calls>`, `<function_call>`, `<function_calls>`, `<tool_use>`, `<tool_code>`, with any prefix; `<function=x>`, `<function=x{…}`, `<function=x({…})`, `<invoke name="x">`; `[TOOL_CALLS]`, `[TOOL_REQUEST]`; the tokens of `DeepSeek`, Kimi, Gemma, Granite, Llama, LFM, Command and others | of any tool, wherever it stands. In the middle of a line only where a call follows, and not between code marks |
 /// | a channel, <code>&lt;\|channel\|>… to=x &lt;\|message\|>{…}</code> | of any tool, wherever it stands |
 /// | `<tools>` | of known tools, where nothing else stands in it |
 /// | a JSON object or a list of them, from the start of a line on, bare or in a block of code | of known tools, where name and arguments are all it says and the message ends with it |
-/// | `functools[…]`, `>>>x` and an object, `Action: x` and `Action Input: {…}` | the same |
+/// | `x {…}`, `functools[…]`, `>>>x` and an object, `Action: x` and `Action Input: {…}` | the same |
 /// | `x(a=1)` as Python writes it, or a list of such | of known tools, where the whole message consists of them; behind prose where a block marked `tool_code` or `tool_call` does and the message ends with it |
 /// | any of them in reasoning, in a result that is repeated, or among other code | never |
 ///
@@ -220,9 +220,9 @@ impl<'a> TextReader<'a> {
         match next {
             '`' if is_first_of_line => self.marked(text, cursor),
             '<' | '[' | '◁' => self.mark(text, cursor),
-            '{' | 'A' | 'f' if is_first_of_line => self.doubtful(text, cursor),
+            '{' if is_first_of_line => self.doubtful(text, cursor),
             '>' => self.doubtful(text, cursor),
-            c if is_first_of_line && self.is_first() && python::may_begin(c) => self.doubtful(text, cursor),
+            c if is_first_of_line && python::may_begin(c) => self.doubtful(text, cursor),
             _ => {
                 let rest = cursor.rest();
                 let is_special = |c: char| matches!(c, '<' | '[' | '◁' | '`' | '>' | '\n');

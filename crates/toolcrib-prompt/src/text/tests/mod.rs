@@ -92,7 +92,48 @@ fn without_names_nothing_that_is_doubtful_is_a_call() {
     }
 }
 
+/// A call in each notation that models fall back into.
+fn notations(name: &str, arguments: &serde_json::Value) -> Vec<String> {
+    let call = json!({"name": name, "arguments": arguments});
+    vec![
+        format!("<tool_call>{call}</tool_call>"),
+        format!("<tool_call>{name} {arguments}</tool_call>"),
+        format!("{name} {arguments}"),
+        format!("{name}({arguments})"),
+        format!("{name}\n{arguments}"),
+        format!("```\n{name} {arguments}\n```"),
+        format!("```json\n{call}\n```"),
+        call.to_string(),
+        format!("<function={name}>{arguments}</function>"),
+        format!("<function={name}{arguments}</function>"),
+        format!("<function={name}{arguments}>"),
+        format!("<function={name}{arguments}></function>"),
+        format!("<function={name}({arguments})</function>"),
+        format!("<function={name}({arguments})></function>"),
+        format!("[TOOL_CALLS]{name}[ARGS]{arguments}"),
+        format!("Action: {name}\nAction Input: {arguments}"),
+        format!(">>>{name}\n{arguments}"),
+    ]
+}
+
 proptest! {
+    #[test]
+    fn no_call_in_a_known_notation_ends_up_as_an_answer(
+        name in prop::sample::select(vec!["read", "ls", "execute_tool", "files__find_text"]),
+        text in any::<String>(),
+        number in any::<i32>(),
+    ) {
+        let arguments = json!({"text": text, "nested": {"numbers": [number]}});
+        for written in notations(name, &arguments) {
+            let parsed = read(&written);
+            prop_assert_eq!(parsed.calls.len(), 1, "{}", written);
+            prop_assert_eq!(&parsed.calls[0].name, name, "{}", written);
+            let read = parsed.calls[0].arguments.clone().map(serde_json::Value::Object);
+            prop_assert_eq!(read, Ok(arguments.clone()), "{}", written);
+            prop_assert_eq!(parsed.prose, "", "{}", written);
+        }
+    }
+
     #[test]
     fn a_call_that_is_written_as_documented_comes_back(
         name in "[a-z_]{1,12}",
