@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::offer::DiscoveryStep;
-use crate::{OfferedTool, Plan};
+use crate::{CallStyle, OfferedTool, Plan};
 
 /// The most arguments of a template.
 const MAX_ARGUMENTS: usize = 8;
@@ -11,11 +11,19 @@ const MAX_ARGUMENTS: usize = 8;
 /// The most characters of the name of an argument in a template.
 const MAX_NAME_CHARS: usize = 60;
 
-/// A template of the call that runs other tools, from the schema of the tool that makes it; nothing where there is none.
-pub(super) fn hints(plan: &Plan) -> String {
+/// Returns a template of the call that runs other tools, in the notation of the style; an empty text without such a tool.
+pub(super) fn hints(plan: &Plan, style: CallStyle) -> String {
     let mut runners = plan.offered.iter().filter(|tool| tool.step == Some(DiscoveryStep::Execute));
     runners.next().map_or_else(String::new, |tool| {
-        format!("Call template: {} {}", tool.wire_name, Value::Object(template(tool)))
+        let (name, arguments) = (&tool.wire_name, Value::Object(template(tool)));
+        match style {
+            CallStyle::Native => format!("Call template: {name} {arguments}"),
+            // The one notation that the model is told to write.
+            CallStyle::Text => {
+                let call = json!({"name": name, "arguments": arguments});
+                format!("Call template: <tool_call>{call}</tool_call>")
+            }
+        }
     })
 }
 

@@ -179,7 +179,7 @@ impl<'a> SystemPrompt<'a> {
             }
             Section::Identity => self.identity(),
             Section::Tools => tools::instructions(self.plan, self.style),
-            Section::Hints => hints::hints(self.plan),
+            Section::Hints => hints::hints(self.plan, self.style),
             Section::SourceNotes => external::notes(&self.source_notes),
             Section::Agents => items("# AGENTS", "agent", &self.agents),
             Section::Skills => items("# SKILLS", "skill", &self.skills),

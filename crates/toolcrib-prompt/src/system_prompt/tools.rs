@@ -77,10 +77,13 @@ fn meta_list(meta_tools: &[&OfferedTool]) -> String {
 /// The steps that the meta-tools serve, with the names of those that say so. When none says so, the steps alone.
 fn workflow(meta_tools: &[&OfferedTool]) -> String {
     let is_named = meta_tools.iter().any(|tool| tool.step.is_some());
+    let finds = meta_tools.iter().any(|tool| tool.step == Some(DiscoveryStep::Discover));
     let mut lines = vec!["Workflow:".to_owned()];
     for step in DiscoveryStep::ALL {
         let text = match step {
             DiscoveryStep::Discover => "Discover what's available",
+            // What was found often comes with its parameters and a call, and asking again costs a turn.
+            DiscoveryStep::Inspect if finds => "Where its parameters were not shown, get its exact schema",
             DiscoveryStep::Inspect => "Get the exact parameter schema before calling",
             DiscoveryStep::Execute => "Execute the tool with the correct parameters",
         };

@@ -6,7 +6,8 @@ use super::{RUNTIME, example_tools, runtime_tools, taking, tool};
 use crate::{
     CallStyle, Injection, InjectionMode, InjectionSettings, MAX_DOMAINS_CHARS, MAX_ITEMS_CHARS,
     MAX_LISTING_CHARS, MAX_MEMORY_CHARS, MAX_MEMORY_INSTRUCTIONS_CHARS, MAX_SOURCE_NOTES_CHARS,
-    MAX_TOOLS_SECTION_CHARS, MAX_USER_PROMPT_CHARS, Plan, Section, SystemPrompt, WireNames,
+    MAX_TOOLS_SECTION_CHARS, MAX_USER_PROMPT_CHARS, Plan, Section, SystemPrompt, ToolNames, WireNames,
+    parse_text_calls,
 };
 
 fn plan(tools: &[Tool], settings: &InjectionSettings) -> Plan {
@@ -127,6 +128,28 @@ fn mixed_native() {
 #[test]
 fn mixed_text() {
     insta::assert_snapshot!(render_with(&all_tools(), &small_mixed(CallStyle::Text)));
+}
+
+#[test]
+fn every_call_that_a_prompt_shows_is_read_as_one() {
+    let tools = all_tools();
+    let names = ToolNames::from(&WireNames::new(&tools, RUNTIME, &[]));
+    for mode in [InjectionMode::Compact, InjectionMode::Discovery, InjectionMode::Mixed] {
+        for style in [CallStyle::Native, CallStyle::Text] {
+            let prompt = render(&tools, mode, style);
+            let shown: Vec<&str> = prompt
+                .lines()
+                .filter_map(|line| line.strip_prefix("Call template: ").or(Some(line)))
+                .filter(|line| line.starts_with("execute_tool {") || line.contains("<tool_call>{"))
+                .collect();
+            assert_eq!(shown.len(), if style == CallStyle::Text { 2 } else { 1 }, "{prompt}");
+            for call in shown {
+                let parsed = parse_text_calls(call, &names);
+                assert_eq!((parsed.calls.len(), parsed.prose.as_str()), (1, ""), "{call}");
+                assert!(parsed.calls[0].arguments.is_ok(), "{call}");
+            }
+        }
+    }
 }
 
 #[test]
