@@ -15,7 +15,7 @@ pub(super) fn quoted(text: &str) -> String {
 }
 
 /// The notes, each line marked, so that none can pass for a part of the prompt.
-pub(super) fn notes(notes: &[(String, String)]) -> String {
+pub(super) fn notes(notes: &[(String, String)], max_chars: usize) -> String {
     let told = notes.iter().filter_map(|(source, text)| {
         let text = clean(text, MAX_SOURCE_NOTE_CHARS);
         if text.is_empty() {
@@ -23,7 +23,7 @@ pub(super) fn notes(notes: &[(String, String)]) -> String {
         }
         Some(format!("{}:\n{}", one_line(source, MAX_IDENTITY_CHARS), quoted(&text)))
     });
-    let told = bounded(told, "\n\n", MAX_SOURCE_NOTES_CHARS, "note");
+    let told = bounded(told, "\n\n", max_chars, "note");
     if told.is_empty() {
         return String::new();
     }

@@ -32,6 +32,18 @@ pub const MAX_ITEMS_CHARS: usize = 4_000;
 /// The most characters of the user's own part.
 pub const MAX_USER_PROMPT_CHARS: usize = 100_000;
 
+/// The part of the context window that the user's own part may take.
+const USER_PART: u32 = 2;
+
+/// The part that what the agent remembers may take.
+const MEMORY_PART: u32 = 8;
+
+/// The part that each list of agents, skills, channels and notes may take.
+const LIST_PART: u32 = 16;
+
+/// How many characters a token of a list has at least, on the average.
+const CHARS_PER_TOKEN: usize = 3;
+
 /// How a model calls tools.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -46,7 +58,7 @@ pub enum CallStyle {
 /// The system prompt: what the agent remembers, who it is, what tools there are and how they are come by, whom it can turn to, and
 /// at the end the user's own part. [`Section`] has the order.
 ///
-/// Each section has its bound. The same inputs give the same bytes. A section without input is left out.
+/// Each section has its bound, which is lower where the context window is small. The same inputs give the same bytes. A section without input is left out.
 ///
 /// ```
 /// use toolcrib_prompt::{InjectionSettings, Plan, SystemPrompt, WireNames};
@@ -168,24 +180,68 @@ impl<'a> SystemPrompt<'a> {
         for section in Section::ALL {
             prompt.push(section, &self.section(section));
         }
+        prompt.user_prompt_is_cut = self.user_text() != self.user_prompt.trim();
         prompt
     }
 
     fn section(&self, section: Section) -> String {
         match section {
-            Section::Memory => headed("# MEMORY", &external::quoted(&clean(self.memory, MAX_MEMORY_CHARS))),
+            Section::Memory => {
+                let memory = clean(self.memory, MAX_MEMORY_CHARS);
+                headed("# MEMORY", &external::quoted(&self.within(&memory, MAX_MEMORY_CHARS, MEMORY_PART)))
+            }
             Section::MemoryInstructions => {
                 cut(self.memory_instructions.trim(), MAX_MEMORY_INSTRUCTIONS_CHARS).into_owned()
             }
             Section::Identity => self.identity(),
             Section::Tools => tools::instructions(self.plan, self.style),
             Section::Hints => hints::hints(self.plan, self.style),
-            Section::SourceNotes => external::notes(&self.source_notes),
-            Section::Agents => items("# AGENTS", "agent", &self.agents),
-            Section::Skills => items("# SKILLS", "skill", &self.skills),
-            Section::Channels => items("# CHANNELS", "channel", &self.channels),
-            Section::User => cut(self.user_prompt.trim(), MAX_USER_PROMPT_CHARS).into_owned(),
+            Section::SourceNotes => external::notes(&self.source_notes, self.chars(MAX_SOURCE_NOTES_CHARS)),
+            Section::Agents => self.items("# AGENTS", "agent", &self.agents),
+            Section::Skills => self.items("# SKILLS", "skill", &self.skills),
+            Section::Channels => self.items("# CHANNELS", "channel", &self.channels),
+            Section::User => self.user_text(),
         }
+    }
+
+    fn user_text(&self) -> String {
+        self.within(self.user_prompt.trim(), MAX_USER_PROMPT_CHARS, USER_PART)
+    }
+
+    /// Cuts a text to so many characters, and to a part of the context window.
+    fn within(&self, text: &str, max_chars: usize, part: u32) -> String {
+        let (tokenizer, most) = (self.plan.tokenizer, self.plan.context_window / part);
+        let mut chars = text.chars().count().min(max_chars);
+        loop {
+            let kept = cut(text, chars);
+            if chars == 0 || tokenizer.fits(kept.len(), most.into()) {
+                return kept.into_owned();
+            }
+            let tokens = tokenizer.count(&kept);
+            if tokens <= most {
+                return kept.into_owned();
+            }
+            // In proportion, and always somewhat less, since what is cut off is not like the rest.
+            let [share, all] = [most, tokens].map(|tokens| usize::try_from(tokens).unwrap_or(usize::MAX));
+            chars = (chars.saturating_mul(share) / all).min(chars - chars.div_ceil(20));
+        }
+    }
+
+    /// The bound of a list of this many characters at most, in a window that may be small.
+    fn chars(&self, max_chars: usize) -> usize {
+        let tokens = usize::try_from(self.plan.context_window / LIST_PART).unwrap_or(usize::MAX);
+        max_chars.min(tokens.saturating_mul(CHARS_PER_TOKEN))
+    }
+
+    fn items(&self, heading: &str, noun: &str, items: &[(String, String)]) -> String {
+        let lines = items.iter().map(|(name, about)| {
+            let name = one_line(name, MAX_IDENTITY_CHARS);
+            match one_line(about, MAX_ITEM_CHARS) {
+                about if about.is_empty() => format!("- {name}"),
+                about => format!("- {name}: {about}"),
+            }
+        });
+        headed(heading, &bounded(lines, "\n", self.chars(MAX_ITEMS_CHARS), noun))
     }
 
     fn identity(&self) -> String {
@@ -211,17 +267,6 @@ fn owned<S: Into<String>, T: Into<String>>(items: impl IntoIterator<Item = (S, T
 /// A text under its heading; nothing where there is none.
 fn headed(heading: &str, text: &str) -> String {
     if text.is_empty() { String::new() } else { format!("{heading}\n\n{text}") }
-}
-
-fn items(heading: &str, noun: &str, items: &[(String, String)]) -> String {
-    let lines = items.iter().map(|(name, about)| {
-        let name = one_line(name, MAX_IDENTITY_CHARS);
-        match one_line(about, MAX_ITEM_CHARS) {
-            about if about.is_empty() => format!("- {name}"),
-            about => format!("- {name}: {about}"),
-        }
-    });
-    headed(heading, &bounded(lines, "\n", MAX_ITEMS_CHARS, noun))
 }
 
 /// The items that fit, and how many do not.

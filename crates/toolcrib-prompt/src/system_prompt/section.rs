@@ -69,6 +69,8 @@ impl Section {
 pub struct RenderedPrompt {
     /// The text.
     pub text: String,
+    /// Whether the user's own part was longer than its bound, so that its end is missing.
+    pub user_prompt_is_cut: bool,
     places: Vec<(Section, Range<usize>)>,
 }
 

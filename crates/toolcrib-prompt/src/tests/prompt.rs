@@ -6,8 +6,8 @@ use super::{RUNTIME, example_tools, runtime_tools, taking, tool};
 use crate::{
     CallStyle, Injection, InjectionMode, InjectionSettings, MAX_DOMAINS_CHARS, MAX_ITEMS_CHARS,
     MAX_LISTING_CHARS, MAX_MEMORY_CHARS, MAX_MEMORY_INSTRUCTIONS_CHARS, MAX_SOURCE_NOTES_CHARS,
-    MAX_TOOLS_SECTION_CHARS, MAX_USER_PROMPT_CHARS, Plan, Section, SystemPrompt, ToolNames, WireNames,
-    parse_text_calls,
+    MAX_TOOLS_SECTION_CHARS, MAX_USER_PROMPT_CHARS, Plan, Section, SystemPrompt, Tokenizer, ToolNames,
+    WireNames, parse_text_calls,
 };
 
 fn plan(tools: &[Tool], settings: &InjectionSettings) -> Plan {
@@ -241,6 +241,30 @@ fn every_section_keeps_its_bound_whatever_comes_in() {
             assert!(!plan.listed.is_empty() && plan.unlisted() > 0);
         }
     }
+}
+
+#[test]
+fn a_prompt_leaves_room_for_the_conversation_in_a_small_window() {
+    let long = "p ".repeat(400_000);
+    let items: Vec<_> = (0..1_000).map(|n| (format!("item {n}"), "i".repeat(300))).collect();
+    for tokenizer in [Tokenizer::Estimate, Tokenizer::O200k] {
+        for window in [4_096, 8_192, 32_000] {
+            let settings =
+                InjectionSettings { context_window: window, tokenizer, ..InjectionSettings::default() };
+            let plan = plan(&example_tools(), &settings);
+            let prompt = SystemPrompt::new(&plan)
+                .with_memory(&long)
+                .with_agents(items.clone())
+                .with_source_notes(items.clone())
+                .with_user_prompt(&long)
+                .render();
+            let tokens = tokenizer.count(&prompt.text);
+            assert!(tokens <= window / 8 * 7, "{tokens} of {window}, {tokenizer}");
+            assert!(prompt.user_prompt_is_cut && tokens >= window / 3, "{tokens} of {window}, {tokenizer}");
+        }
+    }
+    let plan = plan(&[], &InjectionSettings::default());
+    assert!(!SystemPrompt::new(&plan).with_user_prompt(" Be brief. ").render().user_prompt_is_cut);
 }
 
 #[test]
