@@ -98,6 +98,17 @@ pub enum Error {
         /// How long the server wants to be left alone.
         retry_after: Option<Duration>,
     },
+    /// The account has no quota or credit left, so that the same request fails until somebody pays.
+    #[error(
+        "the account of the model at {url} has no quota left: {message}; check its plan and its billing, or name another \
+         model under `fallback` of its `brain`"
+    )]
+    QuotaExhausted {
+        /// The address of the request.
+        url: String,
+        /// What the server says.
+        message: String,
+    },
     /// The request is longer than what the model takes in.
     #[error("the conversation is too long for the model at {url}: {message}")]
     ContextOverflow {
@@ -217,6 +228,7 @@ impl Error {
     pub(crate) fn kind(&self) -> Cow<'static, str> {
         Cow::Borrowed(match self {
             Self::Refused { status, .. } => return status.to_string().into(),
+            Self::QuotaExhausted { .. } => "quota_exhausted",
             Self::Unreachable { .. } => "unreachable",
             Self::TimedOut { .. } => "timeout",
             Self::Interrupted { .. } => "interrupted",
@@ -238,7 +250,7 @@ impl Error {
     pub fn concerns_the_server(&self) -> bool {
         match self {
             Self::Refused { status, .. } => !matches!(*status, 400 | 413 | 422),
-            Self::NotAReply { .. } | Self::TooLarge { .. } => true,
+            Self::QuotaExhausted { .. } | Self::NotAReply { .. } | Self::TooLarge { .. } => true,
             other => other.is_unavailable(),
         }
     }

@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use tokio::time::Instant;
 
 use crate::chat::Heard;
-use crate::{ChatModel, ChatReply, ChatRequest, Error, TextSink};
+use crate::{ChatModel, ChatReply, ChatRequest, Error, Piece, TextSink};
 
 /// After how many requests in a row that failed a model is left alone.
 pub const BREAKER_FAILURES: u32 = 2;
@@ -46,13 +46,23 @@ impl FallbackModel {
         sink: &mut TextSink<'_>,
         is_resting: impl Fn(&Breaker) -> bool,
     ) -> Option<Result<ChatReply, Error>> {
-        let mut last = None;
-        for (brain, breaker) in self.brains.iter().filter(|(_, breaker)| !is_resting(breaker)) {
+        let mut failed: Option<Error> = None;
+        let mut latest = String::new();
+        for (position, (brain, breaker)) in self.brains.iter().enumerate() {
+            if is_resting(breaker) {
+                continue;
+            }
+            if !latest.is_empty() {
+                sink(Piece::Notice(&format!("{latest}; asking `{}` instead", brain.name)));
+            }
             let request = ChatRequest { model: &brain.name, ..*request };
             let mut heard = Heard::new(sink);
             let error = match brain.model.complete(&request, &mut |piece| heard.take(piece)).await {
-                Ok(reply) => {
+                Ok(mut reply) => {
                     breaker.succeeded();
+                    if position > 0 {
+                        reply.model.get_or_insert_with(|| brain.name.clone());
+                    }
                     return Some(Ok(reply));
                 }
                 Err(error) => error,
@@ -65,10 +75,11 @@ impl FallbackModel {
                 return Some(Err(error));
             }
             tracing::warn!(%error, model = brain.name, "the model cannot answer, asking the next");
+            latest = error.to_string();
             // The first error is of the model that was chosen, and so the one to mend.
-            last.get_or_insert(error);
+            failed.get_or_insert(error);
         }
-        last.map(Err)
+        failed.map(Err)
     }
 }
 
@@ -196,6 +207,25 @@ mod tests {
             let (first, second) = (model(Some(error), false), model(None, false));
             assert_eq!(ask(&pair(&first, &second)).await.unwrap(), "second");
         }
+    }
+
+    #[tokio::test]
+    async fn another_model_that_answers_is_named_before_and_after() {
+        let (first, second) = (model(Some(|| refused(503)), false), model(None, false));
+        let both = pair(&first, &second);
+        let request =
+            ChatRequest { model: "", system: "", tools: &[], messages: &[], tool_choice: &ToolChoice::Auto };
+        let mut notices = Vec::new();
+        let mut sink = |piece: Piece<'_>| {
+            if let Piece::Notice(notice) = piece {
+                notices.push(notice.to_owned());
+            }
+        };
+        let reply = both.complete(&request, &mut sink).await.unwrap();
+        assert_eq!(reply.model.as_deref(), Some("second"));
+        assert_eq!(notices, ["the model at http://a answered 503: no; asking `second` instead"]);
+        *first.error.lock().unwrap() = None;
+        assert_eq!(both.complete(&request, &mut |_| ()).await.unwrap().model, None);
     }
 
     #[tokio::test]

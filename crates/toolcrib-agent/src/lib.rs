@@ -76,9 +76,9 @@ pub use agent::{
     ANSWER_AFTER_SEARCHES, Agent, AgentSettings, CallRecord, Conversation, DEFAULT_COMPACT_AT,
     DEFAULT_MAX_CALLS, DEFAULT_MAX_COST, DEFAULT_MAX_DURATION, DEFAULT_MAX_FAILURES,
     DEFAULT_MAX_RESULT_BYTES, DEFAULT_MAX_TOKENS, DEFAULT_MAX_TURNS, HINT_AFTER_SEARCHES, LAST_ANSWER_TIME,
-    Limit, MAX_PARALLEL_CALLS, MAX_PICTURE_BYTES, MAX_PICTURES, MAX_REPORTED_CALLS, MAX_REVEALED_TOOLS,
-    NOTE_AFTER_REPEATS, Observer, Outcome, REPEAT_WINDOW, RunLimits, RunReport, STOP_AFTER_REPEATS,
-    Shortened, Spent,
+    Limit, MAX_PARALLEL_CALLS, MAX_PICTURE_BYTES, MAX_PICTURES, MAX_REPORTED_CALLS, MAX_REPORTED_NOTICES,
+    MAX_REVEALED_TOOLS, NOTE_AFTER_REPEATS, Observer, Outcome, REPEAT_WINDOW, RunLimits, RunReport,
+    STOP_AFTER_REPEATS, Shortened, Spent,
 };
 pub use budget::{Admission, Amount, Budget, Resource};
 pub use chat::{
@@ -89,13 +89,14 @@ pub use error::Error;
 pub use fallback::{BREAKER_FAILURES, BREAKER_PAUSE, Brain, FallbackModel};
 pub use inbox::{Inbox, MAX_NOTES, Note};
 pub use openai::{
-    DEFAULT_ATTEMPTS, DEFAULT_IDLE_TIMEOUT, DEFAULT_REPLY_TIMEOUT, DEFAULT_RETRY_DELAY, MAX_RETRY_DELAY,
-    OpenAiModel, OpenAiSettings, Prices,
+    DEFAULT_ATTEMPTS, DEFAULT_IDLE_TIMEOUT, DEFAULT_REPLY_TIMEOUT, DEFAULT_RETRY_DELAY, MAX_EXTRA_BYTES,
+    MAX_EXTRA_KEYS, MAX_RETRY_DELAY, MAX_STOP_BYTES, MAX_STOPS, OpenAiModel, OpenAiSettings, Parameters,
+    Prices,
 };
 pub use pool::{
     AgentFactory, AgentPool, DEFAULT_WAIT, MAX_RUNNING, MAX_RUNS, MAX_SPAWN_DEPTH, MAX_TASK_CHARS, MAX_WAIT,
     SpawnedAgent,
 };
-pub use provider::Provider;
+pub use provider::{LOCAL_CONTEXT_WINDOW, Provider};
 pub use recorded::{MAX_RECORDING_BYTES, MAX_TURNS, RecordedModel, Recorder};
 pub use session::{Entry, Journal};

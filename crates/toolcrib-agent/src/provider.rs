@@ -7,9 +7,12 @@ use std::str::FromStr;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, de};
 use toolcrib_document::nearest;
-use toolcrib_prompt::{CallStyle, Profile};
+use toolcrib_prompt::{CallStyle, DEFAULT_CONTEXT_WINDOW, Profile};
 
 use crate::Error;
+
+/// Tokens that a model takes in on a server that people run themselves, where neither they nor the server say.
+pub const LOCAL_CONTEXT_WINDOW: u32 = 8_192;
 
 /// Who runs the model: where its server is, which variable holds the key, and how its models call tools.
 ///
@@ -116,11 +119,21 @@ impl Provider {
         }
     }
 
+    /// How many tokens its models take in where nobody says. Servers that people run themselves are started with little.
+    pub fn default_context_window(self) -> u32 {
+        if self.is_local() { LOCAL_CONTEXT_WINDOW } else { DEFAULT_CONTEXT_WINDOW }
+    }
+
+    /// Whether it is a server that people run themselves, with any model.
+    pub fn is_local(self) -> bool {
+        matches!(self, Self::Ollama | Self::LmStudio | Self::Vllm)
+    }
+
     /// How its models call tools unless the app file says otherwise. Servers that run any model are asked for text,
     /// since many of those models know no other way.
     pub fn call_style(self) -> CallStyle {
         match self {
-            Self::Ollama | Self::LmStudio | Self::Vllm => CallStyle::Text,
+            local if local.is_local() => CallStyle::Text,
             _ => CallStyle::Native,
         }
     }

@@ -21,6 +21,10 @@ pub(crate) enum Exit {
     ApprovalRequired = 4,
     /// A source is unavailable.
     Unavailable = 5,
+    /// The answer of a model was cut off.
+    Truncated = 6,
+    /// A model refused to answer, or a filter of its server stopped the answer.
+    Refused = 7,
 }
 
 impl From<Exit> for ExitCode {

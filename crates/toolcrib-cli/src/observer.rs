@@ -96,6 +96,16 @@ impl Observer for Watcher {
         self.end_line();
     }
 
+    fn on_notice(&mut self, text: &str) {
+        self.end_line();
+        tell_raw(&format!("note: {}\n", printable(text, Layout::Line)));
+    }
+
+    fn on_call_unreadable(&mut self, name: &str, arguments: &str) {
+        self.end_line();
+        tell_raw(&format!("-> {} {}\n", shown(name), shortened(arguments)));
+    }
+
     fn on_call_started(&mut self, call: &ToolCall) {
         self.end_line();
         self.running += 1;

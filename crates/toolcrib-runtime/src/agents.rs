@@ -14,7 +14,9 @@ use toolcrib_io::http::{HttpClient, HttpPolicy};
 use toolcrib_model::Secret;
 use toolcrib_modules::memory;
 use toolcrib_policy::Principal;
-use toolcrib_prompt::{CallStyle, Injection, Plan, RenderedPrompt, SystemPrompt, ToolNames, WireNames};
+use toolcrib_prompt::{
+    CallStyle, Injection, MAX_USER_PROMPT_CHARS, Plan, RenderedPrompt, SystemPrompt, ToolNames, WireNames,
+};
 
 use crate::injection::{brains, call_style};
 use crate::wiring::Wiring;
@@ -46,6 +48,8 @@ pub struct AgentSetup {
     pub settings: AgentSettings,
     /// The system prompt for those of its models that write their calls as text.
     text_prompt: Option<String>,
+    /// What it remembered when it was made.
+    remembered: Option<String>,
     config: Option<(usize, AgentConfig)>,
 }
 
@@ -64,9 +68,15 @@ impl Setups {
         kept.iter().find(is_meant).cloned()
     }
 
+    /// Forgets all of them, so that they are made again.
+    pub(crate) fn forget(&self) {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+
     fn keep(&self, setup: Arc<AgentSetup>) {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.retain(|other| other.generation == setup.generation);
+        let is_older = |other: &AgentSetup| other.id == setup.id && other.session == setup.session;
+        kept.retain(|other| other.generation == setup.generation && !is_older(other));
         kept.truncate(MAX_KEPT - 1);
         kept.push_front(setup);
     }
@@ -94,11 +104,16 @@ impl Wiring {
             }
         };
         let agent_id = config.map_or(DEFAULT_AGENT, |(_, agent)| &agent.id);
-        let generation = self.snapshot().generation();
-        if let Some(kept) = self.setups.get(agent_id, session, generation) {
-            return Ok(kept);
-        }
+        let snapshot = self.snapshot();
         let principal = Principal::new(session).with_agent(agent_id);
+        if let Some(kept) = self.setups.get(agent_id, session, snapshot.generation()) {
+            let policy = self.executor.policy();
+            let visible = snapshot.iter().filter(|entry| policy.is_visible(&entry.tool, principal));
+            // The agent reads what it remembers now, at the cost of what its server has cached of the prompt.
+            if kept.remembered == self.remembered(principal, visible.map(AsRef::as_ref)) {
+                return Ok(kept);
+            }
+        }
         let setup = Arc::new(self.set_up(config, principal)?);
         self.setups.keep(Arc::clone(&setup));
         Ok(setup)
@@ -131,9 +146,14 @@ impl Wiring {
             .tool_choice(agent, &snapshot, principal, &wire_names)
             .map_err(|message| Error::Start { what: "the plan".into(), message })?;
         let remembered = self.remembered(principal, entries().map(AsRef::as_ref));
+        let notes = remembered.as_deref().unwrap_or_default();
+        let instructions = match &remembered {
+            Some(notes) => memory::instructions(notes),
+            None => String::new(),
+        };
         let prompt = SystemPrompt::new(&plan)
-            .with_memory(remembered.as_deref().unwrap_or_default())
-            .with_memory_instructions(remembered.as_ref().map_or("", |_| memory::INSTRUCTIONS))
+            .with_memory(notes)
+            .with_memory_instructions(&instructions)
             .with_agent(agent_id, role)
             .with_agents(self.others(principal, entries().map(AsRef::as_ref)))
             .with_skills(self.told_skills(principal, entries().map(AsRef::as_ref)))
@@ -166,6 +186,7 @@ impl Wiring {
             system_prompt,
             settings,
             text_prompt,
+            remembered,
             config,
         })
     }
@@ -192,14 +213,6 @@ impl Wiring {
     }
 
     fn model_of(&self, brain: &BrainConfig, place: &str, agent: &AgentSetup) -> Result<ChosenModel, Error> {
-        let filled = |key: &str, text: &Option<String>| {
-            let text = text
-                .as_deref()
-                .map(|text| variables::expanded(&self.app, text, &format!("{place}/{key}"), false));
-            text.transpose()
-                .map(|text| text.filter(|text| !text.is_empty()))
-                .map_err(|error| self.app.wrong(error))
-        };
         let key_variable = brain.provider.key_variable();
         let own_key = key_variable.and_then(|name| std::env::var(name).ok()).filter(|key| !key.is_empty());
         let recording = brain.recording.as_deref();
@@ -220,7 +233,23 @@ impl Wiring {
             let model = agent.recorded(&self.app.folder.join(path), call_style(brain))?;
             return Ok(ChosenModel { model, notice });
         }
-        let mut settings = OpenAiSettings::new(brain.provider).with_stream(brain.stream.unwrap_or(true));
+        let model = self.open_ai(brain, place, own_key)?;
+        let model = agent.in_style(call_style(brain), Arc::new(model));
+        Ok(ChosenModel { model, notice: None })
+    }
+
+    /// The model behind the server of a brain, as far as nothing is played in its place.
+    pub(crate) fn open_ai(
+        &self,
+        brain: &BrainConfig,
+        place: &str,
+        own_key: Option<String>,
+    ) -> Result<OpenAiModel, Error> {
+        let filled = |key: &str, text: &Option<String>| self.filled(place, key, text.as_deref());
+        let key_variable = brain.provider.key_variable();
+        let mut settings = OpenAiSettings::new(brain.provider)
+            .with_stream(brain.stream.unwrap_or(true))
+            .with_parameters(brain.parameters());
         if let Some(base_url) = filled("base_url", &brain.base_url)? {
             settings = settings.with_base_url(base_url);
         }
@@ -238,8 +267,15 @@ impl Wiring {
         // The operator wrote the address of the model's server, so any address is allowed.
         let http = HttpClient::new(HttpPolicy { allow_private: true, ..HttpPolicy::default() })
             .map_err(|error| Error::Start { what: "the HTTP client".into(), message: error.to_string() })?;
-        let model = agent.in_style(call_style(brain), Arc::new(OpenAiModel::new(settings, &http)?));
-        Ok(ChosenModel { model, notice: None })
+        Ok(OpenAiModel::new(settings, &http)?)
+    }
+
+    /// The text of a key, with the variables in it; `None` where it is absent or empty.
+    fn filled(&self, place: &str, key: &str, text: Option<&str>) -> Result<Option<String>, Error> {
+        let Some(text) = text else { return Ok(None) };
+        let filled = variables::expanded(&self.app, text, &format!("{place}/{key}"), false)
+            .map_err(|error| self.app.wrong(error))?;
+        Ok(Some(filled).filter(|text| !text.is_empty()))
     }
 }
 
@@ -262,6 +298,19 @@ impl AgentSetup {
     /// How tools are put before it, as it was decided with the tools of its generation.
     pub fn tool_injection(&self) -> Injection {
         self.plan.mode
+    }
+
+    /// What an operator should know of what the agent is shown.
+    pub fn warnings(&self) -> Vec<String> {
+        let window = self.plan.context_window;
+        let is_cut = self.system_prompt.user_prompt_is_cut.then(|| {
+            format!(
+                "the end of `system_prompt` of the agent `{}` is cut off: it may take half of the {window} tokens of \
+                 `brain.context_window`, and {MAX_USER_PROMPT_CHARS} characters",
+                self.id
+            )
+        });
+        is_cut.into_iter().collect()
     }
 
     /// A model that plays the turns of a file.

@@ -9,6 +9,7 @@ use toolcrib_policy::{Access, Policy, RUNTIME_NAMESPACE};
 use toolcrib_sdk::Module;
 use toolcrib_tasks::SCHEDULER;
 
+use crate::injection::brains;
 use crate::pool::{ASSISTANT, COORDINATOR};
 use crate::{App, ModuleConfig};
 use crate::{audit, channels, limits, search, serve_section, setup, skills, sources};
@@ -52,6 +53,15 @@ fn agents(app: &App, errors: &mut Vec<Error>) {
         if ![ASSISTANT, COORDINATOR].contains(&agent.role.as_str()) {
             let message = unknown("role", &agent.role, &[ASSISTANT, COORDINATOR]);
             errors.push(app.document.error_at(&format!("/agents/{position}/role"), message));
+        }
+        for (number, brain) in brains(agent).enumerate() {
+            let place = match number.checked_sub(1) {
+                None => format!("/agents/{position}/brain"),
+                Some(number) => format!("/agents/{position}/brain/fallback/{number}"),
+            };
+            if let Some((key, message)) = brain.parameters().problem() {
+                errors.push(app.document.error_at(&format!("{place}/{key}"), message));
+            }
         }
     }
 }

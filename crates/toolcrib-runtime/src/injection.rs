@@ -42,8 +42,7 @@ impl Wiring {
             .filter_map(|spelling| self.named(spelling, snapshot, principal))
             .collect();
         if let Some(agent) = agent {
-            let window = agent.brain.context_window.map(NonZeroU32::get);
-            settings.context_window = window.unwrap_or(settings.context_window);
+            settings.context_window = self.context_window(agent);
             settings.tokenizer = Tokenizer::of_model(&agent.brain.model);
             settings.style = call_style(&agent.brain);
             settings.profile = profile(agent);

@@ -53,6 +53,7 @@ mod runtime;
 mod surface;
 mod tasks;
 mod watcher;
+mod windows;
 mod wiring;
 
 mod error;

@@ -19,6 +19,7 @@ use crate::redacted::Redacted;
 use crate::setup::NotSetUp;
 use crate::tasks::Tasks;
 use crate::watcher::Watcher;
+use crate::windows::ContextWindows;
 use crate::wiring::Wiring;
 use crate::{
     App, Error, Surface, SurfaceMode, channels, limits, modules, pool, search, serve_section, setup, skills,
@@ -144,7 +145,15 @@ impl Runtime {
             .map_err(|error| Error::Start { what: "the tools".into(), message: error.to_string() })?;
         let watcher = Watcher::start(watched, loaders.clone(), &registry)?;
         let executor = Arc::new(executor);
-        let wiring = Wiring { app, executor, discovery, loaders, setups: Setups::default(), channels };
+        let wiring = Wiring {
+            app,
+            executor,
+            discovery,
+            loaders,
+            setups: Setups::default(),
+            channels,
+            windows: ContextWindows::default(),
+        };
         let wiring = Arc::new(wiring);
         if let Some(office) = office {
             office.open(&wiring);
@@ -188,6 +197,12 @@ impl Runtime {
     /// What there is to be found.
     pub fn discovery(&self) -> &Discovery {
         &self.wiring.discovery
+    }
+
+    /// Asks the servers of the agents' models how many tokens these take in, where the app file does not say and the servers
+    /// are such that people run themselves. Done once; it waits 2 s at most. Until then, and without an answer, it is 8,192.
+    pub async fn ask_context_windows(&self) {
+        self.wiring.ask_context_windows().await;
     }
 
     /// What an agent is shown with the tools as they are now; the first agent when none is named.

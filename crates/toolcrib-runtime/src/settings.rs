@@ -6,7 +6,7 @@ use std::num::{NonZeroU32, NonZeroU64};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, de};
 use serde_json::Value;
-use toolcrib_agent::Provider;
+use toolcrib_agent::{Parameters, Provider};
 use toolcrib_exec::{CacheLimits, SourceLimits, ToolLimits};
 use toolcrib_model::JsonObject;
 use toolcrib_policy::{AccessRules, Capabilities, Constraints};
@@ -93,7 +93,8 @@ pub struct BrainConfig {
     pub base_url: Option<String>,
     /// The key, as `${NAME}`; the provider's own variable when absent.
     pub api_key: Option<String>,
-    /// Tokens that the model takes in; 131,072 when absent.
+    /// Tokens that the model takes in. When absent, `ollama`, `lm_studio` and `vllm` are asked, and 8,192 is assumed where they
+    /// do not say; with all others it is 131,072.
     pub context_window: Option<NonZeroU32>,
     /// Whether the model calls tools through its API rather than as text; the provider's way when absent.
     pub native_tool_use: Option<bool>,
@@ -108,6 +109,23 @@ pub struct BrainConfig {
     /// Seconds that its server may be silent: between two pieces of a stream, or until an answer that is none; 120 and 600
     /// when absent.
     pub timeout_seconds: Option<NonZeroU32>,
+    /// How much chance there is in what the model writes, from 0 to 2; as its server decides when absent.
+    pub temperature: Option<f64>,
+    /// The share of the likeliest tokens that it chooses from, from 0 to 1; as its server decides when absent.
+    pub top_p: Option<f64>,
+    /// The most tokens that it writes in one message; as its server decides when absent. What is cut off by it ends a run
+    /// with `truncated`.
+    pub max_tokens: Option<NonZeroU32>,
+    /// Texts before which it stops, at most 16.
+    #[serde(default)]
+    pub stop: Vec<String>,
+    /// A number that makes what it writes repeatable, as far as its server can do that.
+    pub seed: Option<i64>,
+    /// Further keys of each request, as the server knows them, such as `reasoning_effort`: at most 32, of 16 KiB. The keys
+    /// that a request has already cannot be set.
+    #[serde(default)]
+    #[schemars(with = "BTreeMap<String, Value>")]
+    pub extra: JsonObject,
     /// Whether the model sees the pictures of results; it is told their type and size unless set.
     #[serde(default)]
     pub images: bool,
@@ -119,6 +137,20 @@ pub struct BrainConfig {
     /// A file of recorded turns, relative to the app file: what `provider: recorded` plays, and what any other
     /// provider plays while its key is not set.
     pub recording: Option<String>,
+}
+
+impl BrainConfig {
+    /// How the model is to write.
+    pub(crate) fn parameters(&self) -> Parameters {
+        Parameters {
+            temperature: self.temperature,
+            top_p: self.top_p,
+            max_tokens: self.max_tokens.map(NonZeroU32::get),
+            stop: self.stop.clone(),
+            seed: self.seed,
+            extra: self.extra.clone(),
+        }
+    }
 }
 
 /// `agents[].brain.schemas`: the form in which schemas are sent to the model's server. Calls are always checked against

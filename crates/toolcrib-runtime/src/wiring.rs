@@ -14,6 +14,7 @@ use toolcrib_registry::{Entry, Snapshot};
 use crate::App;
 use crate::agents::Setups;
 use crate::channels::NamedChannel;
+use crate::windows::ContextWindows;
 
 /// What an app is made of while it runs. Agents that are started by others share it.
 pub(crate) struct Wiring {
@@ -23,6 +24,7 @@ pub(crate) struct Wiring {
     /// The sources.
     pub(crate) loaders: Vec<Arc<dyn ToolLoader>>,
     pub(crate) setups: Setups,
+    pub(crate) windows: ContextWindows,
     /// Where notifications go besides the conversation.
     pub(crate) channels: Vec<NamedChannel>,
 }

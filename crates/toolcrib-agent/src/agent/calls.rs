@@ -13,6 +13,10 @@ use crate::{Picture, RequestedCall};
 /// What stands in the conversation for a name that has no character of a name.
 const NO_NAME: &str = "unknown";
 
+/// What is wrong with the last call of a message that was cut off.
+const CUT_OFF: &str =
+    "the message was cut off, and the call may not be whole. Write it again, with less in it";
+
 /// A call of the last reply.
 #[derive(Debug)]
 pub(super) struct Pending {
@@ -52,6 +56,13 @@ impl Pending {
         let (answer, pictures) = open.answer.map(|answer| (answer.text, answer.pictures)).unzip();
         let pictures = pictures.unwrap_or_default();
         Self { has_begun: open.has_begun, answer, pictures, ..Self::new(open.call) }
+    }
+
+    /// Marks the call as one that the end of its message may have cut.
+    pub(super) fn cut_off(&mut self) {
+        if self.arguments.is_ok() {
+            self.arguments = Err(CUT_OFF.to_owned());
+        }
     }
 
     /// The name that stands with the result: as the model wrote it, where it wrote any.

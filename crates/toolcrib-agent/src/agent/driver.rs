@@ -13,7 +13,8 @@ use super::pictures::pictures;
 use super::room::Put;
 use super::state::{Action, Event, RunState, Step, Work};
 use super::{
-    AgentSettings, LAST_ANSWER_TIME, Limit, MAX_PARALLEL_CALLS, Observer, Outcome, RunReport, Shortened, span,
+    AgentSettings, LAST_ANSWER_TIME, Limit, MAX_PARALLEL_CALLS, MAX_REPORTED_NOTICES, Observer, Outcome,
+    RunReport, Shortened, span,
 };
 use crate::session::Entry;
 use crate::{
@@ -39,6 +40,8 @@ pub(super) struct Driver<'a> {
     pub(super) inbox: Option<&'a dyn Inbox>,
     /// Whether the model was told what waited before the turn that comes.
     pub(super) is_told: bool,
+    /// What happened on the way to the model's messages.
+    pub(super) notices: Vec<String>,
 }
 
 impl Driver<'_> {
@@ -53,7 +56,7 @@ impl Driver<'_> {
                 Action::Summarize(request) => self.summarize(&mut state, &request).await,
                 // Each step has its result, so there is nothing to wait for.
                 Action::Wait => self.step(&mut state, Event::Stopped(cancelled()), false).await,
-                Action::End(report) => return report,
+                Action::End(report) => return RunReport { notices: self.notices, ..report },
             }
         }
     }
@@ -152,7 +155,14 @@ impl Driver<'_> {
     ) -> Result<ChatReply, Outcome> {
         let span = span::chat(self.settings, self.model.provider(), &self.context);
         let observer = &mut *self.observer;
+        let notices = &mut self.notices;
         let mut on_piece = |piece: Piece<'_>| match piece {
+            Piece::Notice(text) => {
+                observer.on_notice(text);
+                if notices.len() < MAX_REPORTED_NOTICES {
+                    notices.push(text.to_owned());
+                }
+            }
             _ if !is_shown => {}
             Piece::Text(text) => observer.on_text(text),
             Piece::Reasoning(text) => observer.on_reasoning(text),
@@ -228,7 +238,7 @@ impl Driver<'_> {
                 let began = Instant::now();
                 let result = match work {
                     Work::Run(call) => settle(caller, call, context, end).await,
-                    Work::Refused(result) => result,
+                    Work::Refused { result, .. } => *result,
                 };
                 (id, result, began.elapsed())
             });
@@ -257,7 +267,7 @@ impl Driver<'_> {
     async fn begin(&mut self, group: &[Step], lasts: bool) -> Result<(), Outcome> {
         let runs = group.iter().filter_map(|step| match &step.work {
             Work::Run(call) => Some((&step.id, call)),
-            Work::Refused(_) => None,
+            Work::Refused { .. } => None,
         });
         let runs: Vec<_> = runs.collect();
         let entries: Vec<_> = runs.iter().map(|(id, _)| Entry::Begun { call_id: (*id).clone() }).collect();
@@ -267,8 +277,11 @@ impl Driver<'_> {
             self.journal = None;
             return Err(Outcome::Failed { error: Error::SessionFailed { source } });
         }
-        for (_, call) in runs {
-            self.observer.on_call_started(call);
+        for step in group {
+            match &step.work {
+                Work::Run(call) => self.observer.on_call_started(call),
+                Work::Refused { name, raw, .. } => self.observer.on_call_unreadable(name, raw),
+            }
         }
         Ok(())
     }

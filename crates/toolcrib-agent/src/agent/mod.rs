@@ -47,7 +47,7 @@ pub use self::limits::{
 pub use self::observer::{Observer, Shortened};
 pub use self::offer::MAX_REVEALED_TOOLS;
 pub use self::pictures::{MAX_PICTURE_BYTES, MAX_PICTURES};
-pub use self::report::{CallRecord, MAX_REPORTED_CALLS, Outcome, RunReport, Spent};
+pub use self::report::{CallRecord, MAX_REPORTED_CALLS, MAX_REPORTED_NOTICES, Outcome, RunReport, Spent};
 pub use self::room::DEFAULT_COMPACT_AT;
 pub use self::settings::AgentSettings;
 pub(crate) use conversation::extend_last;
@@ -152,9 +152,20 @@ impl Agent {
         context.budget = Some(state.budget().clone());
         let settings = &self.settings;
         let journal = self.journal.as_deref();
-        let (inbox, is_told) = (self.inbox.as_deref(), false);
-        let driver =
-            Driver { settings, model, caller, context, end, outer, observer, journal, inbox, is_told };
+        let (inbox, is_told, notices) = (self.inbox.as_deref(), false, Vec::new());
+        let driver = Driver {
+            settings,
+            model,
+            caller,
+            context,
+            end,
+            outer,
+            observer,
+            journal,
+            inbox,
+            is_told,
+            notices,
+        };
         let report = driver.drive(state, action).instrument(span.clone()).await;
         span::finished(&span, &report);
         report

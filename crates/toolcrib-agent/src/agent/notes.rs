@@ -8,6 +8,10 @@ use super::limits::Limit;
 /// What a model is told that said nothing.
 pub(super) const NUDGE: &str = "Your last message was empty. Call a tool, or answer.";
 
+/// What a model is told whose message was cut off before it said anything.
+pub(super) const SHORTER: &str =
+    "Your last message was cut off before it said anything. Think less, and call a tool, or answer.";
+
 /// The most bytes of a call that is shown as it is to be written.
 const MAX_TEMPLATE_BYTES: usize = 2000;
 
@@ -82,7 +86,7 @@ mod tests {
     #[test]
     fn what_a_model_is_told_beside_its_results() {
         let found = json!({"results": [{"name": "notes.add", "example_call": {"name": "notes.add", "params": {"text": "…"}}}]});
-        let mut told = vec![NUDGE.to_owned(), repeated()];
+        let mut told = vec![NUDGE.to_owned(), SHORTER.to_owned(), repeated()];
         told.extend((1..=5).filter_map(|searches| searched(searches, &found)));
         told.extend(searched(2, &json!({"results": []})));
         told.push(happened("The background task task_1 (shop.make) has ended: {\"made\":7}"));

@@ -15,10 +15,17 @@ pub trait Observer: Send {
     /// The message of the model is complete; calls may follow.
     fn on_turn_finished(&mut self) {}
 
+    /// Something happened on the way to the model's message: it is asked again, or another one is.
+    fn on_notice(&mut self, _text: &str) {}
+
+    /// A call cannot be read, and is not run. [`on_call_finished`](Self::on_call_finished) follows. Both are as the model
+    /// wrote them.
+    fn on_call_unreadable(&mut self, _name: &str, _arguments: &str) {}
+
     /// A call is about to be run.
     fn on_call_started(&mut self, _call: &ToolCall) {}
 
-    /// A call has its result. One that could not be read comes without having started.
+    /// A call has its result. One that could not be read has not started.
     fn on_call_finished(&mut self, _result: &ToolResult, _elapsed: Duration) {}
 
     /// The conversation was made shorter, since it became too long for the model.

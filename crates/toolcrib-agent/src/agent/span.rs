@@ -39,6 +39,7 @@ pub(super) fn chat(settings: &AgentSettings, provider: &str, context: &CallConte
         "gen_ai.request.model" = settings.model,
         "gen_ai.conversation.id" = context.conversation.as_deref(),
         "gen_ai.response.finish_reasons" = Empty,
+        "gen_ai.response.model" = Empty,
         "gen_ai.usage.input_tokens" = Empty,
         "gen_ai.usage.output_tokens" = Empty,
         "error.type" = Empty,
@@ -51,6 +52,7 @@ pub(super) fn replied(span: &Span, reply: &Result<ChatReply, Outcome>) {
         Ok(reply) => {
             used(span, reply.usage);
             span.record("gen_ai.response.finish_reasons", reply.finish_reason.as_deref());
+            span.record("gen_ai.response.model", reply.model.as_deref());
         }
         Err(outcome) => ended(span, outcome),
     }
@@ -73,6 +75,9 @@ fn used(span: &Span, usage: Usage) {
 fn ended(span: &Span, outcome: &Outcome) {
     match outcome {
         Outcome::Completed => return,
+        Outcome::Truncated => span.record("error.type", "truncated"),
+        Outcome::Refused => span.record("error.type", "refused"),
+        Outcome::ContentFilter => span.record("error.type", "content_filter"),
         Outcome::LimitReached { .. } => span.record("error.type", "limit_reached"),
         Outcome::Failed { error } => span.record("error.type", &*error.kind()),
     };

@@ -16,7 +16,7 @@ impl<'a, 'b> Heard<'a, 'b> {
 
     /// Takes a piece.
     pub(crate) fn take(&mut self, piece: Piece<'_>) {
-        self.anything = true;
+        self.anything |= !matches!(piece, Piece::Notice(_));
         (self.sink)(piece);
     }
 }

@@ -8,6 +8,6 @@ mod text;
 pub(crate) use heard::Heard;
 pub use message::{Message, Picture, RequestedCall, ToolFunction};
 pub use model::{ChatModel, ChatReply, ChatRequest, Piece, TextSink, ToolChoice, Usage};
-pub(crate) use model::{is_zero, millionths, units};
+pub(crate) use model::{REFUSAL, is_zero, millionths, units};
 pub use text::TextModel;
 pub(crate) use text::written_call;

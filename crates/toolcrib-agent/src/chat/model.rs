@@ -16,6 +16,8 @@ pub enum Piece<'a> {
     Text(&'a str),
     /// Of what it thinks before, where its server shows that.
     Reasoning(&'a str),
+    /// Something that happened on the way to the message, for the user: another attempt, or another model.
+    Notice(&'a str),
 }
 
 /// Takes the pieces as they come.
@@ -74,6 +76,9 @@ pub enum ToolChoice {
     Tool(String),
 }
 
+/// The finish reason of a message in which the model refuses to answer.
+pub(crate) const REFUSAL: &str = "refusal";
+
 /// The next message of the assistant.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ChatReply {
@@ -87,8 +92,11 @@ pub struct ChatReply {
     pub written: Option<String>,
     /// What it cost.
     pub usage: Usage,
-    /// Why it ended, in the words of the provider: `stop`, `tool_calls`, `length`, …
+    /// Why it ended, in the words of the provider: `stop`, `tool_calls`, `length`, …; `refusal` for a message that the
+    /// provider marks as one.
     pub finish_reason: Option<String>,
+    /// The name of the model that answered, where it is not the one that was asked.
+    pub model: Option<String>,
 }
 
 /// Tokens, as the server counts them; zero where it does not say.

@@ -67,7 +67,7 @@ impl<M: ChatModel> ChatModel for TextModel<M> {
                     sink(Piece::Text(&news));
                 }
             }
-            other @ Piece::Reasoning(_) => sink(other),
+            other @ (Piece::Reasoning(_) | Piece::Notice(_)) => sink(other),
         };
         let reply = self.inner.complete(&asked, &mut take).await?;
         let (rest, message) = if read == reply.content.len() {
@@ -91,6 +91,7 @@ impl<M: ChatModel> ChatModel for TextModel<M> {
             written: Some(reply.content),
             usage: reply.usage,
             finish_reason: reply.finish_reason,
+            model: reply.model,
         })
     }
 

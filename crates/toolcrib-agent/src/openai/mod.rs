@@ -6,6 +6,7 @@
 
 mod lines;
 mod overflow;
+mod parameters;
 mod refusal;
 mod reply;
 mod request;
@@ -13,6 +14,7 @@ mod retry;
 mod settings;
 mod thought;
 mod transport;
+mod window;
 
 #[cfg(test)]
 mod tests;
@@ -38,8 +40,9 @@ use self::request::Body;
 use self::retry::{Retries, chance};
 use self::transport::{Outcome, Transport};
 use crate::chat::Heard;
-use crate::{ChatModel, ChatReply, ChatRequest, Error, Provider, TextSink};
+use crate::{ChatModel, ChatReply, ChatRequest, Error, Piece, Provider, TextSink};
 
+pub use self::parameters::{MAX_EXTRA_BYTES, MAX_EXTRA_KEYS, MAX_STOP_BYTES, MAX_STOPS, Parameters};
 pub use self::settings::{
     DEFAULT_ATTEMPTS, DEFAULT_IDLE_TIMEOUT, DEFAULT_REPLY_TIMEOUT, DEFAULT_RETRY_DELAY, MAX_RETRY_DELAY,
     OpenAiSettings, Prices,
@@ -56,6 +59,8 @@ const AFTER_THE_END: Duration = Duration::from_secs(5);
 pub struct OpenAiModel {
     endpoint: Arc<Endpoint>,
     config: OpenAIConfig,
+    /// Where the API is.
+    base: String,
     attempts: u32,
     retry_delay: Duration,
     prices: Option<Prices>,
@@ -73,6 +78,8 @@ struct Endpoint {
     stream: bool,
     idle_timeout: Duration,
     reply_timeout: Duration,
+    parameters: Parameters,
+    max_tokens_key: &'static str,
 }
 
 impl OpenAiModel {
@@ -94,6 +101,9 @@ impl OpenAiModel {
         }
         let invalid =
             |error: url::ParseError| Error::InvalidBaseUrl { url: base.clone(), reason: error.to_string() };
+        // Newer models of OpenAI take no other key, which servers that are only like theirs do not know.
+        let is_openai = provider == Provider::OpenAi && settings.base_url.is_none();
+        let max_tokens_key = if is_openai { "max_completion_tokens" } else { "max_tokens" };
         let url = Url::parse(&format!("{base}{COMPLETIONS_PATH}")).map_err(invalid)?;
         let shown = shown(&url);
         http.check_url(&url).map_err(|source| Error::Forbidden { url: shown.clone(), source })?;
@@ -103,10 +113,11 @@ impl OpenAiModel {
         Ok(Self {
             // All that the library would read from the environment is set.
             config: OpenAIConfig::new()
-                .with_api_base(base)
+                .with_api_base(base.as_str())
                 .with_api_key("")
                 .with_org_id("")
                 .with_project_id(""),
+            base,
             attempts: settings.attempts.max(1),
             retry_delay: settings.retry_delay,
             prices: settings.prices,
@@ -119,6 +130,8 @@ impl OpenAiModel {
                 stream: settings.stream,
                 idle_timeout: settings.idle_timeout,
                 reply_timeout: settings.reply_timeout,
+                parameters: settings.parameters,
+                max_tokens_key,
             }),
         })
     }
@@ -188,7 +201,7 @@ impl OpenAiModel {
 #[async_trait]
 impl ChatModel for OpenAiModel {
     async fn complete(&self, request: &ChatRequest<'_>, sink: &mut TextSink<'_>) -> Result<ChatReply, Error> {
-        let body = Body::new(request, self.endpoint.stream, self.endpoint.provider.wants_stream_options());
+        let body = Body::new(request, &self.endpoint);
         let mut retries = Retries::new(self.attempts, self.retry_delay);
         loop {
             let mut heard = Heard::new(sink);
@@ -204,6 +217,7 @@ impl ChatModel for OpenAiModel {
                 return Err(error);
             };
             tracing::warn!(%error, ?pause, "asking the model again");
+            sink(Piece::Notice(&format!("{error}; asking again in {:.1} s", pause.as_secs_f64())));
             tokio::time::sleep(pause).await;
         }
     }

@@ -18,6 +18,9 @@ const RETRY_AFTER_MS: &str = "retry-after-ms";
 /// How much of a server's message is shown, in characters.
 const MAX_MESSAGE_CHARS: usize = 500;
 
+/// The code of `OpenAI` for an account without credit, which comes with the status of too many requests.
+const INSUFFICIENT_QUOTA: &str = "insufficient_quota";
+
 /// The error of an answer with a status of failure.
 pub(super) fn refusal(endpoint: &Endpoint, status: StatusCode, headers: &HeaderMap, body: &[u8]) -> Error {
     let text = String::from_utf8_lossy(body);
@@ -33,6 +36,9 @@ pub(super) fn refusal(endpoint: &Endpoint, status: StatusCode, headers: &HeaderM
     if is_overflow(status.as_u16(), &body, &message) {
         return Error::ContextOverflow { url: endpoint.url.clone(), message: clean(endpoint, &message) };
     }
+    if is_out_of_quota(status.as_u16(), &body) {
+        return Error::QuotaExhausted { url: endpoint.url.clone(), message: clean(endpoint, &message) };
+    }
     let retry_after = retry_after(headers);
     let mut hint = hint(endpoint, status);
     if retry_after.is_some_and(|wanted| wanted > MAX_RETRY_DELAY) {
@@ -45,6 +51,13 @@ pub(super) fn refusal(endpoint: &Endpoint, status: StatusCode, headers: &HeaderM
         hint: Some(hint),
         retry_after,
     }
+}
+
+/// Whether the account is the trouble, and not how often it asks.
+fn is_out_of_quota(status: u16, body: &Value) -> bool {
+    let error = body.get("error").unwrap_or(body);
+    let says = |key: &str| error.get(key).and_then(Value::as_str) == Some(INSUFFICIENT_QUOTA);
+    status == StatusCode::PAYMENT_REQUIRED.as_u16() || says("code") || says("type")
 }
 
 /// How long the server wants to be left alone: in seconds, as a date, or in milliseconds under a name that some use.
@@ -60,6 +73,9 @@ pub(super) fn refusal_within(endpoint: &Endpoint, error: &Value) -> Error {
     let message = message_of(error).map_or_else(|| error.to_string(), ToOwned::to_owned);
     if is_overflow(status.unwrap_or(StatusCode::OK.as_u16()), error, &message) {
         return Error::ContextOverflow { url: endpoint.url.clone(), message: clean(endpoint, &message) };
+    }
+    if is_out_of_quota(StatusCode::OK.as_u16(), error) {
+        return Error::QuotaExhausted { url: endpoint.url.clone(), message: clean(endpoint, &message) };
     }
     Error::Refused {
         url: endpoint.url.clone(),

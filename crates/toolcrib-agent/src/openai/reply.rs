@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::thought::Thought;
+use crate::chat::REFUSAL;
 use crate::{ChatReply, Piece, RequestedCall, TextSink, Usage};
 
 /// The longest reply that is put together: text, names and arguments, in bytes. Some forty times what models write.
@@ -35,6 +36,7 @@ pub(super) struct Assembler {
     indexes: Vec<Option<u64>>,
     bytes: usize,
     has_choice: bool,
+    is_refusal: bool,
     thought: Thought,
 }
 
@@ -92,6 +94,9 @@ impl Assembler {
         if !self.has_choice {
             return Err(Fault::NotAReply("it has no `choices`".to_owned()));
         }
+        if self.is_refusal && self.reply.tool_calls.is_empty() {
+            self.reply.finish_reason = Some(REFUSAL.to_owned());
+        }
         Ok(self.reply)
     }
 
@@ -102,9 +107,10 @@ impl Assembler {
             self.count(thought.len())?;
             keep(&mut self.reply, Piece::Reasoning(&thought), sink);
         }
-        for key in ["content", "refusal"] {
+        for key in ["content", REFUSAL] {
             if let Some(text) = message.get(key).and_then(text_of).filter(|text| !text.is_empty()) {
                 self.count(text.len())?;
+                self.is_refusal |= key == REFUSAL;
                 let Self { thought, reply, .. } = self;
                 thought.push(&text, &mut |piece| keep(reply, piece, sink));
             }
@@ -184,6 +190,7 @@ fn keep(reply: &mut ChatReply, piece: Piece<'_>, sink: &mut TextSink<'_>) {
     match piece {
         Piece::Text(text) => reply.content.push_str(text),
         Piece::Reasoning(text) => reply.reasoning.push_str(text),
+        Piece::Notice(_) => {}
     }
     sink(piece);
 }

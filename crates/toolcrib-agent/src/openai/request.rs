@@ -4,6 +4,8 @@ use serde::Serialize;
 use serde::ser::{SerializeMap as _, SerializeSeq as _, Serializer};
 use serde_json::json;
 
+use super::Endpoint;
+use super::parameters::Sent;
 use crate::{ChatRequest, Message, Picture, RequestedCall, ToolChoice, ToolFunction};
 
 /// The body of a request. What changes from turn to turn stands last, so that each request of a run begins with the
@@ -14,6 +16,8 @@ pub(super) struct Body<'a> {
     stream: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     stream_options: Option<StreamOptions>,
+    #[serde(flatten)]
+    parameters: Sent<'a>,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     tools: &'a [ToolFunction],
     #[serde(serialize_with = "messages")]
@@ -34,11 +38,14 @@ struct SystemMessage<'a> {
 }
 
 impl<'a> Body<'a> {
-    pub(super) fn new(request: &ChatRequest<'a>, stream: bool, wants_stream_options: bool) -> Self {
+    pub(super) fn new(request: &ChatRequest<'a>, endpoint: &'a Endpoint) -> Self {
+        let Endpoint { stream, provider, parameters, .. } = endpoint;
+        let wants_usage = *stream && provider.wants_stream_options();
         Self {
             model: request.model,
-            stream,
-            stream_options: (stream && wants_stream_options).then_some(StreamOptions { include_usage: true }),
+            stream: *stream,
+            stream_options: wants_usage.then_some(StreamOptions { include_usage: true }),
+            parameters: Sent { parameters, max_tokens_key: endpoint.max_tokens_key },
             tools: request.tools,
             messages: *request,
             tool_choice: if request.tools.is_empty() { &ToolChoice::Auto } else { request.tool_choice },

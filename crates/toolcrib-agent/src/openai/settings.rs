@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use toolcrib_model::Secret;
 
+use super::parameters::Parameters;
 use crate::{Provider, Usage};
 
 /// How long a stream may be silent by default. Models that reason before they write need a minute and more.
@@ -88,6 +89,8 @@ pub struct OpenAiSettings {
     pub retry_delay: Duration,
     /// What its tokens cost, where that is known.
     pub prices: Option<Prices>,
+    /// How the model is to write; as the server decides by default.
+    pub parameters: Parameters,
 }
 
 impl OpenAiSettings {
@@ -103,6 +106,7 @@ impl OpenAiSettings {
             attempts: DEFAULT_ATTEMPTS,
             retry_delay: DEFAULT_RETRY_DELAY,
             prices: None,
+            parameters: Parameters::default(),
         }
     }
 
@@ -140,6 +144,12 @@ impl OpenAiSettings {
     /// Sets what tokens cost.
     pub fn with_prices(mut self, prices: Prices) -> Self {
         self.prices = Some(prices);
+        self
+    }
+
+    /// Sets how the model is to write.
+    pub fn with_parameters(mut self, parameters: Parameters) -> Self {
+        self.parameters = parameters;
         self
     }
 

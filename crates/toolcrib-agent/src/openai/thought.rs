@@ -105,6 +105,7 @@ mod tests {
         let mut sink = |piece: Piece<'_>| match piece {
             Piece::Reasoning(part) => reasoning.push_str(part),
             Piece::Text(part) => text.push_str(part),
+            Piece::Notice(_) => {}
         };
         for part in parts {
             thought.push(part, &mut sink);

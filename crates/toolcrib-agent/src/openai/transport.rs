@@ -222,7 +222,11 @@ async fn beginning(mut response: reqwest::Response, wait: Duration) -> Bytes {
 }
 
 /// Reads up to `limit` bytes, and says whether there are more.
-async fn read(mut response: reqwest::Response, limit: usize, url: &str) -> Result<(Bytes, bool), Error> {
+pub(super) async fn read(
+    mut response: reqwest::Response,
+    limit: usize,
+    url: &str,
+) -> Result<(Bytes, bool), Error> {
     let mut body = BytesMut::new();
     while let Some(chunk) = response.chunk().await.map_err(|error| interrupted(url, error))? {
         let room = limit - body.len();

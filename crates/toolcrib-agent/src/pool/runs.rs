@@ -50,9 +50,13 @@ pub(super) struct Reporter(watch::Sender<Option<Arc<Value>>>);
 impl Reporter {
     pub(super) fn tell(&self, report: &RunReport) {
         let mut value = serde_json::to_value(report).unwrap_or_else(|error| lost(&error.to_string()));
-        if let Some(calls) = value.get_mut("calls") {
-            // What it called is of no use to its coordinator, and could be long.
-            *calls = calls.as_array().map_or(0, Vec::len).into();
+        if let Some(report) = value.as_object_mut() {
+            // What it called, and who answered, is of no use to its coordinator, and could be long.
+            if let Some(calls) = report.get_mut("calls") {
+                *calls = calls.as_array().map_or(0, Vec::len).into();
+            }
+            report.shift_remove("models");
+            report.shift_remove("notices");
         }
         self.0.send_replace(Some(Arc::new(value)));
     }

@@ -29,6 +29,9 @@ pub(super) struct Turn {
     pub(super) calls: Vec<RecordedCall>,
     #[serde(default)]
     pub(super) expect: Vec<String>,
+    /// Why the message ended, where that is not as its calls say: `length`, `content_filter`, `refusal`.
+    #[serde(default)]
+    pub(super) finish_reason: Option<String>,
     #[serde(default)]
     pub(super) request: Option<Asked>,
 }

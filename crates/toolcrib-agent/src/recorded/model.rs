@@ -102,7 +102,8 @@ impl ChatModel for RecordedModel {
         if !content.is_empty() {
             on_text(Piece::Text(&content));
         }
-        let finish_reason = if turn.calls.is_empty() { "stop" } else { "tool_calls" };
+        let usual = if turn.calls.is_empty() { "stop" } else { "tool_calls" };
+        let finish_reason = turn.finish_reason.as_deref().unwrap_or(usual);
         Ok(ChatReply {
             content,
             tool_calls,

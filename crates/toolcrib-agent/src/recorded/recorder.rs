@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use serde_json::{Value, json};
 
 use super::request::Whole;
-use crate::{ChatModel, ChatReply, ChatRequest, Error, TextSink};
+use crate::{ChatModel, ChatReply, ChatRequest, Error, Outcome, TextSink};
 
 /// Passes on what another model says, and writes it as a recording that [`RecordedModel`](crate::RecordedModel) plays.
 ///
@@ -49,6 +49,12 @@ impl<M, W: Write> Recorder<M, W> {
         writeln!(lines, "  - request: {}", json!(whole.since(output.asked.as_ref())))?;
         output.asked = Some(whole);
         writeln!(lines, "    text: {}", json!(text))?;
+        // All others follow from the calls.
+        if let Some(reason) = &reply.finish_reason
+            && Outcome::of_finish_reason(Some(reason)).is_some()
+        {
+            writeln!(lines, "    finish_reason: {}", json!(reason))?;
+        }
         if !calls.is_empty() {
             writeln!(lines, "    calls:")?;
         }

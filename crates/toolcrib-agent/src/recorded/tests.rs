@@ -102,6 +102,20 @@ async fn a_recording_in_text_style_plays_in_native_style() {
 }
 
 #[tokio::test]
+async fn a_message_that_was_cut_off_is_recorded_as_one() {
+    for (reason, played) in [("length", "length"), ("content_filter", "content_filter"), ("eos", "stop")] {
+        let reply = ChatReply {
+            content: "The half".to_owned(),
+            finish_reason: Some(reason.to_owned()),
+            ..ChatReply::default()
+        };
+        let file = recorded(&reply, CallStyle::Native).await;
+        let model = RecordedModel::new("r.yaml", &file, CallStyle::Native).unwrap();
+        assert_eq!(ask(&model, &[]).await.unwrap().finish_reason.as_deref(), Some(played));
+    }
+}
+
+#[tokio::test]
 async fn a_recording_that_cannot_be_written_ends_the_run() {
     struct Full;
     impl std::io::Write for Full {

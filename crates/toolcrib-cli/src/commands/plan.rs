@@ -22,10 +22,14 @@ pub(crate) async fn run(arguments: &Plan, json: bool) -> Result<Exit, Failure> {
         served(&cost.map_err(|error| Failure::new(Exit::BadInput, error.to_string()))?, json);
         return Ok(Exit::Ok);
     }
+    runtime.ask_context_windows().await;
     let setup = runtime.agent_in(arguments.agent.as_deref(), SESSION);
     output::rejects(runtime.snapshot().rejected());
     runtime.close().await;
     let setup = setup?;
+    for warning in setup.warnings() {
+        output::tell(&format!("warning: {warning}"));
+    }
     let plan = &setup.plan;
     if json {
         output::json(&plan.to_json(&setup.system_prompt));

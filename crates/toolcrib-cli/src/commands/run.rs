@@ -9,9 +9,8 @@ use std::io::{IsTerminal, Read};
 use std::pin::pin;
 use std::sync::Arc;
 
-use serde_json::json;
 use toolcrib_agent::{
-    Agent, ChatModel, Conversation, Journal, Limit, Observer, Outcome, Provider, Recorder, RunReport,
+    Agent, ChatModel, Conversation, Journal, Observer, Outcome, Provider, Recorder, RunReport,
 };
 use toolcrib_port::{CallContext, ToolCaller};
 use toolcrib_runtime::{AgentSetup, ChosenModel, Runtime};
@@ -63,7 +62,11 @@ async fn drive(
         // An earlier run without a name is none that this one goes on with.
         runtime.end_session(id).await;
     }
+    runtime.ask_context_windows().await;
     let setup = runtime.agent_in(arguments.agent.as_deref(), id)?;
+    for warning in setup.warnings() {
+        tell(&format!("note: {warning}"));
+    }
     let model = model(runtime, &setup, &arguments)?;
     let mut journal: Option<Arc<dyn Journal>> = None;
     let mut conversation = Conversation::new();
@@ -145,7 +148,7 @@ impl Session<'_> {
     fn renew(&mut self) {
         let renewed = self.runtime.agent_in(Some(&self.setup.id), self.id);
         let Ok(setup) = renewed.inspect_err(|error| tell(&format!("note: {error}"))) else { return };
-        if setup.generation == self.setup.generation {
+        if Arc::ptr_eq(&setup, &self.setup) {
             return;
         }
         // A recording goes on where it is.
@@ -156,12 +159,6 @@ impl Session<'_> {
             }
         }
         self.setup = setup;
-    }
-
-    /// The tokens of each request that the tools take less than if all were shown.
-    fn saved(&self) -> u64 {
-        let tokens = self.setup.plan.tokens();
-        tokens.direct.saturating_sub(tokens.chosen)
     }
 
     async fn go(&mut self, prompt: Option<&str>) -> RunReport {
@@ -198,7 +195,7 @@ impl Session<'_> {
         if self.json {
             output::json(finished);
         } else {
-            report(finished, self.saved());
+            report(finished, &self.setup.settings.model);
         }
     }
 
@@ -248,6 +245,8 @@ impl Session<'_> {
 fn exit_of(finished: &RunReport) -> Exit {
     match &finished.outcome {
         Outcome::Completed => Exit::Ok,
+        Outcome::Truncated => Exit::Truncated,
+        Outcome::Refused | Outcome::ContentFilter => Exit::Refused,
         Outcome::Failed { error } if error.is_unavailable() => Exit::Unavailable,
         Outcome::LimitReached { .. } | Outcome::Failed { .. } => Exit::Failed,
     }
@@ -271,14 +270,11 @@ fn model(runtime: &Runtime, setup: &AgentSetup, arguments: &Run) -> Result<Arc<d
     Ok(Arc::new(Recorder::new(model, file)))
 }
 
-fn report(report: &RunReport, saved: u64) {
-    match &report.outcome {
-        Outcome::Completed => {}
-        Outcome::LimitReached { limit: Limit::ContextOverflow } => {
-            tell("stopped: the conversation is longer than the model takes in, and cannot be made shorter");
-        }
-        Outcome::LimitReached { limit } => tell(&format!("stopped: limit reached ({})", json!(limit))),
-        Outcome::Failed { error } => tell(&format!("error: {error}")),
+/// Tells how a run of an agent with this model ended, and what it took.
+fn report(report: &RunReport, model: &str) {
+    if let Some(why) = report.outcome.explanation() {
+        let what = if matches!(report.outcome, Outcome::Failed { .. }) { "error" } else { "stopped" };
+        tell(&format!("{what}: {why}"));
     }
     let failed = report.calls.iter().filter(|call| !call.ok).count();
     let usage = &report.usage;
@@ -308,9 +304,8 @@ fn report(report: &RunReport, saved: u64) {
             below.tokens, below.calls
         );
     }
-    let saved = saved.saturating_mul(report.turns.into());
-    if saved > 0 {
-        let _ = write!(summary, "; showing all tools would have taken {saved} tokens more");
+    if report.models.iter().any(|other| other != model) {
+        let _ = write!(summary, "; answered by {}", report.models.join(", "));
     }
     tell(&summary);
 }

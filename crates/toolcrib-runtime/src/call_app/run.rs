@@ -38,7 +38,8 @@ pub(super) struct CallApp {
 pub(super) struct CalledReport {
     /// The app.
     app: String,
-    /// `completed`, or `limit_reached` where it would have gone on.
+    /// `completed`; `limit_reached` where it would have gone on; `truncated`, `refused` or `content_filter` where the answer
+    /// is not whole.
     outcome: String,
     /// Which limit ended it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -114,6 +115,7 @@ impl Apps {
             ToolError::new(ErrorKind::Unavailable, message).with_hint("go on without it, and say so")
         };
         let runtime = started.ok_or_else(|| cancelled(name))?.map_err(|error| unusable(&error))?;
+        runtime.ask_context_windows().await;
         let setup = runtime.agent_in(None, &context.session).map_err(|error| unusable(&error))?;
         let chosen = runtime.model(&setup).map_err(|error| unusable(&error))?;
         if let Some(notice) = &chosen.notice {
@@ -154,6 +156,9 @@ fn told(name: &str, report: RunReport, calls: u64) -> Result<CalledReport, ToolE
     let RunReport { outcome, text, turns, usage, spent_below, limit_of_caller, .. } = report;
     let (outcome, limit) = match outcome {
         Outcome::Completed => ("completed", None),
+        Outcome::Truncated => ("truncated", None),
+        Outcome::Refused => ("refused", None),
+        Outcome::ContentFilter => ("content_filter", None),
         Outcome::LimitReached { limit } => ("limit_reached", Some(limit.to_string())),
         Outcome::Failed { error: AgentError::Cancelled } => return Err(cancelled(name)),
         Outcome::Failed { error } => {

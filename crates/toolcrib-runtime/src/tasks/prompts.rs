@@ -38,6 +38,7 @@ impl Prompter for Prompts {
             return Err(failed(format!("there is no agent `{id}` any more that could be given the prompt")));
         };
         let context = context.clone().with_agent(agent.id.as_str());
+        wiring.ask_context_windows().await;
         let spawned = wiring.spawned(Some((position, agent)), &context);
         let SpawnedAgent { agent, model } = spawned.map_err(|error| failed(error.to_string()))?;
         let entrance = wiring.executor.entrance();
@@ -50,6 +51,12 @@ impl Prompter for Prompts {
                 let limit = serde_json::json!(limit);
                 let message = format!("the agent reached its limit ({limit}) before it answered");
                 Err(ToolError::new(ErrorKind::LimitReached, message))
+            }
+            outcome @ (Outcome::Truncated | Outcome::Refused | Outcome::ContentFilter) => {
+                let why = outcome.explanation().unwrap_or_default();
+                let message =
+                    if report.text.is_empty() { why } else { format!("{why}; it said: {}", report.text) };
+                Err(ToolError::new(ErrorKind::ToolFailed, message))
             }
             Outcome::Failed { error } => Err(ToolError::new(ErrorKind::ToolFailed, error.to_string())),
         }

@@ -2,6 +2,12 @@
 
 use std::sync::Arc;
 
+use serde_json::{Value, json};
+use toolcrib_agent::{Agent, Conversation};
+use toolcrib_model::ToolCall;
+use toolcrib_port::{CallContext, ToolCaller as _};
+use toolcrib_testkit::{ModelServer, Turn};
+
 use super::{start, wrong};
 use crate::Error;
 
@@ -126,4 +132,111 @@ async fn a_tool_choice_is_a_word_or_a_tool_that_is_there() {
     let runtime = start(&app("hello.status")).await;
     let chosen = runtime.agent(None).unwrap().settings.tool_choice.clone();
     assert_eq!(chosen, toolcrib_agent::ToolChoice::Tool("hello__status".into()));
+}
+
+#[tokio::test]
+async fn the_parameters_of_a_brain_reach_its_server() {
+    let server = ModelServer::start([Turn::text("Hi.")]).await.unwrap();
+    let app = format!(
+        "agents: [{{id: a, brain: {{provider: vllm, model: m, api_key: test, base_url: '{}', temperature: 0.1, top_p: 0.5, max_tokens: 99, \
+         stop: [END], seed: 7, extra: {{reasoning_effort: low}}}}}}]",
+        server.base_url()
+    );
+    let runtime = start(&app).await;
+    let setup = runtime.agent(None).unwrap();
+    let (model, entrance) = (runtime.model(&setup).unwrap().model, runtime.entrance());
+    let (mut conversation, context) = (Conversation::new(), CallContext::new("s"));
+    let agent = Agent::new(setup.settings.clone());
+    let report =
+        agent.run("Hi", &mut conversation, model.as_ref(), entrance.as_ref(), &context, &mut ()).await;
+    assert_eq!((report.text.as_str(), report.models), ("Hi.", vec!["m".to_owned()]));
+    let sent: Value = server.requests()[0].json().unwrap();
+    let keys = ["temperature", "top_p", "max_tokens", "stop", "seed", "reasoning_effort"];
+    assert_eq!(keys.map(|key| sent[key].to_string()), ["0.1", "0.5", "99", "[\"END\"]", "7", "\"low\""]);
+}
+
+#[test]
+fn parameters_that_no_server_takes_are_errors_at_their_places() {
+    let app = "
+agents:
+  - id: a
+    brain: {provider: groq, temperature: 3, fallback: [{provider: groq, extra: {messages: []}}]}
+";
+    assert_eq!(
+        wrong(app),
+        "app.yaml:4:29: `temperature` has to be from 0 to 2\n\
+         app.yaml:4:73: `messages` is not set by `extra`: the request has it already; remove it"
+    );
+}
+
+/// A server of this provider that says how much its model takes in.
+async fn saying(path: &'static str, answer: Value) -> String {
+    let app = axum::Router::new().route(path, axum::routing::any(move || async move { axum::Json(answer) }));
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let base_url = format!("http://{}/v1", listener.local_addr().unwrap());
+    tokio::spawn(async move { axum::serve(listener, app).await });
+    base_url
+}
+
+#[tokio::test]
+async fn a_server_that_people_run_themselves_is_asked_how_much_its_model_takes_in() {
+    let shown = json!({"model_info": {"llama.context_length": 131_072}, "parameters": "num_ctx 6000"});
+    let listed = json!({"data": [{"id": "m", "max_model_len": 7_000, "max_context_length": 5_000}]});
+    for (provider, path, answer, window) in [
+        ("ollama", "/api/show", shown, 6_000),
+        ("vllm", "/v1/models", listed.clone(), 7_000),
+        ("lm_studio", "/api/v0/models", listed, 5_000),
+        ("ollama", "/nothing", json!({}), 8_192),
+    ] {
+        let base_url = saying(path, answer).await;
+        let app =
+            format!("agents: [{{id: a, brain: {{provider: {provider}, model: m, base_url: '{base_url}'}}}}]");
+        let runtime = start(&app).await;
+        assert_eq!(runtime.agent(None).unwrap().plan.context_window, 8_192, "before it is asked");
+        runtime.ask_context_windows().await;
+        let setup = runtime.agent(None).unwrap();
+        assert_eq!(
+            (setup.plan.context_window, setup.settings.context_window),
+            (window, window),
+            "{provider}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_window_that_is_set_is_not_asked_for() {
+    for (brain, window) in [
+        ("{provider: ollama, context_window: 3000}", 3_000),
+        ("{provider: openai}", 131_072),
+        ("{provider: recorded, recording: a.yaml}", 131_072),
+    ] {
+        let runtime = start(&format!("agents: [{{id: a, brain: {brain}}}]")).await;
+        runtime.ask_context_windows().await;
+        assert_eq!(runtime.agent(None).unwrap().plan.context_window, window);
+    }
+}
+
+#[tokio::test]
+async fn what_an_agent_remembers_stands_in_its_next_prompt() {
+    let app = "
+agents: [{id: a, brain: {provider: recorded, recording: a.yaml}}]
+modules: {memory: {}}
+tools: {capabilities: {default_policy: grant}}
+";
+    let runtime = start(app).await;
+    let prompt = || runtime.agent_in(None, "s").unwrap();
+    let before = prompt();
+    assert!(Arc::ptr_eq(&before, &prompt()), "nothing changed");
+    let text = &before.settings.system_prompt;
+    assert!(!text.contains("# MEMORY") && !text.contains("Above is what you kept"), "{text}");
+    assert!(text.contains("Remember facts"), "{text}");
+    let call =
+        ToolCall::new("memory.remember", json!({"text": "Ada likes blue."}).as_object().cloned().unwrap());
+    let remembered = runtime.entrance().call(call, &CallContext::new("s").with_agent("a")).await;
+    assert_eq!(remembered.error, None);
+    let after = prompt();
+    let text = &after.settings.system_prompt;
+    assert!(text.starts_with("# MEMORY") && text.contains("Ada likes blue."), "{text}");
+    assert!(text.contains("Above is what you kept"), "{text}");
+    assert!(Arc::ptr_eq(&after, &prompt()), "nothing changed again");
 }

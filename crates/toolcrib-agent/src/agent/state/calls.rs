@@ -33,9 +33,7 @@ impl RunState<'_> {
             let name = self.qualified(&call.name);
             let work = match &call.arguments {
                 // It may have happened already.
-                Ok(_) if call.is_lost => {
-                    Work::Refused(ToolResult::failed(Some(call.id.clone()), name, lost(&call.name)))
-                }
+                Ok(_) if call.is_lost => refused(call, name, lost(&call.name)),
                 // Another one may have taken the last meanwhile.
                 Ok(_) if !self.budget.take_call() => {
                     self.decline(call, &Outcome::LimitReached { limit: Limit::Calls });
@@ -50,7 +48,7 @@ impl RunState<'_> {
                 }
                 Err(problem) => {
                     let error = malformed(&call.name, problem, &call.raw, &self.settings.tools);
-                    Work::Refused(ToolResult::failed(Some(call.id.clone()), name, error))
+                    refused(call, name, error)
                 }
             };
             steps.push(Step { id: call.id.clone(), work });
@@ -150,6 +148,12 @@ impl RunState<'_> {
     }
 }
 
+/// A call that is not run, with the error that is its result.
+fn refused(call: &Pending, name: String, error: ToolError) -> Work {
+    let result = Box::new(ToolResult::failed(Some(call.id.clone()), name, error));
+    Work::Refused { name: call.shown_name(), raw: call.raw.clone(), result }
+}
+
 fn record(call: &Pending, result: &ToolResult, elapsed: Duration) -> CallRecord {
     CallRecord {
         name: result.name.clone(),
@@ -171,7 +175,11 @@ fn not_run(ending: &Outcome) -> ToolError {
             let message = format!("not run: the run has reached its limit of {limit}");
             ToolError::new(ErrorKind::LimitReached, message)
         }
-        Outcome::Completed | Outcome::Failed { .. } => {
+        Outcome::Truncated => {
+            let message = "not run: the message that it stands in was cut off, as was the one before";
+            ToolError::new(ErrorKind::MalformedCall, message)
+        }
+        Outcome::Completed | Outcome::Refused | Outcome::ContentFilter | Outcome::Failed { .. } => {
             ToolError::new(ErrorKind::Cancelled, "not run: the run was ended before it")
         }
     }

@@ -77,7 +77,7 @@ pub(super) enum Work {
     /// It is run.
     Run(ToolCall),
     /// This is its result, since it cannot be read, or may have run already.
-    Refused(ToolResult),
+    Refused { name: String, raw: String, result: Box<ToolResult> },
 }
 
 /// A run between two events.
@@ -97,6 +97,8 @@ pub(super) struct RunState<'a> {
     repeats: RepeatGuard,
     searches: SearchGuard,
     was_empty: bool,
+    /// Whether the last message with calls was cut off.
+    was_truncated: bool,
     executed: u32,
     /// How many calls in a row have failed.
     failures: u32,
@@ -115,6 +117,8 @@ pub(super) struct RunState<'a> {
     /// What is being made smaller, and where.
     shortening: shorten::Shortening,
     compactions: u32,
+    /// The models that answered.
+    models: Vec<String>,
     /// What happened and is not kept yet, and how many messages are.
     entries: Vec<Entry>,
     kept: usize,
@@ -161,6 +165,7 @@ impl<'a> RunState<'a> {
             repeats: RepeatGuard::default(),
             searches: SearchGuard::default(),
             was_empty: false,
+            was_truncated: false,
             executed: 0,
             failures: 0,
             ending: None,
@@ -172,6 +177,7 @@ impl<'a> RunState<'a> {
             fixed: fixed(&settings.system_prompt, &settings.tools),
             shortening: shorten::Shortening::default(),
             compactions: 0,
+            models: Vec::new(),
             entries: Vec::new(),
             kept: conversation.messages().len(),
             text: String::new(),
@@ -257,12 +263,22 @@ impl<'a> RunState<'a> {
 
     fn replied(&mut self, reply: ChatReply) -> Action {
         self.charge(reply.usage);
+        let model = reply.model.unwrap_or_else(|| self.settings.model.clone());
+        if !self.models.contains(&model) {
+            self.models.push(model);
+        }
         self.room.answered(reply.usage);
-        let calls = self.ids.read(self.turns, reply.tool_calls);
+        let mut calls = self.ids.read(self.turns, reply.tool_calls);
         if reply.content.trim().is_empty() && calls.is_empty() {
             return self.said_nothing(reply.finish_reason, reply.usage);
         }
         self.was_empty = false;
+        let early = Outcome::of_finish_reason(reply.finish_reason.as_deref());
+        let is_truncated = matches!(early, Some(Outcome::Truncated));
+        // Those before it are whole, since it begins behind them.
+        if let Some(last) = calls.last_mut().filter(|_| is_truncated) {
+            last.cut_off();
+        }
         if !reply.content.is_empty() {
             self.text.clone_from(&reply.content);
         }
@@ -278,8 +294,13 @@ impl<'a> RunState<'a> {
         self.conversation.push(message);
         self.kept = self.conversation.messages().len();
         if calls.is_empty() {
-            self.ending.get_or_insert(Outcome::Completed);
+            self.ending.get_or_insert(early.unwrap_or(Outcome::Completed));
             return self.next();
+        }
+        let was_truncated = std::mem::replace(&mut self.was_truncated, is_truncated);
+        // Once, the model may write the call again with less in it.
+        if let Some(early) = early.filter(|_| !is_truncated || was_truncated) {
+            self.ending.get_or_insert(early);
         }
         self.pending = calls;
         self.work()
@@ -296,12 +317,21 @@ impl<'a> RunState<'a> {
         if self.is_last_answer {
             return self.next();
         }
-        if self.was_empty {
-            self.ending.get_or_insert(Outcome::Failed { error: Error::EmptyReply { finish_reason } });
-        } else {
-            self.was_empty = true;
-            self.notes.push(notes::NUDGE.to_owned());
+        let early = Outcome::of_finish_reason(finish_reason.as_deref());
+        let is_truncated = matches!(early, Some(Outcome::Truncated));
+        match early {
+            Some(early) if !is_truncated || self.was_empty => {
+                self.ending.get_or_insert(early);
+            }
+            None if self.was_empty => {
+                self.ending.get_or_insert(Outcome::Failed { error: Error::EmptyReply { finish_reason } });
+            }
+            _ => {
+                let nudge = if is_truncated { notes::SHORTER } else { notes::NUDGE };
+                self.notes.push(nudge.to_owned());
+            }
         }
+        self.was_empty = true;
         self.next()
     }
 
@@ -431,6 +461,8 @@ impl<'a> RunState<'a> {
             usage: self.usage,
             spent_below: self.spent_below().into(),
             limit_of_caller,
+            models: std::mem::take(&mut self.models),
+            notices: Vec::new(),
             compactions: self.compactions,
         })
     }

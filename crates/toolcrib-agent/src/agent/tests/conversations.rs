@@ -30,6 +30,7 @@ async fn the_report_serializes_to_the_form_of_the_command_line() {
             "turns": 2,
             "calls": [{"name": "notes::search", "arguments": {"query": "x"}, "ok": true, "ms": 0}],
             "usage": {"prompt_tokens": 30, "completion_tokens": 5},
+            "models": ["a-model"],
         })
     );
 }

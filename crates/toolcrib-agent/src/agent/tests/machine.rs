@@ -143,7 +143,7 @@ impl World {
                                 let bytes = usize::try_from(self.draw("size") % 3_000).unwrap();
                                 ToolResult::ok(None, call.name, json!("x".repeat(bytes)))
                             }
-                            Work::Refused(result) => result,
+                            Work::Refused { result, .. } => *result,
                         };
                         self.steps += 1;
                         if self.steps == self.fate.crash_at {

@@ -1,5 +1,6 @@
 //! Against a server on a real socket.
 
+mod parameters;
 mod pieces;
 mod server;
 
@@ -39,6 +40,7 @@ async fn ask_with(settings: OpenAiSettings) -> (Result<ChatReply, Error>, String
         .complete(&request, &mut |piece| match piece {
             Piece::Text(piece) => text.push_str(piece),
             Piece::Reasoning(piece) => assert!(!piece.is_empty()),
+            Piece::Notice(notice) => assert!(notice.contains("asking again"), "{notice}"),
         })
         .await;
     (reply, text)
