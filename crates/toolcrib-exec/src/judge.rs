@@ -8,7 +8,7 @@ use toolcrib_port::CallContext;
 use toolcrib_registry::{Entry, Snapshot};
 use toolcrib_schema::Repair;
 
-use crate::liberal::Forwards;
+use crate::liberal::{Forwards, Target, clamped};
 use crate::{MAX_DEPTH, explain, former};
 
 /// A call on its way.
@@ -84,8 +84,15 @@ pub(crate) fn judge(
     };
     let first = overloads.first();
     let forwards = first.and_then(|entry| Forwards::of(&entry.tool));
-    let arguments = match forwards {
-        None => arguments,
+    let target = first.and_then(|entry| Target::of(&entry.tool));
+    let mut arguments = match forwards {
+        None => match target {
+            None => arguments,
+            Some(target) => match target.normalise(arguments) {
+                Ok(arguments) => arguments,
+                Err(error) => return Judged::failed(first.cloned(), error),
+            },
+        },
         Some(Forwards::Calls) if context.parallel => {
             let message = "calls that run in parallel may not start others in parallel";
             let error =
@@ -97,8 +104,8 @@ pub(crate) fn judge(
             Err(error) => return Judged::failed(first.cloned(), error),
         },
     };
-    let mut arguments = arguments;
     let mut repairs = first.map(|entry| former::rename(&entry.tool, &mut arguments)).unwrap_or_default();
+    repairs.extend(first.map(|entry| clamped(&entry.tool, &mut arguments)).unwrap_or_default());
     let (entry, repaired) = match overloads.repair(arguments) {
         Ok(found) => found,
         Err(Some(error)) => {

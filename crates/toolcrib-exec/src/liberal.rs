@@ -4,10 +4,16 @@
 //! one here, before anything is judged, so that the gate and the engine see one and the same call. What could mean two
 //! things is an error.
 
+mod clamp;
+mod target;
+
 use serde_json::Value;
 use toolcrib_document::{Format, Limits, parse};
 use toolcrib_model::{ErrorKind, JsonObject, Tool, ToolError};
 use toolcrib_policy::RUNTIME_NAMESPACE;
+
+pub(crate) use clamp::clamped;
+pub(crate) use target::Target;
 
 /// The argument that names the tool, and what else it is called. A later one also says that an earlier one may be an
 /// argument of the tool itself.
@@ -17,7 +23,7 @@ const NAME_KEYS: [&str; 4] = ["name", "tool", "tool_name", "function"];
 const PARAMS_KEYS: [&str; 5] = ["params", "arguments", "args", "parameters", "input"];
 
 /// The argument that holds several calls, and what else it is called.
-const CALLS_KEYS: [&str; 4] = ["calls", "tools", "tool_calls", "actions"];
+const CALLS_KEYS: [&str; 5] = ["calls", "tools", "tool_calls", "actions", "tasks"];
 
 /// The most bytes of arguments that are given as JSON in a text.
 const MAX_TEXT_BYTES: usize = 1 << 20;

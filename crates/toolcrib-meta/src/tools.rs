@@ -175,7 +175,10 @@ where
 }
 
 fn discovery_tool(tool: FunctionTool, step: &str) -> FunctionTool {
-    tool.with_risk(Risk::Low).with_metadata("discovery", true).with_metadata("discovery_step", step)
+    tool.with_risk(Risk::Low)
+        .with_metadata("discovery", true)
+        .with_metadata("discovery_step", step)
+        .with_metadata("clamps", true)
 }
 
 /// A page as a model is told it, its items under a name of their own.

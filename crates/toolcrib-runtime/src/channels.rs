@@ -35,7 +35,7 @@ const MAX_NAME_CHARS: usize = 64;
 const KINDS: [&str; 4] = ["file", "terminal", "tool", "webhook"];
 
 /// The tools of the runtime that take the name of a channel.
-const TELLING: [&str; 5] = ["remember", "schedule_cron", "schedule_once", SEND_MESSAGE, "watch_start"];
+const TELLING: [&str; 5] = ["remind", "schedule_cron", "schedule_once", SEND_MESSAGE, "watch_start"];
 
 /// A channel of an app file.
 pub(crate) struct NamedChannel {

@@ -73,7 +73,7 @@ tools: {capabilities: {default_policy: grant}}
     );
     let reminder = json!({"what": "Look at the oven.", "when": "in 1h"}).to_string();
     let made =
-        run(&lab, ["call", "app.yaml", "scheduler.remember", &reminder, "--json"]).await.expect(0).json();
+        run(&lab, ["call", "app.yaml", "scheduler.remind", &reminder, "--json"]).await.expect(0).json();
     let id = made["result"]["schedule_id"].as_str().unwrap();
     assert_eq!(tasks(&lab).await[id]["session"], "cli");
 }

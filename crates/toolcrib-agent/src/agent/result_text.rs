@@ -16,7 +16,22 @@ pub(super) fn result_text(result: &ToolResult, max_bytes: usize) -> String {
         Some(arguments) => format!("[The user changed the arguments before it ran, to {arguments}]\n{text}"),
         None => text,
     };
-    cut(text, max_bytes)
+    cut(clamps(result) + &text, max_bytes)
+}
+
+/// The numbers of the arguments that were brought within their bounds, a line each.
+fn clamps(result: &ToolResult) -> String {
+    let repairs = result.metadata.get("repairs").and_then(Value::as_array).into_iter().flatten();
+    let clamped = repairs.filter(|repair| repair.get("change").is_some_and(|change| change == "clamped"));
+    let line = |repair: &Value| {
+        let name = repair.get("path")?.as_str()?.trim_start_matches('/');
+        Some(format!(
+            "[`{name}` is {} here: {} is beyond its bound]\n",
+            repair.get("to")?,
+            repair.get("from")?
+        ))
+    };
+    clamped.filter_map(line).collect()
 }
 
 pub(super) fn error_text(error: &ToolError) -> String {
@@ -39,6 +54,16 @@ mod tests {
     use toolcrib_model::ToolResult;
 
     use super::result_text;
+
+    #[test]
+    fn a_model_is_told_which_numbers_were_brought_within_their_bounds() {
+        let repairs = json!([
+            {"path": "/max_results", "change": "clamped", "from": 21, "to": 20},
+            {"path": "/query", "change": "number_to_string", "from": 5, "to": "5"},
+        ]);
+        let result = ToolResult::ok(None, "a::b", json!("found")).with_metadata("repairs", repairs);
+        assert_eq!(result_text(&result, 1000), "[`max_results` is 20 here: 21 is beyond its bound]\nfound");
+    }
 
     #[test]
     fn a_model_is_told_what_its_user_made_of_the_arguments() {

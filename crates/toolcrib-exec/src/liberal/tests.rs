@@ -2,7 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::Forwards;
+use toolcrib_model::{QualifiedName, Tool};
+
+use super::{Forwards, Target, clamped};
 
 fn normalise(forwards: Forwards, arguments: &Value) -> Result<Value, String> {
     let normal = forwards.normalise(arguments.as_object().unwrap().clone());
@@ -91,4 +93,72 @@ fn several_calls_are_normalised_one_by_one() {
         assert_eq!(normalise(Forwards::Calls, &given), Ok(expected.clone()), "{given}");
     }
     assert!(normalise(Forwards::Calls, &json!({"calls": [], "tools": []})).is_err());
+}
+
+/// A tool of the runtime that says this of itself.
+fn own(namespace: &str, key: &str, value: Value) -> Tool {
+    Tool::new(QualifiedName::new(namespace, "x").unwrap()).with_metadata(key, value).with_parameters(json!({
+        "type": "object",
+        "properties": {"count": {"type": "integer", "minimum": 1, "maximum": 20}, "text": {"type": "string"}},
+    }))
+}
+
+#[test]
+fn a_call_that_is_made_later_is_read_in_every_shape() {
+    let later = own("context_builder", "target", json!({"name": "tool"}));
+    let watched = own("context_builder", "target", json!({"name": "name"}));
+    let scheduled = own("scheduler", "target", json!({"name": "tool", "within": "action"}));
+    for name in ["name", "tool", "tool_name", "function"] {
+        for params in ["params", "arguments", "args", "parameters", "input"] {
+            for value in [json!({"path": "a"}), json!("{\"path\": \"a\"}")] {
+                let call = json!({name: "files.read", params: value});
+                for (tool, given, expected) in [
+                    (&later, call.clone(), json!({"tool": "files.read", "params": {"path": "a"}})),
+                    (&watched, call.clone(), json!({"name": "files.read", "params": {"path": "a"}})),
+                    (
+                        &scheduled,
+                        json!({"when": "in 5m", "action": call}),
+                        json!({"when": "in 5m", "action": {"tool": "files.read", "params": {"path": "a"}}}),
+                    ),
+                    (
+                        &scheduled,
+                        json!({"action": call.to_string()}),
+                        json!({"action": {"tool": "files.read", "params": {"path": "a"}}}),
+                    ),
+                ] {
+                    let target = Target::of(tool).unwrap();
+                    let normal = target.normalise(given.as_object().unwrap().clone()).unwrap();
+                    assert_eq!(Value::Object(normal), expected, "{given}");
+                }
+            }
+        }
+    }
+    for (tool, given) in [
+        (&later, json!({"task_id": "t", "wait": true})),
+        (&scheduled, json!({"action": {"message": "Tea!"}})),
+        (&scheduled, json!({"action": "Tea!"})),
+    ] {
+        let normal = Target::of(tool).unwrap().normalise(given.as_object().unwrap().clone()).unwrap();
+        assert_eq!(Value::Object(normal), given);
+    }
+    let two = json!({"name": "a.b", "tool": "c.d"});
+    assert!(Target::of(&later).unwrap().normalise(two.as_object().unwrap().clone()).is_err());
+    assert!(Target::of(&own("mcp_evil", "target", json!({"name": "tool"}))).is_none());
+}
+
+#[test]
+fn numbers_beyond_the_bounds_of_a_tool_of_the_runtime_are_brought_within_them() {
+    let clamps = own("context_builder", "clamps", json!(true));
+    for (given, kept, changes) in
+        [(21, 20, 1), (0, 1, 1), (-5, 1, 1), (20, 20, 0), (1, 1, 0), (i64::MAX, 20, 1)]
+    {
+        let mut arguments = json!({"count": given, "text": "x"}).as_object().unwrap().clone();
+        let repairs = clamped(&clamps, &mut arguments);
+        assert_eq!((&arguments["count"], repairs.len()), (&json!(kept), changes), "{given}");
+        assert!(repairs.iter().all(|repair| repair.path == "/count" && repair.from == Some(json!(given))));
+    }
+    for other in [own("mcp_bank", "clamps", json!(true)), own("context_builder", "clamps", json!(false))] {
+        let mut arguments = json!({"count": 21}).as_object().unwrap().clone();
+        assert!(clamped(&other, &mut arguments).is_empty() && arguments["count"] == 21);
+    }
 }

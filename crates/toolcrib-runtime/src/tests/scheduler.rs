@@ -66,7 +66,7 @@ async fn an_app_that_is_started_again_has_schedules_of_its_own() {
     for _ in 0..2 {
         let runtime = Runtime::start(app.clone(), Arc::new(DenyAll)).await.unwrap();
         let reminder = json!({"what": "Tea.", "when": "in 1h"});
-        assert_eq!(call(&runtime, "scheduler.remember", reminder).await.error, None);
+        assert_eq!(call(&runtime, "scheduler.remind", reminder).await.error, None);
         let listed = call(&runtime, "scheduler.schedule_list", json!({})).await.result;
         assert_eq!(listed["schedules"].as_array().map(Vec::len), Some(1), "{listed:#}");
         runtime.close().await;

@@ -63,6 +63,8 @@ pub struct Repair {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Change {
+    /// `21` became `20`, the most that is taken.
+    Clamped,
     /// `"42"` became `42`.
     StringToInteger,
     /// `"1.5"` became `1.5`.

@@ -38,6 +38,7 @@ pub fn tools(approver: Arc<dyn Approver>) -> Vec<FunctionTool> {
         .with_aliases(["question", "ask the user", "demander à l'utilisateur"])
         .with_metadata("operational", true)
         .with_metadata("exposed_when_granted", true)
+        .with_metadata("clamps", true)
         // It bounds its waiting itself, so the deadline of calls does not.
         .with_metadata("awaits_user", true);
     vec![tool]

@@ -8,7 +8,10 @@ use toolcrib_policy::RUNTIME_NAMESPACE;
 use crate::SCHEDULER;
 
 /// The beginnings of the names of all tools that make or change tasks.
-const MAKERS: [&str; 4] = ["background_", "watch_", "schedule_", "remember"];
+const MAKERS: [&str; 5] = ["background_", "watch_", "schedule_", "remind", REMEMBER];
+
+/// The earlier name of `remind`, which the module `memory` has for something else.
+const REMEMBER: &str = "remember";
 
 /// The name of a tool of one of these namespaces, in any spelling; none of what is in another.
 fn name_in<'a>(namespaces: &[&str], name: &'a str) -> Option<&'a str> {
@@ -24,9 +27,14 @@ pub fn makes_tasks(name: &str) -> bool {
         .is_some_and(|name| MAKERS.iter().any(|maker| name.starts_with(maker)))
 }
 
-/// The call of `background_run` that a call by an earlier name means: `background_status`, `background_result`,
-/// `background_wait`, `background_cancel`, `cancel_bg_task` and `background_list`. They are listed nowhere.
+/// The call that a call by an earlier name means: of `remind` by `remember`, and of `background_run` by `background_status`,
+/// `background_result`, `background_wait`, `background_cancel`, `cancel_bg_task` and `background_list`. They are listed
+/// nowhere.
 pub fn renamed(call: &ToolCall) -> Option<ToolCall> {
+    if name_in(&[RUNTIME_NAMESPACE, SCHEDULER], &call.name) == Some(REMEMBER) {
+        let name = format!("{}remind", call.name.strip_suffix(REMEMBER)?);
+        return Some(ToolCall { name, ..call.clone() });
+    }
     let mode = match name_in(&[RUNTIME_NAMESPACE], &call.name)? {
         "background_status" | "background_result" => JsonObject::new(),
         "background_wait" => JsonObject::from_iter([("wait".to_owned(), json!(true))]),
@@ -38,4 +46,23 @@ pub fn renamed(call: &ToolCall) -> Option<ToolCall> {
     arguments.extend(mode);
     let name = format!("{RUNTIME_NAMESPACE}::background_run");
     Some(ToolCall { name, arguments, call_id: call.call_id.clone() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reminder_is_still_made_by_its_earlier_name() {
+        for (given, meant) in [
+            ("remember", "remind"),
+            ("context_builder.remember", "context_builder.remind"),
+            ("scheduler::remember", "scheduler::remind"),
+        ] {
+            let call = ToolCall::new(given, JsonObject::new());
+            assert_eq!(renamed(&call).unwrap().name, meant);
+            assert!(makes_tasks(given) && makes_tasks(meant));
+        }
+        assert_eq!(renamed(&ToolCall::new("memory.remember", JsonObject::new())), None);
+    }
 }

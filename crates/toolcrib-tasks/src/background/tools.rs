@@ -1,5 +1,6 @@
 //! The tool of calls in the background.
 
+use serde_json::json;
 use toolcrib_model::{Risk, ToolCall, ToolError};
 use toolcrib_sdk::{CallContext, FunctionTool};
 
@@ -25,6 +26,7 @@ impl Background {
             .with_output::<Told>()
             .with_aliases(["async", "background task", "lancer en arrière-plan", "tâche de fond"])
             .with_metadata("operational", true)
+            .with_metadata("target", json!({"name": "tool"}))
             .with_metadata("timeout_seconds", MAX_TASK_WAIT.as_secs() + SLACK_SECONDS);
         vec![tool]
     }

@@ -114,7 +114,7 @@ pub(super) struct ScheduleCron {
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Remember {
+pub(super) struct Remind {
     /// What to be reminded of, in a sentence.
     what: String,
     /// A moment, such as `tomorrow at 9am`, or a cron pattern for all that it means.
@@ -177,7 +177,7 @@ impl ScheduleCron {
     }
 }
 
-impl Remember {
+impl Remind {
     pub(super) fn request(
         self,
         now: impl Fn(Option<TimeZone>) -> Zoned,

@@ -8,10 +8,11 @@ use jiff::Zoned;
 use jiff::tz::TimeZone;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
+use serde_json::json;
 use toolcrib_model::{ErrorKind, Risk, ToolError};
 use toolcrib_sdk::{CallContext, FunctionTool, Module};
 
-use super::arguments::{AllSchedules, Listed, OneSchedule, Remember, ScheduleCron, ScheduleOnce};
+use super::arguments::{AllSchedules, Listed, OneSchedule, Remind, ScheduleCron, ScheduleOnce};
 use super::{ScheduleRequest, ScheduleStatus, Schedules};
 
 const ONCE: &str = "Do something at one later moment: tell a message, call a tool, or give an agent a prompt. It is done also \
@@ -27,7 +28,7 @@ const LIST: &str = "List the schedules that you have made, with their next runs"
 const STATUS: &str =
     "Show one schedule: its next runs, how many were made, missed and skipped, and what came of the last";
 
-const REMEMBER: &str = "Be reminded of something at a later moment, or again and again; with `action` it is done rather than told";
+const REMIND: &str = "Be reminded of something at a later moment, or again and again; with `action` it is done rather than told";
 
 /// What such a tool makes.
 const MAKES: [&str; 1] = ["makes a schedule"];
@@ -65,7 +66,7 @@ impl Scheduler {
         })
     }
 
-    /// `schedule_once`, `schedule_cron`, `schedule_cancel`, `schedule_list`, `schedule_status` and `remember`, as functions
+    /// `schedule_once`, `schedule_cron`, `schedule_cancel`, `schedule_list`, `schedule_status` and `remind`, as functions
     /// that belong into the namespace of the runtime's own tools.
     pub fn tools(&self) -> Vec<FunctionTool> {
         let tools = vec![
@@ -102,7 +103,7 @@ impl Scheduler {
                 schedules.status(&id, &context).await
             })
             .with_aliases(["next run", "last run", "état d'une planification"]),
-            self.making("remember", REMEMBER, |given: Remember, schedules| {
+            self.making("remind", REMIND, |given: Remind, schedules| {
                 given.request(|zone| schedules.now(zone))
             })
             .with_aliases(["remind me", "reminder", "alarm", "rappel", "rappelle-moi"]),
@@ -125,7 +126,10 @@ impl Scheduler {
                 schedules.create(read(given, schedules)?, &context).await
             }
         };
-        FunctionTool::new(name, description, make).with_output::<ScheduleStatus>().with_side_effects(MAKES)
+        FunctionTool::new(name, description, make)
+            .with_output::<ScheduleStatus>()
+            .with_side_effects(MAKES)
+            .with_metadata("target", json!({"name": "tool", "within": "action"}))
     }
 
     /// A tool that does something with one schedule.

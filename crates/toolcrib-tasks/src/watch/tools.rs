@@ -68,6 +68,7 @@ impl Watchers {
         )
         .with_output::<WatcherStatus>()
         .with_side_effects(["starts a watcher"])
+        .with_metadata("target", json!({"name": "name"}))
         .with_aliases(["monitor", "poll", "surveiller", "alerte"])
         .with_metadata("former_arguments", json!({"predicate": "condition"}));
         let watchers = self.clone();

@@ -82,11 +82,10 @@ async fn a_schedule_is_made_looked_at_and_cancelled_by_its_id() {
 #[tokio::test(start_paused = true)]
 async fn what_is_remembered_is_told_when_its_time_has_come() {
     let world = World::with_tools().await;
-    world.ok("remember", json!({"what": "Ask Ada about the invoice.", "when": "dans 30 minutes"})).await;
-    world.ok("remember", json!({"what": "Water the plants.", "when": "0 10 * * *"})).await;
+    world.ok("remind", json!({"what": "Ask Ada about the invoice.", "when": "dans 30 minutes"})).await;
+    world.ok("remind", json!({"what": "Water the plants.", "when": "0 10 * * *"})).await;
     let action = json!({"tool": "shop.order"});
-    let done =
-        world.ok("remember", json!({"what": "Order more.", "when": "at 11am", "action": action})).await;
+    let done = world.ok("remind", json!({"what": "Order more.", "when": "at 11am", "action": action})).await;
     assert_eq!(done["label"], "Order more.");
     pass(minutes(31)).await;
     assert_eq!(world.told().await, ["Reminder: Ask Ada about the invoice."]);
@@ -145,8 +144,8 @@ async fn what_is_wrong_is_said_with_what_would_be_right() {
         ("schedule_once", json!({"when": "in 5m", "action": note, "time_zone": "Mars"})),
         ("schedule_cron", json!({"cron": "every day", "action": note})),
         ("schedule_cron", json!({"cron": "* * * * * *", "action": note})),
-        ("remember", json!({"what": " ", "when": "in 5m"})),
-        ("remember", json!({"what": "x", "when": "sometimes"})),
+        ("remind", json!({"what": " ", "when": "in 5m"})),
+        ("remind", json!({"what": "x", "when": "sometimes"})),
         ("schedule_status", json!({"schedule_id": "schedule_0"})),
     ];
     let mut said = Vec::new();
