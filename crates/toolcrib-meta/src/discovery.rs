@@ -9,11 +9,14 @@ use serde_json::{Value, json};
 use toolcrib_model::{ErrorKind, JsonObject, QualifiedName, Risk, ToolError};
 use toolcrib_policy::{Policy, Principal, RUNTIME_NAMESPACE};
 use toolcrib_registry::{Entry, Overloads, Snapshot, ToolRegistry};
-use toolcrib_search::{Explain, MAX_QUERY_BYTES, Outcome, Reason, SearchOptions, SearchSettings};
+use toolcrib_search::{Explain, Hit, MAX_QUERY_BYTES, Outcome, Reason, SearchOptions, SearchSettings};
 
 use crate::detail::{Detail, call, listed, rows};
 use crate::index::{CurrentIndex, Indexed};
 use crate::{ToolCard, missing};
+
+/// The share of the best tool's score from which on others are shown: what has less has a word in common by chance.
+const NEAR: f32 = 0.25;
 
 /// The engine of results that were found by their words alone.
 const KEYWORD: &str = "keyword";
@@ -122,9 +125,17 @@ impl Discovery {
         let found = self.search_in(&indexed, query, limit, principal);
         let mut told = JsonObject::from_iter([("outcome".to_owned(), json!(found.outcome))]);
         if found.outcome == NO_MATCH {
-            told.insert("reason".into(), json!(found.reason));
+            // That a tool is there which may not be used is nothing that a model is to know.
+            let is_denied = found.reason == Some(Reason::NotPermitted.as_str());
+            let (reason, hint) = if is_denied {
+                let reason = Reason::NothingSimilar;
+                (Some(reason.as_str()), Some(missing::hint(reason, 0)))
+            } else {
+                (found.reason, found.hint)
+            };
+            told.insert("reason".into(), json!(reason));
             told.insert("nearest".into(), json!(found.nearest));
-            told.insert("hint".into(), json!(found.hint));
+            told.insert("hint".into(), json!(hint));
         } else {
             let tools = found.results.iter();
             let tools: Vec<_> = tools
@@ -144,7 +155,10 @@ impl Discovery {
         let outcome = indexed.search.search(query, &SearchOptions { limit, filter: Some(&filter) });
         let Outcome { hits, no_match, nearest, withheld, .. } = outcome;
         let no_match = no_match.map(|reason| missing::reason(reason, query, indexed.snapshot.rejected()));
-        let results = hits.into_iter().filter_map(|hit| {
+        let best = hits.iter().map(|hit| hit.explain.fused).fold(0.0, f32::max);
+        // What is named exactly is meant, whatever else speaks for it.
+        let is_near = |hit: &Hit| hit.explain.exact || hit.explain.fused >= best * NEAR;
+        let results = hits.into_iter().filter(is_near).filter_map(|hit| {
             let entry = self.visible(&indexed.snapshot, &hit.name, principal)?.first()?;
             Some(FoundTool {
                 name: hit.name.dotted(),

@@ -10,6 +10,7 @@ use toolcrib_model::{ErrorKind, QualifiedName, Tool, ToolCall, ToolResult};
 use toolcrib_policy::{Authorized, Call, Policy};
 use toolcrib_port::{CallContext, Loaded, ToolEngine, ToolLoader};
 use toolcrib_registry::{DataflowEnrichment, Enrichment, ToolRegistry};
+use toolcrib_search::SearchOptions;
 
 use crate::{Detail, Discovery, MAX_INTRODUCTION, module};
 
@@ -254,4 +255,31 @@ async fn a_refresh_renews_the_index() {
     registry.add_loader(Arc::new(Files));
     registry.refresh().await.unwrap();
     assert_eq!(discovery.search("forecast", 5, "s".into()).unwrap().results[0].name, "weather.forecast");
+}
+
+#[tokio::test]
+async fn a_model_is_not_told_that_a_tool_is_there_which_it_may_not_use() {
+    let fixture = fixture().await;
+    let told = fixture.call("search_tools", json!({"query": "secret"})).await.result;
+    let nothing = fixture.call("search_tools", json!({"query": "zzxqy"})).await.result;
+    assert_eq!((&told["outcome"], &told["reason"]), (&json!("no_match"), &json!("nothing_similar")));
+    assert_eq!(told["hint"], nothing["hint"]);
+    // An operator is.
+    let found = fixture.discovery.search("secret", 5, "s".into()).unwrap();
+    assert_eq!((found.reason, found.withheld > 0), (Some("not_permitted"), true));
+}
+
+#[tokio::test]
+async fn what_is_far_below_the_best_is_not_shown() {
+    let fixture = fixture().await;
+    let discovery = &fixture.discovery;
+    let query = "the weather of the coming days, in a file";
+    let is_visible = |name: &QualifiedName| name.namespace() != "vault";
+    let options = SearchOptions { limit: 5, filter: Some(&is_visible) };
+    let all = discovery.index.get().unwrap().search.search(query, &options).hits;
+    let shown = discovery.search(query, 5, "s".into()).unwrap().results;
+    assert_eq!(shown[0].name, "weather.forecast");
+    assert!(shown.len() < all.len(), "{all:?}");
+    let near = discovery.search("a text file", 5, "s".into()).unwrap().results;
+    assert!(near.len() > 1, "{near:?}");
 }
