@@ -15,7 +15,8 @@ use toolcrib_model::Secret;
 use toolcrib_modules::memory;
 use toolcrib_policy::Principal;
 use toolcrib_prompt::{
-    CallStyle, Injection, MAX_USER_PROMPT_CHARS, Plan, RenderedPrompt, SystemPrompt, ToolNames, WireNames,
+    CallStyle, Injection, MAX_USER_PROMPT_CHARS, Plan, RenderedPrompt, Role, SystemPrompt, ToolNames,
+    WireNames,
 };
 
 use crate::injection::{brains, call_style};
@@ -310,7 +311,20 @@ impl AgentSetup {
                 self.id
             )
         });
-        is_cut.into_iter().collect()
+        let budget = u64::from(self.plan.budget_tokens);
+        let offered = self.plan.offered.iter().filter(|tool| tool.role == Role::Operational);
+        let always: u64 =
+            offered.map(|tool| u64::from(tool.tokens(self.plan.style, self.plan.tokenizer))).sum();
+        let is_over = self.plan.mode != Injection::Direct && always > budget;
+        let over = is_over.then(|| {
+            format!(
+                "the tools that the agent `{}` is always offered take {always} tokens, and all tools together may take \
+                 {budget}; switch off what it does not need under `execution` and `modules`, or raise \
+                 `runtime.tool_budget` or `brain.context_window`",
+                self.id
+            )
+        });
+        is_cut.into_iter().chain(over).collect()
     }
 
     /// A model that plays the turns of a file.

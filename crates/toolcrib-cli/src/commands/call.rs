@@ -16,6 +16,7 @@ use crate::arguments::Call;
 use crate::exit::{Exit, Failure};
 use crate::interrupt::Interrupts;
 use crate::output;
+use crate::printable::{Layout, printable};
 
 /// The most bytes of arguments.
 const MAX_ARGUMENTS_BYTES: u64 = 16 * 1024 * 1024;
@@ -37,6 +38,10 @@ pub(crate) async fn run(arguments: &Call, json: bool) -> Result<Exit, Failure> {
     runtime.close().await;
     if json {
         output::json(&result);
+    } else {
+        for repair in result.metadata.get("repairs").and_then(Value::as_array).into_iter().flatten() {
+            output::tell(&format!("note: {}", repaired(repair)));
+        }
     }
     match &result.error {
         None => {
@@ -60,6 +65,17 @@ pub(crate) async fn run(arguments: &Call, json: bool) -> Result<Exit, Failure> {
             Ok(if is_missing && is_source_down { Exit::Unavailable } else { Exit::of(error.kind) })
         }
     }
+}
+
+/// Describes a change that made the arguments fit.
+fn repaired(repair: &Value) -> String {
+    let path = repair.get("path").and_then(Value::as_str).unwrap_or_default();
+    let text = match (repair.get("from"), repair.get("to")) {
+        (Some(from), Some(to)) => format!("the argument {path} was changed from {from} to {to}"),
+        (None, Some(to)) => format!("the argument {path} was set to {to}"),
+        _ => format!("the argument {path} was left out"),
+    };
+    printable(&text, Layout::Line)
 }
 
 /// The arguments: JSON text, `@FILE`, or `-` for standard input.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use toolcrib_agent::{Agent, Conversation};
 use toolcrib_model::ToolCall;
-use toolcrib_port::{CallContext, ToolCaller as _};
+use toolcrib_port::CallContext;
 use toolcrib_testkit::{ModelServer, Turn};
 
 use super::{start, wrong};
@@ -239,4 +239,23 @@ tools: {capabilities: {default_policy: grant}}
     assert!(text.starts_with("# MEMORY") && text.contains("Ada likes blue."), "{text}");
     assert!(text.contains("Above is what you kept"), "{text}");
     assert!(Arc::ptr_eq(&after, &prompt()), "nothing changed again");
+}
+
+#[tokio::test]
+async fn an_operator_is_warned_of_what_a_small_window_has_no_room_for() {
+    let app = |window: u32, prompt: &str| {
+        format!(
+            "agents: [{{id: a, brain: {{provider: recorded, recording: a.yaml, context_window: {window}}}, system_prompt: '{prompt}'}}]
+execution: {{watchers: true, scheduler: true}}
+modules: {{hello: {{}}, memory: {{}}}}
+runtime: {{tool_injection: discovery}}
+tools: {{capabilities: {{default_policy: grant}}}}"
+        )
+    };
+    let warnings = |runtime: &crate::Runtime| runtime.agent(None).unwrap().warnings();
+    assert_eq!(warnings(&start(&app(131_072, "Be brief.")).await), Vec::<String>::new());
+    let told = warnings(&start(&app(8_000, &"p ".repeat(40_000))).await);
+    assert_eq!(told.len(), 2, "{told:?}");
+    assert!(told[0].contains("`system_prompt` of the agent `a` is cut off"), "{told:?}");
+    assert!(told[1].contains("tokens, and all tools together may take 1600"), "{told:?}");
 }

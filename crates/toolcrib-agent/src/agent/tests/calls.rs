@@ -9,8 +9,8 @@ use toolcrib_model::{QualifiedName, Tool, ToolCall, ToolResult};
 use toolcrib_port::{CallContext, ToolCaller};
 use toolcrib_prompt::{InjectionSettings, Plan, WireNames};
 
-use super::super::{Agent, AgentSettings, Conversation, Outcome, RunLimits};
-use super::{agent, call, calls, limited, results, run, says, scripted};
+use super::super::{Agent, AgentSettings, Conversation, Observer, Outcome, RunLimits};
+use super::{Caller, agent, call, calls, limited, results, run, says, scripted};
 use crate::{Message, ToolChoice};
 
 /// Runs what begins with `read` when three of them are there, and notes the order of all.
@@ -157,5 +157,40 @@ async fn a_long_result_is_cut_at_a_character_and_says_so() {
     assert!(
         text.starts_with(r#"{"found":"üü"#) && text.contains("[Cut: the first 50 of 212 bytes."),
         "{text}"
+    );
+}
+
+/// Writes down what it sees of calls.
+#[derive(Default)]
+struct Lines(Vec<String>);
+
+impl Observer for Lines {
+    fn on_call_started(&mut self, call: &ToolCall) {
+        self.0.push(format!("run {}", call.name));
+    }
+
+    fn on_call_unreadable(&mut self, name: &str, arguments: &str) {
+        self.0.push(format!("unreadable {name} {arguments}"));
+    }
+
+    fn on_call_finished(&mut self, result: &ToolResult, _elapsed: Duration) {
+        self.0.push(format!("{} {}", if result.is_ok() { "ok" } else { "failed" }, result.name));
+    }
+}
+
+#[tokio::test]
+async fn a_call_that_cannot_be_read_is_shown_before_its_result() {
+    let model = scripted(|turn, _| match turn {
+        1 => {
+            calls(vec![call("a", "notes__search", "{oops"), call("b", "notes__search", r#"{"query": "x"}"#)])
+        }
+        _ => says("Done."),
+    });
+    let (caller, mut conversation, mut lines) = (Caller::default(), Conversation::new(), Lines::default());
+    let context = CallContext::new("session");
+    agent().run("Find.", &mut conversation, &model, &caller, &context, &mut lines).await;
+    assert_eq!(
+        lines.0,
+        ["unreadable notes__search {oops", "failed notes::search", "run notes::search", "ok notes::search"]
     );
 }
