@@ -35,6 +35,7 @@ impl Format {
 
     /// The format by the ending of the name, else by the first character: `{` and `[` open JSON.
     pub fn detect(path: &Path, bytes: &[u8]) -> Self {
+        let bytes = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes);
         Self::of_path(path).unwrap_or_else(|| match bytes.trim_ascii_start().first() {
             Some(b'{' | b'[') => Self::Json,
             _ => Self::Yaml,
@@ -52,12 +53,16 @@ pub struct Document {
     format: Format,
 }
 
+/// What UTF-8 text may begin with.
+const BYTE_ORDER_MARK: &[u8] = &[0xEF, 0xBB, 0xBF];
+
 /// Reads a text.
 pub fn parse(bytes: &[u8], format: Format, limits: &Limits) -> Result<Document, Error> {
     if bytes.len() > limits.max_bytes {
         return Err(Error::TooLarge { bytes: bytes.len(), max: limits.max_bytes });
     }
-    let text = decode(bytes)?;
+    // Editors on Windows begin UTF-8 with a byte order mark.
+    let text = decode(bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes))?;
     count::check(text, format)?;
     let Node { value, exact } = match format {
         Format::Json => json::read(text)?,
@@ -70,7 +75,6 @@ pub fn parse(bytes: &[u8], format: Format, limits: &Limits) -> Result<Document, 
 fn decode(bytes: &[u8]) -> Result<&str, Error> {
     let error = |problem: &str| Error::Encoding { problem: problem.into() };
     match bytes {
-        [0xEF, 0xBB, 0xBF, ..] => Err(error("the text starts with a byte order mark")),
         [0xFE, 0xFF, ..] | [0xFF, 0xFE, ..] | [0, _, ..] | [_, 0, ..] => {
             Err(error("the text looks like UTF-16"))
         }
@@ -116,7 +120,7 @@ impl Document {
     pub fn deserialize_value<T: DeserializeOwned>(&self, value: &Value, pointer: &str) -> Result<T, Error> {
         serde_path_to_error::deserialize(value).map_err(|error| {
             let mut place = pointer.to_owned();
-            let mut path = pointer.trim_start_matches('/').replace('/', ".");
+            let mut path = path_of(pointer);
             for segment in error.path() {
                 let (key, text) = match segment {
                     serde_path_to_error::Segment::Seq { index } => (index.to_string(), format!("[{index}]")),
@@ -135,17 +139,72 @@ impl Document {
 
     /// An error at the place of a value, with a message of the caller's own.
     pub fn error_at(&self, pointer: &str, message: impl Into<String>) -> Error {
-        let path = pointer.trim_start_matches('/').replace('/', ".");
-        Error::Shape { position: self.position_of(pointer), path, message: message.into() }
+        Error::Shape { position: self.position_of(pointer), path: path_of(pointer), message: message.into() }
     }
 
     fn shape_error(&self, pointer: &str, path: &str, serde_message: &str) -> Error {
-        let message = explain_unknown(serde_message).unwrap_or_else(|| match path {
-            "" => serde_message.to_owned(),
-            _ => format!("`{path}`: {serde_message}"),
+        let message = explain_unknown(serde_message).unwrap_or_else(|| {
+            let message = in_words(serde_message);
+            if path.is_empty() { message } else { format!("`{path}`: {message}") }
         });
         Error::Shape { position: self.position_of(pointer), path: path.into(), message }
     }
+}
+
+/// Returns a JSON pointer as people write a path: `tools.registry[0].path`.
+pub fn path_of(pointer: &str) -> String {
+    let mut path = String::new();
+    for segment in pointer.split('/').skip(1) {
+        let key = segment.replace("~1", "/").replace("~0", "~");
+        if !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_digit()) {
+            path.extend(["[", key.as_str(), "]"]);
+        } else {
+            if !path.is_empty() {
+                path.push('.');
+            }
+            path.push_str(&key);
+        }
+    }
+    path
+}
+
+/// How the types of Rust are called in what serde expects, and how people call them.
+const TYPE_NAMES: [(&str, &str); 14] = [
+    ("a nonzero u32", "a whole number from 1 to 4294967295"),
+    ("a nonzero u64", "a whole number from 1"),
+    ("a nonzero usize", "a whole number from 1"),
+    ("usize", "a whole number from 0"),
+    ("u64", "a whole number from 0"),
+    ("u32", "a whole number from 0 to 4294967295"),
+    ("u16", "a whole number from 0 to 65535"),
+    ("u8", "a whole number from 0 to 255"),
+    ("f64", "a number"),
+    ("a boolean", "true or false"),
+    ("a string", "a text"),
+    ("a sequence", "a list"),
+    ("a map", "a mapping"),
+    ("any valid JSON value", "a value"),
+];
+
+/// Turns serde's `invalid type: null, expected struct X` into `expected a mapping, found nothing`.
+fn in_words(message: &str) -> String {
+    let given =
+        ["invalid type: ", "invalid value: "].into_iter().find_map(|prefix| message.strip_prefix(prefix));
+    let Some((found, expected)) = given.and_then(|rest| rest.split_once(", expected ")) else {
+        return message.to_owned();
+    };
+    let found = match found.split_once(' ') {
+        _ if found == "null" => "nothing".to_owned(),
+        _ if found == "sequence" => "a list".to_owned(),
+        _ if found == "map" => "a mapping".to_owned(),
+        Some(("integer" | "boolean" | "string", value)) => value.to_owned(),
+        Some(("floating", value)) => value.trim_start_matches("point ").to_owned(),
+        _ => found.to_owned(),
+    };
+    let is_struct = expected.starts_with("struct ");
+    let expected = TYPE_NAMES.iter().find(|(rust, _)| *rust == expected).map_or(expected, |(_, words)| words);
+    let expected = if is_struct { "a mapping" } else { expected };
+    format!("expected {expected}, found {found}")
 }
 
 /// Turns serde's ``unknown field `x`, expected one of `a`, `b` `` into a sentence with the nearest name.

@@ -35,7 +35,7 @@ pub enum Error {
     #[error("the text holds more than {MAX_VALUES} values; split it")]
     TooManyValues,
     /// Not plain UTF-8.
-    #[error("{problem}; save the file as UTF-8 without a byte order mark")]
+    #[error("{problem}; save the file as UTF-8")]
     Encoding {
         /// What was found.
         problem: String,

@@ -40,7 +40,7 @@ mod nearest;
 #[cfg(test)]
 mod tests;
 
-pub use document::{Document, Format, parse};
+pub use document::{Document, Format, parse, path_of};
 pub use error::{Error, Position};
 pub use expand::{UnsetVariable, expand, expand_path};
 pub use json::StrictValue;

@@ -147,12 +147,32 @@ fn an_error_shows_the_start_of_what_is_wrong() {
 
 #[test]
 fn other_encodings_are_named() {
-    for bytes in [&b"\xEF\xBB\xBFa: 1"[..], b"\xFF\xFEa\0", b"a\0:\0", b"a: \xFF"] {
+    for bytes in [&b"\xFF\xFEa\0"[..], b"a\0:\0", b"a: \xFF"] {
         assert!(
             matches!(parse(bytes, Format::Yaml, &Limits::default()), Err(Error::Encoding { .. })),
             "{bytes:?}"
         );
     }
+}
+
+#[test]
+fn utf_8_may_begin_with_a_byte_order_mark() {
+    for (bytes, format) in
+        [(&b"\xEF\xBB\xBFa: 1"[..], Format::Yaml), (b"\xEF\xBB\xBF{\"a\": 1}", Format::Json)]
+    {
+        let document = parse(bytes, format, &Limits::default()).unwrap();
+        assert_eq!(document.value, json!({"a": 1}));
+        assert_eq!(document.position_of("/a").map(|position| position.line), Some(1));
+    }
+    assert_eq!(Format::detect(std::path::Path::new("tools"), b"\xEF\xBB\xBF{}"), Format::Json);
+}
+
+#[test]
+fn a_path_is_written_in_one_way() {
+    assert_eq!(crate::path_of("/tools/registry/0/command"), "tools.registry[0].command");
+    assert_eq!(crate::path_of("/agents/1"), "agents[1]");
+    assert_eq!(crate::path_of("/modules/a~1b"), "modules.a/b");
+    assert_eq!(crate::path_of(""), "");
 }
 
 #[test]
@@ -241,7 +261,7 @@ fn a_shape_error_names_the_place_the_path_and_the_nearest_key() {
     }
     for (text, expected) in [
         ("tools:\n  - path: x\n    pathh: y\n", "f:3:5: unknown key `pathh`, did you mean `path`?"),
-        ("tools:\n  - path: 5\n", "f:2:5: `tools[0].path`: invalid type: integer `5`, expected a string"),
+        ("tools:\n  - path: 5\n", "f:2:5: `tools[0].path`: expected a text, found `5`"),
         ("tools:\n  - {}\n", "f:2:5: `tools[0]`: missing field `path`"),
         ("tols: []\n", "f:1:1: unknown key `tols`, did you mean `tools`?"),
         ("xyz: []\n", "f:1:1: unknown key `xyz`; expected one of: tools"),
