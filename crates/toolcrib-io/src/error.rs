@@ -42,11 +42,11 @@ pub enum Error {
         program: String,
     },
     /// The program does not exist.
-    #[error("program `{program}` not found in {searched}; install it, or give its full path")]
+    #[error("program `{program}` not found{}; install it, or give its full path", within(program, searched))]
     ProgramNotFound {
         /// The program as the command names it.
         program: String,
-        /// Where it was looked for: a path, or `PATH` and its value.
+        /// Where it was looked for: its own path, or `PATH`.
         searched: String,
     },
     /// The program exists but may not be run.
@@ -68,7 +68,7 @@ pub enum Error {
         directory: PathBuf,
     },
     /// The system refused to start the program.
-    #[error("cannot start `{program}`: {source}; check that the interpreter in its first line exists")]
+    #[error("cannot start `{program}`: {source}; {}", start_hint(source))]
     SpawnFailed {
         /// The program as the command names it.
         program: String,
@@ -241,4 +241,19 @@ pub enum Error {
         /// What the system said.
         source: io::Error,
     },
+}
+
+/// Where a program was looked for, unless it is a path that says so itself.
+fn within(program: &str, searched: &str) -> String {
+    if program == searched { String::new() } else { format!(" in {searched}") }
+}
+
+/// What to check when the system refuses to start a program.
+fn start_hint(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::PermissionDenied => {
+            "check that you may run it, and that its file system is not mounted `noexec`"
+        }
+        _ => "check that the interpreter in its first line exists",
+    }
 }

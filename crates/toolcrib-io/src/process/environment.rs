@@ -61,6 +61,15 @@ fn absolute_entries(search_path: &OsStr) -> Option<OsString> {
     std::env::join_paths(entries).ok().filter(|entries| !entries.is_empty())
 }
 
+/// Set for every child to the number of Toolcrib processes above it, so that one that starts itself through its own sources
+/// can tell. No command can set it to something else.
+pub const DEPTH_VARIABLE: &str = "TOOLCRIB_DEPTH";
+
+/// Returns how many Toolcrib processes have started one another before this one; 0 for one that a user starts.
+pub fn depth() -> usize {
+    std::env::var(DEPTH_VARIABLE).ok().and_then(|text| text.parse().ok()).unwrap_or_default()
+}
+
 /// The environment of a child: what it inherits of the variables that `ours` looks up, and over it what `given` says.
 pub(super) fn environment(
     ours: impl Fn(&str) -> Option<OsString>,

@@ -43,7 +43,7 @@ mod tests;
 pub use capture::{MAX_STDERR_BYTES, MAX_STDOUT_BYTES, Output, RunLimits, run};
 pub use child::{Child, KILL_PATIENCE, spawn};
 pub use command::{Command, DEFAULT_SEARCH_PATH};
-pub use environment::{INHERITED_ENVIRONMENT, MARK_VARIABLE, environment_names};
+pub use environment::{DEPTH_VARIABLE, INHERITED_ENVIRONMENT, MARK_VARIABLE, depth, environment_names};
 pub use follow::{DRAIN_GRACE, Ended, Pipe, follow};
 pub use lines::{LineLimited, MAX_LINE_BYTES, Overlong};
 pub use start::{find_program, is_same_file};

@@ -10,7 +10,7 @@ use std::process::{self, ChildStderr, ChildStdin, ChildStdout, Stdio};
 use rustix::process::Pid;
 
 use super::command::{Command, DEFAULT_SEARCH_PATH};
-use super::environment::{MARK_VARIABLE, environment};
+use super::environment::{DEPTH_VARIABLE, MARK_VARIABLE, depth, environment};
 use super::mark::Mark;
 use super::watchdog;
 use crate::Error;
@@ -48,6 +48,7 @@ pub(super) fn start(command: &Command, feed: bool) -> Result<Started, Error> {
         .env_clear()
         .envs(variables)
         .env(MARK_VARIABLE, mark.value())
+        .env(DEPTH_VARIABLE, depth().saturating_add(1).to_string())
         .stdin(if feed { Stdio::piped() } else { Stdio::null() })
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -120,7 +121,7 @@ fn find(command: &Command, search_path: Option<&OsStr>) -> Result<PathBuf, Error
                 Candidate::Missing => {}
             }
         }
-        format!("PATH ({})", search_path.display())
+        "PATH".to_owned()
     };
     let program = program.to_owned();
     Err(match forbidden {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 
 use super::super::environment::{PROXY_ENVIRONMENT, environment};
-use super::super::{Command, INHERITED_ENVIRONMENT, MARK_VARIABLE, RunLimits, run};
+use super::super::{Command, DEPTH_VARIABLE, INHERITED_ENVIRONMENT, MARK_VARIABLE, RunLimits, run};
 
 fn ours(name: &str) -> Option<OsString> {
     let value = match name {
@@ -45,9 +45,17 @@ async fn a_child_sees_the_allow_list_and_what_it_was_given() {
     for (name, _) in text.lines().filter_map(|line| line.split_once('=')) {
         let known = INHERITED_ENVIRONMENT.contains(&name)
             || PROXY_ENVIRONMENT.contains(&name)
-            || [MARK_VARIABLE, "GIVEN"].contains(&name);
+            || [DEPTH_VARIABLE, MARK_VARIABLE, "GIVEN"].contains(&name);
         assert!(known, "{name} was inherited");
     }
+}
+
+#[tokio::test]
+async fn a_child_knows_its_depth_whatever_its_command_says() {
+    let command = Command::new(["sh", "-c", "echo $TOOLCRIB_DEPTH"]).with_env(DEPTH_VARIABLE, "0");
+    let output = run(&command, None, &RunLimits::default()).await.unwrap();
+    let depth: usize = String::from_utf8(output.stdout).unwrap().trim().parse().unwrap();
+    assert_eq!(depth, super::super::depth() + 1);
 }
 
 #[test]
