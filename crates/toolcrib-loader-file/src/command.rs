@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use serde::Deserialize;
 use serde_json::Value;
 use toolcrib_io::process::{Command, Output, RunLimits, run};
-use toolcrib_model::{ErrorKind, Secret, ToolError, ToolResult};
+use toolcrib_model::{ErrorKind, Secret, Tool, ToolError, ToolResult};
 use toolcrib_policy::{Access, Authorized, Call};
 use toolcrib_port::{CallContext, ToolEngine};
 
@@ -93,14 +93,15 @@ impl CommandEngine {
         std::iter::once(&self.default).chain(self.tools.values()).filter_map(Template::program)
     }
 
+    fn template(&self, tool: &str) -> &Template {
+        self.tools.get(tool).unwrap_or(&self.default)
+    }
+
     async fn run(&self, call: &Call) -> Result<Value, ToolError> {
         let tool = call.tool.name.name();
-        let template = self.tools.get(tool).unwrap_or(&self.default);
+        let template = self.template(tool);
         if template.is_empty() {
-            let message = format!("the engine has no command for `{tool}`");
-            return Err(ToolError::new(ErrorKind::Unavailable, message)
-                .with_hint("set `argv`, or `tools.<name>`, of the engine in the app file")
-                .with_retryable(false));
+            return Err(ToolError::new(ErrorKind::Unavailable, no_command(tool)).with_retryable(false));
         }
         let argv = template
             .fill(tool, &call.arguments)
@@ -159,4 +160,38 @@ impl ToolEngine for CommandEngine {
             Err(error) => call.failed(error),
         }
     }
+
+    fn misfit(&self, tool: &Tool) -> Option<String> {
+        let name = tool.name.name();
+        let template = self.template(name);
+        if template.is_empty() {
+            return Some(no_command(name));
+        }
+        let place = template.unknown_place(tool)?;
+        Some(format!("in the command of `{name}`: {place}"))
+    }
+
+    fn warning(&self, tool: &Tool) -> Option<String> {
+        unenforced(tool)
+    }
+}
+
+fn no_command(tool: &str) -> String {
+    format!(
+        "the engine has no command for `{tool}`; set `argv`, or `tools.{tool}`, of the engine in the app file"
+    )
+}
+
+/// Returns what a tool declares of its program that nothing enforces: programs are not sandboxed.
+pub(crate) fn unenforced(tool: &Tool) -> Option<String> {
+    let declared = tool.metadata.get("access")?.as_object()?;
+    let keys = ["network", "filesystem"].into_iter().filter(|key| declared.contains_key(*key));
+    let keys: Vec<_> = keys.map(|key| format!("`access.{key}`")).collect();
+    (!keys.is_empty()).then(|| {
+        format!(
+            "{} of `{}` is not enforced: its program is not sandboxed, and reaches what its user may reach",
+            keys.join(" and "),
+            tool.name.dotted()
+        )
+    })
 }

@@ -11,6 +11,7 @@ use crate::loader::collect;
 pub struct InlineLoader {
     source: String,
     loaded: Loaded,
+    warnings: Vec<String>,
 }
 
 impl InlineLoader {
@@ -30,8 +31,8 @@ impl InlineLoader {
     pub fn new(document: &Document, pointer: &str, namespace: &str, file: &str) -> Self {
         let source = format!("inline {namespace}");
         let value = document.value.pointer(pointer).cloned().unwrap_or_default();
-        let loaded = collect(value, document, pointer, Some(namespace), &source, file);
-        Self { source, loaded }
+        let (loaded, warnings) = collect(value, document, pointer, Some(namespace), &source, file);
+        Self { source, loaded, warnings }
     }
 }
 
@@ -43,5 +44,9 @@ impl ToolLoader for InlineLoader {
 
     async fn load(&self) -> Loaded {
         self.loaded.clone()
+    }
+
+    fn warnings(&self) -> Vec<String> {
+        self.warnings.clone()
     }
 }

@@ -29,9 +29,10 @@
 //! # }
 //! ```
 //!
-//! A broken tool is rejected with its place; the others load.
+//! A broken tool is rejected with its place, and so is one with a key that is a known one misspelt; the others load.
 
 mod inline;
+mod keys;
 mod loader;
 mod shape;
 

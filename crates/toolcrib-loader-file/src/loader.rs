@@ -1,6 +1,7 @@
 //! One file as a source of tools.
 
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 use serde_json::Value;
@@ -19,13 +20,15 @@ pub struct FileLoader {
     path: PathBuf,
     namespace: Option<String>,
     source: String,
+    /// What the last load found that changes nothing; clones share it.
+    warnings: Arc<Mutex<Vec<String>>>,
 }
 
 impl FileLoader {
     /// A loader of this file. The format is told by the ending of its name, else by its first character.
     pub fn new(path: impl Into<PathBuf>) -> Self {
         let path = path.into();
-        Self { source: format!("file {}", path.display()), path, namespace: None }
+        Self { source: format!("file {}", path.display()), path, namespace: None, warnings: Arc::default() }
     }
 
     /// Sets the namespace of all tools that do not name one themselves.
@@ -48,7 +51,10 @@ impl FileLoader {
         // Taken rather than copied: a file of thousands of tools is as large again in memory.
         let value = std::mem::take(&mut document.value);
         let file = self.path.display().to_string();
-        collect(value, &document, "", self.namespace.as_deref(), &self.source, &file)
+        let (loaded, warnings) =
+            collect(value, &document, "", self.namespace.as_deref(), &self.source, &file);
+        *self.warnings.lock().unwrap_or_else(PoisonError::into_inner) = warnings;
+        loaded
     }
 
     fn document(&self) -> Result<Document, (RejectKind, String)> {
@@ -61,7 +67,8 @@ impl FileLoader {
     }
 }
 
-/// The tools of a value that stands at a pointer of a document, which is called `file` in what is said about them.
+/// The tools of a value that stands at a pointer of a document, which is called `file` in what is said about them; and what
+/// changes nothing there.
 pub(crate) fn collect(
     value: Value,
     document: &Document,
@@ -69,13 +76,16 @@ pub(crate) fn collect(
     namespace: Option<&str>,
     source: &str,
     file: &str,
-) -> Loaded {
+) -> (Loaded, Vec<String>) {
     let found = match shape::tools(value, document, pointer, namespace) {
         Ok(found) => found,
-        Err(error) => return Loaded::failed(source, RejectKind::InvalidTool, error.at(file)),
+        Err(error) => {
+            return (Loaded::failed(source, RejectKind::InvalidTool, error.at(file)), Vec::new());
+        }
     };
+    let warnings = found.unknown.warnings(file);
     let rejected = rejects(document, found.broken, found.beyond, source, file);
-    Loaded { tools: found.tools, rejected }
+    (Loaded { tools: found.tools, rejected }, warnings)
 }
 
 /// The rejects with their places; of very many broken tools the first ones, and how many there are beyond them.
@@ -126,5 +136,9 @@ impl ToolLoader for FileLoader {
                 Loaded::failed(&self.source, RejectKind::Unreadable, format!("reading broke off: {error}"))
             }
         }
+    }
+
+    fn warnings(&self) -> Vec<String> {
+        self.warnings.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }

@@ -7,6 +7,7 @@ use toolcrib_document::{Document, Error};
 use toolcrib_model::{JsonObject, NAMESPACE_SEPARATOR, QualifiedName, Tool, pointer_part};
 
 use crate::DEFAULT_NAMESPACE;
+use crate::keys::UnknownKeys;
 
 /// Keys by which a mapping is known as a tool.
 const TOOL_KEYS: [&str; 7] =
@@ -19,6 +20,8 @@ const RESERVED_METADATA: [&str; 3] = ["operational", "discovery", "forwards"];
 pub(crate) struct Problem {
     pub(crate) name: Option<String>,
     pub(crate) message: String,
+    /// The pointer of the place within the tool; empty for the tool itself.
+    within: String,
 }
 
 /// The most broken tools of one file that are reported one by one.
@@ -32,13 +35,25 @@ pub(crate) struct Found {
     pub(crate) broken: Vec<(Problem, String)>,
     /// How many broken tools there are beyond them, and the place of the first.
     pub(crate) beyond: Option<(usize, String)>,
+    /// The keys that mean nothing here.
+    pub(crate) unknown: UnknownKeys,
 }
 
 impl Found {
-    fn add(&mut self, tool: Result<Tool, Problem>, pointer: impl FnOnce() -> String) {
+    fn add(
+        &mut self,
+        value: Value,
+        key: Option<&str>,
+        pointer: impl Fn() -> String,
+        around: Surroundings<'_>,
+    ) {
+        let tool = tool(value, key, &pointer, around, &mut self.unknown);
         match (tool, &mut self.beyond) {
             (Ok(tool), _) => self.tools.push(tool),
-            (Err(problem), _) if self.broken.len() < MAX_PROBLEMS => self.broken.push((problem, pointer())),
+            (Err(problem), _) if self.broken.len() < MAX_PROBLEMS => {
+                let place = format!("{}{}", pointer(), problem.within);
+                self.broken.push((problem, place));
+            }
             (Err(_), Some((count, _))) => *count += 1,
             (Err(_), none) => *none = Some((1, pointer())),
         }
@@ -46,8 +61,7 @@ impl Found {
 
     fn add_list(&mut self, items: Vec<Value>, pointer: &str, around: Surroundings<'_>) {
         for (position, item) in items.into_iter().enumerate() {
-            let pointer = || format!("{pointer}/{position}");
-            self.add(tool(item, None, pointer, around), pointer);
+            self.add(item, None, || format!("{pointer}/{position}"), around);
         }
     }
 }
@@ -88,8 +102,7 @@ pub(crate) fn tools(
         return Ok(found);
     }
     if is_tool(&map) {
-        let pointer = || base.to_owned();
-        found.add(tool(Value::Object(map), None, pointer, around), pointer);
+        found.add(Value::Object(map), None, || base.to_owned(), around);
         return Ok(found);
     }
     for (key, value) in map {
@@ -99,8 +112,7 @@ pub(crate) fn tools(
                 found.add_list(items, &pointer, Surroundings { file: Some(&key), ..around });
             }
             Value::Object(_) => {
-                let pointer = || pointer.clone();
-                found.add(tool(value, Some(&key), pointer, Surroundings { file, ..around }), pointer);
+                found.add(value, Some(&key), || pointer.clone(), Surroundings { file, ..around });
             }
             Value::String(_) if key == "namespace" => {}
             _ => {
@@ -123,8 +135,9 @@ fn tool(
     key: Option<&str>,
     pointer: impl FnOnce() -> String,
     around: Surroundings<'_>,
+    unknown: &mut UnknownKeys,
 ) -> Result<Tool, Problem> {
-    let nameless = |message: &str| Problem { name: None, message: message.into() };
+    let nameless = |message: &str| Problem { name: None, message: message.into(), within: String::new() };
     let Value::Object(mut map) = value else { return Err(nameless("a tool should be a mapping")) };
     // OpenAI wraps the tool; what stands beside the wrapped part (namespace, metadata) still counts.
     let wrapped = if let Some(Value::Object(function)) = map.shift_remove("function") {
@@ -142,7 +155,7 @@ fn tool(
         None => key.map(str::to_owned).ok_or_else(|| nameless("the tool has no `name`"))?,
         Some(_) => return Err(nameless("the `name` of a tool should be a text")),
     };
-    let problem = |message: String| Problem { name: Some(name.clone()), message };
+    let problem = |message: String| Problem { name: Some(name.clone()), message, within: String::new() };
     let own_namespace = match map.shift_remove("namespace") {
         None | Some(Value::Null) => None,
         Some(Value::String(namespace)) => Some(namespace),
@@ -175,6 +188,10 @@ fn tool(
         .with_description(description)
         .with_exact_parameters(parameters, &exact)
         .with_output_parameters(output);
+    unknown.check(bare, &map).map_err(|(key, meant)| Problem {
+        within: format!("{wrapped}/{}", pointer_part(&key)),
+        ..problem(format!("unknown key `{key}`, did you mean `{meant}`?"))
+    })?;
     tool.metadata = metadata(map).map_err(problem)?;
     Ok(tool)
 }

@@ -2,7 +2,8 @@
 
 use serde::Deserialize;
 use serde_json::Value;
-use toolcrib_model::JsonObject;
+use toolcrib_document::nearest;
+use toolcrib_model::{JsonObject, Tool};
 
 /// Stands for the bare name of the tool.
 const TOOL_PLACE: &str = "@tool";
@@ -12,7 +13,10 @@ const ARGUMENTS_PLACE: &str = "@arguments";
 
 /// One item of a command line in the settings: a word, or a list of words that fall away together.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(untagged, expecting = "expected a word, or a list of words that fall away together")]
+#[serde(
+    untagged,
+    expecting = "expected a word, or a list of words that fall away together; quote a number, as in \"1\""
+)]
 pub enum ArgvItem {
     /// A word, as `--days={days}`.
     Word(String),
@@ -170,6 +174,16 @@ impl Word {
     }
 }
 
+/// Whether a schema lets arguments through that it does not name itself.
+fn is_open(schema: &Value) -> bool {
+    const ELSEWHERE: [&str; 6] = ["$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "patternProperties"];
+    let Some(schema) = schema.as_object() else { return true };
+    let declares_none = !schema.contains_key("properties")
+        && schema.get("additionalProperties").and_then(Value::as_bool) != Some(false);
+    let takes_more = schema.get("additionalProperties").is_some_and(|more| more.as_bool() != Some(false));
+    declares_none || takes_more || ELSEWHERE.iter().any(|key| schema.contains_key(*key))
+}
+
 /// Whether the text can be the name of a place: that of an argument, or one of the two that are always there.
 fn is_place(name: &str) -> bool {
     [TOOL_PLACE, ARGUMENTS_PLACE].contains(&name)
@@ -249,6 +263,18 @@ impl Template {
             }
             Part::Place(_) | Part::Text(_) => None,
         })
+    }
+
+    /// Returns an error message for the first place that no parameter of a tool fills. A tool whose schema leaves its
+    /// parameters open may be given any.
+    pub(crate) fn unknown_place(&self, tool: &Tool) -> Option<String> {
+        if is_open(&tool.parameters) {
+            return None;
+        }
+        let known: Vec<&str> = tool.parameter_names().collect();
+        let place = self.places().find(|place| !known.contains(place))?;
+        let meant = nearest(place, known).map(|name| format!(", did you mean `{{{name}}}`?"));
+        Some(format!("`{{{place}}}` is none of the `parameters`{}", meant.unwrap_or_default()))
     }
 
     pub(crate) fn is_empty(&self) -> bool {

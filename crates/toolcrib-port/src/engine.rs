@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use toolcrib_model::{ToolError, ToolResult};
+use toolcrib_model::{Tool, ToolError, ToolResult};
 use toolcrib_policy::{Authorized, Call};
 
 use crate::{Approver, CallContext};
@@ -23,6 +23,17 @@ pub trait ToolEngine: Send + Sync {
     async fn check(&self, call: &Call, context: &CallContext) -> Result<(), ToolError> {
         let (_, _) = (call, context);
         Ok(())
+    }
+
+    /// Returns why the engine cannot run a tool, where it knows that before any call; the tool is rejected then.
+    fn misfit(&self, _tool: &Tool) -> Option<String> {
+        None
+    }
+
+    /// Returns what the operator should know of a tool that the engine can run, such as a declaration that it cannot
+    /// enforce.
+    fn warning(&self, _tool: &Tool) -> Option<String> {
+        None
     }
 
     /// Whether calls run in this process and reach nothing outside of it that could be slow or down. Their number is not

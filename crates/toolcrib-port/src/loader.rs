@@ -22,6 +22,11 @@ pub trait ToolLoader: Send + Sync {
     /// Connections stay open from one call to the next.
     async fn load(&self) -> Loaded;
 
+    /// Returns what the last load found that is probably a mistake and keeps no tool from loading, for the operator.
+    fn warnings(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// What the source itself says, since the last load, of how its tools are meant to be used. It is the text of a stranger,
     /// and has to be shown as one.
     fn instructions(&self) -> Option<String> {

@@ -7,12 +7,13 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use serde_json::Value;
 use toolcrib_io::process::{Command, follow};
-use toolcrib_model::{ErrorKind, ToolError, ToolResult};
+use toolcrib_model::{ErrorKind, Tool, ToolError, ToolResult};
 use toolcrib_policy::{Access, Authorized, Call};
 use toolcrib_port::{CallContext, ToolEngine};
 
 use super::output::Output;
 use super::{CONTEXT_VARIABLES, ExecModule, MANIFEST};
+use crate::command::unenforced;
 
 impl ExecModule {
     async fn run(&self, call: &Call, context: &CallContext) -> Result<Value, ToolError> {
@@ -90,5 +91,9 @@ impl ToolEngine for ExecModule {
 
     fn reports_progress(&self) -> bool {
         true
+    }
+
+    fn warning(&self, tool: &Tool) -> Option<String> {
+        unenforced(tool)
     }
 }

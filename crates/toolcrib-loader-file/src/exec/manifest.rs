@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
-use toolcrib_document::{Document, Error, nearest};
+use toolcrib_document::{Document, Error};
 use toolcrib_io::process::{Command, find_program};
 use toolcrib_model::{JsonObject, QualifiedName, Risk, Tool, pointer_part};
 use toolcrib_policy::Access;
@@ -62,6 +62,7 @@ struct Entry {
     name: String,
     description: String,
     argv: Vec<ArgvItem>,
+    #[serde(alias = "input_schema", alias = "inputSchema")]
     parameters: Option<JsonObject>,
     #[serde(default)]
     output_parameters: JsonObject,
@@ -212,10 +213,7 @@ impl Reader<'_> {
         let Some(program) = argv.program().filter(|program| !program.is_empty()) else {
             return Err(self.invalid(pointer, "`argv` is empty; its first word names the program"));
         };
-        let known: Vec<&str> = tool.parameter_names().collect();
-        if let Some(place) = argv.places().find(|place| !known.contains(place)) {
-            let meant = nearest(place, known).map(|name| format!(", did you mean `{{{name}}}`?"));
-            let message = format!("`{{{place}}}` is none of the `parameters`{}", meant.unwrap_or_default());
+        if let Some(message) = argv.unknown_place(tool) {
             return Err(self.invalid(pointer, message));
         }
         self.check_program(program, access, &format!("{pointer}/0"))?;

@@ -177,7 +177,7 @@ tools:
     let expected = [
         "4:46: unknown key `paramters`, did you mean `parameters`?",
         "5:37: `argv` is empty; its first word names the program",
-        "6:44: program `FOLDER/none` not found in FOLDER/none; ",
+        "6:44: program `FOLDER/none` not found; ",
         "7:46: program `FOLDER/toolcrib.yaml` is not executable",
         "8:47: unknown value `huge`; expected one of: low, medium, high",
         "9:46: `timeout` should be a number of seconds, more than 0",
@@ -188,8 +188,8 @@ tools:
         "14:51: `KEY` stays as it is written, `${…}` included: give it under `env` of the app file",
         "15:6: `good` is there twice",
         "16:6: the name is empty",
-        "17:5: `tools.14`: missing field `name`",
-        "18:5: `tools.15`: invalid type: string \"just a text\", expected a tool, which is a mapping",
+        "17:5: `tools[14]`: missing field `name`",
+        "18:5: `tools[15]`: expected a tool, which is a mapping, found \"just a text\"",
     ];
     let reasons = reasons(&loaded, &place.path());
     assert_eq!(reasons.len(), expected.len(), "{reasons:#?}");

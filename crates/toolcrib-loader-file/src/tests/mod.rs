@@ -1,5 +1,6 @@
 //! What tool files and their engines promise.
 
+mod keys;
 mod names;
 
 use std::path::Path;
@@ -188,7 +189,10 @@ async fn single_tools_have_commands_of_their_own() {
     let engine = command(json!({"tools": {"get": ["echo", "own"]}}));
     assert_eq!(invoke(&engine, json!({})).await.result, "own");
     let engine = command(json!({"tools": {"other": ["echo"]}}));
-    assert_eq!(failure(&engine, json!({})).await.message, "the engine has no command for `get`");
+    assert_eq!(
+        failure(&engine, json!({})).await.message,
+        "the engine has no command for `get`; set `argv`, or `tools.get`, of the engine in the app file"
+    );
 }
 
 #[tokio::test]
