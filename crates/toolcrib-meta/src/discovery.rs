@@ -193,6 +193,14 @@ impl Discovery {
         ToolCard::new(&overloads, &snapshot, &self.policy, principal).ok_or_else(unknown)
     }
 
+    /// Returns one tool in full for the operator, who is told of tools that nobody may call, too.
+    pub fn inspect(&self, name: &str, principal: Principal<'_>) -> Result<ToolCard, ToolError> {
+        let snapshot = self.index.snapshot()?;
+        let overloads = snapshot.find(name, |_| true).map_err(|error| ToolError::from(&error))?;
+        let unknown = || ToolError::new(ErrorKind::UnknownTool, format!("there is no tool `{name}`"));
+        ToolCard::new(&overloads, &snapshot, &self.policy, principal).ok_or_else(unknown)
+    }
+
     pub(crate) fn visible<'a>(
         &self,
         snapshot: &'a Snapshot,

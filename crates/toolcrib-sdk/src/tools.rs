@@ -34,11 +34,16 @@ impl Tools {
         Self { context: context.clone() }
     }
 
-    /// The tools of a module, in its order: those that people can pick, or all of them.
-    pub fn list_tools(&self, module: &str, user_selectable_only: bool) -> Vec<Arc<Tool>> {
+    /// Returns the tools of a module, or of all with `None`, in their order: those that people can pick, or all of them.
+    pub fn list_tools<'a>(
+        &self,
+        module: impl Into<Option<&'a str>>,
+        user_selectable_only: bool,
+    ) -> Vec<Arc<Tool>> {
+        let module = module.into();
         let visible = self.context.caller.iter().flat_map(|caller| caller.visible_tools(&self.context));
         visible
-            .filter(|tool| tool.name.namespace() == module)
+            .filter(|tool| module.is_none_or(|module| tool.name.namespace() == module))
             .filter(|tool| !user_selectable_only || tool.is_user_selectable())
             .collect()
     }
