@@ -17,7 +17,7 @@ use toolcrib_tasks::{Scheduler, Skills};
 
 use crate::sources::{state_folder, state_name};
 use crate::{
-    AgentConfig, AppConfig, Error, Extensions, TaskStore, call_app, channels, check, protected, skills,
+    AgentConfig, AppConfig, Error, Extensions, TaskStore, call_app, channels, check, empty, former, protected, skills,
     sources, variables,
 };
 
@@ -65,6 +65,8 @@ pub struct App {
     pub(crate) above: Arc<[PathBuf]>,
     /// The files that this app, those that call it and those that it calls are made of.
     pub(crate) protected: ProtectedFiles,
+    /// What was read as something else than it says, and what is probably a mistake.
+    notes: Vec<String>,
     /// The apps that it may call, by name.
     pub(crate) called: BTreeMap<String, App>,
 }
@@ -135,9 +137,16 @@ impl App {
         (above, protected): (Arc<[PathBuf]>, ProtectedFiles),
     ) -> Result<Self, Error> {
         let wrong = |error| Error::App { file: file.clone(), errors: vec![error] };
-        let document = parse(bytes, format, &Limits::default()).map_err(wrong)?;
+        let mut document = parse(bytes, format, &Limits::default()).map_err(wrong)?;
+        let notes = former::rename(&mut document);
+        empty::fill(&mut document.value);
         let config: AppConfig = match &document.value {
-            // An empty file is an app without anything.
+            serde_json::Value::Null if lock.is_some() => {
+                return Err(wrong(
+                    document.error_at("", "the file is empty; `toolcrib init` writes a starter app"),
+                ));
+            }
+            // An empty text is an app without anything.
             serde_json::Value::Null => AppConfig::default(),
             serde_json::Value::Object(_) => document.deserialize().map_err(wrong)?,
             _ => {
@@ -163,11 +172,13 @@ impl App {
             skills: Arc::default(),
             above,
             protected,
+            notes,
             called: BTreeMap::new(),
         };
         app.skills = Arc::new(skills::read(&app));
         protected::protect(&app);
-        let mut errors = check::check(&app);
+        let (mut errors, warnings) = check::check(&app);
+        app.notes.extend(warnings);
         match call_app::open(&app) {
             Ok(called) => app.called = called,
             Err(wrong) => errors.extend(wrong),
@@ -200,10 +211,12 @@ impl App {
 
     /// What the file asks for and will not get.
     pub fn warnings(&self) -> Vec<String> {
-        crate::search::warning(self)
-            .into_iter()
+        let notes = self.notes.iter().cloned();
+        notes
+            .chain(crate::search::warning(self))
             .chain(skills::warnings(self))
             .chain(channels::unreachable(self))
+            .chain(self.config.agents.iter().filter_map(|agent| self.missing_model(agent)))
             .chain(self.config.agents.iter().filter_map(|agent| self.missing_recording(agent)))
             .collect()
     }
@@ -212,6 +225,15 @@ impl App {
     /// where the app is not in the workspace, or has no tool that writes there.
     pub fn workspace_warning(&self) -> Option<String> {
         protected::warning(self)
+    }
+
+    /// A warning about an agent whose server is asked for no model by name.
+    fn missing_model(&self, agent: &AgentConfig) -> Option<String> {
+        let brain = &agent.brain;
+        let is_asked = brain.provider != Provider::Recorded && brain.model.trim().is_empty();
+        is_asked.then(|| {
+            format!("the agent `{}` names no `model`; most servers refuse a request without one", agent.id)
+        })
     }
 
     fn missing_recording(&self, agent: &AgentConfig) -> Option<String> {
@@ -231,6 +253,11 @@ impl App {
         let failed = |message: String| Error::Start { what: self.file.clone(), message };
         let sources =
             sources::sources(self).map_err(|errors| Error::App { file: self.file.clone(), errors })?;
+        let mut unusable =
+            sources.iter().filter(|source| source.loader.source() == format!("mcp {namespace}"));
+        if let Some(reason) = unusable.find_map(|source| source.unusable.clone()) {
+            return Err(failed(reason));
+        }
         let servers: Vec<_> = sources.into_iter().filter_map(|source| source.mcp).collect();
         let Some(server) = servers.iter().find(|server| server.namespace == namespace) else {
             let known: Vec<_> = servers.iter().map(|server| format!("`{}`", server.namespace)).collect();
@@ -247,13 +274,15 @@ impl App {
         }
     }
 
-    /// What the sources that are files hold, and what of it cannot be used. Nothing is started, and nothing remote is
-    /// reached.
-    pub async fn check_local_sources(&self) -> Result<Arc<Snapshot>, Error> {
+    /// Loads the sources that are files: what they hold, what of it cannot be used, and warnings about the rest. Nothing is
+    /// started, and nothing remote is reached.
+    pub async fn check_local_sources(&self) -> Result<(Arc<Snapshot>, Vec<String>), Error> {
         let sources =
             sources::sources(self).map_err(|errors| Error::App { file: self.file.clone(), errors })?;
-        let local = sources.into_iter().filter(|source| source.is_local).map(|source| source.loader);
-        Ok(ToolRegistry::from_loaders(local).await.snapshot())
+        let local: Vec<_> =
+            sources.into_iter().filter(|source| source.is_local).map(|source| source.loader).collect();
+        let snapshot = ToolRegistry::from_loaders(local.iter().cloned()).await.snapshot();
+        Ok((snapshot, local.iter().flat_map(|loader| loader.warnings()).collect()))
     }
 
     /// Opens the file that records of calls go to; there are none where the app names no file.

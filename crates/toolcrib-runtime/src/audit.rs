@@ -16,7 +16,14 @@ pub(crate) fn check(app: &App, errors: &mut Vec<Error>) {
         Ok(path) if path.trim().is_empty() => {
             errors.push(wrong("path", "`path` is empty; name the file that records are written to".into()));
         }
-        Ok(_) => {}
+        Ok(path) => {
+            let path = app.path(&path);
+            let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+            if let Some(folder) = folder.filter(|folder| app.is_in_file() && !folder.is_dir()) {
+                let message = format!("the folder `{}` is not there; make it", folder.display());
+                errors.push(wrong("path", message));
+            }
+        }
         Err(error) => errors.push(error),
     }
     if let Some(given) = section.max_bytes.filter(|given| given.get() < MIN_AUDIT_BYTES) {

@@ -11,14 +11,18 @@ use toolcrib_tasks::SCHEDULER;
 
 use crate::injection::brains;
 use crate::pool::{ASSISTANT, COORDINATOR};
-use crate::{App, ModuleConfig};
-use crate::{audit, channels, limits, search, serve_section, setup, skills, sources};
+use crate::{App, BrainConfig, ModuleConfig};
+use crate::{audit, channels, former, limits, search, serve_section, setup, skills, sources};
 
-/// Everything that is wrong.
-pub(crate) fn check(app: &App) -> Vec<Error> {
-    let mut errors = Vec::new();
+/// The actions of a module that agents may not call.
+const BLOCKED: &str = "blocked_actions";
+
+/// Everything that is wrong, and warnings about what is probably a mistake.
+pub(crate) fn check(app: &App) -> (Vec<Error>, Vec<String>) {
+    let (mut errors, mut warnings) = (Vec::new(), Vec::new());
+    workspace(app, &mut errors);
     agents(app, &mut errors);
-    let built = modules(app, &mut errors);
+    let built = modules(app, &mut errors, &mut warnings);
     engines(app, &mut errors);
     registry(app, &mut errors);
     rules(app, &built, &mut errors);
@@ -40,7 +44,34 @@ pub(crate) fn check(app: &App) -> Vec<Error> {
             Err(wrong) => errors.extend(wrong),
         }
     }
-    errors
+    (errors, warnings)
+}
+
+/// A folder that tools are to work in and that is not one. It may be made later where the app was not read from a file.
+fn workspace(app: &App, errors: &mut Vec<Error>) {
+    let (Some(_), Ok(path)) = (&app.config.app.workspace, app.workspace()) else { return };
+    let problem = if path.is_file() {
+        "is a file; name a folder"
+    } else if app.is_in_file() && !path.exists() {
+        "is not there; make it, or name another folder"
+    } else {
+        return;
+    };
+    let message = format!("the workspace `{}` {problem}", path.display());
+    errors.push(app.document.error_at("/app/workspace", message));
+}
+
+/// The addresses of models, as far as they are written out.
+fn brain(app: &App, brain: &BrainConfig, place: &str, errors: &mut Vec<Error>) {
+    let url = brain.base_url.as_deref().map(str::trim).filter(|url| !url.is_empty() && !url.contains("${"));
+    if let Some(url) = url.filter(|url| !["http://", "https://"].iter().any(|scheme| url.starts_with(scheme)))
+    {
+        let message = format!("`base_url` begins with `http://` or `https://`, as `http://{url}`");
+        errors.push(app.document.error_at(&format!("{place}/base_url"), message));
+    }
+    for (position, fallback) in brain.fallback.iter().enumerate() {
+        self::brain(app, fallback, &format!("{place}/fallback/{position}"), errors);
+    }
 }
 
 fn agents(app: &App, errors: &mut Vec<Error>) {
@@ -50,6 +81,7 @@ fn agents(app: &App, errors: &mut Vec<Error>) {
             let place = format!("/agents/{position}/id");
             errors.push(app.document.error_at(&place, format!("there are two agents `{}`", agent.id)));
         }
+        brain(app, &agent.brain, &format!("/agents/{position}/brain"), errors);
         if ![ASSISTANT, COORDINATOR].contains(&agent.role.as_str()) {
             let message = unknown("role", &agent.role, &[ASSISTANT, COORDINATOR]);
             errors.push(app.document.error_at(&format!("/agents/{position}/role"), message));
@@ -144,7 +176,7 @@ fn is_literal(pattern: &str) -> bool {
     !pattern.contains(['*', '?', '[', '{'])
 }
 
-fn modules(app: &App, errors: &mut Vec<Error>) -> Vec<Module> {
+fn modules(app: &App, errors: &mut Vec<Error>, warnings: &mut Vec<String>) -> Vec<Module> {
     if let Err(error) = app.workspace() {
         errors.push(error);
         return Vec::new();
@@ -158,7 +190,11 @@ fn modules(app: &App, errors: &mut Vec<Error>) -> Vec<Module> {
     for (id, entry) in &app.config.modules {
         if !known.contains(&id.as_str()) {
             let place = format!("/modules/{}", pointer_part(id));
-            errors.push(app.document.error_at(&place, unknown("module", id, &known)));
+            let message = match former::instead_of_module(id) {
+                Some(advice) => format!("there is no module `{id}`: {advice}"),
+                None => unknown("module", id, &known),
+            };
+            errors.push(app.document.error_at(&place, message));
             continue;
         }
         let module = crate::modules::module(app, id, entry).or_else(|error| {
@@ -168,7 +204,7 @@ fn modules(app: &App, errors: &mut Vec<Error>) -> Vec<Module> {
             crate::modules::module(app, id, &plain)
         });
         if let Ok(module) = module {
-            constraints(app, id, entry, &module, errors);
+            constraints(app, id, entry, &module, errors, warnings);
             setup::check(app, &module, &entry.setup, errors);
             modules.push(module);
         }
@@ -176,20 +212,33 @@ fn modules(app: &App, errors: &mut Vec<Error>) -> Vec<Module> {
     modules
 }
 
-fn constraints(app: &App, id: &str, module: &ModuleConfig, built: &Module, errors: &mut Vec<Error>) {
+/// Actions that constraints name and the module does not have. To block one that does not exist takes nothing away, so it is
+/// an error only where it looks like one that does.
+fn constraints(
+    app: &App,
+    id: &str,
+    module: &ModuleConfig,
+    built: &Module,
+    errors: &mut Vec<Error>,
+    warnings: &mut Vec<String>,
+) {
     let place = format!("/modules/{}", pointer_part(id));
     let actions: Vec<&str> = built.actions().collect();
     let constraints = &module.constraints;
     let lists = [
         ("allowed_actions", constraints.allowed_actions.as_deref().unwrap_or_default()),
-        ("blocked_actions", &constraints.blocked_actions),
+        (BLOCKED, &constraints.blocked_actions),
     ];
     for (key, named) in lists {
         for (position, action) in named.iter().enumerate() {
             if is_literal(action) && !actions.contains(&action.as_str()) {
                 let message = format!("in the module `{id}`: {}", unknown("action", action, &actions));
                 let place = format!("{place}/constraints/{key}/{position}");
-                errors.push(app.document.error_at(&place, message));
+                if key == BLOCKED && nearest(action, actions.iter().copied()).is_none() {
+                    warnings.push(app.document.error_at(&place, message).to_string());
+                } else {
+                    errors.push(app.document.error_at(&place, message));
+                }
             }
         }
     }

@@ -22,7 +22,7 @@ use toolcrib_sdk::{Module, schema_of};
 use toolcrib_tasks::Terminal;
 
 use crate::sources::Source;
-use crate::{App, modules, sources};
+use crate::{App, modules, nesting, sources};
 
 type LoaderFactory = Arc<dyn Fn(&Place<'_>) -> Result<Source, DocumentError> + Send + Sync>;
 /// Makes the schema of a configuration within a larger one.
@@ -107,6 +107,7 @@ pub struct Extensions {
     pub(crate) secrets: Secrets,
     pub(crate) terminal: Option<Arc<dyn Terminal>>,
     pub(crate) observer: Option<Arc<dyn AuditSink>>,
+    pub(crate) is_strict: bool,
 }
 
 /// Where in an app file something is named.
@@ -128,6 +129,7 @@ impl Default for Extensions {
             secrets: Secrets::new(),
             terminal: None,
             observer: None,
+            is_strict: false,
         });
         modules::register(&mut extensions);
         extensions
@@ -214,6 +216,12 @@ impl Extensions {
     /// Sets who is shown the records of calls, also where the app keeps none.
     pub fn with_observer(mut self, observer: Arc<dyn AuditSink>) -> Self {
         self.observer = Some(observer);
+        self
+    }
+
+    /// Makes every app strict, as `tools.strict: true` makes one.
+    pub fn strict(mut self) -> Self {
+        self.is_strict = true;
         self
     }
 
@@ -320,6 +328,11 @@ impl Place<'_> {
     pub(crate) fn scope(&self) -> String {
         let folder = self.folder();
         folder.canonicalize().unwrap_or_else(|_| folder.to_owned()).display().to_string()
+    }
+
+    /// Whether a command line that starts in this folder serves the app that names it.
+    pub(crate) fn serves_itself(&self, command: &[String], cwd: &Path) -> bool {
+        self.app.is_in_file() && nesting::serves(command, cwd, Path::new(self.file()))
     }
 
     /// Whether sources may be told of from memory, without being started.

@@ -6,6 +6,7 @@ use std::num::NonZeroU32;
 use toolcrib_agent::ToolChoice;
 use toolcrib_model::QualifiedName;
 use toolcrib_policy::Principal;
+use toolcrib_port::ToolLoader;
 use toolcrib_prompt::{
     CallStyle, DEFAULT_TOKENS_PER_TOOL, Estimate, InjectionSettings, Profile, Tokenizer, WireNames,
 };
@@ -101,10 +102,19 @@ impl Wiring {
             .loaders
             .iter()
             .filter(|loader| sources.contains(loader.source()))
-            .filter_map(|loader| Some((loader.source().to_owned(), loader.instructions()?)))
+            .filter_map(|loader| Some((title(loader.as_ref()), loader.instructions()?)))
             .collect();
         notes.sort();
         notes
+    }
+}
+
+/// The name of a source for models: its kind and its namespace, since a path is of no use to them.
+fn title(loader: &dyn ToolLoader) -> String {
+    let source = loader.source();
+    match (source.split_once(' '), loader.exclusive_namespace()) {
+        (Some((kind, _)), Some(namespace)) => format!("{kind} {namespace}"),
+        _ => source.to_owned(),
     }
 }
 

@@ -31,9 +31,12 @@ mod settings;
 mod audit;
 mod channels;
 mod check;
+mod empty;
 mod extensions;
+mod former;
 mod limits;
 mod modules;
+mod nesting;
 mod protected;
 mod redacted;
 mod schema;
@@ -42,6 +45,7 @@ mod serve_section;
 mod setup;
 mod skills;
 mod sources;
+mod strict;
 mod templates;
 mod variables;
 
@@ -69,6 +73,7 @@ pub use call_app::{CalledAppConfig, MAX_APP_DEPTH, MAX_APPS, MAX_RUNNING_APPS};
 pub use error::Error;
 pub use extensions::{Extensions, Place};
 pub use modules::ModuleSchema;
+pub use nesting::{MAX_PROCESS_DEPTH, serve_arguments};
 pub use runtime::Runtime;
 pub use search::{
     DEFAULT_MODEL, SearchSection, SearchTier, models_folder, open_model, runtime_library_folder,

@@ -56,6 +56,12 @@ impl ToolLoader for Redacted {
         loaded
     }
 
+    fn warnings(&self) -> Vec<String> {
+        let redactor = self.secrets.redactor();
+        let warnings = self.loader.warnings().into_iter();
+        warnings.map(|warning| redactor.redact(&warning).into_owned()).collect()
+    }
+
     fn instructions(&self) -> Option<String> {
         let instructions = self.loader.instructions()?;
         Some(self.secrets.redactor().redact(&instructions).into_owned())

@@ -22,8 +22,8 @@ use crate::watcher::Watcher;
 use crate::windows::ContextWindows;
 use crate::wiring::Wiring;
 use crate::{
-    App, Error, Surface, SurfaceMode, channels, limits, modules, pool, search, serve_section, setup, skills,
-    sources,
+    App, Error, Surface, SurfaceMode, channels, limits, modules, nesting, pool, search, serve_section, setup,
+    skills, sources, strict,
 };
 
 /// An app that runs.
@@ -59,6 +59,7 @@ impl Runtime {
     }
 
     async fn start_with(mut app: App, approver: Arc<dyn Approver>, results: Results) -> Result<Self, Error> {
+        nesting::check_depth(&app.file)?;
         // An app that is started again, as a clone, has schedules of its own.
         app.scheduler = Scheduler::default();
         let constraints: Vec<(&str, &Constraints)> =
@@ -143,6 +144,11 @@ impl Runtime {
             .refresh()
             .await
             .map_err(|error| Error::Start { what: "the tools".into(), message: error.to_string() })?;
+        if let Err(error) = strict::check(&app, &registry.snapshot()) {
+            executor.close().await;
+            tasks.close_store().await;
+            return Err(error);
+        }
         let watcher = Watcher::start(watched, loaders.clone(), &registry)?;
         let executor = Arc::new(executor);
         let wiring = Wiring {
@@ -235,6 +241,11 @@ impl Runtime {
     pub fn health(&self) -> BTreeMap<String, Result<&'static str, String>> {
         let loaders = self.wiring.loaders.iter();
         loaders.filter_map(|loader| Some((loader.source().to_owned(), loader.health()?))).collect()
+    }
+
+    /// Returns what the sources found that is probably a mistake and kept no tool from loading.
+    pub fn source_warnings(&self) -> Vec<String> {
+        self.wiring.loaders.iter().flat_map(|loader| loader.warnings()).collect()
     }
 
     /// Returns that approved tools could not be written to the lock file, and rules and limits that speak of no tool, which

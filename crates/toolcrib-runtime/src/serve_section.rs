@@ -180,9 +180,7 @@ impl App {
                 let place = format!("/serve/tokens/{position}/token");
                 let text = variables::expanded(self, &config.token, &place, false)
                     .map_err(|error| self.wrong(error))?;
-                if text.chars().count() < MIN_TOKEN_CHARS {
-                    let message =
-                        format!("a token has at least {MIN_TOKEN_CHARS} characters; this one has fewer");
+                if let Some(message) = too_short(&text) {
                     return Err(self.error_at(&place, message));
                 }
                 let token = Secret::new(text);
@@ -198,6 +196,11 @@ impl App {
         }
         Ok(clients)
     }
+}
+
+fn too_short(token: &str) -> Option<String> {
+    (token.chars().count() < MIN_TOKEN_CHARS)
+        .then(|| format!("a token has at least {MIN_TOKEN_CHARS} characters; this one has fewer"))
 }
 
 /// The policy with what the app leaves its clients.
@@ -248,6 +251,15 @@ pub(crate) fn check(app: &App, errors: &mut Vec<DocumentError>) {
             errors.push(app.document.error_at(&place, message));
         } else if !names.insert(name) || name == LOCAL_CLIENT {
             let message = format!("there is a client `{name}` already");
+            errors.push(app.document.error_at(&place, message));
+        }
+    }
+    for (position, config) in app.config.serve.tokens.iter().enumerate() {
+        let place = format!("/serve/tokens/{position}/token");
+        // One whose variable is not set here may be set where the app is served.
+        if let Ok(text) = variables::expanded(app, &config.token, &place, false)
+            && let Some(message) = too_short(&text)
+        {
             errors.push(app.document.error_at(&place, message));
         }
     }

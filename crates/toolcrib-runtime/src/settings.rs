@@ -254,6 +254,8 @@ pub struct ToolsSection {
     pub engines: BTreeMap<String, Value>,
     /// The rules of the gate.
     pub capabilities: Capabilities,
+    /// Whether a duplicate tool or a source that cannot be loaded stops the app; it runs without them unless set.
+    pub strict: bool,
     /// How long calls take, how many run at once, how much of a result is shown.
     pub limits: LimitsSection,
     /// How tools are found.

@@ -25,7 +25,11 @@ impl Wiring {
         let principal = Principal::new(session);
         let wire_names = self.wire_names(&snapshot, principal, self.app.config.serve.short_names);
         let introduced = self.introduced(&snapshot, principal);
-        let described = || self.described(&snapshot, introduced.as_ref(), principal);
+        // A person picks from what a client lists.
+        let described = || {
+            let all = self.described(&snapshot, introduced.as_ref(), principal);
+            all.filter(|tool| tool.is_user_selectable())
+        };
         let mut settings = InjectionSettings::default();
         settings.tool_budget = self.app.config.runtime.tool_budget.unwrap_or(settings.tool_budget);
         let pinned = self.app.config.runtime.pinned.iter().chain(&self.app.config.serve.pin);

@@ -55,9 +55,45 @@ pub(crate) fn with_texts(
     })
 }
 
+/// How credentials in a header begin, before the part that is a secret.
+const SCHEMES: [&str; 3] = ["Bearer ", "Basic ", "Token "];
+
+/// The fewest characters of a text that is taken for a secret by its place. Shorter ones are words as a rule, which results
+/// may well hold.
+const MIN_LITERAL_CHARS: usize = 8;
+
+/// Returns the secret that is written out in the app file in a place for secrets, with the name of its setting: below
+/// `headers`, `env`, `auth` and `cookies` under a name for one, in a setting such as `api_key`, or as the password of a URL.
+/// It is shown to nobody either, although a variable is its better place.
+fn literal_secret<'a>(pointer: &'a str, text: &'a str) -> Option<(&'a str, &'a str)> {
+    const PLACES: [&str; 4] = ["headers", "env", "auth", "cookies"];
+    const NAMES: [&str; 7] =
+        ["api_key", "token", "access_token", "password", "secret", "client_secret", "bearer"];
+    if text.contains("${") {
+        return None;
+    }
+    let mut segments = pointer.rsplit('/');
+    let name = segments.next().unwrap_or_default();
+    let is_named =
+        NAMES.contains(&name) || segments.any(|part| PLACES.contains(&part)) && is_secret("", "", name);
+    let secret = if is_named {
+        SCHEMES.iter().find_map(|scheme| text.strip_prefix(scheme)).unwrap_or(text).trim()
+    } else {
+        let (_, rest) = text.split_once("://")?;
+        let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+        authority.rsplit_once('@')?.0.split_once(':')?.1
+    };
+    let is_number = secret.bytes().all(|byte| byte.is_ascii_digit());
+    let is_long = secret.chars().count() >= MIN_LITERAL_CHARS;
+    (is_long && !is_number && !secret.contains(char::is_whitespace)).then_some((name, secret))
+}
+
 /// One text with its variables filled in; an unset one is an error at its place. The values of secrets are noted, so
 /// that nothing says them.
 pub(crate) fn expanded(app: &App, text: &str, pointer: &str, is_path: bool) -> Result<String, Error> {
+    if let Some((name, secret)) = literal_secret(pointer, text) {
+        app.secrets().add(name, Secret::new(secret));
+    }
     let noting = |name: &str| {
         let value = lookup(name)?;
         if is_secret(pointer, text, name) {

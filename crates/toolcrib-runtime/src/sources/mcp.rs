@@ -80,12 +80,18 @@ pub(super) fn open(entry: McpEntry, place: &Place<'_>) -> Result<Source, String>
         (None, Some(url)) => may_reach(&access, url)?,
         _ => {}
     }
+    let cwd = entry.cwd.map_or_else(|| place.folder().to_owned(), |cwd| place.path(&cwd));
+    if let Some(command) = entry.command.as_deref().filter(|command| place.serves_itself(command, &cwd)) {
+        return Err(format!(
+            "`{}` serves this same app, which would start itself again without end; name another app file, or remove \
+             the entry",
+            command.join(" ")
+        ));
+    }
     let transport = match (entry.command, entry.url) {
-        (Some(command), None) if !command.is_empty() => McpTransport::Stdio {
-            command,
-            env: entry.env,
-            cwd: Some(entry.cwd.map_or_else(|| place.folder().to_owned(), |cwd| place.path(&cwd))),
-        },
+        (Some(command), None) if !command.is_empty() => {
+            McpTransport::Stdio { command, env: entry.env, cwd: Some(cwd) }
+        }
         (None, Some(url)) => {
             let allow_private = entry.allow_private.unwrap_or_else(|| is_private(&url));
             let protocol = match entry.transport {

@@ -3,12 +3,14 @@
 mod auth;
 mod built_in;
 mod exec;
+mod fitting;
 mod folders;
 mod mcp;
 mod mcp_auth;
 mod request;
 mod rest;
 mod selection;
+mod unusable;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -18,12 +20,15 @@ use serde_json::Value;
 use toolcrib_document::Error as DocumentError;
 use toolcrib_exec::SourceLimits;
 use toolcrib_loader_mcp::McpSource;
+use toolcrib_model::pointer_part;
 use toolcrib_port::{ToolEngine, ToolLoader};
 
 pub(crate) use self::built_in::{is_private, register};
+use self::fitting::Fitting;
 pub(crate) use self::folders::cache_folder;
 pub use self::folders::{state_folder, state_name};
 pub use self::request::SourceRequest;
+use self::unusable::unusable;
 use crate::extensions::Place;
 use crate::limits::too_long;
 use crate::redacted::Redacted;
@@ -44,12 +49,14 @@ pub struct Source {
     pub(crate) limits: Option<SourceLimits>,
     /// The MCP server that it is.
     pub(crate) mcp: Option<McpSource>,
+    /// Why it has no tools here: a variable that it names is not set.
+    pub(crate) unusable: Option<String>,
 }
 
 impl Source {
     /// A source whose tools need an engine that its entry names.
     pub fn new(loader: Arc<dyn ToolLoader>) -> Self {
-        Self { loader, engine: None, is_local: false, watched: None, limits: None, mcp: None }
+        Self { loader, engine: None, is_local: false, watched: None, limits: None, mcp: None, unusable: None }
     }
 
     /// Sets the engine; one that the entry names with `engine:` is taken instead.
@@ -65,7 +72,8 @@ impl Source {
     }
 }
 
-/// All sources of an app, in its order, or all that is wrong with them. Nothing is read or started yet.
+/// All sources of an app, in its order, or all that is wrong with them. Nothing is read or started yet. One that names a
+/// variable which is not set is a source without tools.
 pub(crate) fn sources(app: &App) -> Result<Vec<Source>, Vec<DocumentError>> {
     let engines = engines(app).map_err(|error| vec![error])?;
     let entries = app.config.tools.registry.iter().enumerate();
@@ -75,9 +83,7 @@ pub(crate) fn sources(app: &App) -> Result<Vec<Source>, Vec<DocumentError>> {
         let place = format!("/tools/registry/{position}");
         match source(app, entry, &place, &engines) {
             Ok(source) => {
-                let name = source.loader.source();
-                if sources.iter().any(|other| other.loader.source() == name) {
-                    let message = format!("`{name}` is there twice; give each a namespace of its own");
+                if let Some(message) = taken(app, &sources, source.loader.as_ref()) {
                     errors.push(app.document.error_at(&place, message));
                 }
                 sources.push(source);
@@ -92,21 +98,47 @@ pub(crate) fn sources(app: &App) -> Result<Vec<Source>, Vec<DocumentError>> {
     if errors.is_empty() { Ok(sources) } else { Err(errors) }
 }
 
-type Engines = BTreeMap<String, Arc<dyn ToolEngine>>;
+/// Returns an error message where the name or the namespace of a source is that of another one.
+fn taken(app: &App, sources: &[Source], loader: &dyn ToolLoader) -> Option<String> {
+    let name = loader.source();
+    if sources.iter().any(|other| other.loader.source() == name) {
+        return Some(format!("`{name}` is there twice; give each a namespace of its own"));
+    }
+    let namespace = loader.exclusive_namespace()?;
+    if app.config.modules.contains_key(namespace) {
+        return Some(format!(
+            "the namespace `{namespace}` is that of the module `{namespace}`; use another one"
+        ));
+    }
+    let owner =
+        sources.iter().find(|other| other.loader.exclusive_namespace() == Some(namespace))?.loader.source();
+    Some(format!("the namespace `{namespace}` is that of `{owner}`; use another one"))
+}
+
+/// The engines by name; of one that names a variable which is not set, what is wrong with it.
+type Engines = BTreeMap<String, Result<Arc<dyn ToolEngine>, DocumentError>>;
 
 fn engines(app: &App) -> Result<Engines, DocumentError> {
     let mut engines = Engines::new();
     for (name, entry) in &app.config.tools.engines {
-        let pointer = format!("/tools/engines/{name}");
-        let (kind, settings) = settings(app, entry, &pointer)?;
-        let place = Place { app, pointer: &pointer, settings: &settings, access: None };
-        engines.insert(name.clone(), app.extensions.engine(&kind, &place)?);
+        let pointer = format!("/tools/engines/{}", pointer_part(name));
+        let engine = match settings(app, entry, &pointer) {
+            Ok((kind, settings)) => {
+                let place = Place { app, pointer: &pointer, settings: &settings, access: None };
+                Ok(app.extensions.engine(&kind, &place)?)
+            }
+            Err(unset) => Err(unset),
+        };
+        engines.insert(name.clone(), engine);
     }
     Ok(engines)
 }
 
 fn source(app: &App, entry: &Value, pointer: &str, engines: &Engines) -> Result<Source, DocumentError> {
-    let (kind, mut settings) = settings(app, entry, pointer)?;
+    let (kind, mut settings) = match settings(app, entry, pointer) {
+        Ok(settings) => settings,
+        Err(unset) => return Ok(unusable(app, entry, pointer, unset)),
+    };
     // Every loader takes an engine and limits, so none has to know of them.
     let mut taken = |key| settings.as_object_mut().and_then(|map| map.shift_remove(key));
     let (engine, limits) = (taken("engine"), taken("limits"));
@@ -119,14 +151,18 @@ fn source(app: &App, entry: &Value, pointer: &str, engines: &Engines) -> Result<
     let mut source =
         app.extensions.loader(&kind, &Place { app, pointer, settings: &settings, access: None })?;
     source.limits = limits;
-    source.loader = Arc::new(Redacted::new(source.loader, app.secrets().clone()));
     match engine.as_ref().and_then(Value::as_str).and_then(|name| engines.get(name)) {
-        Some(engine) => Ok(source.with_engine(Arc::clone(engine))),
-        None => Ok(source),
+        Some(Ok(engine)) => source.engine = Some(Arc::clone(engine)),
+        Some(Err(unset)) => return Ok(unusable(app, entry, pointer, unset.clone())),
+        None => {}
     }
+    let fitting = Fitting::new(source.loader, source.engine.clone());
+    source.loader = Arc::new(Redacted::new(Arc::new(fitting), app.secrets().clone()));
+    Ok(source)
 }
 
-/// The type of an entry, and its settings with variables filled in and without the type.
+/// The type of an entry, and its settings with variables filled in and without the type. An error is a variable that is not
+/// set.
 fn settings(app: &App, entry: &Value, pointer: &str) -> Result<(String, Value), DocumentError> {
     let mut settings = variables::filled(app, entry, pointer)?;
     let kind = settings.as_object_mut().and_then(|map| map.shift_remove("type"));

@@ -75,6 +75,8 @@ pub(super) fn select(
 /// Keeps the document where the app file says, else [`by_default`].
 pub(super) fn keep(source: RestSource, cache: Option<&CacheEntry>, place: &Place<'_>) -> RestSource {
     match cache {
+        // Whoever wants to know how the server is now is not answered from what is kept of it.
+        _ if !place.is_lazy() => source,
         Some(CacheEntry::Switch(false)) => source,
         Some(CacheEntry::Folder(folder)) => source.with_cache(DocumentCache::new(place.path(folder))),
         Some(CacheEntry::Switch(true)) | None => by_default(source),

@@ -47,6 +47,7 @@ async fn a_recording_is_wanted_when_the_model_is_and_warned_of_before() {
     assert_eq!(
         runtime.app().warnings(),
         [
+            "the agent `b` names no `model`; most servers refuse a request without one",
             "the agent `a` has no `recording`; it needs `toolcrib run --replay FILE`",
             "the recording `no.yaml` of the agent `b` is not there",
         ]

@@ -44,7 +44,7 @@ fn the_settings_of_a_source_are_checked_before_anything_starts() {
             "{type: file, path: a, engine: 5}",
             "app.yaml:3:29: `engine` should be the name of one of `tools.engines`, not 5",
         ),
-        ("{type: rest, spec: a.yaml}", "app.yaml:3:7: `tools.registry.0`: missing field `namespace`"),
+        ("{type: rest, spec: a.yaml}", "app.yaml:3:7: `tools.registry[0]`: missing field `namespace`"),
         (
             "{type: rest, namespace: a, spec: a.yaml, auth: {type: bearer, tokn: x}}",
             "app.yaml:3:69: unknown key `tokn`, did you mean `token`?",
@@ -80,12 +80,7 @@ fn the_settings_of_a_source_are_checked_before_anything_starts() {
         ),
         (
             "{type: rest, namespace: a, spec: a.yaml, cache: 3}",
-            "app.yaml:3:48: `tools.registry.0.cache`: `cache` has to be a folder, or `false`",
-        ),
-        (
-            "{type: file, path: '${TOOLCRIB_NO_SUCH_VARIABLE}/a'}",
-            "app.yaml:3:20: the environment variable `TOOLCRIB_NO_SUCH_VARIABLE` is not set; \
-             set it, or give a default: ${TOOLCRIB_NO_SUCH_VARIABLE:-…}",
+            "app.yaml:3:48: `tools.registry[0].cache`: `cache` has to be a folder, or `false`",
         ),
     ] {
         assert_eq!(wrong(&format!("tools:\n  registry:\n    - {entry}\n")), message);
@@ -161,7 +156,7 @@ fn what_run_would_refuse_is_refused_before() {
         ),
         (
             "tools: {registry: [{type: mcp, namespace: a, command: [a], startup_timeout_seconds: 1e30}]}",
-            "app.yaml:1:60: `tools.registry.0.startup_timeout_seconds`: a time has to be from 1 to 120 seconds, \
+            "app.yaml:1:60: `tools.registry[0].startup_timeout_seconds`: a time has to be from 1 to 120 seconds, \
              not 1000000000000000000000000000000",
         ),
         (
@@ -171,7 +166,7 @@ fn what_run_would_refuse_is_refused_before() {
         ),
         (
             "tools: {capabilities: {grant: [{module: }]}}",
-            "app.yaml:1:33: `tools.capabilities.grant[0].module`: invalid type: null, expected a string",
+            "app.yaml:1:33: `tools.capabilities.grant[0].module`: expected a text, found nothing",
         ),
     ] {
         assert_eq!(wrong(text), message);
@@ -192,7 +187,7 @@ fn what_run_would_refuse_is_refused_before() {
 #[test]
 fn the_audit_is_checked_before_anything_starts() {
     for (audit, message) in [
-        ("", "app.yaml:1:1: `audit`: invalid type: null, expected a mapping with a `path`"),
+        ("", "app.yaml:1:1: `audit`: expected a mapping with a `path`, found nothing"),
         ("{values: true}", "app.yaml:1:1: `audit`: missing field `path`"),
         ("{path: a, value: true}", "app.yaml:1:18: unknown key `value`, did you mean `values`?"),
         ("{path: ''}", "app.yaml:1:9: `path` is empty; name the file that records are written to"),
@@ -270,5 +265,116 @@ fn an_audit_file_that_cannot_be_opened_is_said_at_its_place() {
     assert!(
         error.starts_with("app.yaml:1:9: cannot write records to `/no/such/folder/audit.jsonl`"),
         "{error}"
+    );
+}
+
+#[test]
+fn a_section_with_nothing_in_it_is_empty() {
+    let text = "app:\nagents:\nmodules:\n  hello:\ntools:\n  registry:\n  engines:\n  capabilities:\nexecution:\nruntime:\n";
+    let app = App::from_text("app.yaml", text).unwrap();
+    assert!(app.config.modules.contains_key("hello"));
+    for text in ["modules: {hello: {constraints: }}", "tools: {capabilities: {deny: }}", "audit:"] {
+        assert!(App::from_text("app.yaml", text).is_err(), "{text} takes something away, or needs something");
+    }
+}
+
+#[test]
+fn a_wrong_type_is_told_in_words() {
+    for (text, message) in [
+        (
+            "runtime: {max_turns: many}",
+            "`runtime.max_turns`: expected a whole number from 1 to 4294967295, found \"many\"",
+        ),
+        ("agents: {a: 1}", "`agents`: expected a list, found a mapping"),
+        ("modules: [hello]", "`modules`: expected a mapping, found a list"),
+        ("app: {id: [x]}", "`app.id`: expected a text, found a list"),
+    ] {
+        let error = wrong(text);
+        assert!(error.ends_with(message), "{error}");
+    }
+}
+
+#[test]
+fn former_names_are_read_as_what_they_are_called_now() {
+    let text = "
+agents: [{id: a, role: specialist, brain: {provider: recorded}}]
+modules: {cron_native: {}}
+tools: {capabilities: {grant: [{module: cron_native}]}}
+runtime: {watchers: true}
+";
+    let app = App::from_text("app.yaml", text).unwrap();
+    assert_eq!(app.config.agents[0].role, "assistant");
+    assert!(app.config.modules.contains_key("scheduler") && app.config.execution.watchers);
+    assert_eq!(app.config.tools.capabilities.grant[0].module.as_deref(), Some("scheduler"));
+    let notes: Vec<_> = app.warnings().into_iter().filter(|note| note.contains(" is called ")).collect();
+    assert_eq!(
+        notes,
+        [
+            "line 5: `runtime.watchers` is called `execution.watchers` now",
+            "line 3: `modules.cron_native` is called `modules.scheduler` now",
+            "line 2: `specialist` is called `assistant` now",
+            "line 4: `cron_native` is called `scheduler` now",
+        ]
+    );
+    assert!(wrong("modules: {agent_spawn: {}}").contains("`role: coordinator`"));
+    assert!(wrong("modules: {workspace: {}}").contains("`filesystem` works in the folder"));
+}
+
+#[test]
+fn to_block_an_action_that_does_not_exist_is_a_warning() {
+    let app = App::from_text("app.yaml", "modules: {hello: {constraints: {blocked_actions: [drop_table]}}}")
+        .unwrap();
+    assert!(
+        app.warnings().iter().any(|warning| warning.contains("unknown action `drop_table`")),
+        "{:?}",
+        app.warnings()
+    );
+    assert!(
+        wrong("modules: {hello: {constraints: {blocked_actions: [staus]}}}")
+            .contains("did you mean `status`?")
+    );
+}
+
+#[test]
+fn what_no_command_can_run_is_refused_before_anything_starts() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("app.yaml");
+    std::fs::write(folder.path().join("file"), "").unwrap();
+    for (text, message) in [
+        ("", "the file is empty; `toolcrib init` writes a starter app"),
+        ("# only a comment\n", "the file is empty; `toolcrib init` writes a starter app"),
+        ("app: {workspace: none}", "is not there; make it, or name another folder"),
+        ("app: {workspace: file}", "is a file; name a folder"),
+        (
+            "agents: [{id: a, brain: {provider: openai, model: m, base_url: 'localhost:8080'}}]",
+            "`base_url` begins with `http://` or `https://`, as `http://localhost:8080`",
+        ),
+        ("serve: {tokens: [{name: ci, token: short}]}", "characters; this one has fewer"),
+        ("audit: {path: none/audit.jsonl}", "none` is not there; make it"),
+    ] {
+        std::fs::write(&path, text).unwrap();
+        let error = App::open(&path).unwrap_err().to_string();
+        assert!(error.contains(message), "{text}: {error}");
+    }
+    std::fs::write(&path, "agents: [{id: a, brain: {provider: ollama}}]").unwrap();
+    let warnings = App::open(&path).unwrap().warnings();
+    assert!(warnings.iter().any(|warning| warning.contains("names no `model`")), "{warnings:?}");
+}
+
+#[test]
+fn a_credential_that_is_written_out_is_a_secret_like_one_in_a_variable() {
+    let text = "
+agents: [{id: a, brain: {provider: openai, model: m, api_key: canary-key-1}}]
+tools:
+  registry:
+    - {type: mcp, name: a, url: 'https://me:canary-pass@example.com/mcp', headers: {Authorization: Bearer canary-header, Accept: application/json}}
+    - {type: mcp, name: b, command: [x], env: {API_TOKEN: canary-token, LOG_LEVEL: production, MAX_TOKENS: '100000000'}}
+";
+    let app = App::from_text("app.yaml", text).unwrap();
+    let said = "canary-pass canary-header canary-token application/json production 100000000";
+    let shown = app.secrets().redactor().redact(said).into_owned();
+    assert_eq!(
+        shown,
+        "[secret url] [secret Authorization] [secret API_TOKEN] application/json production 100000000"
     );
 }

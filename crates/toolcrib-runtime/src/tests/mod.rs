@@ -6,8 +6,10 @@ mod app_file;
 mod call_app;
 mod channels;
 mod modules;
+mod nesting;
 #[cfg(unix)]
 mod protected;
+mod reference;
 mod rules;
 mod scheduler;
 mod schema;

@@ -112,3 +112,103 @@ async fn no_source_speaks_for_the_runtime_or_for_a_module() {
     assert_eq!(rejected, ["context_builder::execute_tool", "hello::shout"]);
     assert!(snapshot.find("default.own", |_| true).is_ok());
 }
+
+#[tokio::test]
+async fn an_unset_variable_disables_its_source_and_not_the_app() {
+    let app = "
+modules: {hello: {}}
+tools:
+  registry:
+    - {type: mcp, name: crm, command: [crm], env: {TOKEN: '${TOOLCRIB_NOT_SET}'}}
+    - {type: inline, namespace: shop, engine: shop, tools: [{name: sell}]}
+    - {type: inline, namespace: desk, engine: canned, tools: [{name: ask}, {name: steal, namespace: mcp_crm}]}
+  engines:
+    shop: {type: command, argv: [shop], env: {KEY: '${TOOLCRIB_NOT_SET_EITHER}'}}
+    canned: {type: mock, default: 1}
+";
+    let runtime = start(app).await;
+    let snapshot = runtime.snapshot();
+    assert!(snapshot.find("hello.status", |_| true).is_ok());
+    assert!(snapshot.find("desk.ask", |_| true).is_ok());
+    let of = |source: &str| {
+        snapshot.rejected().iter().find(|reject| reject.source == source).unwrap().reason.clone()
+    };
+    let reason = of("mcp mcp_crm");
+    assert!(
+        reason.starts_with("app.yaml:5:52: the environment variable `TOOLCRIB_NOT_SET` is not set"),
+        "{reason}"
+    );
+    assert!(of("inline shop").contains("`TOOLCRIB_NOT_SET_EITHER` is not set"));
+    let stolen = of("inline desk");
+    assert!(stolen.contains("belongs to mcp mcp_crm"), "no other source acts under its name: {stolen}");
+    runtime.close().await;
+}
+
+#[tokio::test]
+async fn a_template_word_that_no_parameter_fills_rejects_its_tool() {
+    let text = "
+tools:
+  registry:
+    - type: inline
+      namespace: disk
+      engine: rm
+      tools:
+        - {name: wipe, parameters: {type: object, properties: {place: {type: string}}}}
+        - {name: open, parameters: {type: object, additionalProperties: true}}
+        - {name: any}
+  engines: {rm: {type: command, argv: [echo, rm, '/data/{plaec}']}}
+";
+    let (snapshot, _) = App::from_text("app.yaml", text).unwrap().check_local_sources().await.unwrap();
+    let rejected: Vec<String> = snapshot.rejected().iter().map(ToString::to_string).collect();
+    assert_eq!(
+        rejected,
+        [
+            "inline disk: disk::wipe: in the command of `wipe`: `{plaec}` is none of the `parameters`, did you mean `{place}`?"
+        ]
+    );
+    assert_eq!(snapshot.iter().len(), 2, "tools whose arguments are open may be given it");
+}
+
+#[tokio::test]
+async fn a_source_without_engine_and_access_that_nothing_enforces_are_warnings() {
+    let text = "
+tools:
+  registry:
+    - {type: inline, namespace: a, tools: [{name: x}]}
+    - {type: inline, namespace: b, engine: sh, tools: [{name: y, access: {network: [example.com], system: [echo]}}]}
+  engines: {sh: {type: command, argv: [echo]}}
+";
+    let (_, warnings) = App::from_text("app.yaml", text).unwrap().check_local_sources().await.unwrap();
+    assert_eq!(
+        warnings,
+        [
+            "inline a has no `engine`: its tools are found, and no call of them runs; name one of `tools.engines`",
+            "`access.network` of `b.y` is not enforced: its program is not sandboxed, and reaches what its user may reach",
+        ]
+    );
+}
+
+#[tokio::test]
+async fn a_strict_app_does_not_start_without_all_of_its_tools() {
+    let registry =
+        "[{type: inline, namespace: a, tools: [{name: x}, {name: x}]}, {type: file, path: none.yaml}]";
+    let lenient = start(&format!("tools: {{registry: {registry}}}")).await;
+    assert_eq!(lenient.snapshot().rejected().len(), 2);
+    lenient.close().await;
+    let app = App::from_text("app.yaml", &format!("tools: {{strict: true, registry: {registry}}}")).unwrap();
+    let error = Runtime::start(app, Arc::new(DenyAll)).await.err().unwrap().to_string();
+    assert!(error.starts_with("app.yaml: not all tools are there, and the app is strict"), "{error}");
+    assert!(error.contains("duplicate tool: a::x") && error.contains("none.yaml"), "{error}");
+}
+
+#[test]
+fn two_sources_cannot_have_one_namespace() {
+    let error = super::wrong(
+        "modules: {hello: {}}\ntools: {registry: [{type: mcp, namespace: hello, command: [x]}]}",
+    );
+    assert_eq!(error, "app.yaml:2:20: the namespace `hello` is that of the module `hello`; use another one");
+    let error = super::wrong(
+        "tools: {registry: [{type: mcp, namespace: a, command: [x]}, {type: rest, namespace: a, spec: a.yaml}]}",
+    );
+    assert!(error.ends_with("the namespace `a` is that of `mcp a`; use another one"), "{error}");
+}

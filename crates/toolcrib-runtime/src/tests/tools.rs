@@ -24,7 +24,7 @@ impl Desk {
     /// Names the tools of a module.
     #[tool(risk = "low")]
     fn list(&self, tools: &Tools, module: String, all: bool) -> Vec<String> {
-        tools.list_tools(&module, !all).iter().map(|tool| tool.name.name().to_owned()).collect()
+        tools.list_tools(module.as_str(), !all).iter().map(|tool| tool.name.name().to_owned()).collect()
     }
 
     /// Describes a tool.

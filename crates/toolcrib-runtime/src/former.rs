@@ -1,0 +1,112 @@
+//! Names that stood in app files for what has another name now.
+//!
+//! They are read as what they mean, with a note of the new name. All of them are in the tables here.
+
+use serde_json::{Map, Value};
+use toolcrib_document::Document;
+use toolcrib_model::pointer_part;
+
+/// Keys that have moved, by their paths; what they hold means the same.
+const KEYS: [(&[&str], &[&str]); 2] = [
+    (&["runtime", "watchers"], &["execution", "watchers"]),
+    (&["modules", "cron_native"], &["modules", "scheduler"]),
+];
+
+/// Values that have another name, by the paths of their keys; `*` is any key or position.
+const VALUES: [(&[&str], &str, &str); 4] = [
+    (&["agents", "*", "role"], "specialist", "assistant"),
+    (&["tools", "capabilities", "grant", "*", "module"], "cron_native", "scheduler"),
+    (&["tools", "capabilities", "approve", "*", "module"], "cron_native", "scheduler"),
+    (&["tools", "capabilities", "deny", "*", "module"], "cron_native", "scheduler"),
+];
+
+/// Modules that are something else now, each with what to write.
+const MODULES: [(&str, &str); 4] = [
+    ("agent_spawn", "give one of the `agents` `role: coordinator`, and it can start the others"),
+    ("channels", "name them under `tools.channels`"),
+    ("watchers", "write `execution: {watchers: true}`"),
+    ("workspace", "there is no shared canvas; the module `filesystem` works in the folder `app.workspace`"),
+];
+
+/// Returns what to write in the place of a module that is none any more.
+pub(crate) fn instead_of_module(id: &str) -> Option<&'static str> {
+    MODULES.iter().find(|(name, _)| *name == id).map(|(_, advice)| *advice)
+}
+
+/// Puts the present names in the place of former ones. Returns a note for each, with its place.
+pub(crate) fn rename(document: &mut Document) -> Vec<String> {
+    let mut found = Vec::new();
+    for (old, new) in KEYS {
+        if move_key(&mut document.value, old, new) {
+            found.push((pointer(old.iter().copied()), format!("`{}`", old.join(".")), new.join(".")));
+        }
+    }
+    for (path, old, new) in VALUES {
+        let mut places = Vec::new();
+        replace(&mut document.value, path, (old, new), "", &mut places);
+        let named = |place| (place, format!("`{old}`"), new.to_owned());
+        found.extend(places.into_iter().map(named));
+    }
+    let note = |(pointer, old, new): (String, String, String)| {
+        let place = document.position_of(&pointer).map(|position| format!("line {}: ", position.line));
+        format!("{}{old} is called `{new}` now", place.unwrap_or_default())
+    };
+    found.into_iter().map(note).collect()
+}
+
+fn pointer<'a>(path: impl Iterator<Item = &'a str>) -> String {
+    path.map(|key| format!("/{}", pointer_part(key))).collect()
+}
+
+/// Moves what stands under a path to another one, unless something stands there already.
+fn move_key(value: &mut Value, old: &[&str], new: &[&str]) -> bool {
+    let (Some((last, parents)), Some((name, sections))) = (old.split_last(), new.split_last()) else {
+        return false;
+    };
+    if value.pointer(&pointer(new.iter().copied())).is_some() {
+        return false;
+    }
+    let Some(Value::Object(map)) = value.pointer_mut(&pointer(parents.iter().copied())) else { return false };
+    let Some(moved) = map.shift_remove(*last) else { return false };
+    let mut place = value;
+    for section in sections {
+        let Value::Object(map) = place else { return false };
+        place = map.entry(*section).or_insert_with(|| Value::Object(Map::new()));
+        if place.is_null() {
+            *place = Value::Object(Map::new());
+        }
+    }
+    if let Value::Object(map) = place {
+        map.insert((*name).to_owned(), moved);
+    }
+    true
+}
+
+fn replace(
+    value: &mut Value,
+    path: &[&str],
+    (old, new): (&str, &str),
+    pointer: &str,
+    places: &mut Vec<String>,
+) {
+    let Some((key, rest)) = path.split_first() else {
+        if value.as_str() == Some(old) {
+            *value = new.into();
+            places.push(pointer.to_owned());
+        }
+        return;
+    };
+    match value {
+        Value::Object(map) => {
+            if let Some(value) = map.get_mut(*key) {
+                replace(value, rest, (old, new), &format!("{pointer}/{key}"), places);
+            }
+        }
+        Value::Array(items) if *key == "*" => {
+            for (position, item) in items.iter_mut().enumerate() {
+                replace(item, rest, (old, new), &format!("{pointer}/{position}"), places);
+            }
+        }
+        _ => {}
+    }
+}

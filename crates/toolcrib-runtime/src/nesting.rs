@@ -1,0 +1,76 @@
+//! Apps that start Toolcrib again through one of their sources.
+
+use std::path::{Path, PathBuf};
+
+use toolcrib_io::process::{DEPTH_VARIABLE, depth};
+
+use crate::Error;
+
+/// The most Toolcrib processes that start one another through their sources: each may serve an app to the one above.
+pub const MAX_PROCESS_DEPTH: usize = 4;
+
+/// The name of the program, whoever built it.
+const PROGRAM: &str = "toolcrib";
+
+/// The command by which it serves an app.
+const SERVE: &str = "serve";
+
+/// Refuses to start an app below too many processes of this program.
+pub(crate) fn check_depth(file: &str) -> Result<(), Error> {
+    match too_deep(depth()) {
+        Some(message) => Err(Error::Start { what: file.to_owned(), message }),
+        None => Ok(()),
+    }
+}
+
+/// The message of a process that is this deep, where that is too deep.
+pub(crate) fn too_deep(depth: usize) -> Option<String> {
+    (depth > MAX_PROCESS_DEPTH).then(|| {
+        format!(
+            "{depth} Toolcrib processes have started one another, at most {MAX_PROCESS_DEPTH} may; remove the source by \
+             which an app starts itself again (the variable `{DEPTH_VARIABLE}` counts them)"
+        )
+    })
+}
+
+/// Returns the arguments behind `serve` of a command line that runs `toolcrib serve`: directly, behind a wrapper such as
+/// `npx`, or in the script of a shell. `None` for any other command line.
+///
+/// ```
+/// use toolcrib_runtime::serve_arguments;
+///
+/// assert_eq!(serve_arguments(&["toolcrib", "serve", "app.yaml"]), Some(vec!["app.yaml"]));
+/// assert_eq!(serve_arguments(&["sh", "-c", "exec /usr/bin/toolcrib serve app.yaml"]), Some(vec!["app.yaml"]));
+/// assert_eq!(serve_arguments(&["npx", "-y", "toolcrib-tools", "serve"]), None);
+/// ```
+pub fn serve_arguments<'a>(command: &[&'a str]) -> Option<Vec<&'a str>> {
+    // The script of a shell is one word.
+    let split = command.iter().flat_map(|word| word.split_whitespace());
+    let split: Vec<&str> = split.map(|word| word.trim_matches(['"', '\''])).collect();
+    behind_serve(command).or_else(|| behind_serve(&split))
+}
+
+fn behind_serve<'a>(words: &[&'a str]) -> Option<Vec<&'a str>> {
+    let programs = words.iter().enumerate().filter(|(_, word)| is_program(word));
+    programs.map(|(at, _)| at).find_map(|at| {
+        let mut behind = words.iter().skip(at + 1).copied().skip_while(|word| word.starts_with('-'));
+        (behind.next() == Some(SERVE)).then(|| behind.collect())
+    })
+}
+
+/// Whether a word names this program: by its path, as a package with a version, or by the name that it runs under now.
+fn is_program(word: &str) -> bool {
+    let name = word.rsplit(['/', '\\']).next().unwrap_or_default();
+    let name = name.split(['@', ':']).next().unwrap_or_default();
+    let name = name.strip_suffix(".exe").unwrap_or(name);
+    let this = std::env::current_exe().ok();
+    name == PROGRAM || this.as_deref().and_then(Path::file_stem).is_some_and(|this| this == name)
+}
+
+/// Whether a command line that starts in this folder serves this app file.
+pub(crate) fn serves(command: &[String], cwd: &Path, app: &Path) -> bool {
+    let words: Vec<&str> = command.iter().map(String::as_str).collect();
+    let real = |path: PathBuf| path.canonicalize().unwrap_or(path);
+    let app = real(app.to_owned());
+    serve_arguments(&words).is_some_and(|words| words.iter().any(|word| real(cwd.join(word)) == app))
+}

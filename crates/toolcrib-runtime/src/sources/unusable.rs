@@ -1,0 +1,49 @@
+//! A source that cannot be opened here, while the others can.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use serde_json::Value;
+use toolcrib_document::{Error as DocumentError, path_of};
+use toolcrib_port::{Loaded, RejectKind, ToolLoader};
+
+use super::Source;
+use crate::App;
+
+/// A source that names a variable which is not set: no tools, and a reject that says why.
+struct Unusable {
+    source: String,
+    namespace: Option<String>,
+    reason: String,
+}
+
+/// Makes a source without tools of an entry that cannot be read, for this reason. Its namespace stays its own, so that no
+/// other source acts under what is granted to it.
+pub(super) fn unusable(app: &App, entry: &Value, pointer: &str, error: DocumentError) -> Source {
+    let text = |key: &str| entry.get(key).and_then(Value::as_str).filter(|text| !text.contains("${"));
+    let kind = text("type").unwrap_or("source");
+    let namespace = text("namespace").map(str::to_owned);
+    let namespace = namespace.or_else(|| text("name").map(|name| format!("mcp_{name}")));
+    let label = namespace.clone().or_else(|| text("path").map(str::to_owned));
+    let label = label.unwrap_or_else(|| format!("at {}", path_of(pointer)));
+    // Any file may hold tools of a namespace that others have, too.
+    let namespace = namespace.filter(|_| !["file", "inline"].contains(&kind));
+    let reason = app.readable(error, pointer).at(&app.file);
+    let loader = Unusable { source: format!("{kind} {label}"), namespace, reason: reason.clone() };
+    Source { unusable: Some(reason), ..Source::new(Arc::new(loader)).local() }
+}
+
+#[async_trait]
+impl ToolLoader for Unusable {
+    fn source(&self) -> &str {
+        &self.source
+    }
+
+    fn exclusive_namespace(&self) -> Option<&str> {
+        self.namespace.as_deref()
+    }
+
+    async fn load(&self) -> Loaded {
+        Loaded::failed(&self.source, RejectKind::Unavailable, &self.reason)
+    }
+}
