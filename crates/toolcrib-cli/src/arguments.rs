@@ -23,6 +23,10 @@ pub(crate) struct Arguments {
     #[arg(long, global = true)]
     pub(crate) json: bool,
 
+    /// Stop where a tool is a duplicate or a source cannot be loaded, as `tools.strict: true` in the app file.
+    #[arg(long, global = true)]
+    pub(crate) strict: bool,
+
     #[command(subcommand)]
     pub(crate) command: Command,
 }
@@ -66,6 +70,10 @@ pub(crate) enum Command {
     /// One tool: description, schema, an example call, policy.
     #[command(after_help = "Example:\n  toolcrib show app.yaml filesystem.read")]
     Show(Show),
+    /// Why calls of a tool run, are asked about or are denied: the rule that decides.
+    #[command(after_help = "Examples:\n  toolcrib why app.yaml filesystem.write\n  \
+                            toolcrib why app.yaml shell.run '{\"argv\": [\"git\", \"log\"]}' --agent coder")]
+    Why(Why),
     /// What an agent's `search_tools` would find.
     #[command(after_help = "Example:\n  toolcrib search app.yaml \"read a text file\" --explain")]
     Search(Search),
@@ -201,6 +209,9 @@ pub(crate) struct Tools {
     /// Ask the MCP servers, and show what is no longer as it was approved.
     #[arg(long)]
     pub(crate) changed: bool,
+    /// Also list the tools that people do not pick (`user_selectable: false`).
+    #[arg(long)]
+    pub(crate) all: bool,
 }
 
 #[derive(Args, Debug)]
@@ -279,6 +290,23 @@ pub(crate) struct Show {
     pub(crate) app: PathBuf,
     /// The tool, in any spelling: `ns.name`, `ns::name`, or the bare name where it is the only one.
     pub(crate) name: String,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Why {
+    /// The app file.
+    pub(crate) app: PathBuf,
+    /// The tool, in any spelling.
+    pub(crate) name: String,
+    /// The arguments of the call: a JSON object, `@FILE`, or `-` for standard input; any when absent.
+    #[arg(value_name = "JSON|@FILE|-")]
+    pub(crate) arguments: Option<String>,
+    /// The agent that calls; a person when absent.
+    #[arg(long)]
+    pub(crate) agent: Option<String>,
+    /// The session that the call belongs to.
+    #[arg(long, value_name = "ID")]
+    pub(crate) session: Option<String>,
 }
 
 #[derive(Args, Debug)]

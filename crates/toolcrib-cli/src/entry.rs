@@ -28,7 +28,6 @@ pub fn main() -> ExitCode {
 
 /// The same with what an app file may name besides what Toolcrib comes with. To be called once, as all that `main` does.
 pub fn main_with(extensions: Extensions) -> ExitCode {
-    extensions::set(extensions);
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
         Err(error) => {
@@ -45,6 +44,7 @@ pub fn main_with(extensions: Extensions) -> ExitCode {
             return Exit::BadInput.into();
         }
     };
+    extensions::set(if arguments.strict { extensions.strict() } else { extensions });
     arenas::limit(&arguments.command);
     let telemetry = match telemetry_of(&arguments) {
         Ok(settings) => settings.map(telemetry::prepare),

@@ -39,6 +39,7 @@ mod commands;
 mod approver;
 mod arenas;
 mod changes;
+mod decisions;
 mod extensions;
 mod interrupt;
 mod observer;

@@ -7,11 +7,12 @@ use std::io::{IsTerminal, Write};
 
 use serde::Serialize;
 use serde_json::{Value, json};
-use toolcrib_policy::{Effect, Policy};
+use toolcrib_policy::{Capabilities, Decision, Effect, Policy};
 use toolcrib_port::Reject;
 use toolcrib_registry::{Entry, Snapshot};
 
 use crate::commands::principal;
+use crate::decisions;
 use crate::printable::{Layout, cut, printable, printable_json};
 use crate::terminal::{Author, Stream, screen};
 
@@ -90,7 +91,7 @@ pub(crate) fn result_text(text: &str) {
 }
 
 /// A tool as `load` and `tools` print it.
-pub(crate) fn tool(entry: &Entry, effect: Effect) -> Value {
+pub(crate) fn tool(entry: &Entry, decision: &Decision, rules: &Capabilities) -> Value {
     let tool = &entry.tool;
     json!({
         "qualified_name": tool.name,
@@ -102,21 +103,32 @@ pub(crate) fn tool(entry: &Entry, effect: Effect) -> Value {
         "fingerprint": entry.fingerprint,
         "source": entry.source.as_ref(),
         "risk": tool.risk(),
-        "policy": effect,
+        "policy": decision.effect,
+        "decision": decisions::to_json(decision, rules),
         "metadata": tool.metadata,
     })
 }
 
 /// The tools that pass, and what was rejected.
-pub(crate) fn snapshot(snapshot: &Snapshot, policy: &Policy, shown: impl Fn(&Entry) -> bool) -> Value {
+pub(crate) fn snapshot(
+    snapshot: &Snapshot,
+    policy: &Policy,
+    rules: &Capabilities,
+    shown: impl Fn(&Entry) -> bool,
+) -> Value {
     let tools = snapshot.iter().filter(|entry| shown(entry));
     let tools: Vec<_> =
-        tools.map(|entry| tool(entry, policy.decide(&entry.tool, principal()).effect)).collect();
+        tools.map(|entry| tool(entry, &policy.decide(&entry.tool, principal()), rules)).collect();
     json!({"generation": snapshot.generation(), "tools": tools, "rejected": snapshot.rejected()})
 }
 
 /// The same as lines for people.
-pub(crate) fn snapshot_lines(snapshot: &Snapshot, policy: &Policy, shown: impl Fn(&Entry) -> bool) {
+pub(crate) fn snapshot_lines(
+    snapshot: &Snapshot,
+    policy: &Policy,
+    rules: &Capabilities,
+    shown: impl Fn(&Entry) -> bool,
+) {
     let rows: Vec<[String; 5]> = snapshot
         .iter()
         .filter(|entry| shown(entry))
@@ -125,7 +137,7 @@ pub(crate) fn snapshot_lines(snapshot: &Snapshot, policy: &Policy, shown: impl F
             [
                 tool.name.dotted(),
                 tool.risk().to_string(),
-                effect_word(policy.decide(tool, principal()).effect).into(),
+                decisions::in_words(&policy.decide(tool, principal()), rules),
                 entry.source.to_string(),
                 first_line(&tool.description),
             ]

@@ -79,7 +79,7 @@ fn repaired(repair: &Value) -> String {
 }
 
 /// The arguments: JSON text, `@FILE`, or `-` for standard input.
-fn read(given: &str) -> Result<JsonObject, Failure> {
+pub(super) fn read(given: &str) -> Result<JsonObject, Failure> {
     let (name, bytes) = if given == "-" {
         let mut bytes = Vec::new();
         let read = std::io::stdin().lock().take(MAX_ARGUMENTS_BYTES + 1).read_to_end(&mut bytes);

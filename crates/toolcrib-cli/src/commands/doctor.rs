@@ -8,13 +8,16 @@ use toolcrib_port::RejectKind;
 use toolcrib_runtime::{DEFAULT_MODEL, Runtime, SearchTier, models_folder};
 use toolcrib_search::embedding::{BuiltinEmbedder, Embedder, Embeddings};
 
-use super::look;
+use super::look_closely;
 use crate::arguments::Doctor;
 use crate::exit::{Exit, Failure};
 use crate::output;
 
 /// The tier with a model of one's choice.
 const FASTEMBED: &str = "search tier fastembed";
+
+/// The status of what is not there and need not be.
+const OPTIONAL: &str = "optional";
 
 /// The most fetched models that are looked at.
 const MAX_MODELS: usize = 64;
@@ -23,7 +26,7 @@ const MAX_MODELS: usize = 64;
 #[derive(Serialize)]
 struct Check {
     name: String,
-    /// `ok`, `missing` or `failed`.
+    /// `ok`, `optional` for what is not there and need not be, `missing` or `failed`.
     status: &'static str,
     detail: String,
     /// What to do about it.
@@ -47,11 +50,13 @@ pub(crate) async fn run(arguments: &Doctor, json: bool) -> Result<Exit, Failure>
         fastembed(),
         models(),
         program("npx", "needed only for MCP servers from npm; install Node.js"),
-        program("python3", "needed only for MCP servers from PyPI; install Python 3"),
+        program("uvx", "needed only for MCP servers from PyPI; install uv"),
+        program("python3", "needed only for tools and MCP servers in Python; install Python 3"),
+        program("docker", "needed only for MCP servers in containers; install Docker"),
     ];
     let mut exit = Exit::Ok;
     if let Some(path) = &arguments.app {
-        match look(path).await {
+        match look_closely(path).await {
             Ok(runtime) => {
                 exit = app(&runtime, &mut checks);
                 runtime.close().await;
@@ -67,9 +72,9 @@ pub(crate) async fn run(arguments: &Doctor, json: bool) -> Result<Exit, Failure>
         output::json(&json!({"ok": exit == Exit::Ok, "checks": checks}));
     } else {
         for check in &checks {
-            output::say(&format!("{:7} {}: {}", check.status, check.name, check.detail));
+            output::say(&format!("{:8} {}: {}", check.status, check.name, check.detail));
             if let Some(next) = &check.next {
-                output::say(&format!("        next: {next}"));
+                output::say(&format!("         next: {next}"));
             }
         }
     }
@@ -103,7 +108,7 @@ fn fastembed() -> Check {
                 "needed only for `tier: fastembed`; `pip install onnxruntime` in an active Python environment{kept}, or \
                  set ORT_DYLIB_PATH to it"
             );
-            Check::not_ok(FASTEMBED, "missing", error.to_string(), next)
+            Check::not_ok(FASTEMBED, OPTIONAL, error.to_string(), next)
         }
     }
 }
@@ -118,7 +123,7 @@ fn fastembed() -> Check {
         |library| format!("there is an ONNX Runtime in {} ({})", library.path.display(), library.place),
     );
     let next = "needed only for `tier: fastembed`; build with `--features fastembed`";
-    Check::not_ok(FASTEMBED, "missing", format!("not built in; {library}"), next)
+    Check::not_ok(FASTEMBED, OPTIONAL, format!("not built in; {library}"), next)
 }
 
 /// Which models have been fetched for the tier.
@@ -126,7 +131,7 @@ fn models() -> Check {
     const NAME: &str = "models of fastembed";
     let next = "needed only for `tier: fastembed`; `toolcrib models pull` fetches one, or set `model_dir`";
     let Some(folder) = models_folder() else {
-        return Check::not_ok(NAME, "missing", "there is no folder for them", "set XDG_CACHE_HOME or HOME");
+        return Check::not_ok(NAME, OPTIONAL, "there is no folder for them", "set XDG_CACHE_HOME or HOME");
     };
     let entries = std::fs::read_dir(&folder).into_iter().flatten().filter_map(Result::ok);
     let mut names: Vec<String> = entries
@@ -136,7 +141,7 @@ fn models() -> Check {
         .collect();
     names.sort();
     if names.is_empty() {
-        return Check::not_ok(NAME, "missing", format!("none in {}", folder.display()), next);
+        return Check::not_ok(NAME, OPTIONAL, format!("none in {}", folder.display()), next);
     }
     Check::ok(NAME, names.join(", "))
 }
@@ -163,7 +168,7 @@ fn program(name: &str, next: &str) -> Check {
     let path = env::var_os("PATH").unwrap_or_default();
     match env::split_paths(&path).map(|folder| folder.join(name)).find(|program| program.is_file()) {
         Some(found) => Check::ok(name, found.display().to_string()),
-        None => Check::not_ok(name, "missing", "not in PATH", next),
+        None => Check::not_ok(name, OPTIONAL, "not in PATH", next),
     }
 }
 
@@ -180,7 +185,12 @@ fn app(runtime: &Runtime, checks: &mut Vec<Check>) -> Exit {
         let name = format!("agent {}", agent.id);
         let provider = agent.brain.provider;
         match provider.key_variable() {
-            Some(variable) if agent.brain.api_key.is_none() && !is_set(variable) => {
+            // A server of one's own need not want a key.
+            Some(variable)
+                if agent.brain.api_key.is_none()
+                    && agent.brain.base_url.as_deref().is_none_or(str::is_empty)
+                    && !is_set(variable) =>
+            {
                 let next = match &agent.brain.recording {
                     Some(recording) => {
                         format!("set {variable} to talk to {provider}; until then {recording} is played")

@@ -27,12 +27,12 @@ pub(crate) async fn run(arguments: Load, json: bool) -> Result<Exit, Failure> {
     }
     let snapshot = registry.snapshot();
     // There is no app, so this is the policy of one that says nothing.
-    let policy =
-        Policy::new(&Capabilities::default(), []).map_err(|error| Failure::bad_input(error.to_string()))?;
+    let rules = Capabilities::default();
+    let policy = Policy::new(&rules, []).map_err(|error| Failure::bad_input(error.to_string()))?;
     if json {
-        output::json(&output::snapshot(&snapshot, &policy, |_| true));
+        output::json(&output::snapshot(&snapshot, &policy, &rules, |_| true));
     } else {
-        output::snapshot_lines(&snapshot, &policy, |_| true);
+        output::snapshot_lines(&snapshot, &policy, &rules, |_| true);
     }
     Ok(exit_of_rejects(snapshot.rejected()))
 }

@@ -23,6 +23,7 @@ mod tasks;
 mod tools;
 mod trust;
 mod validate;
+mod why;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -52,6 +53,7 @@ pub(crate) async fn run(arguments: Arguments) -> ExitCode {
         Command::Trust(arguments) => trust::run(&arguments, json).await,
         Command::Lint(arguments) => lint::run(&arguments, json).await,
         Command::Show(arguments) => show::run(&arguments, json).await,
+        Command::Why(arguments) => why::run(&arguments, json).await,
         Command::Search(arguments) => search::run(&arguments, json).await,
         Command::Call(arguments) => call::run(&arguments, json).await,
         Command::Run(arguments) => run::run(arguments, json).await,
@@ -141,8 +143,7 @@ async fn look(path: &Path) -> Result<Runtime, Failure> {
 
 /// Starts an app to look at its servers as they are now.
 async fn look_closely(path: &Path) -> Result<Runtime, Failure> {
-    let mut app = open(path)?;
-    app.startup_timeout = STARTUP_PATIENCE;
+    let mut app = open_patiently(path)?;
     app.lazy = false;
     app.setup = false;
     start_app(app, Arc::new(DenyAll)).await

@@ -1,33 +1,51 @@
 //! `toolcrib show`.
 
 use toolcrib_meta::ToolCard;
+use toolcrib_policy::Decision;
 
 use super::{look, principal};
 use crate::arguments::Show;
 use crate::exit::{Exit, Failure};
-use crate::output;
+use crate::{decisions, output};
 
 pub(crate) async fn run(arguments: &Show, json: bool) -> Result<Exit, Failure> {
     let runtime = look(&arguments.app).await?;
-    let card = runtime.discovery().describe(&arguments.name, principal());
-    let rejected = runtime.snapshot().rejected().to_vec();
+    let card = runtime.discovery().inspect(&arguments.name, principal());
+    let (snapshot, policy) = (runtime.snapshot(), runtime.executor().policy().clone());
+    let rules = runtime.app().config.tools.capabilities.clone();
     runtime.close().await;
-    let card = card.inspect_err(|_| output::rejects(&rejected))?;
+    let card = card.inspect_err(|_| output::rejects(snapshot.rejected()))?;
+    // The overloads stand in the order of the card's forms.
+    let overloads = snapshot.find(&card.name, |_| true).ok();
+    let entries = overloads.iter().flat_map(|overloads| overloads.iter());
+    let decided: Vec<Decision> = entries.map(|entry| policy.decide(&entry.tool, principal())).collect();
     if json {
-        output::json(&card);
+        let mut document = serde_json::to_value(&card).unwrap_or_default();
+        let rows: Vec<_> = decided.iter().map(|decision| decisions::to_json(decision, &rules)).collect();
+        if let Some(map) = document.as_object_mut() {
+            map.insert("decisions".into(), rows.into());
+        }
+        output::json(&document);
     } else {
-        print(&card);
+        let words = decided
+            .iter()
+            .map(|decision| format!("{}, by {}", decisions::in_words(decision, &rules), decision.rule));
+        print(&card, &words.collect::<Vec<_>>());
     }
     Ok(Exit::Ok)
 }
 
-fn print(card: &ToolCard) {
+fn print(card: &ToolCard, policies: &[String]) {
     output::say(&card.name);
+    if let Some(title) = card.metadata.get("title").and_then(serde_json::Value::as_str) {
+        output::say(&format!("  {title}"));
+    }
     if !card.description.is_empty() {
         output::say(&format!("  {}", card.description.trim().replace('\n', "\n  ")));
     }
-    for form in &card.forms {
-        output::say(&format!("risk: {}   policy: {}", form.risk, output::effect_word(form.policy)));
+    for (position, form) in card.forms.iter().enumerate() {
+        let policy = policies.get(position).map_or_else(|| output::effect_word(form.policy), String::as_str);
+        output::say(&format!("risk: {}   policy: {policy}", form.risk));
         let schema = serde_json::to_string_pretty(&form.parameters).unwrap_or_default();
         output::say(&format!("parameters:\n{schema}"));
         if let Some(schema) = &form.output_parameters {

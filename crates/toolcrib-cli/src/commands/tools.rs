@@ -15,13 +15,19 @@ pub(crate) async fn run(arguments: &Tools, json: bool) -> Result<Exit, Failure> 
     }
     let runtime = look(&arguments.app).await?;
     let (snapshot, policy) = (runtime.snapshot(), runtime.executor().policy().clone());
+    let rules = &runtime.app().config.tools.capabilities;
     // The runtime's own tools are the same in every app.
-    let shown = |entry: &Entry| entry.tool.name.namespace() != RUNTIME_NAMESPACE;
+    let is_own = |entry: &Entry| entry.tool.name.namespace() == RUNTIME_NAMESPACE;
+    let shown = |entry: &Entry| !is_own(entry) && (arguments.all || entry.tool.is_user_selectable());
     if json {
-        output::json(&output::snapshot(&snapshot, &policy, shown));
+        output::json(&output::snapshot(&snapshot, &policy, rules, shown));
         output::rejects(snapshot.rejected());
     } else {
-        output::snapshot_lines(&snapshot, &policy, shown);
+        output::snapshot_lines(&snapshot, &policy, rules, shown);
+        let left_out = snapshot.iter().filter(|entry| !is_own(entry) && !shown(entry)).count();
+        if left_out > 0 {
+            output::tell(&format!("{left_out} more that people do not pick; --all lists them"));
+        }
     }
     runtime.close().await;
     // A tool that was rejected is part of the list; a source that is down makes the list another one.

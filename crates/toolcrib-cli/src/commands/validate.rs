@@ -20,16 +20,20 @@ pub(crate) async fn run(arguments: &Validate, json: bool) -> Result<Exit, Failur
     let (file, mut warnings) = (app.file.clone(), app.warnings());
     warnings.extend(app.workspace_warning());
     let (agents, sources) = (app.config.agents.len(), app.config.tools.registry.len());
-    let snapshot = if arguments.connect {
+    let (snapshot, of_sources) = if arguments.connect {
         app.startup_timeout = STARTUP_PATIENCE;
+        // A server is asked, not what was kept of its last answer.
+        app.lazy = false;
         let runtime = Runtime::start(app, Arc::new(DenyAll)).await?;
-        let snapshot = runtime.snapshot();
+        let loaded = (runtime.snapshot(), runtime.source_warnings());
+        warnings.extend(runtime.warnings());
         runtime.close().await;
-        snapshot
+        loaded
     } else {
         app.check_local_sources().await?
     };
     warnings.extend(snapshot.warnings());
+    warnings.extend(of_sources);
     let rejected = snapshot.rejected();
     let exit = exit_of_rejects(rejected);
     let exit = if exit == Exit::Ok && !rejected.is_empty() { Exit::BadInput } else { exit };

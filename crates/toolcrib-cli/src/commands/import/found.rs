@@ -3,9 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
+use toolcrib_runtime::serve_arguments;
 
 use crate::arguments::Client;
-use crate::commands::install::{CLIENTS, Edit, Places, Target, is_ours};
+use crate::commands::install::{CLIENTS, Edit, Places, Target};
 use crate::exit::Failure;
 
 /// The keys under which servers stand, with the client that has it where it is one alone.
@@ -41,6 +42,8 @@ pub(super) struct All {
     pub(super) files: Vec<String>,
     /// How many entries start `toolcrib serve`.
     pub(super) ours: usize,
+    /// What is wrong with each file that could not be read.
+    pub(super) unreadable: Vec<String>,
 }
 
 impl All {
@@ -55,9 +58,14 @@ impl All {
             let project = folder.as_ref().zip(client.project_file()).map(|(folder, file)| folder.join(file));
             // In the home of the user both may be the same file.
             let project = project.filter(|project| *project != user);
-            all.add_file(&user, client, None, folder.as_deref(), &places)?;
-            if let Some(file) = project {
-                all.add_file(&file, client, folder.as_deref(), None, &places)?;
+            // The file of one client says nothing about those of the others.
+            if let Err(failure) = all.add_file(&user, client, None, folder.as_deref(), &places) {
+                all.unreadable.push(failure.message);
+            }
+            if let Some(file) = project
+                && let Err(failure) = all.add_file(&file, client, folder.as_deref(), None, &places)
+            {
+                all.unreadable.push(failure.message);
             }
         }
         Ok(all)
@@ -106,10 +114,7 @@ impl All {
             Some(folder) => file.strip_prefix(folder).unwrap_or(file).display().to_string(),
             None => places.shown(file),
         };
-        let read = edit.read(&text).map_err(|problem| {
-            let problem = problem.in_file(&shown);
-            Failure::bad_input(format!("{problem}; mend it, or read another client alone: --from CLIENT"))
-        })?;
+        let read = edit.read(&text).map_err(|problem| Failure::bad_input(problem.in_file(&shown)))?;
         if let Some(servers) = read.get(edit.servers).and_then(Value::as_object) {
             self.add(servers, &read, Some(client), project, &shown);
         }
@@ -139,7 +144,7 @@ impl All {
             Some(value.as_array()?.iter().any(|item| item.as_str() == Some(name)))
         };
         for (name, entry) in servers {
-            if is_ours(entry) {
+            if serves_us(entry) {
                 self.ours += 1;
                 continue;
             }
@@ -167,6 +172,19 @@ impl All {
             }
         }
     }
+}
+
+/// Whether an entry starts this program to serve an app, in any way that it can be written.
+fn serves_us(entry: &Value) -> bool {
+    let texts = |value: Option<&Value>| -> Vec<String> {
+        match value {
+            Some(Value::String(text)) => vec![text.clone()],
+            Some(Value::Array(items)) => items.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
+            _ => Vec::new(),
+        }
+    };
+    let words: Vec<String> = ["command", "args"].into_iter().flat_map(|key| texts(entry.get(key))).collect();
+    serve_arguments(&words.iter().map(String::as_str).collect::<Vec<_>>()).is_some()
 }
 
 /// Whether two entries start the same server.

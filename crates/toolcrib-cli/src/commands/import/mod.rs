@@ -68,7 +68,7 @@ pub(crate) fn run(arguments: &Import, json: bool) -> Result<Exit, Failure> {
     let text = app::text(&imported.servers, &imported.left_out);
     let backup = target.write(Some(&text), true, None)?;
     if json {
-        output::json(&imported.json(&arguments.output, backup.as_deref()));
+        output::json(&imported.json(&all, &arguments.output, backup.as_deref()));
     } else {
         imported.tell(&all, &path.to_string());
         if let Some(backup) = backup {
@@ -81,6 +81,9 @@ pub(crate) fn run(arguments: &Import, json: bool) -> Result<Exit, Failure> {
 
 fn nothing_found(all: &All) -> String {
     let ours = if all.ours > 0 { " but `toolcrib serve` itself" } else { "" };
+    if !all.unreadable.is_empty() {
+        return all.unreadable.join("\n");
+    }
     match all.files.as_slice() {
         [] => "no configuration of a client was found here; name a file: toolcrib import FILE".to_owned(),
         files => format!("no MCP server was found{ours} in {}", files.join(", ")),
@@ -124,7 +127,7 @@ fn imported(all: &All, folder: Option<&Path>) -> Imported {
 }
 
 impl Imported {
-    fn json(&self, app: &Path, backup: Option<&Path>) -> Value {
+    fn json(&self, all: &All, app: &Path, backup: Option<&Path>) -> Value {
         let server = |server: &Server| {
             json!({
                 "namespace": server.namespace,
@@ -140,6 +143,7 @@ impl Imported {
             "backup": backup,
             "servers": self.servers.iter().map(server).collect::<Vec<_>>(),
             "left_out": self.left_out.iter().map(|(server, reason)| json!({"server": server, "reason": reason})).collect::<Vec<_>>(),
+            "unreadable": all.unreadable,
             "variables": self.variables.iter().map(variable).collect::<Vec<_>>(),
         })
     }
@@ -167,6 +171,12 @@ impl Imported {
         for (server, reason) in &self.left_out {
             let line = excerpt(&format!("{server}: {reason}"), MAX_TOLD_BYTES);
             output::tell(&format!("left out: {line}"));
+        }
+        for problem in &all.unreadable {
+            output::tell(&format!(
+                "left out: {}; mend the file and import again",
+                excerpt(problem, MAX_TOLD_BYTES)
+            ));
         }
         if all.ours > 0 {
             output::tell("left out: `toolcrib serve` itself");

@@ -4,6 +4,8 @@ use std::ops::Range;
 
 use toolcrib_exec::is_secret;
 
+use crate::commands::install::is_variable;
+
 /// How tokens of well-known services begin.
 const TOKEN_STARTS: [&str; 18] = [
     "sk-",
@@ -51,6 +53,10 @@ fn is_named_secret(name: &str) -> bool {
 pub(super) fn is_plain_variable(name: &str, value: &str) -> bool {
     if is_harmless(value) {
         return true;
+    }
+    // A name that no program can look up says nothing about its value.
+    if !is_variable(name) || looks_like_key(value) {
+        return false;
     }
     let is_number = value.len() <= MAX_DIGITS && value.bytes().all(|byte| byte.is_ascii_digit());
     !is_named_secret(name) && (is_number || !is_secret("/env/value", "", name) && parts(value).is_empty())

@@ -52,6 +52,8 @@ fn a_variable_is_a_secret_unless_it_plainly_is_none() {
         ("ANYTHING", "x"),
         ("DATABASE_URL", "postgres://ada:pw@db/main"),
         ("BASE_PATH", "ghp_0123456789abcdef"),
+        ("${HOME}", "canary-v2-9876543210"),
+        ("HOME", "0123456789abcdef0123456789"),
     ];
     for (name, value) in plain {
         assert!(is_plain_variable(name, value), "{name}={value}");

@@ -15,14 +15,14 @@ use serde_json::{Value, json};
 
 pub(crate) use clients::{CLIENTS, Places};
 pub(crate) use edit::Edit;
-pub(crate) use entry::{is_ours, is_variable};
+pub(crate) use entry::is_variable;
 pub(crate) use file::Target;
 
 use crate::arguments::{Client, Install};
 use crate::exit::{Exit, Failure};
 use crate::output;
 use crate::terminal::{CAN_DISCARD, console};
-use entry::{Served, merged};
+use entry::{Served, is_ours, merged};
 
 /// The most characters of a name. Clients put it before the names of tools, which have bounds of their own.
 const MAX_NAME_CHARS: usize = 40;
@@ -282,7 +282,12 @@ impl Report<'_> {
             ));
         }
         if is_written {
-            output::tell(&format!("next: {}", self.client.next_step()));
+            match self.plan.action {
+                Action::Remove => {
+                    output::tell(&format!("next: start {title} again; it reads its servers then"))
+                }
+                _ => output::tell(&format!("next: {}", self.client.next_step())),
+            }
         }
     }
 }

@@ -1,0 +1,90 @@
+//! A decision of the policy, as the operator reads it.
+
+use serde_json::{Value, json};
+use toolcrib_policy::{Capabilities, Condition, Decision, Rule};
+
+use crate::output::effect_word;
+
+/// The most characters of a condition that are shown in a line.
+const MAX_CONDITION_CHARS: usize = 40;
+
+/// Returns a decision in words, with what it depends on: `grant (if /argv/0 is "git")`.
+pub(crate) fn in_words(decision: &Decision, rules: &Capabilities) -> String {
+    let effect = effect_word(decision.effect);
+    if !decision.depends_on_arguments {
+        return effect.to_owned();
+    }
+    let conditions = conditions(decision, rules);
+    if conditions.is_empty() {
+        return format!("{effect} (unless a rule matches the arguments)");
+    }
+    let words: Vec<String> = conditions.iter().map(condition_in_words).collect();
+    format!("{effect} (if {})", words.join(" and "))
+}
+
+/// Returns a decision as one JSON object.
+pub(crate) fn to_json(decision: &Decision, rules: &Capabilities) -> Value {
+    json!({
+        "effect": decision.effect,
+        "rule": decision.rule.as_ref(),
+        "depends_on_arguments": decision.depends_on_arguments,
+        "conditions": conditions(decision, rules),
+    })
+}
+
+/// Returns the rule of the app file that decides; `None` where something else does, such as the default.
+pub(crate) fn rule<'a>(decision: &Decision, rules: &'a Capabilities) -> Option<&'a Rule> {
+    let rest = decision.rule.strip_prefix("tools.capabilities.")?;
+    let (list, position) = rest.strip_suffix(']')?.split_once('[')?;
+    let list = match list {
+        "deny" => &rules.deny,
+        "approve" => &rules.approve,
+        "grant" => &rules.grant,
+        _ => return None,
+    };
+    list.get(position.parse::<usize>().ok()?)
+}
+
+/// Returns why the rule of a decision applies, in a sentence.
+pub(crate) fn reason(decision: &Decision) -> &'static str {
+    match decision.rule.as_ref() {
+        "tools.capabilities.default_policy" => "no rule matches, so the default policy decides",
+        "tools.capabilities.max_risk_level" => "the risk of the tool is above `max_risk_level`",
+        "runtime" => "it is one of the runtime's own tools, which are granted unless a rule names them",
+        "exposed_when_granted" => "the tool is hidden until a rule grants it",
+        "confirmation_required" => {
+            "the tool declares that each call needs a confirmation; a grant that names module and action drops the question"
+        }
+        "high risk" => {
+            "the tool is of high risk, and no grant names it by module and action without a pattern"
+        }
+        rule if rule.starts_with("tools.capabilities.") => {
+            "the first rule that matches decides; deny comes before approve, approve before grant"
+        }
+        rule if rule.starts_with("modules.") => "the constraints of the module leave this action out",
+        rule if rule.starts_with("agents") => "the tool is reserved for other agents",
+        rule if rule.starts_with("serve.") => "the scope of the client leaves the tool out",
+        _ => "see this place in the app file",
+    }
+}
+
+fn conditions<'a>(decision: &Decision, rules: &'a Capabilities) -> &'a [Condition] {
+    rule(decision, rules).and_then(|rule| rule.arguments.as_deref()).unwrap_or_default()
+}
+
+fn condition_in_words(condition: &Condition) -> String {
+    let test = if let Some(value) = &condition.equals {
+        format!("is {value}")
+    } else if let Some(values) = &condition.one_of {
+        format!("is one of {}", Value::Array(values.clone()))
+    } else if let Some(pattern) = &condition.matches {
+        format!("matches {}", Value::from(pattern.as_str()))
+    } else {
+        "is there".to_owned()
+    };
+    let text = format!("{} {test}", condition.path);
+    if text.chars().count() <= MAX_CONDITION_CHARS {
+        return text;
+    }
+    text.chars().take(MAX_CONDITION_CHARS - 1).chain(['…']).collect()
+}
