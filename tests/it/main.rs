@@ -37,6 +37,7 @@ mod modes;
 mod module_tools;
 mod modules;
 mod openapi;
+mod operator;
 mod peers;
 mod petstore;
 mod profiles;

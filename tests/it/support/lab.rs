@@ -141,7 +141,6 @@ impl Lab {
         settings.add_filter(&escaped(&binary()), "[toolcrib]");
         settings.add_filter(r"127\.0\.0\.1:\d+", "127.0.0.1:[port]");
         settings.add_filter(r#""ms": \d+"#, r#""ms": "[ms]""#);
-        settings.add_filter(r"PATH \([^)]*\)", "PATH ([path])");
         settings.add_filter(r"in \d+ ms", "in [ms] ms");
         settings
     }

@@ -1,0 +1,142 @@
+//! What the operator of an app can find out about it.
+
+use serde_json::json;
+
+use crate::support::{Lab, mcp_script};
+
+const RULES: &str = "
+modules:
+  hello: {constraints: {blocked_actions: [status]}}
+  filesystem: {}
+tools:
+  capabilities:
+    default_policy: approve
+    grant:
+      - {module: filesystem, actions: [read], arguments: [{path: /path, equals: notes.txt}]}
+    deny: [{module: filesystem, actions: [delete]}]
+";
+
+#[tokio::test]
+async fn why_a_tool_is_denied_asked_about_or_granted_is_said_with_the_rule() {
+    let lab = Lab::with_app(RULES);
+    for (arguments, lines) in [
+        (
+            &["why", "app.yaml", "filesystem.delete"][..],
+            &[
+                "filesystem.delete: deny",
+                "decided by: tools.capabilities.deny[0]",
+                "which is: {\"module\":\"filesystem\"",
+            ][..],
+        ),
+        (
+            &["why", "app.yaml", "hello.status"],
+            &["hello.status: deny", "decided by: modules.hello.constraints"],
+        ),
+        (
+            &["why", "app.yaml", "filesystem.write"],
+            &[
+                "filesystem.write: approve",
+                "decided by: tools.capabilities.default_policy",
+                "no rule matches",
+            ],
+        ),
+        (
+            &["why", "app.yaml", "filesystem.read"],
+            &[
+                "filesystem.read: grant (if /path is \"notes.txt\")",
+                "decided by: tools.capabilities.grant[0]",
+            ],
+        ),
+        (&["why", "app.yaml", "filesystem.read", "{\"path\": \"notes.txt\"}"], &["filesystem.read: grant\n"]),
+        (
+            &["why", "app.yaml", "filesystem.read", "{\"path\": \"other.txt\"}"],
+            &["filesystem.read: approve\n"],
+        ),
+    ] {
+        let said = lab.run_words(arguments).await.expect(0).stdout;
+        for line in lines {
+            assert!(said.contains(line), "{arguments:?}: {line}\n{said}");
+        }
+    }
+    let machine = lab.run(["why", "app.yaml", "filesystem.read", "--json"]).await.expect(0).json();
+    let decision = &machine["decisions"][0]["policy"];
+    assert_eq!(decision["depends_on_arguments"], true, "{machine}");
+    assert_eq!(decision["conditions"][0]["path"], "/path", "{machine}");
+    lab.run(["why", "app.yaml", "filesystem.none"]).await.expect(2);
+}
+
+#[tokio::test]
+async fn a_conditional_grant_is_shown_as_one_and_a_denied_tool_is_shown_to_the_operator_alone() {
+    let lab = Lab::with_app(RULES);
+    let listed = lab.run(["tools", "app.yaml"]).await.expect(0).stdout;
+    let read = listed.lines().find(|line| line.starts_with("filesystem.read ")).unwrap();
+    assert!(read.contains("grant (if /path is \"notes.txt\")"), "{read}");
+    let shown = lab.run(["show", "app.yaml", "filesystem.delete"]).await.expect(0).stdout;
+    assert!(shown.contains("policy: deny, by tools.capabilities.deny[0]"), "{shown}");
+    let called = lab.run(["call", "app.yaml", "filesystem.delete", "{\"path\": \"x\"}"]).await.expect(3);
+    assert!(!called.report().contains("tools.capabilities"), "{called:?}");
+}
+
+#[tokio::test]
+async fn a_dead_server_is_not_green_by_what_was_kept_of_it() {
+    let app = "tools: {registry: [{type: mcp, name: team, command: [sh, server.sh]}]}\n";
+    let lab = Lab::with_app(app).with_file("server.sh", mcp_script(""));
+    lab.run(["validate", "app.yaml", "--connect"]).await.expect(0);
+    lab.run(["tools", "app.yaml"]).await.expect(0);
+    let lab = lab.with_file("server.sh", "exit 1\n");
+    lab.run(["tools", "app.yaml"]).await.expect(0);
+    let said = lab.run(["validate", "app.yaml", "--connect"]).await.expect(5);
+    assert!(said.stderr.contains("mcp mcp_team"), "{said:?}");
+    let said = lab.run(["doctor", "app.yaml"]).await.expect(5).stdout;
+    assert!(said.contains("failed   mcp mcp_team"), "{said}");
+}
+
+#[tokio::test]
+async fn a_model_at_an_address_of_its_own_needs_no_key() {
+    let lab = Lab::with_app(
+        "agents: [{id: a, brain: {provider: openai, model: m, base_url: 'http://127.0.0.1:9/v1'}}]\n",
+    );
+    let said = lab.run(["doctor", "app.yaml"]).await.expect(0).stdout;
+    assert!(said.contains("ok       agent a") && !said.contains("OPENAI_API_KEY"), "{said}");
+    assert!(!said.contains("missing"), "what is optional is not missing: {said}");
+}
+
+#[tokio::test]
+async fn apps_that_start_one_another_end() {
+    let app = |other: &str| {
+        format!(
+            "tools: {{registry: [{{type: mcp, name: next, command: ['${{TOOLCRIB}}', serve, {other}]}}]}}\n"
+        )
+    };
+    let lab = Lab::with_app(&app("other.yaml")).with_file("other.yaml", app("app.yaml"));
+    // What is listed is empty at each depth, and nothing is left of any.
+    lab.run(["tools", "app.yaml"]).await;
+    let own = Lab::with_app(&app("app.yaml"));
+    let refused = own.run(["tools", "app.yaml"]).await.expect(2);
+    assert!(refused.stderr.contains("serves this same app"), "{refused:?}");
+    let deep = lab.with_variable("TOOLCRIB_DEPTH", "5").run(["tools", "app.yaml"]).await.expect(2);
+    assert!(deep.stderr.contains("5 Toolcrib processes have started one another"), "{deep:?}");
+}
+
+#[tokio::test]
+async fn an_import_takes_no_entry_that_starts_this_program_and_goes_on_past_a_broken_file() {
+    let servers = json!({"mcpServers": {
+        "plain": {"command": "toolcrib", "args": ["serve", "app.yaml"]},
+        "stdio": {"command": "/usr/local/bin/toolcrib", "args": ["serve", "/a/app.yaml", "--stdio"]},
+        "npx": {"command": "npx", "args": ["-y", "toolcrib", "serve", "app.yaml"]},
+        "shell": {"command": "sh", "args": ["-c", "exec toolcrib serve app.yaml"]},
+        "notes": {"command": "notes", "env": {"${HOME}": "canary-v2-9876543210"}},
+    }});
+    let lab = Lab::new()
+        .with_file("home/.cursor/mcp.json", servers.to_string())
+        .with_file("home/.claude.json", "{\"mcpServers\": {\n");
+    let imported = lab.run(["import", "--json"]).await.expect(0).json();
+    let names: Vec<_> =
+        imported["servers"].as_array().unwrap().iter().map(|server| &server["name"]).collect();
+    assert_eq!(names, ["notes"], "{imported}");
+    let unreadable = imported["unreadable"].as_array().unwrap();
+    assert!(unreadable[0].as_str().unwrap().contains(".claude.json"), "{imported}");
+    assert!(!lab.read("app.yaml").contains("canary"), "{}", lab.read("app.yaml"));
+    let nothing = Lab::new().with_file("home/.claude.json", "{\"mcpServers\": {\n");
+    assert!(nothing.run(["import"]).await.expect(2).stderr.contains(".claude.json"));
+}
