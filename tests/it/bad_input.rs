@@ -85,11 +85,13 @@ async fn the_settings_of_a_source_are_checked_too() {
         "{type: file, paht: tools.yaml}",
         "{type: mcp, namespace: team}",
         "{type: mcp, namespace: team, command: [sh], url: 'http://localhost:1/mcp'}",
-        "{type: rest, namespace: pets, spec: '${UNSET_VARIABLE}'}",
     ] {
         lab = lab.with_file("app.yaml", format!("tools:\n  registry:\n    - {entry}\n"));
         text.push_str(&told(&lab, ["validate", "app.yaml"], 2).await);
     }
+    let unset = "tools:\n  registry:\n    - {type: rest, namespace: pets, spec: '${UNSET_VARIABLE}'}\n";
+    lab = lab.with_file("app.yaml", unset);
+    text.push_str(&told(&lab, ["validate", "app.yaml"], 5).await);
     snapshot!(lab, text);
 }
 

@@ -56,6 +56,7 @@ async fn tools_and_load_have_one_form() {
             "source",
             "risk",
             "policy",
+            "decision",
             "metadata",
         ];
         assert_eq!(keys(&document["tools"][0]), expected);

@@ -115,7 +115,6 @@ async fn a_setting_that_is_wrong_is_shown_with_line_and_column() {
         "{ranking: best}",
         "{synonyms: [greet, hail]}",
         "{synonyms: [[greet, hail], [ship]]}",
-        "",
     ] {
         std::fs::write(lab.path("app.yaml"), format!("tools:\n  search: {settings}\n")).unwrap();
         let ran = lab.run(["validate", "app.yaml"]).await.expect(2);
