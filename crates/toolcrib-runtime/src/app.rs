@@ -216,7 +216,7 @@ impl App {
             .chain(crate::search::warning(self))
             .chain(skills::warnings(self))
             .chain(channels::unreachable(self))
-            .chain(self.config.agents.iter().filter_map(|agent| self.missing_model(agent)))
+            .chain(self.config.agents.iter().filter_map(missing_model))
             .chain(self.config.agents.iter().filter_map(|agent| self.missing_recording(agent)))
             .collect()
     }
@@ -225,15 +225,6 @@ impl App {
     /// where the app is not in the workspace, or has no tool that writes there.
     pub fn workspace_warning(&self) -> Option<String> {
         protected::warning(self)
-    }
-
-    /// A warning about an agent whose server is asked for no model by name.
-    fn missing_model(&self, agent: &AgentConfig) -> Option<String> {
-        let brain = &agent.brain;
-        let is_asked = brain.provider != Provider::Recorded && brain.model.trim().is_empty();
-        is_asked.then(|| {
-            format!("the agent `{}` names no `model`; most servers refuse a request without one", agent.id)
-        })
     }
 
     fn missing_recording(&self, agent: &AgentConfig) -> Option<String> {
@@ -342,6 +333,15 @@ impl App {
     pub(crate) fn error_at(&self, pointer: &str, message: impl Into<String>) -> Error {
         self.wrong(self.document.error_at(pointer, message))
     }
+}
+
+/// A warning about an agent whose server is asked for no model by name.
+fn missing_model(agent: &AgentConfig) -> Option<String> {
+    let brain = &agent.brain;
+    let is_asked = brain.provider != Provider::Recorded && brain.model.trim().is_empty();
+    is_asked.then(|| {
+        format!("the agent `{}` names no `model`; most servers refuse a request without one", agent.id)
+    })
 }
 
 /// What the module `memory` keeps for an app: in a file of its own where the state of programs is, or with the process where

@@ -55,7 +55,7 @@ pub(crate) fn rename(document: &mut Document) -> Vec<String> {
 }
 
 fn pointer<'a>(path: impl Iterator<Item = &'a str>) -> String {
-    path.map(|key| format!("/{}", pointer_part(key))).collect()
+    path.fold(String::new(), |pointer, key| pointer + "/" + &pointer_part(key))
 }
 
 /// Moves what stands under a path to another one, unless something stands there already.

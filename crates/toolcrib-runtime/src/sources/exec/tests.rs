@@ -17,6 +17,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 const MANIFEST: &str = "
 name: kit
+description: Facts about the disk.
 tools:
   - {name: where, description: Says where it works., argv: [sh, -c, 'printf \"\\\"%s\\\"\" \"$TOOLCRIB_WORKSPACE\"']}
 ";
@@ -58,6 +59,15 @@ async fn a_saved_manifest_is_loaded_again_when_it_is_watched() {
     fs::write(folder.path().join("kit/toolcrib.yaml"), more).unwrap();
     let change = timeout(PATIENCE, changes.recv()).await.expect("loaded in time").unwrap();
     assert_eq!(change.added[0].dotted(), "kit.more");
+}
+
+#[tokio::test]
+async fn a_model_is_told_the_namespace_of_a_folder_and_not_its_path() {
+    let folder = folder("{type: exec, path: kit}");
+    let runtime = start(&folder).await;
+    let prompt = &runtime.agent(None).unwrap().system_prompt.text;
+    assert!(prompt.contains("exec kit") && prompt.contains("Facts about the disk."), "{prompt}");
+    assert!(!prompt.contains(folder.path().to_str().unwrap()), "{prompt}");
 }
 
 #[tokio::test]
