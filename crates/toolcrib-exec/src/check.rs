@@ -1,7 +1,6 @@
 //! Checks of calls that are made later.
 
-use serde_json::Value;
-use toolcrib_model::{JsonObject, ToolError};
+use toolcrib_model::{JsonObject, ToolCall, ToolError};
 use toolcrib_policy::Policy;
 use toolcrib_port::CallContext;
 use toolcrib_registry::Snapshot;
@@ -27,19 +26,8 @@ pub(crate) fn check(
     let mut below = context.clone();
     below.depth += 1;
     below.parallel = forwards == Forwards::Calls;
-    for call in forwarded(forwards, &call.arguments) {
-        let name = call.get("name").and_then(Value::as_str).unwrap_or_default();
-        let params = call.get("params").and_then(Value::as_object).cloned().unwrap_or_default();
-        check(snapshot, policy, name, params, &below)?;
+    for ToolCall { name, arguments, .. } in forwards.calls(call.arguments.clone())? {
+        check(snapshot, policy, &name, arguments, &below)?;
     }
     Ok(())
-}
-
-/// Returns the calls inside arguments that fit the schema of a forwarding tool.
-fn forwarded(forwards: Forwards, arguments: &JsonObject) -> Vec<&JsonObject> {
-    if forwards == Forwards::Call {
-        return vec![arguments];
-    }
-    let calls = arguments.get("calls").and_then(Value::as_array);
-    calls.into_iter().flatten().filter_map(Value::as_object).collect()
 }

@@ -131,6 +131,16 @@ impl Executor {
         self.call_all_below(calls, context, &Lineage::default()).await
     }
 
+    /// Refuses callers to whom every tool is denied.
+    fn admit(&self, context: &CallContext) -> Result<(), ToolError> {
+        if self.policy.admits(context.principal()) {
+            return Ok(());
+        }
+        let message = "the client that this was started for is not one of the app any more";
+        Err(ToolError::new(ErrorKind::Denied, message)
+            .with_hint("add the client to `serve.tokens` or `serve.oauth.clients`, or cancel the task"))
+    }
+
     /// Whether a call only looks: its tool is of low risk and without side effects, and where it forwards calls, so are
     /// theirs.
     pub fn only_reads(&self, call: &ToolCall, context: &CallContext) -> bool {
@@ -477,6 +487,10 @@ impl ToolCaller for Entrance {
 
     fn check_call(&self, call: &ToolCall, context: &CallContext) -> Result<(), ToolError> {
         self.executor.upgrade().ok_or_else(shutting_down)?.check_call(call, context)
+    }
+
+    fn admit(&self, context: &CallContext) -> Result<(), ToolError> {
+        self.executor.upgrade().ok_or_else(shutting_down)?.admit(context)
     }
 
     fn only_reads(&self, call: &ToolCall, context: &CallContext) -> bool {

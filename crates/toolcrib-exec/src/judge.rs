@@ -179,10 +179,10 @@ fn all_are(
     let Some(forwards) = overloads.first().and_then(|entry| Forwards::of(&entry.tool)) else {
         return overloads.iter().all(|entry| is_such(&entry.tool));
     };
-    let Ok(names) = forwards.names(arguments.clone()) else { return false };
+    let Ok(calls) = forwards.calls(arguments.clone()) else { return false };
     // What forwards again is rare, and may wait for its turn.
-    names.iter().all(|name| {
-        find(name).is_ok_and(|overloads| {
+    calls.iter().all(|call| {
+        find(&call.name).is_ok_and(|overloads| {
             overloads.iter().all(|entry| Forwards::of(&entry.tool).is_none() && is_such(&entry.tool))
         })
     })

@@ -9,7 +9,7 @@ mod target;
 
 use serde_json::Value;
 use toolcrib_document::{Format, Limits, parse};
-use toolcrib_model::{ErrorKind, JsonObject, Tool, ToolError};
+use toolcrib_model::{ErrorKind, JsonObject, Tool, ToolCall, ToolError};
 use toolcrib_policy::RUNTIME_NAMESPACE;
 
 pub(crate) use clamp::clamped;
@@ -58,17 +58,23 @@ impl Forwards {
         }
     }
 
-    /// The names of the tools that are called.
-    pub(crate) fn names(self, arguments: JsonObject) -> Result<Vec<String>, ToolError> {
-        let arguments = self.normalise(arguments)?;
-        let name = |call: &Value| call.get("name").and_then(Value::as_str).unwrap_or_default().to_owned();
+    /// Returns the calls that are forwarded. One without a name or without arguments has empty ones.
+    pub(crate) fn calls(self, arguments: JsonObject) -> Result<Vec<ToolCall>, ToolError> {
+        let (arguments, none) = (self.normalise(arguments)?, JsonObject::new());
         Ok(match self {
-            Self::Call => vec![name(&arguments.into())],
+            Self::Call => vec![forwarded(&arguments)],
             Self::Calls => {
-                arguments.get("calls").and_then(Value::as_array).into_iter().flatten().map(name).collect()
+                let calls = arguments.get("calls").and_then(Value::as_array).into_iter().flatten();
+                calls.map(|call| call.as_object().map_or_else(|| forwarded(&none), forwarded)).collect()
             }
         })
     }
+}
+
+fn forwarded(call: &JsonObject) -> ToolCall {
+    let name = call.get("name").and_then(Value::as_str).unwrap_or_default();
+    let params = call.get("params").and_then(Value::as_object).cloned().unwrap_or_default();
+    ToolCall::new(name, params)
 }
 
 /// `{name, params}`.

@@ -8,7 +8,7 @@ use toolcrib_model::{JsonObject, QualifiedName, Risk, Tool};
 use crate::condition::MAX_REGEXES;
 use crate::profile::{Facts, Profile};
 use crate::rule::{CompiledConstraints, CompiledRule};
-use crate::scope::CompiledScope;
+use crate::scope::{CompiledScope, Scopes};
 use crate::weigh::Names;
 use crate::{
     Access, Authorized, Call, Capabilities, Consent, Constraints, Decision, Effect, PendingCall, Place,
@@ -36,7 +36,7 @@ pub struct Policy {
     /// What the rules say of a tool is the same for every call, but for callers and arguments.
     profiles: RwLock<HashMap<QualifiedName, Vec<Arc<Profile>>>>,
     reserved: HashMap<QualifiedName, Reserved>,
-    scopes: Vec<CompiledScope>,
+    scopes: Scopes,
 }
 
 /// Who alone may call a tool, and what says so.
@@ -97,7 +97,7 @@ impl Policy {
             access,
             profiles: RwLock::default(),
             reserved: HashMap::new(),
-            scopes: Vec::new(),
+            scopes: Scopes::default(),
         })
     }
 
@@ -123,8 +123,27 @@ impl Policy {
         position: usize,
     ) -> Result<Self, PolicyError> {
         let place = list.iter().fold(Place::default(), |place, key| place.key(key)).at(position);
-        self.scopes.push(CompiledScope::new(sessions, scope, &place)?);
+        self.scopes.limit(CompiledScope::new(sessions, scope, &place)?);
         Ok(self)
+    }
+
+    /// Denies every tool, the runtime's own included, to sessions whose names begin with `sessions`, unless
+    /// [`with_scope`](Self::with_scope) or [`with_known_sessions`](Self::with_known_sessions) names them. Rights that a
+    /// session had from a scope end with the scope. `place` is the rule that records name.
+    pub fn with_unknown_denied(mut self, sessions: &str, place: &str) -> Self {
+        self.scopes.deny_unknown(sessions, place);
+        self
+    }
+
+    /// Exempts sessions whose names begin with `sessions` from [`with_unknown_denied`](Self::with_unknown_denied).
+    pub fn with_known_sessions(mut self, sessions: &str) -> Self {
+        self.scopes.exempt(sessions);
+        self
+    }
+
+    /// Returns `false` for a caller to whom every tool is denied because its client is not known any more.
+    pub fn admits<'p>(&self, principal: impl Into<Principal<'p>>) -> bool {
+        self.scopes.unknown(principal.into()).is_none()
     }
 
     /// Grants a tool by its name, whatever its risk; a rule that denies it still does. `place` is what says so, as
@@ -182,7 +201,7 @@ impl Policy {
     }
 
     fn weigh(&self, tool: &Tool, principal: Principal<'_>, arguments: Option<&JsonObject>) -> Decision {
-        if let Some(denial) = self.scopes.iter().find_map(|scope| scope.denial(tool, principal)) {
+        if let Some(denial) = self.scopes.denial(tool, principal) {
             return denial;
         }
         let profile = self.profile(tool);

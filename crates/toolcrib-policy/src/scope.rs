@@ -22,6 +22,43 @@ pub struct Scope {
     pub max_risk_level: Option<Risk>,
 }
 
+/// The scopes of a policy, and the sessions that need one.
+#[derive(Debug, Default)]
+pub(crate) struct Scopes {
+    limits: Vec<CompiledScope>,
+    /// Beginnings of the names of sessions that are known and have no limits.
+    known: Vec<String>,
+    /// Beginnings of the names of sessions that have to be known, each with the denial of those that are not.
+    strict: Vec<(String, Decision)>,
+}
+
+impl Scopes {
+    pub(crate) fn limit(&mut self, scope: CompiledScope) {
+        self.limits.push(scope);
+    }
+
+    pub(crate) fn exempt(&mut self, sessions: &str) {
+        self.known.push(sessions.to_owned());
+    }
+
+    pub(crate) fn deny_unknown(&mut self, sessions: &str, place: &str) {
+        self.strict.push((sessions.to_owned(), Decision::new(Effect::Deny, &place.into())));
+    }
+
+    /// Returns the denial of a tool to a caller who is unknown, or whose scope leaves the tool out.
+    pub(crate) fn denial(&self, tool: &Tool, principal: Principal<'_>) -> Option<Decision> {
+        let unknown = self.unknown(principal).cloned();
+        unknown.or_else(|| self.limits.iter().find_map(|scope| scope.denial(tool, principal)))
+    }
+
+    /// Returns the denial of everything to a caller whose session has to be known and is not.
+    pub(crate) fn unknown(&self, principal: Principal<'_>) -> Option<&Decision> {
+        let (_, denial) = self.strict.iter().find(|(sessions, _)| principal.session.starts_with(sessions))?;
+        let mut known = self.limits.iter().map(|scope| &scope.sessions).chain(&self.known);
+        if known.any(|sessions| principal.session.starts_with(sessions)) { None } else { Some(denial) }
+    }
+}
+
 /// A scope, ready to be tried.
 #[derive(Debug)]
 pub(crate) struct CompiledScope {

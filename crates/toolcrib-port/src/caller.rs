@@ -55,6 +55,15 @@ pub trait ToolCaller: Send + Sync {
         self.inner().map_or(Ok(()), |inner| inner.check_call(call, context))
     }
 
+    /// Refuses callers to whom every tool is denied, such as clients that the app does not name any more.
+    ///
+    /// # Errors
+    ///
+    /// Where nothing may be done in the name of this caller.
+    fn admit(&self, context: &CallContext) -> Result<(), ToolError> {
+        self.inner().map_or(Ok(()), |inner| inner.admit(context))
+    }
+
     /// Whether a call only looks, so that it may run beside others: its tool is of low risk and without side effects, and
     /// where it forwards calls, so are theirs. `false` where that is not known.
     fn only_reads(&self, call: &ToolCall, context: &CallContext) -> bool {

@@ -21,6 +21,9 @@ pub const SERVED_SESSIONS: &str = "serve/";
 /// The client that brings no token, where none is wanted.
 pub const LOCAL_CLIENT: &str = "local";
 
+/// The rule that denies everything to the sessions of a client that the app names no more.
+const UNKNOWN_CLIENT: &str = "serve: the app has no such client";
+
 /// The fewest characters of a token. A shorter one can be guessed.
 pub const MIN_TOKEN_CHARS: usize = 16;
 
@@ -203,8 +206,12 @@ fn too_short(token: &str) -> Option<String> {
         .then(|| format!("a token has at least {MIN_TOKEN_CHARS} characters; this one has fewer"))
 }
 
-/// The policy with what the app leaves its clients.
-pub(crate) fn scoped(mut policy: Policy, app: &App) -> Result<Policy, Error> {
+/// The policy with what the app leaves its clients. A client that the app does not name is left nothing: what it has started
+/// earlier must not run with the rights of the whole app.
+pub(crate) fn scoped(policy: Policy, app: &App) -> Result<Policy, Error> {
+    let mut policy = policy
+        .with_unknown_denied(SERVED_SESSIONS, UNKNOWN_CLIENT)
+        .with_known_sessions(&sessions_of(LOCAL_CLIENT));
     let section = &app.config.serve;
     let tokens = section.tokens.iter().enumerate();
     let tokens =

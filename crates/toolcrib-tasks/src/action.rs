@@ -67,8 +67,8 @@ impl Services {
         run_key: &str,
         cancel: &CancellationToken,
     ) -> Result<Value, ToolError> {
-        let mut context = owner.context().with_cancel(cancel.clone()).with_run_key(run_key);
-        context.depth = 1;
+        let context = owner.action_context().with_cancel(cancel.clone()).with_run_key(run_key);
+        self.entrance()?.admit(&context)?;
         match action {
             Action::Notification { message, channel } => {
                 self.tell(owner, channel.as_deref(), message, Some(run_key)).await?;

@@ -60,6 +60,13 @@ impl Owner {
         context
     }
 
+    /// The context of an action in their name: of a call, or of the run of an agent.
+    pub(crate) fn action_context(&self) -> CallContext {
+        let mut context = self.context();
+        context.depth = 1;
+        context
+    }
+
     /// Whether a call is made by the same agent in the same session.
     pub(crate) fn is(&self, context: &CallContext) -> bool {
         *self.session == *context.session && self.agent.as_deref() == context.agent.as_deref()

@@ -127,6 +127,9 @@ impl Services {
             return told.map_err(|error| ToolError::new(ErrorKind::Unavailable, error.to_string()));
         };
         let mut context = owner.context();
+        if let Some(entrance) = self.entrance.get() {
+            entrance.admit(&context)?;
+        }
         context.caller = self.entrance().ok().cloned();
         context.run_key = run_key.map(Into::into);
         self.send(name, text, context).await
@@ -155,9 +158,7 @@ impl Services {
     /// Checks a call that is made later, in the name of whoever makes this one: its tool, its arguments and the rules, as
     /// they are now. They are checked again when it is made.
     pub(crate) fn check_call(&self, call: &ToolCall, context: &CallContext) -> Result<(), ToolError> {
-        let mut later = Owner::of(context).context();
-        later.depth = 1;
-        self.entrance()?.check_call(call, &later)
+        self.entrance()?.check_call(call, &Owner::of(context).action_context())
     }
 
     /// A channel by its name.

@@ -39,19 +39,28 @@ impl Clock for TestClock {
 
 /// A real entrance to the tools of a module, under these rules.
 pub(crate) async fn executor(module: Module, rules: &Value) -> Arc<Executor> {
-    executor_with(module, rules, Arc::new(DenyAll)).await
+    executor_under(module, policy(rules)).await
 }
 
-/// The same with an approver.
+/// A policy of these rules.
+pub(crate) fn policy(rules: &Value) -> Policy {
+    Policy::new(&serde_json::from_value::<Capabilities>(rules.clone()).unwrap(), []).unwrap()
+}
+
+/// A real entrance to the tools of a module, under this policy.
+pub(crate) async fn executor_under(module: Module, policy: Policy) -> Arc<Executor> {
+    executor_with(module, policy, Arc::new(DenyAll)).await
+}
+
+/// A real entrance to the tools of a module, under this policy and with this approver.
 pub(crate) async fn executor_with(
     module: Module,
-    rules: &Value,
+    policy: Policy,
     approver: Arc<dyn Approver>,
 ) -> Arc<Executor> {
     let registry = Arc::new(ToolRegistry::new());
-    let rules = serde_json::from_value::<Capabilities>(rules.clone()).unwrap();
-    let policy = Arc::new(Policy::new(&rules, []).unwrap());
-    let executor = Executor::new(Arc::clone(&registry), policy, approver).with_earlier_names(crate::renamed);
+    let executor = Executor::new(Arc::clone(&registry), Arc::new(policy), approver)
+        .with_earlier_names(crate::renamed);
     let module = Arc::new(module);
     executor.add_engine(module.source(), Arc::clone(&module) as _);
     registry.add_loader(module);

@@ -3,8 +3,8 @@
 use serde_json::json;
 use toolcrib_model::Risk;
 
-use super::{policy, tool};
-use crate::{Effect, RUNTIME_NAMESPACE, Scope};
+use super::{call, effect_of, policy, tool};
+use crate::{Effect, Principal, RUNTIME_NAMESPACE, Scope};
 
 #[test]
 fn a_scope_leaves_its_callers_some_namespaces_whatever_is_granted_and_others_all() {
@@ -40,4 +40,29 @@ fn a_scope_that_is_no_pattern_is_an_error_at_its_place() {
     let scope: Scope = serde_json::from_value(json!({"namespaces": ["docs["]})).unwrap();
     let error = policy(json!({})).with_scope("serve/ci/", &scope, &["serve", "tokens"], 2).unwrap_err();
     assert_eq!(error.place().pointer(), "/serve/tokens/2/namespaces/0");
+}
+
+#[test]
+fn every_tool_is_denied_to_sessions_of_a_client_that_is_not_known() {
+    let policy = policy(json!({"default_policy": "grant", "grant": [{"module": "*"}]}));
+    let policy = policy
+        .with_unknown_denied("serve/", "serve.tokens")
+        .with_known_sessions("serve/local/")
+        .with_scope("serve/ci/", &Scope::default(), &["serve", "tokens"], 0)
+        .unwrap();
+    for (session, is_known) in [
+        ("serve/ci/1", true),
+        ("serve/local/1", true),
+        ("cli", true),
+        ("serve/old/1", false),
+        ("serve/", false),
+    ] {
+        assert_eq!(policy.admits(session), is_known, "{session}");
+        for namespace in ["docs", RUNTIME_NAMESPACE] {
+            assert_eq!(policy.is_visible(&tool(namespace, "x"), session), is_known, "{namespace} {session}");
+        }
+    }
+    let agent = Principal::new("serve/old/1").with_agent("helper");
+    assert_eq!(policy.decide(&tool("docs", "x"), agent).rule.as_ref(), "serve.tokens");
+    assert_eq!(effect_of(&policy, call("docs", "x", &json!({})), agent), Effect::Deny);
 }

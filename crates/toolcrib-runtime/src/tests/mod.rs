@@ -10,6 +10,7 @@ mod nesting;
 #[cfg(unix)]
 mod protected;
 mod reference;
+mod revoked;
 mod rules;
 mod scheduler;
 mod schema;

@@ -6,7 +6,7 @@ use toolcrib_port::{Answer, ToolCaller as _};
 
 use super::*;
 use crate::background::Patient;
-use crate::testing::executor_with;
+use crate::testing::{executor_with, policy};
 
 const AFTER: Duration = Duration::from_secs(3);
 
@@ -35,7 +35,7 @@ impl Asked {
                 Answer::Approved(question.approve())
             }
         });
-        let executor = executor_with(module, &json!({}), Arc::new(owner)).await;
+        let executor = executor_with(module, policy(&json!({})), Arc::new(owner)).await;
         let clock = Arc::new(TestClock::at("2026-03-01T09:00:00Z"));
         let services = Arc::new(Services::open(Arc::new(MemoryStore::new()), clock, false).await.unwrap());
         services.enter_by(executor.entrance());

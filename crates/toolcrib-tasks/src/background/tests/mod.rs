@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 use tokio::sync::Notify;
 use toolcrib_exec::Executor;
 use toolcrib_model::{ErrorKind, JsonObject, Risk, ToolCall, ToolError};
+use toolcrib_policy::Policy;
 use toolcrib_port::{CallContext, Progress};
 use toolcrib_sdk::{FunctionTool, Module};
 
@@ -44,6 +45,11 @@ impl Shop {
     }
 
     async fn with(store: Arc<dyn Store>, settings: BackgroundSettings) -> Self {
+        let rules = json!({"default_policy": "grant", "deny": [{"module": "shop", "actions": ["locked"]}]});
+        Self::under(testing::policy(&rules), store, settings).await
+    }
+
+    async fn under(policy: Policy, store: Arc<dyn Store>, settings: BackgroundSettings) -> Self {
         let (end, started) = (Arc::new(Notify::new()), Arc::new(AtomicUsize::new(0)));
         let machine = |idempotent: bool, name: &str| {
             let (end, started) = (Arc::clone(&end), Arc::clone(&started));
@@ -75,8 +81,7 @@ impl Shop {
             .with_tool(machine(true, "mill"))
             .with_tool(machine(false, "locked"))
             .with_tool(broken.with_risk(Risk::Low));
-        let rules = json!({"default_policy": "grant", "deny": [{"module": "shop", "actions": ["locked"]}]});
-        let executor = testing::executor(module, &rules).await;
+        let executor = testing::executor_under(module, policy).await;
         let clock = Arc::new(TestClock::at("2026-03-01T09:00:00Z"));
         let services = Services::open(Arc::clone(&store), clock.clone(), false).await.unwrap();
         let services = Arc::new(services);
@@ -262,6 +267,17 @@ async fn after_a_crash_what_may_be_repeated_is_and_of_the_other_the_outcome_is_u
     let (status, ()) = tokio::join!(again.wait(&mill), async { again.end.notify_one() });
     assert_eq!((status.status, again.started.load(Ordering::SeqCst)), (TaskState::Completed, 1));
     store.close().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_of_a_revoked_client_is_not_made_again_after_a_restart() {
+    let shop = Shop::new().await;
+    let mill = shop.launch("shop.mill").await.unwrap().task_id;
+    let policy = testing::policy(&json!({"default_policy": "grant"})).with_unknown_denied("s", "the tests");
+    let again = Shop::under(policy, Arc::clone(&shop.store), BackgroundSettings::default()).await;
+    let status = again.wait(&mill).await;
+    assert_eq!((status.status, status.error.unwrap().kind), (TaskState::Failed, ErrorKind::Denied));
+    assert_eq!(again.started.load(Ordering::SeqCst), 0);
 }
 
 #[tokio::test(start_paused = true)]

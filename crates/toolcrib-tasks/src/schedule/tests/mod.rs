@@ -55,6 +55,8 @@ struct Setup {
     store: Arc<dyn Store>,
     clock: Arc<TestClock>,
     rules: Value,
+    /// Whether the sessions of the tests belong to a client that is not known any more.
+    is_revoked: bool,
     settings: ScheduleSettings,
     is_shared: bool,
     seen: Arc<Mutex<Vec<Seen>>>,
@@ -66,6 +68,7 @@ impl Setup {
             store: Arc::new(MemoryStore::new()),
             clock: Arc::new(TestClock::at(time)),
             rules: json!({"default_policy": "grant"}),
+            is_revoked: false,
             settings: ScheduleSettings { time_zone: TimeZone::UTC, ..ScheduleSettings::default() },
             is_shared: false,
             seen: Arc::default(),
@@ -99,7 +102,11 @@ impl Setup {
             .with_tool(tool("sync", true, false))
             .with_tool(tool("machine", false, true))
             .with_tool(tool("mill", true, true));
-        let executor = testing::executor(module, &self.rules).await;
+        let mut policy = testing::policy(&self.rules);
+        if self.is_revoked {
+            policy = policy.with_unknown_denied("s", "the tests");
+        }
+        let executor = testing::executor_under(module, policy).await;
         let services = Services::open(Arc::clone(&self.store), self.clock.clone(), self.is_shared).await;
         let services = Arc::new(services.unwrap());
         services.enter_by(executor.entrance());

@@ -320,3 +320,23 @@ async fn an_agent_that_is_given_a_prompt_has_its_answer_told_and_is_not_asked_tw
     let told = world.told().await;
     assert!(told.len() == 1 && told[0].contains("nobody knows"), "{told:?}");
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_schedule_of_a_revoked_client_does_not_run() {
+    let mut setup = Setup::at(START);
+    let world = setup.start().await;
+    let order = world.cron("0 10 * * *", "shop.order").await;
+    let note = world.once("in 5m", note("Stand up!")).await;
+    world.kill();
+    setup.is_revoked = true;
+    let world = setup.start().await;
+    pass(minutes(120)).await;
+    assert_eq!(world.count(), 0);
+    for id in [order, note] {
+        let run = world.status(&id).await.last_run.unwrap();
+        assert_eq!(run.outcome, RunOutcome::Failed);
+        assert!(run.detail.unwrap().contains("is not one of the app any more"));
+    }
+    let told = world.told().await;
+    assert!(!told.is_empty() && told.iter().all(|told| told.contains("failed")), "{told:#?}");
+}

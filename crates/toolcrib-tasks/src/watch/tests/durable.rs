@@ -156,3 +156,26 @@ async fn at_the_end_checks_have_their_time_and_are_cancelled_then_and_all_is_wri
     office.checked(&probe, 2).await;
     assert_eq!(office.plant.calls(), 1);
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_watcher_of_a_revoked_client_neither_checks_nor_acts_nor_tells_by_a_channel() {
+    let (plant, store): (_, Arc<dyn Store>) = (Arc::new(Plant::default()), Arc::new(MemoryStore::new()));
+    plant.shows([json!(1), json!(2), json!(3)]);
+    let setup = |is_revoked| Setup {
+        plant: Arc::clone(&plant),
+        store: Arc::clone(&store),
+        is_revoked,
+        ..Setup::default()
+    };
+    let office = setup(false).open().await;
+    let always = json!({"notify_when": "always", "channel": "line", "actions": Office::ring("plant.bell")});
+    let id = office.start(always).await;
+    office.checked(&id, 1).await;
+    office.services.stop_intake();
+    let (checks, rings) = (plant.calls(), plant.rings().len());
+    let office = setup(true).open().await;
+    office.checked(&id, 2).await;
+    assert_eq!(office.status(&id).await.status, WatcherState::Ended);
+    assert_eq!((plant.calls(), plant.rings().len()), (checks, rings));
+    assert_eq!(office.line.sent.lock().unwrap().as_slice(), [""; 0]);
+}

@@ -136,6 +136,9 @@ impl ToolCaller for Gate {
     fn check_call(&self, call: &ToolCall, context: &CallContext) -> Result<(), ToolError> {
         self.entrance().check_call(call, context)
     }
+    fn admit(&self, context: &CallContext) -> Result<(), ToolError> {
+        self.entrance().admit(context)
+    }
     fn may_repeat(&self, call: &ToolCall, context: &CallContext) -> bool {
         self.entrance().may_repeat(call, context)
     }
@@ -176,6 +179,8 @@ struct Setup {
     settings: WatcherSettings,
     start: &'static str,
     is_shared: bool,
+    /// Whether the sessions of the tests belong to a client that is not known any more.
+    is_revoked: bool,
 }
 
 impl Default for Setup {
@@ -186,17 +191,22 @@ impl Default for Setup {
             settings: WatcherSettings::default(),
             start: START,
             is_shared: false,
+            is_revoked: false,
         }
     }
 }
 
 impl Setup {
     async fn open(self) -> Office {
-        let Self { plant, store, settings, start, is_shared } = self;
+        let Self { plant, store, settings, start, is_shared, is_revoked } = self;
         let deny = |denied: &[&str]| json!({"default_policy": "grant", "deny": [{"module": "plant", "actions": denied}]});
+        let policy = |denied: &[&str]| {
+            let policy = testing::policy(&deny(denied));
+            if is_revoked { policy.with_unknown_denied("s", "the tests") } else { policy }
+        };
         let gate = Arc::new(Gate {
-            now: testing::executor(plant.module(), &deny(&["secret"])).await,
-            later: testing::executor(plant.module(), &deny(&["secret", "gauge", "probe"])).await,
+            now: testing::executor_under(plant.module(), policy(&["secret"])).await,
+            later: testing::executor_under(plant.module(), policy(&["secret", "gauge", "probe"])).await,
             is_later: AtomicBool::new(false),
         });
         let clock = Arc::new(TestClock::at(start));
