@@ -36,7 +36,9 @@ async fn a_call_waits_for_the_users_yes_and_runs_once() {
     let question = asked["result"]["inputRequests"].as_object().unwrap().values().next().unwrap();
     let message = question["params"]["message"].as_str().unwrap();
     assert!(
-        message.starts_with("Allow `team.ask`? Asks the team.") && message.contains("\"what\": \"x\""),
+        message.starts_with("Allow `team.ask`?\n\nRisk: ")
+            && message.contains("\"what\": \"x\"")
+            && message.ends_with("\n> Asks the team."),
         "{message}"
     );
     let yes = again(&asked, &json!({"action": "accept", "content": {}}));

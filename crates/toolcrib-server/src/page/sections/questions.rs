@@ -29,19 +29,26 @@ impl Look<'_> {
         }
         for (question, since) in mine.iter().take(MAX_SHOWN) {
             html.markup("<article>\n<h3>").text(&question.tool).markup(" <span class=\"risk\">");
-            html.text(question.risk.as_str()).markup("</span></h3>\n<p>").text(&question.description);
-            html.markup("</p>\n<p class=\"dim\">Asked by ").text(&question.rule).markup(", for ");
+            html.text(question.risk.as_str())
+                .markup("</span></h3>\n<p class=\"dim\">Asked by ")
+                .text(&question.rule)
+                .markup(", for ");
             html.text(&super::session(&question.session));
             if let Some(agent) = &question.agent {
                 html.markup(", agent ").text(agent);
             }
             html.markup(", ").show(since.as_secs()).markup(" s ago.");
             if !question.side_effects.is_empty() {
-                html.markup(" It changes: ").text(&question.side_effects.join(", ")).markup(".");
+                html.markup(" It changes: <q>").text(&question.side_effects.join(", ")).markup("</q>.");
             }
             html.markup("</p>\n");
             if *self.viewer == Viewer::Operator {
                 self.answers(html, question);
+            }
+            // A text of a server comes last, where it cannot pass for what stands above.
+            if !question.description.is_empty() {
+                html.markup("<p class=\"dim\">It says of itself: <q>").text(&question.description);
+                html.markup("</q></p>\n");
             }
             html.markup("</article>\n");
         }
