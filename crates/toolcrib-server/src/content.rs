@@ -9,6 +9,15 @@ use toolcrib_port::{CallContext, ToolCaller};
 /// The resource of a result that is kept.
 const RESULT_SCHEME: &str = "toolcrib://result/";
 
+/// The key of `_meta` that says how a result breaks its `outputSchema`.
+pub(crate) const BREACHES: &str = "toolcrib/outputViolations";
+
+/// The most breaches of a schema that a client is told.
+const MAX_BREACHES: usize = 10;
+
+/// The most characters of each.
+const MAX_BREACH_CHARS: usize = 300;
+
 /// The types of blocks that MCP has.
 const BLOCKS: [&str; 5] = ["text", "image", "audio", "resource", "resource_link"];
 
@@ -29,6 +38,7 @@ pub(crate) fn content(result: ToolResult, caller: &dyn ToolCaller, context: &Cal
         let text = serde_json::to_string(&error).unwrap_or_else(|_| error.to_string());
         return CallToolResult::error(vec![ContentBlock::text(text)]);
     }
+    let breaches = breaches(&result);
     let (structured, mut blocks) = match result.result {
         Value::String(text) => (None, vec![ContentBlock::text(text)]),
         Value::Array(items) => match blocks(&items, caller, context) {
@@ -42,9 +52,25 @@ pub(crate) fn content(result: ToolResult, caller: &dyn ToolCaller, context: &Cal
         let kept = Resource::new(result_uri(handle), format!("the whole result of {}", result.name));
         blocks.push(ContentBlock::ResourceLink(kept));
     }
+    if let Some(breaches) = &breaches {
+        let list = breaches.iter().map(|breach| format!("\n- {breach}")).collect::<String>();
+        blocks.push(ContentBlock::text(format!(
+            "This result is not what the tool's `outputSchema` declares:{list}"
+        )));
+    }
     let mut content = CallToolResult::success(blocks);
     content.structured_content = structured;
+    if let Some(breaches) = breaches {
+        content.meta.get_or_insert_default().insert(BREACHES.into(), breaches.into());
+    }
     content
+}
+
+/// Returns how a result breaks the schema that its tool declares, if it does.
+fn breaches(result: &ToolResult) -> Option<Vec<String>> {
+    let all = result.metadata.get("output_violations")?.as_array()?;
+    let texts = all.iter().filter_map(Value::as_str).take(MAX_BREACHES);
+    Some(texts.map(|text| text.chars().take(MAX_BREACH_CHARS).collect()).collect())
 }
 
 /// The structure and the blocks of a result that has both, or the structure and its text.

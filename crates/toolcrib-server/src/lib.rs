@@ -67,7 +67,10 @@ pub use approval::{
     MAX_WAITING_QUESTIONS, OperatorAnswer, OperatorPresence, PRESENCE, PendingApprovals,
 };
 pub use error::Error;
-pub use http::{DRAIN, HttpServer, MAX_HEAD_BYTES, MAX_HEADERS};
+pub use http::{
+    DRAIN, FREE_BODY_BYTES, HttpServer, MAX_BODY_BYTES_AT_ONCE, MAX_HEAD_BYTES, MAX_HEADERS,
+    MAX_SESSIONS_OF_CLIENT, MAX_UNREAD_BYTES, MIN_READ_RATE, WRITE_PATIENCE,
+};
 pub use operator::{
     Answers, Host, MAX_OPERATORS, MAX_SERVING, MAX_SHOWN_ARGUMENT_BYTES, MAX_SHOWN_QUESTION_BYTES, News,
     OperatorDoor, Reply, Say, Told, Visit, WaitingCall, WaitingField, WaitingForm, WaitingKind,

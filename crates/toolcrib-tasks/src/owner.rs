@@ -67,6 +67,15 @@ impl Owner {
         context
     }
 
+    /// Whether something belongs to the same client of a server, in whichever of its sessions. The sessions of a client have
+    /// names that differ after the last slash, as `serve/ci/2b6f`; those of people who share a client are told apart by the
+    /// user. A session without a slash is nobody else's.
+    pub(crate) fn has_client_of(&self, other: &Self) -> bool {
+        let client = |owner: &'_ Self| owner.session.rsplit_once('/').map(|(client, _)| client.to_owned());
+        let own = client(self);
+        own.is_some() && own == client(other) && self.user == other.user
+    }
+
     /// Whether a call is made by the same agent in the same session.
     pub(crate) fn is(&self, context: &CallContext) -> bool {
         *self.session == *context.session && self.agent.as_deref() == context.agent.as_deref()

@@ -100,7 +100,11 @@ impl<T> Parked<T> {
             .map_err(|_| refused("it is not one that was given out for this very call, or it is too old"))?;
         let taken = self.calls().waiting.remove(&ticket.call);
         let (since, _, call) =
-            taken.ok_or_else(|| refused("it was used already, or the call was given up"))?;
+            taken.ok_or_else(|| {
+                refused(&format!(
+                    "it was used already, or the call was given up; of one client {MAX_PARKED_CALLS_OF_CLIENT} calls wait at most"
+                ))
+            })?;
         if since.elapsed() > PARKED_FOR {
             return Err(refused("it is too old"));
         }

@@ -1,6 +1,7 @@
 //! The body of a request, whole, and what is held as long as that of an answer is sent.
 
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -9,6 +10,9 @@ use bytes::{Bytes, BytesMut};
 use http_body::{Body as HttpBody, Frame, SizeHint};
 use http_body_util::BodyExt as _;
 use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
+
+use super::budget::{AnswerBudget, BodyBudget, BodyShare};
 
 /// Why a body is not read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,26 +20,75 @@ pub(super) enum Unread {
     TooLarge,
     TooSlow,
     Broken,
+    /// Too many bytes of other bodies are held now.
+    NoRoom,
 }
 
-/// Reads a body within bounds of size and time. What it says of its own size is believed where it is too large.
-pub(super) async fn read(mut body: Body, max_bytes: usize, patience: Duration) -> Result<Bytes, Unread> {
+/// Reads a body within bounds of size and time, and within what is left to all bodies together. What it says of its own size
+/// is believed where it is too large. The share is held as long as the bytes are needed.
+pub(super) async fn read(
+    mut body: Body,
+    max_bytes: usize,
+    patience: Duration,
+    budget: &BodyBudget,
+) -> Result<(Bytes, BodyShare), Unread> {
     let announced = body.size_hint().lower();
     if usize::try_from(announced).unwrap_or(usize::MAX) > max_bytes {
         return Err(Unread::TooLarge);
     }
+    let mut share = budget.share();
     let reading = async {
         let mut bytes = BytesMut::new();
         while let Some(frame) = body.frame().await {
             let Ok(data) = frame.map_err(|_| Unread::Broken)?.into_data() else { continue };
-            if bytes.len() + data.len() > max_bytes {
+            let length = bytes.len() + data.len();
+            if length > max_bytes {
                 return Err(Unread::TooLarge);
+            }
+            if !share.grow_to(length) {
+                return Err(Unread::NoRoom);
             }
             bytes.extend_from_slice(&data);
         }
         Ok(bytes.freeze())
     };
-    timeout(patience, reading).await.unwrap_or(Err(Unread::TooSlow))
+    let bytes = timeout(patience, reading).await.unwrap_or(Err(Unread::TooSlow))?;
+    Ok((bytes, share))
+}
+
+/// The body of an answer, whose parts count as unread until they are written.
+pub(super) struct Counted {
+    body: Body,
+    budget: Arc<AnswerBudget>,
+    /// Closes the connection.
+    connection: CancellationToken,
+}
+
+impl Counted {
+    pub(super) fn new(body: Body, budget: &Arc<AnswerBudget>, connection: &CancellationToken) -> Self {
+        Self { body, budget: Arc::clone(budget), connection: connection.clone() }
+    }
+}
+
+impl HttpBody for Counted {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        let polled = Pin::new(&mut self.body).poll_frame(context);
+        polled.map_ok(|frame| frame.map_data(|data| self.budget.counted(data, &self.connection)))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
 }
 
 /// A body of an answer with what is let go when it was sent, or is no longer wanted.

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use axum::Router;
 use axum::body::Body;
 use axum::extract::ConnectInfo;
-use http::Request;
+use http::{HeaderName, HeaderValue, Request, StatusCode, Uri};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -18,10 +18,15 @@ use tokio::io::AsyncWriteExt as _;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use toolcrib_runtime::ServeLimits;
 use tower_service::Service as _;
 
+use super::body::Counted;
+use super::budget::AnswerBudget;
+use super::paced::Paced;
+use super::reply;
 use crate::metrics::{logged, milliseconds};
 use crate::server::Shared;
 
@@ -49,7 +54,7 @@ pub(super) async fn serve(listener: TcpListener, router: Router, limits: &ServeL
     let room = Arc::new(Semaphore::new(limits.connections.get().min(Semaphore::MAX_PERMITS)));
     let farewells = Arc::new(Semaphore::new(MAX_FAREWELLS));
     let head_patience = Duration::from_secs(limits.head_seconds.get().into());
-    let open = TaskTracker::new();
+    let (open, answers) = (TaskTracker::new(), Arc::new(AnswerBudget::default()));
     loop {
         let accepted = tokio::select! {
             accepted = listener.accept() => accepted,
@@ -64,10 +69,10 @@ pub(super) async fn serve(listener: TcpListener, router: Router, limits: &ServeL
             }
         };
         if let Ok(permit) = Arc::clone(&room).try_acquire_owned() {
-            let (router, shared) = (router.clone(), Arc::clone(&shared));
+            let (router, shared, answers) = (router.clone(), Arc::clone(&shared), Arc::clone(&answers));
             open.spawn(async move {
                 shared.metrics.connections.fetch_add(1, Ordering::Relaxed);
-                answer(stream, address, router, head_patience, &shared).await;
+                answer(stream, address, router, head_patience, &shared, &answers).await;
                 shared.metrics.connections.fetch_sub(1, Ordering::Relaxed);
                 drop(permit);
             });
@@ -92,23 +97,31 @@ async fn answer(
     router: Router,
     head_patience: Duration,
     shared: &Arc<Shared>,
+    answers: &Arc<AnswerBudget>,
 ) {
     // Answers are small, and wait for nothing.
     let _ = stream.set_nodelay(true);
-    let counting = Arc::clone(shared);
+    let given_up = CancellationToken::new();
+    let (counting, answers, connection) = (Arc::clone(shared), Arc::clone(answers), given_up.clone());
     let service = service_fn(move |mut request: Request<Incoming>| {
         request.extensions_mut().insert(ConnectInfo(address));
         let (mut router, counting) = (router.clone(), Arc::clone(&counting));
+        let (answers, connection) = (Arc::clone(&answers), connection.clone());
         Box::pin(async move {
             let (method, uri) = (request.method().clone(), request.uri().clone());
             let begun = Instant::now();
-            let response = router.call(request.map(Body::new)).await?;
+            let response = if head_bytes(&request) > MAX_HEAD_BYTES {
+                let text = format!("the head of a request has at most {MAX_HEAD_BYTES} bytes");
+                reply::last(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, &text)
+            } else {
+                router.call(request.map(Body::new)).await?
+            };
             let status = response.status().as_u16();
             counting.metrics.request(status);
             let ms = milliseconds(begun.elapsed());
             let (method, path) = (method.as_str(), uri.path());
             tracing::info!(method = logged(method), path = logged(path), status, ms, "answered a request");
-            Ok::<_, Infallible>(response)
+            Ok::<_, Infallible>(response.map(|body| Counted::new(body, &answers, &connection)))
         })
     });
     let mut connection = http1::Builder::new()
@@ -116,7 +129,7 @@ async fn answer(
         .header_read_timeout(head_patience)
         .max_headers(MAX_HEADERS)
         .max_buf_size(MAX_HEAD_BYTES)
-        .serve_connection(TokioIo::new(stream), service);
+        .serve_connection(TokioIo::new(Paced::new(stream)), service);
     let mut is_leaving = false;
     let ended = loop {
         tokio::select! {
@@ -125,13 +138,28 @@ async fn answer(
                 is_leaving = true;
                 std::pin::Pin::new(&mut connection).graceful_shutdown();
             }
+            // What its client has not read by now is lost.
+            () = given_up.cancelled() => return,
         }
     };
-    let mut stream = connection.into_parts().io.into_inner();
+    let mut stream = connection.into_parts().io.into_inner().into_inner();
     match ended {
         Err(error) if error.is_timeout() => tell(stream, LATE).await,
         _ => drop(timeout(FAREWELL, stream.shutdown()).await),
     }
+}
+
+/// Returns the size of a head, as HTTP/1.1 writes it. What comes in at once with its end is read before its size is known.
+fn head_bytes<B>(request: &Request<B>) -> usize {
+    let line = request.method().as_str().len() + uri_bytes(request.uri()) + " HTTP/1.1\r\n".len() + 1;
+    let header =
+        |(name, value): (&HeaderName, &HeaderValue)| name.as_str().len() + value.len() + ": \r\n".len();
+    line + request.headers().iter().map(header).sum::<usize>() + "\r\n".len()
+}
+
+fn uri_bytes(uri: &Uri) -> usize {
+    let authority = uri.authority().map_or(0, |authority| authority.as_str().len());
+    authority + uri.path_and_query().map_or(0, |path| path.as_str().len())
 }
 
 /// Says why, and hangs up.

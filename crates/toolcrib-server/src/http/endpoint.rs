@@ -19,7 +19,7 @@ use super::access::WELL_KNOWN;
 use super::body::{self, Held, Unread};
 use super::reply;
 use super::rules::Rules;
-use super::sessions::{Noted, Running, Sessions};
+use super::sessions::{Noted, Opening, Running, Sessions};
 use super::share::Sharer;
 use crate::client::Client;
 use crate::strict;
@@ -59,8 +59,9 @@ pub(super) async fn mcp(
         return reply::last(StatusCode::NOT_FOUND, "there is no such session");
     }
     let (mut parts, body) = request.into_parts();
-    let bytes = match body::read(body, rules.max_body_bytes, rules.body_patience).await {
-        Ok(bytes) => bytes,
+    let read = body::read(body, rules.max_body_bytes, rules.body_patience, &door.bodies).await;
+    let (bytes, body_share) = match read {
+        Ok(read) => read,
         Err(Unread::TooLarge) => {
             let text = format!("a message has at most {} bytes", rules.max_body_bytes);
             return reply::last(StatusCode::PAYLOAD_TOO_LARGE, &text);
@@ -69,14 +70,15 @@ pub(super) async fn mcp(
             return reply::last(StatusCode::REQUEST_TIMEOUT, "the message came too slowly");
         }
         Err(Unread::Broken) => return reply::last(StatusCode::BAD_REQUEST, "the message broke off"),
+        Err(Unread::NoRoom) => return reply::no_room(),
     };
-    let (mut running, mut unsent) = (None, None);
+    let (mut running, mut unsent, mut id) = ((None, None), None, None);
     if parts.method == Method::POST && is_json(&parts.headers) {
         let message = match strict::read(&bytes, rules.max_body_bytes) {
             Ok(message) => message,
             Err(error) => return reply::unreadable(None, &error),
         };
-        match door.note(&rules, &message, session.as_deref()) {
+        match door.note(&rules, &client, &message, session.as_deref()) {
             Ok(noted) => running = noted,
             Err(response) => return *response,
         }
@@ -84,11 +86,24 @@ pub(super) async fn mcp(
         let listens = message.get("method").and_then(Value::as_str) == Some("subscriptions/listen");
         if strict::request_id(&message).is_some() && !listens {
             unsent = Some(door.shared.owe());
+            id = message.get("id").cloned();
             parts.extensions.insert(lease);
         }
     }
+    let is_delete = parts.method == Method::DELETE;
     let request = Request::from_parts(parts, Full::<Bytes>::new(bytes));
-    let response = Sessions::of(&client.owner, door.mcp.handle(request)).await;
+    let mut response = Sessions::of(&client.owner, door.mcp.handle(request)).await;
+    drop(body_share);
+    // The end of a session is done when it is answered, and clients take 202 for a failure.
+    if is_delete && response.status() == StatusCode::ACCEPTED {
+        *response.status_mut() = StatusCode::NO_CONTENT;
+    }
+    if let Some(id) = id
+        && response.status() == StatusCode::INTERNAL_SERVER_ERROR
+        && door.shared.closing.is_cancelled()
+    {
+        return reply::cut_short(&id);
+    }
     response.map(|body| Held::body(Body::new(body), (share, running, unsent)))
 }
 
@@ -104,24 +119,27 @@ impl Rules {
 }
 
 impl Door {
-    /// Notes a request of a session as running, and looks whether there is room for one more session.
+    /// Notes a request of a session as running, or one that begins a session, where there is room for one more.
     fn note(
         &self,
         rules: &Rules,
+        client: &Client,
         message: &Value,
         session: Option<&str>,
-    ) -> Result<Option<Running>, Box<Response>> {
+    ) -> Result<(Option<Running>, Option<Opening>), Box<Response>> {
         let method = message.get("method").and_then(Value::as_str);
-        if method == Some("initialize") && session.is_none() && self.sessions.count() >= rules.max_sessions {
-            return Err(Box::new(reply::last(
-                StatusCode::SERVICE_UNAVAILABLE,
-                "there are too many sessions",
-            )));
+        if method == Some("initialize") && session.is_none() {
+            let opening = self.sessions.open(&client.owner, rules.max_sessions);
+            return opening
+                .map(|opening| (None, Some(opening)))
+                .map_err(|crowded| Box::new(reply::crowded(crowded)));
         }
-        let (Some(session), Some(id)) = (session, strict::request_id(message)) else { return Ok(None) };
+        let (Some(session), Some(id)) = (session, strict::request_id(message)) else {
+            return Ok((None, None));
+        };
         match self.sessions.run(session, &id) {
-            Noted::Runs(running) => Ok(Some(running)),
-            Noted::NoSession => Ok(None),
+            Noted::Runs(running) => Ok((Some(running), None)),
+            Noted::NoSession => Ok((None, None)),
             Noted::Duplicate => {
                 let error = ErrorData::invalid_request("a request with this id still runs", None);
                 Err(Box::new(reply::unreadable(message.get("id"), &error)))

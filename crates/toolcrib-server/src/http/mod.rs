@@ -6,19 +6,24 @@
 //! 2. [`names`]: the name that it calls this server by, and the web page that it comes from (403);
 //! 3. [`access`]: its token (401, 403; 503 while nobody can tell);
 //! 4. [`share`]: how much its client has open, and how often it comes (429);
-//! 5. [`body`]: no larger than it may be (413), in time (408), one message that can be read in one way only (400);
+//! 5. [`body`]: no larger than it may be (413), in time (408), room for it beside all others (503, [`budget`]), one message that can be read in one way only (400);
 //! 6. what the protocol says of headers, revisions and sessions (400, 404, 405, 406, 415).
 
 mod access;
 mod body;
+mod budget;
 mod connections;
 mod endpoint;
 mod names;
+mod paced;
 mod page;
 mod reply;
 mod rules;
 mod sessions;
 mod share;
+
+#[cfg(test)]
+mod tests;
 
 use std::net::SocketAddr;
 use std::sync::{Arc, PoisonError};
@@ -31,8 +36,12 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 use toolcrib_runtime::MAX_BODY_BYTES;
 
+pub use budget::{FREE_BODY_BYTES, MAX_BODY_BYTES_AT_ONCE, MAX_UNREAD_BYTES};
 pub use connections::{MAX_HEAD_BYTES, MAX_HEADERS};
+pub use paced::{MIN_READ_RATE, WRITE_PATIENCE};
+pub use sessions::MAX_SESSIONS_OF_CLIENT;
 
+use self::budget::BodyBudget;
 pub(crate) use self::rules::NewRules;
 use self::rules::Rules;
 use self::sessions::Sessions;
@@ -57,6 +66,8 @@ pub(crate) struct Door {
     entry: watch::Sender<Entry>,
     sessions: Arc<Sessions>,
     mcp: McpService,
+    /// What the bodies of all requests take of the memory.
+    bodies: BodyBudget,
     /// Where there is one, and the rules let it be.
     page: Option<StatusPage>,
 }
@@ -118,6 +129,7 @@ impl Server {
             entry: watch::Sender::new(Entry { rules, version }),
             sessions,
             mcp,
+            bodies: BodyBudget::default(),
             page: self.page.clone(),
         };
         let door = Arc::new(door);

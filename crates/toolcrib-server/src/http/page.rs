@@ -255,11 +255,13 @@ impl Visit<'_> {
         if kind.and_then(|kind| kind.split(';').next()) != Some("application/x-www-form-urlencoded") {
             return Err(refused(StatusCode::UNSUPPORTED_MEDIA_TYPE, "this wants a form"));
         }
-        match body::read(request.into_body(), max_bytes, self.rules.body_patience).await {
-            Ok(bytes) => Ok(Fields::read(&String::from_utf8_lossy(&bytes))),
+        let (patience, budget) = (self.rules.body_patience, &self.door.bodies);
+        match body::read(request.into_body(), max_bytes, patience, budget).await {
+            Ok((bytes, _share)) => Ok(Fields::read(&String::from_utf8_lossy(&bytes))),
             Err(Unread::TooLarge) => Err(refused(StatusCode::PAYLOAD_TOO_LARGE, "the form is too large")),
             Err(Unread::TooSlow) => Err(refused(StatusCode::REQUEST_TIMEOUT, "the form came too slowly")),
             Err(Unread::Broken) => Err(refused(StatusCode::BAD_REQUEST, "the form broke off")),
+            Err(Unread::NoRoom) => Err(Box::new(reply::no_room())),
         }
     }
 }

@@ -6,8 +6,10 @@ use axum::body::Body;
 use http::header::{CONNECTION, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{HeaderValue, Response, StatusCode};
 use rmcp::model::ErrorData;
+use serde_json::Value;
 
 use super::access::Refusal;
+use super::sessions::{Crowded, MAX_SESSIONS_OF_CLIENT};
 use crate::strict;
 
 /// A status with a sentence.
@@ -52,6 +54,25 @@ pub(super) fn too_many(wait: Duration) -> Response<Body> {
     later(StatusCode::TOO_MANY_REQUESTS, "this client asks too much at once", wait)
 }
 
+/// There is no room for another session.
+pub(super) fn crowded(crowded: Crowded) -> Response<Body> {
+    match crowded {
+        Crowded::InAll => last(StatusCode::SERVICE_UNAVAILABLE, "there are too many sessions"),
+        Crowded::OfClient => {
+            let text = format!(
+                "this client has {MAX_SESSIONS_OF_CLIENT} sessions, and no more can be; end those that it does not use with DELETE"
+            );
+            last(StatusCode::TOO_MANY_REQUESTS, &text)
+        }
+    }
+}
+
+/// The bodies of other requests take all the memory that there is for them.
+pub(super) fn no_room() -> Response<Body> {
+    let text = "too many large messages come in at once; send this one again, or a smaller one";
+    later(StatusCode::SERVICE_UNAVAILABLE, text, Duration::from_secs(1))
+}
+
 /// A refusal that may be another answer later.
 fn later(status: StatusCode, text: &str, wait: Duration) -> Response<Body> {
     let mut response = last(status, text);
@@ -63,9 +84,23 @@ fn later(status: StatusCode, text: &str, wait: Duration) -> Response<Body> {
 }
 
 /// What cannot be a message.
-pub(super) fn unreadable(id: Option<&serde_json::Value>, error: &ErrorData) -> Response<Body> {
+pub(super) fn unreadable(id: Option<&Value>, error: &ErrorData) -> Response<Body> {
+    json_rpc(StatusCode::BAD_REQUEST, id, error)
+}
+
+/// The answer to a request that the end of the server cuts short. A client takes it for the answer to its call, which it does
+/// not for a bare status.
+pub(super) fn cut_short(id: &Value) -> Response<Body> {
+    let error = ErrorData::internal_error(
+        "the server was shut down before the request had ended; find out what it has done before you send it again",
+        None,
+    );
+    json_rpc(StatusCode::OK, Some(id), &error)
+}
+
+fn json_rpc(status: StatusCode, id: Option<&Value>, error: &ErrorData) -> Response<Body> {
     let mut response = Response::new(Body::from(strict::answer(id, error).to_string()));
-    *response.status_mut() = StatusCode::BAD_REQUEST;
+    *response.status_mut() = status;
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     response
 }

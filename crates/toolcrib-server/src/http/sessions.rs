@@ -15,11 +15,43 @@ tokio::task_local! {
     static CLIENT: Arc<str>;
 }
 
+/// The most sessions of one client, of those that `serve.limits.sessions` lets be.
+pub const MAX_SESSIONS_OF_CLIENT: usize = 256;
+
 /// Sessions, and whose they are. Somebody else's is as if it never was.
 #[derive(Default)]
 pub(super) struct Sessions {
     local: LocalSessionManager,
     known: Mutex<HashMap<SessionId, Known>>,
+    /// How many requests that begin a session have no answer yet, by their clients.
+    opening: Mutex<HashMap<Arc<str>, usize>>,
+}
+
+/// Why a session is not begun.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Crowded {
+    /// There are too many.
+    InAll,
+    /// Too many are this client's.
+    OfClient,
+}
+
+/// The request to begin a session, which counts as one until it is answered.
+pub(super) struct Opening {
+    sessions: Arc<Sessions>,
+    client: Arc<str>,
+}
+
+impl Drop for Opening {
+    fn drop(&mut self) {
+        let mut opening = self.sessions.opening();
+        if let Some(count) = opening.get_mut(&self.client) {
+            *count = count.saturating_sub(1);
+            if *count == 0 {
+                opening.remove(&self.client);
+            }
+        }
+    }
 }
 
 struct Known {
@@ -52,6 +84,27 @@ impl Sessions {
 
     pub(super) fn count(&self) -> usize {
         self.known().len()
+    }
+
+    /// Lets a client begin a session, where there are not too many.
+    pub(super) fn open(self: &Arc<Self>, client: &Arc<str>, most: usize) -> Result<Opening, Crowded> {
+        let mut opening = self.opening();
+        let (all, own) = {
+            let known = self.known();
+            (known.len(), known.values().filter(|known| known.client == *client).count())
+        };
+        if all + opening.values().sum::<usize>() >= most {
+            return Err(Crowded::InAll);
+        }
+        if own + opening.get(client).copied().unwrap_or_default() >= MAX_SESSIONS_OF_CLIENT {
+            return Err(Crowded::OfClient);
+        }
+        *opening.entry(Arc::clone(client)).or_default() += 1;
+        Ok(Opening { sessions: Arc::clone(self), client: Arc::clone(client) })
+    }
+
+    fn opening(&self) -> MutexGuard<'_, HashMap<Arc<str>, usize>> {
+        self.opening.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether this client has such a session.

@@ -55,6 +55,8 @@ const TOLD_CHARS: usize = 600;
 pub struct BackgroundSettings {
     /// How many calls of a session run at once; 8.
     pub max_running: usize,
+    /// How many calls of a client of the server run at once, in all its sessions; 64.
+    pub max_running_of_client: usize,
     /// How many calls of a session are kept, those that run among them; 100. Of more, those that ended first are forgotten.
     pub max_kept: usize,
     /// How long the result of a call is kept; 30 minutes.
@@ -67,6 +69,7 @@ impl Default for BackgroundSettings {
     fn default() -> Self {
         Self {
             max_running: 8,
+            max_running_of_client: 64,
             max_kept: 100,
             retention: Duration::from_mins(30),
             max_duration: Duration::from_hours(1),

@@ -151,6 +151,15 @@ impl Table {
             return Err(ToolError::new(ErrorKind::LimitReached, message)
                 .with_hint("wait for one of them, or cancel one"));
         }
+        let of_client = calls.values().filter(|other| other.task.owner.has_client_of(&live.task.owner));
+        let running = of_client.filter(|other| !other.is_over()).count();
+        if running >= settings.max_running_of_client {
+            let message = format!(
+                "{running} calls of this client run in the background in all its sessions, and no more can"
+            );
+            return Err(ToolError::new(ErrorKind::LimitReached, message)
+                .with_hint("wait for one of them, or cancel one"));
+        }
         let mut over: Vec<_> =
             of_session().filter_map(|(id, other)| Some((other.task.ended?, id.clone()))).collect();
         let surplus = (of_session().count() + 1).saturating_sub(settings.max_kept);

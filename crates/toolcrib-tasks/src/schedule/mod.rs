@@ -66,6 +66,8 @@ const CANCEL_WAIT: Duration = Duration::from_secs(5);
 pub struct ScheduleSettings {
     /// How many schedules of a session are active; 100. As many that are over are kept beside them.
     pub max_per_session: usize,
+    /// How many schedules a client of the server has in all its sessions, those that are over among them; 1,000.
+    pub max_per_client: usize,
     /// How many schedules there are in all, those that are over among them; 20,000.
     pub max_total: usize,
     /// How many runs are under way at once, of all schedules; 64. Others wait for their turn.
@@ -84,6 +86,7 @@ impl Default for ScheduleSettings {
     fn default() -> Self {
         Self {
             max_per_session: 100,
+            max_per_client: 1_000,
             max_total: 20_000,
             max_running: 64,
             max_duration: Duration::from_hours(1),

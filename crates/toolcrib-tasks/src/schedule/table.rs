@@ -113,8 +113,8 @@ impl Table {
         settings: &ScheduleSettings,
     ) -> Result<Vec<String>, ToolError> {
         let mut known = locked(&self.known);
-        let session = &live.schedule().owner.session;
-        let own = known.of_session(session);
+        let owner = &live.schedule().owner;
+        let own = known.of_session(&owner.session);
         let mut over: Vec<_> =
             own.iter().filter_map(|own| Some((own.schedule().ended?, own.id.clone()))).collect();
         let active = own.len() - over.len();
@@ -127,6 +127,16 @@ impl Table {
         // As many that are over are kept as may be active.
         let surplus = over.len().saturating_sub(settings.max_per_session);
         let forgotten: Vec<String> = over.into_iter().take(surplus).map(|(_, id)| id).collect();
+        let of_client =
+            known.lives.values().filter(|other| other.schedule().owner.has_client_of(owner)).count();
+        if of_client.saturating_sub(forgotten.len()) >= settings.max_per_client {
+            let message = format!(
+                "this client has {of_client} schedules in all its sessions, and may have {}",
+                settings.max_per_client
+            );
+            return Err(ToolError::new(ErrorKind::LimitReached, message)
+                .with_hint("cancel one with `schedule_cancel`; one that is over is forgotten after a day"));
+        }
         if known.lives.len() - forgotten.len() >= settings.max_total {
             let message = format!("there are {} schedules in all, and no more can be", known.lives.len());
             return Err(ToolError::new(ErrorKind::LimitReached, message)

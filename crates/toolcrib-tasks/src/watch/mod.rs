@@ -72,6 +72,8 @@ const CANCEL_WAIT: Duration = Duration::from_secs(5);
 pub struct WatcherSettings {
     /// How many watchers a session may have; 20. Those that have ended make room for others.
     pub max_per_session: usize,
+    /// How many a client of the server may have in all its sessions; 200.
+    pub max_per_client: usize,
     /// How many there may be in all; 2,000.
     pub max_watchers: usize,
     /// How many checks are made at once; 64.
@@ -88,6 +90,7 @@ impl Default for WatcherSettings {
     fn default() -> Self {
         Self {
             max_per_session: 20,
+            max_per_client: 200,
             max_watchers: 2_000,
             max_checks_at_once: 64,
             max_checks_of_tool: 16,

@@ -157,11 +157,17 @@ impl Table {
         settings: &WatcherSettings,
     ) -> Result<Vec<Arc<str>>, ToolError> {
         let mut kept = self.kept();
-        let session = &entry.watcher.owner.session;
+        let owner = &entry.watcher.owner;
+        let of_session = |other: &Entry| other.watcher.owner.session == owner.session;
+        let of_client = |other: &Entry| other.watcher.owner.has_client_of(owner);
+        // The narrowest bound first: what is forgotten for it makes room in all.
+        let bounds: [(&dyn Fn(&Entry) -> bool, usize, &str); 3] = [
+            (&of_session, settings.max_per_session, " in this session"),
+            (&of_client, settings.max_per_client, " of this client"),
+            (&|_| true, settings.max_watchers, ""),
+        ];
         let mut forgotten = Vec::new();
-        // The bound of the session first: what is forgotten for it makes room in all.
-        for (whose, most) in [(Some(session), settings.max_per_session), (None, settings.max_watchers)] {
-            let counts = |other: &Entry| whose.is_none_or(|session| other.watcher.owner.session == *session);
+        for (counts, most, of) in bounds {
             let count = kept.entries.values().filter(|other| counts(other)).count();
             if count < most {
                 continue;
@@ -169,7 +175,6 @@ impl Table {
             let ended = kept.entries.iter().filter(|(_, other)| counts(other) && !other.has_turn());
             let ended = ended.filter_map(|(id, other)| Some((other.watcher.ended?, Arc::clone(id))));
             let Some((_, oldest)) = ended.min() else {
-                let of = if whose.is_some() { " in this session" } else { "" };
                 let message = format!("there are {count} watchers{of}, and no more can be");
                 return Err(ToolError::new(ErrorKind::LimitReached, message)
                     .with_hint("stop one with `watch_stop`; `watch_list` tells of them"));

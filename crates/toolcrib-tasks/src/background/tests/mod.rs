@@ -380,3 +380,23 @@ async fn one_action_has_five_modes_and_what_fits_none_is_told_what_would() {
     let said = serde_json::to_string_pretty(&said).unwrap().replace(id, "task_1");
     insta::assert_snapshot!(said.replace(other["task_id"].as_str().unwrap(), "task_2"));
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_client_runs_no_more_in_all_its_sessions_than_it_may() {
+    let settings = BackgroundSettings { max_running_of_client: 3, ..BackgroundSettings::default() };
+    let shop = Shop::with(Arc::new(MemoryStore::new()), settings).await;
+    let launch = async |session: &str, user: Option<&str>| {
+        let mut context = CallContext::new(session);
+        context.user = user.map(Arc::from);
+        shop.background.launch(ToolCall::new("shop.machine", JsonObject::new()), &context).await
+    };
+    for session in ["serve/ci/1", "serve/ci/2", "serve/ci/3"] {
+        launch(session, None).await.unwrap();
+    }
+    let refused = launch("serve/ci/4", None).await.unwrap_err();
+    insta::assert_snapshot!(refused, @"limit_reached: 3 calls of this client run in the background in all its sessions, and no more can (wait for one of them, or cancel one)");
+    // Other clients, other people of the same one, and whoever is on this machine have theirs.
+    for (session, user) in [("serve/ci2/1", None), ("serve/ci/5", Some("ada")), ("cli", None)] {
+        launch(session, user).await.unwrap();
+    }
+}

@@ -340,3 +340,19 @@ async fn a_schedule_of_a_revoked_client_does_not_run() {
     let told = world.told().await;
     assert!(!told.is_empty() && told.iter().all(|told| told.contains("failed")), "{told:#?}");
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_client_has_no_more_schedules_in_all_its_sessions_than_it_may() {
+    let mut setup = Setup::at(START);
+    setup.settings.max_per_client = 3;
+    let world = setup.start().await;
+    let make = async |session: &str| {
+        let request = cron("0 10 * * *", "UTC", "shop.order");
+        world.schedules.create(request, &CallContext::new(session)).await
+    };
+    for session in ["serve/ci/1", "serve/ci/2", "serve/ci/2"] {
+        make(session).await.unwrap();
+    }
+    insta::assert_snapshot!(make("serve/ci/3").await.unwrap_err(), @"limit_reached: this client has 3 schedules in all its sessions, and may have 3 (cancel one with `schedule_cancel`; one that is over is forgotten after a day)");
+    make("serve/other/1").await.unwrap();
+}

@@ -309,3 +309,18 @@ async fn without_anybody_who_knows_them_the_timer_ends() {
         tokio::task::yield_now().await;
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_client_has_no_more_watchers_in_all_its_sessions_than_it_may() {
+    let settings = WatcherSettings { max_per_client: 2, ..WatcherSettings::default() };
+    let office = Setup { settings, ..Setup::default() }.open().await;
+    let start = async |session: &str| {
+        let request = WatchRequest::new("plant.gauge", JsonObject::new());
+        office.watchers.start(request, &CallContext::new(session)).await
+    };
+    for session in ["serve/ci/1", "serve/ci/2"] {
+        start(session).await.unwrap();
+    }
+    insta::assert_snapshot!(start("serve/ci/3").await.unwrap_err(), @"limit_reached: there are 2 watchers of this client, and no more can be (stop one with `watch_stop`; `watch_list` tells of them)");
+    start("serve/other/1").await.unwrap();
+}

@@ -1,0 +1,283 @@
+//! What serving over HTTP promises of connections, tried on real sockets.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpSocket, TcpStream};
+use tokio::sync::Notify;
+use tokio::time::timeout;
+use toolcrib_exec::DenyAll;
+use toolcrib_model::{Risk, ToolError};
+use toolcrib_runtime::{App, Extensions, Place, Runtime};
+use toolcrib_sdk::{FunctionTool, Module};
+
+use super::*;
+use crate::{ClientApprover, ServerSettings};
+
+/// Longer than anything here takes.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+#[derive(Deserialize, JsonSchema)]
+struct Nothing {}
+
+/// What the tool `price` declares.
+#[derive(JsonSchema)]
+struct Price {
+    #[expect(dead_code, reason = "its schema is all that is wanted")]
+    price: f64,
+}
+
+/// A served app with a tool that never ends, and one whose results are not what it declares.
+struct Served {
+    server: Server,
+    address: SocketAddr,
+    /// Ends the server.
+    leave: Arc<Notify>,
+    /// The tool that never ends has begun.
+    begun: Arc<Notify>,
+    serving: tokio::task::JoinHandle<Result<(), Error>>,
+}
+
+impl Served {
+    async fn start() -> Self {
+        let begun = Arc::new(Notify::new());
+        let telling = Arc::clone(&begun);
+        let extensions =
+            Extensions::default().with_module("shop", move |_: toolcrib_modules::NoConfig, _: &Place<'_>| {
+                let begun = Arc::clone(&telling);
+                let hang = FunctionTool::new("hang", "Never ends.", move |_: Nothing, _| {
+                    begun.notify_one();
+                    std::future::pending::<Result<Value, ToolError>>()
+                });
+                let price = FunctionTool::new("price", "Prices.", |_: Nothing, _| async {
+                    Ok::<_, ToolError>(json!({"price": "five"}))
+                });
+                Ok(Module::new("shop", "A shop.")
+                    .with_tool(hang.with_risk(Risk::Low))
+                    .with_tool(price.with_risk(Risk::Low).with_output::<Price>()))
+            });
+        let text = "modules: {shop: {}}\ntools: {capabilities: {default_policy: grant}}\n";
+        let app = App::from_text_with("app.yaml", text, extensions).unwrap();
+        let approver = ClientApprover::new(Arc::new(DenyAll));
+        let runtime = Arc::new(Runtime::start(app, approver).await.unwrap());
+        let server = Server::new(runtime, ServerSettings::default()).unwrap();
+        let listening = server.listen("127.0.0.1:0".parse().unwrap()).await.unwrap();
+        let (address, leave) = (listening.address(), Arc::new(Notify::new()));
+        let left = Arc::clone(&leave);
+        let serving = tokio::spawn(listening.serve(async move { left.notified().await }));
+        Self { server, address, leave, begun, serving }
+    }
+
+    async fn send(&self, request: &[u8]) -> TcpStream {
+        let mut stream = TcpStream::connect(self.address).await.unwrap();
+        // It may be answered before it was sent.
+        let _ = stream.write_all(request).await;
+        stream
+    }
+
+    async fn answer(&self, request: &[u8]) -> String {
+        read(self.send(request).await).await
+    }
+
+    fn door(&self) -> Arc<Door> {
+        let doors = self.server.shared.doors.lock().unwrap();
+        doors.first().unwrap().upgrade().unwrap()
+    }
+
+    async fn end(self) {
+        self.leave.notify_one();
+        timeout(PATIENCE, self.serving).await.unwrap().unwrap().unwrap();
+        self.server.close().await;
+    }
+}
+
+/// All that comes until the server hangs up.
+async fn read(mut stream: TcpStream) -> String {
+    let mut bytes = Vec::new();
+    // A connection that is given up ends with an error.
+    let _ = timeout(PATIENCE, stream.read_to_end(&mut bytes)).await.unwrap();
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+fn request(method: &str, path: &str, headers: &str, body: &str) -> Vec<u8> {
+    format!(
+        "{method} {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-type: application/json\r\n\
+         accept: application/json, text/event-stream\r\ncontent-length: {}\r\n{headers}\r\n{body}",
+        body.len()
+    )
+    .into_bytes()
+}
+
+/// A call of revision 2026-07-28.
+fn call(tool: &str) -> Vec<u8> {
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
+        "io.modelcontextprotocol/clientCapabilities": {},
+    });
+    let params = json!({"name": tool, "arguments": {}, "_meta": meta});
+    let body = json!({"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": params}).to_string();
+    let headers =
+        format!("mcp-protocol-version: 2026-07-28\r\nmcp-method: tools/call\r\nmcp-name: {tool}\r\n");
+    request("POST", "/mcp", &headers, &body)
+}
+
+fn initialize() -> Vec<u8> {
+    let client = json!({"name": "test", "version": "1"});
+    let params = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client});
+    let body = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params});
+    request("POST", "/mcp", "", &body.to_string())
+}
+
+/// The message of an answer, in whichever form it came.
+fn message(answer: &str) -> Value {
+    let line = answer.lines().rfind(|line| line.contains("jsonrpc")).unwrap_or_else(|| panic!("{answer}"));
+    serde_json::from_str(line.trim_start_matches("data:").trim()).unwrap()
+}
+
+#[tokio::test]
+async fn a_head_that_is_larger_than_its_bound_is_refused() {
+    let served = Served::start().await;
+    for (bytes, status) in
+        [(30_000, "200"), (MAX_HEAD_BYTES - 40, "431"), (40_000, "431"), (120_000, "431"), (500_000, "431")]
+    {
+        let headers = format!("x: {}\r\n", "a".repeat(bytes));
+        let answer = served.answer(&request("GET", "/healthz", &headers, "")).await;
+        // Of what was not read to its end the answer may be lost.
+        assert!(
+            answer.is_empty() && bytes > 100_000 || answer.starts_with(&format!("HTTP/1.1 {status}")),
+            "{bytes}: {answer}"
+        );
+    }
+    served.end().await;
+}
+
+#[tokio::test]
+async fn bodies_that_stall_are_held_within_a_budget_and_small_requests_come_in_meanwhile() {
+    let served = Served::start().await;
+    let body = 4 * 1024 * 1024;
+    let fit = MAX_BODY_BYTES_AT_ONCE / body;
+    let head = format!(
+        "POST /mcp HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: {body}\r\n\r\n"
+    );
+    let stalled = [head.as_bytes(), &vec![b' '; body - 1]].concat();
+    let mut open = Vec::new();
+    for _ in 0..fit {
+        open.push(served.send(&stalled).await);
+    }
+    let door = served.door();
+    timeout(PATIENCE, async {
+        while door.bodies.used() < fit * (body - 1 - FREE_BODY_BYTES) {
+            tokio::task::yield_now().await;
+        }
+    })
+    .await
+    .unwrap();
+    let mut refused = 0;
+    for _ in 0..4 {
+        let answer = served.answer(&stalled).await;
+        refused += usize::from(answer.starts_with("HTTP/1.1 503") && answer.contains("retry-after: 1"));
+    }
+    assert_eq!(refused, 4);
+    let answer = served.answer(&call("shop__price")).await;
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    drop(open);
+    served.end().await;
+}
+
+#[tokio::test]
+async fn answers_that_nobody_reads_give_way_to_others() {
+    let served = Served::start().await;
+    let part = Bytes::from(vec![b'x'; MAX_UNREAD_BYTES / 4]);
+    let whole = part.len();
+    let router = Router::new().route("/large", get(move || async move { part }));
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let limits = toolcrib_runtime::ServeLimits::default();
+    let shared = Arc::clone(&served.server.shared);
+    tokio::spawn(async move { connections::serve(listener, router, &limits, shared).await });
+    let mut idle = Vec::new();
+    for _ in 0..8 {
+        let socket = TcpSocket::new_v4().unwrap();
+        socket.set_recv_buffer_size(4096).unwrap();
+        let mut stream = socket.connect(address).await.unwrap();
+        stream.write_all(&request("GET", "/large", "", "")).await.unwrap();
+        // Its answer has begun.
+        stream.readable().await.unwrap();
+        idle.push(stream);
+    }
+    let mut reading = TcpStream::connect(address).await.unwrap();
+    reading.write_all(&request("GET", "/large", "", "")).await.unwrap();
+    assert!(read(reading).await.len() > whole, "who reads gets all of it");
+    let mut given_up = 0;
+    for stream in idle {
+        given_up += usize::from(read(stream).await.len() < whole);
+    }
+    assert!(given_up >= 4, "{given_up}");
+    served.end().await;
+}
+
+#[tokio::test]
+async fn a_session_that_its_client_ends_is_answered_as_clients_expect() {
+    let served = Served::start().await;
+    let answer = served.answer(&initialize()).await;
+    let id = answer.lines().find_map(|line| line.strip_prefix("mcp-session-id: ")).unwrap();
+    let headers = format!("mcp-session-id: {id}\r\nmcp-protocol-version: 2025-11-25\r\n");
+    let ended = served.answer(&request("DELETE", "/mcp", &headers, "")).await;
+    assert!(ended.starts_with("HTTP/1.1 204"), "{ended}");
+    let again = served.answer(&request("DELETE", "/mcp", &headers, "")).await;
+    assert!(again.starts_with("HTTP/1.1 404"), "{again}");
+    served.end().await;
+}
+
+#[tokio::test]
+async fn a_client_has_no_more_sessions_than_it_may_and_is_told_so() {
+    let served = Served::start().await;
+    let mut begun = 0;
+    let refused = loop {
+        let answer = served.answer(&initialize()).await;
+        if !answer.starts_with("HTTP/1.1 200") {
+            break answer;
+        }
+        begun += 1;
+    };
+    assert_eq!(begun, MAX_SESSIONS_OF_CLIENT);
+    assert!(refused.starts_with("HTTP/1.1 429") && refused.contains("has 256 sessions"), "{refused}");
+    served.end().await;
+}
+
+#[tokio::test]
+async fn a_call_that_the_end_of_the_server_cuts_short_is_answered_with_an_error() {
+    let served = Served::start().await;
+    let hanging = served.send(&call("shop__hang")).await;
+    served.begun.notified().await;
+    // The time that calls have to end passes at once.
+    tokio::time::pause();
+    served.leave.notify_one();
+    let answer = read(hanging).await;
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    let message = message(&answer);
+    assert_eq!((&message["id"], &message["error"]["code"]), (&json!(7), &json!(-32603)), "{message}");
+    tokio::time::resume();
+    served.end().await;
+}
+
+#[tokio::test]
+async fn a_client_is_told_that_a_result_is_not_what_its_tool_declares() {
+    let served = Served::start().await;
+    let result = message(&served.answer(&call("shop__price")).await)["result"].clone();
+    let last = result["content"].as_array().unwrap().last().unwrap();
+    insta::assert_snapshot!(last["text"].as_str().unwrap(), @r#"
+    This result is not what the tool's `outputSchema` declares:
+    - `price` must be of type number, not "five"
+    "#);
+    assert_eq!(result["_meta"]["toolcrib/outputViolations"].as_array().map(Vec::len), Some(1), "{result:#}");
+    assert_eq!(result["structuredContent"], json!({"price": "five"}));
+    served.end().await;
+}
