@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use toolcrib_document::{Format, Limits, parse};
 use toolcrib_schema::CompiledSchema;
 
-use crate::{AppConfig, Extensions, NoConfig, Place};
+use crate::{App, AppConfig, Extensions, NoConfig, Place};
 
 /// The root of the repository.
 fn root() -> PathBuf {
@@ -29,32 +29,39 @@ fn files(folder: &Path, fits: &dyn Fn(&str) -> bool, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// Texts of app files, each with where it stands: whole files, and what the documents show that is read as one.
-fn app_files() -> Vec<(String, Value)> {
-    let (mut yaml, mut pages) = (Vec::new(), Vec::new());
-    for folder in ["crates", "examples", "tests"] {
-        files(&root().join(folder), &|name| name == "app.yaml", &mut yaml);
-    }
+/// The YAML that the documents show, each with the page where it stands.
+fn examples() -> Vec<(String, String)> {
+    let mut pages = vec![root().join("README.md")];
     for folder in ["docs", "examples"] {
         let is_page = |name: &str| Path::new(name).extension().is_some_and(|extension| extension == "md");
         files(&root().join(folder), &is_page, &mut pages);
     }
-    pages.push(root().join("README.md"));
+    let blocks = pages.iter().flat_map(|page| {
+        let text = fs::read_to_string(page).unwrap();
+        let blocks = text.split("```yaml\n").skip(1).filter_map(|block| block.split("```").next());
+        blocks.map(|block| (page.display().to_string(), block.to_owned())).collect::<Vec<_>>()
+    });
+    blocks.collect()
+}
+
+/// Texts of app files, each with where it stands: whole files, and what the documents show that is read as one.
+fn app_files() -> Vec<(String, Value)> {
+    let mut yaml = Vec::new();
+    for folder in ["crates", "examples", "tests"] {
+        files(&root().join(folder), &|name| name == "app.yaml", &mut yaml);
+    }
     let value = |text: &str| parse(text.as_bytes(), Format::Yaml, &Limits::default()).ok();
     let mut texts: Vec<(String, Value)> = yaml
         .iter()
         .map(|path| (path.display().to_string(), value(&fs::read_to_string(path).unwrap()).unwrap().value))
         .collect();
     assert!(texts.len() > 3, "{texts:?}");
-    for page in pages {
-        let text = fs::read_to_string(&page).unwrap();
-        for block in text.split("```yaml\n").skip(1).filter_map(|block| block.split("```").next()) {
-            // What is a part of one, or something else, is not read as one.
-            if let Some(document) = value(block)
-                && document.deserialize::<AppConfig>().is_ok()
-            {
-                texts.push((format!("{}: {block}", page.display()), document.value));
-            }
+    for (place, block) in examples() {
+        // What is a part of one, or something else, is not read as one.
+        if let Some(document) = value(&block)
+            && document.deserialize::<AppConfig>().is_ok()
+        {
+            texts.push((format!("{place}: {block}"), document.value));
         }
     }
     texts
@@ -96,6 +103,56 @@ fn every_app_file_of_the_repository_fits_the_schema() {
     for (place, value) in &texts {
         schema.validate(value).unwrap_or_else(|violations| panic!("{place}: {violations}"));
     }
+}
+
+/// What makes an example useless to its reader: all that is wrong with it, but for what it needs of the reader's machine.
+fn faults(text: &str) -> Vec<String> {
+    let is_of_machine = |error: &String| {
+        ["is not set", "No such file", "cannot be read", "is no folder", "does not exist", "unknown skill"]
+            .iter()
+            .any(|part| error.contains(part))
+    };
+    let wrong = match App::from_text("example.yaml", text) {
+        Err(error) => error.to_string().lines().map(str::to_owned).collect(),
+        Ok(app) => match crate::sources::sources(&app) {
+            Err(errors) => errors.iter().map(ToString::to_string).collect(),
+            Ok(_) => Vec::new(),
+        },
+    };
+    wrong.into_iter().filter(|error| !is_of_machine(error)).collect()
+}
+
+#[test]
+fn every_app_that_the_documents_show_can_be_used_as_it_stands() {
+    let keys = schema_keys();
+    let is_app = |text: &str| {
+        let document = parse(text.as_bytes(), Format::Yaml, &Limits::default()).ok()?;
+        let map = document.value.as_object()?;
+        // A tool file has a list under `tools`, and a manifest keys of its own.
+        (map.keys().all(|key| keys.contains(key)) && map.get("tools").is_none_or(Value::is_object))
+            .then_some(())
+    };
+    let apps: Vec<_> = examples().into_iter().filter(|(_, text)| is_app(text).is_some()).collect();
+    assert!(apps.len() > 15, "{} examples", apps.len());
+    let faults: Vec<String> = apps
+        .iter()
+        .flat_map(|(place, text)| {
+            faults(text).into_iter().map(move |fault| format!("{place}: {fault}\n{text}"))
+        })
+        .collect();
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+#[test]
+fn an_example_whose_keys_do_not_go_together_is_found() {
+    let text = "tools: {registry: [{type: mcp, name: a, command: [x], max_sessions: 16}]}";
+    assert_eq!(faults(text).len(), 1, "{:?}", faults(text));
+}
+
+/// The keys of an app file.
+fn schema_keys() -> Vec<String> {
+    let schema = Extensions::default().app_schema();
+    schema["properties"].as_object().unwrap().keys().cloned().collect()
 }
 
 #[test]
