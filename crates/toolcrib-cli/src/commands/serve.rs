@@ -2,11 +2,12 @@
 
 mod reload;
 
+use std::io::{self, IsTerminal as _};
 use std::sync::Arc;
 
 use toolcrib_exec::DenyAll;
 use toolcrib_port::Approver;
-use toolcrib_runtime::{App, SurfaceMode, TaskStore};
+use toolcrib_runtime::{App, Runtime, SurfaceMode, TaskStore};
 use toolcrib_server::{ClientApprover, OperatorDoor, PendingApprovals, Server, ServerSettings, StatusPage};
 
 use super::start_app;
@@ -74,6 +75,10 @@ async fn serve(
     interrupts: &Interrupts,
 ) -> Result<(), toolcrib_server::Error> {
     let Some(address) = arguments.http else {
+        // A program that starts this one reads what it needs from the protocol.
+        if io::stdin().is_terminal() {
+            output::tell(&at_terminal(&server.runtime()));
+        }
         return tokio::select! {
             served = server.serve_stdio() => served,
             () = interrupts.left() => Ok(()),
@@ -87,6 +92,16 @@ async fn serve(
         output::tell(&format!("the status page, for who answers there: http://{address}/?key={key}"));
     }
     listening.serve(interrupts.left()).await
+}
+
+/// What a person sees who starts this at a terminal, where it waits for a client to speak.
+fn at_terminal(runtime: &Runtime) -> String {
+    let tools = runtime.snapshot().iter().count();
+    format!(
+        "serving `{}` ({tools} tools) over standard input and output, for an MCP client that starts this command itself; \
+         `--http 8080` serves over HTTP instead; Ctrl-C or Ctrl-D ends it",
+        runtime.app().id()
+    )
 }
 
 fn failure(error: &toolcrib_server::Error) -> Failure {
@@ -107,5 +122,21 @@ impl From<SurfaceArgument> for SurfaceMode {
             SurfaceArgument::Discovery => Self::Discovery,
             SurfaceArgument::Mixed => Self::Mixed,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn who_serves_at_a_terminal_is_told_what_is_served_over_what_and_how_it_ends() {
+        let app = App::from_text("app.yaml", "app: {id: greeter}\nmodules: {hello: {}}\n").unwrap();
+        let runtime = Runtime::start(app, Arc::new(DenyAll)).await.unwrap();
+        let said = at_terminal(&runtime);
+        let (before, after) = said.split_once(" tools) ").unwrap();
+        assert!(before.starts_with("serving `greeter` ("), "{said}");
+        insta::assert_snapshot!(after, @"over standard input and output, for an MCP client that starts this command itself; `--http 8080` serves over HTTP instead; Ctrl-C or Ctrl-D ends it");
+        runtime.close().await;
     }
 }
