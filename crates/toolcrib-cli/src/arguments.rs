@@ -1,5 +1,6 @@
 //! What may be written on the command line.
 
+mod caller;
 mod clients;
 mod new;
 mod serve;
@@ -10,6 +11,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use toolcrib_runtime::LOGIN_TIMEOUT;
 
+pub(crate) use caller::Caller;
 pub(crate) use clients::{Client, Import, Install};
 pub(crate) use new::{Language, New, NewCommand};
 pub(crate) use serve::{Approve, Serve, SurfaceArgument};
@@ -336,6 +338,8 @@ pub(crate) struct Call {
     #[arg(long)]
     pub(crate) yes: bool,
     #[command(flatten)]
+    pub(crate) caller: Caller,
+    #[command(flatten)]
     pub(crate) otlp: Otlp,
 }
 
@@ -363,6 +367,8 @@ pub(crate) struct Run {
     /// Approve what the policy would ask about.
     #[arg(long)]
     pub(crate) yes: bool,
+    #[command(flatten)]
+    pub(crate) caller: Caller,
     #[command(flatten)]
     pub(crate) otlp: Otlp,
 }

@@ -60,11 +60,14 @@ pub(crate) enum Output {
 }
 
 /// What the runtime knows of a call.
-const KNOWN: &[&str] = &["session", "conversation", "user", "agent"];
+const KNOWN: &[&str] = &["session", "conversation", "user", "message", "thread", "agent", "scope"];
+
+/// What a value of an embedder's own begins with.
+const OWN: &str = "scope.";
 
 /// How hidden values are written.
-const HIDDEN: &str = "write `#[hidden(context = \"session\")]`, with one of session, conversation, user, agent, or \
-                      `#[hidden(config = \"key\")]`";
+const HIDDEN: &str = "write `#[hidden(context = \"session\")]`, with one of session, conversation, user, message, thread, \
+                      agent, scope, scope.KEY, or `#[hidden(config = \"key\")]`";
 
 impl Shape {
     /// Reads a signature, and takes away the attributes that are ours.
@@ -163,11 +166,16 @@ fn source(attribute: &Attribute) -> syn::Result<Source> {
         .map_err(|_| syn::Error::new_spanned(&pair.value, HIDDEN))?;
     if pair.path.is_ident("config") {
         Ok(Source::Config(value))
-    } else if pair.path.is_ident("context") && KNOWN.contains(&value.value().as_str()) {
+    } else if pair.path.is_ident("context") && is_known(&value.value()) {
         Ok(Source::Context(value))
     } else {
         Err(syn::Error::new(pair.span(), HIDDEN))
     }
+}
+
+/// Whether the runtime may know a value of this name.
+fn is_known(name: &str) -> bool {
+    KNOWN.contains(&name) || name.strip_prefix(OWN).is_some_and(|key| !key.is_empty())
 }
 
 /// Whether the last part of a path is this name.

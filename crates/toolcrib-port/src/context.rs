@@ -7,7 +7,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use toolcrib_policy::Principal;
 
-use crate::{PhaseTracker, ProgressListener, ToolCaller};
+use crate::{CallScope, PhaseTracker, ProgressListener, ToolCaller};
 
 /// What the runtime knows of a call: who makes it, where, and how long it may take. Arguments with the same names
 /// never reach it.
@@ -20,6 +20,12 @@ pub struct CallContext {
     pub conversation: Option<Arc<str>>,
     /// The user on whose behalf it is made, where that is known.
     pub user: Option<Arc<str>>,
+    /// The message of the conversation that the call answers: the number of the turn, or the id of a client's request.
+    pub message: Option<Arc<str>>,
+    /// The thread within the conversation, where an embedder has such.
+    pub thread: Option<Arc<str>>,
+    /// What else an embedder says of the caller.
+    pub scope: CallScope,
     /// The agent that makes the call; `None` for a person at the command line.
     pub agent: Option<Arc<str>>,
     /// The agents on whose behalf that agent works, the outermost first. A call may do no more than each of them.
@@ -58,6 +64,9 @@ impl CallContext {
             session: session.into(),
             conversation: None,
             user: None,
+            message: None,
+            thread: None,
+            scope: CallScope::default(),
             agent: None,
             on_behalf_of: Arc::default(),
             trace: None,
@@ -96,6 +105,35 @@ impl CallContext {
     /// Names the conversation.
     pub fn with_conversation(mut self, conversation: impl Into<Arc<str>>) -> Self {
         self.conversation = Some(conversation.into());
+        self
+    }
+
+    /// Names the message that the call answers.
+    pub fn with_message(mut self, message: impl Into<Arc<str>>) -> Self {
+        self.message = Some(message.into());
+        self
+    }
+
+    /// Names the thread within the conversation.
+    pub fn with_thread(mut self, thread: impl Into<Arc<str>>) -> Self {
+        self.thread = Some(thread.into());
+        self
+    }
+
+    /// Sets what else an embedder says of the caller.
+    pub fn with_scope(mut self, scope: CallScope) -> Self {
+        self.scope = scope;
+        self
+    }
+
+    /// Takes over from another call on whose behalf and in which conversation it is made: the user, the conversation, the
+    /// message, the thread and the scope.
+    pub fn with_caller_of(mut self, other: &Self) -> Self {
+        self.conversation.clone_from(&other.conversation);
+        self.user.clone_from(&other.user);
+        self.message.clone_from(&other.message);
+        self.thread.clone_from(&other.thread);
+        self.scope.clone_from(&other.scope);
         self
     }
 

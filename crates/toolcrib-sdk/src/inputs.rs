@@ -29,20 +29,30 @@ impl Inputs {
         Tools::new(&self.context)
     }
 
-    /// What the runtime knows of the call under this key: `session`, `conversation`, `user` or `agent`.
+    /// Returns what the runtime knows of the call under this key: `session`, `conversation`, `user`, `message`, `thread`,
+    /// `agent`, `scope`, which is all that an embedder says of the caller as a map of texts, or `scope.KEY`, one text of it.
     ///
     /// # Errors
     ///
     /// Where it is not known, unless `T` is an `Option`.
     pub fn of_context<T: DeserializeOwned>(&self, key: &str) -> Result<T, ToolError> {
-        let known = match key {
-            "session" => Some(&self.context.session),
-            "conversation" => self.context.conversation.as_ref(),
-            "user" => self.context.user.as_ref(),
-            "agent" => self.context.agent.as_ref(),
-            _ => None,
+        let text = |text: &Option<Arc<str>>| text.as_deref().map_or(Value::Null, Value::from);
+        let context = &self.context;
+        let value = match key {
+            "session" => context.session.as_ref().into(),
+            "conversation" => text(&context.conversation),
+            "user" => text(&context.user),
+            "message" => text(&context.message),
+            "thread" => text(&context.thread),
+            "agent" => text(&context.agent),
+            "scope" => {
+                context.scope.iter().map(|(key, value)| (key.to_owned(), Value::from(value))).collect()
+            }
+            _ => {
+                let value = key.strip_prefix("scope.").and_then(|key| context.scope.get(key));
+                value.map_or(Value::Null, Value::from)
+            }
         };
-        let value = known.map_or(Value::Null, |known| Value::from(known.as_ref()));
         T::deserialize(value).map_err(|_| {
             let message = format!("the {key} of this call is not known, and the tool does not work without");
             ToolError::new(ErrorKind::ToolFailed, message)

@@ -52,7 +52,8 @@ impl Handler {
         let is_stateless = !self.is_connection && is_modern(context);
         let session = if is_stateless { Arc::clone(&client.session) } else { self.session.id(&client) };
         let lease = with_request(&context.extensions).cloned();
-        Caller { client, session, lease: lease.unwrap_or_else(|| self.shared.lease()) }
+        let scope = self.shared.settings.scope.clone();
+        Caller { client, session, scope, lease: lease.unwrap_or_else(|| self.shared.lease()) }
     }
 }
 

@@ -11,8 +11,7 @@ use rmcp::model::{
 use rmcp::service::RequestContext;
 use tokio_util::sync::{CancellationToken, DropGuard};
 use toolcrib_model::{ErrorKind, ToolCall, ToolError, ToolResult};
-use toolcrib_port::{CallContext, ToolCaller};
-use toolcrib_runtime::LOCAL_CLIENT;
+use toolcrib_port::{CallContext, CallScope, ToolCaller};
 use toolcrib_tasks::MOVED;
 use tracing::Instrument as _;
 
@@ -27,19 +26,23 @@ use crate::version::Lease;
 pub(crate) struct Caller {
     pub(crate) client: Arc<Client>,
     pub(crate) session: Arc<str>,
+    /// What tools are told of all callers.
+    pub(crate) scope: CallScope,
     /// The version of the app that let it in.
     pub(crate) lease: Lease,
 }
 
+/// The most characters of the id of a request that a tool is told as the message.
+const MAX_MESSAGE_CHARS: usize = 200;
+
 impl Caller {
-    /// Returns the context of its calls. A client is the user that they are made for, so that what a tool keeps for one
-    /// client is not another's; whoever is on this machine shares it with the command line.
+    /// The context of a call that it makes.
     pub(crate) fn context(&self) -> CallContext {
-        let context = CallContext::new(Arc::clone(&self.session));
-        match &*self.client.name {
-            LOCAL_CLIENT => context,
-            _ => context.with_user(Arc::clone(&self.client.owner)),
-        }
+        let mut context = CallContext::new(Arc::clone(&self.session))
+            .with_conversation(Arc::clone(&self.session))
+            .with_scope(self.scope.clone());
+        context.user.clone_from(&self.client.user);
+        context
     }
 }
 
@@ -150,7 +153,9 @@ impl Beginning {
     pub(crate) fn new(caller: &Caller, context: &RequestContext<RoleServer>) -> Self {
         let cancel = CancellationToken::new();
         let (steps, reporter) = steps();
-        let mut call_context = caller.context().with_cancel(cancel.clone()).with_progress(Arc::new(steps));
+        let message: String = context.id.to_string().chars().take(MAX_MESSAGE_CHARS).collect();
+        let mut call_context =
+            caller.context().with_message(message).with_cancel(cancel.clone()).with_progress(Arc::new(steps));
         if let Some(trace) = trace_of(context) {
             call_context = call_context.with_trace(trace);
         }

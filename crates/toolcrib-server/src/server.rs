@@ -7,7 +7,7 @@ use rmcp::model::ErrorData;
 use tokio::sync::{Mutex as AsyncMutex, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-use toolcrib_runtime::{LOCAL_CLIENT, Runtime, SurfaceMode, sessions_of};
+use toolcrib_runtime::{Runtime, SurfaceMode, sessions_of};
 
 use crate::approval::Parked;
 use crate::client::Client;
@@ -63,13 +63,14 @@ impl Server {
     /// A server of a running app. The app's approver should be a [`ClientApprover`](crate::ClientApprover), or clients are not
     /// asked.
     pub fn new(runtime: Arc<Runtime>, settings: ServerSettings) -> Result<Self, Error> {
+        let local = Arc::new(Client::local(settings.user.as_deref())?);
         let shared = Shared {
             version: watch::Sender::new(Arc::new(Version::new(runtime))),
             reloading: AsyncMutex::default(),
             retiring: TaskTracker::new(),
             doors: Mutex::default(),
             settings,
-            local: Arc::new(Client::new(LOCAL_CLIENT)?),
+            local,
             shown: Mutex::default(),
             parked: Parked::new()?,
             tasks: Tasks::default(),

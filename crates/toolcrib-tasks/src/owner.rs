@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use toolcrib_port::CallContext;
+use toolcrib_port::{CallContext, CallScope};
 
 /// Who asked for something that is done later. It is done in their name, and nobody else sees it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -13,6 +13,12 @@ pub(crate) struct Owner {
     conversation: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     user: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    message: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    thread: Option<String>,
+    #[serde(default, skip_serializing_if = "CallScope::is_empty")]
+    scope: CallScope,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     agent: Option<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -44,6 +50,9 @@ impl Owner {
             session: context.session.as_ref().to_owned(),
             conversation: text(&context.conversation),
             user: text(&context.user),
+            message: text(&context.message),
+            thread: text(&context.thread),
+            scope: context.scope.clone(),
             agent: text(&context.agent),
             on_behalf_of: context.on_behalf_of.iter().map(|agent| agent.as_ref().to_owned()).collect(),
         }
@@ -55,6 +64,9 @@ impl Owner {
         context.detached = true;
         context.conversation = self.conversation.as_deref().map(Arc::from);
         context.user = self.user.as_deref().map(Arc::from);
+        context.message = self.message.as_deref().map(Arc::from);
+        context.thread = self.thread.as_deref().map(Arc::from);
+        context.scope = self.scope.clone();
         context.agent = self.agent.as_deref().map(Arc::from);
         context.on_behalf_of = self.on_behalf_of.iter().map(|agent| Arc::from(agent.as_str())).collect();
         context

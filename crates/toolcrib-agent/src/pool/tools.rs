@@ -139,10 +139,9 @@ impl AgentPool {
         let mut own = CallContext::new(Arc::clone(&context.session))
             .with_agent(id.as_str())
             .with_on_behalf_of(superiors)
-            .with_cancel(cancel.clone());
+            .with_cancel(cancel.clone())
+            .with_caller_of(context);
         own.detached = true;
-        own.user.clone_from(&context.user);
-        own.conversation.clone_from(&context.conversation);
         own.trace.clone_from(&context.trace);
         own.budget.clone_from(&context.budget);
         let made =

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::Otlp;
+use super::{Caller, Otlp};
 
 #[derive(Args, Debug)]
 pub(crate) struct Serve {
@@ -21,6 +21,8 @@ pub(crate) struct Serve {
     /// What clients are shown of the tools; what `serve.surface` says unless given.
     #[arg(long)]
     pub(crate) surface: Option<SurfaceArgument>,
+    #[command(flatten)]
+    pub(crate) caller: Caller,
     #[command(flatten)]
     pub(crate) otlp: Otlp,
 }

@@ -7,7 +7,6 @@ use serde_json::Value;
 use toolcrib_document::{Format, Limits, parse};
 use toolcrib_io::files::read_bounded;
 use toolcrib_model::{ErrorKind, JsonObject, ToolCall};
-use toolcrib_port::CallContext;
 use toolcrib_runtime::TaskStore;
 
 use super::{SESSION, exit_of_rejects, open_patiently, start_app};
@@ -31,7 +30,8 @@ pub(crate) async fn run(arguments: &Call, json: bool) -> Result<Exit, Failure> {
     let runtime = start_app(app, approver(arguments.yes)).await?;
     let interrupts = Interrupts::watch();
     let turn = interrupts.turn();
-    let context = CallContext::new(SESSION).with_cancel(turn.cancel()).with_full_results();
+    let context = arguments.caller.context(SESSION)?.with_message("1");
+    let context = context.with_cancel(turn.cancel()).with_full_results();
     let result = runtime.executor().call(call, &context).await;
     let rejected = runtime.snapshot().rejected().to_vec();
     super::tell_missing_records(&runtime);

@@ -10,7 +10,7 @@ use std::pin::pin;
 use std::sync::Arc;
 
 use toolcrib_agent::{
-    Agent, ChatModel, Conversation, Journal, Observer, Outcome, Provider, Recorder, RunReport,
+    Agent, ChatModel, Conversation, Journal, Message, Observer, Outcome, Provider, Recorder, RunReport,
 };
 use toolcrib_port::{CallContext, ToolCaller};
 use toolcrib_runtime::{AgentSetup, ChosenModel, Runtime};
@@ -82,8 +82,13 @@ async fn drive(
         })?;
         journal = Some(Arc::new(file));
     }
+    let caller = arguments.caller.context(id)?;
+    let turn =
+        conversation.messages().iter().filter(|message| matches!(message, Message::User { .. })).count();
     let mut session = Session {
         id,
+        caller,
+        turn,
         runtime,
         setup,
         journal,
@@ -120,6 +125,10 @@ async fn drive(
 /// An agent, and what was said so far.
 struct Session<'a> {
     id: &'a str,
+    /// On whose behalf its calls are made.
+    caller: CallContext,
+    /// How often the user has spoken.
+    turn: usize,
     runtime: &'a Runtime,
     setup: Arc<AgentSetup>,
     journal: Option<Arc<dyn Journal>>,
@@ -164,7 +173,9 @@ impl Session<'_> {
     async fn go(&mut self, prompt: Option<&str>) -> RunReport {
         self.renew();
         let turn = self.interrupts.turn();
-        let context = CallContext::new(self.id).with_agent(&*self.setup.id).with_cancel(turn.cancel());
+        self.turn += usize::from(prompt.is_some());
+        let context = self.caller.clone().with_message(self.turn.to_string());
+        let context = context.with_agent(&*self.setup.id).with_cancel(turn.cancel());
         let agent = Agent::new(self.setup.settings.clone()).with_inbox(self.runtime.tasks().inbox());
         let agent = match &self.journal {
             Some(journal) => agent.with_journal(Arc::clone(journal)),

@@ -19,6 +19,7 @@ use crate::interrupt::Interrupts;
 use crate::output;
 
 pub(crate) async fn run(arguments: &Serve) -> Result<Exit, Failure> {
+    let scope = arguments.caller.scope()?;
     // Who serves over HTTP may sit at a terminal. Standard input belongs to the protocol otherwise.
     let operator: Arc<dyn Approver> =
         if arguments.http.is_some() { approver(false) } else { Arc::new(DenyAll) };
@@ -36,7 +37,10 @@ pub(crate) async fn run(arguments: &Serve) -> Result<Exit, Failure> {
     let runtime = Arc::new(start_app(read()?, Arc::clone(&approver)).await?);
     output::rejects(runtime.snapshot().rejected());
     let interrupts = Interrupts::watch();
-    let settings = ServerSettings::default().with_surface(arguments.surface.map(SurfaceMode::from));
+    let settings = ServerSettings::default()
+        .with_surface(arguments.surface.map(SurfaceMode::from))
+        .with_user(arguments.caller.user.clone())
+        .with_scope(scope);
     let ready = async {
         let server = Server::new(Arc::clone(&runtime), settings)?.with_page(page.clone());
         // Over standard input and output it is the client that has started this process.

@@ -74,12 +74,15 @@ struct Current {
 
 /// The variables that say what a call is part of. The last is that of W3C trace contexts, and where something is not known
 /// its variable is not set.
-pub const CONTEXT_VARIABLES: [&str; 8] = [
+pub const CONTEXT_VARIABLES: [&str; 11] = [
     "TOOLCRIB_TOOL",
     "TOOLCRIB_WORKSPACE",
     "TOOLCRIB_SESSION",
     "TOOLCRIB_CONVERSATION",
     "TOOLCRIB_USER",
+    "TOOLCRIB_MESSAGE",
+    "TOOLCRIB_THREAD",
+    "TOOLCRIB_SCOPE",
     "TOOLCRIB_AGENT",
     "TOOLCRIB_RUN_KEY",
     "TRACEPARENT",

@@ -12,7 +12,9 @@ use tokio::sync::mpsc;
 use toolcrib_io::process::MAX_STDOUT_BYTES;
 use toolcrib_model::{ErrorKind, Risk, Secret, ToolError, ToolResult};
 use toolcrib_policy::{Access, AccessRules, Authorized, Call, Capabilities, Effect, Policy, Verdict};
-use toolcrib_port::{CallContext, Loaded, Progress, ProgressListener, RejectKind, ToolEngine, ToolLoader};
+use toolcrib_port::{
+    CallContext, CallScope, Loaded, Progress, ProgressListener, RejectKind, ToolEngine, ToolLoader,
+};
 
 use crate::{ExecModule, MANIFEST, MAX_ERROR_LINES};
 
@@ -230,20 +232,23 @@ async fn a_manifest_that_is_wrong_as_a_whole_says_where() {
 
 #[tokio::test]
 async fn arguments_come_as_json_and_what_the_runtime_knows_in_variables() {
-    let script = r#"printf '{"arguments": %s, "variables": ["%s", "%s", "%s", "%s", "%s", "%s", "%s"], "folder": "%s"}' \
+    let script = r#"printf '{"arguments": %s, "variables": ["%s", "%s", "%s", "%s", "%s", "%s", "%s", "%s", "%s"], "scope": %s, "folder": "%s"}' \
         "$(cat)" "$TOOLCRIB_TOOL" "$TOOLCRIB_WORKSPACE" "$TOOLCRIB_SESSION" "$TOOLCRIB_USER" "$TOOLCRIB_AGENT" \
-        "${TOOLCRIB_CONVERSATION-none}" "$TOOLCRIB_RUN_KEY" "$PWD""#;
+        "${TOOLCRIB_CONVERSATION-none}" "$TOOLCRIB_RUN_KEY" "$TOOLCRIB_MESSAGE" "$TOOLCRIB_THREAD" "$TOOLCRIB_SCOPE" "$PWD""#;
     let place = Place::running(script);
     let module = place.module().with_workspace("/work space");
+    let scope = CallScope::default().with("tenant", "a\"b").unwrap();
     let context = CallContext::new("s-1").with_user("ada").with_agent("clerk").with_run_key("r-1");
+    let context = context.with_message("3").with_thread("t-1").with_scope(scope);
     let arguments = json!({"user": "root", "session": "s-2", "text": "a\n\"b\" é", "n": [1, 2.5, null]});
     let result = call(&module, "run", arguments.clone(), &context).await;
     assert_eq!(result.error, None);
     assert_eq!(result.result["arguments"], arguments);
     assert_eq!(
         result.result["variables"],
-        json!(["run", "/work space", "s-1", "ada", "clerk", "none", "r-1"])
+        json!(["run", "/work space", "s-1", "ada", "clerk", "none", "r-1", "3", "t-1"])
     );
+    assert_eq!(result.result["scope"], json!({"tenant": "a\"b"}));
     assert_eq!(result.result["folder"], json!(place.path()));
 }
 

@@ -121,9 +121,8 @@ impl Apps {
         if let Some(notice) = &chosen.notice {
             tracing::warn!(notice, app = name, "an app that is called plays a recording");
         }
-        let mut own = CallContext::new(Arc::clone(&context.session)).with_cancel(cancel);
-        own.user.clone_from(&context.user);
-        own.conversation.clone_from(&context.conversation);
+        let mut own =
+            CallContext::new(Arc::clone(&context.session)).with_cancel(cancel).with_caller_of(context);
         own.trace.clone_from(&context.trace);
         own.budget.clone_from(&context.budget);
         own.deadline = context.deadline.map(|deadline| deadline.checked_sub(TELLING).unwrap_or(deadline));

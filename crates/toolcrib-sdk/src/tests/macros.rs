@@ -1,10 +1,12 @@
 //! What `#[module]` and `#[tool]` promise.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use toolcrib_model::{ErrorKind, Risk, Tool, ToolError};
-use toolcrib_port::{CallContext, ToolLoader};
+use toolcrib_port::{CallContext, CallScope, ToolLoader};
 
 use super::call_in;
 use crate::{ErrorCode, Module, module, tool};
@@ -96,6 +98,18 @@ fn double(number: i32) -> Result<i32, ToolError> {
     number.checked_mul(2).ok_or_else(|| ToolError::new(ErrorKind::ToolFailed, "too large"))
 }
 
+/// Says where a ticket comes from.
+#[tool]
+fn ticket(
+    #[hidden(context = "message")] message: String,
+    #[hidden(context = "thread")] thread: Option<String>,
+    #[hidden(context = "scope.tenant")] tenant: String,
+    #[hidden(context = "scope.locale")] locale: Option<String>,
+    #[hidden(context = "scope")] scope: BTreeMap<String, String>,
+) -> String {
+    format!("{message} {} {tenant} {locale:?} {}", thread.unwrap_or_default(), scope.len())
+}
+
 fn reports() -> Module {
     let reports = Reports { titles: vec!["May", "June"] };
     assert_eq!(reports.unused(), 2);
@@ -157,6 +171,17 @@ async fn hidden_values_are_filled_in_are_in_no_schema_and_are_not_taken_from_a_m
         unset.message.starts_with("the configuration of this module does not fit under `region`"),
         "{unset:?}"
     );
+}
+
+#[tokio::test]
+async fn what_an_embedder_says_of_a_caller_is_filled_in() {
+    let scope = CallScope::default().with("tenant", "acme").unwrap();
+    let here = CallContext::new("s").with_message("3").with_thread("t").with_scope(scope);
+    let module = Module::new("tickets", "Tickets.").with_tool(ticket::tool());
+    let said = call_in(&module, "ticket", json!({}), &here).await;
+    assert_eq!(said.result, json!("3 t acme None 1"), "{said:?}");
+    let nowhere = call_in(&module, "ticket", json!({}), &CallContext::new("s")).await.error.unwrap();
+    assert!(nowhere.message.starts_with("the message of this call is not known"), "{nowhere}");
 }
 
 #[tokio::test]

@@ -14,6 +14,7 @@ use tokio::sync::Notify;
 use tokio::time::timeout;
 use toolcrib_exec::DenyAll;
 use toolcrib_model::{Risk, ToolError};
+use toolcrib_port::{CallContext, CallScope};
 use toolcrib_runtime::{App, Extensions, Place, Runtime};
 use toolcrib_sdk::{FunctionTool, Module};
 
@@ -55,10 +56,26 @@ impl Served {
                     begun.notify_one();
                     std::future::pending::<Result<Value, ToolError>>()
                 });
+                let who = FunctionTool::new(
+                    "who",
+                    "Says who calls.",
+                    |_: Nothing, context: CallContext| async move {
+                        let known = [&context.conversation, &context.user, &context.message];
+                        let is_session = context.conversation.as_ref() == Some(&context.session);
+                        Ok::<_, ToolError>(json!({
+                            "known": known.map(|text| text.as_deref().is_some()),
+                            "is_session": is_session,
+                            "user": context.user.as_deref(),
+                            "message": context.message.as_deref(),
+                            "tenant": context.scope.get("tenant"),
+                        }))
+                    },
+                );
                 let price = FunctionTool::new("price", "Prices.", |_: Nothing, _| async {
                     Ok::<_, ToolError>(json!({"price": "five"}))
                 });
                 Ok(Module::new("shop", "A shop.")
+                    .with_tool(who.with_risk(Risk::Low))
                     .with_tool(hang.with_risk(Risk::Low))
                     .with_tool(price.with_risk(Risk::Low).with_output::<Price>()))
             });
@@ -66,7 +83,9 @@ impl Served {
         let app = App::from_text_with("app.yaml", text, extensions).unwrap();
         let approver = ClientApprover::new(Arc::new(DenyAll));
         let runtime = Arc::new(Runtime::start(app, approver).await.unwrap());
-        let server = Server::new(runtime, ServerSettings::default()).unwrap();
+        let scope = CallScope::default().with("tenant", "acme").unwrap();
+        let settings = ServerSettings::default().with_user(Some("ada".to_owned())).with_scope(scope);
+        let server = Server::new(runtime, settings).unwrap();
         let listening = server.listen("127.0.0.1:0".parse().unwrap()).await.unwrap();
         let (address, leave) = (listening.address(), Arc::new(Notify::new()));
         let left = Arc::clone(&leave);
@@ -279,5 +298,16 @@ async fn a_client_is_told_that_a_result_is_not_what_its_tool_declares() {
     "#);
     assert_eq!(result["_meta"]["toolcrib/outputViolations"].as_array().map(Vec::len), Some(1), "{result:#}");
     assert_eq!(result["structuredContent"], json!({"price": "five"}));
+    served.end().await;
+}
+
+#[tokio::test]
+async fn a_tool_is_told_the_conversation_the_user_the_message_and_the_scope_of_a_call() {
+    let served = Served::start().await;
+    let result = message(&served.answer(&call("shop__who")).await)["result"]["structuredContent"].clone();
+    let expected = json!({
+        "known": [true, true, true], "is_session": true, "user": "ada", "message": "7", "tenant": "acme",
+    });
+    assert_eq!(result, expected);
     served.end().await;
 }

@@ -33,6 +33,8 @@ tools: {{registry: [{{type: file, path: tools.yaml, engine: nothing}}], engines:
         start(&path("app.yaml"), Arc::new(DenyAll)).await.unwrap_or_else(|why| panic!("{}", why.message));
     let setup = runtime.agent_in(None, SESSION).unwrap();
     let mut session = Session {
+        caller: CallContext::new("s"),
+        turn: 0,
         id: SESSION,
         runtime: &runtime,
         model: runtime.model(&setup).unwrap().model,

@@ -122,7 +122,7 @@ impl OAuth {
             mac.update(&part.len().to_be_bytes());
             mac.update(part.as_bytes());
         }
-        Client::of_person(name, &mac.finalize().into_bytes())
+        Client::of_person(name, subject, &mac.finalize().into_bytes())
     }
 
     /// What clients read to find the authorization server (RFC 9728, section 2).
