@@ -11,7 +11,7 @@ use tokio::time::Instant;
 use toolcrib_model::{ErrorKind, Tool, ToolCall, ToolError, ToolResult};
 use toolcrib_policy::{Approvals, Authorized, Call, Consent, Policy};
 use toolcrib_port::{Approver, CallContext, Media, ToolCaller, ToolEngine};
-use toolcrib_registry::{Entry, Overloads, Snapshot, ToolRegistry};
+use toolcrib_registry::{Entry, Snapshot, ToolRegistry};
 use tracing::Instrument as _;
 
 use crate::approve::Asking;

@@ -44,7 +44,8 @@ pub(super) fn read(line: &[u8], namespace: &str, source: &str) -> Result<Listing
             entry.insert("namespace".into(), namespace.into());
         }
     }
-    let mut loaded =
+    // A program writes the list, so keys that are not ours are metadata and no slips.
+    let (mut loaded, _) =
         collect(Value::Array(entries), &document, "/tools", Some(namespace), source, "the worker's list");
     let mut names = BTreeSet::new();
     let tools = std::mem::take(&mut loaded.tools);

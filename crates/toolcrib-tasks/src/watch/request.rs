@@ -9,7 +9,6 @@ use toolcrib_policy::RUNTIME_NAMESPACE;
 use toolcrib_port::{CallContext, ToolCaller};
 
 use super::template;
-use crate::owner::Owner;
 use crate::{Action, Condition, Services};
 
 /// How many seconds lie between two checks at least.
