@@ -14,6 +14,7 @@ use toolcrib_model::Fingerprint;
 use toolcrib_port::RejectKind;
 
 use crate::connection::Answer;
+use crate::message::unreadable_entry;
 use crate::session::{Fault, Session};
 use crate::text::{MAX_ERROR_CHARS, MAX_INSTRUCTIONS_CHARS, MAX_SHOWN_NAME_CHARS, clean};
 use crate::{McpConnection, McpTransport, mirror};
@@ -243,6 +244,7 @@ fn explain(target: &str, fault: Fault) -> String {
             let message = clean(&error.message, MAX_ERROR_CHARS);
             format!("MCP server `{target}` answers `tools/list` with an error: {message}")
         }
+        Fault::Unreadable(reason) => format!("MCP server `{target}` answers `tools/list`, and {reason}"),
         Fault::NotSent(reason) => format!("MCP server `{target}` cannot be reached: {reason}"),
         Fault::TurnedAway { reason, .. } => {
             format!("MCP server `{target}` refuses to list its tools: {reason}")
@@ -293,9 +295,14 @@ fn lifetime(milliseconds: Option<u64>) -> Option<Duration> {
 }
 
 fn read_tool(tool: &Value) -> Result<WireTool, Broken> {
-    serde_json::from_value(tool.clone()).map_err(|error| Broken {
+    let broken = |reason: &str| Broken {
         name: tool.get("name").and_then(Value::as_str).map(|name| clean(name, MAX_SHOWN_NAME_CHARS)),
         kind: RejectKind::InvalidTool,
-        reason: clean(&format!("not a tool as the protocol has it: {error}"), MAX_ERROR_CHARS),
-    })
+        reason: clean(reason, MAX_ERROR_CHARS),
+    };
+    match unreadable_entry(tool) {
+        Some(reason) => Err(broken(reason)),
+        None => serde_json::from_value(tool.clone())
+            .map_err(|error| broken(&format!("not a tool as the protocol has it: {error}"))),
+    }
 }

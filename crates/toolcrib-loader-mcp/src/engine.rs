@@ -248,6 +248,11 @@ impl McpEngine {
             Fault::TurnedAway { kind, reason } => {
                 ToolError::new(kind, format!("MCP server `{target}` refuses the call: {reason}"))
             }
+            Fault::Unreadable(reason) => ToolError::new(
+                ErrorKind::OutcomeUnknown,
+                format!("MCP server `{target}` has answered the call, and {reason}"),
+            )
+            .with_hint(FIND_OUT),
             Fault::Lost { how, said } => ToolError::new(
                 ErrorKind::OutcomeUnknown,
                 format!(

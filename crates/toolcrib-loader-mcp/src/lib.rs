@@ -45,7 +45,10 @@ mod ways;
 mod auth;
 
 mod http;
+mod message;
 mod mirror;
+mod pipes;
+mod scan;
 mod sse;
 mod stdio;
 

@@ -23,6 +23,7 @@ use crate::backoff::Last;
 use crate::catalog::Digests;
 use crate::error::Error;
 use crate::handler::{Client, Events};
+use crate::message::unreadable;
 use crate::stdio::Process;
 use crate::subscription;
 
@@ -83,6 +84,8 @@ pub(crate) enum Fault {
     },
     /// The server answered with an error of the protocol.
     Rpc(ErrorData),
+    /// The server answered, and its answer cannot be read, for this reason.
+    Unreadable(String),
     /// The server may have done what was asked, or not.
     Lost {
         /// What became of the server, as `exited with status 1 during the call`.
@@ -111,6 +114,7 @@ impl Fault {
                 reason
             }
             Self::Rpc(error) => error.message.into_owned(),
+            Self::Unreadable(reason) => reason,
             Self::NoServer(error) => error.to_string(),
         }
     }
@@ -241,7 +245,10 @@ impl Session {
         guard.request = None;
         match outcome {
             Some(Ok(result)) => Ok(result),
-            Some(Err(ServiceError::McpError(error))) => Err(Fault::Rpc(error)),
+            Some(Err(ServiceError::McpError(error))) => Err(match unreadable(&error) {
+                Some(reason) => Fault::Unreadable(reason.to_owned()),
+                None => Fault::Rpc(error),
+            }),
             Some(Err(ServiceError::TransportSend(error))) => Err((self.classify)(&error)),
             Some(Err(_)) | None => Err(self.lost().await),
         }

@@ -20,6 +20,7 @@ use crate::auth::AuthorizedClient;
 use crate::error::{Error, chain};
 use crate::handshake::{Opening, Unopened, shake_hands};
 use crate::http::{Place, never_connected};
+use crate::message::Pending;
 use crate::session::{Fault, Session};
 use crate::text::{MAX_ERROR_CHARS, clean};
 
@@ -54,7 +55,8 @@ struct SseTransport {
     client: HttpClient,
     address: Url,
     headers: HeaderMap,
-    incoming: mpsc::Receiver<ServerJsonRpcMessage>,
+    incoming: mpsc::Receiver<String>,
+    pending: Pending,
     authorization: Option<Authorization>,
     _reader: AbortOnDropHandle<()>,
 }
@@ -102,11 +104,7 @@ impl SseTransport {
                     continue;
                 }
                 let Some(data) = event.data else { continue };
-                let Ok(message) = serde_json::from_str(&data) else {
-                    tracing::debug!("MCP server sent an event that is no message");
-                    continue;
-                };
-                if sender.send(message).await.is_err() {
+                if sender.send(data).await.is_err() {
                     return;
                 }
             }
@@ -116,6 +114,7 @@ impl SseTransport {
             address,
             headers: fixed,
             incoming,
+            pending: Pending::default(),
             authorization,
             _reader: AbortOnDropHandle::new(reader),
         })
@@ -164,6 +163,7 @@ impl Transport<RoleClient> for SseTransport {
         let (client, address, mut headers) =
             (self.client.clone(), self.address.clone(), self.headers.clone());
         let authorization = self.authorization.clone();
+        self.pending.note_sent(&message);
         async move {
             headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
             let body = serde_json::to_vec(&message).map_err(SseError::Json)?;
@@ -181,7 +181,12 @@ impl Transport<RoleClient> for SseTransport {
     }
 
     async fn receive(&mut self) -> Option<ServerJsonRpcMessage> {
-        self.incoming.recv().await
+        loop {
+            let data = self.incoming.recv().await?;
+            if let Some(message) = self.pending.read(data.as_bytes()) {
+                return Some(message);
+            }
+        }
     }
 
     async fn close(&mut self) -> Result<(), Self::Error> {

@@ -9,7 +9,6 @@ use std::time::Duration;
 use futures::FutureExt as _;
 use futures::future::{BoxFuture, Shared};
 use rmcp::transport::DynamicTransportError;
-use rmcp::transport::async_rw::AsyncRwTransport;
 use tokio::time::timeout;
 use toolcrib_io::process::{Child, Command, MAX_LINE_BYTES, Overlong, StderrTail, spawn};
 use toolcrib_model::Secret;
@@ -18,6 +17,7 @@ use crate::McpSource;
 use crate::backpressure::Backpressure;
 use crate::error::{Error, chain};
 use crate::handshake::{Opening, Unopened, shake_hands};
+use crate::pipes::Pipes;
 use crate::session::{Fault, LAST_WORDS, Session};
 
 /// How long a server may take to end by itself when its input is closed, and again when it is told to.
@@ -49,11 +49,8 @@ pub(crate) async fn open(
         return Err(spawned("its pipes are taken".into()).into());
     };
     let overlong = stdout.overlong();
-    // The reader below fails on a longer line, which ends the session; rmcp by itself would drop the line and leave
-    // the caller waiting.
-    let transport = AsyncRwTransport::new_client(stdout, stdin).with_max_line_length(MAX_LINE_BYTES + 2);
     let process = Process::new(child, overlong);
-    let transport = Backpressure::new(transport);
+    let transport = Backpressure::new(Pipes::new(stdout, stdin));
     shake_hands(opening, transport, Some(process), Box::new(classify)).await
 }
 

@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use std::io;
 use std::sync::Arc;
 
+use futures::StreamExt as _;
 use http::header::WWW_AUTHENTICATE;
 use http::{HeaderName, HeaderValue, Method, StatusCode};
 use rmcp::model::ClientJsonRpcMessage;
@@ -24,6 +25,7 @@ use super::dpop::Credential;
 use super::echo::{Echo, Events, masked};
 use super::metadata::refused;
 use crate::error::Error;
+use crate::message::Pending;
 use crate::mirror::Mirrored;
 
 /// How rmcp begins the report of a 401 that asks for nothing.
@@ -157,6 +159,21 @@ pub(crate) fn refusal<E: std::error::Error + Send + Sync + 'static>(
     }
 }
 
+/// rmcp passes over events that it cannot read, which leaves their request waiting.
+fn with_readable_events(
+    answer: StreamableHttpPostResponse,
+    mut pending: Pending,
+) -> StreamableHttpPostResponse {
+    let StreamableHttpPostResponse::Sse(events, session) = answer else { return answer };
+    let readable = events.map(move |event| {
+        let mut event = event?;
+        let is_message = matches!(event.event.as_deref(), None | Some("" | "message"));
+        event.data = event.data.map(|data| if is_message { pending.readable(data) } else { data });
+        Ok(event)
+    });
+    StreamableHttpPostResponse::Sse(readable.boxed(), session)
+}
+
 impl<C: StreamableHttpClient + Sync> StreamableHttpClient for AuthorizedClient<C> {
     type Error = C::Error;
 
@@ -188,10 +205,11 @@ impl<C: StreamableHttpClient + Sync> StreamableHttpClient for AuthorizedClient<C
         max_sse_event_size: usize,
     ) -> Result<StreamableHttpPostResponse, StreamableHttpError<C::Error>> {
         Mirrored::complete(&message, &mut headers);
+        let pending = Pending::of(&message);
         // It is sent once, so that nothing of it has to be kept.
         if self.authorization.is_none() {
             let client = &self.client;
-            return client
+            let answer = client
                 .post_message_with_max_sse_event_size(
                     uri,
                     message,
@@ -201,8 +219,9 @@ impl<C: StreamableHttpClient + Sync> StreamableHttpClient for AuthorizedClient<C
                     max_sse_event_size,
                 )
                 .await;
+            return answer.map(|answer| with_readable_events(answer, pending));
         }
-        self.send(Method::POST, &uri, headers, |token, headers| {
+        let answer = self.send(Method::POST, &uri, headers, |token, headers| {
             self.client.post_message_with_max_sse_event_size(
                 uri.clone(),
                 message.clone(),
@@ -211,8 +230,8 @@ impl<C: StreamableHttpClient + Sync> StreamableHttpClient for AuthorizedClient<C
                 headers,
                 max_sse_event_size,
             )
-        })
-        .await
+        });
+        answer.await.map(|answer| with_readable_events(answer, pending))
     }
 
     async fn delete_session(

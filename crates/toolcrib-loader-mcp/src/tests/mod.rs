@@ -15,6 +15,7 @@ mod pins;
 mod server;
 mod sse;
 mod stdio;
+mod unreadable;
 
 use std::future::Future;
 use std::sync::Arc;

@@ -1,0 +1,226 @@
+//! Messages of servers, also of those that write what no JSON parser reads.
+//!
+//! A lone surrogate, `NaN` or a structure that is too deep makes a whole message unreadable. Its request would wait for its
+//! deadline then. So an answer that cannot be read becomes an error for the request that it answers, and of a list of
+//! tools only those tools are lost that cannot be read.
+//!
+//! The request is the one whose id the message has. Where the id cannot be found in what is meant as an answer, it is the
+//! request that waits, if there is exactly one. If there are several, none is failed, since all but one of them still get
+//! their answers; the log says so.
+
+use std::collections::HashSet;
+
+use rmcp::model::{
+    ClientJsonRpcMessage, ClientNotification, ErrorCode, ErrorData, JsonRpcError, JsonRpcMessage, RequestId,
+    ServerJsonRpcMessage,
+};
+use serde_json::{Map, Value, json};
+
+use crate::scan::{elements, members};
+use crate::text::{MAX_ERROR_CHARS, clean};
+
+/// The code of the error that takes the place of an unreadable answer. It is outside of what JSON-RPC reserves.
+const UNREADABLE: ErrorCode = ErrorCode(i32::MIN);
+
+/// The member by which the entry of a tool says why the tool cannot be read.
+const UNREADABLE_ENTRY: &str = "toolcrib/unreadable";
+
+const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
+
+/// The requests that wait for an answer.
+#[derive(Debug, Default)]
+pub(crate) struct Pending {
+    ids: HashSet<RequestId>,
+}
+
+impl Pending {
+    /// Returns the request that this message is, if it is one.
+    pub(crate) fn of(message: &ClientJsonRpcMessage) -> Self {
+        let mut pending = Self::default();
+        pending.note_sent(message);
+        pending
+    }
+
+    /// Returns the text of a message that rmcp can read, where this one is an answer that it could not.
+    pub(crate) fn readable(&mut self, text: String) -> String {
+        let is_readable = |text: &str| serde_json::from_str::<ServerJsonRpcMessage>(text).is_ok();
+        if is_readable(&text) {
+            return text;
+        }
+        let Some(message) = self.read(text.as_bytes()) else { return text };
+        let id = match &message {
+            JsonRpcMessage::Response(response) => Some(response.id.clone()),
+            _ => None,
+        };
+        match serde_json::to_string(&message).ok().filter(|text| is_readable(text)) {
+            Some(readable) => readable,
+            // What its tools are made of is as deep as may be, so that all of it is too deep.
+            None => serde_json::to_string(&failed("too deep", id)).unwrap_or(text),
+        }
+    }
+
+    /// Notes a message to the server.
+    pub(crate) fn note_sent(&mut self, message: &ClientJsonRpcMessage) {
+        match message {
+            JsonRpcMessage::Request(request) => _ = self.ids.insert(request.id.clone()),
+            JsonRpcMessage::Notification(notification) => {
+                if let ClientNotification::CancelledNotification(cancelled) = &notification.notification
+                    && let Some(id) = &cancelled.params.request_id
+                {
+                    self.ids.remove(id);
+                }
+            }
+            JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_) => {}
+        }
+    }
+
+    /// Reads a message of the server; `None` for what is none, such as a line of a log.
+    pub(crate) fn read(&mut self, text: &[u8]) -> Option<ServerJsonRpcMessage> {
+        let text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text).trim_ascii();
+        if text.is_empty() {
+            return None;
+        }
+        let message = match serde_json::from_slice(text) {
+            Ok(JsonRpcMessage::Error(mut error)) => {
+                if error.id.is_none() && is_about_a_request(&error.error) {
+                    error.id = self.only();
+                }
+                JsonRpcMessage::Error(error)
+            }
+            Ok(message) => message,
+            Err(error) => self.salvage(text, &error)?,
+        };
+        match &message {
+            JsonRpcMessage::Response(response) => self.forget(&response.id),
+            JsonRpcMessage::Error(JsonRpcError { id: Some(id), .. }) => self.forget(id),
+            _ => {}
+        }
+        Some(message)
+    }
+
+    /// Makes of an unreadable answer what can be made of it.
+    fn salvage(&self, text: &[u8], error: &serde_json::Error) -> Option<ServerJsonRpcMessage> {
+        let members = members(text);
+        let member = |name: &str| members.iter().find(|(key, _)| key == name).map(|(_, value)| *value);
+        if member("method").is_some() {
+            tracing::debug!(%error, "MCP server sent a request or notification that cannot be read");
+            return None;
+        }
+        let id = match member("id").and_then(|id| serde_json::from_slice(id).ok()) {
+            Some(id) => self.waiting_under(id)?,
+            None if is_meant_as_message(text, member("result").or(member("error")).is_some()) => {
+                let Some(id) = self.only() else {
+                    let waiting = self.ids.len();
+                    tracing::warn!(%error, waiting, "MCP server sent an answer that cannot be read, and to which request \
+                        is not known");
+                    return None;
+                };
+                id
+            }
+            None => {
+                tracing::debug!(%error, "MCP server wrote a line that is no message");
+                return None;
+            }
+        };
+        let whole = member("result").and_then(without_unreadable_tools);
+        let whole = whole.map(|result| json!({"jsonrpc": "2.0", "id": id, "result": result}));
+        if let Some(Ok(message)) = whole.map(serde_json::from_value) {
+            return Some(message);
+        }
+        let part = member("result").or(member("error"));
+        let reason = part.map_or_else(|| error.to_string(), |part| reason(part, error));
+        Some(failed(&reason, Some(id)))
+    }
+
+    fn forget(&mut self, id: &RequestId) {
+        if let Some(id) = self.waiting_under(id.clone()) {
+            self.ids.remove(&id);
+        }
+    }
+
+    /// Returns the request that waits under this id. Some servers answer a number with the same number as text.
+    fn waiting_under(&self, id: RequestId) -> Option<RequestId> {
+        if self.ids.contains(&id) {
+            return Some(id);
+        }
+        let RequestId::String(text) = &id else { return None };
+        let number = RequestId::Number(text.parse().ok()?);
+        self.ids.contains(&number).then_some(number)
+    }
+
+    /// Returns the request that waits, when no other does.
+    fn only(&self) -> Option<RequestId> {
+        let mut ids = self.ids.iter();
+        ids.next().filter(|_| ids.next().is_none()).cloned()
+    }
+}
+
+/// Returns the error that takes the place of an unreadable answer.
+fn failed(reason: &str, id: Option<RequestId>) -> ServerJsonRpcMessage {
+    let message = format!("its answer cannot be read: {reason}");
+    ServerJsonRpcMessage::error(ErrorData::new(UNREADABLE, message, None), id)
+}
+
+/// Returns why an answer could not be read, if this error stands for one.
+pub(crate) fn unreadable(error: &ErrorData) -> Option<&str> {
+    (error.code == UNREADABLE).then_some(error.message.as_ref())
+}
+
+/// Returns why the entry of a tool could not be read, if it stands for one.
+pub(crate) fn unreadable_entry(entry: &Value) -> Option<&str> {
+    entry.get(UNREADABLE_ENTRY)?.as_str()
+}
+
+/// Servers write logs to the same stream. Only what has the members of an answer, or names the protocol, is taken for one.
+fn is_meant_as_message(text: &[u8], has_answer: bool) -> bool {
+    const PROTOCOL: &[u8] = b"\"jsonrpc\"";
+    has_answer || text.windows(PROTOCOL.len()).any(|window| window == PROTOCOL)
+}
+
+/// An error without an id is of a request when the server could not read that. Some servers answer notifications with
+/// errors of other kinds.
+fn is_about_a_request(error: &ErrorData) -> bool {
+    matches!(error.code, ErrorCode::PARSE_ERROR | ErrorCode::INVALID_REQUEST)
+}
+
+/// Parses a result with tools one tool at a time. `None` when the result is of another kind, or when it cannot be told
+/// whether there are further pages.
+fn without_unreadable_tools(result: &[u8]) -> Option<Value> {
+    let mut page = Map::new();
+    let mut has_tools = false;
+    for (key, value) in members(result) {
+        if key == "tools" {
+            has_tools = true;
+            page.insert(key, elements(value)?.into_iter().map(tool).collect());
+        } else if let Ok(value) = serde_json::from_slice(value) {
+            page.insert(key, value);
+        } else if key == "nextCursor" {
+            return None;
+        }
+    }
+    has_tools.then_some(Value::Object(page))
+}
+
+/// Parses the entry of a tool, or returns one that says why it cannot be read.
+fn tool(entry: &[u8]) -> Value {
+    let error = match serde_json::from_slice(entry) {
+        Ok(entry) => return entry,
+        Err(error) => error,
+    };
+    let mut unreadable = Map::new();
+    let name = members(entry).into_iter().find(|(key, _)| key == "name");
+    if let Some(name) = name.and_then(|(_, name)| serde_json::from_slice(name).ok()) {
+        unreadable.insert("name".to_owned(), name);
+    }
+    let reason = clean(&format!("it cannot be read: {error}"), MAX_ERROR_CHARS);
+    unreadable.insert(UNREADABLE_ENTRY.to_owned(), reason.into());
+    Value::Object(unreadable)
+}
+
+/// Says why this part of a message cannot be read; where the part is sound JSON, why the message is not one.
+fn reason(part: &[u8], whole: &serde_json::Error) -> String {
+    match serde_json::from_slice::<Value>(part) {
+        Err(error) => error.to_string(),
+        Ok(_) => whole.to_string(),
+    }
+}
