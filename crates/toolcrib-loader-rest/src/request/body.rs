@@ -4,6 +4,7 @@ use http::HeaderValue;
 use serde_json::Value;
 use toolcrib_model::JsonObject;
 
+use super::collision::FieldNames;
 use super::{multipart, style};
 use crate::Error;
 use crate::content::of_content;
@@ -56,16 +57,22 @@ fn write_fields(
         Encoding::Json => (media_type.to_owned(), value.to_string().into_bytes()),
         Encoding::Form(writings) => {
             let mut pairs = Vec::new();
+            let mut names = field_names(body, fields()?, writings.keys());
             for (name, value) in fields()?.iter().filter(|(_, value)| !value.is_null()) {
                 pairs.extend(match writings.get(name) {
-                    Some(writing) => style::as_pairs(name, value, *writing)
+                    Some(writing) => names
+                        .take(name, value, *writing)
+                        .and_then(|()| style::as_pairs(name, value, *writing))
                         .map_err(|problem| Error::argument(name, problem))?,
                     None => style::as_form_field(name, value),
                 });
             }
             (media_type.to_owned(), pairs.join("&").into_bytes())
         }
-        Encoding::Multipart(parts) => multipart::write(media_type, fields()?, parts, files)?,
+        Encoding::Multipart(parts) => {
+            let names = field_names(body, fields()?, parts.keys());
+            multipart::write(media_type, fields()?, parts, files, names)?
+        }
         Encoding::Sequence(frame) => {
             let items = value.as_array().ok_or_else(|| Error::argument(argument, "must be a list"))?;
             let items: Vec<_> =
@@ -85,6 +92,20 @@ fn write_fields(
     let content_type = HeaderValue::from_str(&media_type)
         .map_err(|_| Error::malformed(format!("the media type {media_type:?} cannot be sent")))?;
     Ok(Some((content_type, bytes)))
+}
+
+/// Returns the names of all fields that the document or the call knows.
+fn field_names<'a>(
+    body: &'a BoundBody,
+    given: &'a JsonObject,
+    described: impl Iterator<Item = &'a String>,
+) -> FieldNames {
+    let listed = match &body.shape {
+        Shape::Fields(fields) => fields.as_slice(),
+        Shape::Whole(_) => &[],
+    };
+    let listed = listed.iter().map(|field| &field.property);
+    FieldNames::new(listed.chain(given.keys()).chain(described).map(String::as_str))
 }
 
 /// What is wrong with an argument for content that is no text.

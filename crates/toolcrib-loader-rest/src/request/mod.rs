@@ -1,6 +1,7 @@
 //! From the arguments of a call to the request that is sent.
 
 mod body;
+mod collision;
 mod multipart;
 
 pub(crate) mod encode;
@@ -21,6 +22,8 @@ use crate::auth::{KeyPlace, Slot};
 use crate::files::Files;
 use crate::operation::{BoundParameter, Encoding, Operation, PathTemplate, Piece, Place};
 
+use collision::FieldNames;
+
 /// The longest URL that is sent, in bytes. Many servers take less.
 const MAX_URL_BYTES: usize = 32 * 1024;
 
@@ -37,8 +40,12 @@ pub(crate) fn prepare(
     let server = operation.server.clone()?;
     let owned = &operation.credentials.owned;
     let given = given(&operation.parameters, arguments)?;
-    let url = url(server, &operation.path, &given, owned)?;
-    let mut headers = headers(&given, owned)?;
+    let names = |places: &[Place]| {
+        let of_place = operation.parameters.iter().filter(|bound| places.contains(&bound.parameter.place));
+        FieldNames::new(of_place.map(|bound| bound.parameter.name.as_str()))
+    };
+    let url = url(server, &operation.path, &given, owned, names(&[Place::Query, Place::QueryString]))?;
+    let mut headers = headers(&given, owned, names(&[Place::Cookie]))?;
     headers.insert(ACCEPT, operation.accept.clone());
     let mut request = Request::new(operation.method.clone(), url);
     if let Some(body) = &operation.body
@@ -77,7 +84,13 @@ fn given<'a>(
     Ok(given)
 }
 
-fn url(mut url: Url, template: &PathTemplate, given: &Given<'_>, owned: &[Slot]) -> Result<Url, Error> {
+fn url(
+    mut url: Url,
+    template: &PathTemplate,
+    given: &Given<'_>,
+    owned: &[Slot],
+    mut names: FieldNames,
+) -> Result<Url, Error> {
     let mut path = url.path().trim_end_matches('/').to_owned();
     for pieces in &template.segments {
         path.push('/');
@@ -91,9 +104,10 @@ fn url(mut url: Url, template: &PathTemplate, given: &Given<'_>, owned: &[Slot])
         .filter(|pair| !pair.is_empty() && !is_owned(owned, KeyPlace::Query, pair))
         .map(str::to_owned)
         .collect();
+    names.add(query.iter().map(|pair| name_of(pair)));
     for (bound, value) in given {
         if matches!(bound.parameter.place, Place::Query | Place::QueryString) {
-            query.extend(pairs(bound, value, owned, KeyPlace::Query)?);
+            query.extend(pairs(bound, value, owned, KeyPlace::Query, &mut names)?);
         }
     }
     url.set_path(&path);
@@ -120,8 +134,12 @@ fn pairs(
     value: &Value,
     owned: &[Slot],
     place: KeyPlace,
+    names: &mut FieldNames,
 ) -> Result<Vec<String>, Error> {
     let BoundParameter { parameter, .. } = bound;
+    names
+        .take(&parameter.name, value, parameter.writing)
+        .map_err(|problem| Error::argument(&bound.argument, problem))?;
     let pairs = match parameter.place {
         Place::QueryString => style::as_query(value, parameter.writing),
         _ => style::as_pairs(&parameter.name, value, parameter.writing)
@@ -182,7 +200,7 @@ fn segment(pieces: &[Piece], given: &Given<'_>) -> Result<String, Error> {
     }
 }
 
-fn headers(given: &Given<'_>, owned: &[Slot]) -> Result<HeaderMap, Error> {
+fn headers(given: &Given<'_>, owned: &[Slot], mut names: FieldNames) -> Result<HeaderMap, Error> {
     let mut headers = HeaderMap::new();
     let mut cookies: Vec<String> = Vec::new();
     for (bound, value) in given {
@@ -205,7 +223,7 @@ fn headers(given: &Given<'_>, owned: &[Slot]) -> Result<HeaderMap, Error> {
                     headers.insert(header, value);
                 }
             }
-            Place::Cookie => cookies.extend(pairs(bound, value, owned, KeyPlace::Cookie)?),
+            Place::Cookie => cookies.extend(pairs(bound, value, owned, KeyPlace::Cookie, &mut names)?),
             Place::Path | Place::Query | Place::QueryString => {}
         }
     }

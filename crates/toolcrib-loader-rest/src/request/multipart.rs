@@ -8,6 +8,7 @@ use serde_json::Value;
 use toolcrib_model::JsonObject;
 
 use super::body::NOT_CONTENT;
+use super::collision::FieldNames;
 use super::style;
 use crate::Error;
 use crate::content::of_content;
@@ -21,14 +22,17 @@ pub(super) fn write(
     fields: &JsonObject,
     parts: &HashMap<String, Part>,
     files: &mut Files<'_>,
+    mut names: FieldNames,
 ) -> Result<(String, Vec<u8>), Error> {
     let plain = Part::default();
     let mut written = Vec::new();
     for (name, value) in fields.iter().filter(|(_, value)| !value.is_null()) {
         let part = parts.get(name).unwrap_or(&plain);
         if let Some(writing) = part.writing.filter(|_| value.is_array() || value.is_object()) {
-            let fields =
-                style::as_parts(name, value, writing).map_err(|problem| Error::argument(name, problem))?;
+            let fields = names
+                .take(name, value, writing)
+                .and_then(|()| style::as_parts(name, value, writing))
+                .map_err(|problem| Error::argument(name, problem))?;
             for (name, text) in fields {
                 written.push(one(&name, &text.into(), part, files)?);
             }

@@ -1,5 +1,6 @@
 //! Conditions on the arguments of a call.
 
+mod embedded;
 mod number;
 mod pointer;
 mod test;
@@ -46,6 +47,7 @@ pub(crate) const MAX_DEPTH: usize = 128;
 /// | `*` | any member fulfils it | there are members, and each fulfils it |
 /// | an array or object where the path leads | anything in it fulfils it, keys too | `equals` and `in` compare it as a whole |
 /// | an array on the way | each item is looked into | only by `*` or a number |
+/// | JSON in a text | is looked into, as far as Python reads it; what begins like JSON and is none fulfils a path into it | is a text |
 /// | names of arguments | also in other case, and with invisible characters in them | exactly, and no other name may differ only in that |
 /// | `equals`, `in` | also the same text as a value of another type: `22` and `"22"` | the same value; `1` and `1.0` are the same |
 /// | `matches` | anywhere in the text; numbers and booleans by their text | the whole text; only texts |

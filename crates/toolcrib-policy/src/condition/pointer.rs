@@ -6,6 +6,7 @@ use serde_json::Value;
 use toolcrib_model::{JsonObject, is_invisible};
 
 use super::MAX_DEPTH;
+use super::embedded::{Embedded, embedded};
 
 /// The most `*` and numbers in a path. Each may double the ways that are looked into.
 const MAX_LIST_PARTS: usize = 8;
@@ -95,6 +96,18 @@ fn any(value: &Value, path: &[Token], depth: usize, passes: &dyn Fn(&Value, usiz
         return true;
     }
     let Some((token, rest)) = path.split_first() else { return passes(value, depth) };
+    if let Value::String(text) = value {
+        match embedded(text) {
+            Embedded::Text => {}
+            Embedded::Json(inner) => {
+                if any(&inner, path, depth + 1, passes) {
+                    return true;
+                }
+            }
+            // A value is expected inside of it, and some parser may find one.
+            Embedded::Malformed | Embedded::TooDeep => return true,
+        }
+    }
     let Value::Array(items) = value else {
         // A tool that takes a list may take its only item instead.
         return (token.is_of_list() && any(value, rest, depth, passes))

@@ -3,6 +3,7 @@
 use regex::{Regex, RegexBuilder};
 use serde_json::Value;
 
+use super::embedded::{Embedded, embedded};
 use super::{MAX_COMPILED_REGEX_BYTES, MAX_DEPTH, MAX_REGEX_BYTES, Reading, number};
 use crate::{Place, PolicyError};
 
@@ -55,6 +56,11 @@ impl Test {
             Value::Object(map) => map
                 .iter()
                 .any(|(name, value)| self.resembles_text(name) || self.anywhere_in(value, depth + 1)),
+            Value::String(text) => match embedded(text) {
+                Embedded::Text | Embedded::Malformed => false,
+                Embedded::Json(inner) => self.anywhere_in(&inner, depth + 1),
+                Embedded::TooDeep => true,
+            },
             _ => false,
         }
     }

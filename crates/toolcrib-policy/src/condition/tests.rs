@@ -75,6 +75,16 @@ fn a_condition_is_read_widely_where_it_takes_and_narrowly_where_it_gives() {
         (json!({"path": "/a", "equals": "x"}), json!({"a": {"x": 1}}), true, false),
         (json!({"path": "/a", "equals": ["x", "y"]}), json!({"a": ["x", "y"]}), true, true),
         (json!({"path": "/a", "equals": ["x", "y"]}), json!({"a": ["y", "x"]}), false, false),
+        // An object or a list as text, which some servers parse.
+        (json!({"path": "/a/b", "equals": true}), json!({"a": r#"{"b": true}"#}), true, false),
+        (json!({"path": "/a/b", "equals": true}), json!({"a": r#"{"b": false}"#}), false, false),
+        (json!({"path": "/a/b", "equals": true}), json!({"a": r#"{"x": NaN, "b": true}"#}), true, false),
+        (json!({"path": "/a/b", "equals": true}), json!({"a": "{b: true}"}), true, false),
+        (json!({"path": "/a/b", "equals": true}), json!({"a": "b: true"}), false, false),
+        (json!({"path": "/a/*/b", "equals": 1}), json!({"a": r#"[{"b": 1}]"#}), true, false),
+        (json!({"path": "/a/b", "equals": 1}), json!({"a": {"b": r#"["1"]"#}}), true, false),
+        (json!({"path": "/a", "equals": "x"}), json!({"a": r#"["x"]"#}), true, false),
+        (json!({"path": "/a", "equals": "x"}), json!({"a": "[x] and [y]"}), false, false),
         // A list on the way.
         (json!({"path": "/a/b", "equals": 1}), json!({"a": [{"b": 2}, {"b": 1}]}), true, false),
         (json!({"path": "/a/b", "equals": 1}), json!({"a": [[{"b": 1}]]}), true, false),

@@ -302,3 +302,30 @@ fn a_body_that_is_not_base64_is_an_invalid_argument() {
     assert!(matches!(error, Error::Argument { .. }), "{error}");
     assert!(request("/p", operation, json!({})).unwrap().body.is_none(), "an optional body may be left out");
 }
+
+#[test]
+fn a_member_of_an_exploded_field_does_not_take_the_place_of_another_field() {
+    for media_type in ["application/x-www-form-urlencoded", "multipart/form-data"] {
+        let content = json!({media_type: {
+            "schema": {"type": "object", "properties": {"admin": {"type": "string"}, "meta": {"type": "object"}}},
+            "encoding": {"meta": {"style": "form", "explode": true}},
+        }});
+        let document = json!({
+            "openapi": "3.1.0",
+            "servers": [{"url": "https://api.example"}],
+            "paths": {"/": {"post": {"requestBody": {"content": content}}}},
+        });
+        let (operation, _) = operation_of(&document, &BoundAuth::default());
+        let access = Access::unlimited();
+        let arguments = json!({"meta": {"admin": "yes"}});
+        let error = prepare(
+            &operation,
+            arguments.as_object().unwrap(),
+            &HeaderMap::new(),
+            &mut Files::new(None, &access),
+        )
+        .unwrap_err()
+        .to_string();
+        assert!(error.contains("`meta` must not have the member `admin`"), "{media_type}: {error}");
+    }
+}

@@ -7,7 +7,7 @@ use toolcrib_policy::Access;
 
 use super::{operation_of, parameter, request, url};
 use crate::Error;
-use crate::auth::{Auth, KeyPlace, Slot};
+use crate::auth::{Auth, BoundAuth, KeyPlace, Slot};
 use crate::files::Files;
 use crate::request::prepare;
 
@@ -310,4 +310,40 @@ fn no_argument_reaches_the_slot_of_a_credential() {
         send(json!({"filter": {"a": 1}, "others": {"b": 2}, "API KEY": "x", "session": "x"})).unwrap();
     assert_eq!(request.url.as_str(), "https://api.example/?page=1&a=1");
     assert_eq!(request.headers["cookie"], "b=2");
+}
+
+#[test]
+fn a_member_of_an_exploded_object_does_not_take_the_place_of_another_argument() {
+    let document = json!({
+        "openapi": "3.0.0",
+        "servers": [{"url": "https://api.example?fixed=1"}],
+        "paths": {"/": {"get": {"parameters": [
+            {"name": "admin", "in": "query", "schema": {}},
+            {"name": "tags[]", "in": "query", "schema": {}},
+            {"name": "filter", "in": "query", "schema": {"type": "object"}},
+            {"name": "more", "in": "query", "schema": {"type": "object"}},
+            {"name": "deep", "in": "query", "style": "deepObject", "schema": {"type": "object"}},
+            {"name": "session", "in": "cookie", "schema": {}},
+            {"name": "others", "in": "cookie", "schema": {"type": "object"}},
+        ]}}},
+    });
+    let (operation, _) = operation_of(&document, &BoundAuth::default());
+    let send = |arguments: Value| {
+        let access = Access::unlimited();
+        prepare(&operation, arguments.as_object().unwrap(), &HeaderMap::new(), &mut Files::new(None, &access))
+    };
+    for (arguments, member) in [
+        (json!({"filter": {"admin": true}}), "admin"),
+        (json!({"filter": {"Admin": true}}), "Admin"),
+        (json!({"filter": {"admin[]": true}}), "admin[]"),
+        (json!({"filter": {"tags": "x"}}), "tags"),
+        (json!({"filter": {"fixed": 2}}), "fixed"),
+        (json!({"filter": {"x": 1}, "more": {"x": 2}}), "x"),
+        (json!({"others": {"session": "forged"}}), "session"),
+    ] {
+        let error = send(arguments.clone()).unwrap_err().to_string();
+        assert!(error.contains(&format!("must not have the member `{member}`")), "{arguments}: {error}");
+    }
+    let url = send(json!({"filter": {"a": 1, "filter": 2}, "deep": {"admin": 3}, "others": {"admin": 4}}));
+    assert_eq!(url.unwrap().url.query(), Some("fixed=1&a=1&filter=2&deep%5Badmin%5D=3"));
 }
