@@ -1,5 +1,13 @@
 //! Characters that nobody sees.
 
+use std::borrow::Cow;
+use std::iter::Peekable;
+use std::str::Chars;
+
+const ESCAPE: char = '\u{1b}';
+const BELL: char = '\u{7}';
+const CONTROL_SEQUENCE: char = '\u{9b}';
+
 /// Whether a character is a control character, or a format character of Unicode that shows nothing or turns the
 /// direction of text: bidirectional controls, zero-width characters, fillers, tags. They make two names look alike, and
 /// text from outside say another thing than it shows.
@@ -21,4 +29,62 @@ pub fn is_invisible(c: char) -> bool {
 /// Persian and emoji need, and the two presentation selectors.
 pub fn is_joiner(c: char) -> bool {
     matches!(c, '\u{200C}' | '\u{200D}' | '\u{FE0E}' | '\u{FE0F}')
+}
+
+/// Whether a character hides something in a text that is shown: an [invisible](is_invisible) one that is neither a
+/// [joiner](is_joiner) nor white space.
+///
+/// ```
+/// assert!(toolcrib_model::is_hidden('\u{202E}'));
+/// assert!(!toolcrib_model::is_hidden('\n'));
+/// ```
+pub fn is_hidden(c: char) -> bool {
+    is_invisible(c) && !is_joiner(c) && !matches!(c, '\n' | '\r' | '\t')
+}
+
+/// Returns the text without [hidden](is_hidden) characters and escape sequences of terminals; borrowed where it has none.
+///
+/// ```
+/// assert_eq!(toolcrib_model::visible_text("to\u{202E}\u{1b}[31mol"), "tool");
+/// ```
+pub fn visible_text(text: &str) -> Cow<'_, str> {
+    if !text.chars().any(is_hidden) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len());
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        match c {
+            ESCAPE => match chars.next() {
+                Some('[') => skip_control_sequence(&mut chars),
+                // Operating system commands, device control and the other string sequences.
+                Some(']' | 'P' | 'X' | '^' | '_') => skip_string_sequence(&mut chars),
+                _ => {}
+            },
+            CONTROL_SEQUENCE => skip_control_sequence(&mut chars),
+            c if is_hidden(c) => {}
+            c => out.push(c),
+        }
+    }
+    Cow::Owned(out)
+}
+
+/// Skips up to the final byte of the sequence, as ECMA-48 has it.
+fn skip_control_sequence(chars: &mut Peekable<Chars<'_>>) {
+    while chars.next_if(|c| matches!(c, ' '..='?')).is_some() {}
+    chars.next_if(|c| matches!(c, '@'..='~'));
+}
+
+/// Skips up to the bell or the string terminator; to the end of the line when neither comes.
+fn skip_string_sequence(chars: &mut Peekable<Chars<'_>>) {
+    while let Some(c) = chars.next_if(|c| *c != '\n') {
+        match c {
+            BELL => return,
+            ESCAPE => {
+                chars.next_if(|c| *c == '\\');
+                return;
+            }
+            _ => {}
+        }
+    }
 }

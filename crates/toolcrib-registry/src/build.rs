@@ -10,7 +10,7 @@ use toolcrib_schema::Error as SchemaError;
 
 use crate::same::{is_same, is_same_tool};
 use crate::snapshot::{Named, warning};
-use crate::{Entry, Snapshot, ToolSchema, parallel};
+use crate::{Entry, Snapshot, ToolSchema, parallel, visible};
 
 /// What a source last gave.
 #[derive(Clone, Debug)]
@@ -86,6 +86,8 @@ fn entry(
     if let Some(old) = overloads.iter().find(|old| Arc::ptr_eq(&old.tool, tool) && is_of_source(old)) {
         return Ok(Arc::clone(old));
     }
+    let cleaned = visible::cleaned(tool).map_err(|error| reject(RejectKind::InvalidSchema, error))?;
+    let tool = cleaned.as_ref().unwrap_or(tool);
     let fingerprint = tool.fingerprint();
     let old = overloads
         .iter()

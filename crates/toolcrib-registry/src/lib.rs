@@ -32,6 +32,7 @@ mod plain;
 mod same;
 mod schema;
 mod sync;
+mod visible;
 
 mod find;
 mod overloads;

@@ -31,6 +31,7 @@ mod pattern;
 mod shape;
 mod work;
 
+mod hidden;
 mod names;
 mod repair;
 
@@ -45,6 +46,7 @@ mod tests;
 pub use compiled::{CompiledSchema, MAX_SCHEMA_DEPTH, MAX_SCHEMA_NODES};
 pub use effort::MAX_VALUE_CHECKS;
 pub use error::Error;
+pub use hidden::{HiddenCharacter, visible_data, without_hidden};
 pub use profile::{MAX_SENT_DEPTH, MAX_SENT_PARTS, Profile, Sent};
 pub use repair::{Change, MAX_REPAIR_STEPS, MAX_REPAIRS, Repair, Repaired};
 pub use shape::MAX_VALUE_DEPTH;

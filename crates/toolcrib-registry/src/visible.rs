@@ -1,0 +1,45 @@
+//! Tools without characters that nobody sees. Every tool goes through here once, from whatever source it is.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use toolcrib_model::{JsonObject, Tool, visible_text};
+use toolcrib_schema::{visible_data, without_hidden};
+
+/// Returns the tool with visible text only; `None` when it has no other. The error says what cannot be cleaned.
+pub(crate) fn cleaned(tool: &Tool) -> Result<Option<Arc<Tool>>, String> {
+    let parameters = without_hidden(&tool.parameters).map_err(|error| format!("`parameters`: {error}"))?;
+    let output = without_hidden(&tool.output_parameters).unwrap_or_else(|error| {
+        tracing::warn!(tool = %tool.name, "the schema of its results is not used: {error}");
+        Some(JsonObject::new().into())
+    });
+    let description = visible_text(&tool.description);
+    let metadata = visible_metadata(&tool.metadata);
+    if parameters.is_none() && output.is_none() && metadata.is_none() && description == tool.description {
+        return Ok(None);
+    }
+    let mut visible = tool.clone().with_description(description);
+    if let Some(parameters) = parameters {
+        visible = visible.with_parameters(parameters);
+    }
+    if let Some(output) = output {
+        visible = visible.with_output_parameters(output);
+    }
+    if let Some(metadata) = metadata {
+        visible.metadata = metadata;
+    }
+    Ok(Some(Arc::new(visible)))
+}
+
+fn visible_metadata(metadata: &JsonObject) -> Option<JsonObject> {
+    let is_clean =
+        |key: &str, value| matches!(visible_text(key), Cow::Borrowed(_)) && visible_data(value).is_none();
+    if metadata.iter().all(|(key, value)| is_clean(key, value)) {
+        return None;
+    }
+    let visible = metadata.iter().map(|(key, value)| {
+        let value = visible_data(value).unwrap_or_else(|| value.clone());
+        (visible_text(key).into_owned(), value)
+    });
+    Some(visible.collect())
+}
