@@ -6,7 +6,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use serde::Serialize;
 use serde_json::Value;
-use toolcrib_model::{QualifiedName, words_of_name};
+use toolcrib_model::{QualifiedName, Tool, words_of_name};
 
 use crate::{Artifact, Artifacts, Enrichment, Snapshot};
 
@@ -21,6 +21,62 @@ const NUMERIC_FACTOR: f64 = 0.8;
 
 /// How sure it is that `id` of a result of `get_user` is meant by an argument `user_id`.
 const NOUN_FACTOR: f64 = 0.9;
+
+/// Names that so many things have that the name alone says nothing of where a value comes from. Between tools of one
+/// namespace they count, and so does the noun of a tool before them, as in `user_id`.
+const COMMON_NAMES: &[&str] = &[
+    "body",
+    "code",
+    "comment",
+    "content",
+    "count",
+    "cursor",
+    "data",
+    "date",
+    "description",
+    "enabled",
+    "error",
+    "filter",
+    "format",
+    "id",
+    "index",
+    "input",
+    "items",
+    "key",
+    "kind",
+    "label",
+    "length",
+    "limit",
+    "message",
+    "mode",
+    "name",
+    "note",
+    "offset",
+    "options",
+    "order",
+    "output",
+    "page",
+    "params",
+    "path",
+    "query",
+    "reason",
+    "result",
+    "results",
+    "size",
+    "sort",
+    "state",
+    "status",
+    "tags",
+    "text",
+    "time",
+    "title",
+    "total",
+    "type",
+    "url",
+    "value",
+    "values",
+    "version",
+];
 
 /// A property of one tool's result that fits an argument of another tool.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -49,20 +105,24 @@ impl Dataflow {
         arguments.map(|(argument, suppliers)| (argument.as_str(), suppliers.as_slice()))
     }
 
-    /// Works the edges out. A property of a result fits an argument of another tool when their names are the same but
+    /// Works the edges out. The runtime's own tools, which pass on the arguments of others or run the agent, have none. A
+    /// property of a result fits an argument of another tool when their names are the same but
     /// for case and separators, or when the name of the argument is that of the property behind a noun of the
     /// supplying tool's name; and when their types go together: the same type 1.0, integer and number 0.8, two objects
     /// by the share of properties that they have in common.
     pub fn between(tools: &Snapshot) -> Self {
         let outputs = outputs(tools);
         let mut dataflow = Self::default();
-        for entry in tools.iter() {
+        for entry in tools.iter().filter(|entry| takes_part(&entry.tool)) {
             let name = &entry.tool.name;
             for (argument, schema) in properties(&entry.tool.parameters) {
+                let is_common = COMMON_NAMES.contains(&plain(argument).as_str());
                 let mut best: Vec<Supplier> = Vec::new();
                 for output in outputs.get(&plain(argument)).into_iter().flatten() {
                     let score = output.factor * type_factor(output.schema, schema);
-                    if output.tool != name && score > 0.0 {
+                    let is_telling =
+                        !is_common || output.factor < 1.0 || output.tool.namespace() == name.namespace();
+                    if output.tool != name && is_telling && score > 0.0 {
                         best.push(Supplier {
                             tool: output.tool.clone(),
                             output: output.property.to_owned(),
@@ -101,6 +161,11 @@ impl Enrichment for DataflowEnrichment {
     }
 }
 
+/// Whether values flow through the tool. Tools of the discovery and operational ones are about other tools.
+fn takes_part(tool: &Tool) -> bool {
+    !tool.is_operational() && tool.metadata.get("discovery") != Some(&Value::Bool(true))
+}
+
 struct Output<'a> {
     tool: &'a QualifiedName,
     property: &'a str,
@@ -111,7 +176,7 @@ struct Output<'a> {
 /// The properties of all results, by each plain name under which an argument may want them.
 fn outputs(tools: &Snapshot) -> HashMap<String, Vec<Output<'_>>> {
     let mut outputs: HashMap<String, Vec<Output<'_>>> = HashMap::new();
-    for entry in tools.iter() {
+    for entry in tools.iter().filter(|entry| takes_part(&entry.tool)) {
         let tool = &entry.tool.name;
         for (property, schema) in properties(&entry.tool.output_parameters) {
             let name = plain(property);

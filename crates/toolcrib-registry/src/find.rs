@@ -54,7 +54,8 @@ pub enum FindError {
 
 impl Snapshot {
     /// The tool of this name, in any spelling: `ns::name`, `ns.name`, `ns__name`, or the bare name where only one tool
-    /// has it.
+    /// has it. A text that is none of them is compared without regard to case and to the kind of separators, and means
+    /// the tool when only one that may be seen fits.
     pub fn find(&self, spelling: &str, visible: impl Fn(&Entry) -> bool) -> Result<Overloads<'_>, FindError> {
         let spelling = spelling.trim();
         let mut candidates = self.spellings().find(spelling).peekable();
@@ -62,10 +63,7 @@ impl Snapshot {
             if let Some(reject) = self.held_back(spelling) {
                 return Err(FindError::Changed { spelling: cut(spelling), reason: reject.reason.clone() });
             }
-            return Err(FindError::Unknown {
-                spelling: cut(spelling),
-                suggestions: self.suggest(spelling, visible),
-            });
+            return self.find_folded(spelling, visible);
         }
         let mut found = None;
         for at in candidates {
@@ -77,6 +75,31 @@ impl Snapshot {
             }
         }
         found.ok_or_else(|| FindError::Hidden { spelling: cut(spelling) })
+    }
+
+    fn find_folded(
+        &self,
+        spelling: &str,
+        visible: impl Fn(&Entry) -> bool,
+    ) -> Result<Overloads<'_>, FindError> {
+        let places = match spelling.len() {
+            ..=MAX_SPELLING_BYTES => self.spellings().find_folded(spelling, self.tool_names()),
+            _ => &[],
+        };
+        let seen = |at: &usize| self.overloads(*at).and_then(|overloads| overloads.visible(&visible));
+        let mut found = places.iter().filter_map(|at| Some((*at, seen(at)?)));
+        match (found.next(), found.next()) {
+            (Some((_, overloads)), None) => Ok(overloads),
+            (None, _) => {
+                let suggestions = self.suggest(spelling, &visible);
+                Err(FindError::Unknown { spelling: cut(spelling), suggestions })
+            }
+            (Some(first), Some(second)) => {
+                let places = [first, second].into_iter().chain(found).map(|(at, _)| at);
+                let candidates = places.filter_map(|at| self.name(at).cloned()).collect();
+                Err(FindError::Ambiguous { spelling: cut(spelling), candidates })
+            }
+        }
     }
 
     /// The tool of this name that did not load because it has changed.

@@ -1,9 +1,10 @@
 //! Every way in which a name can be written.
 
 use std::collections::HashMap;
+use std::sync::OnceLock;
 
 use smallvec::SmallVec;
-use toolcrib_model::QualifiedName;
+use toolcrib_model::{NAMESPACE_SEPARATOR, QualifiedName};
 
 /// Between namespace and name where people and function-calling APIs write them.
 const LOOSE_SEPARATORS: [&str; 2] = [".", "__"];
@@ -23,6 +24,8 @@ enum Form {
 #[derive(Debug, Default)]
 pub(crate) struct Spellings {
     by_text: HashMap<Box<str>, Meanings>,
+    /// The names behind each folded spelling, made when one is first looked for.
+    folded: OnceLock<HashMap<Box<str>, SmallVec<[usize; 1]>>>,
 }
 
 /// What a text may mean; one name, but for the few texts that mean several.
@@ -42,7 +45,7 @@ impl Spellings {
             }
             add(name.name().to_owned(), Form::Bare);
         }
-        Self { by_text }
+        Self { by_text, folded: OnceLock::new() }
     }
 
     /// The names that a text may mean, sorted.
@@ -50,9 +53,41 @@ impl Spellings {
         self.by_text.get(text).map_or(&[][..], SmallVec::as_slice).iter().map(|(_, at)| *at)
     }
 
+    /// Returns the names that a text means when case is ignored and separators are all the same, sorted. `names` are those
+    /// that the spellings were made of. A text with `::` means one tool and nothing else, so it is not folded.
+    pub(crate) fn find_folded<'a>(
+        &self,
+        text: &str,
+        names: impl Iterator<Item = &'a QualifiedName>,
+    ) -> &[usize] {
+        if text.contains(NAMESPACE_SEPARATOR) {
+            return &[];
+        }
+        let folded = self.folded.get_or_init(|| {
+            let mut folded: HashMap<Box<str>, SmallVec<[usize; 1]>> = HashMap::new();
+            for (at, name) in names.enumerate() {
+                for text in [fold(&name.dotted()), fold(name.name())] {
+                    let meanings = folded.entry(text.into()).or_default();
+                    if meanings.last() != Some(&at) {
+                        meanings.push(at);
+                    }
+                }
+            }
+            folded
+        });
+        folded.get(fold(text).as_str()).map_or(&[], SmallVec::as_slice)
+    }
+
     /// The names that end in a bare name, sorted.
     pub(crate) fn bare(&self, text: &str) -> impl Iterator<Item = usize> {
         let found = self.by_text.get(text).map_or(&[][..], SmallVec::as_slice);
         found.iter().filter(|(form, _)| *form == Form::Bare).map(|(_, at)| *at)
     }
+}
+
+/// Returns the text in lower case, each run of separators as one.
+fn fold(text: &str) -> String {
+    let is_separator = |c: char| matches!(c, '.' | '_' | ':' | '-' | '/');
+    let words = text.split(is_separator).filter(|word| !word.is_empty());
+    words.map(str::to_lowercase).collect::<Vec<_>>().join("_")
 }

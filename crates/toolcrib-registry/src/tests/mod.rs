@@ -55,6 +55,42 @@ fn a_tool_that_has_changed_is_held_back_and_a_call_of_it_says_so() {
 }
 
 #[test]
+fn hidden_characters_of_any_source_are_gone_before_anybody_reads_the_tool() {
+    const HIDDEN: &str = "\u{202e}\u{e0041}\u{200b}\u{1b}[31m";
+    let dirty = |text: &str| format!("{text}{HIDDEN}");
+    let schema = |text: &str| json!({"properties": {"p": {"title": text, "items": {"description": text}}}});
+    let of = |text: &str| {
+        tool("team", "t")
+            .with_description(text)
+            .with_parameters(schema(text))
+            .with_output_parameters(schema(text))
+            .with_metadata("title", text)
+            .with_metadata("tags", vec![text])
+    };
+    let plain = snapshot(vec![of("text")]);
+    let cleaned = snapshot(vec![of(&dirty("text"))]);
+    let [plain, cleaned] = [&plain, &cleaned].map(|snapshot| Arc::clone(&snapshot.all()[0]));
+    assert_eq!(cleaned.tool, plain.tool);
+    assert_eq!(cleaned.fingerprint, plain.fingerprint);
+    assert_eq!(
+        plain.fingerprint,
+        of("text").fingerprint(),
+        "clean schemas keep the fingerprint that they had"
+    );
+}
+
+#[test]
+fn a_tool_is_rejected_whose_arguments_have_hidden_characters_in_their_names() {
+    let dirty = tool("team", "t").with_parameters(json!({"properties": {"p\u{200b}": {}}}));
+    let loaded = Loaded { tools: vec![dirty, tool("team", "other")], rejected: vec![] };
+    let snapshot = first([("test", None, loaded)]);
+    assert_eq!(snapshot.iter().len(), 1);
+    let reject = &snapshot.rejected()[0];
+    assert_eq!((reject.name.as_deref(), reject.kind), (Some("team::t"), RejectKind::InvalidSchema));
+    assert!(reject.reason.contains("`p` has the invisible character U+200B"), "{}", reject.reason);
+}
+
+#[test]
 fn nobody_adds_to_a_namespace_that_belongs_to_another_source() {
     let one = |namespace: &str| Loaded { tools: vec![tool(namespace, "read")], rejected: vec![] };
     let snapshot = first([
@@ -119,6 +155,34 @@ fn every_spelling_finds_the_tool() {
         candidates.iter().map(QualifiedName::dotted).collect::<Vec<_>>(),
         ["files.read", "notes.read"]
     );
+}
+
+#[test]
+fn a_folded_spelling_finds_the_only_tool_that_it_may_mean() {
+    let snapshot = snapshot(vec![
+        tool("filesystem", "read"),
+        tool("my-crm", "send.mail"),
+        tool("my_crm", "send_mail"),
+        tool("vault", "Drop_It"),
+    ]);
+    let may_see = |entry: &Entry| entry.tool.name.namespace() != "vault";
+    let find = |spelling: &str| {
+        snapshot.find(spelling, may_see).map(|overloads| overloads.first().unwrap().tool.name.to_string())
+    };
+    for spelling in ["filesystem_read", "Filesystem.Read", "FILESYSTEM/read", "filesystem:-read", "READ"] {
+        assert_eq!(find(spelling).unwrap(), "filesystem::read", "{spelling}");
+    }
+    // The exact spellings still mean what they meant.
+    assert_eq!(find("my-crm.send.mail").unwrap(), "my-crm::send.mail");
+    let FindError::Ambiguous { candidates, .. } = find("MY_CRM_SEND_MAIL").unwrap_err() else { panic!() };
+    assert_eq!(
+        candidates.iter().map(QualifiedName::dotted).collect::<Vec<_>>(),
+        ["my-crm.send.mail", "my_crm.send_mail"]
+    );
+    // What may not be seen is not found, nor is a text that is meant exactly.
+    for spelling in ["drop-it", "vault/drop_it", "Filesystem::Read", "filesystemread", ""] {
+        assert!(matches!(find(spelling), Err(FindError::Unknown { .. })), "{spelling}");
+    }
 }
 
 #[test]

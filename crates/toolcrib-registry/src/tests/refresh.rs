@@ -169,6 +169,32 @@ async fn a_failing_enrichment_leaves_everything_as_it_was() {
 }
 
 #[tokio::test]
+async fn a_name_that_many_things_have_supplies_no_argument_of_another_namespace() {
+    let named = json!({"type": "object", "properties": {"name": {"type": "string"}}});
+    let tools = vec![
+        tool("runtime", "watch_pause")
+            .with_metadata("operational", true)
+            .with_output_parameters(named.clone()),
+        tool("runtime", "execute_tool").with_metadata("discovery", true).with_parameters(named.clone()),
+        tool("crm", "find_customer").with_output_parameters(named.clone()),
+        tool("crm", "delete").with_parameters(named.clone()),
+        tool("shop", "order").with_parameters(json!({
+            "type": "object", "properties": {"name": {"type": "string"}, "customer_name": {"type": "string"}},
+        })),
+    ];
+    let dataflow = Dataflow::between(&super::snapshot(tools));
+    let suppliers = |namespace: &str, name: &str| {
+        let name = QualifiedName::new(namespace, name).unwrap();
+        let told = dataflow.suppliers(&name);
+        told.map(|(argument, suppliers)| format!("{argument} <- {}", suppliers[0].tool.dotted()))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(suppliers("runtime", "execute_tool"), [""; 0]);
+    assert_eq!(suppliers("crm", "delete"), ["name <- crm.find_customer"]);
+    assert_eq!(suppliers("shop", "order"), ["customer_name <- crm.find_customer"]);
+}
+
+#[tokio::test]
 async fn the_dataflow_says_which_tool_supplies_an_argument() {
     let output = |properties| json!({"type": "object", "properties": properties});
     let tools = vec![
