@@ -105,6 +105,14 @@ impl Document {
         !self.exact.is_empty()
     }
 
+    /// Returns an error at the first integer beyond 64 bits, for readers who cannot take it rounded.
+    pub fn refuse_wide_integers(&self) -> Result<(), Error> {
+        match self.exact.iter().find(|(_, digits)| *digits != "0") {
+            None => Ok(()),
+            Some((pointer, digits)) => Err(self.error_at(pointer, json::too_wide(pointer, digits))),
+        }
+    }
+
     /// Reads the whole as a type. An error names the place, the path, and the nearest known key.
     pub fn deserialize<T: DeserializeOwned>(&self) -> Result<T, Error> {
         self.deserialize_at("")

@@ -32,6 +32,25 @@ const WIDE: f64 = 9_223_372_036_854_775_808.0;
 #[derive(Clone, Debug, PartialEq)]
 pub struct StrictValue(pub Value);
 
+impl StrictValue {
+    /// Parses a JSON text. Besides duplicate keys it refuses integers beyond 64 bits, which a [`Value`] could hold only
+    /// rounded.
+    ///
+    /// ```
+    /// use toolcrib_document::StrictValue;
+    ///
+    /// let error = StrictValue::parse(r#"{"id": 18446744073709551616}"#).unwrap_err().to_string();
+    /// assert!(error.starts_with("the integer 18446744073709551616 at `/id` needs more than 64 bits"));
+    /// ```
+    pub fn parse(text: &str) -> serde_json::Result<Self> {
+        let (value, exact) = strict(text)?;
+        match exact.iter().find(|(_, digits)| *digits != "0") {
+            None => Ok(Self(value)),
+            Some((pointer, digits)) => Err(de::Error::custom(too_wide(pointer, digits))),
+        }
+    }
+}
+
 impl<'de> Deserialize<'de> for StrictValue {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(Strict { has_wide_number: &Cell::new(false) }).map(Self)
@@ -57,17 +76,28 @@ pub(crate) fn read_lines(text: &str) -> Result<Node, Error> {
 }
 
 fn read_from_line(text: &str, first_line: usize) -> Result<Node, Error> {
-    let mut deserializer = serde_json::Deserializer::from_str(text);
-    let has_wide_number = Cell::new(false);
-    let value = Strict { has_wide_number: &has_wide_number }
-        .deserialize(&mut deserializer)
-        .and_then(|value| deserializer.end().map(|()| value));
-    let value = refused(value, first_line)?;
-    let exact = if has_wide_number.get() { exact::find(text, &value) } else { ExactIntegers::new() };
+    let (value, exact) = refused(strict(text), first_line)?;
     Ok(Node { value, exact })
 }
 
-fn refused(value: serde_json::Result<Value>, first_line: usize) -> Result<Value, Error> {
+fn strict(text: &str) -> serde_json::Result<(Value, ExactIntegers)> {
+    let mut deserializer = serde_json::Deserializer::from_str(text);
+    let has_wide_number = Cell::new(false);
+    let value = Strict { has_wide_number: &has_wide_number }.deserialize(&mut deserializer)?;
+    deserializer.end()?;
+    let exact = if has_wide_number.get() { exact::find(text, &value) } else { ExactIntegers::new() };
+    Ok((value, exact))
+}
+
+/// Says that an integer cannot be taken, and what to do.
+pub(crate) fn too_wide(pointer: &str, digits: &str) -> String {
+    let digits = shown(digits);
+    format!(
+        "the integer {digits} at `{pointer}` needs more than 64 bits and would be rounded; write it as a text, in quotes"
+    )
+}
+
+fn refused<T>(value: serde_json::Result<T>, first_line: usize) -> Result<T, Error> {
     value.map_err(|error| {
         let position =
             Position { line: first_line + error.line().saturating_sub(1), column: error.column().max(1) };

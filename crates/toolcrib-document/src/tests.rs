@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::{Document, Error, Format, Limits, MAX_BYTES, MAX_VALUES, Position, parse};
+use crate::{Document, Error, Format, Limits, MAX_BYTES, MAX_VALUES, Position, StrictValue, parse};
 
 fn yaml(text: &str) -> Result<Document, Error> {
     parse(text.as_bytes(), Format::Yaml, &Limits::default())
@@ -284,4 +284,25 @@ fn integers_beyond_64_bits_are_kept_as_they_were_written() {
     let exact = yaml(text).unwrap().exact_integers("");
     assert_eq!(exact.keys().collect::<Vec<_>>(), ["/base/x", "/copy/x", "/list/0/x", "/merged/x"]);
     assert!(exact.values().all(|digits| digits == "18446744073709551616"));
+}
+
+#[test]
+fn an_integer_that_would_be_rounded_is_refused_where_no_rounding_is_taken() {
+    for text in [
+        r#"{"id": 18446744073709551616}"#,
+        r#"[{"id": -9223372036854775809}]"#,
+        "123456789012345678901234567890",
+    ] {
+        let error = StrictValue::parse(text).unwrap_err().to_string();
+        assert!(error.contains("needs more than 64 bits and would be rounded"), "{text}: {error}");
+        let document = parse(text.as_bytes(), Format::Json, &Limits::default()).unwrap();
+        assert!(document.refuse_wide_integers().is_err(), "{text}");
+    }
+    for text in
+        ["18446744073709551615", "-9223372036854775808", "1e30", "-0", "1.5", r#""18446744073709551616""#]
+    {
+        assert!(StrictValue::parse(text).is_ok(), "{text}");
+        let document = parse(text.as_bytes(), Format::Json, &Limits::default()).unwrap();
+        assert_eq!(document.refuse_wide_integers(), Ok(()), "{text}");
+    }
 }

@@ -18,14 +18,15 @@ pub(super) fn parse(raw: &str) -> Result<JsonObject, String> {
     if raw.trim().is_empty() {
         return Ok(JsonObject::new());
     }
-    match serde_json::from_str(raw) {
+    match StrictValue::parse(raw) {
         Ok(StrictValue(Value::Object(arguments))) => Ok(arguments),
         Ok(StrictValue(Value::Null)) => Ok(JsonObject::new()),
-        Ok(StrictValue(Value::String(inner))) => match serde_json::from_str(&inner) {
+        Ok(StrictValue(Value::String(inner))) => match StrictValue::parse(&inner) {
             Ok(StrictValue(Value::Object(arguments))) => Ok(arguments),
             _ => Err("its arguments are a JSON text, not an object".to_owned()),
         },
         Ok(_) => Err("its arguments are JSON, but not an object".to_owned()),
+        Err(error) if error.is_data() => Err(format!("its arguments cannot be taken: {error}")),
         Err(error) => Err(format!("its arguments are not JSON: {error}")),
     }
 }

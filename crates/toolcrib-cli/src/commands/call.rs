@@ -94,6 +94,7 @@ pub(super) fn read(given: &str) -> Result<JsonObject, Failure> {
     let document = parse(&bytes, Format::Json, &Limits::default()).map_err(|error| {
         Failure::bad_input(format!("{}; write a JSON object, as '{{\"name\": \"Ada\"}}'", error.at(&name)))
     })?;
+    document.refuse_wide_integers().map_err(|error| Failure::bad_input(error.at(&name)))?;
     match document.value {
         Value::Object(arguments) => Ok(arguments),
         other => Err(Failure::bad_input(format!("{name}: the arguments must be a JSON object, not {other}"))),

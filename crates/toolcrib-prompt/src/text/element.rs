@@ -123,7 +123,7 @@ fn insert(arguments: &mut JsonObject, key: String, text: &str, is_text: bool) ->
 
 /// The value that a text is, all of it.
 fn literal(text: &str) -> Option<Value> {
-    serde_json::from_str::<toolcrib_document::StrictValue>(text.trim()).ok().map(|value| value.0)
+    toolcrib_document::StrictValue::parse(text.trim()).ok().map(|value| value.0)
 }
 
 /// The text without the line ends that only set it apart from its marks.

@@ -107,6 +107,9 @@ fn word(cursor: &mut Cursor<'_>) -> Result<Value, Stop> {
         "null" | "None" => Ok(Value::Null),
         _ if cursor.is_out() => Err(Stop::Out),
         word => match serde_json::from_str::<Number>(word) {
+            Ok(number) if number.is_f64() && !word.contains(['.', 'e', 'E']) && word != "-0" => {
+                Err(Stop::no("an integer needs more than 64 bits and would be rounded; write it in quotes"))
+            }
             Ok(number) => Ok(Value::Number(number)),
             Err(_) => Err(Stop::no("a value is neither a text in quotes nor a number")),
         },
