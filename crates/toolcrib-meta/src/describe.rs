@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use serde_json::{Value, json};
-use toolcrib_model::{JsonObject, QualifiedName, Risk};
+use toolcrib_model::{JsonObject, QualifiedName, Risk, Tool};
 use toolcrib_policy::{Effect, Policy, Principal};
 use toolcrib_registry::{Dataflow, Entry, Overloads, Snapshot, Supplier};
 
@@ -29,6 +29,9 @@ pub struct ToolCard {
 /// One overload of a tool.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ToolForm {
+    /// Its own description, where that is not the one of the card.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
     /// JSON Schema of the arguments.
     pub parameters: Value,
     /// JSON Schema of the result, when it is known.
@@ -41,6 +44,9 @@ pub struct ToolForm {
     /// A call that is valid as it stands, ready to be filled in.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub example_call: Option<Value>,
+    /// The patterns of `parameters` that no argument is checked against, and why.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unchecked: Vec<String>,
 }
 
 impl ToolCard {
@@ -55,7 +61,7 @@ impl ToolCard {
         Some(Self {
             name: tool.name.dotted(),
             description: tool.description.clone(),
-            forms: overloads.iter().map(|entry| ToolForm::new(entry, policy, principal)).collect(),
+            forms: overloads.iter().map(|entry| ToolForm::new(entry, tool, policy, principal)).collect(),
             metadata: tool.metadata.clone(),
             suppliers: suppliers(&tool.name, snapshot, policy, principal),
         })
@@ -83,10 +89,11 @@ fn suppliers(
 }
 
 impl ToolForm {
-    fn new(entry: &Entry, policy: &Policy, principal: Principal<'_>) -> Self {
+    fn new(entry: &Entry, first: &Tool, policy: &Policy, principal: Principal<'_>) -> Self {
         let tool = &entry.tool;
         let is_known = tool.output_parameters.as_object().is_none_or(|map| !map.is_empty());
         Self {
+            description: (tool.description != first.description).then(|| tool.description.clone()),
             parameters: tool.parameters.clone(),
             output_parameters: is_known.then(|| tool.output_parameters.clone()),
             risk: tool.risk(),
@@ -94,6 +101,7 @@ impl ToolForm {
             example_call: entry
                 .example_arguments()
                 .map(|params| json!({"name": tool.name.dotted(), "params": params})),
+            unchecked: entry.schema.unchecked().iter().map(ToString::to_string).collect(),
         }
     }
 }

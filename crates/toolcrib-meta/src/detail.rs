@@ -17,6 +17,9 @@ pub const MAX_SUMMARY: usize = 100;
 /// The most arguments of a tool that a list tells of; the rest is counted.
 pub const MAX_LISTED_ARGUMENTS: usize = 12;
 
+/// The most further overloads whose descriptions a list tells.
+const MAX_OTHER_FORMS: usize = 4;
+
 /// The bytes of JSON that a search tells of what it found, beside [`FOUND_BYTES_PER_TOOL`].
 pub const FOUND_BYTES: usize = 450;
 
@@ -57,12 +60,28 @@ pub(crate) fn row(
         }
         Detail::Detailed => {
             row.insert("description".into(), listed(&tool.description).into());
+            let others = other_descriptions(overloads);
+            if !others.is_empty() {
+                row.insert("other_forms".into(), others.into());
+            }
             row.insert("risk".into(), json!(tool.risk()));
             row.insert("arguments".into(), arguments(tool).into());
         }
     }
     row.insert("example_call".into(), call(entry));
     Some(row.into())
+}
+
+/// Returns the descriptions of further overloads that differ from the first one's, each once, as a list tells them.
+fn other_descriptions(overloads: &Overloads<'_>) -> Vec<String> {
+    let mut seen = Vec::new();
+    for entry in overloads.iter() {
+        let text = entry.tool.description.as_str();
+        if !text.is_empty() && !seen.contains(&text) {
+            seen.push(text);
+        }
+    }
+    seen.into_iter().skip(1).take(MAX_OTHER_FORMS).map(listed).collect()
 }
 
 /// What a search tells of the tools that it found, the best first, where up to `limit` were asked for. The best are told as

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use serde_json::{Value, json};
 use toolcrib_model::{ErrorKind, QualifiedName, Tool, ToolCall, ToolResult};
-use toolcrib_policy::{Authorized, Call, Policy};
+use toolcrib_policy::{Authorized, Call, Policy, Principal};
 use toolcrib_port::{CallContext, Loaded, ToolEngine, ToolLoader};
 use toolcrib_registry::{DataflowEnrichment, Enrichment, ToolRegistry};
 use toolcrib_search::SearchOptions;
@@ -282,4 +282,34 @@ async fn what_is_far_below_the_best_is_not_shown() {
     assert!(shown.len() < all.len(), "{all:?}");
     let near = discovery.search("a text file", 5, "s".into()).unwrap().results;
     assert!(near.len() > 1, "{near:?}");
+}
+
+#[tokio::test]
+async fn each_overload_keeps_its_own_description_and_tells_which_patterns_are_not_checked() {
+    let tool = |description: &str, argument: &str, pattern: &str| {
+        let schema =
+            json!({"type": "object", "properties": {argument: {"type": "string", "pattern": pattern}}});
+        Tool::new(QualifiedName::new("files", "open").unwrap())
+            .with_description(description)
+            .with_parameters(schema)
+    };
+    let tools = [
+        tool("Opens a file by its path.", "path", "^[a-z]+$"),
+        tool("Opens a file by its number.", "number", "^(?!0)[0-9]+$"),
+        tool("Opens a file by its path.", "uri", "^[a-z]+$"),
+    ];
+    let registry = Arc::new(ToolRegistry::from_tools("test", tools).unwrap());
+    let capabilities = serde_json::from_value(json!({"default_policy": "grant"})).unwrap();
+    let policy = Arc::new(Policy::new(&capabilities, []).unwrap());
+    let snapshot = registry.snapshot();
+    let overloads = snapshot.find("files.open", |_| true).unwrap();
+    let card = crate::ToolCard::new(&overloads, &snapshot, &policy, Principal::new("s")).unwrap();
+    assert_eq!(card.description, "Opens a file by its path.");
+    let told: Vec<_> = card.forms.iter().map(|form| form.description.as_deref()).collect();
+    assert_eq!(told, [None, Some("Opens a file by its number."), None]);
+    let unchecked: Vec<_> = card.forms.iter().map(|form| form.unchecked.len()).collect();
+    assert_eq!(unchecked, [0, 1, 0]);
+    assert!(card.forms[1].unchecked[0].contains("`^(?!0)[0-9]+$` at `/properties/number` is not checked"));
+    let row = crate::detail::row(&overloads, Detail::Detailed, &snapshot, &policy, Principal::new("s"));
+    assert_eq!(row.unwrap()["other_forms"], json!(["Opens a file by its number."]));
 }

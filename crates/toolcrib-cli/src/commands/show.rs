@@ -44,12 +44,18 @@ fn print(card: &ToolCard, policies: &[String]) {
         output::say(&format!("  {}", card.description.trim().replace('\n', "\n  ")));
     }
     for (position, form) in card.forms.iter().enumerate() {
+        if let Some(description) = &form.description {
+            output::say(&format!("another form of it:\n  {}", description.trim().replace('\n', "\n  ")));
+        }
         let policy = policies.get(position).map_or_else(|| output::effect_word(form.policy), String::as_str);
         output::say(&format!("risk: {}   policy: {policy}", form.risk));
         let schema = serde_json::to_string_pretty(&form.parameters).unwrap_or_default();
         output::say(&format!("parameters:\n{schema}"));
         if let Some(schema) = &form.output_parameters {
             output::say(&format!("result:\n{}", serde_json::to_string_pretty(schema).unwrap_or_default()));
+        }
+        for unchecked in &form.unchecked {
+            output::say(&format!("warning: {unchecked}"));
         }
         if let Some(params) = form.example_call.as_ref().and_then(|call| call.get("params")) {
             output::say(&format!("example: toolcrib call APP {} '{params}'", card.name));

@@ -54,6 +54,8 @@ pub enum Kind {
     NameCollision,
     /// The schema of the arguments takes more of a model's window than a tool should.
     OversizedSchema,
+    /// The schema has patterns that no argument is checked against.
+    UncheckedPattern,
 }
 
 /// Where a finding is.
@@ -100,7 +102,7 @@ pub fn lint<'a>(
     vectors: Option<&'a Vectors>,
 ) -> Linted {
     let mut by_name = Tools::new();
-    for (tool, source) in tools {
+    for (tool, source) in tools.into_iter().filter(|(tool, _)| !is_helper(tool)) {
         by_name.entry(&tool.name).or_insert_with(|| (source, Vec::new())).1.push(tool);
     }
     let duplicates = duplicates(&by_name, vectors);
@@ -111,6 +113,7 @@ pub fn lint<'a>(
         copied,
         names::collisions(&by_name),
         schemas::oversized(&by_name),
+        schemas::unchecked(&by_name),
     ];
     let mut linted = Linted { tools: by_name.len(), ..Linted::default() };
     for found in all {
@@ -119,6 +122,14 @@ pub fn lint<'a>(
         linted.findings.extend(told);
     }
     linted
+}
+
+/// The metadata of the tools that the runtime adds to the namespace of a server, such as `list_resources`. Their words are
+/// the same for each server, and nobody can change them.
+const HELPER: &str = "mcp_method";
+
+fn is_helper(tool: &Tool) -> bool {
+    tool.metadata.contains_key(HELPER)
 }
 
 /// What was found, before it is cut to what is told.
@@ -170,6 +181,7 @@ impl fmt::Display for Kind {
             Self::CopiedDescription => "copied_description",
             Self::NameCollision => "name_collision",
             Self::OversizedSchema => "oversized_schema",
+            Self::UncheckedPattern => "unchecked_pattern",
         })
     }
 }

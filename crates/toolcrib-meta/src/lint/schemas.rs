@@ -1,4 +1,7 @@
-//! Schemas that take too much of a model's window.
+//! Schemas that take too much of a model's window, or say what is not checked.
+
+use serde_json::Value;
+use toolcrib_schema::CompiledSchema;
 
 use super::{Found, Kind, Tools};
 
@@ -22,4 +25,42 @@ pub(super) fn oversized<'a>(tools: &Tools<'a>) -> Vec<Found<'a>> {
         })
     });
     found.collect()
+}
+
+/// Returns the tools with patterns that are not checked: with look-around or back-references, or too large.
+pub(super) fn unchecked<'a>(tools: &Tools<'a>) -> Vec<Found<'a>> {
+    let found = tools.iter().filter_map(|(name, (_, overloads))| {
+        let schemas = overloads.iter().map(|tool| &tool.parameters).filter(|schema| has_pattern(schema));
+        let unchecked = schemas.filter_map(|schema| {
+            let compiled = CompiledSchema::compile(schema).ok()?;
+            Some((compiled.unchecked().first()?.to_string(), compiled.unchecked().len()))
+        });
+        let unchecked: Vec<_> = unchecked.collect();
+        let (first, _) = unchecked.first()?;
+        let more = unchecked.iter().map(|(_, count)| count).sum::<usize>() - 1;
+        let more = if more > 0 { format!(", and {more} more are not either") } else { String::new() };
+        Some(Found {
+            kind: Kind::UncheckedPattern,
+            names: vec![*name],
+            message: format!("{first}{more}; arguments that break it reach the tool"),
+            next: "write the pattern without look-around and back-references, or have the tool check the argument itself",
+        })
+    });
+    found.collect()
+}
+
+/// Whether a schema may have a pattern. Compiling all schemas of a large catalogue would take long.
+fn has_pattern(schema: &Value) -> bool {
+    let mut pending = vec![schema];
+    while let Some(part) = pending.pop() {
+        match part {
+            Value::Object(map) if map.contains_key("pattern") || map.contains_key("patternProperties") => {
+                return true;
+            }
+            Value::Object(map) => pending.extend(map.values()),
+            Value::Array(items) => pending.extend(items),
+            _ => {}
+        }
+    }
+    false
 }

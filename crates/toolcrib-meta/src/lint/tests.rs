@@ -66,3 +66,28 @@ fn what_is_told_is_bounded_and_the_rest_is_counted() {
     assert_eq!(same.len(), 1, "they are told once");
     assert_eq!((same[0].tools.len(), same[0].more), (MAX_NAMED, 30 - MAX_NAMED));
 }
+
+#[test]
+fn patterns_that_are_not_checked_are_a_finding() {
+    let schema = |pattern: &str| json!({"type": "object", "properties": {"p": {"type": "string", "pattern": pattern}}});
+    let mut tools = sound();
+    tools[0].parameters = schema("^[a-z]+$");
+    tools[1].parameters = schema(r"^(?!.*\.\.)[a-z/]+$");
+    let linted = lint(tools.iter().map(|tool| (tool, "s")), None);
+    let [finding] = linted.findings.as_slice() else { panic!("{linted:?}") };
+    assert_eq!((finding.kind, finding.tools[0].name.as_str()), (Kind::UncheckedPattern, "files.remove"));
+    insta::assert_snapshot!(
+        finding.message,
+        @r"the pattern `^(?!.*\.\.)[a-z/]+$` at `/properties/p` is not checked: look-around and back-references cannot be matched in linear time; arguments that break it reach the tool"
+    );
+}
+
+#[test]
+fn the_tools_that_the_runtime_adds_for_each_server_are_no_finding() {
+    let helper = |namespace: &str| {
+        tool(namespace, "list_resources", "Lists the resources of this server.")
+            .with_metadata("mcp_method", "resources/list")
+    };
+    let tools = [helper("one"), helper("two")];
+    assert_eq!(lint(tools.iter().map(|tool| (tool, "s")), None).findings, []);
+}
