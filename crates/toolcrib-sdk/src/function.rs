@@ -173,7 +173,42 @@ pub fn schema_of<T: JsonSchema>() -> Value {
         }
     }
     drop_number_formats(&mut schema);
+    fold_lines(&mut schema);
     schema
+}
+
+/// Joins the lines of each paragraph in descriptions: where the source of a doc comment breaks them says nothing.
+fn fold_lines(schema: &mut Value) {
+    match schema {
+        Value::Object(map) => {
+            for (key, value) in map.iter_mut() {
+                match value {
+                    Value::String(text) if key == "description" => *text = folded(text),
+                    value => fold_lines(value),
+                }
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(fold_lines),
+        _ => {}
+    }
+}
+
+/// Returns the text with each paragraph on one line. Items of lists keep lines of their own.
+fn folded(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut is_within_paragraph = false;
+    for line in text.lines().map(str::trim) {
+        let is_item = line.starts_with(['-', '*', '|']) || line.starts_with(|c: char| c.is_ascii_digit());
+        match (line.is_empty(), is_within_paragraph) {
+            (true, _) => out.push_str(if is_within_paragraph { "\n\n" } else { "" }),
+            (false, true) => out.push(if is_item { '\n' } else { ' ' }),
+            (false, false) => {}
+        }
+        out.push_str(line);
+        is_within_paragraph = !line.is_empty();
+    }
+    out.truncate(out.trim_end().len());
+    out
 }
 
 /// Lets an argument that may be left out be left out, and no more: `Option` would also allow null, in words that every

@@ -76,6 +76,25 @@ async fn the_type_of_the_arguments_is_the_schema() {
     );
 }
 
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "only its schema counts")]
+struct Documented {
+    /// What `$` means: the first line
+    /// of a paragraph and its second.
+    ///
+    /// Another paragraph:
+    /// - an item
+    /// - and one more
+    text: String,
+}
+
+#[test]
+fn the_line_breaks_of_doc_comments_are_folded() {
+    let schema = crate::schema_of::<Documented>();
+    let expected = "What `$` means: the first line of a paragraph and its second.\n\nAnother paragraph:\n- an item\n- and one more";
+    assert_eq!(schema["properties"]["text"]["description"], expected);
+}
+
 #[tokio::test]
 async fn a_value_is_a_result_and_a_failure_an_error() {
     assert_eq!(call(json!({"dividend": 8})).await.result, json!(4));
