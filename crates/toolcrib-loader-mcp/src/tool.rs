@@ -12,34 +12,19 @@ use crate::text::{MAX_DESCRIPTION_CHARS, MAX_TITLE_CHARS, clean};
 /// judged by, whatever is loaded meanwhile.
 const DIGEST: &str = "mcp_digest";
 
-/// Words in a name that say that something may be lost for good.
-const DESTRUCTIVE_WORDS: &[&str] =
-    &["delete", "destroy", "drop", "erase", "kill", "purge", "remove", "truncate", "uninstall", "wipe"];
-
-/// Words in a name that say that something changes. They keep a `get_or_create` from passing for a reader.
-const CHANGING_WORDS: &[&str] = &[
-    "add", "append", "apply", "approve", "assign", "cancel", "close", "commit", "copy", "create", "disable",
-    "edit", "enable", "execute", "insert", "install", "merge", "modify", "move", "patch", "pay", "post",
-    "publish", "push", "put", "rename", "replace", "reset", "run", "save", "send", "set", "start", "stop",
-    "submit", "toggle", "transfer", "trigger", "update", "upload", "write",
-];
-
-/// Words in a name that say that something is looked at.
-const READING_WORDS: &[&str] = &[
-    "check", "count", "describe", "echo", "fetch", "find", "get", "info", "inspect", "list", "lookup", "ls",
-    "query", "read", "search", "show", "stat", "status", "view",
-];
-
 /// The tool as the runtime knows it. The schemas stay as the server wrote them, so that fingerprints agree.
 pub(crate) fn convert(source: &McpSource, wire: WireTool) -> Result<Tool, NameError> {
     let digest = digest(&wire.name, &definition(&wire));
     let name = QualifiedName::new(&*source.namespace, wire.name)?;
-    let risk = risk(name.name(), wire.annotations.as_ref(), source.trusted);
+    let (risk, word) = risk(name.name(), wire.annotations.as_ref(), source.trusted);
     let mut tool = Tool::new(name)
         .with_description(clean(wire.description.as_deref().unwrap_or_default(), MAX_DESCRIPTION_CHARS))
         .with_parameters(Value::Object(wire.input_schema.as_ref().clone()))
         .with_risk(risk)
         .with_metadata(DIGEST, digest.to_string());
+    if let Some(word) = word {
+        tool = tool.with_metadata("risk_reason", format!("the word `{word}` in its name"));
+    }
     if let Some(schema) = wire.output_schema {
         tool = tool.with_output_parameters(Value::Object(schema.as_ref().clone()));
     }
@@ -82,27 +67,15 @@ fn hints(annotations: &ToolAnnotations) -> Value {
     hints.into_iter().filter_map(|(key, hint)| Some((key.to_owned(), Value::Bool(hint?)))).collect()
 }
 
-/// How much harm the tool can do. A hint of danger is believed from anyone, a hint of harmlessness only from a trusted
-/// server.
-fn risk(name: &str, annotations: Option<&ToolAnnotations>, trusted: bool) -> Risk {
+/// Returns how much harm the tool can do, and the word of its name that says so. A hint of danger is believed from anyone, a
+/// hint of harmlessness only from a trusted server.
+fn risk(name: &str, annotations: Option<&ToolAnnotations>, trusted: bool) -> (Risk, Option<&'static str>) {
     let hint = |read: fn(&ToolAnnotations) -> Option<bool>| annotations.and_then(read) == Some(true);
     if trusted && hint(|annotations| annotations.read_only_hint) {
-        Risk::Low
+        (Risk::Low, None)
     } else if hint(|annotations| annotations.destructive_hint) {
-        Risk::High
+        (Risk::High, None)
     } else {
-        risk_of_name(name)
-    }
-}
-
-fn risk_of_name(name: &str) -> Risk {
-    let words = words_of_name(name);
-    let any = |list: &[&str]| words.iter().any(|word| list.contains(&word.as_str()));
-    if any(DESTRUCTIVE_WORDS) {
-        Risk::High
-    } else if any(READING_WORDS) && !any(CHANGING_WORDS) {
-        Risk::Low
-    } else {
-        Risk::Medium
+        Risk::of_words(&words_of_name(name))
     }
 }

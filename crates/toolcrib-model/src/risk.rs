@@ -5,6 +5,27 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+/// Words that say that something may be lost for good.
+const DESTRUCTIVE_WORDS: &[&str] =
+    &["delete", "destroy", "drop", "erase", "kill", "purge", "remove", "truncate", "uninstall", "wipe"];
+
+/// Words in a name that say that something changes. They keep a `get_or_create` from passing for a reader.
+const CHANGING_WORDS: &[&str] = &[
+    "add", "append", "apply", "approve", "assign", "cancel", "close", "commit", "copy", "create", "disable",
+    "edit", "enable", "execute", "insert", "install", "merge", "modify", "move", "patch", "pay", "post",
+    "publish", "push", "put", "rename", "replace", "reset", "run", "save", "send", "set", "start", "stop",
+    "submit", "toggle", "transfer", "trigger", "update", "upload", "write",
+];
+
+/// Words in a name that say that something is looked at.
+const READING_WORDS: &[&str] = &[
+    "check", "count", "describe", "echo", "fetch", "find", "get", "info", "inspect", "list", "lookup", "ls",
+    "query", "read", "search", "show", "stat", "status", "view",
+];
+
+/// Words that say that others are administered. Something that is looked at is not.
+const ADMINISTRATIVE_WORDS: &[&str] = &["admin", "admins", "administrator", "revoke", "sudo"];
+
 /// How much harm a call of a tool can do. Ordered: `Low < Medium < High`.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
@@ -21,6 +42,29 @@ pub enum Risk {
 }
 
 impl Risk {
+    /// Returns the risk that the words of a name suggest, and the word that makes it high. The words are those of
+    /// [`words_of_name`](crate::words_of_name).
+    ///
+    /// ```
+    /// use toolcrib_model::{Risk, words_of_name};
+    /// assert_eq!(Risk::of_words(&words_of_name("filesRemove")), (Risk::High, Some("remove")));
+    /// assert_eq!(Risk::of_words(&words_of_name("list_files")), (Risk::Low, None));
+    /// assert_eq!(Risk::of_words(&words_of_name("get_or_create")), (Risk::Medium, None));
+    /// ```
+    pub fn of_words(words: &[String]) -> (Self, Option<&'static str>) {
+        let find =
+            |list: &[&'static str]| list.iter().copied().find(|word| words.iter().any(|own| own == word));
+        if let Some(word) = find(DESTRUCTIVE_WORDS) {
+            (Self::High, Some(word))
+        } else if find(READING_WORDS).is_some() && find(CHANGING_WORDS).is_none() {
+            (Self::Low, None)
+        } else if let Some(word) = find(ADMINISTRATIVE_WORDS) {
+            (Self::High, Some(word))
+        } else {
+            (Self::Medium, None)
+        }
+    }
+
     /// `low`, `medium` or `high`.
     pub fn as_str(self) -> &'static str {
         match self {

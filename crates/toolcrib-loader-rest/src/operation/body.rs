@@ -173,7 +173,7 @@ fn sequence<'a>(
         let items = converter.convert(items)?;
         return Ok(Some((frame, json!({"type": "array", "items": items}))));
     }
-    let is_list = converter.spec().resolve(schema)?.text("type") == Some("array");
+    let is_list = converter.spec().resolve(schema).is_ok_and(|schema| schema.text("type") == Some("array"));
     Ok(if is_list { Some((frame, converter.convert_top(schema)?)) } else { None })
 }
 

@@ -85,10 +85,11 @@ pub(super) fn parts<'a>(
     for (name, property) in own {
         let field = encoding.and_then(|encoding| encoding.get(name));
         let written = part_writing(field, spec)?;
-        let own = spec.resolve(property)?;
+        // One that leads nowhere has been told of with the schema.
+        let own = resolved_or_nothing(spec, property)?;
         let listed = field.and_then(|field| content_type(field, "contentType"));
         let media_type = listed.as_deref().and_then(first);
-        let items = spec.resolve(own.get_or_nothing("items"))?;
+        let items = resolved_or_nothing(spec, own.get_or_nothing("items"))?;
         let is_list = is_file(items, media_type);
         let binary = is_list || is_file(own, media_type);
         // What is encoded in a text is no file of that media type.
@@ -120,6 +121,13 @@ pub(super) fn parts<'a>(
         out.insert(name.to_owned(), Part { content_type, binary, writing });
     }
     Ok(out)
+}
+
+fn resolved_or_nothing<'a>(spec: Spec<'a>, node: Node<'a>) -> Result<Node<'a>, Error> {
+    match spec.resolve(node) {
+        Err(Error::DanglingReference { .. }) => Ok(node.nothing()),
+        resolved => resolved,
+    }
 }
 
 /// The properties of a schema, and of all that it is composed of.

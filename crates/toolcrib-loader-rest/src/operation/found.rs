@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use http::Method;
 use serde_json::json;
-use toolcrib_model::{QualifiedName, Risk, Tool};
+use toolcrib_model::{QualifiedName, Risk, Tool, words_of_name};
 
 use super::arguments::{self, Arguments};
 use super::body::BodyDraft;
@@ -12,7 +12,7 @@ use super::names::{self, Unnamed};
 use super::parameter::{self, Parameter, Place};
 use super::{Operation, PathTemplate, Setting, output, swagger};
 use crate::Error;
-use crate::schema::{Converter, Direction, Schemas};
+use crate::schema::{Converter, Direction, Schemas, left_open};
 use crate::selection::Outline;
 use crate::spec::{Dialect, Node, Spec};
 
@@ -144,7 +144,13 @@ impl<'a> Found<'a> {
         let beside = Some(item).filter(|item| item.get("$ref").is_some());
         for level in [Some(target), beside, Some(self.operation)].into_iter().flatten() {
             for declared in level.get_or_nothing("parameters").items() {
-                let declared = spec.resolve(declared)?;
+                let declared = match spec.resolve(declared) {
+                    Err(Error::DanglingReference { reference }) => {
+                        notes.push(left_open(&reference));
+                        continue;
+                    }
+                    declared => declared?,
+                };
                 if is_swagger && swagger::is_of_body(declared) {
                     let same = |other: &Node<'a>| {
                         other.text("in") == declared.text("in") && other.text("name") == declared.text("name")
@@ -222,7 +228,10 @@ impl<'a> Found<'a> {
             (None, None) => format!("{} {}", self.method, self.path),
         };
         let outline = self.outline(tool.name.name());
-        let risk = setting.selection.risk(&outline).unwrap_or_else(|| self.risk());
+        let (risk, reason) = match setting.selection.risk(&outline) {
+            Some(risk) => (risk, None),
+            None => self.risk(tool.name.name()),
+        };
         let is_idempotent = self.is_idempotent() || setting.selection.is_idempotent(&outline);
         let wanted = names::wanted(&self.unnamed());
         let renamed = (wanted != tool.name.name()).then_some(wanted);
@@ -236,6 +245,9 @@ impl<'a> Found<'a> {
             .with_metadata("method", self.method.as_str())
             .with_metadata("path", self.path)
             .with_metadata("idempotent", is_idempotent);
+        if let Some(reason) = reason {
+            tool = tool.with_metadata("risk_reason", reason);
+        }
         if self.operation.is_set("deprecated") {
             tool = tool.with_metadata("deprecated", true);
         }
@@ -263,12 +275,21 @@ impl<'a> Found<'a> {
         Ok(tool)
     }
 
-    fn risk(&self) -> Risk {
-        match self.method.as_str() {
+    /// Returns the risk by the method and by the words of the name and the path, and why it is more than that of the
+    /// method.
+    fn risk(&self, name: &str) -> (Risk, Option<String>) {
+        let by_method = match self.method.as_str() {
             "GET" | "HEAD" | "OPTIONS" | "TRACE" | "QUERY" => Risk::Low,
-            "DELETE" => Risk::High,
+            "DELETE" => return (Risk::High, None),
             _ => Risk::Medium,
-        }
+        };
+        let fixed = self.path.split('/').filter(|segment| !segment.contains(['{', '}']));
+        let words: Vec<String> =
+            words_of_name(name).into_iter().chain(fixed.flat_map(words_of_name)).collect();
+        let Some(word) = Risk::of_words(&words).1 else { return (by_method, None) };
+        // A method that reads promises to change nothing; where the words say otherwise, it is not quite believed.
+        let risk = if by_method == Risk::Low { Risk::Medium } else { Risk::High };
+        (risk, Some(format!("the word `{word}` in its name or path")))
     }
 
     /// By its method. `QUERY` has a body, and changes nothing.

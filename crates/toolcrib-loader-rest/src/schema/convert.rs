@@ -68,10 +68,13 @@ impl<'s, 'a> Converter<'s, 'a> {
             Some(map) if self.spec().dialect.has_siblings() && map.keys().any(restricts) => {
                 self.convert(schema)
             }
-            _ => {
-                let resolved = self.spec().resolve(schema)?;
-                self.convert(resolved)
-            }
+            _ => match self.spec().resolve(schema) {
+                Err(Error::DanglingReference { reference }) => {
+                    self.remark(left_open(&reference));
+                    Ok(json!({}))
+                }
+                resolved => self.convert(resolved?),
+            },
         }
     }
 
@@ -120,7 +123,13 @@ impl<'s, 'a> Converter<'s, 'a> {
         let value = match (key, keyword::kind(key)) {
             (_, Kind::Unknown) => return Ok(()),
             ("$ref", _) => match node.value {
-                Value::String(reference) => self.reference(schema.file, reference)?,
+                Value::String(reference) => match self.reference(schema.file, reference) {
+                    Err(Error::DanglingReference { reference }) => {
+                        self.remark(left_open(&reference));
+                        return Ok(());
+                    }
+                    converted => converted?,
+                },
                 other => {
                     return Err(Error::malformed(format!("a `$ref` must be a text, not {}", kind_of(other))));
                 }
@@ -324,4 +333,9 @@ fn has_reference(value: &Value) -> bool {
         Value::Object(map) => map.contains_key("$ref") || map.values().any(has_reference),
         _ => false,
     }
+}
+
+/// Says what becomes of a reference that leads nowhere. The rest of the operation can be used all the same.
+pub(crate) fn left_open(reference: &str) -> String {
+    format!("the reference `{reference}` leads nowhere, so what it stands for is left open")
 }

@@ -11,5 +11,5 @@ mod visible;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use convert::{Converter, is_plain_example};
+pub(crate) use convert::{Converter, is_plain_example, left_open};
 pub(crate) use definitions::{Direction, Schemas};

@@ -1,10 +1,11 @@
 //! Sources that are set up wrongly, or whose documents cannot be had.
 
-use toolcrib_model::Secret;
+use serde_json::json;
+use toolcrib_model::{Risk, Secret};
 use toolcrib_port::{RejectKind, ToolLoader};
 
 use super::server::PetStore;
-use crate::{RestSource, SpecLocation};
+use crate::{OperationSelector, RestSource, SpecLocation};
 
 async fn reject(source: RestSource) -> (RejectKind, String) {
     let (source, _) = source.open().unwrap();
@@ -78,4 +79,47 @@ async fn a_document_on_a_server_is_fetched_under_the_guard() {
     assert_eq!((kind, reason.contains("404 Not Found")), (RejectKind::Unavailable, true), "{reason}");
     let small = RestSource::new(&url, "pets").with_private_allowed().with_max_response_bytes(100);
     assert_eq!(reject(small).await.0, RejectKind::TooLarge);
+}
+
+#[tokio::test]
+async fn words_of_destruction_raise_the_risk_of_an_operation() {
+    let operation = |id: &str| json!({"operationId": id, "responses": {}});
+    let document = json!({"openapi": "3.0.0", "servers": [{"url": "https://api.example"}], "paths": {
+        "/chat.delete": {"post": operation("chat_delete")},
+        "/admin.users.remove": {"post": operation("dismiss")},
+        "/admin/users": {"post": operation("invite"), "get": operation("listUsers")},
+        "/purge": {"get": operation("run")},
+        "/pets/{delete}": {"post": operation("greet")},
+        "/pets": {"delete": operation("clear")},
+        "/files.remove": {"post": operation("tame")},
+    }});
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("api.json");
+    std::fs::write(&path, document.to_string()).unwrap();
+    let selector = OperationSelector::default().with_operation("tame");
+    let source = RestSource::new(path.to_str().unwrap(), "api").with_risk(selector, Risk::Low);
+    let (source, _) = source.open().unwrap();
+    let loaded = source.load().await;
+    let mut told: Vec<_> = loaded
+        .tools
+        .iter()
+        .map(|tool| {
+            let reason = tool.metadata.get("risk_reason").and_then(serde_json::Value::as_str).unwrap_or("-");
+            format!("{} {} {reason}", tool.name.name(), tool.risk())
+        })
+        .collect();
+    told.sort();
+    assert_eq!(
+        told,
+        [
+            "chat_delete high the word `delete` in its name or path",
+            "clear high -",
+            "dismiss high the word `remove` in its name or path",
+            "greet medium -",
+            "invite high the word `admin` in its name or path",
+            "listUsers low -",
+            "run medium the word `purge` in its name or path",
+            "tame low -",
+        ]
+    );
 }
