@@ -1,9 +1,11 @@
-//! A source whose tools and failures name no secret.
+//! A source whose tools and failures name no secret, and which is loaded again after a time where its entry says so.
 
 use std::borrow::Cow;
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
+use tokio::time::timeout;
 use toolcrib_exec::Secrets;
 use toolcrib_port::{Loaded, Reject, RejectKind, ToolLoader};
 
@@ -12,11 +14,13 @@ use toolcrib_port::{Loaded, Reject, RejectKind, ToolLoader};
 pub(crate) struct Redacted {
     loader: Arc<dyn ToolLoader>,
     secrets: Secrets,
+    /// After which time it counts as changed, whatever it says.
+    refresh: Option<Duration>,
 }
 
 impl Redacted {
-    pub(crate) fn new(loader: Arc<dyn ToolLoader>, secrets: Secrets) -> Self {
-        Self { loader, secrets }
+    pub(crate) fn new(loader: Arc<dyn ToolLoader>, secrets: Secrets, refresh: Option<Duration>) -> Self {
+        Self { loader, secrets, refresh }
     }
 }
 
@@ -73,6 +77,43 @@ impl ToolLoader for Redacted {
     }
 
     async fn changed(&self) {
-        self.loader.changed().await;
+        match self.refresh {
+            // Whichever comes first.
+            Some(refresh) => _ = timeout(refresh, self.loader.changed()).await,
+            None => self.loader.changed().await,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    struct Silent;
+
+    #[async_trait]
+    impl ToolLoader for Silent {
+        fn source(&self) -> &'static str {
+            "silent"
+        }
+
+        async fn load(&self) -> Loaded {
+            Loaded::default()
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_source_is_loaded_again_after_the_time_that_its_entry_says_and_else_never() {
+        let long = Duration::from_hours(1);
+        let never = Redacted::new(Arc::new(Silent), Secrets::new(), None);
+        assert!(timeout(long, never.changed()).await.is_err());
+        let often = Redacted::new(Arc::new(Silent), Secrets::new(), Some(Duration::from_mins(1)));
+        let before = tokio::time::Instant::now();
+        for round in 1..=3 {
+            assert!(timeout(long, often.changed()).await.is_ok());
+            assert_eq!(before.elapsed(), Duration::from_mins(round));
+        }
     }
 }

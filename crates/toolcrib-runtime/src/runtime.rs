@@ -131,7 +131,7 @@ impl Runtime {
                 continue;
             }
             let module = Arc::new(module);
-            let loader = Redacted::new(module.clone(), app.secrets().clone());
+            let loader = Redacted::new(module.clone(), app.secrets().clone(), None);
             add(&executor, Arc::new(loader), Some(module));
         }
         let (mut watched, mut loaders) = (Vec::new(), Vec::new());

@@ -15,6 +15,7 @@ mod unusable;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::Value;
 use toolcrib_document::Error as DocumentError;
@@ -33,6 +34,15 @@ use crate::extensions::Place;
 use crate::limits::too_long;
 use crate::redacted::Redacted;
 use crate::{App, variables};
+
+/// The types of sources that can be loaded again after a time. Servers say themselves when they change.
+const REFRESHED: [&str; 2] = ["file", "rest"];
+
+/// The shortest time after which a source is loaded again.
+const MIN_REFRESH_SECONDS: u64 = 10;
+
+/// The longest such time: a week.
+const MAX_REFRESH_SECONDS: u64 = 7 * 24 * 60 * 60;
 
 /// A loader with the engine that runs its tools; a tool file may have none.
 #[derive(Clone)]
@@ -142,6 +152,8 @@ fn source(app: &App, entry: &Value, pointer: &str, engines: &Engines) -> Result<
     // Every loader takes an engine and limits, so none has to know of them.
     let mut taken = |key| settings.as_object_mut().and_then(|map| map.shift_remove(key));
     let (engine, limits) = (taken("engine"), taken("limits"));
+    let refresh = if REFRESHED.contains(&&*kind) { taken("refresh_seconds") } else { None };
+    let refresh = refresh.map(|seconds| refresh_time(app, &seconds, pointer)).transpose()?;
     let place = format!("{pointer}/limits");
     let limits =
         limits.map(|limits| app.document.deserialize_value::<SourceLimits>(&limits, &place)).transpose()?;
@@ -157,8 +169,19 @@ fn source(app: &App, entry: &Value, pointer: &str, engines: &Engines) -> Result<
         None => {}
     }
     let fitting = Fitting::new(source.loader, source.engine.clone());
-    source.loader = Arc::new(Redacted::new(Arc::new(fitting), app.secrets().clone()));
+    source.loader = Arc::new(Redacted::new(Arc::new(fitting), app.secrets().clone(), refresh));
     Ok(source)
+}
+
+/// Reads after which time a source is loaded again.
+fn refresh_time(app: &App, seconds: &Value, pointer: &str) -> Result<Duration, DocumentError> {
+    let bounds = MIN_REFRESH_SECONDS..=MAX_REFRESH_SECONDS;
+    seconds.as_u64().filter(|seconds| bounds.contains(seconds)).map(Duration::from_secs).ok_or_else(|| {
+        let message = format!(
+            "`refresh_seconds` has to be a whole number from {MIN_REFRESH_SECONDS} to {MAX_REFRESH_SECONDS}, not {seconds}"
+        );
+        app.document.error_at(&format!("{pointer}/refresh_seconds"), message)
+    })
 }
 
 /// The type of an entry, and its settings with variables filled in and without the type. An error is a variable that is not

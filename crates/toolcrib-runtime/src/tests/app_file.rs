@@ -160,6 +160,10 @@ fn what_run_would_refuse_is_refused_before() {
              not 1000000000000000000000000000000",
         ),
         (
+            "tools: {registry: [{type: file, path: a.yaml, refresh_seconds: 1}]}",
+            "app.yaml:1:47: `refresh_seconds` has to be a whole number from 10 to 604800, not 1",
+        ),
+        (
             "modules: {hello: {}}\ntools: {capabilities: {deny: [{module: helo}, {module: hello, actions: [staus]}]}}",
             "app.yaml:2:32: unknown module `helo`, did you mean `hello`?\n\
              app.yaml:2:73: in the module `hello`: unknown action `staus`, did you mean `status`?",
