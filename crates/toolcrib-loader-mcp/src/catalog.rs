@@ -50,7 +50,9 @@ pub(crate) struct Catalog {
 pub(crate) struct Server {
     /// How its tools are meant to be used.
     pub(crate) instructions: Option<String>,
+    /// Whether it lists resources; where it was not asked, whether it may have any. So for the others.
     pub(crate) has_resources: bool,
+    pub(crate) has_templates: bool,
     pub(crate) has_prompts: bool,
     /// Whether it leaves those waiting who ask for its era.
     #[serde(default)]
@@ -71,6 +73,7 @@ impl Server {
         Self {
             instructions: instructions.filter(|text| !text.is_empty()),
             has_resources: server.capabilities.resources.is_some(),
+            has_templates: server.capabilities.resources.is_some(),
             has_prompts: server.capabilities.prompts.is_some(),
             ignores_discover: false,
         }
@@ -245,7 +248,9 @@ fn explain(target: &str, fault: Fault) -> String {
             format!("MCP server `{target}` answers `tools/list` with an error: {message}")
         }
         Fault::Unreadable(reason) => format!("MCP server `{target}` answers `tools/list`, and {reason}"),
-        Fault::NotSent(reason) => format!("MCP server `{target}` cannot be reached: {reason}"),
+        Fault::NotSent(reason) | Fault::SessionExpired(reason) => {
+            format!("MCP server `{target}` cannot be reached: {reason}")
+        }
         Fault::TurnedAway { reason, .. } => {
             format!("MCP server `{target}` refuses to list its tools: {reason}")
         }

@@ -194,16 +194,16 @@ impl McpConnection {
         outcome.boxed().shared()
     }
 
-    /// Sends a request and waits for its answer. A request that the server cannot have seen, because it had died or
-    /// forgotten the session, is sent to its successor, and so is one that it refused in a revision which that no longer
-    /// speaks; no other is ever sent again.
+    /// Sends a request and waits for its answer. A request that the server cannot have seen, because it had died, is sent to
+    /// its successor, and so is one that it refused in a revision which that no longer speaks. One that it refused because
+    /// it had forgotten the session is sent again where that does no harm; no other is ever sent again.
     pub(crate) async fn request(
         &self,
         request: impl Fn() -> ClientRequest,
         listener: Option<&Arc<dyn ProgressListener>>,
     ) -> Result<Answer, Fault> {
         let session = || async { self.session().await.map_err(Fault::NoServer) };
-        self.exchange(session, request, listener).await
+        self.exchange(session, request, listener, true).await
     }
 
     /// The same for the call of a tool, which no server is sent that does not have the tool as it was loaded.
@@ -214,7 +214,7 @@ impl McpConnection {
         listener: Option<&Arc<dyn ProgressListener>>,
     ) -> Result<Answer, NoAnswer> {
         let session = || async { self.session_with(tool).await.map_err(NoAnswer::Stale) };
-        self.exchange(session, request, listener).await
+        self.exchange(session, request, listener, tool.is_idempotent()).await
     }
 
     async fn exchange<E: From<Fault>, S: Future<Output = Result<Arc<Session>, E>>>(
@@ -222,6 +222,7 @@ impl McpConnection {
         find_session: impl Fn() -> S,
         request: impl Fn() -> ClientRequest,
         listener: Option<&Arc<dyn ProgressListener>>,
+        may_repeat: bool,
     ) -> Result<Answer, E> {
         let session = find_session().await?;
         let fault = match self.request_in(&session, request(), listener).await {
@@ -230,6 +231,8 @@ impl McpConnection {
         };
         let successor = match &fault {
             Fault::NotSent(_) => Some(find_session().await?),
+            // Whatever is called next finds a session, and a tool that has changed is told.
+            Fault::SessionExpired(_) => Some(find_session().await?).filter(|_| may_repeat),
             fault if session.is_new_era() && fault.is_of_another_era() => {
                 self.shared.discard(&session, |_| State::Idle { failed: None });
                 // One of the same era has looked at the request, and may have run it before it refused it.
@@ -249,7 +252,7 @@ impl McpConnection {
         listener: Option<&Arc<dyn ProgressListener>>,
     ) -> Result<ServerResult, Fault> {
         let outcome = session.request(request, listener.cloned()).await;
-        if let Err(Fault::NotSent(_) | Fault::Lost { .. }) = outcome {
+        if let Err(Fault::NotSent(_) | Fault::SessionExpired(_) | Fault::Lost { .. }) = outcome {
             self.shared.discard(session, State::after_the_end);
         }
         outcome
@@ -276,7 +279,7 @@ impl McpConnection {
     /// Notes that the server leaves those waiting who ask for its era, as is known from an earlier life.
     pub(crate) fn expect_silence(&self) {
         let mut way = self.shared.way.lock().unwrap_or_else(PoisonError::into_inner);
-        way.get_or_insert(Way::Direct(Era::Initialize));
+        way.get_or_insert(Way::direct(Era::Initialize));
     }
 
     /// A session with a server that still has the tool as it was loaded. The server is asked when it was started anew since

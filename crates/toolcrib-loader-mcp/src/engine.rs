@@ -245,6 +245,11 @@ impl McpEngine {
         match fault {
             Fault::NoServer(error) => no_server(&error),
             Fault::NotSent(reason) => unavailable(format!("MCP server `{target}` cannot be reached: {reason}")),
+            Fault::SessionExpired(reason) => unavailable(format!(
+                "MCP server `{target}` turned the call away, since it does not know the session any more ({reason}); it \
+                 was not sent again, because the tool does not say that it is idempotent"
+            ))
+            .with_hint("call again if the tool may run twice; a new session is open"),
             Fault::TurnedAway { kind, reason } => {
                 ToolError::new(kind, format!("MCP server `{target}` refuses the call: {reason}"))
             }

@@ -61,7 +61,8 @@ pub enum Error {
         said: String,
     },
     /// The server did not answer in time.
-    #[error("MCP server `{target}` did not answer the handshake within {} s{said}", timeout.as_secs_f32())]
+    #[error("MCP server `{target}` did not answer the handshake within {} s; \
+         `startup_timeout_seconds` gives it longer{said}", timeout.as_secs_f32())]
     Silent {
         /// The command line or URL.
         target: String,

@@ -1,15 +1,24 @@
 //! Resources and prompts of a server, as tools of its namespace.
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use rmcp::model::{
-    ClientRequest, ContentBlock, GetPromptRequest, GetPromptRequestParams, GetPromptResult, InputResponses,
-    ListPromptsRequest, ListResourceTemplatesRequest, ListResourcesRequest, PaginatedRequestParams,
-    ReadResourceRequest, ReadResourceRequestParams, ReadResourceResult, ResourceContents, ServerResult,
+    ClientRequest, ContentBlock, ErrorCode, GetPromptRequest, GetPromptRequestParams, GetPromptResult,
+    InputResponses, ListPromptsRequest, ListResourceTemplatesRequest, ListResourcesRequest,
+    PaginatedRequestParams, ReadResourceRequest, ReadResourceRequestParams, ReadResourceResult,
+    ResourceContents, ServerResult,
 };
 use serde_json::{Value, json};
+use tokio::time::timeout;
 use toolcrib_model::{JsonObject, NameError, QualifiedName, Risk, Tool};
 
 use crate::McpSource;
 use crate::catalog::Server;
+use crate::session::{Fault, Session};
+
+/// How long a server may take to say whether it has resources and prompts.
+const ASK_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The metadata by which the engine knows these tools.
 const METHOD: &str = "mcp_method";
@@ -29,13 +38,18 @@ pub(crate) enum Extra {
 }
 
 impl Extra {
-    const RESOURCES: [Self; 3] = [Self::ListResources, Self::ListResourceTemplates, Self::ReadResource];
-    const PROMPTS: [Self; 2] = [Self::ListPrompts, Self::GetPrompt];
+    const ALL: [Self; 5] = [
+        Self::ListResources,
+        Self::ListResourceTemplates,
+        Self::ReadResource,
+        Self::ListPrompts,
+        Self::GetPrompt,
+    ];
 
     /// What a tool asks for, when it is one of these.
     pub(crate) fn of(tool: &Tool) -> Option<Self> {
         let method = tool.metadata.get(METHOD)?.as_str()?;
-        Self::RESOURCES.into_iter().chain(Self::PROMPTS).find(|extra| extra.method() == method)
+        Self::ALL.into_iter().find(|extra| extra.method() == method)
     }
 
     pub(crate) fn method(self) -> &'static str {
@@ -45,6 +59,16 @@ impl Extra {
             Self::ReadResource => "resources/read",
             Self::ListPrompts => "prompts/list",
             Self::GetPrompt => "prompts/get",
+        }
+    }
+
+    /// Whether the server has anything for it.
+    fn is_of_use(self, server: &Server) -> bool {
+        match self {
+            Self::ListResources => server.has_resources,
+            Self::ListResourceTemplates => server.has_templates,
+            Self::ReadResource => server.has_resources || server.has_templates,
+            Self::ListPrompts | Self::GetPrompt => server.has_prompts,
         }
     }
 
@@ -147,13 +171,42 @@ impl Extra {
 
 /// The tools by which what the server has besides its tools is listed and read.
 pub(crate) fn tools(source: &McpSource, server: &Server, changes: u64) -> Vec<Tool> {
-    let resources = server.has_resources.then_some(Extra::RESOURCES).into_iter().flatten();
-    let prompts = server.has_prompts.then_some(Extra::PROMPTS).into_iter().flatten();
-    let tools = resources.chain(prompts).filter_map(|extra| {
+    let tools = Extra::ALL.into_iter().filter(|extra| extra.is_of_use(server)).filter_map(|extra| {
         let tool = extra.tool(&source.namespace).ok()?;
         Some(if extra.lists() && changes > 0 { tool.with_metadata(CHANGES, changes) } else { tool })
     });
     tools.collect()
+}
+
+/// Asks a server that may have resources and prompts whether it lists any, so that there are no tools for what it has not.
+/// One that does not say within [`ASK_TIMEOUT`] is taken to have them.
+pub(crate) async fn ask(session: &Arc<Session>, server: &mut Server) {
+    let lists_any = async |extra: Extra, may_have: bool| {
+        if !may_have {
+            return false;
+        }
+        let request = extra.request(&JsonObject::new(), None, None);
+        match timeout(ASK_TIMEOUT, session.request(request, None)).await {
+            Ok(Ok(ServerResult::ListResourcesResult(page))) => {
+                !page.resources.is_empty() || page.next_cursor.is_some()
+            }
+            Ok(Ok(ServerResult::ListResourceTemplatesResult(page))) => {
+                !page.resource_templates.is_empty() || page.next_cursor.is_some()
+            }
+            Ok(Ok(ServerResult::ListPromptsResult(page))) => {
+                !page.prompts.is_empty() || page.next_cursor.is_some()
+            }
+            Ok(Err(Fault::Rpc(error))) => error.code != ErrorCode::METHOD_NOT_FOUND,
+            _ => true,
+        }
+    };
+    let Server { has_resources, has_templates, has_prompts, .. } = *server;
+    let (resources, templates, prompts) = tokio::join!(
+        lists_any(Extra::ListResources, has_resources),
+        lists_any(Extra::ListResourceTemplates, has_templates),
+        lists_any(Extra::ListPrompts, has_prompts),
+    );
+    (server.has_resources, server.has_templates, server.has_prompts) = (resources, templates, prompts);
 }
 
 /// What the server answered, as a result; `None` when it is none of these.

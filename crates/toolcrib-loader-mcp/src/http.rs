@@ -122,7 +122,7 @@ where
     // The URL in an error may carry a key in its query.
     let reason = chain(root).replace(url, target);
     match known {
-        Some(StreamableHttpError::SessionExpired) => Fault::NotSent(reason),
+        Some(StreamableHttpError::SessionExpired) => Fault::SessionExpired(reason),
         Some(StreamableHttpError::HttpStatus(status)) if status.status == 429 => {
             Fault::TurnedAway { kind: ErrorKind::Overloaded, reason }
         }

@@ -65,7 +65,8 @@ impl McpLoader {
             Err(Broken { name: None, kind: RejectKind::Unavailable, reason })
         });
         match fetched {
-            Ok((catalog, session)) => {
+            Ok((mut catalog, session)) => {
+                extras::ask(&session, &mut catalog.server).await;
                 session.set_digests(catalog.digests(), changes);
                 if let Some(manifests) = &source.manifests {
                     manifests.store(source, &catalog);

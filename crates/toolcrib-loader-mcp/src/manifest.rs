@@ -15,7 +15,7 @@ use crate::secret::Secrets;
 pub const MAX_MANIFEST_BYTES: u64 = 32 * 1024 * 1024;
 
 /// How manifests are written now. One that was written in another way is not read.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// Where manifests are kept: a folder that several servers and apps may share, one file for each.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -75,6 +75,8 @@ pub(crate) enum Fault {
     NoServer(Error),
     /// The server never saw the request, so that sending it again does not do it twice.
     NotSent(String),
+    /// The server does not know the session any more. By the protocol it has not looked into the request.
+    SessionExpired(String),
     /// The server turned the request away without looking into it.
     TurnedAway {
         /// Overloaded or unavailable.
@@ -110,9 +112,10 @@ impl Fault {
 
     pub(crate) fn reason(self) -> String {
         match self {
-            Self::NotSent(reason) | Self::TurnedAway { reason, .. } | Self::Lost { how: reason, .. } => {
-                reason
-            }
+            Self::NotSent(reason)
+            | Self::SessionExpired(reason)
+            | Self::TurnedAway { reason, .. }
+            | Self::Lost { how: reason, .. } => reason,
             Self::Rpc(error) => error.message.into_owned(),
             Self::Unreadable(reason) => reason,
             Self::NoServer(error) => error.to_string(),

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use toolcrib_model::Secret;
+use url::Url;
 
 use crate::{ManifestCache, Pins};
 
@@ -38,6 +39,8 @@ pub struct McpSource {
     pub pins: Option<Arc<Pins>>,
     /// Which server it is, for manifests and pins.
     identity: Option<String>,
+    /// The secrets in its command line or URL.
+    secrets: Vec<Secret>,
 }
 
 /// How to reach a server.
@@ -104,6 +107,7 @@ impl McpSource {
             manifests: None,
             pins: None,
             identity: None,
+            secrets: Vec::new(),
         }
     }
 
@@ -129,6 +133,13 @@ impl McpSource {
     /// secrets rather than the secrets. It is [`target`](Self::target) unless it is set.
     pub fn with_identity(mut self, identity: impl Into<String>) -> Self {
         self.identity = Some(identity.into());
+        self
+    }
+
+    /// Adds secrets that stand in the command line or the URL. What a server says of them is not kept on disk. The values of
+    /// the query of a URL, and its password, are secrets in any case.
+    pub fn with_secrets(mut self, secrets: impl IntoIterator<Item = Secret>) -> Self {
+        self.secrets.extend(secrets);
         self
     }
 
@@ -158,14 +169,17 @@ impl McpSource {
 
     /// What the server was told and nobody else should hear.
     pub(crate) fn secrets(&self) -> Vec<Secret> {
+        let mut secrets = self.secrets.clone();
         match &self.transport {
-            McpTransport::Stdio { env, .. } => env.values().cloned().collect(),
-            McpTransport::Http { headers, auth, .. } => {
+            McpTransport::Stdio { env, .. } => secrets.extend(env.values().cloned()),
+            McpTransport::Http { url, headers, auth, .. } => {
                 let issued = auth.iter().flat_map(|auth| auth.issued.all());
                 let own = auth.iter().flat_map(|auth| [&auth.client_secret, &auth.private_key]).flatten();
-                headers.iter().map(|(_, value)| value).chain(own).cloned().chain(issued).collect()
+                secrets.extend(headers.iter().map(|(_, value)| value).chain(own).cloned().chain(issued));
+                secrets.extend(secrets_of_url(url));
             }
         }
+        secrets
     }
 
     /// The server as messages name it: the command line, or the URL without user, password, query and fragment.
@@ -181,6 +195,16 @@ impl McpSource {
             }
         }
     }
+}
+
+/// Returns the password of a URL and the values of its query, as they are written and as they are meant.
+fn secrets_of_url(url: &str) -> Vec<Secret> {
+    let Ok(url) = Url::parse(url) else { return Vec::new() };
+    let written = url.query().into_iter().flat_map(|query| query.split('&'));
+    let written = written.filter_map(|pair| Some(pair.split_once('=')?.1.to_owned()));
+    let meant = url.query_pairs().map(|(_, value)| value.into_owned());
+    let password = url.password().map(str::to_owned);
+    written.chain(meant).chain(password).map(Secret::new).collect()
 }
 
 impl McpTransport {

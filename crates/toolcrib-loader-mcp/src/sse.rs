@@ -139,7 +139,7 @@ pub(crate) async fn open(place: Place, opening: Opening) -> Result<Session, Unop
 fn classify(error: &DynamicTransportError, target: &str) -> Fault {
     match error.error.downcast_ref::<SseError>() {
         Some(SseError::Status { status: StatusCode::NOT_FOUND | StatusCode::GONE }) => {
-            Fault::NotSent("the server has forgotten the session".into())
+            Fault::SessionExpired("the server has forgotten the session".into())
         }
         Some(SseError::Status { status }) if status.is_client_error() || status.as_u16() == 503 => {
             let kind = if status.as_u16() == 429 { ErrorKind::Overloaded } else { ErrorKind::Unavailable };

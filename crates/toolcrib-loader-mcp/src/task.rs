@@ -109,9 +109,12 @@ impl Task {
                 Ok(answer) => {
                     serde_json::to_value(answer.result).ok().and_then(|state| State::deserialize(state).ok())
                 }
-                Err(Fault::NotSent(_) | Fault::Lost { .. } | Fault::TurnedAway { .. })
-                    if failed < MAX_FAILED_POLLS =>
-                {
+                Err(
+                    Fault::NotSent(_)
+                    | Fault::SessionExpired(_)
+                    | Fault::Lost { .. }
+                    | Fault::TurnedAway { .. },
+                ) if failed < MAX_FAILED_POLLS => {
                     failed += 1;
                     continue;
                 }

@@ -79,8 +79,9 @@ pub(crate) async fn run(arguments: Arguments) -> ExitCode {
     exit.into()
 }
 
-/// How long an MCP server, or what makes vectors of tools, may take to start for a command that is about it: `npx` and `uvx` may have to fetch it first.
-/// An agent does not wait so long, since its other tools are there.
+/// How long an MCP server may take to start for a command that connects to all of them: `npx` and `uvx` may have to fetch it
+/// first. Also how long a command waits for the vectors of tools. Any other command waits for a server as long as the app
+/// says, since its answer may have nothing to do with the one that is silent.
 const STARTUP_PATIENCE: Duration = Duration::from_mins(1);
 
 /// The session of commands that make single calls, or ask what a call would meet.
@@ -106,7 +107,6 @@ async fn start(path: &Path, approver: Arc<dyn Approver>) -> Result<Runtime, Fail
 /// Opens an app for one answer, which should be complete.
 fn open_patiently(path: &Path) -> Result<App, Failure> {
     let mut app = open(path)?;
-    app.startup_timeout = STARTUP_PATIENCE;
     app.search_patience = STARTUP_PATIENCE;
     Ok(app)
 }

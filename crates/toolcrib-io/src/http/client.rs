@@ -226,7 +226,9 @@ async fn read(response: &mut reqwest::Response, limit: usize) -> reqwest::Result
 fn same_origin(limit: usize) -> redirect::Policy {
     redirect::Policy::custom(move |attempt| {
         let stays = attempt.previous().last().is_some_and(|last| last.origin() == attempt.url().origin());
-        if stays && attempt.previous().len() <= limit { attempt.follow() } else { attempt.stop() }
+        // A server that sends a request round in a circle would get it again and again.
+        let is_new = !attempt.previous().contains(attempt.url());
+        if stays && is_new && attempt.previous().len() <= limit { attempt.follow() } else { attempt.stop() }
     })
 }
 

@@ -278,6 +278,33 @@ async fn a_list_with_a_lifetime_is_loaded_again_at_its_end() {
 }
 
 #[tokio::test]
+async fn what_a_server_has_none_of_has_no_tools_until_it_tells_of_a_change() {
+    let server = ScriptServer::new(
+        r#"
+CAPABILITIES='{"tools":{},"resources":{},"prompts":{}}'
+PROMPTS=
+on_call() { PROMPTS='{"name":"greet"}'; printf '{"jsonrpc":"2.0","method":"notifications/prompts/list_changed"}\n'; text done; }
+on_other() {
+  case $line in
+    *'"method":"resources/list"'*) reply '{"resources":[]}' ;;
+    *'"method":"resources/templates/list"'*) fail -32601 'no such method' ;;
+    *'"method":"prompts/list"'*) reply "{\"prompts\":[$PROMPTS]}" ;;
+  esac
+}
+"#,
+    );
+    let names = async || {
+        let loaded = server.loader.load().await;
+        loaded.tools.iter().map(|tool| tool.name.name().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(names().await, ["one"]);
+    invoke(&server.engine, authorized("one", json!({})), &context()).await;
+    server.loader.changed().await;
+    assert_eq!(names().await, ["one", "list_prompts", "get_prompt"]);
+    server.engine.close().await;
+}
+
+#[tokio::test]
 async fn resources_and_prompts_are_tools_of_the_namespace() {
     let server = ScriptServer::new(
         r#"

@@ -233,14 +233,17 @@ async fn a_redirect_to_another_origin_is_not_followed() {
 }
 
 #[tokio::test]
-async fn a_call_refused_for_its_forgotten_session_runs_once_in_a_new_one() {
+async fn a_call_refused_for_its_forgotten_session_is_not_sent_again_and_the_next_finds_a_new_one() {
     let server = start_with_sessions().await;
     let (loader, engine) = connect(&server.url);
     assert_eq!(loader.load().await.tools.len(), 2);
     server.forget_sessions().await;
+    let error = invoke(&engine, authorized("get_header", json!({})), &context()).await.error.unwrap();
+    assert_eq!(error.kind, ErrorKind::Unavailable);
+    assert!(error.message.contains("was not sent again"), "{error}");
+    assert_eq!(server.seen.calls.load(Ordering::SeqCst), 0);
     let result = invoke(&engine, authorized("get_header", json!({})), &context()).await;
     assert_eq!(result.result, json!({"header": "open sesame"}), "{:?}", result.error);
-    assert_eq!(server.seen.calls.load(Ordering::SeqCst), 1);
     server.forget_sessions().await;
     assert_eq!(loader.load().await.tools.len(), 2);
 }
@@ -311,4 +314,15 @@ async fn a_page_that_is_no_mcp_server_is_a_reject_that_says_what_came() {
     let reason = loader.load().await.rejected.remove(0).reason;
     assert!(reason.contains("404"), "{reason}");
     assert!(reason.contains("nothing here"), "{reason}");
+}
+
+#[tokio::test]
+async fn a_url_without_a_path_finds_streamable_http_at_the_usual_one() {
+    let server = start_with_sessions().await;
+    let (loader, engine) = connect(&server.url.replace("/mcp", ""));
+    let loaded = loader.load().await;
+    assert_eq!(loaded.tools.len(), 2, "{:?}", loaded.rejected);
+    let result = invoke(&engine, authorized("get_header", json!({})), &context()).await;
+    assert_eq!(result.result, json!({"header": "open sesame"}), "{:?}", result.error);
+    engine.close().await;
 }

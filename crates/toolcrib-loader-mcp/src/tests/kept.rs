@@ -4,7 +4,7 @@ use std::fs;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use toolcrib_model::ErrorKind;
+use toolcrib_model::{ErrorKind, Secret};
 use toolcrib_port::{RejectKind, ToolEngine as _, ToolLoader as _};
 
 use super::server::ScriptServer;
@@ -61,6 +61,29 @@ pub(super) fn tool(name: &str, description: &str) -> Value {
 
 pub(super) fn names(tools: &[toolcrib_model::Tool]) -> Vec<String> {
     tools.iter().map(|tool| tool.name.name().to_owned()).collect()
+}
+
+#[test]
+fn the_secrets_of_a_command_line_and_of_a_url_are_known() {
+    let told = |source: McpSource| {
+        source.secrets().iter().map(|secret| secret.expose().to_owned()).collect::<Vec<_>>()
+    };
+    let command = McpSource::stdio("test", ["server", "--token", "from-a-variable"]);
+    assert_eq!(told(command.with_secrets([Secret::new("from-a-variable")])), ["from-a-variable"]);
+    let url = McpSource::http("test", "https://me:hidden@host/mcp?key=a%2Fb&page=1");
+    assert_eq!(told(url), ["a%2Fb", "1", "a/b", "1", "hidden"]);
+}
+
+#[tokio::test]
+async fn a_secret_of_the_command_line_that_a_server_repeats_is_written_nowhere() {
+    let mut kept = Kept::new(&json!([tool("leak", "my key is open-sesame-1")]));
+    kept.source = kept.source.clone().with_secrets([Secret::new("open-sesame-1")]);
+    let (loader, engine, _pins) = kept.open_pinned();
+    assert_eq!(loader.load().await.tools.len(), 1);
+    engine.close().await;
+    let lock = fs::read_to_string(kept.server.path().join("app.yaml.lock")).unwrap();
+    assert!(lock.contains("my key is ***") && !lock.contains("open-sesame-1"), "{lock}");
+    assert!(!kept.server.path().join("cache").exists(), "a list that tells a secret is not kept");
 }
 
 #[tokio::test]

@@ -11,10 +11,10 @@ use axum::routing::get;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
-use toolcrib_model::{ErrorKind, Secret};
+use toolcrib_model::{ErrorKind, QualifiedName, Secret, Tool};
 use toolcrib_port::{ToolEngine as _, ToolLoader as _};
 
-use super::{authorized, context, invoke};
+use super::{authorized, authorized_tool, context, invoke};
 use crate::{HttpProtocol, McpConnection, McpEngine, McpLoader, McpSource, McpTransport};
 
 type Event = Result<String, std::convert::Infallible>;
@@ -126,19 +126,31 @@ async fn headers_are_not_sent_to_an_address_of_another_origin() {
 }
 
 #[tokio::test]
-async fn a_call_that_the_server_has_no_session_for_runs_once_in_a_new_one() {
+async fn a_call_that_the_server_has_no_session_for_is_sent_again_only_where_it_is_idempotent() {
     let (server, url) = Server::start("/messages").await;
     let (loader, engine) = connect(&url, HttpProtocol::Sse);
     loader.load().await;
-    *server.status.lock().unwrap() = StatusCode::NOT_FOUND;
-    let posts = server.posted.lock().unwrap().len();
-    let (call, waits) = (authorized("one", json!({})), context());
-    let (result, ()) = tokio::join!(invoke(&engine, call, &waits), async {
-        super::eventually(async || (server.posted.lock().unwrap().len() > posts).then_some(())).await;
-        *server.status.lock().unwrap() = StatusCode::ACCEPTED;
-    });
-    assert_eq!(result.result, "called", "{:?}", result.error);
-    assert_eq!(server.calls(), 2);
+    for (is_idempotent, calls) in [(true, 2), (false, 3)] {
+        *server.status.lock().unwrap() = StatusCode::NOT_FOUND;
+        let posts = server.posted.lock().unwrap().len();
+        let name = QualifiedName::new("test", "one").unwrap();
+        let tool = Tool::new(name).with_metadata("idempotent", is_idempotent);
+        let (call, waits) = (authorized_tool(tool, json!({})), context());
+        let (result, ()) = tokio::join!(invoke(&engine, call, &waits), async {
+            super::eventually(async || (server.posted.lock().unwrap().len() > posts).then_some(())).await;
+            *server.status.lock().unwrap() = StatusCode::ACCEPTED;
+        });
+        match result.error {
+            None => assert!(is_idempotent && result.result == "called", "{result:?}"),
+            Some(error) => {
+                assert!(!is_idempotent && error.message.contains("was not sent again"), "{error}");
+                assert_eq!(error.kind, ErrorKind::Unavailable);
+            }
+        }
+        assert_eq!(server.calls(), calls);
+    }
+    let result = invoke(&engine, authorized("one", json!({})), &context()).await;
+    assert_eq!(result.result, "called", "a new session is open: {:?}", result.error);
     engine.close().await;
 }
 
@@ -159,5 +171,35 @@ async fn a_stream_that_breaks_during_a_call_leaves_the_outcome_unknown() {
     });
     let error = result.error.unwrap();
     assert_eq!((error.kind, server.calls()), (ErrorKind::OutcomeUnknown, 1), "{error}");
+    engine.close().await;
+}
+
+#[tokio::test]
+async fn a_url_without_a_path_is_tried_at_the_usual_ones() {
+    for protocol in [HttpProtocol::Sse, HttpProtocol::Any] {
+        let (_server, url) = Server::start("/messages").await;
+        let (loader, engine) = connect(url.trim_end_matches("/sse"), protocol);
+        let loaded = loader.load().await;
+        assert_eq!(loaded.tools.len(), 1, "{protocol:?}: {:?}", loaded.rejected);
+        let result = invoke(&engine, authorized("one", json!({})), &context()).await;
+        assert_eq!(result.result, "called", "{:?}", result.error);
+        engine.close().await;
+    }
+    let (_server, url) = Server::start("/messages").await;
+    let (loader, engine) = connect(&url.replace("/sse", "/elsewhere"), HttpProtocol::Any);
+    let reason = loader.load().await.rejected.remove(0).reason;
+    assert!(!reason.contains("tried"), "a path that is written is the one that is meant: {reason}");
+    engine.close().await;
+}
+
+#[tokio::test]
+async fn a_url_without_any_endpoint_is_reported_with_what_was_tried() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    tokio::spawn(async move { axum::serve(listener, Router::new()).await.unwrap() });
+    let (loader, engine) = connect(&url, HttpProtocol::Any);
+    let reason = loader.load().await.rejected.remove(0).reason;
+    assert!(reason.contains("404"), "{reason}");
+    assert!(reason.contains("(tried the URL itself, `/mcp` and `/sse`; write the path"), "{reason}");
     engine.close().await;
 }

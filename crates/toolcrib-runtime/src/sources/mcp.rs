@@ -1,11 +1,14 @@
 //! MCP servers of an app file.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
+use toolcrib_document::expand;
+use toolcrib_exec::is_secret;
 use toolcrib_loader_mcp::{
     DEFAULT_SESSION_SERVERS, HttpProtocol, ManifestCache, McpConnection, McpEngine, McpLoader, McpSource,
     McpTransport, SessionEngines,
@@ -18,6 +21,7 @@ use super::built_in::{Seconds, is_private, may_reach, may_start};
 use super::folders::cache_folder;
 use super::mcp_auth::{self, McpAuthEntry};
 use crate::extensions::Place;
+use crate::variables::lookup;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -107,7 +111,8 @@ pub(super) fn open(entry: McpEntry, place: &Place<'_>) -> Result<Source, String>
             return Err("an MCP server needs either a `command`, a list of words, or a `url`".into());
         }
     };
-    let mut source = McpSource::new(namespace, transport).with_identity(identity(place));
+    let mut source =
+        McpSource::new(namespace, transport).with_identity(identity(place)).with_secrets(secrets(place));
     if let Some(folder) = cache_folder("mcp") {
         source = source.with_manifests(ManifestCache::new(folder).with_scope(place.scope()));
     }
@@ -146,6 +151,33 @@ fn identity(place: &Place<'_>) -> String {
     let all = plain.into_iter().chain(named);
     let all: Map<String, Value> = all.filter_map(|(key, value)| Some((key.to_owned(), value?))).collect();
     Value::Object(all).to_string()
+}
+
+/// Returns the values of the secret variables in the command line and the URL of the entry.
+fn secrets(place: &Place<'_>) -> Vec<Secret> {
+    let entry = place.document().value.pointer(place.pointer());
+    let mut secrets = Vec::new();
+    for key in ["command", "url"] {
+        let texts = match entry.and_then(|entry| entry.get(key)) {
+            Some(Value::Array(words)) => words.iter().filter_map(Value::as_str).collect(),
+            Some(Value::String(text)) => vec![text.as_str()],
+            _ => Vec::new(),
+        };
+        let pointer = format!("{}/{key}", place.pointer());
+        for text in texts {
+            let found = RefCell::new(Vec::new());
+            // A variable that is not set has been reported before.
+            let _ = expand(text, &|name: &str| {
+                let value = lookup(name)?;
+                if is_secret(&pointer, text, name) {
+                    found.borrow_mut().push(Secret::new(value.as_str()));
+                }
+                Some(value)
+            });
+            secrets.extend(found.into_inner());
+        }
+    }
+    secrets
 }
 
 /// A server for all sessions, or for each of so many sessions.
