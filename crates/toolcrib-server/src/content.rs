@@ -53,7 +53,7 @@ pub(crate) fn content(result: ToolResult, caller: &dyn ToolCaller, context: &Cal
         blocks.push(ContentBlock::ResourceLink(kept));
     }
     if let Some(breaches) = &breaches {
-        let list = breaches.iter().map(|breach| format!("\n- {breach}")).collect::<String>();
+        let list: String = breaches.iter().flat_map(|breach| ["\n- ", breach.as_str()]).collect();
         blocks.push(ContentBlock::text(format!(
             "This result is not what the tool's `outputSchema` declares:{list}"
         )));

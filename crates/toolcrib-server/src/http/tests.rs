@@ -22,7 +22,7 @@ use super::*;
 use crate::{ClientApprover, ServerSettings};
 
 /// Longer than anything here takes.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 #[derive(Deserialize, JsonSchema)]
 struct Nothing {}

@@ -21,6 +21,9 @@ pub const MAX_WATCH_HISTORY: usize = 100;
 /// How long a watcher is remembered that has ended by itself.
 const ENDED_AGE: SignedDuration = SignedDuration::from_hours(24);
 
+/// Says which watchers count for a bound.
+type Counts<'a> = &'a dyn Fn(&Entry) -> bool;
+
 /// Who looks at watchers.
 #[derive(Clone, Copy)]
 pub(super) enum Viewer<'a> {
@@ -161,7 +164,7 @@ impl Table {
         let of_session = |other: &Entry| other.watcher.owner.session == owner.session;
         let of_client = |other: &Entry| other.watcher.owner.has_client_of(owner);
         // The narrowest bound first: what is forgotten for it makes room in all.
-        let bounds: [(&dyn Fn(&Entry) -> bool, usize, &str); 3] = [
+        let bounds: [(Counts<'_>, usize, &str); 3] = [
             (&of_session, settings.max_per_session, " in this session"),
             (&of_client, settings.max_per_client, " of this client"),
             (&|_| true, settings.max_watchers, ""),
