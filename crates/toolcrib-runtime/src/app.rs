@@ -17,8 +17,8 @@ use toolcrib_tasks::{Scheduler, Skills};
 
 use crate::sources::{state_folder, state_name};
 use crate::{
-    AgentConfig, AppConfig, Error, Extensions, TaskStore, call_app, channels, check, empty, former, protected, skills,
-    sources, variables,
+    AgentConfig, AppConfig, Error, Extensions, TaskStore, call_app, channels, check, empty, former,
+    protected, skills, sources, variables,
 };
 
 /// The most bytes of an app file.

@@ -59,8 +59,8 @@ pub(crate) async fn executor_with(
     approver: Arc<dyn Approver>,
 ) -> Arc<Executor> {
     let registry = Arc::new(ToolRegistry::new());
-    let executor = Executor::new(Arc::clone(&registry), Arc::new(policy), approver)
-        .with_earlier_names(crate::renamed);
+    let executor =
+        Executor::new(Arc::clone(&registry), Arc::new(policy), approver).with_earlier_names(crate::renamed);
     let module = Arc::new(module);
     executor.add_engine(module.source(), Arc::clone(&module) as _);
     registry.add_loader(module);
