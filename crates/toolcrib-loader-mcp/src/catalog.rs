@@ -47,6 +47,10 @@ pub(crate) struct Catalog {
 
 /// What a server says of itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a fact of its own, and written to the cache as one"
+)]
 pub(crate) struct Server {
     /// How its tools are meant to be used.
     pub(crate) instructions: Option<String>,

@@ -66,7 +66,8 @@ impl McpLoader {
         });
         match fetched {
             Ok((mut catalog, session)) => {
-                extras::ask(&session, &mut catalog.server).await;
+                // Three requests at once take much room, and are made only here.
+                Box::pin(extras::ask(&session, &mut catalog.server)).await;
                 session.set_digests(catalog.digests(), changes);
                 if let Some(manifests) = &source.manifests {
                     manifests.store(source, &catalog);

@@ -113,11 +113,11 @@ impl Fault {
     pub(crate) fn reason(self) -> String {
         match self {
             Self::NotSent(reason)
+            | Self::Unreadable(reason)
             | Self::SessionExpired(reason)
             | Self::TurnedAway { reason, .. }
             | Self::Lost { how: reason, .. } => reason,
             Self::Rpc(error) => error.message.into_owned(),
-            Self::Unreadable(reason) => reason,
             Self::NoServer(error) => error.to_string(),
         }
     }

@@ -71,6 +71,9 @@ fn relaxed(text: &str) -> Option<String> {
     Some(out)
 }
 
+/// The bytes of an escape such as `\ud83d`.
+const SURROGATE_BYTES: usize = 6;
+
 fn is_of_word(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '-' | '+' | '.')
 }
@@ -108,13 +111,13 @@ fn whole_characters(string: &str) -> Cow<'_, str> {
             let start = start.to_ascii_lowercase();
             ["\\ud8", "\\ud9", "\\uda", "\\udb", "\\udc", "\\udd", "\\ude", "\\udf"].contains(&&*start)
         });
-        let (escape, after, replacement) = match (escape.get(..6), is_surrogate) {
-            (Some(escape), true) => (escape, rest.get(at + 6..), Some("\\ufffd")),
-            _ => {
-                let length = 1 + escape.chars().nth(1).map_or(0, char::len_utf8);
-                (escape.get(..length).unwrap_or(escape), rest.get(at + length..), None)
-            }
+        let (length, replacement) = if is_surrogate {
+            (escape.len().min(SURROGATE_BYTES), Some("\\ufffd"))
+        } else {
+            (1 + escape.chars().nth(1).map_or(0, char::len_utf8), None)
         };
+        let after = escape.get(length..);
+        let escape = escape.get(..length).unwrap_or(escape);
         out.push_str(replacement.unwrap_or(escape));
         rest = after.unwrap_or_default();
     }
