@@ -100,15 +100,22 @@ impl Pending {
 
     /// Makes of an unreadable answer what can be made of it.
     fn salvage(&self, text: &[u8], error: &serde_json::Error) -> Option<ServerJsonRpcMessage> {
+        if let Ok(value) = serde_json::from_slice::<Value>(text) {
+            return self.unrecognized(&value, error);
+        }
         let members = members(text);
         let member = |name: &str| members.iter().find(|(key, _)| key == name).map(|(_, value)| *value);
         if member("method").is_some() {
             tracing::debug!(%error, "MCP server sent a request or notification that cannot be read");
             return None;
         }
+        if member("result").or(member("error")).is_none() {
+            tracing::debug!(%error, "MCP server wrote a line that is no message");
+            return None;
+        }
         let id = match member("id").and_then(|id| serde_json::from_slice(id).ok()) {
             Some(id) => self.waiting_under(id)?,
-            None if is_meant_as_message(text, member("result").or(member("error")).is_some()) => {
+            None => {
                 let Some(id) = self.only() else {
                     let waiting = self.ids.len();
                     tracing::warn!(%error, waiting, "MCP server sent an answer that cannot be read, and to which request \
@@ -116,10 +123,6 @@ impl Pending {
                     return None;
                 };
                 id
-            }
-            None => {
-                tracing::debug!(%error, "MCP server wrote a line that is no message");
-                return None;
             }
         };
         let whole = member("result").and_then(without_unreadable_tools);
@@ -130,6 +133,20 @@ impl Pending {
         let part = member("result").or(member("error"));
         let reason = part.map_or_else(|| error.to_string(), |part| reason(part, error));
         Some(failed(&reason, Some(id)))
+    }
+
+    /// Returns the error for JSON that is no message, where it can only be meant as the answer to a request that waits: it has
+    /// its very id. All else is passed over.
+    fn unrecognized(&self, value: &Value, error: &serde_json::Error) -> Option<ServerJsonRpcMessage> {
+        let is_ours =
+            value.get("jsonrpc").and_then(Value::as_str) == Some("2.0") && value.get("method").is_none();
+        let id = value.get("id").filter(|_| is_ours).cloned();
+        let id = id.and_then(|id| serde_json::from_value::<RequestId>(id).ok());
+        let Some(id) = id.filter(|id| self.ids.contains(id)) else {
+            tracing::debug!(%error, "MCP server wrote JSON that is no message");
+            return None;
+        };
+        Some(failed(&error.to_string(), Some(id)))
     }
 
     fn forget(&mut self, id: &RequestId) {
@@ -172,11 +189,6 @@ pub(crate) fn unreadable_entry(entry: &Value) -> Option<&str> {
 }
 
 /// Servers write logs to the same stream. Only what has the members of an answer, or names the protocol, is taken for one.
-fn is_meant_as_message(text: &[u8], has_answer: bool) -> bool {
-    const PROTOCOL: &[u8] = b"\"jsonrpc\"";
-    has_answer || text.windows(PROTOCOL.len()).any(|window| window == PROTOCOL)
-}
-
 /// An error without an id is of a request when the server could not read that. Some servers answer notifications with
 /// errors of other kinds.
 fn is_about_a_request(error: &ErrorData) -> bool {

@@ -67,6 +67,8 @@ where
             if message.is_some() {
                 return message;
             }
+            // A server that writes no messages without end must not keep the timer beside this from its turn.
+            tokio::task::yield_now().await;
         }
     }
 

@@ -29,6 +29,7 @@ mod fingerprint;
 mod invisible;
 mod json;
 mod risk;
+mod scope;
 mod secret;
 mod words;
 
@@ -44,6 +45,7 @@ pub use json::{kind_of, pointer_part};
 pub use name::{MAX_NAME_CHARS, NAMESPACE_SEPARATOR, NameError, QualifiedName};
 pub use result::ToolResult;
 pub use risk::Risk;
+pub use scope::{CallScope, MAX_SCOPE_ENTRIES, MAX_SCOPE_KEY_BYTES, MAX_SCOPE_VALUE_BYTES, ScopeError};
 pub use secret::Secret;
 pub use tool::{Tool, ToolFormError};
 pub use user::{FieldKind, FormField, UserAnswer, UserQuestion};

@@ -32,7 +32,6 @@ mod engine;
 mod loader;
 mod phase;
 mod progress;
-mod scope;
 
 pub use approver::{Answer, Approver, Asked};
 pub use caller::{Media, ToolCaller};
@@ -41,4 +40,6 @@ pub use engine::ToolEngine;
 pub use loader::{Loaded, Reject, RejectKind, ToolLoader};
 pub use phase::{CallPhase, PersonWait, PhaseTracker};
 pub use progress::{Progress, ProgressListener};
-pub use scope::{CallScope, MAX_SCOPE_ENTRIES, MAX_SCOPE_KEY_BYTES, MAX_SCOPE_VALUE_BYTES, ScopeError};
+pub use toolcrib_model::{
+    CallScope, MAX_SCOPE_ENTRIES, MAX_SCOPE_KEY_BYTES, MAX_SCOPE_VALUE_BYTES, ScopeError,
+};

@@ -60,7 +60,7 @@ impl Spellings {
         text: &str,
         names: impl Iterator<Item = &'a QualifiedName>,
     ) -> &[usize] {
-        if text.contains(NAMESPACE_SEPARATOR) {
+        if text.contains(NAMESPACE_SEPARATOR) || !is_separated(text) {
             return &[];
         }
         let folded = self.folded.get_or_init(|| {
@@ -85,9 +85,19 @@ impl Spellings {
     }
 }
 
+fn is_separator(c: char) -> bool {
+    matches!(c, '.' | '_' | ':' | '-' | '/')
+}
+
+/// Returns true if the words of a text stand between single separators, or `__`. A name like `shop..look` only looks like that
+/// of a tool.
+fn is_separated(text: &str) -> bool {
+    let single = text.replace("__", "_");
+    single.split(is_separator).all(|word| !word.is_empty())
+}
+
 /// Returns the text in lower case, each run of separators as one.
 fn fold(text: &str) -> String {
-    let is_separator = |c: char| matches!(c, '.' | '_' | ':' | '-' | '/');
     let words = text.split(is_separator).filter(|word| !word.is_empty());
     words.map(str::to_lowercase).collect::<Vec<_>>().join("_")
 }

@@ -63,8 +63,8 @@ pub(super) fn expected(revision: &str) -> Value {
         "approved": "lamp is on its way",
         "denied": [true, "approval_denied"],
         "asked": [
-            "Allow `shop.order`? Orders an item.",
-            "Allow `shop.refund`? Pays back what an item was sold for, a refund.",
+            "Allow `shop.order`?",
+            "Allow `shop.refund`?",
         ],
         "running": true,
         "cancelled": true,

@@ -56,7 +56,7 @@ impl Driver<'_> {
                 Action::Summarize(request) => self.summarize(&mut state, &request).await,
                 // Each step has its result, so there is nothing to wait for.
                 Action::Wait => self.step(&mut state, Event::Stopped(cancelled()), false).await,
-                Action::End(report) => return RunReport { notices: self.notices, ..report },
+                Action::End(report) => return RunReport { notices: self.notices, ..*report },
             }
         }
     }
@@ -80,7 +80,7 @@ impl Driver<'_> {
         self.journal = None;
         let failed = Outcome::Failed { error: Error::SessionFailed { source } };
         match action {
-            Action::End(report) => Action::End(RunReport { outcome: failed, ..report }),
+            Action::End(report) => Action::End(Box::new(RunReport { outcome: failed, ..*report })),
             _ => state.step(Event::Stopped(failed)),
         }
     }

@@ -219,7 +219,7 @@ enum Late {
 impl Approver for Late {
     async fn ask(&self, batch: &mut [Asked]) {
         match self {
-            Self::After(time) => tokio::time::sleep(*time).await,
+            Self::After(time) => tokio::time::advance(*time).await,
             Self::GivesUp(cancel) => cancel.cancel(),
         }
         for asked in batch {

@@ -237,6 +237,7 @@ fn identity_at(path: &Path) -> Identity {
 }
 
 #[cfg(unix)]
+#[expect(clippy::unnecessary_wraps, reason = "other systems know no identity")]
 fn identity(found: &Metadata) -> Identity {
     use cap_std::fs::MetadataExt;
     Some((found.dev(), found.ino()))

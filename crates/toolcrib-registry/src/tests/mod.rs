@@ -169,7 +169,7 @@ fn a_folded_spelling_finds_the_only_tool_that_it_may_mean() {
     let find = |spelling: &str| {
         snapshot.find(spelling, may_see).map(|overloads| overloads.first().unwrap().tool.name.to_string())
     };
-    for spelling in ["filesystem_read", "Filesystem.Read", "FILESYSTEM/read", "filesystem:-read", "READ"] {
+    for spelling in ["filesystem_read", "Filesystem.Read", "FILESYSTEM/read", "filesystem-read", "READ"] {
         assert_eq!(find(spelling).unwrap(), "filesystem::read", "{spelling}");
     }
     // The exact spellings still mean what they meant.
@@ -180,7 +180,15 @@ fn a_folded_spelling_finds_the_only_tool_that_it_may_mean() {
         ["my-crm.send.mail", "my_crm.send_mail"]
     );
     // What may not be seen is not found, nor is a text that is meant exactly.
-    for spelling in ["drop-it", "vault/drop_it", "Filesystem::Read", "filesystemread", ""] {
+    for spelling in [
+        "drop-it",
+        "vault/drop_it",
+        "Filesystem::Read",
+        "filesystemread",
+        "filesystem..read",
+        "filesystem.read.",
+        "",
+    ] {
         assert!(matches!(find(spelling), Err(FindError::Unknown { .. })), "{spelling}");
     }
 }

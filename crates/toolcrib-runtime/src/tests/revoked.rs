@@ -107,7 +107,9 @@ async fn a_call_that_a_schedule_would_forward_is_judged_when_the_schedule_is_mad
 /// Waits until the runs that are due have ended, and gives what came of each.
 async fn outcomes(runtime: &Runtime, count: usize) -> Vec<String> {
     let mut ended = Vec::new();
+    let mut looks = tokio::time::interval(Duration::from_millis(50));
     for _ in 0..400 {
+        looks.tick().await;
         let all = json!(runtime.tasks().list().await);
         ended = all
             .as_array()
@@ -118,7 +120,6 @@ async fn outcomes(runtime: &Runtime, count: usize) -> Vec<String> {
         if ended.len() == count {
             return ended;
         }
-        tokio::time::sleep(Duration::from_millis(50)).await;
     }
     panic!("only {ended:?} have ended")
 }

@@ -61,7 +61,7 @@ pub(super) enum Action {
     /// Others are still running.
     Wait,
     /// The run is over.
-    End(RunReport),
+    End(Box<RunReport>),
 }
 
 /// What is to be done about one call.
@@ -452,7 +452,7 @@ impl<'a> RunState<'a> {
         if !matches!(outcome, Outcome::Failed { .. }) {
             self.entries.push(Entry::Ended);
         }
-        Action::End(RunReport {
+        Action::End(Box::new(RunReport {
             outcome,
             text: std::mem::take(&mut self.text),
             turns: self.turns,
@@ -464,6 +464,6 @@ impl<'a> RunState<'a> {
             models: std::mem::take(&mut self.models),
             notices: Vec::new(),
             compactions: self.compactions,
-        })
+        }))
     }
 }

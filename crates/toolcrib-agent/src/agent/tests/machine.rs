@@ -156,7 +156,7 @@ impl World {
                     last
                 }
                 Action::Wait => panic!("each step has its result"),
-                Action::End(report) => return Some(report),
+                Action::End(report) => return Some(*report),
             }
         }
     }

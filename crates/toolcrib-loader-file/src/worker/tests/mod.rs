@@ -95,10 +95,15 @@ fn is_alive(process: &Value) -> bool {
 }
 
 async fn ended(process: &Value) {
-    let began = Instant::now();
-    while is_alive(process) {
-        assert!(began.elapsed() < PATIENCE, "process {process} is still there");
-        tokio::time::sleep(Duration::from_millis(5)).await;
+    until(&format!("the end of the process {process}"), || !is_alive(process)).await;
+}
+
+/// Waits until something is so.
+async fn until(what: &str, is_so: impl Fn() -> bool) {
+    let (began, mut looks) = (Instant::now(), tokio::time::interval(Duration::from_millis(5)));
+    while !is_so() {
+        assert!(began.elapsed() < PATIENCE, "waited in vain for {what}");
+        looks.tick().await;
     }
 }
 

@@ -7,7 +7,7 @@ use toolcrib_model::ErrorKind;
 use toolcrib_policy::{Access, AccessRules};
 use toolcrib_port::{CallContext, Loaded, RejectKind, ToolEngine as _, ToolLoader as _};
 
-use super::{App, SIX_LINES, authorized, outcome};
+use super::{App, SIX_LINES, authorized, outcome, until};
 use crate::WorkerModule;
 
 const HELLO: &str = r#"echo '{"type":"hello","protocol":1,"name":"kit"}'"#;
@@ -94,9 +94,7 @@ async fn a_call_that_a_worker_did_not_read_is_made_in_the_next() {
     );
     let (app, module) = App::scripted(&script);
     let call = authorized(&module, "run", &json!({})).await;
-    while !app.0.path().join("closed").exists() {
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
+    until("the worker's closed input", || app.0.path().join("closed").exists()).await;
     let result = module.invoke(&call, &CallContext::new("test")).await;
     assert_eq!(
         (result.error, result.result),

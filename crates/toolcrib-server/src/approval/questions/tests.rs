@@ -1,7 +1,6 @@
 //! Who answers a question of an agent, and with what.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use futures::FutureExt as _;
 use serde_json::json;
@@ -47,7 +46,7 @@ async fn a_question_waits_for_the_operator_while_one_is_there_and_the_first_answ
 async fn a_question_that_is_answered_elsewhere_is_withdrawn_here() {
     let waiting = PendingApprovals::default();
     let elsewhere = Callback::new(|_| async { Answer::Nobody }).with_user(|_| async {
-        tokio::time::sleep(Duration::from_secs(1)).await;
+        tokio::task::yield_now().await;
         UserAnswer::Denied(Some("not now".into()))
     });
     let approver = waiting.approver(Arc::new(elsewhere));

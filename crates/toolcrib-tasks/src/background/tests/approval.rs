@@ -53,7 +53,7 @@ async fn a_call_that_waits_for_a_person_does_not_move_to_the_background() {
     let shop = Asked::new().await;
     let patient = Patient::new(shop.executor.entrance(), shop.background.clone(), AFTER);
     let answered = async {
-        tokio::time::sleep(AFTER * 60).await;
+        tokio::time::advance(AFTER * 60).await;
         assert!(shop.background.list(&context()).await.is_empty());
         shop.yes.notify_one();
     };
