@@ -217,7 +217,7 @@ async fn server_memory_remembers_from_one_run_to_the_next() {
         "read_graph",
         "search_nodes",
     ];
-    assert_tools(&lab, &[&tools, RESOURCES]).await;
+    assert_tools(&lab, &[&tools]).await;
     let ada = json!({"name": "Ada", "entityType": "person", "observations": ["wants a lamp"]});
     call(&lab, "create_entities", json!({"entities": [ada]})).await;
     let found = call(&lab, "search_nodes", json!({"query": "lamp"})).await;
@@ -230,7 +230,7 @@ async fn server_memory_remembers_from_one_run_to_the_next() {
 #[tokio::test]
 async fn the_time_server_is_called() {
     let Some(lab) = python("-m, mcp_server_time") else { return };
-    assert_tools(&lab, &[&["convert_time", "get_current_time"], RESOURCES, PROMPTS]).await;
+    assert_tools(&lab, &[&["convert_time", "get_current_time"]]).await;
     let converted = json!({"source_timezone": "UTC", "time": "12:00", "target_timezone": "Asia/Tokyo"});
     let calls = [
         ("convert_time", converted, "21:00"),
@@ -264,7 +264,7 @@ async fn the_git_server_works_in_a_repository() {
         "git_show",
         "git_status",
     ];
-    assert_tools(&lab, &[&tools, RESOURCES, PROMPTS]).await;
+    assert_tools(&lab, &[&tools]).await;
     let path = work.to_str().unwrap();
     let calls = [
         ("git_status", json!({"repo_path": path}), "note.txt"),
@@ -296,7 +296,7 @@ async fn fast_mcp_is_called_in_both_eras_over_stdio() {
     for (era, revision) in ERAS {
         let Some(lab) = python(&format!("{}, {era}, stdio", fast_mcp())) else { return };
         if era == "both" {
-            assert_tools(&lab, &[&["add", "refuse", "revision"], RESOURCES, PROMPTS]).await;
+            assert_tools(&lab, &[&["add", "refuse", "revision"]]).await;
         }
         assert_fast_mcp_works(lab, revision).await;
     }

@@ -76,7 +76,8 @@ fn literal_secret<'a>(pointer: &'a str, text: &'a str) -> Option<(&'a str, &'a s
     let name = segments.next().unwrap_or_default();
     let is_named =
         NAMES.contains(&name) || segments.any(|part| PLACES.contains(&part)) && is_secret("", "", name);
-    let secret = if is_named {
+    // An address such as `token_url` is no secret, but for the password in it.
+    let secret = if is_named && !text.contains("://") {
         SCHEMES.iter().find_map(|scheme| text.strip_prefix(scheme)).unwrap_or(text).trim()
     } else {
         let (_, rest) = text.split_once("://")?;

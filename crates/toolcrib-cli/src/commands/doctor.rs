@@ -16,6 +16,9 @@ use crate::output;
 /// The tier with a model of one's choice.
 const FASTEMBED: &str = "search tier fastembed";
 
+/// The models of that tier.
+const MODELS: &str = "models of fastembed";
+
 /// The status of what is not there and need not be.
 const OPTIONAL: &str = "optional";
 
@@ -58,6 +61,9 @@ pub(crate) async fn run(arguments: &Doctor, json: bool) -> Result<Exit, Failure>
     if let Some(path) = &arguments.app {
         match look_closely(path).await {
             Ok(runtime) => {
+                if runtime.app().config.tools.search.tier == SearchTier::Fastembed {
+                    require(&mut checks, &[FASTEMBED, MODELS]);
+                }
                 exit = app(&runtime, &mut checks);
                 runtime.close().await;
             }
@@ -79,6 +85,15 @@ pub(crate) async fn run(arguments: &Doctor, json: bool) -> Result<Exit, Failure>
         }
     }
     Ok(exit)
+}
+
+/// Marks as missing what is optional in general, and needed by the app.
+fn require(checks: &mut [Check], names: &[&str]) {
+    for check in checks.iter_mut().filter(|check| names.contains(&check.name.as_str())) {
+        if check.status == OPTIONAL {
+            check.status = "missing";
+        }
+    }
 }
 
 /// What search by meaning has without anything else.
@@ -128,10 +143,9 @@ fn fastembed() -> Check {
 
 /// Which models have been fetched for the tier.
 fn models() -> Check {
-    const NAME: &str = "models of fastembed";
     let next = "needed only for `tier: fastembed`; `toolcrib models pull` fetches one, or set `model_dir`";
     let Some(folder) = models_folder() else {
-        return Check::not_ok(NAME, OPTIONAL, "there is no folder for them", "set XDG_CACHE_HOME or HOME");
+        return Check::not_ok(MODELS, OPTIONAL, "there is no folder for them", "set XDG_CACHE_HOME or HOME");
     };
     let entries = std::fs::read_dir(&folder).into_iter().flatten().filter_map(Result::ok);
     let mut names: Vec<String> = entries
@@ -141,9 +155,9 @@ fn models() -> Check {
         .collect();
     names.sort();
     if names.is_empty() {
-        return Check::not_ok(NAME, OPTIONAL, format!("none in {}", folder.display()), next);
+        return Check::not_ok(MODELS, OPTIONAL, format!("none in {}", folder.display()), next);
     }
-    Check::ok(NAME, names.join(", "))
+    Check::ok(MODELS, names.join(", "))
 }
 
 /// How the app's tools are found by meaning.

@@ -372,13 +372,14 @@ agents: [{id: a, brain: {provider: openai, model: m, api_key: canary-key-1}}]
 tools:
   registry:
     - {type: mcp, name: a, url: 'https://me:canary-pass@example.com/mcp', headers: {Authorization: Bearer canary-header, Accept: application/json}}
-    - {type: mcp, name: b, command: [x], env: {API_TOKEN: canary-token, LOG_LEVEL: production, MAX_TOKENS: '100000000'}}
+    - {type: mcp, name: b, command: [x], env: {API_TOKEN: canary-token, LOG_LEVEL: production, MAX_TOKENS: '100000000', TOKEN_URL: 'https://id.example/token'}}
 ";
     let app = App::from_text("app.yaml", text).unwrap();
-    let said = "canary-pass canary-header canary-token application/json production 100000000";
+    let said = "canary-pass canary-header canary-token application/json production 100000000 https://id.example/token";
     let shown = app.secrets().redactor().redact(said).into_owned();
     assert_eq!(
         shown,
-        "[secret url] [secret Authorization] [secret API_TOKEN] application/json production 100000000"
+        "[secret url] [secret Authorization] [secret API_TOKEN] application/json production 100000000 \
+         https://id.example/token"
     );
 }
