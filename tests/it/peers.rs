@@ -217,7 +217,7 @@ async fn server_memory_remembers_from_one_run_to_the_next() {
         "read_graph",
         "search_nodes",
     ];
-    assert_tools(&lab, &[&tools]).await;
+    assert_tools(&lab, &[&tools, &["list_resources", "read_resource"]]).await;
     let ada = json!({"name": "Ada", "entityType": "person", "observations": ["wants a lamp"]});
     call(&lab, "create_entities", json!({"entities": [ada]})).await;
     let found = call(&lab, "search_nodes", json!({"query": "lamp"})).await;

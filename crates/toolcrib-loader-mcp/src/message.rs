@@ -113,17 +113,14 @@ impl Pending {
             tracing::debug!(%error, "MCP server wrote a line that is no message");
             return None;
         }
-        let id = match member("id").and_then(|id| serde_json::from_slice(id).ok()) {
-            Some(id) => self.waiting_under(id)?,
-            None => {
-                let Some(id) = self.only() else {
-                    let waiting = self.ids.len();
-                    tracing::warn!(%error, waiting, "MCP server sent an answer that cannot be read, and to which request \
-                        is not known");
-                    return None;
-                };
-                id
-            }
+        let id = if let Some(id) = member("id").and_then(|id| serde_json::from_slice(id).ok()) {
+            self.waiting_under(id)?
+        } else if let Some(id) = self.only() {
+            id
+        } else {
+            let waiting = self.ids.len();
+            tracing::warn!(%error, waiting, "MCP server sent an unreadable answer to an unknown request");
+            return None;
         };
         let whole = member("result").and_then(without_unreadable_tools);
         let whole = whole.map(|result| json!({"jsonrpc": "2.0", "id": id, "result": result}));

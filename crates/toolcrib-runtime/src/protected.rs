@@ -46,7 +46,9 @@ pub(crate) fn protect(app: &App) {
     if let Some(store) =
         app.config.execution.store.as_deref().and_then(|store| path(app, store, "/execution/store"))
     {
-        DATABASE_SUFFIXES.iter().for_each(|suffix| files.protect_file(with_suffix(&store, suffix)));
+        for suffix in DATABASE_SUFFIXES {
+            files.protect_file(with_suffix(&store, suffix));
+        }
     }
     for channel in app.config.tools.channels.values() {
         if let (Some("file"), Some(file)) = (text(channel, "type"), text(channel, "path")) {

@@ -71,16 +71,7 @@ impl Runtime {
             policy = pool::reserved(policy, &app.config, pool)?;
         }
         let policy = Arc::new(serve_section::scoped(policy, &app)?);
-        let registry = ToolRegistry::new()
-            .with_enrichments(
-                app.extensions
-                    .enrichments
-                    .iter()
-                    .cloned()
-                    .chain(search::enrichment(&app, app.search_patience)),
-            )
-            .map_err(|error| Error::Start { what: "the enrichments".into(), message: error.to_string() })?;
-        let registry = Arc::new(registry);
+        let registry = Arc::new(registry(&app)?);
         let modules = modules::modules(&app).map_err(|error| app.wrong(error))?;
         let sources =
             sources::sources(&app).map_err(|errors| Error::App { file: app.file.clone(), errors })?;
@@ -308,4 +299,12 @@ fn results(app: &App) -> Results {
     let mut limits = ResultLimits::default();
     limits.tokens = app.config.tools.limits.result_tokens.map_or(limits.tokens, NonZeroU32::get);
     Results::new(limits).with_secrets(app.secrets().clone())
+}
+
+/// Returns the registry of an app, with its enrichments and without tools.
+fn registry(app: &App) -> Result<ToolRegistry, Error> {
+    let own = app.extensions.enrichments.iter().cloned();
+    ToolRegistry::new()
+        .with_enrichments(own.chain(search::enrichment(app, app.search_patience)))
+        .map_err(|error| Error::Start { what: "the enrichments".into(), message: error.to_string() })
 }

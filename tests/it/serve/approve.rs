@@ -356,7 +356,7 @@ async fn it_is_off_unless_the_app_says_so() {
     let lab = self::lab();
     let unattended = run(&lab, &["approve", "app.yaml"]).await.expect(2);
     assert!(unattended.stderr.contains("this wants a terminal"), "{unattended:#?}");
-    assert_eq!(listed(&lab).await, json!({"serving": [], "waiting": []}));
+    assert_eq!(listed(&lab).await, json!({"serving": [], "waiting": [], "questions": []}));
     run(&lab, &["approve", "app.yaml", "--allow", "01234567-1"]).await.expect(5);
 }
 
@@ -381,7 +381,7 @@ async fn what_a_tool_or_the_client_has_started_is_no_operator() {
         let refused = lab.read(&format!("home/{refused}"));
         assert!(refused.contains("a program that a tool has started does not answer"), "{refused}");
         let listed: Value = serde_json::from_str(&lab.read(&format!("home/{listed}"))).unwrap();
-        assert_eq!(listed, json!({"serving": [], "waiting": []}));
+        assert_eq!(listed, json!({"serving": [], "waiting": [], "questions": []}));
     }
     client.end().await;
     drop(operator);

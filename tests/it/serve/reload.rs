@@ -86,7 +86,7 @@ async fn a_file_that_cannot_be_served_is_said_and_changes_nothing() {
     assert_eq!(names(&served).await, before);
     save(&lab, &text("{default_policy: grant}", ""));
     served.until_says(READ_AGAIN).await;
-    assert!(names(&served).await.contains(&"scheduler__remember".to_owned()));
+    assert!(names(&served).await.contains(&"scheduler__remind".to_owned()));
 }
 
 #[tokio::test]
@@ -157,7 +157,7 @@ async fn what_is_scheduled_and_what_is_kept_is_there_afterwards() {
         .with_variable("ME", "a-token-of-my-own");
     let me = [("authorization", "Bearer a-token-of-my-own")];
     let served = Served::start(&lab, &[]).await;
-    let reminder = json!({"name": "scheduler__remember", "arguments": {"what": "Tea.", "when": "in 1h"}});
+    let reminder = json!({"name": "scheduler__remind", "arguments": {"what": "Tea.", "when": "in 1h"}});
     let made = served.modern(&me, "tools/call", reminder).await;
     assert_eq!(made["result"]["isError"], false, "{made:#}");
     let large = served.modern(&me, "tools/call", call_ask()).await;

@@ -17,7 +17,7 @@ pub(crate) async fn run(arguments: &Show, json: bool) -> Result<Exit, Failure> {
     let card = card.inspect_err(|_| output::rejects(snapshot.rejected()))?;
     // The overloads stand in the order of the card's forms.
     let overloads = snapshot.find(&card.name, |_| true).ok();
-    let entries = overloads.iter().flat_map(|overloads| overloads.iter());
+    let entries = overloads.iter().flat_map(toolcrib_registry::Overloads::iter);
     let decided: Vec<Decision> = entries.map(|entry| policy.decide(&entry.tool, principal())).collect();
     if json {
         let mut document = serde_json::to_value(&card).unwrap_or_default();

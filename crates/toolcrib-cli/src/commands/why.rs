@@ -67,7 +67,7 @@ fn decide(
 ) -> Decision {
     let Some(arguments) = arguments else { return policy.decide(&entry.tool, principal) };
     let mut call = Call::new(entry.tool.clone(), entry.source.clone(), 0);
-    call.arguments = arguments.clone();
+    call.arguments.clone_from(arguments);
     match policy.authorize(call, principal) {
         Verdict::Granted(call) => call.decision().clone(),
         Verdict::Ask(pending) => pending.decision().clone(),

@@ -187,7 +187,7 @@ fn beginning(mark: &str, text: &str) -> String {
         lines.truncate(MAX_RECALLED_LINES);
         lines.push("…");
     }
-    lines.iter().map(|line| format!("{mark}{line}\n")).collect()
+    lines.into_iter().flat_map(|line| [mark, line, "\n"]).collect()
 }
 
 /// Says how long ago something was, in the largest unit that fits.

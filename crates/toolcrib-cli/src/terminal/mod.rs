@@ -10,7 +10,8 @@ mod paste;
 mod screen;
 mod tty;
 
-#[cfg(all(test, unix))]
+#[cfg(unix)]
+#[cfg(test)]
 mod tests;
 
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -239,13 +239,12 @@ impl Visit<'_> {
         let fields = self.form(request, max_bytes).await?;
         let question = fields.get("question").and_then(|text| text.parse().ok());
         let seal = fields.get("seal").unwrap_or_default();
-        match question.filter(|id| self.page.keys.is_sealed(&sealed(*id), seal)) {
-            Some(question) => Ok((question, fields)),
-            None => {
+        let question =
+            question.filter(|id| self.page.keys.is_sealed(&sealed(*id), seal)).ok_or_else(|| {
                 let text = "this form is not from this page; load it again";
-                Err(Box::new(reply::plain(StatusCode::FORBIDDEN, text)))
-            }
-        }
+                Box::new(reply::plain(StatusCode::FORBIDDEN, text))
+            })?;
+        Ok((question, fields))
     }
 
     /// The fields of a form.

@@ -119,7 +119,9 @@ pub(super) async fn run(app: &Path) -> Result<Exit, Failure> {
     looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut asking: Option<Asking> = None;
     loop {
-        asking = asking.or_else(|| room.ask(Retry::default()));
+        // What became of the last answer is shown before the next question.
+        let may_ask = asking.is_none() && room.answered.is_empty();
+        asking = if may_ask { room.ask(Retry::default()) } else { asking };
         let answered = async {
             match &mut asking {
                 Some(asking) => (&mut asking.answer).await,

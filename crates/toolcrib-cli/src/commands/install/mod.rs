@@ -284,7 +284,7 @@ impl Report<'_> {
         if is_written {
             match self.plan.action {
                 Action::Remove => {
-                    output::tell(&format!("next: start {title} again; it reads its servers then"))
+                    output::tell(&format!("next: start {title} again; it reads its servers then"));
                 }
                 _ => output::tell(&format!("next: {}", self.client.next_step())),
             }

@@ -208,7 +208,7 @@ impl ToolEngine for Oracle {
     }
 }
 
-/// A small generator (SplitMix64), so that each case has a number that repeats it.
+/// A small generator (`SplitMix64`), so that each case has a number that repeats it.
 struct Random(u64);
 
 impl Random {
@@ -305,7 +305,9 @@ impl Fixture {
                     }
                 }
                 11 if random.below(2) == 0 => {
-                    if let Some(number) = (next > 0).then(|| random.below(next as usize) as u64) {
+                    if let Some(number) =
+                        (next > 0).then(|| random.below(usize::try_from(next).unwrap()) as u64)
+                    {
                         let mut open = open.lock().unwrap();
                         let is_yes = random.below(2) == 0;
                         open.retain(|_, sender: &mut oneshot::Sender<bool>| !sender.is_closed());

@@ -11,7 +11,7 @@ use toolcrib_port::Answer;
 use super::{MAX_WAITING_QUESTIONS, check_answer};
 use crate::PendingApprovals;
 
-fn approved(choice: Option<&str>, fields: serde_json::Value) -> UserAnswer {
+fn approved(choice: Option<&str>, fields: &serde_json::Value) -> UserAnswer {
     UserAnswer::Approved {
         content: None,
         choice: choice.map(str::to_owned),
@@ -33,7 +33,7 @@ async fn a_question_waits_for_the_operator_while_one_is_there_and_the_first_answ
     let id = room.questions_to_user().all()[0].id;
     assert!(room.questions_to_user().answer(id, UserAnswer::Denied(None)));
     assert_eq!(asking.await, UserAnswer::Denied(None));
-    assert!(!room.questions_to_user().answer(id, approved(None, json!({}))), "a late answer does not count");
+    assert!(!room.questions_to_user().answer(id, approved(None, &json!({}))), "a late answer does not count");
 
     let mut asking = approver.ask_user(&question);
     assert!((&mut asking).now_or_never().is_none());
@@ -97,7 +97,7 @@ fn an_answer_has_to_fit_its_question() {
         (Some("red"), json!({}), Err("the field `The count` has to be filled in")),
         (Some("red"), json!({"count": 1, "size": 2}), Err("there is no field `size`")),
     ] {
-        let checked = check_answer(&question, &approved(choice, fields.clone()));
+        let checked = check_answer(&question, &approved(choice, &fields));
         assert_eq!(checked, expected.map_err(str::to_owned), "{choice:?} {fields}");
     }
     assert_eq!(check_answer(&question, &UserAnswer::Denied(None)), Ok(()));
