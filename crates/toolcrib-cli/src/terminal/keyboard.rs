@@ -80,11 +80,12 @@ impl Keyboard {
         Self { shared: Arc::new(shared) }
     }
 
-    /// Discards what was typed so far, and reads the answer to the question that stands on the screen; `None` at the end of
-    /// the input.
-    pub(super) async fn answer(&self) -> Option<String> {
+    /// Discards what was typed so far, shows the prompt, and reads the answer to the question that stands on the screen;
+    /// `None` at the end of the input. What is typed once the prompt is there is never discarded.
+    pub(super) async fn answer(&self, show_prompt: impl FnOnce()) -> Option<String> {
         self.shared.lock().is_stale = true;
         self.shared.discard().ok()?;
+        show_prompt();
         let line = self.next().await;
         self.shared.lock().is_stale = false;
         line

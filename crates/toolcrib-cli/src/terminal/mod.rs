@@ -188,8 +188,8 @@ impl Dialogue {
         if !text.is_empty() {
             self.tell(text);
         }
-        self.console.screen().write_dialogue(&printable(prompt, Layout::Lines));
-        let line = self.console.keyboard.answer().await;
+        let prompt = printable(prompt, Layout::Lines);
+        let line = self.console.keyboard.answer(|| self.console.screen().write_dialogue(&prompt)).await;
         match &line {
             Some(_) => self.console.is_withdrawn.store(false, Ordering::Release),
             // The end of the input leaves the prompt's line open.

@@ -53,7 +53,7 @@ impl Typist {
 
     fn question(&self) -> tokio::task::JoinHandle<Option<String>> {
         let keyboard = Arc::clone(&self.keyboard);
-        tokio::spawn(async move { keyboard.answer().await })
+        tokio::spawn(async move { keyboard.answer(|| {}).await })
     }
 }
 
@@ -141,5 +141,5 @@ async fn the_late_answer_to_a_withdrawn_question_is_told_so_until_the_next_line_
 #[tokio::test]
 async fn a_terminal_that_cannot_be_opened_gives_no_answer() {
     let keyboard = Keyboard::new(Err(std::io::ErrorKind::NotFound.into()));
-    assert_eq!(timeout(PATIENCE, keyboard.answer()).await.expect("an end"), None);
+    assert_eq!(timeout(PATIENCE, keyboard.answer(|| {})).await.expect("an end"), None);
 }
