@@ -10,7 +10,7 @@ from typing import Any, Iterator
 
 import pytest
 
-from toolcrib import DuplicateToolError, Tool, ToolRegistry, fingerprint
+from toolcrib import DuplicateToolError, FileToolLoader, Tool, ToolRegistry, fingerprint
 from toolcrib.matching import UnsupportedSchemaError, accepts
 from toolcrib.registry import canonical_json, load_yaml
 
@@ -140,3 +140,20 @@ def test_values_are_checked_against_schemas(schema: Any, accepted: list, refused
 def test_a_keyword_that_is_not_checked_is_an_error_and_not_ignored() -> None:
     with pytest.raises(UnsupportedSchemaError, match="`dependentRequired`"):
         accepts({"dependentRequired": {"a": ["b"]}}, {})
+
+
+def test_several_loaders_make_one_registry_and_a_refresh_reads_them_again(tmp_path):
+    weather, people = tmp_path / "weather.json", tmp_path / "people.json"
+    weather.write_text('[{"name": "forecast"}]')
+    people.write_text('[{"name": "find"}]')
+    registry = ToolRegistry.from_loaders(
+        [FileToolLoader(weather, namespace="weather_api"), FileToolLoader(people, namespace="hr_api")]
+    )
+    assert [tool.qualified_name for tool in registry] == ["weather_api::forecast", "hr_api::find"]
+    people.write_text('[{"name": "find"}, {"name": "hire"}]')
+    registry.refresh()
+    assert "hr_api::hire" in registry
+    people.write_text('[{"name": "find"}, {"name": "find"}]')
+    with pytest.raises(DuplicateToolError):
+        registry.refresh()
+    assert "hr_api::hire" in registry

@@ -130,6 +130,13 @@ async fn a_broken_tool_is_rejected_and_its_siblings_load() {
 }
 
 #[tokio::test]
+async fn a_duplicate_in_a_file_fails_a_strict_load() {
+    let lab = Lab::new().with_file("tools.yaml", "[{name: good}, {name: good}]\n");
+    lab.run(["load", "--file", "tools.yaml"]).await.expect(0);
+    lab.run(["load", "--file", "tools.yaml", "--strict"]).await.expect(2);
+}
+
+#[tokio::test]
 async fn a_file_without_tools_says_what_it_should_hold() {
     let mut text = String::new();
     let mut lab = Lab::new();

@@ -82,8 +82,8 @@ pub use agent::{
 };
 pub use budget::{Admission, Amount, Budget, Resource};
 pub use chat::{
-    ChatModel, ChatReply, ChatRequest, Message, Picture, Piece, RequestedCall, TextModel, TextSink,
-    ToolChoice, ToolFunction, Usage,
+    ChatModel, ChatReply, ChatRequest, Message, Picture, Piece, RecoveringModel, RequestedCall, TextModel,
+    TextSink, ToolChoice, ToolFunction, Usage,
 };
 pub use error::Error;
 pub use fallback::{BREAKER_FAILURES, BREAKER_PAUSE, Brain, FallbackModel};

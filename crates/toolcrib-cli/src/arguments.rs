@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use toolcrib_runtime::LOGIN_TIMEOUT;
 
-pub(crate) use caller::Caller;
+pub(crate) use caller::{Caller, Identity};
 pub(crate) use clients::{Client, Import, Install};
 pub(crate) use new::{Language, New, NewCommand};
 pub(crate) use serve::{Approve, Serve, SurfaceArgument};

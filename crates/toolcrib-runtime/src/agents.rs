@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use toolcrib_agent::{
     AgentSettings, Brain, ChatModel, DEFAULT_COMPACT_AT, FallbackModel, MAX_RECORDING_BYTES, OpenAiModel,
-    OpenAiSettings, Prices, Provider, RecordedModel, RunLimits, TextModel,
+    OpenAiSettings, Prices, Provider, RecordedModel, RecoveringModel, RunLimits, TextModel,
 };
 use toolcrib_io::files::read_bounded;
 use toolcrib_io::http::{HttpClient, HttpPolicy};
@@ -334,10 +334,11 @@ impl AgentSetup {
 
     /// A model as the loop knows it, whatever its way of calling tools.
     fn in_style(&self, style: CallStyle, model: Arc<dyn ChatModel>) -> Arc<dyn ChatModel> {
+        let names = ToolNames::from(&self.wire_names);
         match style {
-            CallStyle::Native => model,
+            CallStyle::Native => Arc::new(RecoveringModel::new(model, names)),
             CallStyle::Text => {
-                let model = TextModel::new(model, ToolNames::from(&self.wire_names));
+                let model = TextModel::new(model, names);
                 Arc::new(model.with_system_prompt(self.text_prompt.as_deref().unwrap_or_default()))
             }
         }

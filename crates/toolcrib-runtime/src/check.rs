@@ -212,8 +212,8 @@ fn modules(app: &App, errors: &mut Vec<Error>, warnings: &mut Vec<String>) -> Ve
     modules
 }
 
-/// Actions that constraints name and the module does not have. To block one that does not exist takes nothing away, so it is
-/// an error only where it looks like one that does.
+/// Reports the actions that constraints name and the module does not have. Blocking one that does not exist takes nothing away, so
+/// it is a warning, which names the nearest action in case of a misspelling.
 fn constraints(
     app: &App,
     id: &str,
@@ -234,7 +234,7 @@ fn constraints(
             if is_literal(action) && !actions.contains(&action.as_str()) {
                 let message = format!("in the module `{id}`: {}", unknown("action", action, &actions));
                 let place = format!("{place}/constraints/{key}/{position}");
-                if key == BLOCKED && nearest(action, actions.iter().copied()).is_none() {
+                if key == BLOCKED {
                     warnings.push(app.document.error_at(&place, message).to_string());
                 } else {
                     errors.push(app.document.error_at(&place, message));

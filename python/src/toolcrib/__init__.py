@@ -2,7 +2,7 @@
 
 from .context import Context
 from .errors import ToolError
-from .registry import DuplicateToolError, Tool, ToolRegistry, fingerprint
+from .registry import DuplicateToolError, FileToolLoader, Tool, ToolLoader, ToolRegistry, fingerprint
 from .schema import Field
 from .sdk import AsyncSdk, Sdk
 from .declare import tool
@@ -12,9 +12,11 @@ __all__ = [
     "Context",
     "DuplicateToolError",
     "Field",
+    "FileToolLoader",
     "Sdk",
     "Tool",
     "ToolError",
+    "ToolLoader",
     "ToolRegistry",
     "fingerprint",
     "tool",

@@ -6,7 +6,7 @@ import dataclasses
 import hashlib
 import json
 import pathlib
-from typing import Any, Iterable, Iterator, Optional, Union
+from typing import Any, Iterable, Iterator, Optional, Protocol, Union
 
 from . import matching
 
@@ -117,14 +117,50 @@ def _first(fields: dict[str, Any], keys: tuple[str, ...], name: str) -> Any:
     return {}
 
 
+class ToolLoader(Protocol):
+    """A source of tools that can be read again."""
+
+    def load(self) -> Iterable[Tool]:
+        """Returns the tools as they are now."""
+
+
+@dataclasses.dataclass
+class FileToolLoader:
+    """A loader of one tool file, in JSON where its name ends with ``.json`` and else in YAML."""
+
+    path: Union[str, pathlib.Path]
+    namespace: Optional[str] = None
+
+    def load(self) -> list[Tool]:
+        """Reads the file. Errors are ``OSError`` and ``ValueError``, the latter with the path."""
+        path = pathlib.Path(self.path)
+        data = path.read_bytes()
+        try:
+            document = json.loads(data) if path.suffix.lower() == ".json" else load_yaml(data)
+            return tools_of(document, namespace=self.namespace)
+        except ValueError as error:
+            raise ValueError(f"{path}: {error}") from error
+
+
 class ToolRegistry:
     """Tools by name. A name may have several tools with different schemas, but no two with identical ones."""
 
     def __init__(self, tools: Iterable[Tool] = ()) -> None:
-        self._tools: list[Tool] = []
-        self._by_name: dict[str, list[Tool]] = {}
-        for tool in tools:
-            self._add(tool)
+        self._loaders: list[ToolLoader] = []
+        self._replace(tools)
+
+    @classmethod
+    def from_loaders(cls, loaders: Iterable[ToolLoader]) -> "ToolRegistry":
+        """Makes a registry of what several loaders load, in their order."""
+        registry = cls()
+        registry._loaders = list(loaders)
+        registry.refresh()
+        return registry
+
+    def refresh(self) -> None:
+        """Runs all loaders again. Where one fails, or two tools collide, the registry stays as it was."""
+        if self._loaders:
+            self._replace([tool for loader in self._loaders for tool in loader.load()])
 
     @classmethod
     def from_tools(cls, tools: Iterable[Tool]) -> "ToolRegistry":
@@ -144,21 +180,23 @@ class ToolRegistry:
     @classmethod
     def from_file(cls, path: Union[str, pathlib.Path], *, namespace: Optional[str] = None) -> "ToolRegistry":
         """Reads a tool file, in JSON where its name ends with ``.json`` and else in YAML."""
-        path = pathlib.Path(path)
-        read = cls.from_json if path.suffix.lower() == ".json" else cls.from_yaml
         try:
-            return read(path.read_bytes(), namespace=namespace)
-        except (DuplicateToolError, ValueError) as error:
-            raise type(error)(f"{path}: {error}") if type(error) in (DuplicateToolError, ValueError) else error
+            return cls.from_loaders([FileToolLoader(path, namespace)])
+        except DuplicateToolError as error:
+            raise DuplicateToolError(f"{path}: {error}") from error
 
-    def _add(self, tool: Tool) -> None:
-        overloads = self._by_name.setdefault(tool.qualified_name, [])
-        if any(other.fingerprint == tool.fingerprint for other in overloads):
-            raise DuplicateToolError(
-                f"duplicate tool: {tool.qualified_name} with identical input schema registered twice"
-            )
-        overloads.append(tool)
-        self._tools.append(tool)
+    def _replace(self, tools: Iterable[Tool]) -> None:
+        tools = list(tools)
+        by_name: dict[str, list[Tool]] = {}
+        for tool in tools:
+            overloads = by_name.setdefault(tool.qualified_name, [])
+            if any(other.fingerprint == tool.fingerprint for other in overloads):
+                raise DuplicateToolError(
+                    f"duplicate tool: {tool.qualified_name} with identical input schema registered twice"
+                )
+            overloads.append(tool)
+        self._by_name = by_name
+        self._tools = tools
 
     def __iter__(self) -> Iterator[Tool]:
         return iter(self._tools)

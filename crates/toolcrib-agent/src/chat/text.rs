@@ -104,7 +104,7 @@ impl<M: ChatModel> ChatModel for TextModel<M> {
     }
 }
 
-fn requested(call: TextCall) -> RequestedCall {
+pub(super) fn requested(call: TextCall) -> RequestedCall {
     let (arguments, problem) = match call.arguments {
         Ok(arguments) => (Value::Object(arguments).to_string(), None),
         Err(problem) => (call.raw, Some(problem)),

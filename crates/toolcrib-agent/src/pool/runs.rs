@@ -81,6 +81,10 @@ fn lost(error: &str) -> Value {
 }
 
 impl Run {
+    pub(super) fn id(&self) -> &str {
+        &self.id
+    }
+
     pub(super) fn status(&self) -> RunStatus {
         let report = self.report.borrow().clone();
         let status = match report.as_deref() {

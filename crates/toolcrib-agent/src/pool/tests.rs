@@ -44,11 +44,12 @@ impl AgentFactory for Office {
 struct Door {
     open: Semaphore,
     callers: Mutex<Vec<(String, Vec<String>)>>,
+    threads: Mutex<Vec<Option<String>>>,
 }
 
 impl Door {
     fn new(open: usize) -> Arc<Self> {
-        Arc::new(Self { open: Semaphore::new(open), callers: Mutex::default() })
+        Arc::new(Self { open: Semaphore::new(open), callers: Mutex::default(), threads: Mutex::default() })
     }
 }
 
@@ -59,6 +60,7 @@ impl ToolCaller for Door {
         let agent = context.agent.as_deref().unwrap_or_default().to_owned();
         assert_ne!(agent, "writer", "the writer's entrance is broken");
         self.callers.lock().unwrap().push((agent, above));
+        self.threads.lock().unwrap().push(context.thread.as_deref().map(str::to_owned));
         tokio::select! {
             permit = self.open.acquire() => permit.unwrap().forget(),
             () = context.cancel.cancelled() => {
@@ -112,6 +114,17 @@ impl Desk {
     async fn failure(&self, name: &str, arguments: Value, context: &CallContext) -> ToolError {
         self.result(name, arguments, context).await.error.unwrap()
     }
+}
+
+#[tokio::test]
+async fn tools_that_a_started_agent_calls_see_its_run_as_the_thread() {
+    let desk = Desk::new(2);
+    for run in ["helper-1", "helper-2"] {
+        desk.call("agent_spawn", json!({"agent": "helper", "task": "Look."})).await;
+        desk.call("agent_wait", json!({"runs": [run]})).await;
+    }
+    let threads = desk.door.threads.lock().unwrap().clone();
+    assert_eq!(threads, [Some("helper-1".to_owned()), Some("helper-2".to_owned())]);
 }
 
 #[tokio::test]

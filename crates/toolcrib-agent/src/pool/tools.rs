@@ -147,6 +147,8 @@ impl AgentPool {
         let made =
             self.factory.make(id, &own).map_err(|error| ToolError::new(ErrorKind::Unavailable, error))?;
         let (run, reporter) = self.runs.begin(context, id, own.phase.clone(), cancel)?;
+        // Within the conversation, what the agent says and calls is a separate thread.
+        let own = own.with_thread(run.id());
         let task = task.clone();
         let working = async move {
             let mut conversation = Conversation::new();

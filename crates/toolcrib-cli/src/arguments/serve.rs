@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::{Caller, Otlp};
+use super::{Identity, Otlp};
 
 #[derive(Args, Debug)]
 pub(crate) struct Serve {
@@ -22,7 +22,7 @@ pub(crate) struct Serve {
     #[arg(long)]
     pub(crate) surface: Option<SurfaceArgument>,
     #[command(flatten)]
-    pub(crate) caller: Caller,
+    pub(crate) identity: Identity,
     #[command(flatten)]
     pub(crate) otlp: Otlp,
 }

@@ -1,6 +1,7 @@
 //! `toolcrib load`.
 
 use toolcrib_policy::{Capabilities, Policy};
+use toolcrib_port::RejectKind;
 use toolcrib_registry::ToolRegistry;
 use toolcrib_runtime::SourceRequest;
 
@@ -9,7 +10,7 @@ use crate::arguments::Load;
 use crate::exit::{Exit, Failure};
 use crate::output;
 
-pub(crate) async fn run(arguments: Load, json: bool) -> Result<Exit, Failure> {
+pub(crate) async fn run(arguments: Load, strict: bool, json: bool) -> Result<Exit, Failure> {
     let source = arguments.source;
     let request = match (source.file, source.openapi, source.mcp) {
         (Some(path), _, _) => SourceRequest::File(path),
@@ -34,7 +35,11 @@ pub(crate) async fn run(arguments: Load, json: bool) -> Result<Exit, Failure> {
     } else {
         output::snapshot_lines(&snapshot, &policy, &rules, |_| true);
     }
-    Ok(exit_of_rejects(snapshot.rejected()))
+    let has_duplicate = snapshot.rejected().iter().any(|reject| reject.kind == RejectKind::Duplicate);
+    Ok(match exit_of_rejects(snapshot.rejected()) {
+        Exit::Ok if strict && has_duplicate => Exit::BadInput,
+        exit => exit,
+    })
 }
 
 fn words(line: &str) -> Result<Vec<String>, Failure> {

@@ -42,13 +42,13 @@ use crate::output;
 
 /// Runs one command to its exit code.
 pub(crate) async fn run(arguments: Arguments) -> ExitCode {
-    let json = arguments.json;
+    let (json, strict) = (arguments.json, arguments.strict);
     let outcome = match arguments.command {
         Command::Init(arguments) => init::run(&arguments, json),
         Command::Validate(arguments) => validate::run(&arguments, json).await,
         Command::Schema(arguments) => schema::run(&arguments, json),
         Command::New(arguments) => new::run(&arguments.command, json),
-        Command::Load(arguments) => load::run(arguments, json).await,
+        Command::Load(arguments) => load::run(arguments, strict, json).await,
         Command::Tools(arguments) => tools::run(&arguments, json).await,
         Command::Trust(arguments) => trust::run(&arguments, json).await,
         Command::Lint(arguments) => lint::run(&arguments, json).await,

@@ -19,7 +19,7 @@ use crate::interrupt::Interrupts;
 use crate::output;
 
 pub(crate) async fn run(arguments: &Serve) -> Result<Exit, Failure> {
-    let scope = arguments.caller.scope()?;
+    let scope = arguments.identity.scope()?;
     // Who serves over HTTP may sit at a terminal. Standard input belongs to the protocol otherwise.
     let operator: Arc<dyn Approver> =
         if arguments.http.is_some() { approver(false) } else { Arc::new(DenyAll) };
@@ -39,7 +39,7 @@ pub(crate) async fn run(arguments: &Serve) -> Result<Exit, Failure> {
     let interrupts = Interrupts::watch();
     let settings = ServerSettings::default()
         .with_surface(arguments.surface.map(SurfaceMode::from))
-        .with_user(arguments.caller.user.clone())
+        .with_user(arguments.identity.user.clone())
         .with_scope(scope);
     let ready = async {
         let server = Server::new(Arc::clone(&runtime), settings)?.with_page(page.clone());

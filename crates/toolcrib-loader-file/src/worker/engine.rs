@@ -7,13 +7,14 @@ use futures::StreamExt as _;
 use futures::stream::FuturesUnordered;
 use serde_json::{Map, Value};
 use tokio::time::Instant;
-use toolcrib_model::{ErrorKind, ToolError, ToolResult};
+use toolcrib_model::{ErrorKind, Tool, ToolError, ToolResult};
 use toolcrib_policy::{Authorized, Call};
 use toolcrib_port::{CallContext, Progress, ToolEngine};
 
 use super::process::{Answer, Event, NotSent, Running, Worker};
 use super::protocol::{Outgoing, OutgoingCall, ProgressMessage, printable};
 use super::{WorkerModule, lock, requests};
+use crate::command::unenforced;
 
 /// How many requests of one call are under way at once. More of them wait.
 pub const MAX_OPEN_REQUESTS: usize = 16;
@@ -178,6 +179,10 @@ impl ToolEngine for WorkerModule {
 
     fn reports_progress(&self) -> bool {
         true
+    }
+
+    fn warning(&self, tool: &Tool) -> Option<String> {
+        unenforced(tool)
     }
 
     async fn close(&self) {

@@ -463,3 +463,15 @@ async fn a_tool_that_is_not_what_was_loaded_does_not_run_in_a_new_worker() {
 fn the_package_is_there() {
     assert!(Path::new(PACKAGE).join("toolcrib/worker.py").is_file(), "{}", PathBuf::from(PACKAGE).display());
 }
+
+#[tokio::test]
+async fn access_that_a_python_tool_declares_is_warned_of_as_not_enforced() {
+    let app = App::new(
+        "from toolcrib import tool\n\n@tool(access={\"network\": []})\ndef look() -> str:\n    return \"\"\n",
+    );
+    let module = app.module();
+    let loaded = module.load().await;
+    let warning = module.warning(&loaded.tools[0]).unwrap();
+    assert!(warning.starts_with("`access.network` of `reports.look` is not enforced"), "{warning}");
+    module.close().await;
+}
