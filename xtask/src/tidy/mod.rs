@@ -7,6 +7,7 @@ mod house;
 mod arrows;
 mod manifests;
 mod owners;
+mod prose;
 mod sources;
 
 mod violation;
@@ -45,6 +46,9 @@ pub(crate) fn run(workspace: &Workspace) -> Result<()> {
     files.sort_by(|one, other| one.path.cmp(&other.path));
     violations.extend(files.iter().flat_map(sources::check));
     violations.extend(sources::check_small_folders(&files, house::SMALL_FOLDERS));
+    let shipped = files.iter().filter(|file| prose::is_checked(&file.path));
+    violations.extend(shipped.clone().flat_map(prose::check_source));
+    violations.extend(prose::check_type_names(shipped));
 
     for violation in &violations {
         println!("{violation}");

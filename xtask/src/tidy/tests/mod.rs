@@ -4,6 +4,7 @@ mod arrows;
 mod house;
 mod manifests;
 mod owners;
+mod prose;
 mod sources;
 
 use super::TextFile;
