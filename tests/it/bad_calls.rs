@@ -118,6 +118,14 @@ async fn a_meta_tool_exits_like_the_call_inside_and_is_no_way_round_the_gate() {
 }
 
 #[tokio::test]
+async fn a_call_says_how_its_arguments_were_repaired() {
+    let lab = lab();
+    let ran = lab.run(["call", "app.yaml", "hello.say_hello", r#"{"name": [1]}"#]).await.expect(0);
+    assert_eq!(ran.stdout, "Hello, [1]!\n");
+    assert!(ran.stderr.contains("note: the argument /name was changed from [1] to \"[1]\""), "{ran:#?}");
+}
+
+#[tokio::test]
 async fn a_tool_that_fails_exits_with_1_and_one_that_nothing_can_run_with_5() {
     let lab = lab();
     let mut text = told(&lab, ["call", "app.yaml", "shop.fail"], 1).await;

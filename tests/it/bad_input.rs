@@ -130,6 +130,18 @@ async fn a_broken_tool_is_rejected_and_its_siblings_load() {
 }
 
 #[tokio::test]
+async fn a_number_among_the_words_of_a_command_is_answered_with_how_to_quote_it() {
+    let lab = Lab::with_app(
+        "tools: {registry: [{type: inline, namespace: w, engine: w, tools: [{name: a}]}], engines: {w: {type: command, argv: [echo, 1]}}}\n",
+    );
+    let said = lab.run(["validate", "app.yaml"]).await.expect(2).stderr;
+    assert!(
+        said.contains("`tools.engines.w.argv[1]`") && said.contains("quote a number, as in \"1\""),
+        "{said}"
+    );
+}
+
+#[tokio::test]
 async fn a_duplicate_in_a_file_fails_a_strict_load() {
     let lab = Lab::new().with_file("tools.yaml", "[{name: good}, {name: good}]\n");
     lab.run(["load", "--file", "tools.yaml"]).await.expect(0);

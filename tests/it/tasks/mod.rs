@@ -161,6 +161,11 @@ async fn tasks(lab: &Lab) -> BTreeMap<String, Value> {
     let ids = ["task_id", "watcher_id", "schedule_id"];
     let tasks = listed["tasks"].as_array().unwrap().iter();
     tasks
-        .map(|task| (ids.iter().find_map(|id| task[*id].as_str()).unwrap().to_owned(), task.clone()))
+        .map(|task| {
+            let id = ids.iter().find_map(|id| task[*id].as_str()).unwrap();
+            // Whatever its kind calls it, a script finds it under one name.
+            assert_eq!(task["id"], id, "{task:#}");
+            (id.to_owned(), task.clone())
+        })
         .collect()
 }

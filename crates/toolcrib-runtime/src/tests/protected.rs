@@ -22,8 +22,9 @@ tools:
   registry:
     - {type: file, path: tools.yaml}
     - {type: exec, path: ./programs, namespace: programs}
+    - {type: rest, namespace: api, spec: api.json}
   engines:
-    scripts: {type: command, programs: {run: [sh, scripts/run.sh]}}
+    scripts: {type: command, argv: [sh, scripts/run.sh]}
   channels:
     log: {type: file, path: channel.log}
   capabilities: {default_policy: grant, grant: [{module: filesystem, actions: [delete]}]}
@@ -39,6 +40,7 @@ fn folder(app: &str) -> TempDir {
         ("programs/toolcrib.yaml", "{name: programs, tools: []}"),
         ("programs/run.py", "print(1)"),
         ("scripts/run.sh", "true"),
+        ("api.json", r#"{"openapi": "3.0.0", "servers": [{"url": "https://api.example"}], "paths": {}}"#),
         ("skills/greet/SKILL.md", "---\nname: greet\ndescription: Greets.\n---\nSay hello."),
         ("turns.jsonl", ""),
         ("notes/a.txt", "a"),
@@ -61,8 +63,7 @@ async fn call(runtime: &Runtime, tool: &str, arguments: Value) -> ToolResult {
 
 #[tokio::test]
 async fn no_tool_changes_what_the_app_is_made_of() {
-    let app = APP.replace("scripts: {type: command, programs: {run: [sh, scripts/run.sh]}}", "{}");
-    let dir = folder(&app);
+    let dir = folder(APP);
     let runtime = start(dir.path()).await;
     for path in [
         "app.yaml",
@@ -71,6 +72,8 @@ async fn no_tool_changes_what_the_app_is_made_of() {
         "programs/toolcrib.yaml",
         "programs/run.py",
         "programs/new.py",
+        "scripts/run.sh",
+        "api.json",
         "skills/greet/SKILL.md",
         "skills/new/SKILL.md",
         "audit.jsonl",

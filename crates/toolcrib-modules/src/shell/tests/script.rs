@@ -14,7 +14,7 @@ async fn scripts_and_shells_are_off_unless_they_are_allowed() {
     let offered = place.module.load().await.tools;
     assert!(offered.iter().all(|tool| tool.name.name() != "script"), "no model is offered it");
     assert!(place.module.actions().any(|action| action == "script"), "an app file may name it");
-    for shell in ["sh", "/bin/sh", "bash", "/usr/bin/../bin/dash"] {
+    for shell in ["sh", "/bin/sh", "bash", "rbash", "/usr/bin/../bin/dash"] {
         let error = place.error("run", json!({"argv": [shell, "-c", "touch ran"]})).await;
         assert_eq!(error.kind, ErrorKind::Denied, "{shell}: {error}");
         let error = place.error("background_run", json!({"argv": [shell, "-c", "touch ran"]})).await;
