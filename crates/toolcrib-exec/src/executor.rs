@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use tokio::time::Instant;
-use toolcrib_model::{ErrorKind, Tool, ToolCall, ToolError, ToolResult};
+use toolcrib_model::{ErrorKind, JsonObject, Tool, ToolCall, ToolError, ToolResult};
 use toolcrib_policy::{Approvals, Authorized, Call, Consent, Policy};
 use toolcrib_port::{Approver, CallContext, Media, ToolCaller, ToolEngine};
 use toolcrib_registry::{Entry, Snapshot, ToolRegistry};
@@ -163,7 +163,9 @@ impl Executor {
     /// The tools that a name means to that caller.
     fn find_tools(&self, name: &str, context: &CallContext) -> Result<Vec<Arc<Tool>>, ToolError> {
         let (snapshot, principal) = (self.registry.snapshot(), context.principal());
-        let found = snapshot.find(name, |entry| self.policy.is_visible(&entry.tool, principal));
+        // A former name means the tool that a call by it would run.
+        let ToolCall { name, .. } = self.current(ToolCall::new(name, JsonObject::new()), &snapshot);
+        let found = snapshot.find(&name, |entry| self.policy.is_visible(&entry.tool, principal));
         let overloads = found.map_err(|error| ToolError::from(&error))?;
         Ok(overloads.iter().map(|entry| Arc::clone(&entry.tool)).collect())
     }

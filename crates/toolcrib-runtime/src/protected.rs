@@ -122,10 +122,28 @@ fn registry(app: &App) {
             }
             _ => {}
         }
+        if let Some(Value::Array(words)) = entry.get("worker") {
+            worker(app, words, text(entry, "path"), &pointer);
+        }
         named_files(app, entry, &pointer);
         let token = entry.pointer("/auth/identity_token_file").and_then(Value::as_str);
         if let Some(token) = token.and_then(|token| path(app, token, &pointer)) {
             app.protected.hide_file(token);
+        }
+    }
+}
+
+/// Protects the folders that the words of a worker name: it imports the tools that are in them.
+fn worker(app: &App, words: &[Value], start: Option<&str>, pointer: &str) {
+    let start = start.and_then(|start| path(app, start, pointer)).unwrap_or_else(|| app.folder.clone());
+    for word in words.iter().filter_map(Value::as_str).filter(|word| may_be_path(word)) {
+        let Ok(word) = variables::expanded(app, word, pointer, true) else { continue };
+        let mut folder = start.join(word);
+        if holds_workspace(app, &folder) {
+            folder.push("tools");
+        }
+        if folder.is_dir() && !holds_workspace(app, &folder) {
+            app.protected.protect_folder(folder);
         }
     }
 }

@@ -96,6 +96,12 @@ async fn a_tool_is_run_by_what_it_does_where_that_was_asked_for() {
         (execute("execute_destructive", "team.ask"), "make the same call with `execute_write`"),
         (execute("execute_write", "hello.status"), "make the same call with `execute_read`"),
         (execute("execute_read", "run_parallel"), "call `run_parallel` itself"),
+        // A former name is no way round this either.
+        (
+            json!({"name": "execute_read", "arguments": {"name": "background_status", "params": {"tool": "team.ask"}}}),
+            "call `background_status` itself",
+        ),
+        (json!({"name": "background_status", "arguments": {"tool": "team.ask"}}), "is not served here"),
         (
             execute("execute_tool", "team.ask"),
             "by one of `execute_read`, `execute_write`, `execute_destructive`",

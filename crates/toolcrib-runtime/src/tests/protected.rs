@@ -141,6 +141,26 @@ async fn a_folder_of_programs_around_the_workspace_leaves_it_writable() {
 }
 
 #[tokio::test]
+async fn no_tool_changes_the_module_of_a_worker() {
+    let dir = folder(
+        "modules: {filesystem: {}}
+tools:
+  registry: [{type: exec, worker: [python3, -m, toolcrib.worker, modules/texts]}]
+  capabilities: {default_policy: grant}",
+    );
+    fs::create_dir_all(dir.path().join("modules/texts/tools")).unwrap();
+    fs::write(dir.path().join("modules/texts/tools/words.py"), "").unwrap();
+    let runtime = start(dir.path()).await;
+    for path in ["modules/texts/tools/words.py", "modules/texts/tools/new.py", "modules/texts/models.py"] {
+        let written = call(&runtime, "filesystem.write", json!({"path": path, "content": "mine"})).await;
+        assert_eq!(written.error.map(|error| error.kind), Some(ErrorKind::Denied), "{path}");
+    }
+    let written = json!({"path": "notes/b.txt", "content": "b"});
+    assert_eq!(call(&runtime, "filesystem.write", written).await.error, None);
+    runtime.close().await;
+}
+
+#[tokio::test]
 async fn an_app_protects_the_apps_that_it_calls_and_those_protect_it() {
     let outer = "
 app: {workspace: work}
