@@ -1,4 +1,4 @@
-//! What can go wrong at one of the doors.
+//! Errors of processes, HTTP requests and files.
 
 use std::io;
 use std::net::IpAddr;
@@ -7,14 +7,14 @@ use std::time::Duration;
 
 use crate::http::AddressClass;
 
-/// What can go wrong with a child process, an HTTP request or a file.
+/// An error of a child process, an HTTP request or a file.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// This platform lacks what the operation needs.
     #[error("{operation} is not supported on this platform; use Linux, macOS or another Unix")]
     Unsupported {
-        /// What was asked for.
+        /// The operation.
         operation: &'static str,
     },
 
@@ -23,16 +23,16 @@ pub enum Error {
     WatchFailed {
         /// The file; empty when nothing can be watched here.
         path: PathBuf,
-        /// Why not.
+        /// The reason.
         reason: String,
     },
 
-    /// A command that no system could start, whatever is installed on it.
+    /// The command is invalid on every system, regardless of the programs installed.
     #[error("cannot start `{program}`: {reason}")]
     InvalidCommand {
-        /// The first word of the command; empty if there is none.
+        /// The first word of the command, or empty for an empty command.
         program: String,
-        /// What is wrong with it, and how to write it.
+        /// The problem, and the correct form.
         reason: String,
     },
     /// The program is not among those that may be started.
@@ -46,7 +46,7 @@ pub enum Error {
     ProgramNotFound {
         /// The program as the command names it.
         program: String,
-        /// Where it was looked for: its own path, or `PATH`.
+        /// The searched location: the program's path, or `PATH`.
         searched: String,
     },
     /// The program exists but may not be run.
@@ -72,7 +72,7 @@ pub enum Error {
     SpawnFailed {
         /// The program as the command names it.
         program: String,
-        /// What the system said.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// The helper that ends our children when we are killed did not start, and so nothing else is started.
@@ -80,7 +80,7 @@ pub enum Error {
     WatchdogFailed {
         /// The program as the command names it.
         program: String,
-        /// What the system said.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// A pipe to a running child failed, or could not be set up.
@@ -88,7 +88,7 @@ pub enum Error {
     PipeFailed {
         /// The program as the command names it, or the name of the child.
         program: String,
-        /// What the system said.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// The child is gone, and something else in this process took its exit status.
@@ -104,14 +104,14 @@ pub enum Error {
     Unkillable {
         /// The program as the command names it.
         program: String,
-        /// How long it was waited for.
+        /// The time waited.
         waited: Duration,
     },
 
     /// The HTTP client could not be built.
     #[error("cannot build the HTTP client: {reason}")]
     ClientFailed {
-        /// What is wrong.
+        /// The problem.
         reason: String,
     },
     /// The URL is not one that this client requests.
@@ -119,7 +119,7 @@ pub enum Error {
     InvalidUrl {
         /// The URL, without user, password, query and fragment.
         url: String,
-        /// What is wrong with it, and how to write it.
+        /// The problem, and the correct form.
         reason: &'static str,
     },
     /// The address is one that the policy does not let requests go to.
@@ -129,9 +129,9 @@ pub enum Error {
     AddressRefused {
         /// The host as the URL names it.
         host: String,
-        /// The address that the name stands for.
+        /// The address that the name resolves to.
         address: IpAddr,
-        /// What kind of address it is.
+        /// The class of the address.
         class: AddressClass,
     },
     /// The host, or its port, is not among those that may be reached.
@@ -182,7 +182,7 @@ pub enum Error {
     PathNotAllowed {
         /// The path as it was given.
         path: String,
-        /// What was to be done, as in "may not … `path`".
+        /// The refused operation, as in "may not … `path`".
         operation: &'static str,
     },
     /// The path is one of those that the running program depends on.
@@ -192,7 +192,7 @@ pub enum Error {
     FileProtected {
         /// The path as it was given.
         path: String,
-        /// What was to be done, as in "may not … `path`".
+        /// The refused operation, as in "may not … `path`".
         operation: &'static str,
     },
     /// The path is in a folder that is only read.
@@ -206,7 +206,7 @@ pub enum Error {
     OutsideRoot {
         /// The path as it was given.
         path: String,
-        /// How it leads out.
+        /// The part of the path that leaves the root.
         reason: &'static str,
     },
     /// Nothing is there.
@@ -220,7 +220,7 @@ pub enum Error {
     WrongKind {
         /// The path as it was given.
         path: String,
-        /// What it had to be.
+        /// The expected kind.
         expected: &'static str,
     },
     /// The file is larger than the caller takes.
@@ -234,21 +234,21 @@ pub enum Error {
     /// The system refused.
     #[error("cannot {operation} `{path}`: {source}")]
     FileFailed {
-        /// What was to be done, as in "cannot … `path`".
+        /// The failed operation, as in "cannot … `path`".
         operation: &'static str,
         /// The path as it was given.
         path: String,
-        /// What the system said.
+        /// The error of the operating system.
         source: io::Error,
     },
 }
 
-/// Where a program was looked for, unless it is a path that says so itself.
+/// Returns the searched location for a message, or an empty text if the program is itself a path.
 fn within(program: &str, searched: &str) -> String {
     if program == searched { String::new() } else { format!(" in {searched}") }
 }
 
-/// What to check when the system refuses to start a program.
+/// Returns advice for a program that the system refused to start.
 fn start_hint(error: &io::Error) -> &'static str {
     match error.kind() {
         io::ErrorKind::PermissionDenied => {

@@ -1,17 +1,15 @@
-//! The only doors to the world: child processes, HTTP, rooted files.
+//! Access to the outside: child processes, HTTP, files below a root.
 //!
-//! Everything that Toolcrib does outside of its own memory goes through one of three modules, so that the rules of
-//! each door stand in one place:
+//! All I/O of Toolcrib goes through one of three modules, each of which enforces its rules in one place:
 //!
-//! - [`process`] starts programs without a shell and with an allow-listed environment. Each child has a process group
-//!   of its own, which does not outlive this process. [`process::run`] captures one run, [`process::spawn`] keeps a
-//!   server.
+//! - [`process`] starts programs without a shell and with an allow-listed environment. Each child leads a process group,
+//!   which does not outlive this process. [`process::run`] captures one run, [`process::spawn`] keeps a server running.
 //! - [`http`] is an HTTP client that refuses addresses of the private network unless its
-//!   [`HttpPolicy`](http::HttpPolicy) allows them, and reads no more of a body than it was told to.
-//! - [`files`] opens files relative to the handle of a [`Root`](files::Root) directory; no path and no symlink leads
-//!   out of it.
+//!   [`HttpPolicy`](http::HttpPolicy) allows them, and bounds the size of response bodies.
+//! - [`files`] opens files relative to the handle of a [`Root`](files::Root) directory. Paths and symlinks that leave the
+//!   root are refused.
 //!
-//! Whatever fails, fails with an [`Error`] that says what happened, where, and what to do next.
+//! Every failure is an [`Error`] that says what happened, where, and what to do next.
 //!
 //! ```
 //! use toolcrib_io::files::Root;
@@ -30,8 +28,8 @@
 //! # }
 //! ```
 //!
-//! It does not know what a tool is, decides no policy of its own, and retries nothing. It is not a sandbox: a child
-//! process may do whatever its user may do. Child processes need Unix; elsewhere they fail with
+//! The crate knows nothing about tools, makes no policy decisions and never retries. It is not a sandbox: a child process
+//! has all rights of its user. Child processes need Unix; on other platforms starting one fails with
 //! [`Error::Unsupported`].
 
 pub mod process;

@@ -99,7 +99,7 @@ impl ModuleContext {
     ///
     /// Where it is not there, or cannot be opened.
     pub fn root_beside(&self, folder: &Path, is_writable: bool) -> Result<Root, toolcrib_io::Error> {
-        let root = Root::open(folder)?.beside_workspace();
+        let root = Root::open(folder)?.outside_workspace();
         let root = if is_writable { root } else { root.only_read() };
         Ok(self.guarded(root, false))
     }

@@ -113,7 +113,7 @@ pub(super) fn check_source(file: &TextFile) -> Vec<Violation> {
         if let Some(name) = type_name(line).filter(|name| VAGUE_TYPES.contains(name)) {
             report(format!("`{name}` does not say what the type is: use the standard term for it"));
         }
-        previous = comment.filter(|comment| !comment.text.is_empty()).map(|comment| comment.marker);
+        previous = comment.map(|comment| comment.marker);
     }
     violations
 }

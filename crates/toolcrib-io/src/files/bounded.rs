@@ -1,4 +1,4 @@
-//! Reading the operator's own files.
+//! Bounded reading of the operator's files.
 
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::Read;
@@ -7,10 +7,10 @@ use std::path::Path;
 use super::path::explain;
 use crate::Error;
 
-/// Reads a whole file that the operator named, as a configuration file, if it has no more than `max_bytes`. A FIFO, a
-/// socket or a device is refused and not waited for.
+/// Reads a whole file that the operator named, such as a configuration file, of at most `max_bytes`. A FIFO, a socket or a
+/// device is refused without waiting for it.
 ///
-/// There is no root here: do not use it for a path that a model, a server or a document chose.
+/// The path is not confined to a root: do not pass a path that a model, a server or a document chose.
 pub fn read_bounded(path: impl AsRef<Path>, max_bytes: u64) -> Result<Vec<u8>, Error> {
     let path = path.as_ref();
     let failed = |source| explain("read", path, source);
@@ -23,7 +23,7 @@ pub fn read_bounded(path: impl AsRef<Path>, max_bytes: u64) -> Result<Vec<u8>, E
     Ok(bytes)
 }
 
-/// Opens a file to read it, and nothing but a regular file.
+/// Opens a regular file for reading.
 fn open_regular(path: &Path) -> Result<File, Error> {
     let failed = |source| explain("read", path, source);
     let check = |found: &Metadata| {
@@ -31,7 +31,7 @@ fn open_regular(path: &Path) -> Result<File, Error> {
         let wrong = || Error::WrongKind { path: path.display().to_string(), expected };
         found.is_file().then_some(()).ok_or_else(wrong)
     };
-    // Opening a device may do something, so it is looked at before as well.
+    // Opening a device may have effects, so the kind is checked before as well.
     check(&std::fs::metadata(path).map_err(failed)?)?;
     let mut options = OpenOptions::new();
     options.read(true);
@@ -41,7 +41,7 @@ fn open_regular(path: &Path) -> Result<File, Error> {
     Ok(file)
 }
 
-/// Has the opening of a FIFO return at once, so that it can be refused.
+/// Makes opening a FIFO return at once, so that it can be refused.
 #[cfg(unix)]
 fn without_waiting(options: &mut OpenOptions) {
     use rustix::fs::OFlags;

@@ -15,19 +15,19 @@ use super::root::Root;
 use super::walk::WalkLimits;
 use crate::Error;
 
-/// How deep a directory may nest that is removed or moved as a whole. Each level holds a directory open.
+/// The maximum nesting of a directory that is removed or moved as a whole. Each level holds a directory open.
 pub const MAX_TREE_DEPTH: usize = 64;
 
-/// How many entries a directory may have that is moved as a whole, where each of them is looked at by a guard.
+/// The maximum number of entries of a directory that is moved as a whole while a guard checks each of them.
 pub const MAX_MOVED_ENTRIES: usize = 100_000;
 
-/// How many names are tried for a file that is to take the place of another. One that a crash left behind has one.
+/// The number of temporary names tried for a file that replaces another. A file left by a crash occupies one.
 const MAX_NAMES_TRIED: usize = 100;
 
 /// Tells files of this process apart that are being written.
 static WRITES: AtomicU64 = AtomicU64::new(0);
 
-/// Whether what is at the destination already may be replaced.
+/// The treatment of an existing entry at the destination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Existing {
     /// It is replaced. A directory is not, unless it is empty and another takes its place.
@@ -37,9 +37,9 @@ pub enum Existing {
 }
 
 impl Root {
-    /// Writes a file anew. Its directory must exist. Readers find the old content or the new one, also when the disk is
-    /// full. A file that was there keeps its permissions, and must be one that may be written to; a symlink is followed
-    /// within the root.
+    /// Replaces the content of a file, or creates it. Its directory must exist. The change is atomic: readers see the old
+    /// content or the new one, even if the disk is full. An existing file must be writable and keeps its permissions. A
+    /// symlink is followed within the root.
     pub fn write(&self, path: impl AsRef<Path>, bytes: &[u8]) -> Result<(), Error> {
         self.put(path.as_ref(), Existing::Replace, None, |file| file.write_all(bytes))
     }
@@ -157,7 +157,7 @@ impl Root {
         })?;
         let parent = Folder::of(self, entry.dir, &entry.parent)?;
         let top = Name { name: name.to_owned(), kind: Kind::Directory };
-        let mut visit = Visit { path, most, go_on, seen: 0 };
+        let mut visit = TreeVisitor { path, most, go_on, seen: 0 };
         visit.each(&parent, &top, 1, &mut |folder, name| folder.check_writing(&name.name))?;
         visit.seen = 0;
         visit.each(&parent, &top, 1, &mut |folder, name| folder.remove(name))?;
@@ -201,14 +201,14 @@ impl Root {
 }
 
 /// A walk through a directory that is to be removed.
-struct Visit<'a> {
+struct TreeVisitor<'a> {
     path: &'a Path,
     most: usize,
     go_on: &'a dyn Fn() -> bool,
     seen: usize,
 }
 
-impl Visit<'_> {
+impl TreeVisitor<'_> {
     /// Does something with all that is in an entry, and then with the entry.
     fn each(
         &mut self,
@@ -238,7 +238,7 @@ impl Visit<'_> {
 }
 
 /// An open directory, and the name of an entry in it, which may be there or not.
-pub(super) struct Entry {
+pub(super) struct EntryHandle {
     pub(super) dir: Dir,
     pub(super) name: OsString,
     /// The path of the directory, relative to the root.
@@ -261,7 +261,7 @@ fn new_file(dir: &Dir) -> io::Result<(File, OsString)> {
     }
 }
 
-/// Permissions to read, write and run, and none to act as somebody else.
+/// The permissions to read, write and run, without set-user-ID and set-group-ID.
 #[cfg(unix)]
 fn plain(permissions: &Permissions) -> Permissions {
     use cap_std::fs::PermissionsExt;

@@ -11,22 +11,22 @@ use super::path::explain;
 use super::root::{Root, only_file, without_waiting};
 use crate::Error;
 
-/// A directory that was opened below a root. What it holds is opened from its own handle, one name at a time: whoever
-/// swaps a directory for a symlink meanwhile gets it refused.
+/// An open directory below a root. Entries are opened relative to its handle, one name at a time, so a directory that is
+/// swapped for a symlink in the meantime is refused.
 #[derive(Debug)]
 pub struct Folder {
     root: Root,
     dir: Dir,
-    /// Where it is, relative to the root and without symlinks; empty for the root itself.
+    /// The path relative to the root, without symlinks; empty for the root itself.
     real: PathBuf,
 }
 
 /// One of the names in a directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Name {
-    /// The name; what is not UTF-8 in it is replaced.
+    /// The name, with invalid UTF-8 replaced.
     pub name: String,
-    /// What has it. A symlink is not followed.
+    /// The kind of the entry. Symlinks are not followed.
     pub kind: Kind,
 }
 
@@ -35,7 +35,7 @@ pub struct Name {
 pub struct Names {
     /// The names, in order.
     pub names: Vec<Name>,
-    /// Whether there are more than [`MAX_LIST_ENTRIES`], of which some were left out.
+    /// True if the directory has more than [`MAX_LIST_ENTRIES`] entries, and some were left out.
     pub truncated: bool,
 }
 
@@ -47,7 +47,7 @@ pub struct OpenFile {
 }
 
 impl OpenFile {
-    /// How large it was when it was opened, in bytes.
+    /// Returns the size in bytes at the time of opening.
     pub fn size(&self) -> u64 {
         self.size
     }
@@ -77,14 +77,14 @@ impl Root {
 }
 
 impl Folder {
-    /// One whose opening was admitted in another way, as for what is to be removed from it.
+    /// Wraps a directory whose opening was checked already, for example before removing entries from it.
     pub(super) fn of(root: &Root, dir: Dir, path: &Path) -> Result<Self, Error> {
         let real = root.dir().canonicalize(path).map_err(|source| explain("look at", path, source))?;
         let real = real.strip_prefix(".").map(Path::to_path_buf).unwrap_or(real);
         Ok(Self { root: root.clone(), dir, real })
     }
 
-    /// The names in it.
+    /// Returns the names in it.
     pub fn names(&self) -> Result<Names, Error> {
         names(&self.dir).map_err(|source| explain("list", &self.real, source))
     }
@@ -107,7 +107,7 @@ impl Folder {
         Ok(OpenFile { file, size })
     }
 
-    /// Removes what has the name: a file, a symlink without what it leads to, or an empty directory.
+    /// Removes an entry: a file, a symlink but not its target, or an empty directory.
     pub(super) fn remove(&self, name: &Name) -> Result<(), Error> {
         let real = self.inside(&name.name, Purpose::Write, "write")?;
         let removed = match name.kind {
@@ -122,7 +122,7 @@ impl Folder {
         self.inside(name, Purpose::Write, "write").map(drop)
     }
 
-    /// Where an entry is, if the name is one and it may be reached.
+    /// Returns the path of an entry, after checking that the name is a single component that may be accessed.
     fn inside(&self, name: &str, purpose: Purpose, operation: &'static str) -> Result<PathBuf, Error> {
         let real = self.real.join(name);
         let given = || real.display().to_string();
@@ -138,7 +138,7 @@ impl Folder {
     }
 }
 
-/// How the opening of an entry differs from that of a path.
+/// A flag for opening an entry of a directory.
 #[derive(Clone, Copy)]
 pub(super) enum Flag {
     /// A symlink is an error.

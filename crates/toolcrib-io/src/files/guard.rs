@@ -1,4 +1,4 @@
-//! Which files below a root may be reached.
+//! Access checks for files below a root.
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
@@ -12,7 +12,7 @@ use super::path::explain;
 use super::protected::ProtectedFiles;
 use crate::Error;
 
-/// What is to be done with a file.
+/// The purpose of an access to a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Purpose {
     /// Reading it, listing it, or looking at it.
@@ -22,7 +22,7 @@ pub enum Purpose {
 }
 
 impl Purpose {
-    /// What is done, as in "may not … `path`".
+    /// Returns the verb for a message such as "may not … `path`".
     pub(super) fn verb(self) -> &'static str {
         match self {
             Self::Read => "read",
@@ -31,25 +31,25 @@ impl Purpose {
     }
 }
 
-/// Decides which paths relative to the root may be reached.
+/// The access rules for paths relative to a root.
 #[derive(Clone, Default)]
-pub(super) struct Guard {
-    admits: Option<Arc<Admits>>,
+pub(super) struct FileGuard {
+    admits: Option<Arc<FilePredicate>>,
     /// The files that are never written, and the absolute path of the root without symlinks.
     protected: Option<(ProtectedFiles, PathBuf)>,
     /// Set where nothing may be written.
     is_read_only: bool,
 }
 
-type Admits = dyn Fn(&Path, Purpose) -> bool + Send + Sync;
+type FilePredicate = dyn Fn(&Path, Purpose) -> bool + Send + Sync;
 
-impl fmt::Debug for Guard {
+impl fmt::Debug for FileGuard {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Guard")
+        f.write_str("FileGuard")
     }
 }
 
-impl Guard {
+impl FileGuard {
     pub(super) fn with_admits(
         mut self,
         admits: impl Fn(&Path, Purpose) -> bool + Send + Sync + 'static,
@@ -68,12 +68,12 @@ impl Guard {
         self
     }
 
-    /// Returns whether nothing is refused.
+    /// Returns true if nothing is refused.
     pub(super) fn is_open(&self) -> bool {
         self.admits.is_none() && self.protected.is_none() && !self.is_read_only
     }
 
-    /// Refuses a path without symlinks that may not be reached. Errors name the path as it was given.
+    /// Checks a path without symlinks. Errors name the path as the caller gave it.
     pub(super) fn check_real(
         &self,
         real: &Path,
@@ -107,7 +107,7 @@ impl Guard {
         Err(Error::PathNotAllowed { path: given.display().to_string(), operation })
     }
 
-    /// Refuses an entry of an open directory that is protected, whatever path led there.
+    /// Refuses a protected entry of an open directory, regardless of the path that led to the directory.
     pub(super) fn check_open(&self, dir: &Dir, name: &OsStr, given: &Path) -> Result<(), Error> {
         match &self.protected {
             Some((files, _)) if files.covers_entry(dir, name) => Err(protected(given, Purpose::Write.verb())),
@@ -115,7 +115,7 @@ impl Guard {
         }
     }
 
-    /// Refuses an open or existing file that is protected, whatever name led to it.
+    /// Refuses a protected file by its identity, regardless of its name.
     pub(super) fn check_identity(&self, found: &Metadata, given: &Path) -> Result<(), Error> {
         match &self.protected {
             Some((files, _)) if files.covers_identity(found) => Err(protected(given, Purpose::Write.verb())),
@@ -123,8 +123,8 @@ impl Guard {
         }
     }
 
-    /// Refuses a path that may not be reached, and one that a symlink leads to such a place. Between this look and the
-    /// opening somebody else may put a symlink there, which then leads no further than the root.
+    /// Checks a path, and the target if it is a symlink. Another process may create a symlink between this check and the
+    /// opening; such a symlink cannot leave the root.
     pub(super) fn check(
         &self,
         dir: &Dir,
@@ -135,8 +135,8 @@ impl Guard {
         self.check_resolved(dir, relative, given, purpose, real).map(drop)
     }
 
-    /// The same for an entry that is not followed if it is a symlink itself, as one that is removed or replaced. For
-    /// writing, nothing below it may be protected either.
+    /// Checks an entry that is not followed if it is a symlink, for example before it is removed or replaced. For writing,
+    /// nothing below it may be protected either.
     pub(super) fn check_entry(
         &self,
         dir: &Dir,
@@ -173,7 +173,7 @@ impl Guard {
         let real = real(dir, relative).map_err(|source| explain(operation, given, source))?;
         self.check_real(&real, given, purpose, operation)?;
         if purpose == Purpose::Write && self.protected.is_some() {
-            // A mount or another spelling may lead into a protected folder by a path that does not say so.
+            // A mount or another spelling may lead into a protected folder by a different path.
             for above in real.ancestors().skip(1).filter(|above| !above.as_os_str().is_empty()) {
                 if let Ok(found) = dir.metadata(above) {
                     self.check_identity(&found, given)?;
@@ -192,7 +192,7 @@ fn protected(given: &Path, operation: &'static str) -> Error {
     Error::FileProtected { path: given.display().to_string(), operation }
 }
 
-/// The path without symlinks, as far as it exists.
+/// Resolves the symlinks in the existing part of a path.
 fn real(dir: &Dir, relative: &Path) -> io::Result<PathBuf> {
     let mut missing: Vec<OsString> = Vec::new();
     let mut existing = relative;
@@ -206,7 +206,7 @@ fn real(dir: &Dir, relative: &Path) -> io::Result<PathBuf> {
                 return Ok(real);
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                // A symlink that leads nowhere would be written through.
+                // Writing would follow a dangling symlink.
                 let is_dangling = dir.symlink_metadata(existing).is_ok_and(|found| found.is_symlink());
                 match (existing.parent(), existing.file_name()) {
                     (Some(parent), Some(name)) if !is_dangling => {

@@ -12,7 +12,7 @@ use super::root::Root;
 use super::update::{MAX_LOCK_WAIT, hold};
 use crate::Error;
 
-/// How often a file is opened anew that others rename meanwhile.
+/// The number of attempts to open a file that other processes keep renaming.
 const MAX_OPENED: usize = 10;
 
 impl Root {
@@ -51,7 +51,7 @@ impl Root {
         Ok(self.open_file(path, &mut options, "write")?.into_std())
     }
 
-    /// Whether the path leads to this file still.
+    /// Returns true if the path still leads to this file.
     #[cfg(unix)]
     fn is_at(&self, path: &Path, file: &File) -> io::Result<bool> {
         use std::os::unix::fs::MetadataExt as _;

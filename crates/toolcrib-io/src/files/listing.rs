@@ -1,4 +1,4 @@
-//! What is in a directory.
+//! Directory listings.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use crate::Error;
 /// The most entries of one directory that are listed, or looked at in a walk.
 pub const MAX_LIST_ENTRIES: usize = 10_000;
 
-/// What an entry is.
+/// The kind of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// A regular file.
@@ -43,7 +43,7 @@ impl Kind {
 pub struct Entry {
     /// Its name; what is not UTF-8 in it is replaced.
     pub name: String,
-    /// What it is. A symlink is not followed.
+    /// The kind. Symlinks are not followed.
     pub kind: Kind,
     /// Its size in bytes, as the file system gives it.
     pub bytes: u64,
@@ -54,7 +54,7 @@ pub struct Entry {
 pub struct Listing {
     /// The entries, by name.
     pub entries: Vec<Entry>,
-    /// Whether there are more than [`MAX_LIST_ENTRIES`], of which some were left out.
+    /// True if the directory has more than [`MAX_LIST_ENTRIES`] entries, and some were left out.
     pub truncated: bool,
 }
 

@@ -1,4 +1,4 @@
-//! From a path as somebody wrote it to a path below the root.
+//! Conversion of given paths to paths below the root.
 
 use std::io;
 use std::path::{Component, Path, PathBuf};
@@ -8,7 +8,7 @@ use crate::Error;
 /// The longest path, in bytes: as long as systems take. An error about one repeats it.
 const MAX_PATH_BYTES: usize = 4096;
 
-/// How much of a longer path is told, in characters.
+/// The number of characters of an overlong path that an error quotes.
 const TOLD_CHARS: usize = 100;
 
 /// The path relative to the root; `.` is the root itself.
@@ -48,7 +48,7 @@ pub(super) fn below(spellings: &[PathBuf], path: &Path) -> Result<PathBuf, Error
     Ok(normal)
 }
 
-/// What an error of the system means, met while it was to `operation` the `path`.
+/// Converts an I/O error of an `operation` on a `path`.
 pub(super) fn explain(operation: &'static str, path: &Path, source: io::Error) -> Error {
     let path = path.display().to_string();
     match source.kind() {

@@ -1,4 +1,4 @@
-//! Files that no root changes, whatever path leads to them.
+//! Files that no root may change, regardless of the path to them.
 
 use std::collections::VecDeque;
 use std::ffi::OsStr;
@@ -10,14 +10,14 @@ use cap_std::fs::{Dir, Metadata};
 
 use super::guard::Purpose;
 
-/// The most files and folders that can be protected. Those that are added beyond that are not, which the log says.
+/// The maximum number of protected files and folders. Further ones are not protected, and the log says so.
 pub const MAX_PROTECTED: usize = 4096;
 
-/// The most symlinks that are followed from a protected path, as many as Linux follows.
+/// The maximum number of symlinks followed from a protected path, the same as in Linux.
 const MAX_LINKS: usize = 40;
 
-/// The most entries of a protected folder that are compared with a file of several names. In a larger folder every such
-/// file is taken to be one of them.
+/// The maximum number of entries of a protected folder that are compared with a file that has several hard links. In a
+/// larger folder, every such file counts as one of them.
 const MAX_COMPARED_ENTRIES: usize = 10_000;
 
 /// A set of files and folders that a [`Root`](super::Root) refuses to write, replace, move and remove, for example those
@@ -49,18 +49,18 @@ impl Drop for ProtectionGuard {
 struct Protected {
     /// The path as it was given, made absolute.
     path: PathBuf,
-    /// The places that it leads to: each symlink on the way, and at last the file, all without symlinks above them.
+    /// The resolved steps: each symlink on the way and finally the file, all without symlinks in their parents.
     steps: Vec<PathBuf>,
     kind: Protection,
-    /// Tells those apart that end with a [`ProtectionGuard`].
+    /// The key of the [`ProtectionGuard`] that ends this protection, if one does.
     key: Option<Arc<()>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Protection {
-    /// Set where all that is in it is protected too.
+    /// True if the whole content is protected as well.
     is_folder: bool,
-    /// Set where it is not read either.
+    /// True if reading is refused as well.
     is_hidden: bool,
 }
 
@@ -142,7 +142,7 @@ impl ProtectedFiles {
         self.entries().iter().any(matches)
     }
 
-    /// Returns whether an absolute path without symlinks is protected.
+    /// Returns true if an absolute path without symlinks is protected.
     pub(super) fn covers(&self, path: &Path, purpose: Purpose) -> bool {
         let path = folded(path);
         self.any(|entry| {
@@ -154,13 +154,13 @@ impl ProtectedFiles {
         })
     }
 
-    /// Returns whether something protected is at or below an absolute path without symlinks.
+    /// Returns true if something protected is at or below an absolute path without symlinks.
     pub(super) fn is_below(&self, path: &Path) -> bool {
         let path = folded(path);
         self.any(|entry| entry.steps.iter().any(|step| folded(step).starts_with(&path)))
     }
 
-    /// Returns whether an entry of an open directory is protected, wherever that directory is by now.
+    /// Returns true if an entry of an open directory is protected, even if the directory was moved.
     pub(super) fn covers_entry(&self, dir: &Dir, name: &OsStr) -> bool {
         let Ok(dir) = dir.dir_metadata().map(|metadata| identity(&metadata)) else { return true };
         let name = folded(Path::new(name));
@@ -174,7 +174,7 @@ impl ProtectedFiles {
         })
     }
 
-    /// Returns whether an open or existing file, or directory, is protected under another of its names.
+    /// Returns true if an existing file or directory is protected under another name.
     pub(super) fn covers_identity(&self, found: &Metadata) -> bool {
         let identity = identity(found);
         if identity.is_none() {

@@ -1,4 +1,4 @@
-//! Writing the operator's own files.
+//! Atomic replacement of the operator's files.
 
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{self, Write};
@@ -20,27 +20,27 @@ const OWNER_FOLDER: u32 = 0o700;
 #[cfg(unix)]
 const OTHERS: u32 = 0o077;
 
-/// Tells files of this process apart that are being written.
+/// Numbers the temporary files of this process.
 static WRITES: AtomicU64 = AtomicU64::new(0);
 
-/// Writes a whole file that the operator named, and the folders above it that are missing. Readers find the old content or
-/// the new one, also after a crash or on a full disk; of writers at the same time the last one wins.
+/// Replaces a whole file that the operator named, and creates missing parent folders. The change is atomic: readers see the
+/// old content or the new one, even after a crash or on a full disk. The last of several concurrent writers wins.
 ///
-/// There is no root here: do not use it for a path that a model, a server or a document chose.
+/// The path is not confined to a root: do not pass a path that a model, a server or a document chose.
 pub fn replace(path: impl AsRef<Path>, bytes: &[u8]) -> Result<(), Error> {
     put(path.as_ref(), bytes, Readers::Everyone)
 }
 
-/// The readers of a file, as far as it is up to us.
+/// The users that may read a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Readers {
-    /// All users that the system lets by default.
+    /// All users that the system admits by default.
     Everyone,
-    /// The user who runs this, alone.
+    /// Only the user who runs this process.
     Owner,
 }
 
-/// Writes a whole file, and the folders above it that are missing.
+/// Replaces a whole file, and creates missing parent folders.
 pub(super) fn put(path: &Path, bytes: &[u8], readers: Readers) -> Result<(), Error> {
     let failed = |source| explain("write", path, source);
     create_parent(path, readers).map_err(failed)?;
@@ -56,13 +56,13 @@ pub(super) fn put(path: &Path, bytes: &[u8], readers: Readers) -> Result<(), Err
         fs::rename(&beside, path)
     });
     written.map_err(|error| {
-        // What is left of it is of no use; that it cannot be removed either tells nothing more.
+        // The original error matters more than a failure to remove the temporary file.
         let _ = fs::remove_file(&beside);
         failed(error)
     })
 }
 
-/// Creates the folders above a path that are missing.
+/// Creates the missing parent folders of a path.
 pub(super) fn create_parent(path: &Path, readers: Readers) -> io::Result<()> {
     let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) else { return Ok(()) };
     let mut builder = DirBuilder::new();
@@ -74,7 +74,7 @@ pub(super) fn create_parent(path: &Path, readers: Readers) -> io::Result<()> {
     builder.create(folder)
 }
 
-/// Sets who may read a file that is created.
+/// Sets the permissions of a file to be created.
 #[cfg_attr(not(unix), expect(unused_variables, reason = "other systems have no such bits"))]
 pub(super) fn with_readers(options: &mut OpenOptions, readers: Readers) {
     #[cfg(unix)]
@@ -83,7 +83,7 @@ pub(super) fn with_readers(options: &mut OpenOptions, readers: Readers) {
     }
 }
 
-/// Takes from all but the owner the right to read a file or a folder, if there is one and somebody else has that right.
+/// Removes the permissions of group and others from an existing file or folder. Does nothing if it does not exist.
 pub fn make_private(path: impl AsRef<Path>) -> Result<(), Error> {
     let path = path.as_ref();
     let failed = |source| explain("protect", path, source);

@@ -8,9 +8,9 @@ use std::time::SystemTime;
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, File, OpenOptions};
 
-use super::change::Entry;
+use super::change::EntryHandle;
 use super::folder::Flag;
-use super::guard::{Guard, Purpose};
+use super::guard::{FileGuard, Purpose};
 use super::listing::Kind;
 use super::path::{below, explain};
 use super::protected::ProtectedFiles;
@@ -22,8 +22,8 @@ pub struct Root {
     dir: Arc<Dir>,
     /// The absolute spellings of the root: as it was given, and without symlinks.
     spellings: Arc<[PathBuf]>,
-    guard: Guard,
-    is_beside_workspace: bool,
+    guard: FileGuard,
+    is_outside_workspace: bool,
 }
 
 /// A part of a file.
@@ -31,22 +31,22 @@ pub struct Root {
 pub struct Slice {
     /// The bytes.
     pub bytes: Vec<u8>,
-    /// Where in the file they begin.
+    /// The offset of the bytes in the file.
     pub offset: u64,
-    /// How large the file was when it was opened, in bytes.
+    /// The size of the file at the time of opening, in bytes.
     pub file_bytes: u64,
-    /// Whether the file goes on behind them.
+    /// True if the file continues after the bytes.
     pub truncated: bool,
 }
 
-/// What there is to know of a file without opening it.
+/// The metadata of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Metadata {
-    /// What it is.
+    /// The kind of the file.
     pub kind: Kind,
     /// Its size in bytes.
     pub bytes: u64,
-    /// When it was last written to, where the file system keeps that.
+    /// The time of the last modification, if the file system records it.
     pub modified: Option<SystemTime>,
     /// The permission bits, as in `0o644`, on systems that have them.
     pub permissions: Option<u32>,
@@ -74,8 +74,8 @@ impl Root {
         Ok(Self {
             dir: Arc::new(dir),
             spellings: Arc::new([given, canonical]),
-            guard: Guard::default(),
-            is_beside_workspace: false,
+            guard: FileGuard::default(),
+            is_outside_workspace: false,
         })
     }
 
@@ -94,28 +94,28 @@ impl Root {
         self
     }
 
-    /// Refuses to change those files, whatever path leads to them, and to read what is hidden.
+    /// Refuses changes to these files regardless of the path to them, and reads of the hidden ones.
     pub fn with_protected(mut self, files: ProtectedFiles) -> Self {
         let root = self.path().to_owned();
         self.guard = self.guard.with_protected(files, &root);
         self
     }
 
-    /// Refuses to change anything.
+    /// Refuses all changes.
     pub fn only_read(mut self) -> Self {
         self.guard = self.guard.only_reading();
         self
     }
 
-    /// Marks a root besides the one that relative paths are of, so that its own paths are told from the root of the system.
-    pub fn beside_workspace(mut self) -> Self {
-        self.is_beside_workspace = true;
+    /// Marks a root other than the workspace. Its paths are reported as absolute paths.
+    pub fn outside_workspace(mut self) -> Self {
+        self.is_outside_workspace = true;
         self
     }
 
-    /// Returns whether it is besides the one that relative paths are of.
-    pub fn is_beside_workspace(&self) -> bool {
-        self.is_beside_workspace
+    /// Returns true for a root other than the workspace.
+    pub fn is_outside_workspace(&self) -> bool {
+        self.is_outside_workspace
     }
 
     /// Returns whether an absolute path begins with this root, as it was given or without symlinks.
@@ -156,7 +156,7 @@ impl Root {
         Ok(Slice { bytes, offset, file_bytes, truncated })
     }
 
-    /// What is at the path. Symlinks are followed within the root.
+    /// Returns the metadata of the file at a path. Symlinks are followed within the root.
     pub fn metadata(&self, path: impl AsRef<Path>) -> Result<Metadata, Error> {
         let path = path.as_ref();
         let relative = self.admitted(path, Purpose::Read)?;
@@ -164,7 +164,7 @@ impl Root {
         Ok(Metadata::of(&metadata))
     }
 
-    /// What is at the path. A symlink is what it is, and not what it leads to.
+    /// Returns the metadata of the entry at a path. Symlinks are not followed.
     pub fn symlink_metadata(&self, path: impl AsRef<Path>) -> Result<Metadata, Error> {
         let path = path.as_ref();
         if below(&self.spellings, path)? == Path::new(".") {
@@ -176,14 +176,14 @@ impl Root {
         Ok(Metadata::of(&metadata))
     }
 
-    /// What stands in a symlink, which may lead anywhere.
+    /// Returns the target of a symlink, which may be outside of the root.
     pub fn read_link(&self, path: impl AsRef<Path>) -> Result<PathBuf, Error> {
         let path = path.as_ref();
         let entry = self.entry(path, Purpose::Read)?;
         entry.dir.read_link_contents(&entry.name).map_err(|source| explain("read", path, source))
     }
 
-    /// Whether there is anything at the path. A symlink that leads nowhere is nothing.
+    /// Returns true if the path exists. A dangling symlink does not.
     pub fn exists(&self, path: impl AsRef<Path>) -> Result<bool, Error> {
         match self.metadata(path) {
             Ok(_) => Ok(true),
@@ -204,7 +204,7 @@ impl Root {
     }
 
     /// Returns what decides which paths may be reached.
-    pub(super) fn guard(&self) -> &Guard {
+    pub(super) fn guard(&self) -> &FileGuard {
         &self.guard
     }
 
@@ -220,9 +220,8 @@ impl Root {
         Ok(real.strip_prefix(".").map(Path::to_path_buf).unwrap_or(real))
     }
 
-    /// The directory that an entry is in, opened, and its name. The entry itself is neither followed nor needs to be
-    /// there, and the root is none.
-    pub(super) fn entry(&self, path: &Path, purpose: Purpose) -> Result<Entry, Error> {
+    /// Opens the directory of an entry. The entry itself is not followed and need not exist. The root is not an entry.
+    pub(super) fn entry(&self, path: &Path, purpose: Purpose) -> Result<EntryHandle, Error> {
         let relative = below(&self.spellings, path)?;
         let name = relative.file_name().map(ToOwned::to_owned);
         let (Some(name), Some(parent)) = (name, relative.parent()) else {
@@ -239,7 +238,7 @@ impl Root {
         if purpose == Purpose::Write {
             self.guard.check_open(&dir, &name, path)?;
         }
-        Ok(Entry { dir, name, parent: parent.to_owned() })
+        Ok(EntryHandle { dir, name, parent: parent.to_owned() })
     }
 
     /// The path relative to the root, if it may be reached.
@@ -265,7 +264,7 @@ impl Root {
         if relative == Path::new(".") {
             return Err(not_a_file());
         }
-        // A device is not even opened, as far as that can be told before: opening it may do something.
+        // A known device is not even opened, since opening it may have effects.
         match self.dir.metadata(&relative) {
             Ok(found) if !found.is_file() => return Err(not_a_file()),
             _ => {}

@@ -10,19 +10,19 @@ use super::read_bounded;
 use super::replace::{Readers, create_parent, put, with_readers};
 use crate::Error;
 
-/// How long a change waits for those of other processes. One of them takes a few milliseconds.
+/// The maximum time to wait for the changes of other processes. One change takes a few milliseconds.
 pub const MAX_LOCK_WAIT: Duration = Duration::from_secs(5);
 
-/// How long it waits before it looks again.
+/// The pause between two attempts to take the lock.
 const LOCK_PAUSE: Duration = Duration::from_millis(5);
 
-/// Changes a file that the operator named, if it has no more than `max_bytes`: `change` is given what stands in it, `None`
-/// where there is no file, and gives what shall stand there, `None` to leave it as it is, and what it wants to tell.
-/// Changes by other threads and processes that use this function come before or after, never between: they take turns by a
-/// lock on the file beside it whose name ends in `.lock`. Both files, and the folders above them that are missing, are
-/// created so that only their owner may read them.
+/// Updates a file of at most `max_bytes` that the operator named. `change` receives the content, or `None` for a missing
+/// file, and returns the new content, or `None` to keep it, with a value for the caller.
 ///
-/// There is no root here: do not use it for a path that a model, a server or a document chose.
+/// Updates by other threads and processes that use this function are serialized by a lock on a neighboring file whose name
+/// ends in `.lock`. Both files and missing parent folders are created with permissions for their owner only.
+///
+/// The path is not confined to a root: do not pass a path that a model, a server or a document chose.
 pub fn update<T, F: From<Error>>(
     path: impl AsRef<Path>,
     max_bytes: u64,

@@ -1,4 +1,4 @@
-//! Everything below a directory.
+//! Recursive directory walks.
 
 use std::path::{Path, PathBuf};
 
@@ -11,21 +11,21 @@ use super::path::explain;
 use super::root::Root;
 use crate::Error;
 
-/// How many entries a walk returns by default.
+/// The default maximum number of entries of a walk.
 pub const DEFAULT_WALK_ENTRIES: usize = 20_000;
 
-/// How deep a walk goes by default: the entries of the directory itself are at depth 1.
+/// The default depth of a walk. The entries of the directory itself are at depth 1.
 pub const DEFAULT_WALK_DEPTH: usize = 32;
 
-/// How deep a walk goes at most. Each level holds a directory open.
+/// The maximum depth of a walk. Each level holds a directory open.
 pub const MAX_WALK_DEPTH: usize = 64;
 
-/// How far a walk goes.
+/// The limits of a walk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WalkLimits {
-    /// How many entries it returns; [`DEFAULT_WALK_ENTRIES`] by default.
+    /// The maximum number of entries; [`DEFAULT_WALK_ENTRIES`] by default.
     pub entries: usize,
-    /// How deep it goes, at most [`MAX_WALK_DEPTH`]; [`DEFAULT_WALK_DEPTH`] by default.
+    /// The depth, at most [`MAX_WALK_DEPTH`]; [`DEFAULT_WALK_DEPTH`] by default.
     pub depth: usize,
 }
 
@@ -35,25 +35,25 @@ impl Default for WalkLimits {
     }
 }
 
-/// An entry that a walk came by.
+/// An entry of a walk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WalkEntry {
     /// Its path relative to the root.
     pub path: PathBuf,
-    /// What it is. A symlink is not followed.
+    /// The kind. Symlinks are not followed.
     pub kind: Kind,
     /// Its size in bytes, as the file system gives it.
     pub bytes: u64,
 }
 
-/// What a walk came by.
+/// The result of a walk.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Walk {
-    /// The entries: a directory before what is in it, siblings by name.
+    /// The entries: a directory before its content, siblings by name.
     pub entries: Vec<WalkEntry>,
-    /// Whether a limit left something out.
+    /// True if a limit left entries out.
     pub truncated: bool,
-    /// Directories that could not or may not be read, relative to the root.
+    /// The directories that could not be read or may not be read, relative to the root.
     pub unreadable: Vec<PathBuf>,
 }
 
@@ -95,7 +95,7 @@ fn descend(
             walk.unreadable.push(path);
             continue;
         }
-        // Opened from its parent's handle: if a symlink has taken its place by now, it is not followed.
+        // Opened relative to its parent's handle: a symlink that has replaced it is not followed.
         let descended = open_folder(dir, &entry.name)
             .and_then(|below| descend(root, &below, &path, depth + 1, limits, walk));
         if descended.is_err() {

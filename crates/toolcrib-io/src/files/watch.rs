@@ -10,16 +10,16 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::Error;
 
-/// How long a file has to be quiet before its change is told: editors write in several steps.
+/// The quiet period before a change is reported. Editors write in several steps.
 pub const SETTLE_TIME: Duration = Duration::from_millis(50);
 
-/// How long a change is held back while more come.
+/// The maximum delay of a change while more changes arrive.
 pub const MAX_SETTLE_TIME: Duration = Duration::from_millis(250);
 
-/// How many events are held until they are looked at. Of more, some are dropped; the ones held tell enough.
+/// The maximum number of pending events. Further events are dropped; the pending ones suffice to report a change.
 const MAX_PENDING_EVENTS: usize = 256;
 
-/// Tells when any of some files is saved, whether it is written in place or another is moved over it.
+/// A watch on some files. It reports a file that is written in place or replaced by another.
 pub struct Watch {
     /// Stops watching when it is dropped.
     _watcher: RecommendedWatcher,

@@ -1,4 +1,4 @@
-//! Which addresses are not public.
+//! Classification of addresses that are not public.
 //!
 //! After the special-purpose registries of IANA (RFC 6890 and its updates). The metadata services of clouds have
 //! link-local, shared or unique local addresses, and are among them.
@@ -8,7 +8,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use url::{Host, Url};
 
-/// Why an address is not public.
+/// The class of an address that is not public.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum AddressClass {
@@ -43,7 +43,7 @@ impl fmt::Display for AddressClass {
     }
 }
 
-/// Why the address is not public; `None` if it is.
+/// Returns the class of an address, or `None` if it is public.
 pub(super) fn classify(address: IpAddr) -> Option<AddressClass> {
     match address {
         IpAddr::V4(address) => classify_v4(address),
@@ -51,8 +51,8 @@ pub(super) fn classify(address: IpAddr) -> Option<AddressClass> {
     }
 }
 
-/// Whether a URL plainly names this machine or an address that is not public: `localhost`, or such an address as its
-/// host. An operator who writes one has said where requests may go; a name that merely resolves to one has not.
+/// Returns true if the host of a URL is `localhost` or an address that is not public. An operator who writes such a URL
+/// permits requests to it; a name that merely resolves to such an address does not.
 ///
 /// ```
 /// use toolcrib_io::http::names_private_address;

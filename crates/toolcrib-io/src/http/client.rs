@@ -13,11 +13,11 @@ use url::{Host, Url};
 
 use super::message::{Incoming, Request, Response};
 use super::policy::{CONNECT_TIMEOUT, HttpPolicy, MAX_IDLE_CONNECTIONS_PER_HOST};
-use super::resolver::{GuardedResolver, Names, Refused, admit};
+use super::resolver::{GuardedResolver, NameService, RefusedAddress, admit};
 use super::tls;
 use crate::Error;
 
-/// What servers are told of us.
+/// The value of the header `User-Agent`.
 const USER_AGENT: &str = concat!("toolcrib/", env!("CARGO_PKG_VERSION"));
 
 /// An HTTP client under an [`HttpPolicy`]. Clones share their connections.
@@ -25,30 +25,30 @@ const USER_AGENT: &str = concat!("toolcrib/", env!("CARGO_PKG_VERSION"));
 pub struct HttpClient {
     policy: HttpPolicy,
     has_roots: bool,
-    guard: Option<Guard>,
+    guard: Option<HostGuard>,
     inner: reqwest::Client,
 }
 
-/// Says of hosts and ports whether they may be connected to.
+/// A predicate for the hosts and ports that a client may connect to.
 #[derive(Clone)]
-struct Guard(Arc<Admits>);
+struct HostGuard(Arc<HostPredicate>);
 
-type Admits = dyn Fn(&str, u16) -> bool + Send + Sync;
+type HostPredicate = dyn Fn(&str, u16) -> bool + Send + Sync;
 
-impl fmt::Debug for Guard {
+impl fmt::Debug for HostGuard {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Guard")
+        f.write_str("HostGuard")
     }
 }
 
 impl HttpClient {
-    /// A client that does what the policy allows.
+    /// Creates a client that obeys a policy.
     pub fn new(policy: HttpPolicy) -> Result<Self, Error> {
-        Self::with_names(policy, Names::System)
+        Self::with_names(policy, NameService::System)
     }
 
     /// A client that looks names up there.
-    pub(super) fn with_names(policy: HttpPolicy, names: Names) -> Result<Self, Error> {
+    pub(super) fn with_names(policy: HttpPolicy, names: NameService) -> Result<Self, Error> {
         let tls = tls::configure()?;
         let inner = reqwest::Client::builder()
             .tls_backend_preconfigured(tls.config)
@@ -64,14 +64,14 @@ impl HttpClient {
         Ok(Self { policy, has_roots: tls.has_roots, guard: None, inner })
     }
 
-    /// Lets requests go only to those hosts and ports that the guard admits, besides what the policy says. It is asked
-    /// about the host as the URL names it, before anything is sent; redirects do not leave it.
+    /// Restricts requests to the hosts and ports that the guard admits, in addition to the policy. The guard receives the
+    /// host as the URL names it, before anything is sent. Redirects do not leave that host.
     pub fn with_guard(mut self, admits: impl Fn(&str, u16) -> bool + Send + Sync + 'static) -> Self {
-        self.guard = Some(Guard(Arc::new(admits)));
+        self.guard = Some(HostGuard(Arc::new(admits)));
         self
     }
 
-    /// The policy that it was made with.
+    /// Returns the policy.
     pub fn policy(&self) -> &HttpPolicy {
         &self.policy
     }
@@ -84,7 +84,7 @@ impl HttpClient {
     }
 
     /// Refuses a URL that is not `http` or `https`, one whose host the guard does not admit, one whose host is an
-    /// address that the policy forbids, and `https` on a machine without root certificates. Names are checked when they
+    /// address that the policy forbids, and `https` on a machine without root certificates. NameService are checked when they
     /// are resolved.
     pub fn check_url(&self, url: &Url) -> Result<(), Error> {
         if !matches!(url.scheme(), "http" | "https") {
@@ -99,7 +99,7 @@ impl HttpClient {
             Some(Host::Ipv4(address)) => Some(IpAddr::V4(address)),
             Some(Host::Ipv6(address)) => Some(IpAddr::V6(address)),
         };
-        if let Some(Guard(admits)) = &self.guard {
+        if let Some(HostGuard(admits)) = &self.guard {
             let host = url.host_str().unwrap_or_default();
             let port = url.port_or_known_default().unwrap_or_default();
             if !admits(host, port) {
@@ -195,8 +195,8 @@ impl Incoming {
 }
 
 impl HttpClient {
-    /// Where a redirect leads that may be followed: to the origin that was asked, whose credentials the request may
-    /// carry, and nowhere that a request could not go by itself.
+    /// Returns the target of a redirect that may be followed: one at the same origin, whose credentials the request may
+    /// carry, that a direct request could reach too.
     fn redirected(&self, from: &Url, response: &reqwest::Response) -> Option<Url> {
         if !matches!(response.status().as_u16(), 301 | 302 | 303 | 307 | 308) {
             return None;
@@ -222,37 +222,37 @@ async fn read(response: &mut reqwest::Response, limit: usize) -> reqwest::Result
     Ok((body.freeze(), false))
 }
 
-/// Follows redirects that stay where the request was sent, whose credentials it may carry.
+/// Follows redirects within the origin of the request, whose credentials it may carry.
 fn same_origin(limit: usize) -> redirect::Policy {
     redirect::Policy::custom(move |attempt| {
         let stays = attempt.previous().last().is_some_and(|last| last.origin() == attempt.url().origin());
-        // A server that sends a request round in a circle would get it again and again.
+        // A redirect loop would repeat the request.
         let is_new = !attempt.previous().contains(attempt.url());
         if stays && is_new && attempt.previous().len() <= limit { attempt.follow() } else { attempt.stop() }
     })
 }
 
-/// The URL as errors and logs may show it: the rest often holds keys.
+/// Returns the URL for errors and logs, without the parts that often hold keys.
 fn shown(url: &Url) -> String {
     let mut url = url.clone();
     url.set_query(None);
     url.set_fragment(None);
-    // These fail on URLs without a host, which have neither.
+    // These fail only for URLs without a host, which have neither.
     let _ = url.set_username("");
     let _ = url.set_password(None);
     url.into()
 }
 
-fn refusal(refused: &Refused) -> Error {
+fn refusal(refused: &RefusedAddress) -> Error {
     Error::AddressRefused { host: refused.host.clone(), address: refused.address, class: refused.class }
 }
 
-/// Finds out what the error of the library is about.
+/// Converts an error of the HTTP library.
 fn explain(error: reqwest::Error, url: String) -> Error {
     let error = error.without_url();
     let mut cause = error.source();
     while let Some(current) = cause {
-        if let Some(refused) = current.downcast_ref::<Refused>() {
+        if let Some(refused) = current.downcast_ref::<RefusedAddress>() {
             return refusal(refused);
         }
         cause = current.source();
@@ -265,7 +265,7 @@ fn explain(error: reqwest::Error, url: String) -> Error {
     }
 }
 
-/// The messages of an error and of its causes, each once.
+/// Returns the messages of an error and of its causes, each once.
 pub fn causes(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();

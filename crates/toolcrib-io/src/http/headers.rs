@@ -1,20 +1,20 @@
-//! What the status and the headers of an answer say.
+//! Interpretation of the status and the headers of a response.
 
 use std::time::{Duration, SystemTime};
 
 use http::header::{DATE, RETRY_AFTER, SET_COOKIE};
 use http::{HeaderMap, HeaderName, StatusCode};
 
-/// How many headers are listed.
+/// The maximum number of listed headers.
 const MAX_LISTED: usize = 50;
 
-/// How much of a header is listed, in bytes.
+/// The maximum length of a listed header, in bytes.
 const MAX_LISTED_BYTES: usize = 1000;
 
-/// The longest wait that a server is believed to mean.
+/// The maximum wait that a server may ask for.
 const MAX_WAIT: Duration = Duration::from_hours(24);
 
-/// What says where a thing is, which version of it this is, how to go on, and how often one may ask.
+/// The headers about location, version, pagination and rate limits.
 const SELECTED: [&str; 15] = [
     "allow",
     "content-disposition",
@@ -33,10 +33,10 @@ const SELECTED: [&str; 15] = [
     "x-total-count",
 ];
 
-/// How the names begin of headers about limits.
+/// The prefixes of headers about rate limits.
 const SELECTED_PREFIXES: [&str; 3] = ["ratelimit", "x-ratelimit-", "x-rate-limit-"];
 
-/// Whether the same request may succeed later: with this status it had no effect, or the server says that it passes.
+/// Returns true if the same request may succeed later: the status says that it had no effect, or that the cause is temporary.
 pub fn may_pass(status: StatusCode) -> bool {
     matches!(
         status,
@@ -49,16 +49,16 @@ pub fn may_pass(status: StatusCode) -> bool {
     )
 }
 
-/// The headers of an answer that say something of its content: where it is, which version it is, how to go on, and how
-/// often one may ask. Names and values, at most 50 with at most 1000 bytes each, without those that are no text.
+/// Returns the headers about the location and version of the content, pagination and rate limits: names and values, at most
+/// 50 with at most 1000 bytes each. Values that are not text are left out.
 pub fn selected_headers(headers: &HeaderMap) -> impl Iterator<Item = (String, String)> {
     listed(headers, |name| {
         SELECTED.contains(&name) || SELECTED_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
     })
 }
 
-/// All headers within the same bounds, for a request that asks for nothing else. A cookie would be a credential, and is
-/// not among them.
+/// Returns all headers within the same bounds, for a request that asks only for headers. Cookies are credentials and are
+/// left out.
 pub fn all_headers(headers: &HeaderMap) -> impl Iterator<Item = (String, String)> {
     listed(headers, |name| name != SET_COOKIE.as_str())
 }
@@ -73,13 +73,13 @@ fn listed(headers: &HeaderMap, is_wanted: fn(&str) -> bool) -> impl Iterator<Ite
         .take(MAX_LISTED)
 }
 
-/// One header as a text: the first of that name, if it is one.
+/// Returns the first header of a name, if it is text.
 pub fn header_text(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
     headers.get(name).and_then(|value| value.to_str().ok())
 }
 
-/// How long the server wants us to wait: a number of seconds, or a date, by the clock of the server where it says it. At
-/// most a day.
+/// Returns the wait that the server asks for: a number of seconds, or the time until a date, by the server's clock if the
+/// response has a `Date`. At most a day.
 pub fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let wanted = header_text(headers, RETRY_AFTER)?.trim();
     if let Ok(seconds) = wanted.parse() {

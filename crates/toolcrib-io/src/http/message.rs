@@ -1,4 +1,4 @@
-//! A request and the answer to it.
+//! Requests and responses.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use bytes::Bytes;
 use http::{HeaderMap, Method, StatusCode};
 use url::Url;
 
-/// What is asked.
+/// An HTTP request.
 #[derive(Clone, Debug)]
 pub struct Request {
     /// The method.
@@ -17,13 +17,13 @@ pub struct Request {
     pub headers: HeaderMap,
     /// The body.
     pub body: Option<Bytes>,
-    /// How many redirects are followed for this request, of those that stay at the same origin; 0 by default. Only
-    /// methods that change nothing should have more: each hop is sent with the same method, headers and body.
+    /// The maximum number of same-origin redirects for this request; 0 by default. Only safe methods should have more: each
+    /// hop is sent with the same method, headers and body.
     pub max_redirects: usize,
 }
 
 impl Request {
-    /// A request without headers and body.
+    /// Creates a request without headers and body.
     pub fn new(method: Method, url: Url) -> Self {
         Self { method, url, headers: HeaderMap::new(), body: None, max_redirects: 0 }
     }
@@ -34,7 +34,7 @@ impl Request {
         self
     }
 
-    /// Sets how many redirects are followed.
+    /// Sets the maximum number of redirects.
     pub fn with_redirects(mut self, max: usize) -> Self {
         self.max_redirects = max;
         self
@@ -47,31 +47,31 @@ impl Request {
     }
 }
 
-/// What was answered.
+/// A response that was read.
 #[derive(Clone, Debug)]
 pub struct Response {
-    /// The status, whatever it is: an error status is an answer.
+    /// The status, which may be an error status.
     pub status: StatusCode,
     /// The headers.
     pub headers: HeaderMap,
     /// The body, or its beginning.
     pub body: Bytes,
-    /// Whether the body was longer than the policy lets be read.
+    /// True if the body was longer than the policy allows, and was cut.
     pub truncated: bool,
-    /// From the call of `send` to the end of the body.
+    /// The time from the call of `send` to the end of the body.
     pub elapsed: Duration,
 }
 
-/// An answer whose body has not been read yet. Dropping it ends the connection.
+/// A response whose body has not been read. Dropping it closes the connection.
 #[derive(Debug)]
 pub struct Incoming {
-    /// The status, whatever it is.
+    /// The status, which may be an error status.
     pub status: StatusCode,
     /// The headers.
     pub headers: HeaderMap,
     /// The URL, as errors show it.
     pub(super) url: String,
-    /// How long each piece may take.
+    /// The timeout of each chunk.
     pub(super) timeout: Duration,
     pub(super) inner: reqwest::Response,
 }

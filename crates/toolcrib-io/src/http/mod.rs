@@ -1,8 +1,8 @@
-//! The guarded HTTP client: bounded answers, no addresses of the private network, no redirects to elsewhere.
+//! A guarded HTTP client: bounded responses, no private addresses, no redirects to other origins.
 //!
-//! The guard stands where connections are made. Names are resolved by a resolver that refuses a name if any of its
-//! addresses is refused; hosts that are addresses are checked before the request, in every spelling, since the URL
-//! parser has brought `0x7f.1` and the like into the usual form. There is no proxy, which would resolve names itself.
+//! The guard checks connections. The resolver refuses a name if any of its addresses is refused. Hosts that are addresses
+//! are checked before the request in every spelling, since the URL parser normalizes forms such as `0x7f.1`. Proxies are
+//! not used, because a proxy would resolve names itself.
 
 mod client;
 mod headers;

@@ -1,4 +1,4 @@
-//! Name resolution that refuses names which lead into the private network.
+//! Name resolution that refuses names of private addresses.
 
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
@@ -7,34 +7,34 @@ use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 
 use super::address::{AddressClass, classify};
 
-/// An address that the guard let nobody connect to.
+/// An address that the guard refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Refused {
+pub(super) struct RefusedAddress {
     pub(super) host: String,
     pub(super) address: IpAddr,
     pub(super) class: AddressClass,
 }
 
-impl fmt::Display for Refused {
+impl fmt::Display for RefusedAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "`{}` is refused: {} is {}", self.host, self.address, self.class)
     }
 }
 
-impl std::error::Error for Refused {}
+impl std::error::Error for RefusedAddress {}
 
-/// Where names are looked up.
+/// The source of name resolution.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Names {
-    /// As the system does it.
+pub(super) enum NameService {
+    /// The resolver of the system.
     System,
-    /// As a test says.
+    /// A function of a test.
     #[cfg(test)]
     Stub(fn(&str) -> Vec<IpAddr>),
 }
 
-impl Names {
-    /// The addresses of a name. Port 0 stands for the port of the URL.
+impl NameService {
+    /// Resolves a name. Port 0 means the port of the URL.
     async fn look_up(self, name: &str) -> std::io::Result<Vec<SocketAddr>> {
         match self {
             Self::System => Ok(tokio::net::lookup_host((name, 0)).await?.collect()),
@@ -44,12 +44,12 @@ impl Names {
     }
 }
 
-/// Resolves names under the guard. The connection is made to the very addresses that were checked, so that a name cannot
-/// change its mind in between.
+/// A resolver that refuses private addresses. The connection uses exactly the checked addresses, so a name cannot resolve
+/// differently in between.
 #[derive(Debug)]
 pub(super) struct GuardedResolver {
     pub(super) allow_private: bool,
-    pub(super) names: Names,
+    pub(super) names: NameService,
 }
 
 impl Resolve for GuardedResolver {
@@ -65,12 +65,12 @@ impl Resolve for GuardedResolver {
     }
 }
 
-/// Refuses the host if any of its addresses is not public: a name that has both kinds means no good.
-pub(super) fn admit(host: &str, addresses: &[SocketAddr]) -> Result<(), Refused> {
+/// Refuses a host if any of its addresses is not public. A name with both kinds is suspicious.
+pub(super) fn admit(host: &str, addresses: &[SocketAddr]) -> Result<(), RefusedAddress> {
     let refused =
         addresses.iter().find_map(|address| classify(address.ip()).map(|class| (address.ip(), class)));
     match refused {
-        Some((address, class)) => Err(Refused { host: host.to_owned(), address, class }),
+        Some((address, class)) => Err(RefusedAddress { host: host.to_owned(), address, class }),
         None => Ok(()),
     }
 }

@@ -1,4 +1,4 @@
-//! TLS: rustls with ring, trusting what the platform trusts.
+//! TLS by rustls with ring and the root certificates of the platform.
 
 use std::sync::{Arc, OnceLock};
 
@@ -8,20 +8,20 @@ use rustls_platform_verifier::Verifier;
 
 use crate::Error;
 
-/// The protocols that servers are offered, best first.
+/// The offered protocols, in order of preference.
 const PROTOCOLS: [&[u8]; 2] = [b"h2", b"http/1.1"];
 
 /// A configuration of TLS.
 pub(super) struct Tls {
     pub(super) config: ClientConfig,
-    /// Whether there is any certificate to trust. A machine without one can still use plain HTTP.
+    /// True if the machine has root certificates. Without them, plain HTTP still works.
     pub(super) has_roots: bool,
 }
 
-/// The platform's certificates are read once: there are hundreds, and each source of tools has its own client.
+/// The verifier with the platform's certificates, which is built once: there are hundreds, and each source has a client.
 static VERIFIER: OnceLock<Option<Arc<Verifier>>> = OnceLock::new();
 
-/// The configuration for a new client.
+/// Returns the TLS configuration for a new client.
 pub(super) fn configure() -> Result<Tls, Error> {
     let provider = Arc::new(ring::default_provider());
     let verifier = VERIFIER.get_or_init(|| read_verifier(&provider)).clone();
@@ -33,7 +33,7 @@ pub(super) fn configure() -> Result<Tls, Error> {
         Some(verifier) => {
             builder.dangerous().with_custom_certificate_verifier(verifier).with_no_client_auth()
         }
-        // Trusts nobody.
+        // Without roots, no certificate is trusted.
         None => builder.with_root_certificates(RootCertStore::empty()).with_no_client_auth(),
     };
     config.alpn_protocols = PROTOCOLS.map(<[u8]>::to_vec).to_vec();

@@ -1,4 +1,4 @@
-//! One run of a program, its output captured within bounds.
+//! A single run of a program with bounded capture of its output.
 
 use std::process::ExitStatus;
 use std::time::Duration;
@@ -9,18 +9,18 @@ use super::command::Command;
 use super::follow::{Pipe, follow};
 use crate::Error;
 
-/// How much standard output is kept by default, in bytes.
+/// The default limit of captured standard output, in bytes.
 pub const MAX_STDOUT_BYTES: usize = 8 * 1024 * 1024;
 
-/// How much standard error is kept by default, in bytes: enough for any message that somebody will read.
+/// The default limit of captured standard error, in bytes: enough for any message that a person reads.
 pub const MAX_STDERR_BYTES: usize = 64 * 1024;
 
-/// How much of a run is kept. Whatever is beyond is read and thrown away, so that the child does not block on it.
+/// The limits of captured output. Output beyond them is read and discarded, so the child does not block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RunLimits {
-    /// How much standard output is kept, in bytes; [`MAX_STDOUT_BYTES`] by default.
+    /// The limit of standard output in bytes; [`MAX_STDOUT_BYTES`] by default.
     pub stdout_bytes: usize,
-    /// How much standard error is kept, in bytes; [`MAX_STDERR_BYTES`] by default.
+    /// The limit of standard error in bytes; [`MAX_STDERR_BYTES`] by default.
     pub stderr_bytes: usize,
 }
 
@@ -30,28 +30,28 @@ impl Default for RunLimits {
     }
 }
 
-/// What came of a run.
+/// The result of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Output {
-    /// How the program ended.
+    /// The exit status.
     pub status: ExitStatus,
     /// The beginning of its standard output.
     pub stdout: Vec<u8>,
     /// The beginning of its standard error.
     pub stderr: Vec<u8>,
-    /// Whether there was more on standard output than is kept here.
+    /// True if standard output was cut at the limit.
     pub stdout_truncated: bool,
-    /// Whether there was more on standard error than is kept here.
+    /// True if standard error was cut at the limit.
     pub stderr_truncated: bool,
-    /// How long it ran.
+    /// The run time.
     pub elapsed: Duration,
 }
 
 /// Runs the command to its end and captures what it writes.
 ///
-/// It reads `stdin`, or nothing. A status other than success is no error of this function. There is no timeout:
-/// dropping the future kills the whole process group at once, and that is how a deadline is put on a run. What the
-/// program leaves in its group when it ends, is killed too.
+/// The program reads `stdin`, or nothing. A failure status is not an error of this function. There is no timeout: to set a
+/// deadline, drop the future, which kills the whole process group at once. Processes that the program leaves in its group
+/// are killed too.
 pub async fn run(command: &Command, stdin: Option<Bytes>, limits: &RunLimits) -> Result<Output, Error> {
     let (mut stdout, mut stderr) = (Captured::new(limits.stdout_bytes), Captured::new(limits.stderr_bytes));
     let keep = |pipe, bytes: &[u8]| match pipe {
@@ -69,7 +69,7 @@ pub async fn run(command: &Command, stdin: Option<Bytes>, limits: &RunLimits) ->
     })
 }
 
-/// What is kept of a pipe.
+/// The captured beginning of a pipe.
 struct Captured {
     bytes: Vec<u8>,
     limit: usize,

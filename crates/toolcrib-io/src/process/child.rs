@@ -1,4 +1,4 @@
-//! A child that stays: a server that is talked to over its pipes.
+//! A long-running child: a server that communicates over its pipes.
 
 use std::process::ExitStatus;
 use std::time::Duration;
@@ -10,12 +10,12 @@ use super::StdoutReader;
 use super::command::Command;
 use super::follow::check_runtime;
 use super::lines::{LineLimited, MAX_LINE_BYTES};
-use super::start::{Group, Started, start};
+use super::start::{Group, StartedProcess, start};
 use super::stderr::StderrTail;
 use super::stdin::{StdinCloser, StdinWriter};
 use crate::Error;
 
-/// How long a killed child may take to end. Only the system can hold it longer, as on a file system that hangs.
+/// The maximum time for a killed child to end. Only the system can hold it longer, for example on a hanging file system.
 pub const KILL_PATIENCE: Duration = Duration::from_secs(5);
 
 /// A running child. Dropping it kills its whole process group at once.
@@ -29,15 +29,15 @@ pub struct Child {
     stderr: StderrTail,
 }
 
-/// Starts a command that is to stay. `name` stands for it in the log and in errors.
+/// Starts a long-running command. The log and errors refer to it by `name`.
 ///
-/// It must be called within a Tokio runtime. What the child writes to standard error goes to the log at level debug.
+/// Must be called within a Tokio runtime. Standard error of the child goes to the log at level `debug`.
 pub fn spawn(command: &Command, name: impl Into<String>) -> Result<Child, Error> {
     let name = name.into();
     let lost = |source| Error::PipeFailed { program: name.clone(), source };
     check_runtime(command.program())?;
 
-    let Started { group, stdin, stdout, stderr } = start(command, true)?;
+    let StartedProcess { group, stdin, stdout, stderr } = start(command, true)?;
     let stdin = stdin.ok_or_else(|| lost(std::io::ErrorKind::BrokenPipe.into()))?;
     let (stdin, stdin_closer) = StdinWriter::new(ChildStdin::from_std(stdin).map_err(lost)?);
     let stdout = LineLimited::new(ChildStdout::from_std(stdout).map_err(lost)?, MAX_LINE_BYTES);
@@ -48,34 +48,34 @@ pub fn spawn(command: &Command, name: impl Into<String>) -> Result<Child, Error>
 }
 
 impl Child {
-    /// The name that it was started under.
+    /// Returns the name given at the start.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Its process id, which is the id of its group too.
+    /// Returns the process id, which is also the id of the process group.
     pub fn id(&self) -> u32 {
         self.group.id()
     }
 
-    /// The writer to its standard input; the first caller gets it.
+    /// Takes the writer to standard input. Later calls return `None`.
     pub fn take_stdin(&mut self) -> Option<StdinWriter> {
         self.stdin.take()
     }
 
-    /// The reader of its standard output; the first caller gets it. It fails on a line longer than
+    /// Takes the reader of standard output. Later calls return `None`. The reader fails on a line longer than
     /// [`MAX_LINE_BYTES`].
     pub fn take_stdout(&mut self) -> Option<StdoutReader> {
         self.stdout.take()
     }
 
-    /// The last lines of its standard error. What is returned stays usable when the child is gone.
+    /// Returns the last lines of standard error. The handle stays usable after the child has ended.
     pub fn stderr_tail(&self) -> StderrTail {
         self.stderr.clone()
     }
 
-    /// Resolves as soon as the child has ended, even while other processes hold its pipes. The future can be kept
-    /// apart from the child.
+    /// Resolves as soon as the child has ended, even while other processes hold its pipes. The future does not borrow the
+    /// child.
     pub fn exited(&self) -> impl Future<Output = Result<ExitStatus, Error>> + Send + use<> {
         self.group.exit.clone().wait()
     }
@@ -85,9 +85,8 @@ impl Child {
         self.group.kill();
     }
 
-    /// Ends it, politely at first: closes its input and waits for `grace`; sends `SIGTERM` to the group and waits as
-    /// long again; sends `SIGKILL`. When this returns without error, no process of the group
-    /// is left.
+    /// Shuts the child down gracefully: closes its input and waits for `grace`, then sends `SIGTERM` to the group and waits
+    /// for `grace` again, then sends `SIGKILL`. After a return without error, no process of the group is left.
     pub async fn close(self, grace: Duration) -> Result<ExitStatus, Error> {
         self.stdin_closer.close();
         if let Ok(status) = timeout(grace, self.exited()).await {

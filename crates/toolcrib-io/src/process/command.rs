@@ -1,4 +1,4 @@
-//! What to run: words, a directory, an environment.
+//! Commands: arguments, working directory and environment.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -7,69 +7,69 @@ use std::sync::Arc;
 
 use crate::Error;
 
-/// Where programs are looked for when neither the command nor our own environment has a `PATH`.
+/// The search path if neither the command nor the environment of this process has a `PATH`.
 pub const DEFAULT_SEARCH_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
-/// A program and its arguments. No shell reads them: each word arrives as it stands here.
+/// A program and its arguments. No shell is involved: each argument is passed verbatim.
 ///
-/// A program without a `/` is looked for in the absolute directories of `PATH`; one with a `/` is relative to the
-/// directory that the command starts in.
+/// A program without a `/` is searched in the absolute directories of `PATH`. One with a `/` is relative to the working
+/// directory of the command.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Command {
-    /// The program, then its arguments.
+    /// The program, followed by its arguments.
     pub argv: Vec<String>,
-    /// The directory to start in; ours if there is none.
+    /// The working directory; that of this process if `None`.
     pub cwd: Option<PathBuf>,
-    /// Variables to set beside the [inherited ones](super::INHERITED_ENVIRONMENT), or instead of them.
+    /// Variables that extend or override the [inherited ones](super::INHERITED_ENVIRONMENT).
     pub env: BTreeMap<String, String>,
-    guard: Option<Guard>,
+    guard: Option<ProgramGuard>,
 }
 
-/// Says of programs whether they may be started.
+/// A predicate for the programs that may be started.
 #[derive(Clone)]
-struct Guard(Arc<Admits>);
+struct ProgramGuard(Arc<ProgramPredicate>);
 
-type Admits = dyn Fn(&str) -> bool + Send + Sync;
+type ProgramPredicate = dyn Fn(&str) -> bool + Send + Sync;
 
-/// Two guards are the same when they are one.
-impl PartialEq for Guard {
+/// Guards are equal if they share one predicate.
+impl PartialEq for ProgramGuard {
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
 }
 
-impl Eq for Guard {}
+impl Eq for ProgramGuard {}
 
 impl Command {
-    /// A command of these words, in our own directory.
+    /// Creates a command in the working directory of this process.
     pub fn new(argv: impl IntoIterator<Item = impl Into<String>>) -> Self {
         Self { argv: argv.into_iter().map(Into::into).collect(), ..Self::default() }
     }
 
-    /// Starts it in this directory.
+    /// Sets the working directory.
     pub fn with_cwd(mut self, cwd: impl Into<PathBuf>) -> Self {
         self.cwd = Some(cwd.into());
         self
     }
 
-    /// Sets a variable of its environment.
+    /// Sets an environment variable.
     pub fn with_env(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.env.insert(name.into(), value.into());
         self
     }
 
-    /// Lets it be started only if the guard admits its program. It is asked about the first word, as it stands.
+    /// Restricts the start to programs that the guard admits. The guard receives the first word verbatim.
     pub fn with_guard(mut self, admits: impl Fn(&str) -> bool + Send + Sync + 'static) -> Self {
-        self.guard = Some(Guard(Arc::new(admits)));
+        self.guard = Some(ProgramGuard(Arc::new(admits)));
         self
     }
 
-    /// The first word; empty if there is none.
+    /// Returns the first word, or an empty text for an empty command.
     pub fn program(&self) -> &str {
         self.argv.first().map_or("", String::as_str)
     }
 
-    /// Refuses what no system could start, and what may not be started.
+    /// Refuses an invalid command, and one that may not be started.
     #[cfg_attr(not(unix), expect(dead_code, reason = "nothing is started there"))]
     pub(super) fn check(&self) -> Result<(), Error> {
         let invalid = |reason: String| Error::InvalidCommand { program: self.program().to_owned(), reason };
@@ -88,7 +88,7 @@ impl Command {
             }
         }
         match &self.guard {
-            Some(Guard(admits)) if !admits(self.program()) => {
+            Some(ProgramGuard(admits)) if !admits(self.program()) => {
                 Err(Error::ProgramNotAllowed { program: self.program().to_owned() })
             }
             _ => Ok(()),
@@ -96,7 +96,7 @@ impl Command {
     }
 }
 
-/// Names the variables but not their values, which are often keys.
+/// Shows the names of variables but not their values, which are often keys.
 impl fmt::Debug for Command {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Command")

@@ -1,16 +1,15 @@
-//! What of our own environment a child may see.
+//! The environment of a child.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 
 use super::command::Command;
 
-/// The variables that a child inherits. All others, and with them whatever keys and tokens stand there, are left out
-/// unless the command names them.
+/// The variables that a child inherits. All others, including any keys and tokens, are left out unless the command sets
+/// them.
 ///
-/// They say who and where the user is, how to write text, which certificates to trust and where programs keep their
-/// files. The usual proxy variables, `HTTPS_PROXY` and so on, are inherited too unless their value holds an `@`, and
-/// with it perhaps a password.
+/// They describe the user, the locale, the trusted certificates and the locations of files. The proxy variables, such as
+/// `HTTPS_PROXY`, are inherited too unless their value contains an `@` and therefore perhaps a password.
 pub const INHERITED_ENVIRONMENT: &[&str] = &[
     "CURL_CA_BUNDLE",
     "HOME",
@@ -34,7 +33,7 @@ pub const INHERITED_ENVIRONMENT: &[&str] = &[
     "XDG_DATA_HOME",
 ];
 
-/// Inherited as well, unless the value holds an `@`: a proxy URL may carry a user and a password.
+/// Proxy variables, which are inherited unless the value contains an `@`: a proxy URL may include a user and a password.
 pub(super) const PROXY_ENVIRONMENT: &[&str] = &[
     "ALL_PROXY",
     "HTTPS_PROXY",
@@ -46,31 +45,31 @@ pub(super) const PROXY_ENVIRONMENT: &[&str] = &[
     "no_proxy",
 ];
 
-/// Set for every child, beside what it inherits and what its command names. The value is no secret; descendants are
-/// recognised by it, and ended with the child, also when they have left its process group. A program that is to outlive
-/// the child has to be started without the variable, in a session of its own.
+/// A variable that every child gets in addition to the inherited and configured ones. Its value is not secret. It
+/// identifies descendants, which end with the child even if they have left its process group. A program that should
+/// outlive the child must be started without the variable, in a separate session.
 pub const MARK_VARIABLE: &str = "TOOLCRIB_CHILD";
 
-/// The variable that says where programs are looked for.
+/// The variable with the search path of programs.
 const SEARCH_PATH: &str = "PATH";
 
-/// The entries of a search path that mean the same in every directory; `None` where there is none. A relative one would
-/// have a child find programs in the directory that it was started in.
+/// Returns the absolute entries of a search path, or `None` without any. With a relative entry, a child would find programs
+/// in its working directory.
 fn absolute_entries(search_path: &OsStr) -> Option<OsString> {
     let entries = std::env::split_paths(search_path).filter(|entry| entry.is_absolute());
     std::env::join_paths(entries).ok().filter(|entries| !entries.is_empty())
 }
 
-/// Set for every child to the number of Toolcrib processes above it, so that one that starts itself through its own sources
-/// can tell. No command can set it to something else.
+/// A variable with the number of Toolcrib processes above a child, which detects a server that starts itself through its
+/// sources. Commands cannot override it.
 pub const DEPTH_VARIABLE: &str = "TOOLCRIB_DEPTH";
 
-/// Returns how many Toolcrib processes have started one another before this one; 0 for one that a user starts.
+/// Returns the number of Toolcrib processes above this one; 0 if a user started it.
 pub fn depth() -> usize {
     std::env::var(DEPTH_VARIABLE).ok().and_then(|text| text.parse().ok()).unwrap_or_default()
 }
 
-/// The environment of a child: what it inherits of the variables that `ours` looks up, and over it what `given` says.
+/// Returns the environment of a child: the inherited variables, looked up by `ours`, overridden by `given`.
 pub(super) fn environment(
     ours: impl Fn(&str) -> Option<OsString>,
     given: &BTreeMap<String, String>,

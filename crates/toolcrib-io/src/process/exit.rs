@@ -6,7 +6,7 @@ use tokio::sync::watch;
 
 use crate::Error;
 
-/// How a child ended, once it has.
+/// The exit status of a child, available once it has ended.
 #[derive(Clone, Debug)]
 pub(super) struct Exit {
     pub(super) program: String,
@@ -20,7 +20,7 @@ impl Exit {
         status.ok_or(Error::StatusLost { program: self.program })
     }
 
-    /// Whether the child has ended.
+    /// Returns true if the child has ended.
     pub(super) fn has_ended(&self) -> bool {
         self.status.borrow().is_some() || self.status.has_changed().is_err()
     }

@@ -11,63 +11,63 @@ use tokio::time::timeout;
 
 use super::child::KILL_PATIENCE;
 use super::command::Command;
-use super::start::{Group, Started, start};
+use super::start::{Group, StartedProcess, start};
 use crate::Error;
 
-/// How long the pipes may stay open after the child has ended. Its group is dead by then and what is left in a pipe
-/// takes no time to read; only a process that left the group can hold a pipe longer.
+/// The maximum time that the pipes may stay open after the child has ended. Its group is dead by then and reading the rest
+/// takes no time. Only a process that left the group can hold a pipe longer.
 pub const DRAIN_GRACE: Duration = Duration::from_secs(1);
 
-/// How much is read from a pipe at once, in bytes.
+/// The size of a read from a pipe, in bytes.
 const CHUNK_BYTES: usize = 16 * 1024;
 
-/// Which pipe of a child something came from.
+/// An output pipe of a child.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pipe {
-    /// Its standard output.
+    /// Standard output.
     Stdout,
-    /// Its standard error.
+    /// Standard error.
     Stderr,
 }
 
-/// How a run ended.
+/// The end of a followed run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ended {
-    /// How the program ended.
+pub struct FollowedExit {
+    /// The exit status.
     pub status: ExitStatus,
-    /// Whether that was asked of it.
+    /// True if the run was stopped before its end.
     pub stopped: bool,
-    /// Whether its standard output was read to the end; not where a process that left the group holds it open.
+    /// True if standard output was read to the end; false if a process that left the group holds it open.
     pub stdout_ended: bool,
-    /// The same of its standard error.
+    /// True if standard error was read to the end.
     pub stderr_ended: bool,
-    /// How long it ran.
+    /// The run time.
     pub elapsed: Duration,
 }
 
-/// Runs the command to its end and gives `output` what it writes, as it comes. Nothing of it is kept here.
+/// Runs the command to its end and passes its output to `output` as it arrives. Nothing is buffered.
 ///
-/// It reads `stdin`, or nothing. When `stop` is ready first, the whole process group is sent `SIGTERM`, and `SIGKILL`
-/// after `grace`. Dropping the future kills the group at once. What the program leaves in its group when it ends, is
-/// killed too, and so is what has left the group, where it can be found.
+/// The program reads `stdin`, or nothing. If `stop` is ready first, the whole process group gets `SIGTERM`, and `SIGKILL`
+/// after `grace`. Dropping the future kills the group at once. Processes that the program leaves behind are killed too,
+/// including those that left the group, if they can be found.
 pub async fn follow(
     command: &Command,
     stdin: Option<Bytes>,
     output: impl FnMut(Pipe, &[u8]) + Send,
     stop: impl Future<Output = ()> + Send,
     grace: Duration,
-) -> Result<Ended, Error> {
+) -> Result<FollowedExit, Error> {
     let program = command.program();
     let lost = |source| Error::PipeFailed { program: program.to_owned(), source };
     check_runtime(program)?;
 
     let began = Instant::now();
-    let Started { group, stdin: input, stdout, stderr } = start(command, stdin.is_some())?;
+    let StartedProcess { group, stdin: input, stdout, stderr } = start(command, stdin.is_some())?;
     let input = input.map(ChildStdin::from_std).transpose().map_err(lost)?;
     let stdout = ChildStdout::from_std(stdout).map_err(lost)?;
     let stderr = ChildStderr::from_std(stderr).map_err(lost)?;
 
-    // Both pipes are read by one task, so that nobody ever waits for the lock.
+    // One task reads both pipes, so the lock is never contended.
     let output = Mutex::new(output);
     let take = |pipe, bytes: &[u8]| output.lock().unwrap_or_else(PoisonError::into_inner)(pipe, bytes);
     let (mut stdout_ended, mut stderr_ended) = (false, false);
@@ -90,7 +90,7 @@ pub async fn follow(
             }
         }
     }?;
-    Ok(Ended { status, stopped, stdout_ended, stderr_ended, elapsed: began.elapsed() })
+    Ok(FollowedExit { status, stopped, stdout_ended, stderr_ended, elapsed: began.elapsed() })
 }
 
 /// Waits for the end, and sees to it when it is asked for. Says whether it was.

@@ -16,12 +16,12 @@ use super::watchdog;
 /// The stack of the thread that waits for a child, in bytes. It calls little more than `waitid`.
 const REAPER_STACK_BYTES: usize = 128 * 1024;
 
-/// A process group that a child of ours leads. Dropping it kills the group.
+/// A process group led by a child. Dropping it kills the group.
 #[derive(Debug)]
 pub(super) struct Group {
     leader: Pid,
-    /// Whether the leader still holds the id of the group, dead or alive. Signals are sent under this lock only: once
-    /// the leader is reaped, the id may belong to strangers.
+    /// True while the leader, dead or alive, holds the id of the group. Signals are sent only under this lock: once the
+    /// leader is reaped, other processes may get the id.
     held: Arc<Mutex<bool>>,
     pub(super) exit: Exit,
 }
@@ -61,7 +61,7 @@ impl Group {
     fn signal(&self, signal: Signal) {
         let held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
         if *held {
-            // It fails only when nobody is left to be signalled, which is what the signal is for.
+            // It fails only if no process is left, which is the purpose of the signal.
             let _ = kill_process_group(self.leader, signal);
         }
     }
@@ -73,8 +73,8 @@ impl Drop for Group {
     }
 }
 
-/// Waits until the leader has died, ends whatever it leaves behind in its group and outside of it, and only then lets go
-/// of the id.
+/// Waits until the leader has died, kills its remaining descendants inside and outside of the group, and only then releases
+/// the id.
 fn reap(
     leader: Pid,
     mark: &Mark,

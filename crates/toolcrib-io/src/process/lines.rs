@@ -12,39 +12,39 @@ use tokio::io::{AsyncRead, ReadBuf};
 /// broken server makes us keep.
 pub const MAX_LINE_BYTES: usize = 16 * 1024 * 1024;
 
-/// Passes bytes on until a line is longer than its limit; from then on every read is an error.
+/// A reader that fails once a line exceeds a limit. After that, every read is an error.
 #[derive(Debug)]
 pub struct LineLimited<R> {
     inner: R,
     limit: usize,
-    /// How much of the current line has passed.
+    /// The length of the current line so far.
     passed: usize,
     failed: Overlong,
 }
 
-/// Whether a [`LineLimited`] has met a line that was too long, for those who no longer hold it.
+/// A flag that a [`LineLimited`] sets after an overlong line, for use without access to the reader.
 #[derive(Clone, Debug, Default)]
 pub struct Overlong(Arc<AtomicBool>);
 
 impl Overlong {
-    /// Whether it has.
+    /// Returns true after an overlong line.
     pub fn is_met(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
 }
 
 impl<R> LineLimited<R> {
-    /// Limits the lines of `inner` to `limit` bytes each, the line break not counted.
+    /// Limits the lines of `inner` to `limit` bytes each, excluding the line break.
     pub fn new(inner: R, limit: usize) -> Self {
         Self { inner, limit, passed: 0, failed: Overlong::default() }
     }
 
-    /// Whether a line was too long. What is returned tells it of this reader when others read from it.
+    /// Returns the flag for overlong lines. It stays valid when another owner reads.
     pub fn overlong(&self) -> Overlong {
         self.failed.clone()
     }
 
-    /// Counts what was read. The first part goes on with the line that had begun.
+    /// Counts the bytes read. The first part continues the current line.
     fn count(&mut self, read: &[u8]) {
         let mut parts = read.split(|byte| *byte == b'\n');
         self.passed += parts.next().map_or(0, <[u8]>::len);

@@ -1,8 +1,7 @@
-//! What tells the descendants of a child from all other processes, also those that left its process group.
+//! Identification of the descendants of a child, including those that left its process group.
 //!
-//! A child and whatever it starts carry [`MARK_VARIABLE`] in their environments, with a value that no other child has.
-//! Where there is `/proc`, a process with that value is found wherever it has gone: `setsid` does not take it away, nor
-//! does the death of its parents.
+//! A child and its descendants carry [`MARK_VARIABLE`] in their environments, with a unique value for each child. With
+//! `/proc`, a process with that value can be found even after `setsid` or the death of its parents.
 
 use std::process;
 use std::sync::LazyLock;
@@ -11,7 +10,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::environment::MARK_VARIABLE;
 
-/// Tells this process from every other that there was, as far as the clock does.
+/// An identifier of this process that is unique over time, within the precision of the clock.
 static RUN: LazyLock<String> = LazyLock::new(|| {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
     format!("{}-{now:x}", process::id())
@@ -22,7 +21,7 @@ static RUN: LazyLock<String> = LazyLock::new(|| {
 pub(super) struct Mark(String);
 
 impl Mark {
-    /// One that no child had before.
+    /// Creates a mark that no child had before.
     pub(super) fn new() -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         Self(format!("{}.{}", *RUN, NEXT.fetch_add(1, Ordering::Relaxed)))
@@ -32,14 +31,14 @@ impl Mark {
         &self.0
     }
 
-    /// Kills all processes that carry it, and those that they start meanwhile. Without `/proc` there is nothing to find.
+    /// Kills all processes that carry the mark, and those that they start meanwhile. Does nothing without `/proc`.
     pub(super) fn end_bearers(&self) {
         #[cfg(target_os = "linux")]
         bearers::end(format!("{MARK_VARIABLE}={}", self.0).as_bytes());
     }
 }
 
-/// What the environment of any child's descendant holds, and no other: the beginning of its entry.
+/// Returns the common prefix of the marks of all children of this process.
 pub(super) fn common() -> String {
     format!("{MARK_VARIABLE}={}.", *RUN)
 }
@@ -53,26 +52,26 @@ mod bearers {
 
     use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
-    /// How often all processes are looked through. Each time finds what the bearers of the time before had started until
-    /// they were killed, so that nearly always the second time finds nothing.
+    /// The maximum number of scans over all processes. Each scan finds processes that the previous ones started before they
+    /// were killed, so the second scan almost always finds nothing.
     const MAX_ROUNDS: usize = 16;
 
-    /// How much of an environment is read, in bytes; more than Linux lets a program have unless it is told to.
+    /// The maximum number of bytes read of an environment; more than the default limit of Linux.
     const MAX_ENVIRONMENT_BYTES: u64 = 8 * 1024 * 1024;
 
-    /// How often those are looked at again that cannot be told yet, since they are being replaced by another program, and how
-    /// long is waited before. That takes microseconds, or some milliseconds where there is much to do.
+    /// The maximum number of checks of a process in the middle of `exec`, and the pause between them. `exec` takes
+    /// microseconds, or some milliseconds on a busy machine.
     const MAX_LOOKS: usize = 20;
     const LOOK_INTERVAL: Duration = Duration::from_millis(2);
 
-    /// What is seen of a process.
+    /// The relation of a process to the mark.
     #[derive(Clone, Copy, PartialEq)]
-    enum Seen {
-        /// It carries the entry.
+    enum MarkState {
+        /// The process carries the entry.
         Bearer,
-        /// It has no environment at this moment: `exec` takes the old one away before it gives the new one.
+        /// The process has no environment at the moment: `exec` removes the old one before it sets the new one.
         Changing,
-        /// It is somebody else's, or dead.
+        /// The process belongs to another user, or is dead.
         Other,
     }
 
@@ -85,12 +84,12 @@ mod bearers {
             let mut any = false;
             for look in 0..MAX_LOOKS {
                 changing.retain(|id| match see(*id, entry, &mut environment) {
-                    Seen::Bearer => {
+                    MarkState::Bearer => {
                         let killed = kill(*id, entry, &mut environment);
-                        any |= killed == Seen::Bearer;
-                        killed == Seen::Changing
+                        any |= killed == MarkState::Bearer;
+                        killed == MarkState::Changing
                     }
-                    seen => seen == Seen::Changing,
+                    seen => seen == MarkState::Changing,
                 });
                 if changing.is_empty() {
                     break;
@@ -107,28 +106,28 @@ mod bearers {
 
     /// Kills a process that was seen to carry the entry, and says what it was seen to be then. The handle that is opened stays with one process: when that is
     /// another than the one that was seen, it either carries the entry as well, or is left alone.
-    fn kill(id: Pid, entry: &[u8], environment: &mut Vec<u8>) -> Seen {
-        let Ok(process) = pidfd_open(id, PidfdFlags::empty()) else { return Seen::Other };
+    fn kill(id: Pid, entry: &[u8], environment: &mut Vec<u8>) -> MarkState {
+        let Ok(process) = pidfd_open(id, PidfdFlags::empty()) else { return MarkState::Other };
         match see(id, entry, environment) {
-            Seen::Bearer if pidfd_send_signal(process, Signal::KILL).is_err() => Seen::Other,
+            MarkState::Bearer if pidfd_send_signal(process, Signal::KILL).is_err() => MarkState::Other,
             seen => seen,
         }
     }
 
-    /// Whether the process carries the entry. The dead carry nothing, and those of other users cannot be looked at.
-    fn see(id: Pid, entry: &[u8], environment: &mut Vec<u8>) -> Seen {
+    /// Returns the relation of a process to the mark. Dead processes carry no mark, and those of other users are unreadable.
+    fn see(id: Pid, entry: &[u8], environment: &mut Vec<u8>) -> MarkState {
         environment.clear();
         let folder = format!("/proc/{}", id.as_raw_pid());
-        let Ok(file) = File::open(format!("{folder}/environ")) else { return Seen::Other };
+        let Ok(file) = File::open(format!("{folder}/environ")) else { return MarkState::Other };
         if file.take(MAX_ENVIRONMENT_BYTES).read_to_end(environment).is_err() {
-            return Seen::Other;
+            return MarkState::Other;
         }
         if environment.is_empty() {
             // The dead, and what belongs to the kernel, have no program.
             let has_program = fs::read_link(format!("{folder}/exe")).is_ok();
-            return if has_program { Seen::Changing } else { Seen::Other };
+            return if has_program { MarkState::Changing } else { MarkState::Other };
         }
         let is_bearer = environment.split(|byte| *byte == 0).any(|found| found == entry);
-        if is_bearer { Seen::Bearer } else { Seen::Other }
+        if is_bearer { MarkState::Bearer } else { MarkState::Other }
     }
 }

@@ -1,14 +1,14 @@
-//! Child processes: started without a shell, bounded, and gone when we are.
+//! Child processes: started without a shell, bounded, and never outliving this process.
 //!
-//! A child gets a process group of its own. The group is killed when the child ends, when its handle is dropped, and
-//! when this process ends in any way: a *watchdog*, one small `/bin/sh` that is started with the first child, reads
-//! the groups that live from a pipe, and kills them when the pipe breaks.
+//! Each child leads a new process group. The group is killed when the child ends, when its handle is dropped, and when this
+//! process ends in any way: a *watchdog*, a small `/bin/sh` that starts with the first child, reads the live groups from a
+//! pipe and kills them when the pipe breaks.
 //!
-//! Descendants that leave the group (`setsid`, or a server that puts itself in the background) are ended too, where there
-//! is `/proc`, that is on Linux: they are found by a variable in their environment, [`MARK_VARIABLE`]. What escapes there
-//! has left the group *and* taken the variable out of its environment, or runs as another user. Elsewhere whatever left
-//! the group escapes, and so does a child whose start is cut in two by a `SIGKILL` to this process, in the moment between
-//! its creation and its registration, below a millisecond; its standard input ends then.
+//! On Linux, descendants that leave the group (by `setsid`, or as a daemon) are killed too: `/proc` shows the variable
+//! [`MARK_VARIABLE`] in their environment. A process escapes only if it leaves the group *and* removes the variable, or
+//! runs as another user. On other systems, a process that leaves the group escapes. So does a child that is being started
+//! at the moment of a `SIGKILL` to this process, in the fraction of a millisecond between its creation and its
+//! registration; its standard input ends then.
 
 mod command;
 mod environment;
@@ -44,7 +44,7 @@ pub use capture::{MAX_STDERR_BYTES, MAX_STDOUT_BYTES, Output, RunLimits, run};
 pub use child::{Child, KILL_PATIENCE, spawn};
 pub use command::{Command, DEFAULT_SEARCH_PATH};
 pub use environment::{DEPTH_VARIABLE, INHERITED_ENVIRONMENT, MARK_VARIABLE, depth, environment_names};
-pub use follow::{DRAIN_GRACE, Ended, Pipe, follow};
+pub use follow::{DRAIN_GRACE, FollowedExit, Pipe, follow};
 pub use lines::{LineLimited, MAX_LINE_BYTES, Overlong};
 pub use start::{find_program, is_same_file};
 pub use stderr::{STDERR_LINE_BYTES, STDERR_TAIL_LINES, StderrTail};

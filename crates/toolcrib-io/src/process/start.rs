@@ -17,17 +17,17 @@ use crate::Error;
 
 pub(super) use super::group::Group;
 
-/// A child that runs, and our ends of its pipes.
-pub(super) struct Started {
+/// A running child, and the parent's ends of its pipes.
+pub(super) struct StartedProcess {
     pub(super) group: Group,
-    /// There is none if the child was to read nothing.
+    /// Standard input; `None` if the child reads nothing.
     pub(super) stdin: Option<ChildStdin>,
     pub(super) stdout: ChildStdout,
     pub(super) stderr: ChildStderr,
 }
 
 /// Starts the command; `feed` says whether its standard input is a pipe or empty.
-pub(super) fn start(command: &Command, feed: bool) -> Result<Started, Error> {
+pub(super) fn start(command: &Command, feed: bool) -> Result<StartedProcess, Error> {
     command.check()?;
     let name = command.program();
     let program = || name.to_owned();
@@ -70,11 +70,14 @@ pub(super) fn start(command: &Command, feed: bool) -> Result<Started, Error> {
     }
     let group = Group::adopt(name, leader, mark, child)
         .map_err(|source| Error::SpawnFailed { program: program(), source })?;
-    Ok(Started { group, stdin, stdout, stderr })
+    Ok(StartedProcess { group, stdin, stdout, stderr })
 }
 
-/// The file that would be run for a command, which is not started: an error says why there is none, or that it may not be
-/// run.
+/// Returns the file that a command would run, without starting it.
+///
+/// # Errors
+///
+/// Fails if no file is found, or if it may not be run.
 pub fn find_program(command: &Command) -> Result<PathBuf, Error> {
     command.check()?;
     let variables = environment(|name| std::env::var_os(name), &command.env);
@@ -94,7 +97,7 @@ fn abandon(child: &mut process::Child) {
     let _ = child.wait();
 }
 
-/// The file of the program. The system's own search reports neither where it looked nor what it skipped.
+/// Returns the file of the program. The search of the system reports neither the searched folders nor the skipped files.
 fn find(command: &Command, search_path: Option<&OsStr>) -> Result<PathBuf, Error> {
     let program = command.program();
     let mut forbidden = None;
@@ -112,7 +115,7 @@ fn find(command: &Command, search_path: Option<&OsStr>) -> Result<PathBuf, Error
         path.display().to_string()
     } else {
         let search_path = search_path.unwrap_or(OsStr::new(DEFAULT_SEARCH_PATH));
-        // Relative entries would make the program depend on the directory that we happen to be in.
+        // With relative entries, the program would depend on the working directory.
         for directory in std::env::split_paths(search_path).filter(|directory| directory.is_absolute()) {
             let path = directory.join(program);
             match kind(&path) {

@@ -1,4 +1,4 @@
-//! The standard error of a server: into the log line by line, its last lines kept for error messages.
+//! The standard error of a server, which is logged line by line. The last lines are kept for error messages.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,17 +9,16 @@ use tokio::sync::watch;
 use super::exit::Exit;
 use super::follow::DRAIN_GRACE;
 
-/// How many of the last lines are kept.
+/// The number of last lines kept.
 pub const STDERR_TAIL_LINES: usize = 20;
 
-/// How much of a line is kept and logged, in bytes. The rest of it is thrown away.
+/// The maximum length of a kept and logged line, in bytes. The rest is discarded.
 pub const STDERR_LINE_BYTES: usize = 2 * 1024;
 
-/// How much is read at once, in bytes.
+/// The size of a read, in bytes.
 const CHUNK_BYTES: usize = 8 * 1024;
 
-/// The last lines that a child wrote to standard error, for error messages to quote. Clones see the same lines, and
-/// outlive the child.
+/// The last lines of a child's standard error, for error messages. Clones share the lines and outlive the child.
 #[derive(Clone, Debug)]
 pub struct StderrTail {
     lines: Arc<Mutex<VecDeque<String>>>,
@@ -28,19 +27,19 @@ pub struct StderrTail {
 }
 
 impl StderrTail {
-    /// An empty tail, and the task that fills it from `pipe`. `name` tells its lines from others' in the log.
+    /// Creates an empty tail and the task that fills it from `pipe`. The log shows lines with `name`.
     pub(super) fn new(
         name: String,
         pipe: impl AsyncRead + Unpin + Send,
         exit: Exit,
     ) -> (Self, impl Future<Output = ()> + Send) {
-        // Nothing is ever sent: the end of the task drops the sender.
+        // Nothing is ever sent. The end of the task drops the sender.
         let (draining, drained) = watch::channel(());
         let tail = Self { lines: Arc::default(), drained, exit: exit.clone() };
         let lines = Arc::clone(&tail.lines);
         let task = async move {
             let _draining = draining;
-            // A process that left the group may hold the pipe for as long as it likes.
+            // A process that left the group may hold the pipe indefinitely.
             let given_up = async {
                 let _ = exit.wait().await;
                 tokio::time::sleep(DRAIN_GRACE).await;
@@ -53,12 +52,12 @@ impl StderrTail {
         (tail, task)
     }
 
-    /// The lines so far, oldest first, at most [`STDERR_TAIL_LINES`].
+    /// Returns the lines so far, oldest first, at most [`STDERR_TAIL_LINES`].
     pub fn lines(&self) -> Vec<String> {
         self.lines.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
     }
 
-    /// The same; but of a child that has ended, the very last lines, for which it waits up to [`DRAIN_GRACE`].
+    /// Returns the lines so far. If the child has ended, waits up to [`DRAIN_GRACE`] for its very last lines.
     pub async fn last_lines(&self) -> Vec<String> {
         if self.exit.has_ended() {
             let mut drained = self.drained.clone();
@@ -67,7 +66,7 @@ impl StderrTail {
         self.lines()
     }
 
-    /// Whether the child has ended.
+    /// Returns true if the child has ended.
     pub fn has_ended(&self) -> bool {
         self.exit.has_ended()
     }
@@ -96,7 +95,7 @@ fn extend(line: &mut Vec<u8>, part: &[u8]) {
 }
 
 fn keep(name: &str, line: &[u8], lines: &Mutex<VecDeque<String>>) {
-    // Control characters would let a server write to the terminal of whoever reads the log or the error.
+    // Control characters would let a server control the terminal of a reader of the log or the error.
     let line: String = String::from_utf8_lossy(line)
         .trim_end()
         .chars()

@@ -1,4 +1,4 @@
-//! The standard input of a child, which its owner can close while somebody else writes to it.
+//! The standard input of a child, which its owner can close while another task writes to it.
 
 use std::io;
 use std::pin::Pin;
@@ -11,11 +11,11 @@ use tokio::process::ChildStdin;
 #[derive(Debug)]
 struct Shared {
     pipe: Option<ChildStdin>,
-    /// Who waits for room in the pipe, to be told when it is closed.
+    /// The writer that waits for room in the pipe, which is woken on close.
     waiting: Option<Waker>,
 }
 
-/// Closes the pipe, whoever holds the writer.
+/// A handle that closes the pipe independently of the writer.
 #[derive(Clone, Debug)]
 pub(super) struct StdinCloser(Arc<Mutex<Shared>>);
 
@@ -24,7 +24,7 @@ impl StdinCloser {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Closes the pipe: the child reads its end, the writer an error.
+    /// Closes the pipe: the child reads the end of its input, the writer gets an error.
     pub(super) fn close(&self) {
         let (pipe, waiting) = {
             let mut shared = self.lock();
@@ -37,8 +37,8 @@ impl StdinCloser {
     }
 }
 
-/// Writes to the standard input of a child. Shutting it down or dropping it ends the child's input; so does closing
-/// the [`Child`](super::Child), after which writing fails with `BrokenPipe`.
+/// A writer to the standard input of a child. Shutting it down or dropping it ends the input. So does closing the
+/// [`Child`](super::Child); writing fails with `BrokenPipe` after that.
 #[derive(Debug)]
 pub struct StdinWriter(StdinCloser);
 
@@ -66,8 +66,8 @@ impl AsyncWrite for StdinWriter {
         self.poll(context, |pipe, context| pipe.poll_write(context, bytes))
     }
 
-    /// Nothing waits here: what was written is in the pipe, and stays written when that is closed. A writer that was told
-    /// of a failure would take it for not sent.
+    /// Does nothing: written bytes are in the pipe already, and stay there when it is closed. An error here would make the
+    /// writer believe that they were not sent.
     fn poll_flush(self: Pin<&mut Self>, _context: &mut Context<'_>) -> Poll<io::Result<()>> {
         Poll::Ready(Ok(()))
     }

@@ -1,4 +1,4 @@
-//! Stands in for `start` where there are no process groups: nothing can be started.
+//! A replacement for `start` on platforms without process groups: nothing can be started.
 
 use std::path::PathBuf;
 use std::process::{ChildStderr, ChildStdin, ChildStdout};
@@ -7,13 +7,15 @@ use super::command::Command;
 use super::exit::Exit;
 use crate::Error;
 
-/// A process group; there are none on this platform.
+/// A process group, which this platform does not have.
 #[derive(Debug)]
-pub(super) struct Group {
+pub(super) struct UnsupportedGroup {
     pub(super) exit: Exit,
 }
 
-impl Group {
+pub(super) use UnsupportedGroup as Group;
+
+impl UnsupportedGroup {
     pub(super) fn id(&self) -> u32 {
         0
     }
@@ -23,25 +25,27 @@ impl Group {
     pub(super) fn kill(&self) {}
 }
 
-/// A child that runs; there are none on this platform.
-pub(super) struct Started {
+/// A running child, which this platform does not have.
+pub(super) struct UnsupportedProcess {
     pub(super) group: Group,
     pub(super) stdin: Option<ChildStdin>,
     pub(super) stdout: ChildStdout,
     pub(super) stderr: ChildStderr,
 }
 
-/// Refuses.
-pub(super) fn start(_command: &Command, _feed: bool) -> Result<Started, Error> {
+pub(super) use UnsupportedProcess as StartedProcess;
+
+/// Returns an error.
+pub(super) fn start(_command: &Command, _feed: bool) -> Result<UnsupportedProcess, Error> {
     Err(Error::Unsupported { operation: "starting a child process" })
 }
 
-/// Returns whether two paths are the same; other systems have no links.
+/// Returns true if two paths are equal. Links are not compared on this platform.
 pub fn is_same_file(one: &std::path::Path, other: &std::path::Path) -> bool {
     one == other
 }
 
-/// Refuses.
+/// Returns an error.
 pub fn find_program(_command: &Command) -> Result<PathBuf, Error> {
     Err(Error::Unsupported { operation: "looking a program up" })
 }

@@ -1,4 +1,4 @@
-//! The helper that kills our children and their descendants when we end, however we end.
+//! The helper process that kills all children and their descendants when this process ends for any reason.
 
 use std::collections::BTreeSet;
 use std::io::{self, Write};
@@ -11,11 +11,12 @@ use rustix::process::Pid;
 use super::command::DEFAULT_SEARCH_PATH;
 use super::mark;
 
-/// Keeps the groups of the lines `+PGID`, less those of the lines `-PGID`. The input ends when we do: the system
-/// closes our end of the pipe even after a `SIGKILL`. What has left its group still carries the mark `$1` in its
-/// environment, and is looked for again until there is no more twice in a row, at most so often. A child that we were
-/// starting when we were killed carries it too: the pipe does not break before its program runs. What runs a program and
-/// has no environment is perhaps in the middle of `exec`, which takes the old one away before it gives the new one.
+/// The script of the watchdog. It adds the groups of lines `+PGID` and removes those of lines `-PGID`. The input ends when
+/// this process ends, even by `SIGKILL`, because the system closes the pipe. Processes that left their group still carry
+/// the mark `$1` in their environment; the script searches for them until two scans in a row find none, with a bounded
+/// number of scans. A child that was being started carries the mark too, since the pipe does not break before its program
+/// runs. A process with a program and no environment may be in the middle of `exec`, which removes the old environment
+/// before it sets the new one.
 const SCRIPT: &str = r#"
 trap '' HUP INT QUIT TERM
 groups=
@@ -53,24 +54,24 @@ struct Helper {
     orders: ChildStdin,
 }
 
-/// Starts the watchdog if it does not run. To be called before a child is started, so that none is without one.
+/// Starts the watchdog if it is not running. Must be called before a child is started.
 pub(super) fn ensure() -> io::Result<()> {
     with(Watchdog::ensure)
 }
 
-/// Has the group killed when we end.
+/// Registers a group to be killed when this process ends.
 pub(super) fn register(group: Pid) -> io::Result<()> {
     with(|watchdog| {
         watchdog.groups.insert(group.as_raw_pid());
-        watchdog.tell(&format!("+{}\n", group.as_raw_pid()))
+        watchdog.send(&format!("+{}\n", group.as_raw_pid()))
     })
 }
 
-/// Lets go of the group. To be called before its id is free for others.
+/// Unregisters a group. Must be called before its id can be reused.
 pub(super) fn unregister(group: Pid) {
     let told = with(|watchdog| {
         watchdog.groups.remove(&group.as_raw_pid());
-        watchdog.tell(&format!("-{}\n", group.as_raw_pid()))
+        watchdog.send(&format!("-{}\n", group.as_raw_pid()))
     });
     if let Err(error) = told {
         tracing::warn!(%error, "the watchdog of child processes is gone and did not restart");
@@ -100,18 +101,18 @@ impl Watchdog {
             .spawn()?;
         let orders = process.stdin.take().ok_or(io::ErrorKind::BrokenPipe)?;
         let helper = self.helper.insert(Helper { process, orders });
-        // After a restart the groups that the one before knew are told again.
+        // After a restart, the known groups are sent again.
         self.groups.iter().try_for_each(|group| writeln!(helper.orders, "+{group}"))
     }
 
-    /// Sends a line; if the helper has died, a new one is told all that there is to know.
-    fn tell(&mut self, line: &str) -> io::Result<()> {
+    /// Sends a line. If the helper has died, starts a new one with all known groups.
+    fn send(&mut self, line: &str) -> io::Result<()> {
         let Some(helper) = &mut self.helper else { return self.ensure() };
         if helper.orders.write_all(line.as_bytes()).is_ok() {
             return Ok(());
         }
         if let Some(mut dead) = self.helper.take() {
-            // It no longer reads, so it is of no use even if it still runs.
+            // It no longer reads, so it is useless even if it still runs.
             let _ = dead.process.kill();
             dead.process.wait()?;
         }
@@ -119,7 +120,7 @@ impl Watchdog {
     }
 }
 
-/// The process id of the watchdog.
+/// Returns the process id of the watchdog.
 #[cfg(test)]
 pub(super) fn helper_id() -> Option<u32> {
     with(|watchdog| watchdog.helper.as_ref().map(|helper| helper.process.id()))

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use serde_json::Value;
-use toolcrib_io::process::{Ended, MAX_STDOUT_BYTES, Pipe, STDERR_LINE_BYTES};
+use toolcrib_io::process::{FollowedExit, MAX_STDOUT_BYTES, Pipe, STDERR_LINE_BYTES};
 use toolcrib_model::{ErrorKind, ToolError};
 use toolcrib_port::{Progress, ProgressListener};
 
@@ -90,7 +90,7 @@ impl Output {
     }
 
     /// What it means that the program has printed this, and ended so.
-    pub(super) fn result(mut self, program: &str, ended: &Ended) -> Result<Value, ToolError> {
+    pub(super) fn result(mut self, program: &str, ended: &FollowedExit) -> Result<Value, ToolError> {
         if !self.line.is_empty() {
             self.end_line();
         }

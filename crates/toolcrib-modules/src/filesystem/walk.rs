@@ -227,7 +227,8 @@ fn above(path: &str) -> impl Iterator<Item = &str> {
 pub(super) fn relative(root: &Root, path: &str) -> String {
     let path = Path::new(path);
     // Only paths of the workspace are told relative to it.
-    let path = if root.is_beside_workspace() { path } else { path.strip_prefix(root.path()).unwrap_or(path) };
+    let path =
+        if root.is_outside_workspace() { path } else { path.strip_prefix(root.path()).unwrap_or(path) };
     if path.is_absolute() {
         return path.display().to_string();
     }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use toolcrib_io::process::{Command, Ended, Pipe, follow};
+use toolcrib_io::process::{Command, FollowedExit, Pipe, follow};
 use toolcrib_model::ToolError;
 use toolcrib_port::Progress;
 use toolcrib_sdk::CallContext;
@@ -137,7 +137,7 @@ pub(super) async fn run(
 }
 
 impl End {
-    pub(super) fn of(ended: &Ended, timed_out: bool) -> Self {
+    pub(super) fn of(ended: &FollowedExit, timed_out: bool) -> Self {
         Self {
             exit_code: ended.status.code(),
             signal: signal(ended.status),

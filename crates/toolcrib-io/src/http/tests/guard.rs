@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use http::Method;
 use url::Url;
 
-use super::super::resolver::Names;
+use super::super::resolver::NameService;
 use super::super::{AddressClass, HttpClient, HttpPolicy, Request};
 use super::{Server, client};
 use crate::Error;
@@ -49,7 +49,7 @@ async fn a_name_that_leads_to_loopback_is_refused_when_it_is_resolved() {
 async fn a_name_is_refused_that_leads_inside_by_any_of_its_addresses_and_is_looked_up_once() {
     static LOOKS: AtomicUsize = AtomicUsize::new(0);
     let server = Server::start("HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n").await;
-    let names = Names::Stub(|name| {
+    let names = NameService::Stub(|name| {
         LOOKS.fetch_add(1, Ordering::SeqCst);
         let addresses = match name {
             "plain.example" => "127.0.0.1",

@@ -6,12 +6,12 @@ use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 
-use super::super::{Command, Ended, MARK_VARIABLE, Pipe, environment_names, find_program, follow};
+use super::super::{Command, FollowedExit, MARK_VARIABLE, Pipe, environment_names, find_program, follow};
 use super::{PATIENCE, assert_group_ends, shell};
 use crate::Error;
 
 /// Runs a script, and asks it to end as soon as it has written a line. What it wrote by then comes back too.
-async fn stopped(script: &str, grace: Duration) -> (Ended, String) {
+async fn stopped(script: &str, grace: Duration) -> (FollowedExit, String) {
     let (written, mut reading) = mpsc::unbounded_channel();
     let (ask, asked) = oneshot::channel::<()>();
     let stop = async {
