@@ -1,4 +1,4 @@
-//! How many values a text holds, told without reading it.
+//! An upper bound for the number of values in a text, computed without parsing it.
 
 use crate::{Error, Format, MAX_VALUES};
 
@@ -18,8 +18,8 @@ pub(crate) fn check(text: &str, format: Format) -> Result<(), Error> {
     if is_fine { Ok(()) } else { Err(Error::TooManyValues) }
 }
 
-/// How many bytes are of a sort. Few enough at a time that their count fits a byte, so that the compiler looks at many at
-/// once: every text that is read passes here.
+/// Counts the bytes that match a predicate, in chunks whose count fits a byte, so that the compiler vectorizes the loop.
+/// Every parsed text passes here.
 fn count(text: &str, is_meant: impl Fn(u8) -> bool) -> usize {
     let count = |bytes: &[u8]| bytes.iter().map(|byte| u8::from(is_meant(*byte))).sum::<u8>();
     text.as_bytes().chunks(usize::from(u8::MAX)).map(|bytes| usize::from(count(bytes))).sum()

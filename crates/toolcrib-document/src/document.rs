@@ -10,7 +10,7 @@ use toolcrib_model::pointer_part;
 use crate::exact::{ExactIntegers, Node, exact_at};
 use crate::{Error, Limits, Position, count, json, locate, nearest, yaml};
 
-/// How a text is written.
+/// The format of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Format {
     /// One JSON value.
@@ -53,7 +53,7 @@ pub struct Document {
     format: Format,
 }
 
-/// What UTF-8 text may begin with.
+/// The optional beginning of UTF-8 text.
 const BYTE_ORDER_MARK: &[u8] = &[0xEF, 0xBB, 0xBF];
 
 /// Reads a text.
@@ -100,7 +100,7 @@ impl Document {
         exact_at(&self.exact, pointer)
     }
 
-    /// Whether there are integers beyond 64 bits anywhere; hardly any text has one.
+    /// Returns true if the text contains an integer beyond 64 bits, which is rare.
     pub fn has_exact_integers(&self) -> bool {
         !self.exact.is_empty()
     }
@@ -176,7 +176,7 @@ pub fn path_of(pointer: &str) -> String {
     path
 }
 
-/// How the types of Rust are called in what serde expects, and how people call them.
+/// The names of Rust types in messages of serde, and the names that people use for them.
 const TYPE_NAMES: [(&str, &str); 14] = [
     ("a nonzero u32", "a whole number from 1 to 4294967295"),
     ("a nonzero u64", "a whole number from 1"),

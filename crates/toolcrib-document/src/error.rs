@@ -1,4 +1,4 @@
-//! What can be wrong with a text, and where.
+//! Errors of texts, with their positions.
 
 use std::fmt;
 
@@ -19,16 +19,16 @@ impl fmt::Display for Position {
     }
 }
 
-/// What is wrong with a text. The message names no place; [`Error::at`] puts file, line and column before it.
+/// An error of a text. The message does not include a position; [`Error::at`] adds file, line and column.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// More bytes than allowed.
     #[error("the text has {bytes} bytes, more than the allowed {max}")]
     TooLarge {
-        /// How many there are.
+        /// The number of bytes.
         bytes: usize,
-        /// How many may be.
+        /// The limit.
         max: usize,
     },
     /// More than [`MAX_VALUES`].
@@ -37,21 +37,21 @@ pub enum Error {
     /// Not plain UTF-8.
     #[error("{problem}; save the file as UTF-8")]
     Encoding {
-        /// What was found.
+        /// The problem.
         problem: String,
     },
     /// Not well-formed.
     #[error("{message}")]
     Syntax {
-        /// Where.
+        /// The position.
         position: Position,
-        /// What the parser says.
+        /// The message of the parser.
         message: String,
     },
     /// Nested deeper than [`MAX_DEPTH`].
     #[error("values are nested deeper than {MAX_DEPTH} levels")]
     TooDeep {
-        /// Where the bound was passed.
+        /// The position at which the limit was exceeded.
         position: Position,
     },
     /// Aliases repeat more than [`MAX_ALIAS_NODES`] values.
@@ -66,8 +66,8 @@ pub enum Error {
         /// The anchor or alias that passed the bound.
         position: Position,
     },
-    /// A key stands twice in one mapping.
-    #[error("the key `{key}` stands twice")]
+    /// A mapping has a duplicate key.
+    #[error("duplicate key `{key}`")]
     DuplicateKey {
         /// The second one.
         position: Position,
@@ -85,7 +85,7 @@ pub enum Error {
     /// A tag other than those of the core schema.
     #[error("the tag `{tag}` is not supported; write the plain value")]
     Tag {
-        /// Where.
+        /// The position.
         position: Position,
         /// The tag.
         tag: String,
@@ -93,7 +93,7 @@ pub enum Error {
     /// A value that JSON cannot hold.
     #[error("`{text}` cannot be written as JSON; put it in quotes if it is a text")]
     Unrepresentable {
-        /// Where.
+        /// The position.
         position: Position,
         /// The value as it was written.
         text: String,
@@ -101,23 +101,23 @@ pub enum Error {
     /// More than one YAML document in one text.
     #[error("the text holds more than one document; keep one")]
     SeveralDocuments {
-        /// Where the second one starts.
+        /// The position of the second key.
         position: Position,
     },
     /// Well-formed, but not what was expected here.
     #[error("{message}")]
     Shape {
-        /// Where, when it could be found.
+        /// The position, if it was found.
         position: Option<Position>,
         /// The path of keys, as `tools.registry[0].path`; empty for the whole.
         path: String,
-        /// What was expected.
+        /// The expected form.
         message: String,
     },
 }
 
 impl Error {
-    /// Where it is wrong, when that is one place.
+    /// Returns the position of the error, if it has a single one.
     pub fn position(&self) -> Option<Position> {
         match self {
             Self::TooLarge { .. } | Self::TooManyValues | Self::Encoding { .. } => None,
@@ -134,7 +134,7 @@ impl Error {
         }
     }
 
-    /// Whether a bound was passed, rather than the text being wrong.
+    /// Returns true if the text exceeds a limit, rather than being invalid.
     pub fn is_limit(&self) -> bool {
         matches!(
             self,

@@ -30,8 +30,8 @@ pub(crate) fn exact_at(exact: &ExactIntegers, pointer: &str) -> ExactIntegers {
         .collect()
 }
 
-/// Finds the integers of a JSON text whose value has been read. The numbers of the text stand in the order of those of
-/// the value, since keys keep their order and none stands twice.
+/// Finds the integers of a JSON text that was parsed to a value. The numbers of both have the same order, since keys keep
+/// their order and are unique.
 pub(crate) fn find(text: &str, value: &Value) -> ExactIntegers {
     let mut exact = ExactIntegers::new();
     walk(value, &mut String::new(), &mut numbers(text), &mut exact);

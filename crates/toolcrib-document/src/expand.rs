@@ -8,7 +8,7 @@ pub struct UnsetVariable {
     pub variable: String,
 }
 
-/// Fills in `${NAME}` and `${NAME:-default}`. `$${` stands for `${`; any other `$` is itself.
+/// Expands `${NAME}` and `${NAME:-default}`. `$${` is an escaped `${`; any other `$` is literal.
 ///
 /// ```
 /// use toolcrib_document::expand;

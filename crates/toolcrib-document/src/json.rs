@@ -1,9 +1,8 @@
 //! JSON text, with duplicate keys refused.
 
-use std::cell::Cell;
 use std::fmt;
 
-use serde::de::{self, Deserialize, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::de::{self, Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::map::Entry;
 use serde_json::{Map, Number, Value};
 
@@ -11,7 +10,7 @@ use crate::error::shown;
 use crate::exact::{self, ExactIntegers, Node};
 use crate::{Error, Position};
 
-/// How the duplicate-key error is told from others after it has passed through `serde_json`.
+/// The prefix that identifies the duplicate-key error after it has passed through `serde_json`.
 const DUPLICATE: &str = "duplicate key ";
 
 /// From here on an integer may need more than 64 bits: 2⁶³.
@@ -33,8 +32,7 @@ const WIDE: f64 = 9_223_372_036_854_775_808.0;
 pub struct StrictValue(pub Value);
 
 impl StrictValue {
-    /// Parses a JSON text. Besides duplicate keys it refuses integers beyond 64 bits, which a [`Value`] could hold only
-    /// rounded.
+    /// Parses a JSON text. Refuses duplicate keys, and integers beyond 64 bits, which a [`Value`] would round.
     ///
     /// ```
     /// use toolcrib_document::StrictValue;
@@ -53,7 +51,7 @@ impl StrictValue {
 
 impl<'de> Deserialize<'de> for StrictValue {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(Strict { has_wide_number: &Cell::new(false) }).map(Self)
+        deserializer.deserialize_any(StrictVisitor)
     }
 }
 
@@ -82,14 +80,24 @@ fn read_from_line(text: &str, first_line: usize) -> Result<Node, Error> {
 
 fn strict(text: &str) -> serde_json::Result<(Value, ExactIntegers)> {
     let mut deserializer = serde_json::Deserializer::from_str(text);
-    let has_wide_number = Cell::new(false);
-    let value = Strict { has_wide_number: &has_wide_number }.deserialize(&mut deserializer)?;
+    let StrictValue(value) = StrictValue::deserialize(&mut deserializer)?;
     deserializer.end()?;
-    let exact = if has_wide_number.get() { exact::find(text, &value) } else { ExactIntegers::new() };
+    let exact = if has_wide_number(&value) { exact::find(text, &value) } else { ExactIntegers::new() };
     Ok((value, exact))
 }
 
-/// Says that an integer cannot be taken, and what to do.
+/// Returns true if a value holds a float that may have been written as an integer beyond 64 bits.
+fn has_wide_number(value: &Value) -> bool {
+    let is_wide = |number: f64| number.fract() == 0.0 && (number == 0.0 || number.abs() >= WIDE);
+    match value {
+        Value::Number(number) => number.is_f64() && number.as_f64().is_some_and(is_wide),
+        Value::Array(items) => items.iter().any(has_wide_number),
+        Value::Object(members) => members.values().any(has_wide_number),
+        Value::Null | Value::Bool(_) | Value::String(_) => false,
+    }
+}
+
+/// Returns the message for an integer that would be rounded.
 pub(crate) fn too_wide(pointer: &str, digits: &str) -> String {
     let digits = shown(digits);
     format!(
@@ -102,7 +110,7 @@ fn refused<T>(value: serde_json::Result<T>, first_line: usize) -> Result<T, Erro
         let position =
             Position { line: first_line + error.line().saturating_sub(1), column: error.column().max(1) };
         let message = error.to_string();
-        // serde_json puts the place behind its message; ours stands before it.
+        // serde_json appends the position to its message; this crate puts it first.
         let message = message.split(" at line ").next().unwrap_or(&message);
         match message.strip_prefix(DUPLICATE) {
             Some(key) => Error::DuplicateKey { position, key: key.into() },
@@ -112,79 +120,66 @@ fn refused<T>(value: serde_json::Result<T>, first_line: usize) -> Result<T, Erro
     })
 }
 
-/// Reads any JSON value; a key that stands twice is an error, since two readers may take different ones.
-#[derive(Clone, Copy)]
-struct Strict<'a> {
-    /// Set when a float was read that may be an integer beyond 64 bits.
-    has_wide_number: &'a Cell<bool>,
-}
+/// A visitor of any JSON value that refuses duplicate keys, of which two parsers may take different ones.
+struct StrictVisitor;
 
-impl<'de> DeserializeSeed<'de> for Strict<'_> {
-    type Value = Value;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
-        deserializer.deserialize_any(self)
-    }
-}
-
-impl<'de> Visitor<'de> for Strict<'_> {
-    type Value = Value;
+impl<'de> Visitor<'de> for StrictVisitor {
+    type Value = StrictValue;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a JSON value")
     }
 
-    fn visit_unit<E>(self) -> Result<Value, E> {
-        Ok(Value::Null)
+    fn visit_unit<E>(self) -> Result<StrictValue, E> {
+        Ok(StrictValue(Value::Null))
     }
 
-    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
-        Ok(Value::Bool(value))
+    fn visit_bool<E>(self, value: bool) -> Result<StrictValue, E> {
+        Ok(StrictValue(Value::Bool(value)))
     }
 
-    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
-        Ok(Value::Number(value.into()))
+    fn visit_i64<E>(self, value: i64) -> Result<StrictValue, E> {
+        Ok(StrictValue(Value::Number(value.into())))
     }
 
-    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
-        Ok(Value::Number(value.into()))
+    fn visit_u64<E>(self, value: u64) -> Result<StrictValue, E> {
+        Ok(StrictValue(Value::Number(value.into())))
     }
 
-    fn visit_f64<E: de::Error>(self, value: f64) -> Result<Value, E> {
-        if value.fract() == 0.0 && (value == 0.0 || value.abs() >= WIDE) {
-            self.has_wide_number.set(true);
-        }
-        Number::from_f64(value).map(Value::Number).ok_or_else(|| E::custom("number out of range"))
+    fn visit_f64<E: de::Error>(self, value: f64) -> Result<StrictValue, E> {
+        let number = Number::from_f64(value).ok_or_else(|| E::custom("number out of range"))?;
+        Ok(StrictValue(Value::Number(number)))
     }
 
-    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
-        Ok(Value::String(value.to_owned()))
+    fn visit_str<E>(self, value: &str) -> Result<StrictValue, E> {
+        Ok(StrictValue(Value::String(value.to_owned())))
     }
 
-    fn visit_string<E>(self, value: String) -> Result<Value, E> {
-        Ok(Value::String(value))
+    fn visit_string<E>(self, value: String) -> Result<StrictValue, E> {
+        Ok(StrictValue(Value::String(value)))
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut access: A) -> Result<Value, A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(self, mut access: A) -> Result<StrictValue, A::Error> {
         let mut items = Vec::new();
-        while let Some(item) = access.next_element_seed(self)? {
+        while let Some(StrictValue(item)) = access.next_element()? {
             items.push(item);
         }
-        Ok(Value::Array(items))
+        Ok(StrictValue(Value::Array(items)))
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<Value, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<StrictValue, A::Error> {
         let mut map = Map::new();
         while let Some(key) = access.next_key::<String>()? {
             match map.entry(key) {
-                Entry::Vacant(place) => {
-                    place.insert(access.next_value_seed(self)?);
+                Entry::Vacant(vacant) => {
+                    let StrictValue(value) = access.next_value()?;
+                    vacant.insert(value);
                 }
                 Entry::Occupied(twin) => {
                     return Err(de::Error::custom(format!("{DUPLICATE}{}", shown(twin.key()))));
                 }
             }
         }
-        Ok(Value::Object(map))
+        Ok(StrictValue(Value::Object(map)))
     }
 }

@@ -1,4 +1,4 @@
-//! How much a text may ask for.
+//! Limits of texts.
 
 /// The most bytes of one text: 16 MiB, which is several times the largest public OpenAPI document.
 pub const MAX_BYTES: usize = 16 * 1024 * 1024;
@@ -18,13 +18,13 @@ pub const MAX_ALIAS_NODES: usize = 100_000;
 /// text itself may have.
 pub const MAX_ALIAS_BYTES: usize = 16 * 1024 * 1024;
 
-/// How much a text may ask for. The default is what fits files that people write.
+/// The limits of a text. The default suits files that people write.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// The most bytes; [`MAX_BYTES`] by default.
     pub max_bytes: usize,
-    /// Whether a YAML key may be a number, a boolean or null, and is then read as it is written. Off by default;
-    /// OpenAPI documents need it for their status codes.
+    /// True to accept numbers, booleans and null as YAML keys, which are then read as written. False by default. OpenAPI
+    /// documents need it for their status codes.
     pub scalar_keys: bool,
 }
 

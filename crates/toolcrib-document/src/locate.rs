@@ -8,7 +8,7 @@ use saphyr_parser::{Event, Parser};
 
 use crate::{Format, Position, yaml};
 
-/// Where the values with these JSON pointers, or their keys, start. JSON is read as the YAML that it nearly is.
+/// Returns the positions of the values with these JSON pointers, or of their keys. JSON is read as YAML.
 pub(crate) fn locate(text: &str, format: Format, pointers: &[impl AsRef<str>]) -> Vec<Option<Position>> {
     if pointers.is_empty() {
         return Vec::new();
@@ -28,7 +28,7 @@ pub(crate) fn locate(text: &str, format: Format, pointers: &[impl AsRef<str>]) -
     search.found
 }
 
-/// The number of the whole among what is wanted.
+/// The index of the root among the searched values.
 const TOP: usize = 0;
 
 /// The pointers as a tree, so that a walk compares one segment at a time however many there are.
@@ -72,13 +72,13 @@ impl Wanted {
     }
 }
 
-/// One open mapping or sequence, with its number among what is wanted if it is on the way to something.
+/// An open mapping or sequence, with its index among the searched values if it is on the path to one.
 struct Level {
     node: Option<usize>,
     children: Children,
 }
 
-/// Which child comes next.
+/// The next child of an open mapping or sequence.
 enum Children {
     Sequence { next: usize },
     Mapping { key: Option<(String, Position)> },
@@ -91,8 +91,8 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// Walks through a text that starts at this line, and whose value has this number among what is wanted. Stops at
-    /// the end, at an error, or when all is found.
+    /// Walks through a text that starts at this line, and whose value has this index among the searched values. Stops at
+    /// the end, at an error, or when all values are found.
     fn walk(&mut self, text: &str, start: usize, first_line: usize) {
         let mut levels: Vec<Level> = Vec::new();
         for event in Parser::new_from_str(text) {

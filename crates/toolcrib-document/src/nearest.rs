@@ -1,6 +1,6 @@
 //! Did you mean?
 
-/// How alike two words must be, from 0 to 1, before one is offered for the other.
+/// The minimum similarity of two words, from 0 to 1, for a suggestion.
 const MIN_SIMILARITY: f64 = 0.7;
 
 /// The known word that is nearest to the given one, if any is near enough to be meant. Case does not count.

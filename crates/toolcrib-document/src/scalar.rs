@@ -1,4 +1,4 @@
-//! What a plain YAML scalar means, by the 1.2 core schema (YAML 1.2.2, section 10.3.2).
+//! Resolution of plain YAML scalars by the 1.2 core schema (YAML 1.2.2, section 10.3.2).
 
 use serde_json::{Number, Value};
 

@@ -31,7 +31,7 @@ pub(crate) fn read(text: &str, limits: &Limits) -> Result<Node, Error> {
 
 fn scan_error(error: &ScanError) -> Error {
     let position = position(error.marker().line(), error.marker().col());
-    // The parser has a bound of its own on flow nesting.
+    // The parser has a separate limit for flow nesting.
     match error.info() {
         "recursion limit exceeded" => Error::TooDeep { position },
         info => Error::Syntax { position, message: format!("not valid YAML: {info}") },
@@ -47,8 +47,8 @@ fn position(line: usize, column: usize) -> Position {
     Position { line, column: column + 1 }
 }
 
-/// A mapping or sequence whose end has not come yet.
-struct Open {
+/// A mapping or sequence whose end has not been read yet.
+struct OpenNode {
     content: Content,
     exact: ExactIntegers,
     anchor: usize,
@@ -66,10 +66,10 @@ enum Key {
 
 struct Builder<'a> {
     limits: &'a Limits,
-    open: Vec<Open>,
+    open: Vec<OpenNode>,
     anchors: HashMap<usize, Node>,
     alias_nodes: usize,
-    /// What anchors and aliases have copied.
+    /// The number of bytes copied for anchors and aliases.
     copied_bytes: usize,
     root: Option<Node>,
 }
@@ -116,7 +116,7 @@ impl Builder<'_> {
     }
 
     fn key_expected(&self) -> bool {
-        matches!(self.open.last(), Some(Open { content: Content::Mapping { key: None, .. }, .. }))
+        matches!(self.open.last(), Some(OpenNode { content: Content::Mapping { key: None, .. }, .. }))
     }
 
     fn push(&mut self, content: Content, anchor: usize, position: Position) -> Result<(), Error> {
@@ -126,7 +126,7 @@ impl Builder<'_> {
         if self.open.len() >= MAX_DEPTH {
             return Err(Error::TooDeep { position });
         }
-        self.open.push(Open { content, exact: ExactIntegers::new(), anchor });
+        self.open.push(OpenNode { content, exact: ExactIntegers::new(), anchor });
         Ok(())
     }
 
@@ -150,7 +150,7 @@ impl Builder<'_> {
     }
 
     fn set_key(&mut self, new: Key, position: Position) -> Result<(), Error> {
-        if let Some(Open { content: Content::Mapping { map, key, .. }, .. }) = self.open.last_mut() {
+        if let Some(OpenNode { content: Content::Mapping { map, key, .. }, .. }) = self.open.last_mut() {
             if let Key::Text(text) = &new
                 && map.contains_key(text)
             {
@@ -286,7 +286,7 @@ fn charged(copied: usize, node: &Node, position: Position) -> Result<usize, Erro
     if copied > MAX_ALIAS_BYTES { Err(Error::AliasesTooLarge { position }) } else { Ok(copied) }
 }
 
-/// What a copy takes, nearly.
+/// Returns the approximate size of a copy in bytes.
 fn bytes(value: &Value) -> usize {
     let inner = match value {
         Value::String(text) => text.len(),

@@ -69,7 +69,7 @@ pub(crate) fn expand(options: TokenStream, item: &TokenStream) -> syn::Result<To
     })
 }
 
-/// Whether it is `#[tool]`, by any path.
+/// Returns true for the attribute `#[tool]`, by any path.
 fn is_tool(attribute: &Attribute) -> bool {
     attribute.path().segments.last().is_some_and(|segment| segment.ident == "tool")
 }

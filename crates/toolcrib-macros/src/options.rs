@@ -1,4 +1,4 @@
-//! What stands in the parentheses of an attribute.
+//! Options in the parentheses of an attribute.
 
 use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use quote::ToTokens;
@@ -98,7 +98,7 @@ impl ModuleOptions {
     }
 }
 
-/// What stands behind `name =`, or the name of the function.
+/// Returns the value of `name =`, or the name of the function.
 pub(crate) fn name_or(name: Option<&LitStr>, function: &Ident) -> LitStr {
     name.cloned().unwrap_or_else(|| {
         let name = function.to_string();

@@ -1,13 +1,13 @@
-//! What a function takes and gives.
+//! Analysis of function signatures.
 
 use proc_macro2::{Ident, TokenStream};
 use quote::ToTokens;
 use syn::spanned::Spanned;
 use syn::{Attribute, FnArg, LitStr, Meta, Pat, PatType, ReturnType, Signature, Type};
 
-/// What a function takes and gives.
+/// The parameters and the return type of a function.
 pub(crate) struct Shape {
-    /// Whether it is a method.
+    /// True for a method.
     pub(crate) has_receiver: bool,
     pub(crate) is_async: bool,
     /// In the order in which it takes them.
@@ -33,7 +33,7 @@ pub(crate) enum Input {
 pub(crate) struct Argument {
     pub(crate) name: Ident,
     pub(crate) form: Type,
-    /// What describes it: its documentation, and what `serde` and `schemars` are told.
+    /// The attributes of the parameter: its documentation, and those for `serde` and `schemars`.
     pub(crate) attributes: Vec<Attribute>,
 }
 
@@ -43,15 +43,15 @@ pub(crate) struct Hidden {
     pub(crate) source: Source,
 }
 
-/// Where a hidden value comes from.
+/// The source of a hidden value.
 pub(crate) enum Source {
-    /// What the runtime knows of the call.
+    /// A value of the call's context.
     Context(LitStr),
     /// The configuration of the module.
     Config(LitStr),
 }
 
-/// What a function gives.
+/// The return type of a function.
 pub(crate) enum Output {
     /// A `Result`.
     Fallible(Box<Type>),
@@ -59,13 +59,13 @@ pub(crate) enum Output {
     Plain(Box<Type>),
 }
 
-/// What the runtime knows of a call.
+/// The names of the values of a call's context.
 const KNOWN: &[&str] = &["session", "conversation", "user", "message", "thread", "agent", "scope"];
 
-/// What a value of an embedder's own begins with.
+/// The prefix of values that an embedder defines.
 const OWN: &str = "scope.";
 
-/// How hidden values are written.
+/// The syntax of hidden values, for errors.
 const HIDDEN: &str = "write `#[hidden(context = \"session\")]`, with one of session, conversation, user, message, thread, \
                       agent, scope, scope.KEY, or `#[hidden(config = \"key\")]`";
 
@@ -93,7 +93,7 @@ impl Shape {
         let all = inputs.iter().filter(|input| matches!(input, Input::Arguments(_))).count();
         let single = inputs.iter().filter(|input| matches!(input, Input::Argument(_))).count();
         if all > 1 || (all == 1 && single > 0) {
-            let message = "`#[arguments]` stands for all arguments, so there can be no other one";
+            let message = "`#[arguments]` receives all arguments, so there can be no other parameter";
             return Err(syn::Error::new_spanned(&signature.inputs, message));
         }
         let output = match &signature.output {
@@ -173,12 +173,12 @@ fn source(attribute: &Attribute) -> syn::Result<Source> {
     }
 }
 
-/// Whether the runtime may know a value of this name.
+/// Returns true if a call's context may have a value of this name.
 fn is_known(name: &str) -> bool {
     KNOWN.contains(&name) || name.strip_prefix(OWN).is_some_and(|key| !key.is_empty())
 }
 
-/// Whether the last part of a path is this name.
+/// Returns true if the last segment of a path is this name.
 fn is_named(form: &Type, name: &str) -> bool {
     matches!(form, Type::Path(path) if path.path.segments.last().is_some_and(|segment| segment.ident == name))
 }
