@@ -105,17 +105,17 @@ impl PendingCall {
         &self.call
     }
 
-    /// Which rule wants an answer.
+    /// Returns the decision that asks for approval.
     pub fn decision(&self) -> &Decision {
         &self.decision
     }
 
-    /// Who calls.
+    /// Returns the caller.
     pub fn principal(&self) -> Principal<'_> {
         Principal { session: &self.session, agent: self.agent.as_deref(), on_behalf_of: &self.on_behalf_of }
     }
 
-    /// What to show.
+    /// Returns the question for the person who decides.
     pub fn question(&self) -> Question {
         let tool = &self.call.tool;
         Question {
@@ -137,8 +137,8 @@ impl PendingCall {
         }
     }
 
-    /// Lets the call through when the approval names this very question and these very arguments, and remembers that
-    /// as far as the approval says; gives the call back otherwise.
+    /// Authorizes the call if the approval names exactly this question and these arguments, and remembers the approval in its
+    /// scope. Returns the pending call otherwise.
     pub fn approve(self, approval: &Approval, approvals: &Approvals) -> Result<Authorized<Call>, Box<Self>> {
         if approval.digest != self.digest() {
             return Err(Box::new(self));

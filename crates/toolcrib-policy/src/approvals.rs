@@ -1,4 +1,4 @@
-//! What was approved for longer than one call.
+//! Approvals that outlast one call.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -86,7 +86,7 @@ pub struct Authorized<T> {
     consent: Consent,
 }
 
-/// Whose yes let a call through.
+/// The origin of the consent to a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Consent {
@@ -105,12 +105,12 @@ impl<T> Authorized<T> {
         Self { inner, decision, consent }
     }
 
-    /// Which rule let it through, or asked.
+    /// Returns the decision that granted the call or asked about it.
     pub fn decision(&self) -> &Decision {
         &self.decision
     }
 
-    /// Whose yes let it through.
+    /// Returns the origin of the consent.
     pub fn consent(&self) -> Consent {
         self.consent
     }

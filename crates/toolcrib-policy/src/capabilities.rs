@@ -1,4 +1,4 @@
-//! What an app file says about who may call what.
+//! The section `tools.capabilities` of an app file.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -6,7 +6,7 @@ use toolcrib_model::Risk;
 
 use crate::{AccessRules, Condition};
 
-/// What happens to a call.
+/// The effect of a rule on a call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Effect {
@@ -69,7 +69,7 @@ pub struct Constraints {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Capabilities {
-    /// What happens where no rule speaks; `approve` when absent.
+    /// The effect if no rule matches; `approve` by default.
     #[serde(default)]
     pub default_policy: Effect,
     /// Tools above this risk are denied.
@@ -84,13 +84,13 @@ pub struct Capabilities {
     /// Calls that do not run.
     #[serde(default)]
     pub deny: Vec<Rule>,
-    /// What modules may reach, whatever the tool; what they may reach by themselves when absent.
+    /// The resources that modules may access for any tool; unlimited by default.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub access: Option<AccessRules>,
 }
 
-/// Which calls a rule speaks of: all that fit every part it names. It names at least `module`, `actions` or `risk`, so
-/// that a part that is left empty by mistake never makes a rule speak of everything; `module: "*"` does.
+/// The calls that a rule matches: those that satisfy every given field. At least one of `module`, `actions` and `risk` is
+/// required, so that a field left empty by mistake never makes a rule match everything; `module: "*"` does.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Rule {
@@ -103,7 +103,7 @@ pub struct Rule {
     /// The risk of the tool; any when absent.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub risk: Option<Risk>,
-    /// What the arguments have to be: all of these hold. Any when absent.
+    /// Conditions on the arguments, all of which have to hold. Without conditions, all arguments match.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub arguments: Option<Vec<Condition>>,
     /// The agent that calls; anybody when absent. A glob. A person, or a client of the server, is no agent and fits

@@ -1,22 +1,22 @@
-//! What the policy says.
+//! Decisions of the policy.
 
 use std::sync::Arc;
 
 use crate::{Authorized, Call, Effect, PendingCall};
 
-/// What the policy says of a tool or a call, and which part of it says so.
+/// The decision of the policy about a tool or a call, with the deciding rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Decision {
-    /// What happens to a call. Where that depends on its arguments and they are not known, the best that may happen.
+    /// The effect on the call. If it depends on unknown arguments, the most permissive possible effect.
     pub effect: Effect,
-    /// Where the deciding rule stands, as `tools.capabilities.deny[0]`.
+    /// The location of the deciding rule, such as `tools.capabilities.deny[0]`.
     pub rule: Arc<str>,
-    /// Whether other arguments may come to another effect; never so once they are known.
+    /// True if other arguments may have another effect; always false once the arguments are known.
     pub depends_on_arguments: bool,
 }
 
-/// What becomes of a call with its final arguments.
+/// The verdict about a call with its final arguments.
 #[derive(Debug)]
 pub enum Verdict {
     /// It may run.
@@ -36,7 +36,7 @@ impl Decision {
     pub(crate) fn and(self, other: Self) -> Self {
         let depends_on_arguments = self.depends_on_arguments || other.depends_on_arguments;
         let worse = if rank(other.effect) > rank(self.effect) { other } else { self };
-        // What is denied whatever the arguments are, stays denied.
+        // A denial that does not depend on the arguments stays a denial.
         let depends_on_arguments = depends_on_arguments && worse.effect != Effect::Deny;
         Self { depends_on_arguments, ..worse }
     }

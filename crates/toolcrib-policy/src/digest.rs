@@ -1,24 +1,24 @@
-//! What was asked and what is remembered, as digests.
+//! Digests of questions and remembered approvals.
 
 use sha2::{Digest, Sha256};
 use toolcrib_model::{JsonObject, canonical_json};
 
 use crate::{Call, Principal};
 
-/// What exactly an approval names: the question, the tool (its name, source and whole definition), the canonical
-/// arguments, the session and the agent. Only this crate makes one.
+/// A digest of everything that an approval covers: the question, the tool (its name, source and whole definition), the
+/// canonical arguments, the session and the agent. Only this crate creates one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ApprovalDigest(Sum);
 
-/// Who calls which tool.
+/// A digest of a caller and a tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Subject(Sum);
 
-/// One question about a [`Subject`], whatever the arguments.
+/// A digest of a question about a [`Subject`], regardless of the arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Binding(Sum);
 
-/// What is remembered for a session.
+/// A digest of an approval that is remembered for a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Memory(Sum);
 
@@ -37,7 +37,7 @@ impl Subject {
                 call.source.as_bytes(),
                 canonical_json(&definition).as_bytes(),
                 principal.session.as_bytes(),
-                // Nobody's name is not an empty name.
+                // No name is distinct from an empty name.
                 &[u8::from(principal.agent.is_some())],
                 principal.agent.unwrap_or_default().as_bytes(),
             ],

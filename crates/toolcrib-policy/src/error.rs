@@ -1,25 +1,25 @@
-//! What may be wrong with rules.
+//! Errors of rules.
 
-use crate::Place;
+use crate::SettingLocation;
 
 /// A policy that cannot be compiled.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PolicyError {
     /// A rule names nothing.
-    #[error("{place} names neither `module` nor `actions` nor `risk`; `module: \"*\"` speaks of everything")]
+    #[error("{place} names neither `module` nor `actions` nor `risk`; `module: \"*\"` matches everything")]
     EmptyRule {
-        /// Where it stands.
-        place: Place,
+        /// The location of the rule.
+        place: SettingLocation,
     },
     /// There is more of something than is taken.
     #[error("{place}: {count} {what}, more than {limit}")]
     TooMany {
-        /// Where it stands.
-        place: Place,
+        /// The location of the rule.
+        place: SettingLocation,
         /// Of what.
         what: &'static str,
-        /// How many there are.
+        /// The number of rules.
         count: usize,
         /// The most that there may be.
         limit: usize,
@@ -27,57 +27,57 @@ pub enum PolicyError {
     /// A pattern is not a glob.
     #[error("{place}: `{pattern}` is not a valid pattern")]
     Pattern {
-        /// Where it stands.
-        place: Place,
+        /// The location of the rule.
+        place: SettingLocation,
         /// The pattern as it was given.
         pattern: String,
-        /// What is wrong with it.
+        /// The problem.
         #[source]
         source: Box<dyn std::error::Error + Send + Sync>,
     },
     /// A condition on arguments is not one.
     #[error("{place}: {problem}")]
     Condition {
-        /// Where it stands.
-        place: Place,
-        /// What is wrong with it, and how to write it.
+        /// The location of the rule.
+        place: SettingLocation,
+        /// The problem, and the correct form.
         problem: String,
     },
     /// A condition's `matches` is not a regular expression, or too large a one.
     #[error("{place}: `{pattern}` is not a regular expression that can be used: {}", reason(source))]
     Regex {
-        /// Where it stands.
-        place: Place,
+        /// The location of the rule.
+        place: SettingLocation,
         /// The expression as it was given.
         pattern: String,
-        /// What is wrong with it.
+        /// The problem.
         #[source]
         source: Box<regex::Error>,
     },
-    /// What a tool declares under `access` cannot be read.
+    /// The `access` of a tool is invalid.
     #[error("{place}: {source}; write `network`, `filesystem` and `system`, each a list")]
     Form {
-        /// Where it stands.
-        place: Place,
-        /// What is wrong with it.
+        /// The location of the rule.
+        place: SettingLocation,
+        /// The problem.
         #[source]
         source: serde_json::Error,
     },
     /// An entry of `access` is not one.
     #[error("{place}: `{entry}` {problem}")]
     Access {
-        /// Where it stands.
-        place: Place,
+        /// The location of the rule.
+        place: SettingLocation,
         /// The entry as it was given.
         entry: String,
-        /// What is wrong with it, and how to write it.
+        /// The problem, and the correct form.
         problem: &'static str,
     },
 }
 
 impl PolicyError {
-    /// Where in the app file it is.
-    pub fn place(&self) -> &Place {
+    /// Returns the location in the app file.
+    pub fn place(&self) -> &SettingLocation {
         match self {
             Self::EmptyRule { place }
             | Self::TooMany { place, .. }

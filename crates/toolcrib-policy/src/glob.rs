@@ -3,7 +3,7 @@
 use globset::GlobBuilder;
 use regex::bytes::{Regex, RegexBuilder};
 
-use crate::{Place, PolicyError};
+use crate::{PolicyError, SettingLocation};
 
 /// The most bytes of a pattern of names or paths.
 pub const MAX_PATTERN_BYTES: usize = 1000;
@@ -15,18 +15,23 @@ const MAX_COMPILED_BYTES: usize = 1024 * 1024;
 #[derive(Debug)]
 pub(crate) struct Glob(Regex);
 
-/// What a `*` goes over.
+/// The text that a `*` matches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Star {
     /// Anything.
     Anything,
-    /// What is within one folder; `**` goes over folders.
+    /// Text within one folder; `**` matches across folders.
     Folder,
 }
 
 impl Glob {
     /// Compiles a glob; `given` is how it was written.
-    pub(crate) fn new(place: &Place, given: &str, glob: &str, star: Star) -> Result<Self, PolicyError> {
+    pub(crate) fn new(
+        place: &SettingLocation,
+        given: &str,
+        glob: &str,
+        star: Star,
+    ) -> Result<Self, PolicyError> {
         check_length(place, given)?;
         let wrong = |source: Box<dyn std::error::Error + Send + Sync>| PolicyError::Pattern {
             place: place.clone(),
@@ -48,7 +53,7 @@ impl Glob {
     }
 }
 
-pub(crate) fn check_length(place: &Place, pattern: &str) -> Result<(), PolicyError> {
+pub(crate) fn check_length(place: &SettingLocation, pattern: &str) -> Result<(), PolicyError> {
     if pattern.len() <= MAX_PATTERN_BYTES {
         return Ok(());
     }

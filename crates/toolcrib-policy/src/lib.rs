@@ -33,12 +33,12 @@ mod decision;
 mod policy;
 mod principal;
 
+mod evaluate;
 mod glob;
 mod pattern;
 mod profile;
 mod rule;
 mod scope;
-mod weigh;
 
 mod approval;
 mod approvals;
@@ -49,7 +49,7 @@ mod question;
 mod access;
 
 mod error;
-mod place;
+mod location;
 
 #[cfg(test)]
 mod tests;
@@ -64,7 +64,7 @@ pub use decision::{Decision, Verdict};
 pub use digest::ApprovalDigest;
 pub use error::PolicyError;
 pub use glob::MAX_PATTERN_BYTES;
-pub use place::Place;
+pub use location::SettingLocation;
 pub use policy::{MAX_RULES, Policy, RUNTIME_NAMESPACE};
 pub use principal::Principal;
 pub use question::Question;

@@ -1,7 +1,7 @@
 //! Names, and patterns of names.
 
 use crate::glob::{Glob, Star, check_length};
-use crate::{Place, PolicyError};
+use crate::{PolicyError, SettingLocation};
 
 /// A name or a glob.
 #[derive(Debug)]
@@ -15,7 +15,7 @@ pub(crate) enum Pattern {
 }
 
 impl Pattern {
-    pub(crate) fn new(place: &Place, pattern: &str) -> Result<Self, PolicyError> {
+    pub(crate) fn new(place: &SettingLocation, pattern: &str) -> Result<Self, PolicyError> {
         if pattern == "*" {
             return Ok(Self::Any);
         }
@@ -27,7 +27,7 @@ impl Pattern {
     }
 
     /// The patterns of a list.
-    pub(crate) fn list(place: &Place, patterns: &[String]) -> Result<Vec<Self>, PolicyError> {
+    pub(crate) fn list(place: &SettingLocation, patterns: &[String]) -> Result<Vec<Self>, PolicyError> {
         patterns.iter().enumerate().map(|(at, pattern)| Self::new(&place.at(at), pattern)).collect()
     }
 
@@ -39,13 +39,13 @@ impl Pattern {
         }
     }
 
-    /// Whether it means one name.
+    /// Returns true if the pattern matches exactly one name.
     pub(crate) fn is_name(&self) -> bool {
         matches!(self, Self::Name(_))
     }
 }
 
-/// Whether a pattern has no character that means another thing than itself.
+/// Returns true if a pattern has no special character.
 fn is_literal(pattern: &str) -> bool {
     !pattern.contains(['*', '?', '[', ']', '{', '}', '\\'])
 }

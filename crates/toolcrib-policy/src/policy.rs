@@ -6,13 +6,13 @@ use std::sync::{Arc, PoisonError, RwLock};
 use toolcrib_model::{JsonObject, QualifiedName, Risk, Tool};
 
 use crate::condition::MAX_REGEXES;
+use crate::evaluate::RuleNames;
 use crate::profile::{Facts, Profile};
 use crate::rule::{CompiledConstraints, CompiledRule};
 use crate::scope::{CompiledScope, Scopes};
-use crate::weigh::Names;
 use crate::{
-    Access, Authorized, Call, Capabilities, Consent, Constraints, Decision, Effect, PendingCall, Place,
-    PolicyError, Principal, Scope, Verdict,
+    Access, Authorized, Call, Capabilities, Consent, Constraints, Decision, Effect, PendingCall, PolicyError,
+    Principal, Scope, SettingLocation, Verdict,
 };
 
 /// The namespace of the runtime's own tools. They only reach other tools through the gate, so they are granted
@@ -31,15 +31,15 @@ pub struct Policy {
     constraints: HashMap<String, CompiledConstraints>,
     rules: Vec<Arc<CompiledRule>>,
     max_risk: Option<Risk>,
-    names: Names,
+    names: RuleNames,
     access: Access,
-    /// What the rules say of a tool is the same for every call, but for callers and arguments.
+    /// The compiled rules of each tool, which are the same for every call except for callers and arguments.
     profiles: RwLock<HashMap<QualifiedName, Vec<Arc<Profile>>>>,
     reserved: HashMap<QualifiedName, Reserved>,
     scopes: Scopes,
 }
 
-/// Who alone may call a tool, and what says so.
+/// The agents that a tool is reserved for, and the location of the setting.
 #[derive(Clone, Debug)]
 pub(crate) struct Reserved {
     agents: Arc<[String]>,
@@ -59,7 +59,7 @@ impl Policy {
         capabilities: &Capabilities,
         constraints: impl IntoIterator<Item = (&'a str, &'a Constraints)>,
     ) -> Result<Self, PolicyError> {
-        let place = Place::new("tools").key("capabilities");
+        let place = SettingLocation::new("tools").key("capabilities");
         // In the order of precedence, so that the first rule that fits decides.
         let lists = [
             (Effect::Deny, "deny", &capabilities.deny),
@@ -93,7 +93,7 @@ impl Policy {
             constraints,
             rules,
             max_risk: capabilities.max_risk_level,
-            names: Names::new(capabilities.default_policy),
+            names: RuleNames::new(capabilities.default_policy),
             access,
             profiles: RwLock::default(),
             reserved: HashMap::new(),
@@ -101,8 +101,8 @@ impl Policy {
         })
     }
 
-    /// Leaves a tool to these agents: for everybody else it is denied, whatever the rules say. `place` is what says so, as
-    /// `agents[].role`.
+    /// Reserves a tool for these agents: all other callers are denied, overriding other rules. `place` is the location of the
+    /// setting, such as `agents[].role`.
     pub fn with_reserved(
         mut self,
         tool: QualifiedName,
@@ -113,8 +113,8 @@ impl Policy {
         self
     }
 
-    /// Leaves the callers of all sessions whose names begin so no more than a scope, whatever the rules say. `list` and
-    /// `position` are where the scope stands in the app file: `["serve", "tokens"]` and 0 for `serve.tokens[0]`.
+    /// Restricts sessions with this prefix to a scope, overriding other rules. `list` and `position` are the location of the
+    /// scope in the app file: `["serve", "tokens"]` and 0 for `serve.tokens[0]`.
     pub fn with_scope(
         mut self,
         sessions: &str,
@@ -122,7 +122,7 @@ impl Policy {
         list: &[&str],
         position: usize,
     ) -> Result<Self, PolicyError> {
-        let place = list.iter().fold(Place::default(), |place, key| place.key(key)).at(position);
+        let place = list.iter().fold(SettingLocation::default(), |place, key| place.key(key)).at(position);
         self.scopes.limit(CompiledScope::new(sessions, scope, &place)?);
         Ok(self)
     }
@@ -146,28 +146,28 @@ impl Policy {
         self.scopes.unknown(principal.into()).is_none()
     }
 
-    /// Grants a tool by its name, whatever its risk; a rule that denies it still does. `place` is what says so, as
-    /// `modules.database.setup[0]`.
+    /// Grants a tool by its name, regardless of its risk. Rules that deny it still apply. `place` is the location of the
+    /// setting, such as `modules.database.setup[0]`.
     pub fn with_granted(mut self, tool: &QualifiedName, place: &str) -> Self {
         self.rules.push(Arc::new(CompiledRule::granting(tool, place)));
         self
     }
 
-    /// What happens to calls of this tool, as far as that can be said before the arguments are known: the best that may
-    /// happen to any, and whether it depends on them. Only a tool that no arguments could let run is denied.
+    /// Returns the decision about a tool before the arguments are known: the most permissive effect on any call, and whether
+    /// it depends on the arguments. Only a tool that no arguments could allow is denied.
     pub fn decide<'p>(&self, tool: &Tool, principal: impl Into<Principal<'p>>) -> Decision {
-        self.weigh(tool, principal.into(), None)
+        self.evaluate(tool, principal.into(), None)
     }
 
-    /// Whether the tool exists for agents at all.
+    /// Returns true if the tool is visible to the caller.
     pub fn is_visible<'p>(&self, tool: &Tool, principal: impl Into<Principal<'p>>) -> bool {
         self.decide(tool, principal).effect != Effect::Deny
     }
 
-    /// What becomes of this call with its final arguments. An approval of it is bound to the session and the agent.
+    /// Decides about a call with its final arguments. An approval is bound to the session and the agent.
     pub fn authorize<'p>(&self, call: Call, principal: impl Into<Principal<'p>>) -> Verdict {
         let principal = principal.into();
-        let decision = self.weigh(&call.tool, principal, Some(&call.arguments));
+        let decision = self.evaluate(&call.tool, principal, Some(&call.arguments));
         match decision.effect {
             Effect::Grant => Verdict::Granted(Authorized::mint(call, decision, Consent::Granted)),
             Effect::Approve => Verdict::Ask(Box::new(PendingCall::new(call, decision, principal))),
@@ -178,14 +178,14 @@ impl Policy {
     /// Puts edited arguments in the place of those that were asked about, once they have been validated. The question
     /// stays the same one. A rule that denies them beats the person who wrote them.
     pub fn reconsider(&self, pending: PendingCall, arguments: JsonObject) -> Result<PendingCall, Decision> {
-        let decision = self.weigh(&pending.call().tool, pending.principal(), Some(&arguments));
+        let decision = self.evaluate(&pending.call().tool, pending.principal(), Some(&arguments));
         match decision.effect {
             Effect::Deny => Err(decision),
             Effect::Grant | Effect::Approve => Ok(pending.with_arguments(arguments, decision)),
         }
     }
 
-    /// What modules may reach, by `tools.capabilities.access`.
+    /// Returns the access of modules by `tools.capabilities.access`.
     pub fn access(&self) -> &Access {
         &self.access
     }
@@ -196,11 +196,11 @@ impl Policy {
         tools: impl Iterator<Item = &'a Tool> + Clone,
     ) -> impl Iterator<Item = &str> {
         let is_unused =
-            move |rule: &&Arc<CompiledRule>| !tools.clone().any(|tool| rule.speaks_of(tool, tool.risk()));
+            move |rule: &&Arc<CompiledRule>| !tools.clone().any(|tool| rule.may_match(tool, tool.risk()));
         self.rules.iter().filter(is_unused).map(|rule| rule.place.as_ref())
     }
 
-    fn weigh(&self, tool: &Tool, principal: Principal<'_>, arguments: Option<&JsonObject>) -> Decision {
+    fn evaluate(&self, tool: &Tool, principal: Principal<'_>, arguments: Option<&JsonObject>) -> Decision {
         if let Some(denial) = self.scopes.denial(tool, principal) {
             return denial;
         }
@@ -209,8 +209,8 @@ impl Policy {
             Some(decision) => decision.clone(),
             None => principal
                 .superiors()
-                .map(|superior| profile.weigh(&self.names, superior, arguments))
-                .fold(profile.weigh(&self.names, principal, arguments), Decision::and),
+                .map(|superior| profile.evaluate(&self.names, superior, arguments))
+                .fold(profile.evaluate(&self.names, principal, arguments), Decision::and),
         }
     }
 
@@ -241,7 +241,7 @@ impl Policy {
             facts,
             blocked.map(|constraints| Arc::clone(&constraints.place)),
             self.max_risk.is_some_and(|max| facts.risk > max),
-            self.rules.iter().filter(|rule| rule.speaks_of(tool, facts.risk)).cloned().collect(),
+            self.rules.iter().filter(|rule| rule.may_match(tool, facts.risk)).cloned().collect(),
             self.reserved.get(&tool.name).cloned(),
             &self.names,
         )

@@ -1,21 +1,21 @@
-//! Who calls.
+//! The identity of callers.
 
 use std::sync::Arc;
 
-/// Who calls, as rules and approvals see it.
+/// The identity of a caller, as rules and approvals see it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Principal<'a> {
     /// The session that the call belongs to.
     pub session: &'a str,
     /// The agent that makes the call; `None` for a person or a client of the server.
     pub agent: Option<&'a str>,
-    /// The agents on whose behalf that agent works, the outermost first: whoever started it, and whoever started them. It
-    /// may do no more than each of them.
+    /// The agents on whose behalf the agent works, the outermost first: the agent that started it, and its own starters. The
+    /// rights of the agent never exceed those of any of them.
     pub on_behalf_of: &'a [Arc<str>],
 }
 
 impl<'a> Principal<'a> {
-    /// Somebody in this session who is no agent.
+    /// Creates the identity of a caller in this session that is not an agent.
     pub fn new(session: &'a str) -> Self {
         Self { session, agent: None, on_behalf_of: &[] }
     }

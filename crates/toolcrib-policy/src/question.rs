@@ -1,4 +1,4 @@
-//! What a person is asked.
+//! Questions to a person about a call.
 
 use serde::Serialize;
 use toolcrib_model::{JsonObject, Risk};
@@ -6,7 +6,7 @@ use toolcrib_model::{JsonObject, Risk};
 use crate::digest::{Binding, Memory, Subject};
 use crate::{Approval, ApprovalDigest, Remember};
 
-/// What a person is shown: the real tool and the arguments it would run with. Only [`PendingCall::question`] makes one.
+/// A question to a person: the real tool and the arguments of the call. Only [`PendingCall::question`] creates one.
 ///
 /// [`PendingCall::question`]: crate::PendingCall::question
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -16,33 +16,33 @@ pub struct Question {
     pub id: u64,
     /// `namespace.name` of the tool that would run.
     pub tool: String,
-    /// What it does.
+    /// The description of the tool.
     pub description: String,
     /// The final arguments.
     pub arguments: JsonObject,
-    /// How much harm it can do.
+    /// The risk of the tool.
     pub risk: Risk,
-    /// What it changes.
+    /// The side effects of the tool.
     pub side_effects: Vec<String>,
-    /// Which rule wants the answer.
+    /// The rule that asks.
     pub rule: String,
     /// The session that the call belongs to.
     pub session: String,
     /// The agent that makes the call, when it is one.
     pub agent: Option<String>,
-    /// True for a call that nobody waits for: one in the background, of a schedule, or of an agent that was started. Its
-    /// question may come in the middle of something else.
+    /// True for a call without a waiting caller: in the background, of a schedule, or of a started agent. Its question may
+    /// interrupt something else.
     pub detached: bool,
-    /// Why the edit of the last answer was not taken, when this is asked again.
+    /// The reason for refusing the edit of the last answer, if the question is repeated.
     pub problem: Option<String>,
-    /// What an approval of the call as it stands names.
+    /// The digest that an approval of the unchanged call names.
     #[serde(skip)]
     pub digest: ApprovalDigest,
     #[serde(skip)]
     pub(crate) subject: Subject,
     #[serde(skip)]
     pub(crate) binding: Binding,
-    /// The arguments as they were asked about, as a digest, whatever becomes of the field above.
+    /// The digest of the arguments asked about, which stays the same if the field above is edited.
     #[serde(skip)]
     pub(crate) exact: Memory,
 }
@@ -58,7 +58,7 @@ impl Question {
         Approval::new(self.binding.digest(&arguments), Some(arguments))
     }
 
-    /// Whether an approval of the call of another question, remembered in this way, answers this one too.
+    /// Returns true if an approval of another question, remembered in this scope, answers this question too.
     pub fn is_answered_by(&self, other: &Self, remember: Remember) -> bool {
         match remember {
             Remember::Once => false,

@@ -6,9 +6,9 @@ use toolcrib_model::{JsonObject, QualifiedName, Risk, Tool};
 
 use crate::condition::{CompiledCondition, MAX_CONDITIONS, Reading};
 use crate::pattern::Pattern;
-use crate::{Constraints, Effect, Place, PolicyError, Principal, Rule};
+use crate::{Constraints, Effect, PolicyError, Principal, Rule, SettingLocation};
 
-/// Whether a rule speaks of a call.
+/// The match of a rule with a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fit {
     Yes,
@@ -21,7 +21,7 @@ pub(crate) enum Fit {
 pub(crate) struct CompiledRule {
     pub(crate) place: Arc<str>,
     pub(crate) effect: Effect,
-    /// Whether it names tools one by one, rather than a module or a pattern of them.
+    /// True if the rule names individual tools rather than a module or a pattern.
     pub(crate) is_by_name: bool,
     module: Option<Pattern>,
     actions: Option<Vec<Pattern>>,
@@ -32,7 +32,7 @@ pub(crate) struct CompiledRule {
 }
 
 impl CompiledRule {
-    pub(crate) fn new(place: &Place, effect: Effect, rule: &Rule) -> Result<Self, PolicyError> {
+    pub(crate) fn new(place: &SettingLocation, effect: Effect, rule: &Rule) -> Result<Self, PolicyError> {
         if rule.module.is_none() && rule.actions.is_none() && rule.risk.is_none() {
             return Err(PolicyError::EmptyRule { place: place.clone() });
         }
@@ -77,19 +77,19 @@ impl CompiledRule {
         }
     }
 
-    /// Whether the rule may speak of calls of a tool.
-    pub(crate) fn speaks_of(&self, tool: &Tool, risk: Risk) -> bool {
+    /// Returns true if the rule may match calls of a tool.
+    pub(crate) fn may_match(&self, tool: &Tool, risk: Risk) -> bool {
         self.module.as_ref().is_none_or(|module| module.fits(tool.name.namespace()))
             && self.actions.as_ref().is_none_or(|actions| any_fits(actions, tool.name.name()))
             && self.risk.is_none_or(|own| own == risk)
     }
 
-    /// Whether it speaks of every caller and all arguments.
+    /// Returns true if the rule matches every caller and all arguments.
     pub(crate) fn is_plain(&self) -> bool {
         self.agent.is_none() && self.session.is_none() && self.conditions.is_empty()
     }
 
-    /// Whether it speaks of a call of a tool that it speaks of.
+    /// Returns the match with a call of a tool that the rule may match.
     pub(crate) fn fit(&self, principal: Principal<'_>, arguments: Option<&JsonObject>) -> Fit {
         let is_of_agent = |agent: &Pattern| principal.agent.is_some_and(|name| agent.fits(name));
         if !self.agent.as_ref().is_none_or(is_of_agent)
@@ -106,7 +106,11 @@ impl CompiledRule {
     }
 }
 
-fn conditions(place: &Place, effect: Effect, rule: &Rule) -> Result<Vec<CompiledCondition>, PolicyError> {
+fn conditions(
+    place: &SettingLocation,
+    effect: Effect,
+    rule: &Rule,
+) -> Result<Vec<CompiledCondition>, PolicyError> {
     let Some(conditions) = rule.arguments.as_deref() else { return Ok(Vec::new()) };
     if conditions.is_empty() {
         // A list that came out empty by mistake would make the rule one of all arguments.
@@ -122,7 +126,7 @@ fn conditions(place: &Place, effect: Effect, rule: &Rule) -> Result<Vec<Compiled
     compiled.map(|(at, condition)| CompiledCondition::new(&place.at(at), condition, reading)).collect()
 }
 
-/// Which actions of a module exist.
+/// The actions of a module that exist.
 #[derive(Debug)]
 pub(crate) struct CompiledConstraints {
     pub(crate) place: Arc<str>,
@@ -132,7 +136,7 @@ pub(crate) struct CompiledConstraints {
 
 impl CompiledConstraints {
     pub(crate) fn new(module: &str, constraints: &Constraints) -> Result<Self, PolicyError> {
-        let place = Place::new("modules").key(module).key("constraints");
+        let place = SettingLocation::new("modules").key(module).key("constraints");
         let allowed = constraints.allowed_actions.as_deref();
         Ok(Self {
             place: place.rule(),

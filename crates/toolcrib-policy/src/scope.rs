@@ -1,4 +1,4 @@
-//! What the callers of some sessions are left, whatever the rules say.
+//! Restriction of sessions to a scope.
 
 use std::sync::Arc;
 
@@ -7,10 +7,10 @@ use toolcrib_model::{Risk, Tool};
 
 use crate::capabilities::present;
 use crate::pattern::Pattern;
-use crate::{Decision, Effect, Place, PolicyError, Principal, RUNTIME_NAMESPACE};
+use crate::{Decision, Effect, PolicyError, Principal, RUNTIME_NAMESPACE, SettingLocation};
 
-/// What a caller is left of the tools. What lies outside of it is denied, and so invisible; the runtime's own tools are not,
-/// since they reach others only through the gate.
+/// The tools that a caller may use. Other tools are denied and therefore invisible. The runtime's own tools are not
+/// restricted, since they reach others only through the gate.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Scope {
@@ -62,7 +62,7 @@ impl Scopes {
 /// A scope, ready to be tried.
 #[derive(Debug)]
 pub(crate) struct CompiledScope {
-    /// What the names of the sessions begin with.
+    /// The prefix of the names of the sessions.
     sessions: String,
     namespaces: Option<Vec<Pattern>>,
     max_risk: Option<Risk>,
@@ -70,7 +70,7 @@ pub(crate) struct CompiledScope {
 }
 
 impl CompiledScope {
-    pub(crate) fn new(sessions: &str, scope: &Scope, place: &Place) -> Result<Self, PolicyError> {
+    pub(crate) fn new(sessions: &str, scope: &Scope, place: &SettingLocation) -> Result<Self, PolicyError> {
         let namespaces = scope.namespaces.as_deref();
         let rule: Arc<str> = place.rule();
         Ok(Self {

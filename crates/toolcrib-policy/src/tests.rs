@@ -160,7 +160,7 @@ fn a_rule_that_names_nothing_is_refused() {
     let error = Policy::new(&capabilities, []).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "tools.capabilities.grant[0] names neither `module` nor `actions` nor `risk`; `module: \"*\"` speaks of everything"
+        "tools.capabilities.grant[0] names neither `module` nor `actions` nor `risk`; `module: \"*\"` matches everything"
     );
     assert!(serde_json::from_value::<Capabilities>(json!({"grant": [{"module": null}]})).is_err());
     // A denial of an empty list would deny nothing.

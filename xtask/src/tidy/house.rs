@@ -17,7 +17,8 @@ pub(super) const MAX_LINES: usize = 800;
 pub(super) const SMALL_FOLDERS: &[(&str, usize)] = &[("crates/toolcrib-port/", 800)];
 
 /// The crates whose language is checked already; the others follow, until the table is all of them.
-pub(super) const PLAIN_CRATES: &[&str] = &["toolcrib-document", "toolcrib-io", "toolcrib-macros"];
+pub(super) const PLAIN_CRATES: &[&str] =
+    &["toolcrib-document", "toolcrib-io", "toolcrib-macros", "toolcrib-policy"];
 
 /// The crate that is for tests only: nothing that ships may use it.
 pub(super) const TESTKIT: &str = "toolcrib-testkit";
@@ -142,7 +143,7 @@ pub(super) const OWNERS: &[Owner] = &[
     // Libraries have an error type of their own.
     Owner::of("anyhow", &["toolcrib-cli", "toolcrib-distill", "xtask"]),
     Owner::of("async-openai", &["toolcrib-agent"]),
-    Owner::of("cap-std", &["toolcrib-document", "toolcrib-io", "toolcrib-macros"]),
+    Owner::of("cap-std", &["toolcrib-document", "toolcrib-io", "toolcrib-macros", "toolcrib-policy"]),
     Owner::of("fastembed", &["toolcrib-search"]),
     Owner::of("hnsw_rs", &["toolcrib-search"]),
     // Only the server listens; everything else asks through `toolcrib-io`.
@@ -155,7 +156,7 @@ pub(super) const OWNERS: &[Owner] = &[
     Owner::of("jsonschema", &["toolcrib-schema"]),
     // Behind fastembed, whose runtime it loads; the teacher of the built-in embedder runs in it too.
     Owner::of("ort", &["toolcrib-distill", "toolcrib-search"]),
-    Owner::of("process-wrap", &["toolcrib-document", "toolcrib-io", "toolcrib-macros"]),
+    Owner::of("process-wrap", &["toolcrib-document", "toolcrib-io", "toolcrib-macros", "toolcrib-policy"]),
     Owner::of("pulp", &["toolcrib-search"]),
     // The client of async-openai is handed a client that `toolcrib-io` has built.
     Owner::of("reqwest", &["toolcrib-agent", "toolcrib-io"]),
@@ -165,7 +166,7 @@ pub(super) const OWNERS: &[Owner] = &[
     // Only its types, which rmcp's interfaces have.
     Owner::of("sse-stream", &["toolcrib-loader-mcp"]),
     // The command line waits for the keyboard, and discards what was typed before a question.
-    Owner::of("notify", &["toolcrib-document", "toolcrib-io", "toolcrib-macros"]),
+    Owner::of("notify", &["toolcrib-document", "toolcrib-io", "toolcrib-macros", "toolcrib-policy"]),
     Owner::of("rustix", &["toolcrib-cli", "toolcrib-io"]),
     Owner::of("saphyr-parser", &["toolcrib-document"]),
     // YAML is read by `toolcrib-document`, within bounds.

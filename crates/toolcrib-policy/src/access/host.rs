@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use url::Host;
 
-/// Hosts that one entry speaks of.
+/// The hosts that one entry matches.
 #[derive(Debug)]
 pub(super) struct HostRule {
     hosts: Hosts,
@@ -28,7 +28,7 @@ pub(super) enum Name {
     Address(IpAddr),
 }
 
-/// Why an entry is none.
+/// The error for an invalid entry.
 const NO_HOST: &str = "is no host; write `api.example.com`, `*.example.com`, `127.0.0.1` or `[::1]`, with `:443` behind \
                        it for one port";
 
@@ -81,7 +81,7 @@ fn split(entry: &str) -> Result<(&str, Option<u16>), &'static str> {
     }
 }
 
-/// The one spelling of a host; `None` where it is none.
+/// Returns the canonical spelling of a host, or `None` for an invalid host.
 pub(super) fn normalised(host: &str) -> Option<Name> {
     let bracketed;
     let host = if host.contains(':') && !host.starts_with('[') {

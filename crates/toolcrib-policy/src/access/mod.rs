@@ -1,4 +1,4 @@
-//! What modules may reach: hosts, paths, programs.
+//! Access rules of modules: hosts, paths, programs.
 
 mod host;
 mod path;
@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use toolcrib_model::Tool;
 
 use crate::capabilities::present;
-use crate::{Place, PolicyError};
+use crate::{PolicyError, SettingLocation};
 
 use host::HostRule;
 use path::CompiledPathRule;
@@ -25,22 +25,22 @@ pub use path::{Mode, PathRule};
 /// The most entries of one part of `access`.
 pub const MAX_ACCESS_ENTRIES: usize = 1024;
 
-/// What modules may reach. A part that is absent limits nothing; one that is there and empty lets nothing through.
+/// Rules for the resources that modules may access. An absent section limits nothing; an empty section allows nothing.
 ///
 /// ```yaml
 /// access:
 ///   # A host with any port, all hosts below a domain at one port, an address. `*` is every host.
 ///   network: [api.example.com, "*.example.org:443", "[::1]:8080"]
 ///   # A file, or a folder with all that is below it; or a glob, whose `*` stays within a folder and whose `**` does
-///   # not. Relative paths are those of the workspace. `write` lets read too; `read` is the default.
+///   # not. Relative paths are those of the workspace. `write` includes reading; `read` is the default.
 ///   filesystem: [{path: data, mode: read}, {path: "out/*.csv", mode: write}]
 ///   # Programs by their name, as found on `PATH`, or by their full path. `*` is every program.
 ///   system: [git, /usr/bin/python3]
 /// ```
 ///
-/// It holds for whatever this process does for tools: the files that modules open, the servers that are called by HTTP,
-/// the programs that are started. What a started program or a called server does in turn is beyond it. Tools declare the
-/// same under `access` of their metadata.
+/// The rules cover the actions of this process: files that modules open, servers that they call by HTTP, programs that they
+/// start. They do not cover the actions of a started program or a called server. A tool declares such rules under `access`
+/// of its metadata.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AccessRules {
@@ -69,13 +69,13 @@ struct Layer {
 }
 
 impl Access {
-    /// Whatever the module reaches by itself.
+    /// Returns unlimited access.
     pub fn unlimited() -> Self {
         Self::default()
     }
 
     /// Compiles the rules that stand at a place.
-    pub(crate) fn new(place: &Place, rules: &AccessRules) -> Result<Self, PolicyError> {
+    pub(crate) fn new(place: &SettingLocation, rules: &AccessRules) -> Result<Self, PolicyError> {
         let layer = Layer {
             network: compiled(&place.key("network"), rules.network.as_deref(), |place, entry| {
                 HostRule::parse(entry).map_err(|problem| wrong(place, entry, problem))
@@ -90,34 +90,34 @@ impl Access {
         Ok(Self { layers: vec![Arc::new(layer)] })
     }
 
-    /// The `access` of the app, as it stands under `tools.capabilities`; unlimited where there is none.
+    /// Compiles `tools.capabilities.access` of the app. Without rules, access is unlimited.
     pub fn of_app(rules: Option<&AccessRules>) -> Result<Self, PolicyError> {
-        let place = Place::new("tools").key("capabilities").key("access");
+        let place = SettingLocation::new("tools").key("capabilities").key("access");
         rules.map_or_else(|| Ok(Self::unlimited()), |rules| Self::new(&place, rules))
     }
 
     /// The `access` of a module, as it stands under `modules.<id>`.
     pub fn of_module(id: &str, rules: &AccessRules) -> Result<Self, PolicyError> {
-        Self::new(&Place::new("modules").key(id).key("access"), rules)
+        Self::new(&SettingLocation::new("modules").key(id).key("access"), rules)
     }
 
-    /// What a tool declares under `access` of its metadata; unlimited where it declares nothing.
+    /// Compiles `access` of a tool's metadata. Without rules, access is unlimited.
     pub fn of_tool(tool: &Tool) -> Result<Self, PolicyError> {
         let Some(declared) = tool.metadata.get("access") else { return Ok(Self::unlimited()) };
-        let place = Place::new("metadata").key("access");
+        let place = SettingLocation::new("metadata").key("access");
         match AccessRules::deserialize(declared) {
             Ok(rules) => Self::new(&place, &rules),
             Err(source) => Err(PolicyError::Form { place, source }),
         }
     }
 
-    /// What both let through.
+    /// Returns the access that both allow.
     pub fn and(mut self, other: &Self) -> Self {
         self.layers.extend(other.layers.iter().cloned());
         self
     }
 
-    /// Whether a connection may be made to this port of this host, a name or an address.
+    /// Returns true if a connection to a port of a host, a name or an address, is allowed.
     pub fn allows_host(&self, host: &str, port: u16) -> bool {
         self.layers.iter().all(|layer| {
             layer.network.as_ref().is_none_or(|rules| {
@@ -126,8 +126,7 @@ impl Access {
         })
     }
 
-    /// Whether a file may be read or written. Paths are compared as they are written: symlinks are for the door to the
-    /// file system to see through.
+    /// Returns true if a file may be read or written. Paths are compared as written: the file layer resolves symlinks before.
     pub fn allows_path(&self, path: &str, mode: Mode) -> bool {
         self.allows_any(&[path], mode)
     }
@@ -146,7 +145,7 @@ impl Access {
         })
     }
 
-    /// Whether a program may be started, under the name that it would be started by.
+    /// Returns true if a program may be started by this name.
     pub fn allows_program(&self, program: &str) -> bool {
         self.layers.iter().all(|layer| {
             layer.system.as_ref().is_none_or(|rules| rules.iter().any(|rule| rule.allows(program)))
@@ -155,9 +154,9 @@ impl Access {
 }
 
 fn compiled<E, C>(
-    place: &Place,
+    place: &SettingLocation,
     entries: Option<&[E]>,
-    compile: impl Fn(&Place, &E) -> Result<C, PolicyError>,
+    compile: impl Fn(&SettingLocation, &E) -> Result<C, PolicyError>,
 ) -> Result<Option<Vec<C>>, PolicyError> {
     let Some(entries) = entries else { return Ok(None) };
     if entries.len() > MAX_ACCESS_ENTRIES {
@@ -168,6 +167,6 @@ fn compiled<E, C>(
     compiled.collect::<Result<Vec<C>, _>>().map(Some)
 }
 
-fn wrong(place: &Place, entry: &str, problem: &'static str) -> PolicyError {
+fn wrong(place: &SettingLocation, entry: &str, problem: &'static str) -> PolicyError {
     PolicyError::Access { place: place.clone(), entry: entry.to_owned(), problem }
 }

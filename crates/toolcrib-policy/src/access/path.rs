@@ -4,9 +4,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::glob::{Glob, Star};
-use crate::{Place, PolicyError};
+use crate::{PolicyError, SettingLocation};
 
-/// What may be done with a file.
+/// The permitted operations on a file.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
@@ -23,9 +23,9 @@ pub enum Mode {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PathRule {
-    /// Which files.
+    /// The path or glob of the files.
     pub path: String,
-    /// What may be done; `read` when absent.
+    /// The permitted operations; `read` by default.
     #[serde(default)]
     pub mode: Mode,
 }
@@ -51,7 +51,7 @@ pub(super) struct Path {
 }
 
 impl CompiledPathRule {
-    pub(super) fn new(place: &Place, rule: &PathRule) -> Result<Self, PolicyError> {
+    pub(super) fn new(place: &SettingLocation, rule: &PathRule) -> Result<Self, PolicyError> {
         let Some(path) = normalised(&rule.path) else {
             let problem =
                 "is no path that can be compared; write it without `..`, as `data` or `/srv/data/**`";

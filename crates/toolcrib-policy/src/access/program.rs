@@ -1,6 +1,6 @@
 //! Programs.
 
-/// A program that one entry speaks of.
+/// The programs that one entry matches.
 #[derive(Debug)]
 pub(super) enum ProgramRule {
     All,
@@ -23,7 +23,7 @@ impl ProgramRule {
         }
     }
 
-    /// A name does not stand for a path that ends in it: `./git` is another program than `git`.
+    /// Returns true if the entry matches. A name does not match a path that ends in it: `./git` is not `git`.
     pub(super) fn allows(&self, program: &str) -> bool {
         match self {
             Self::All => !program.is_empty(),

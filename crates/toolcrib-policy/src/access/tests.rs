@@ -4,11 +4,11 @@ use serde_json::{Value, json};
 use toolcrib_model::{QualifiedName, Tool};
 
 use super::{Access, AccessRules, Mode};
-use crate::Place;
+use crate::SettingLocation;
 
 fn access(rules: Value) -> Access {
     let rules: AccessRules = serde_json::from_value(rules).unwrap();
-    Access::new(&Place::new("access"), &rules).unwrap()
+    Access::new(&SettingLocation::new("access"), &rules).unwrap()
 }
 
 #[test]
@@ -181,7 +181,7 @@ fn an_entry_that_is_none_says_where_and_what_to_write() {
     ];
     let errors = cases.map(|rules| {
         let rules: AccessRules = serde_json::from_value(rules).unwrap();
-        Access::new(&Place::new("access"), &rules).unwrap_err().to_string()
+        Access::new(&SettingLocation::new("access"), &rules).unwrap_err().to_string()
     });
     insta::assert_snapshot!(errors.join("\n"));
 }

@@ -16,7 +16,7 @@ pub(super) enum Embedded {
     Text,
     /// An object or a list.
     Json(Value),
-    /// What begins as one of them, and is none by the rules of JSON.
+    /// A text that begins like JSON and is invalid.
     Malformed,
     /// More levels than are looked into.
     TooDeep,
@@ -78,7 +78,7 @@ fn is_of_word(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '-' | '+' | '.')
 }
 
-/// Whether Python takes the word for a value: a name of a number, or a number that is out of range.
+/// Returns true for a word that Python's JSON parser accepts as a value: the name of a number, or a number out of range.
 fn is_value(word: &str) -> bool {
     matches!(word, "NaN" | "Infinity" | "-Infinity") || word.parse::<f64>().is_ok_and(f64::is_infinite)
 }

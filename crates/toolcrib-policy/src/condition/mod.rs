@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use toolcrib_model::JsonObject;
 
-use crate::{Place, PolicyError, capabilities::present};
+use crate::{PolicyError, SettingLocation, capabilities::present};
 
 use pointer::Pointer;
 use test::Test;
@@ -30,25 +30,25 @@ pub const MAX_REGEX_BYTES: usize = 4096;
 /// The most bytes that a regular expression may take once it is compiled.
 pub const MAX_COMPILED_REGEX_BYTES: usize = 1024 * 1024;
 
-/// How deep a condition looks into arguments. What lies deeper fulfils every condition of a `deny` or `approve` and none
-/// of a `grant`.
+/// The maximum depth that a condition examines. Deeper values satisfy every condition of a `deny` or `approve`, and no
+/// condition of a `grant`.
 pub(crate) const MAX_DEPTH: usize = 128;
 
 /// A condition on one of the arguments: `path` and exactly one of `equals`, `in` and `matches`.
 ///
-/// The path is a JSON Pointer into the arguments: `/path`, `/options/force`, `/items/0/name`. A `*` in it stands for
-/// every member of an array or an object. A value that is not there fulfils no condition.
+/// The path is a JSON Pointer into the arguments: `/path`, `/options/force`, `/items/0/name`. A `*` in it matches every
+/// member of an array or an object. A missing value satisfies no condition.
 ///
-/// A rule that takes something away is read widely and one that gives something narrowly, so that neither is dodged by
-/// saying the same thing in another shape:
+/// A restrictive rule is read broadly and a permissive rule narrowly, so that writing an argument in another form evades
+/// neither:
 ///
 /// | | `deny`, `approve` | `grant` |
 /// |---|---|---|
-/// | `*` | any member fulfils it | there are members, and each fulfils it |
-/// | an array or object where the path leads | anything in it fulfils it, keys too | `equals` and `in` compare it as a whole |
-/// | an array on the way | each item is looked into | only by `*` or a number |
-/// | JSON in a text | is looked into, as far as Python reads it; what begins like JSON and is none fulfils a path into it | is a text |
-/// | names of arguments | also in other case, and with invisible characters in them | exactly, and no other name may differ only in that |
+/// | `*` | any member satisfies it | there are members, and each satisfies it |
+/// | an array or object at the path | anything in it satisfies it, including keys | `equals` and `in` compare it as a whole |
+/// | an array on the path | each item is examined | only by `*` or a number |
+/// | JSON in a text | is examined if Python can parse it; invalid JSON satisfies any path into it | is a text |
+/// | names of arguments | regardless of case and invisible characters | exactly, and no other name may differ only in these |
 /// | `equals`, `in` | also the same text as a value of another type: `22` and `"22"` | the same value; `1` and `1.0` are the same |
 /// | `matches` | anywhere in the text; numbers and booleans by their text | the whole text; only texts |
 ///
@@ -69,7 +69,7 @@ pub(crate) const MAX_DEPTH: usize = 128;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Condition {
-    /// Where the value stands.
+    /// The path of the value.
     pub path: String,
     /// The value is this one; may be `null`.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
@@ -82,7 +82,7 @@ pub struct Condition {
     pub matches: Option<String>,
 }
 
-/// How a condition is read.
+/// The interpretation of a condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reading {
     /// Of a rule that takes something away: in doubt it holds.
@@ -100,8 +100,12 @@ pub(crate) struct CompiledCondition {
 }
 
 impl CompiledCondition {
-    pub(crate) fn new(place: &Place, condition: &Condition, reading: Reading) -> Result<Self, PolicyError> {
-        let wrong = |place: Place, problem: String| PolicyError::Condition { place, problem };
+    pub(crate) fn new(
+        place: &SettingLocation,
+        condition: &Condition,
+        reading: Reading,
+    ) -> Result<Self, PolicyError> {
+        let wrong = |place: SettingLocation, problem: String| PolicyError::Condition { place, problem };
         let pointer = Pointer::parse(&condition.path).map_err(|problem| wrong(place.key("path"), problem))?;
         let test = match condition {
             Condition { equals: Some(value), one_of: None, matches: None, .. } => {
@@ -127,7 +131,7 @@ impl CompiledCondition {
         Ok(Self { pointer, test, reading })
     }
 
-    /// Whether the arguments fulfil it.
+    /// Returns true if the arguments satisfy the condition.
     pub(crate) fn holds(&self, arguments: &JsonObject) -> bool {
         match self.reading {
             Reading::Wide => self.pointer.any(arguments, &|value, depth| self.test.anywhere_in(value, depth)),

@@ -1,9 +1,9 @@
-//! When two numbers are the same one.
+//! Equality of numbers.
 
 use serde_json::Number;
 
-/// Whether two numbers are equal, however they are written. Integers of 64 bits are told apart, which floats are not
-/// wide enough for.
+/// Returns true if two numbers are equal in any notation. Integers of 64 bits are compared exactly, without conversion to
+/// floats.
 pub(super) fn same(left: &Number, right: &Number) -> bool {
     match (integer(left), integer(right)) {
         (Some(left), Some(right)) => left == right,
@@ -33,7 +33,7 @@ pub(super) fn texts(number: &Number) -> impl Iterator<Item = String> {
     std::iter::once(number.to_string()).chain(whole)
 }
 
-/// Whether a text says the number to a lenient reader, as `022` and `+22` say 22.
+/// Returns true if a lenient parser reads the text as the number, as `022` and `+22` for 22.
 pub(super) fn is_said_by(number: &Number, text: &str) -> bool {
     match (integer(number), text.parse::<i128>()) {
         (Some(own), Ok(given)) => own == given,

@@ -19,7 +19,7 @@ pub(super) struct Pointer(Vec<Token>);
 struct Token {
     text: String,
     folded: String,
-    /// Which item it means, where it meets an array.
+    /// The index of the item, for an array.
     index: Option<usize>,
 }
 
@@ -41,12 +41,12 @@ impl Pointer {
         Ok(Self(tokens))
     }
 
-    /// Whether any value that the path may mean passes.
+    /// Returns true if any value that the path may refer to passes.
     pub(super) fn any(&self, arguments: &JsonObject, passes: &dyn Fn(&Value, usize) -> bool) -> bool {
         any_member(arguments, &self.0, 0, passes)
     }
 
-    /// Whether there is exactly what the path means, and all of it passes.
+    /// Returns true if the values at the path exist, and all of them pass.
     pub(super) fn every(&self, arguments: &JsonObject, passes: &dyn Fn(&Value) -> bool) -> bool {
         every_member(arguments, &self.0, passes)
     }
@@ -80,12 +80,12 @@ impl Token {
         self.text == "*"
     }
 
-    /// Whether it means items of a list.
+    /// Returns true if the step refers to items of a list.
     fn is_of_list(&self) -> bool {
         self.means_all() || self.index.is_some()
     }
 
-    /// Whether a careless reader would take the name for this one.
+    /// Returns true if a lenient parser would take the name for this one.
     fn resembles(&self, name: &str) -> bool {
         name == self.text || fold(name) == self.folded
     }
@@ -157,7 +157,7 @@ fn every_member(map: &JsonObject, path: &[Token], passes: &dyn Fn(&Value) -> boo
     is_alone && map.get(&token.text).is_some_and(|value| every(value, rest, passes))
 }
 
-/// A name as a careless reader compares it: without case and without what nobody sees.
+/// Returns a name in lower case and without invisible characters, as lenient parsers compare it.
 fn fold(name: &str) -> Cow<'_, str> {
     if name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"_-".contains(&byte)) {
         return Cow::Borrowed(name);

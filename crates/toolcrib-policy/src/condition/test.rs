@@ -1,13 +1,13 @@
-//! What a condition asks of a value.
+//! The tests of conditions on values.
 
 use regex::{Regex, RegexBuilder};
 use serde_json::Value;
 
 use super::embedded::{Embedded, embedded};
 use super::{MAX_COMPILED_REGEX_BYTES, MAX_DEPTH, MAX_REGEX_BYTES, Reading, number};
-use crate::{Place, PolicyError};
+use crate::{PolicyError, SettingLocation};
 
-/// What a condition asks of a value.
+/// The test of a condition on a value.
 #[derive(Debug)]
 pub(super) enum Test {
     OneOf(Vec<Value>),
@@ -15,7 +15,7 @@ pub(super) enum Test {
 }
 
 /// The test of a regular expression. Read narrowly, it is about the whole text.
-pub(super) fn regex(place: &Place, pattern: &str, reading: Reading) -> Result<Test, PolicyError> {
+pub(super) fn regex(place: &SettingLocation, pattern: &str, reading: Reading) -> Result<Test, PolicyError> {
     if pattern.len() > MAX_REGEX_BYTES {
         return Err(PolicyError::TooMany {
             place: place.clone(),
@@ -86,7 +86,7 @@ impl Test {
     }
 }
 
-/// Whether two values are the same JSON value: numbers by what they are, objects in any order.
+/// Returns true if two values are the same JSON value: numbers are compared by value, objects in any order.
 fn same(left: &Value, right: &Value) -> bool {
     match (left, right) {
         (Value::Number(left), Value::Number(right)) => number::same(left, right),
@@ -101,7 +101,7 @@ fn same(left: &Value, right: &Value) -> bool {
     }
 }
 
-/// Whether they are the same, or would be once one of them is turned into the type of the other.
+/// Returns true if the values are equal, or would be after conversion of one to the type of the other.
 fn alike(wanted: &Value, given: &Value) -> bool {
     match (wanted, given) {
         (Value::String(text), other) | (other, Value::String(text)) => is_text_of(other, text),
@@ -109,7 +109,7 @@ fn alike(wanted: &Value, given: &Value) -> bool {
     }
 }
 
-/// Whether a text says this value.
+/// Returns true if a text represents this value.
 fn is_text_of(value: &Value, text: &str) -> bool {
     match value {
         Value::String(own) => own == text,

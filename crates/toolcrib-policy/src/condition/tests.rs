@@ -3,11 +3,11 @@
 use serde_json::{Value, json};
 
 use super::{CompiledCondition, Condition, Reading};
-use crate::{Place, PolicyError};
+use crate::{PolicyError, SettingLocation};
 
 fn compile(condition: &Value, reading: Reading) -> Result<CompiledCondition, PolicyError> {
     let condition: Condition = serde_json::from_value(condition.clone()).unwrap();
-    CompiledCondition::new(&Place::new("rule"), &condition, reading)
+    CompiledCondition::new(&SettingLocation::new("rule"), &condition, reading)
 }
 
 fn holds(condition: &Value, reading: Reading, arguments: &Value) -> bool {

@@ -1,17 +1,17 @@
-//! Where in an app file something stands.
+//! Locations in an app file.
 
 use std::fmt;
 use std::sync::Arc;
 use toolcrib_model::pointer_part;
 
-/// Where in an app file something stands: as people write it, and as a JSON pointer.
+/// A location in an app file, in the notation for people and as a JSON pointer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Place {
+pub struct SettingLocation {
     text: String,
     pointer: String,
 }
 
-impl Place {
+impl SettingLocation {
     pub(crate) fn new(key: &str) -> Self {
         Self::default().key(key)
     }
@@ -39,7 +39,7 @@ impl Place {
 }
 
 /// As people write it: `tools.capabilities.deny[0]`.
-impl fmt::Display for Place {
+impl fmt::Display for SettingLocation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)
     }

@@ -8,9 +8,9 @@ use crate::profile::Profile;
 use crate::rule::{CompiledRule, Fit};
 use crate::{Decision, Effect, Principal};
 
-/// What decides where no rule does, under the names that are told.
+/// The names of the settings that decide if no rule matches.
 #[derive(Debug)]
-pub(crate) struct Names {
+pub(crate) struct RuleNames {
     default: Decision,
     runtime: Decision,
     not_exposed: Decision,
@@ -19,7 +19,7 @@ pub(crate) struct Names {
     high_risk: Decision,
 }
 
-impl Names {
+impl RuleNames {
     pub(crate) fn new(default: Effect) -> Self {
         let decision = |effect, name: &str| Decision::new(effect, &name.into());
         Self {
@@ -34,10 +34,10 @@ impl Names {
 }
 
 impl Profile {
-    /// What happens to a call; without arguments, the best that may happen to any.
-    pub(crate) fn weigh(
+    /// Returns the effect on a call; without arguments, the most permissive effect on any call.
+    pub(crate) fn evaluate(
         &self,
-        names: &Names,
+        names: &RuleNames,
         principal: Principal<'_>,
         arguments: Option<&JsonObject>,
     ) -> Decision {
@@ -61,7 +61,7 @@ impl Profile {
 
     fn unless_denied(
         &self,
-        names: &Names,
+        names: &RuleNames,
         principal: Principal<'_>,
         arguments: Option<&JsonObject>,
     ) -> Decision {
@@ -89,7 +89,7 @@ impl Profile {
         best
     }
 
-    fn default(&self, names: &Names) -> Decision {
+    fn default(&self, names: &RuleNames) -> Decision {
         let decision = match (self.facts.exposed_when_granted, self.facts.is_of_runtime) {
             (true, _) => &names.not_exposed,
             (false, true) => &names.runtime,
@@ -99,7 +99,7 @@ impl Profile {
     }
 
     /// A grant does not spare a dangerous tool the question, unless it names that tool.
-    fn confirmed(&self, decision: Decision, names: &Names, is_by_name: bool) -> Decision {
+    fn confirmed(&self, decision: Decision, names: &RuleNames, is_by_name: bool) -> Decision {
         if decision.effect != Effect::Grant || is_by_name {
             decision
         } else if self.facts.confirmation_required {
