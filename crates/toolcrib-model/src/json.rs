@@ -1,8 +1,21 @@
-//! Small things that everybody says of JSON values in the same way.
+//! Helpers for JSON values.
 
+use serde::de::{DeserializeSeed, Deserializer, Visitor};
 use serde_json::Value;
 
-/// A name as one part of a JSON pointer (RFC 6901): `~` and `/` are written as `~0` and `~1`.
+/// A seed that deserializes any value with a visitor that carries state.
+#[derive(Clone, Copy, Debug)]
+pub struct AnySeed<V>(pub V);
+
+impl<'de, V: Visitor<'de>> DeserializeSeed<'de> for AnySeed<V> {
+    type Value = V::Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<V::Value, D::Error> {
+        deserializer.deserialize_any(self.0)
+    }
+}
+
+/// Escapes a name as a segment of a JSON pointer (RFC 6901): `~` and `/` become `~0` and `~1`.
 ///
 /// ```
 /// # use toolcrib_model::pointer_part;
@@ -12,7 +25,7 @@ pub fn pointer_part(name: &str) -> String {
     name.replace('~', "~0").replace('/', "~1")
 }
 
-/// What a value is, for messages: a value itself may be of any size.
+/// Returns the kind of a value for messages, where the value itself could be too large.
 pub fn kind_of(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",

@@ -41,7 +41,7 @@ pub use canonical::{ExactIntegers, canonical_json, canonical_json_with};
 pub use error::{ErrorKind, ToolError};
 pub use fingerprint::{Fingerprint, ParseFingerprintError};
 pub use invisible::{is_hidden, is_invisible, is_joiner, visible_text};
-pub use json::{kind_of, pointer_part};
+pub use json::{AnySeed, kind_of, pointer_part};
 pub use name::{MAX_NAME_CHARS, NAMESPACE_SEPARATOR, NameError, QualifiedName};
 pub use result::ToolResult;
 pub use risk::Risk;

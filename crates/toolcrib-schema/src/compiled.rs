@@ -7,7 +7,7 @@ use serde_json::Value;
 use toolcrib_model::JsonObject;
 
 use crate::effort::MAX_VALUE_CHECKS;
-use crate::names::{self, Names};
+use crate::names::{self, ArgumentNames};
 use crate::pattern::{Cost, MAX_PATTERN_STATES};
 use crate::repair::{self, Plan};
 use crate::shape::Shape;
@@ -25,27 +25,27 @@ pub const MAX_SCHEMA_NODES: u64 = 30_000;
 #[derive(Debug)]
 pub struct CompiledSchema {
     schema: Value,
-    /// What is checked instead, where a pattern is left out.
+    /// The schema without its unchecked patterns, if there are any.
     checked: Option<Value>,
     unchecked: Vec<Unchecked>,
     draft: Draft,
     validator: Validator,
-    names: Names,
+    names: ArgumentNames,
     /// The longest way of parts that apply to the same value.
     levels: u64,
     /// At most how many steps the check of one value takes: its own values, and what its patterns reach at once.
     weight: u64,
-    /// Whether there is a default somewhere.
+    /// True if the schema contains a default.
     has_defaults: bool,
-    /// Whether an integer is asked for somewhere.
+    /// True if the schema contains the type `integer`.
     has_integers: bool,
     /// Made when a call first needs it: most schemas of many tools never do.
     plan: OnceLock<Plan>,
 }
 
 impl CompiledSchema {
-    /// Compiles a schema of the draft that `$schema` names: 2020-12, 2019-09, 7, 6 or 4. It is 2020-12 when it names
-    /// none, or one that is none of these.
+    /// Compiles a schema of the draft that `$schema` names: 2020-12, 2019-09, 7, 6 or 4. Without `$schema`, or with any
+    /// other draft, it is read as 2020-12.
     pub fn compile(schema: &Value) -> Result<Self, Error> {
         let contents = Contents::of(schema)?;
         let levels = Graph::new(schema).check()?;
@@ -64,7 +64,7 @@ impl CompiledSchema {
             }
         };
         Ok(Self {
-            names: Names::new(checked.as_ref().unwrap_or(schema)),
+            names: ArgumentNames::new(checked.as_ref().unwrap_or(schema)),
             schema: schema.clone(),
             checked,
             unchecked,
@@ -78,8 +78,8 @@ impl CompiledSchema {
         })
     }
 
-    /// Whether a schema is within the bounds of size, depth and work that [`compile`](Self::compile) sets. It says
-    /// nothing of what else may be wrong with it, and takes a fraction of the time.
+    /// Checks that a schema is within the limits of size, depth and work of [`compile`](Self::compile). It finds no other
+    /// errors, and takes a fraction of the time.
     pub fn check_bounds(schema: &Value) -> Result<(), Error> {
         Contents::of(schema)?;
         Graph::new(schema).check().map(|_| ())
@@ -90,15 +90,15 @@ impl CompiledSchema {
         &self.schema
     }
 
-    /// The patterns that no value is checked against, since that could not be done in linear time. Whoever loads the
-    /// schema should say so; a value that only breaks these is accepted.
+    /// Returns the patterns that are not checked, because matching them could take more than linear time. The loader of the
+    /// schema should warn about them. A value that violates only these is accepted.
     pub fn unchecked(&self) -> &[Unchecked] {
         &self.unchecked
     }
 
-    /// Whether JSON Schema accepts the value. Faster than [`validate`](Self::validate), and without its rules on the
-    /// names of arguments. A value so deep that the check could overflow the stack is not accepted, and neither is one
-    /// that needs more than [`MAX_VALUE_CHECKS`](crate::MAX_VALUE_CHECKS).
+    /// Returns true if JSON Schema accepts the value. Faster than [`validate`](Self::validate), and without its rules for
+    /// the names of arguments. Values that are too deep for the stack, or that need more than
+    /// [`MAX_VALUE_CHECKS`](crate::MAX_VALUE_CHECKS), are not accepted.
     pub fn accepts(&self, value: &Value) -> bool {
         self.look(value).is_checkable && self.validator.is_valid(value)
     }
@@ -114,12 +114,11 @@ impl CompiledSchema {
 
     /// Checks the arguments of a call.
     ///
-    /// Beyond JSON Schema, names are looked at, since some readers of JSON take one for another:
-    /// - An argument that the schema does not list is refused, unless the schema says `additionalProperties` or composes
-    ///   several parts: models misspell optional arguments, and a tool that ignores them silently does something else
-    ///   than was asked.
-    /// - A name that differs from a listed one only in its case, or in characters that nobody sees, is refused at every
-    ///   depth, and so is a name with the character NUL.
+    /// In addition to JSON Schema, names are checked, since some JSON parsers confuse similar names:
+    /// - An unlisted argument is refused, unless the schema has `additionalProperties` or composes several parts. Models
+    ///   misspell optional arguments, and a tool that ignores them silently does something other than requested.
+    /// - A name that differs from a listed one only in case or in invisible characters is refused at every depth, and so is
+    ///   a name with the character NUL.
     pub fn validate(&self, value: &Value) -> Result<(), Violations> {
         let look = self.look(value);
         self.check(value, look).map_err(|refusal| self.violations(value, look, refusal))
@@ -242,7 +241,7 @@ impl CompiledSchema {
         self.checked.as_ref().unwrap_or(&self.schema)
     }
 
-    /// The smallest value that the schema accepts, as far as one can be made up; it has been checked.
+    /// Returns a minimal value that the schema accepts, if one can be generated. The value has been checked.
     pub fn minimal_example(&self) -> Option<Value> {
         example::minimal(&self.schema).filter(|example| self.accepts(example))
     }
@@ -256,22 +255,22 @@ fn repaired(value: Value, repairs: Vec<repair::Repair>) -> Repaired {
     Repaired { arguments, repairs }
 }
 
-/// What is known of a value before it is checked.
+/// Properties of a value that are computed before it is checked.
 #[derive(Clone, Copy)]
 struct Look {
     shape: Shape,
-    /// Whether a check of it fits on the stack, and into the steps that it may take.
+    /// True if checking the value fits the stack and the limit of steps.
     is_checkable: bool,
 }
 
-/// Why a value is refused.
+/// The reason for refusing a value.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Refusal {
     BySchema,
     ByNames,
 }
 
-/// What one look at a schema tells.
+/// Properties of a schema that are computed in one pass.
 #[derive(Default)]
 struct Contents {
     weight: u64,

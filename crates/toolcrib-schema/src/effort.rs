@@ -1,4 +1,4 @@
-//! How much work the check of one value is, found out before it is done.
+//! The cost of checking a value, estimated before the check.
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -16,8 +16,7 @@ pub const MAX_VALUE_CHECKS: u64 = 100_000;
 /// The most steps whose errors are collected. Beyond it a value is refused without a reason for each part.
 const MAX_EXPLAINED_CHECKS: u64 = 30_000;
 
-/// Up to so many states at once, what was found out about a pattern is remembered while it is matched, so that each
-/// byte costs the same.
+/// The number of simultaneous states up to which the regex engine caches its work, so that each byte costs the same.
 const MAX_PLAIN_WIDTH: u64 = 16;
 
 /// The bytes of a text that are matched in one step, against a pattern that is plain.
@@ -26,20 +25,20 @@ const PLAIN_BYTES: u64 = 64;
 /// The states of other patterns that are passed in one step.
 const STATES_PER_STEP: u64 = 2;
 
-/// What an item costs that must differ from all others.
+/// The cost of an item that must differ from all others.
 const UNIQUE_STEPS: u64 = 4;
 
-/// How many references a part must follow before the validator remembers what it knows of it.
+/// The number of followed references from which the validator caches the result for a part.
 const REMEMBERED_REFERENCES: u64 = 16;
 
 impl Graph<'_> {
-    /// Whether a value can be checked. The validator remembers what it knows of the larger parts.
+    /// Returns true if checking a value is within the limit. The validator caches the results of larger parts.
     pub(crate) fn is_checkable(&self, value: &Value) -> bool {
         Effort::new(self, MAX_VALUE_CHECKS, false).walk(value).is_some()
     }
 
-    /// Whether all errors of a value can be collected: each part counts as often as it is reached, and alternatives copy
-    /// the value.
+    /// Returns true if collecting all errors of a value is within the limit: each part counts as often as it is reached, and
+    /// alternatives copy the value.
     pub(crate) fn is_explainable(&self, value: &Value) -> bool {
         Effort::new(self, MAX_EXPLAINED_CHECKS, true).walk(value).is_some()
     }
@@ -47,10 +46,10 @@ impl Graph<'_> {
 
 type Pair = (*const Value, *const Value);
 
-/// What is left to do on a walk.
+/// The pending work of a walk.
 enum Step<'a, 'v> {
     Enter(&'a Value, &'v Value),
-    /// A part is done that was entered with so many steps left and references followed.
+    /// The end of a part, with the steps left and the references followed at its start.
     Leave(Pair, u64, u64),
 }
 
@@ -60,9 +59,9 @@ struct Effort<'a, 'g> {
     left: u64,
     references: u64,
     is_explaining: bool,
-    /// What is known of pairs of parts: steps and references; none of one that is not done.
+    /// The steps and references of pairs of parts; `None` while a pair is in progress.
     seen: HashMap<Pair, Option<(u64, u64)>>,
-    parts: HashMap<*const Value, Rc<Part<'a>>>,
+    parts: HashMap<*const Value, Rc<PartCost<'a>>>,
 }
 
 impl<'a, 'g> Effort<'a, 'g> {
@@ -128,19 +127,19 @@ impl<'a, 'g> Effort<'a, 'g> {
         Some(())
     }
 
-    fn part(&mut self, schema: &'a Value) -> Option<Rc<Part<'a>>> {
+    fn part(&mut self, schema: &'a Value) -> Option<Rc<PartCost<'a>>> {
         let map = schema.as_object()?;
         let part = self
             .parts
             .entry(std::ptr::from_ref(schema))
-            .or_insert_with(|| Rc::new(Part::new(map, self.graph.same_value(schema))));
+            .or_insert_with(|| Rc::new(PartCost::new(map, self.graph.same_value(schema))));
         Some(Rc::clone(part))
     }
 }
 
-/// What a part of a schema costs.
+/// The cost of a part of a schema.
 #[derive(Default)]
-struct Part<'a> {
+struct PartCost<'a> {
     /// The schemas that apply to the same value.
     same: Vec<&'a Value>,
     properties: Option<&'a Map<String, Value>>,
@@ -150,19 +149,19 @@ struct Part<'a> {
     later: Vec<&'a Value>,
     is_reference: bool,
     has_alternatives: bool,
-    /// What comparing with the listed values costs, for a text and for anything else.
+    /// The cost of comparing with the listed values, for a text and for any other value.
     listed: (u64, u64),
-    /// How many states the pattern reaches at once.
+    /// The number of states that the pattern reaches at once.
     pattern: u64,
-    /// How many names are asked for.
+    /// The number of required names.
     required: u64,
-    /// What an item costs, and a member, and a byte of its name.
+    /// The costs of an item, of a member, and of a byte of its name.
     per_item: u64,
     per_member: u64,
     name_width: u64,
 }
 
-impl<'a> Part<'a> {
+impl<'a> PartCost<'a> {
     fn new(map: &'a Map<String, Value>, same: Vec<&'a Value>) -> Self {
         let again = count(&same) + 1;
         let mut part = Self { same, per_item: 1, per_member: 1, ..Self::default() };
@@ -215,7 +214,7 @@ impl<'a> Part<'a> {
         part
     }
 
-    /// What its keywords cost that hold no schemas for the value.
+    /// Returns the cost of the keywords without subschemas.
     fn own_steps(&self, value: &Value) -> u64 {
         match value {
             Value::String(text) => self.listed.0.saturating_add(match_steps(self.pattern, text.len())),
@@ -241,7 +240,7 @@ impl<'a> Part<'a> {
     }
 }
 
-/// How many steps a text takes against patterns that reach so many states at once.
+/// Returns the number of steps to match a text against patterns that reach `width` states at once.
 fn match_steps(width: u64, length: usize) -> u64 {
     let length = u64::try_from(length).unwrap_or(u64::MAX);
     match width {

@@ -14,7 +14,7 @@ const ADDRESS: &str = "toolcrib:schema";
 
 const TYPES: &str = "string, number, integer, boolean, object, array and null";
 
-/// The draft that `$schema` names: 2020-12 when it names none, or one that nobody here knows.
+/// Returns the draft that `$schema` names, or 2020-12 for a missing or unknown one.
 pub(crate) fn draft_of(schema: &Value) -> Draft {
     match Draft::default().detect(schema) {
         Draft::Unknown => Draft::default(),
@@ -64,17 +64,17 @@ pub(crate) fn probes(schema: &Value, draft: Draft, probes: &[Probe]) -> Option<V
     options(draft).with_registry(&registry).build(&json!({"properties": members})).ok()
 }
 
-/// What a fragment of an address keeps as it is, of what stands in JSON pointers.
+/// The characters of JSON pointers that a URL fragment encodes.
 const FRAGMENT: &AsciiSet =
     &NON_ALPHANUMERIC.remove(b'/').remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
-/// Whether a pattern can be matched in linear time, and within its bounds.
+/// Returns true if a pattern can be matched in linear time and within the limits.
 pub(crate) fn is_linear(pattern: &str) -> bool {
     options(Draft::default()).build(&json!({"pattern": pattern})).is_ok()
 }
 
-/// Whether a pattern is a regular expression at all: as ECMA-262 has them, with or without braces that stand for
-/// themselves (its annex B, which browsers and most libraries follow), or as an engine that goes back has them.
+/// Returns true if a pattern is a regular expression of ECMA-262, with or without literal braces (its annex B, which
+/// browsers and most libraries follow), or of a backtracking engine.
 pub(crate) fn is_pattern(pattern: &str) -> bool {
     let is_standard = |pattern: &str| {
         let format = jsonschema::options().should_validate_formats(true).build(&json!({"format": "regex"}));
@@ -106,7 +106,7 @@ fn with_literal_braces(pattern: &str) -> String {
     out
 }
 
-/// How long the repetition is that a text begins with: `{2}`, `{2,}` or `{2,5}`.
+/// Returns the length of a repetition at the start of a text: `{2}`, `{2,}` or `{2,5}`.
 fn repetition(text: &str) -> Option<usize> {
     let (inside, _) = text.strip_prefix('{')?.split_once('}')?;
     let (least, most) = inside.split_once(',').unwrap_or((inside, ""));
@@ -114,7 +114,7 @@ fn repetition(text: &str) -> Option<usize> {
     (!least.is_empty() && is_number(least) && is_number(most)).then_some(inside.len() + 2)
 }
 
-/// Whether only an engine that goes back can match a pattern: one with look-around or back-references.
+/// Returns true if a pattern needs a backtracking engine, because of look-around or back-references.
 pub(crate) fn needs_backtracking(pattern: &str) -> bool {
     let backtracking =
         PatternOptions::fancy_regex().size_limit(MAX_PATTERN_BYTES).dfa_size_limit(MAX_PATTERN_BYTES);
@@ -132,7 +132,7 @@ fn refusal(error: &jsonschema::ValidationError<'_>) -> Error {
         return Error::ExternalRef { reference: uri.clone() };
     }
     let path = error.instance_path().to_string();
-    // The schema of schemas says this in a way that nobody understands.
+    // The messages of the meta-schema are hard to understand.
     let message = match path.rsplit('/').next() {
         Some("type") => format!("{} is no type; the types are {TYPES}", error.instance()),
         Some("pattern") => format!("{} is no regular expression", error.instance()),

@@ -1,8 +1,8 @@
-//! Why a schema cannot be used.
+//! Errors of schemas.
 
 use crate::{MAX_REFERENCE_DEPTH, MAX_SCHEMA_CHECKS, MAX_SCHEMA_DEPTH, MAX_SCHEMA_NODES};
 
-/// Why a schema cannot be used.
+/// An error of a schema.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -11,7 +11,7 @@ pub enum Error {
         "the schema refers to `{reference}`, which is outside of it; nothing is fetched, so put it under `$defs`"
     )]
     ExternalRef {
-        /// What it refers to.
+        /// The reference.
         reference: String,
     },
     /// It is not valid JSON Schema.
@@ -19,7 +19,7 @@ pub enum Error {
     Invalid {
         /// JSON pointer of the wrong part.
         path: String,
-        /// What is wrong.
+        /// The problem.
         message: String,
     },
     /// Nested deeper than [`MAX_SCHEMA_DEPTH`], or than [`MAX_REFERENCE_DEPTH`] through references.

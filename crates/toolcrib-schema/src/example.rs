@@ -2,14 +2,14 @@
 
 use serde_json::{Map, Value, json};
 
-/// How deep examples go; a recursive schema that requires itself has none.
+/// The maximum depth of examples. A recursive schema that requires itself has none.
 const MAX_EXAMPLE_DEPTH: usize = 8;
 
 /// The longest text, and the longest list, that is made up to meet a lower bound.
 const MAX_FILL: u64 = 64;
 
-/// How much an example may hold: values, names, and each started [`TEXT_UNIT`] of a given text. Examples are shown to
-/// models, and a schema may ask for lists of lists of lists.
+/// The maximum size of an example: values, names, and each started [`TEXT_UNIT`] of a given text. Examples are shown to
+/// models, and a schema may require lists of lists of lists.
 const MAX_EXAMPLE_VALUES: usize = 500;
 
 /// The bytes of text that count as one value.
@@ -129,7 +129,7 @@ fn number(map: &Map<String, Value>) -> f64 {
 
 /// A whole number as JSON writes integers.
 fn whole(number: f64) -> Value {
-    // `-0` reads better as `0`, and digits behind the point are none here.
+    // `-0` reads better as `0`, and there is no fraction here.
     format!("{number:.0}").parse::<i64>().map_or_else(|_| number.into(), Value::from)
 }
 

@@ -1,8 +1,8 @@
-//! Schemas with characters that nobody sees: bidirectional controls, zero-width characters, tags, escape sequences.
+//! Invisible characters in schemas: bidirectional controls, zero-width characters, tags, escape sequences.
 //!
-//! A model reads them in titles, descriptions and examples, although no person does who approves the tool. What only
-//! describes is cleaned. What has to be sent back as it stands, the names of arguments and the values of `enum` and
-//! `const`, cannot be cleaned, and is an error.
+//! A model reads them in titles, descriptions and examples, but a person who approves the tool does not see them. Such
+//! texts are cleaned. Names of arguments and values of `enum` and `const` must be sent back verbatim and cannot be cleaned;
+//! invisible characters in them are an error.
 
 use std::fmt::Write as _;
 
@@ -41,7 +41,7 @@ pub fn visible_data(value: &Value) -> Option<Value> {
     has_hidden(value).then(|| text_of(value))
 }
 
-/// Whether any text or name has a hidden character. It takes no stack, since nobody has looked at the depth yet.
+/// Returns true if any text or name has a hidden character. Not recursive, since the depth has not been checked yet.
 fn has_hidden(value: &Value) -> bool {
     let mut pending = vec![value];
     while let Some(value) = pending.pop() {

@@ -1,8 +1,8 @@
-//! JSON Schema for the arguments of tools: compiled within bounds, checked, and explained to whoever got it wrong.
+//! JSON Schema for the arguments of tools: bounded compilation, validation, and errors that help the caller.
 //!
-//! A [`CompiledSchema`] never fetches anything: a `$ref` that leaves the schema is an error of its own, and nothing on
-//! disk or in the network is touched on a schema's behalf. Patterns run on a linear-time engine, a schema whose check
-//! could take for ever is refused, and so is a value that is too much work for its schema.
+//! A [`CompiledSchema`] never fetches anything: a `$ref` that leaves the schema is an error, and schemas cause no access to
+//! files or the network. Patterns run on a linear-time engine. A schema that could take unbounded time is refused, and so
+//! is a value that needs too much work.
 //!
 //! ```
 //! use serde_json::json;

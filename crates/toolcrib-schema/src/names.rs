@@ -28,17 +28,17 @@ const OPEN_KEYWORDS: [&str; 14] = [
     "$recursiveRef",
 ];
 
-/// How many listed names may be left out before a name is looked up.
+/// The number of listed names that may be skipped before a name is looked up.
 const MAX_SKIPPED: usize = 4;
 
 /// The names that a schema knows.
 #[derive(Debug)]
-pub(crate) struct Names {
+pub(crate) struct ArgumentNames {
     /// Those of the arguments themselves, in the order of the schema.
     listed: Vec<Box<str>>,
     /// The same, to find one.
     known: HashSet<Box<str>>,
-    /// Whether no others are taken.
+    /// True if other names are refused.
     is_closed: bool,
     /// Those of all objects together. Empty where no object is left open, so that there is nothing to mistake.
     everywhere: HashSet<Box<str>>,
@@ -46,7 +46,7 @@ pub(crate) struct Names {
     looks: HashSet<Box<str>>,
 }
 
-impl Names {
+impl ArgumentNames {
     pub(crate) fn new(schema: &Value) -> Self {
         let root = schema.as_object();
         let listed = root.and_then(|map| map.get("properties")?.as_object());
@@ -83,8 +83,8 @@ impl Names {
         names
     }
 
-    /// Whether every name is known or is left to the schema, as far as one look tells. It is what every call pays for,
-    /// so it takes the names in the order in which they are listed, as most callers do.
+    /// Returns true if a quick check finds every name listed or left to the schema. Every call pays for this check, so it
+    /// is fastest for names in the order of the schema, which most callers use.
     pub(crate) fn are_plain(&self, value: &Value) -> bool {
         let Some(map) = value.as_object() else { return true };
         let mut listed = self.listed.iter();
@@ -106,7 +106,7 @@ impl Names {
         }
     }
 
-    /// Whether the name is one that stands somewhere in the schema, or looks like none of them.
+    /// Returns true if the name occurs in the schema, or resembles no name in it.
     fn is_unmistaken(&self, name: &str) -> bool {
         self.everywhere.contains(name) || !self.looks.contains(&*look(name))
     }
@@ -127,8 +127,8 @@ impl Names {
 /// The most steps of one search for names that look like others.
 const MAX_NAME_STEPS: usize = 50_000;
 
-/// Names that differ from one that the schema lists at their place only in case, or in characters that nobody sees.
-/// Some readers of JSON take the one for the other, so that the tool would get another value than was checked.
+/// Returns the names that differ from a name listed at the same place only in case or in invisible characters. Some JSON
+/// parsers confuse them, so the tool would get a value other than the checked one.
 pub(crate) fn mistaken(plan: &Plan, value: &Value) -> Vec<Violation> {
     let mut found = Vec::new();
     let mut left = vec![(vec![0], value, String::new())];
@@ -196,7 +196,7 @@ pub(crate) fn pointer_below(pointer: &str, name: &str) -> String {
     format!("{pointer}/{}", pointer_part(name))
 }
 
-/// A name as it looks: without its case, and without what nobody sees.
+/// Returns a name in lower case and without invisible characters.
 fn look(name: &str) -> Cow<'_, str> {
     let is_plain = |byte: u8| byte.is_ascii_graphic() && !byte.is_ascii_uppercase();
     if name.bytes().all(is_plain) {

@@ -1,8 +1,8 @@
-//! What a pattern costs, without compiling it.
+//! The cost of a pattern, estimated without compiling it.
 //!
-//! An engine that never goes back still does, for each byte of a text, up to as much work as the pattern has states
-//! that can be reached at once. `^[a-z]{1,1000}$` has a thousand states and reaches one at a time; `x{0,4000}y`, which
-//! may start anywhere, reaches all of them.
+//! For each byte of a text, an engine without backtracking does work proportional to the number of states that the pattern
+//! can reach at once. `^[a-z]{1,1000}$` has a thousand states and reaches one at a time; `x{0,4000}y`, which may start
+//! anywhere, reaches all of them.
 
 use regex_syntax::ParserBuilder;
 use regex_syntax::hir::{Class, Hir, HirKind, Look, Repetition};
@@ -13,26 +13,26 @@ const MAX_PATTERN_TEXT: usize = 16 << 10;
 /// The most states that the patterns of a schema may have together. Patterns beyond it are left out of the check.
 pub(crate) const MAX_PATTERN_STATES: u64 = 50_000;
 
-/// What compiling any pattern takes, counted in states.
+/// The cost of compiling any pattern, in states.
 const STATES_OF_ANY: u64 = 32;
 
-/// How many states of a class can be reached at once.
+/// The number of states of a class that can be reached at once.
 const REACHED_OF_CLASS: usize = 2;
 
-/// How deep groups may be nested.
+/// The maximum nesting of groups.
 const MAX_GROUPS: u32 = 64;
 
-/// What a pattern costs.
+/// The cost of a pattern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Cost {
-    /// How many states it has: what it takes to compile it.
+    /// The number of states, which determines the cost of compilation.
     pub(crate) states: u64,
-    /// How many of them may be reached at once: what it takes for each byte of a text.
+    /// The number of states reachable at once, which determines the cost of each byte of a text.
     pub(crate) width: u64,
 }
 
 impl Cost {
-    /// What it takes to compile the pattern.
+    /// Returns the cost of compiling the pattern.
     pub(crate) fn to_compile(self) -> u64 {
         self.states.saturating_add(STATES_OF_ANY)
     }
@@ -51,11 +51,11 @@ impl Cost {
             let length = u64::try_from(pattern.len()).unwrap_or(u64::MAX);
             return Self { states: length, width: length };
         };
-        Self { states: states(&tree, |ranges| ranges), width: Walk { is_anywhere: true }.width(&tree) }
+        Self { states: states(&tree, |ranges| ranges), width: WidthWalk { is_anywhere: true }.width(&tree) }
     }
 }
 
-/// How many states a pattern has, when a class has so many.
+/// Returns the number of states of a pattern, given the number of states of a class.
 fn states(tree: &Hir, of_class: fn(usize) -> usize) -> u64 {
     let all = |parts: &[Hir]| parts.iter().map(|part| states(part, of_class)).fold(0, u64::saturating_add);
     let count = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
@@ -73,18 +73,18 @@ fn states(tree: &Hir, of_class: fn(usize) -> usize) -> u64 {
     .saturating_add(1)
 }
 
-/// How often a repetition is written out.
+/// Returns the number of copies that a repetition compiles to.
 fn times(repetition: &Repetition) -> u64 {
     u64::from(repetition.max.unwrap_or(repetition.min.saturating_add(1)))
 }
 
 /// From left to right through a pattern.
-struct Walk {
-    /// Whether the place that is reached may stand at more than one position of a text.
+struct WidthWalk {
+    /// True if the reached position may correspond to several positions of a text.
     is_anywhere: bool,
 }
 
-impl Walk {
+impl WidthWalk {
     fn width(&mut self, tree: &Hir) -> u64 {
         match tree.kind() {
             HirKind::Look(Look::Start) => {

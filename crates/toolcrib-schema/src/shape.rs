@@ -1,4 +1,4 @@
-//! What has to be known of a value before anything else looks at it.
+//! Properties of a value that are computed before all other checks.
 
 use std::io;
 
@@ -7,16 +7,16 @@ use serde_json::Value;
 /// The deepest nesting of a value. Readers of JSON stop there too.
 pub const MAX_VALUE_DEPTH: u64 = 128;
 
-/// What one look at a value tells.
+/// Properties of a value that are computed in one pass.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Shape {
-    /// How many levels of lists and mappings it has; beyond [`MAX_VALUE_DEPTH`] nobody counts.
+    /// The nesting of lists and mappings, counted up to [`MAX_VALUE_DEPTH`].
     pub(crate) levels: u64,
-    /// How many values it has, and how many bytes of text and names.
+    /// The number of values plus the bytes of text and names.
     pub(crate) amount: u64,
-    /// Whether a number is written with a point and is whole all the same, as `1.0` is.
+    /// True if an integer is written with a fraction, such as `1.0`.
     pub(crate) has_whole_float: bool,
-    /// Whether a name holds the character NUL, where some readers stop and others do not.
+    /// True if a name contains the character NUL, which ends names for some parsers.
     pub(crate) has_nul_name: bool,
 }
 
@@ -58,7 +58,7 @@ fn is_whole(number: Option<f64>) -> bool {
     number.is_some_and(|number| number.fract() == 0.0)
 }
 
-/// How much work a copy of the value is: its values, and the text in them.
+/// Returns the cost of copying a value: its values, and the text in them.
 pub(crate) fn size(value: &Value) -> u64 {
     match value {
         Value::String(text) => return 1 + text_units(text),
@@ -89,7 +89,7 @@ fn text_units(text: &str) -> u64 {
     u64::try_from(text.len() / TEXT_UNIT).unwrap_or(u64::MAX)
 }
 
-/// The JSON text of a value when it has at most so many bytes; else its start.
+/// Returns the JSON text of a value if it has at most `most` bytes, or else its beginning as an error.
 pub(crate) fn json_within(value: &Value, most: usize) -> Result<Vec<u8>, Vec<u8>> {
     let mut start = Start { kept: Vec::new(), most };
     // It ends with an error when the text is longer than what is kept of it.

@@ -28,7 +28,7 @@ pub struct Unchecked {
     pub path: String,
     /// The pattern; a long one is cut.
     pub pattern: String,
-    /// Why it is left out.
+    /// The reason.
     pub reason: String,
 }
 
@@ -47,13 +47,13 @@ pub(crate) fn leave_out(schema: &Value) -> Option<(Value, Vec<Unchecked>)> {
     (!unchecked.is_empty()).then_some((rest, unchecked))
 }
 
-/// What is known of the parts of a schema before it is built anew.
+/// Properties of the parts of a schema that are computed before it is rebuilt.
 struct Marks {
     /// Every part, and whether a pattern is left out of it or of something that it leads to.
     parts: HashMap<*const Value, bool>,
     /// The patterns that are left out, with the reason.
     patterns: HashMap<String, &'static str>,
-    /// Whether what is left of a value by others is no longer known.
+    /// True if the properties left over by other keywords are no longer known.
     has_lost_properties: bool,
 }
 
@@ -191,8 +191,8 @@ fn patterns_of(part: &Value) -> impl Iterator<Item = &str> {
     own.into_iter().chain(names.into_iter().flat_map(Map::keys).map(String::as_str))
 }
 
-/// Why a pattern is left out; none for one that can be checked, and for one that is no pattern. `room` is how many more
-/// states the patterns of the schema may have.
+/// Returns the reason for not checking a pattern, or `None` if it can be checked or is invalid. `room` is the number of
+/// states that the patterns of the schema may still have.
 fn reason(pattern: &str, room: &mut u64) -> Option<&'static str> {
     let Some(rest) = room.checked_sub(Cost::of(pattern).to_compile()) else {
         return Some("it is too large, or the patterns of the schema are together");

@@ -1,4 +1,4 @@
-//! What is wrong with a value, in words that help to mend it.
+//! Violations of a schema, described so that the caller can correct the value.
 
 use std::fmt;
 
@@ -39,7 +39,7 @@ const MAX_COMPARED: usize = 200;
 /// The longest text that is compared. A longer one is not misspelt but made up.
 const MAX_COMPARED_BYTES: usize = 48;
 
-/// How alike two texts must be, from 0 to 1, before one is offered for the other.
+/// The minimum similarity of two texts, from 0 to 1, for a suggestion.
 const MIN_LIKENESS: f64 = 0.6;
 
 /// One thing that is wrong with a value.
@@ -47,7 +47,7 @@ const MIN_LIKENESS: f64 = 0.6;
 pub struct Violation {
     /// JSON pointer of the wrong part; empty for the whole.
     pub path: String,
-    /// What is wrong with it.
+    /// The problem.
     pub message: String,
     /// JSON pointer of what `expected` describes: the wrong part, or of an unknown argument the one that was meant;
     /// empty when it describes all arguments.
@@ -146,7 +146,7 @@ pub(crate) fn unknown_argument(path: &str, name: &str, schema: Option<&Value>) -
 pub(crate) fn mistaken_name(path: &str, name: &str, meant: &str) -> Violation {
     let full = pointer_below(path, name);
     let message = format!(
-        "unknown {} {}, did you mean `{}`? Names that look alike are refused, since not everybody tells them apart",
+        "unknown {} {}, did you mean `{}`? Similar names are refused, since some parsers confuse them",
         what(path),
         place(&full),
         cut(meant, MAX_NAME_CHARS),
@@ -158,7 +158,7 @@ fn what(path: &str) -> &'static str {
     if path.is_empty() { "argument" } else { "property" }
 }
 
-/// The known text that is most like the given one, whatever the case.
+/// Returns the known text that is most similar to the given one, regardless of case.
 fn nearest<'a>(given: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     // Comparing takes the product of both lengths.
     let is_comparable = |text: &str| text.len() <= MAX_COMPARED_BYTES;
@@ -243,7 +243,7 @@ fn reason(error: &ValidationError<'_>) -> String {
     }
 }
 
-/// Why a text is not taken for the list or object that it may be meant as.
+/// Returns the reason why a text is not parsed as a list or an object.
 fn unread(value: &Value, wanted: &str) -> String {
     let text = value.as_str().map(str::trim_start).filter(|text| text.starts_with(['{', '[']));
     let is_wanted = ["object", "array"].iter().any(|kind| wanted.contains(kind));
@@ -291,7 +291,7 @@ fn quoted(text: &str) -> String {
     cut(text, MAX_QUOTED_CHARS)
 }
 
-/// At most so many characters, with a mark where some are gone.
+/// Cuts a text to at most `most` characters, with a mark for a cut.
 fn cut(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),

@@ -1,7 +1,7 @@
-//! How much work a check can be.
+//! Limits for the work of checks.
 //!
-//! Schemas that share parts by `$ref` are small as texts and may be huge as checks: forty definitions that each name
-//! the next one twice are 2⁴⁰ checks of one value. Everything here counts without recursion.
+//! Schemas that share parts by `$ref` may be small as text and huge as checks: forty definitions that each refer to the next
+//! one twice are 2⁴⁰ checks of one value. Nothing in this module is recursive.
 
 use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
@@ -19,8 +19,8 @@ pub const MAX_SCHEMA_CHECKS: u64 = 200_000;
 /// The longest way from part to part of a schema, through references too: the validator recurses along it.
 pub const MAX_REFERENCE_DEPTH: u64 = 128;
 
-/// The deepest that a check may recurse: levels of the value, times parts of the schema that follow each other on one
-/// level. So much fits a stack of 2 MiB many times over once optimised, and once when not.
+/// The maximum recursion of a check: levels of the value times parts of the schema that follow each other on one level. A
+/// stack of 2 MiB fits it several times in an optimized build, and once in an unoptimized build.
 pub(crate) const MAX_CHECK_DEPTH: u64 = 2000;
 
 /// The most parts with an `$id` of their own, from each of which a reference may start.
@@ -56,7 +56,7 @@ const LISTS_BELOW: [&str; 2] = ["prefixItems", "items"];
 /// Keywords whose mapping of schemas applies to members of the value.
 const MAPS_BELOW: [&str; 2] = ["properties", "patternProperties"];
 
-/// Keywords that check everything beside them once more, to see what they left over.
+/// The keywords that repeat the checks of their siblings, to find the properties left over.
 const REPEATING: [&str; 2] = ["unevaluatedProperties", "unevaluatedItems"];
 
 /// A schema with the places that references may name.
@@ -67,9 +67,9 @@ pub(crate) struct Graph<'a> {
     named: HashMap<&'a str, Vec<&'a Value>>,
     /// Every schema that has an `$id`, from which a pointer may start.
     resources: Vec<&'a Value>,
-    /// Whether `id` is a keyword, as it was up to draft 4.
+    /// True if `id` is a keyword, as up to draft 4.
     has_plain_ids: bool,
-    /// How many more places may be searched for.
+    /// The number of searches still allowed.
     searches: Cell<usize>,
 }
 
@@ -166,7 +166,8 @@ impl<'a> Graph<'a> {
         parts
     }
 
-    /// What a reference means, and where in the whole schema that is; none where it depends on the `$id` around.
+    /// Resolves a reference to its target and the target's pointer in the whole schema. Returns `None` if it depends on a
+    /// surrounding `$id`.
     pub(crate) fn target(&self, reference: &str) -> Option<(&'a Value, String)> {
         let mut parts = Vec::new();
         self.push_targets(reference, &mut parts);
@@ -180,7 +181,7 @@ impl<'a> Graph<'a> {
         is_there.then_some((*target, pointer))
     }
 
-    /// Where a schema with a name stands.
+    /// Returns the pointer to a named schema.
     fn pointer_to(&self, target: &Value) -> Option<String> {
         self.searches.set(self.searches.get().checked_sub(1)?);
         let mut left = vec![(self.root, String::new())];

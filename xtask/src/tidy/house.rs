@@ -18,7 +18,7 @@ pub(super) const SMALL_FOLDERS: &[(&str, usize)] = &[("crates/toolcrib-port/", 8
 
 /// The crates whose language is checked already; the others follow, until the table is all of them.
 pub(super) const PLAIN_CRATES: &[&str] =
-    &["toolcrib-document", "toolcrib-io", "toolcrib-macros", "toolcrib-policy"];
+    &["toolcrib-document", "toolcrib-io", "toolcrib-macros", "toolcrib-policy", "toolcrib-schema"];
 
 /// The crate that is for tests only: nothing that ships may use it.
 pub(super) const TESTKIT: &str = "toolcrib-testkit";
@@ -64,7 +64,7 @@ pub(super) const ROOMS: &[Room] = &[
     Room::new("toolcrib-policy", 1).only(&["toolcrib-model"]).never(&["async-trait", "tokio"]),
     Room::new("toolcrib-schema", 1).only(&["toolcrib-model"]).never(&["tokio"]),
     Room::new("toolcrib-macros", 2).only(&[]),
-    Room::new("toolcrib-port", 2).only(&["toolcrib-model", "toolcrib-policy"]),
+    Room::new("toolcrib-port", 2).only(&["toolcrib-model", "toolcrib-policy", "toolcrib-schema"]),
     Room::new("toolcrib-registry", 3),
     Room::new("toolcrib-sdk", 3).only(&[
         "toolcrib-macros",
@@ -143,7 +143,10 @@ pub(super) const OWNERS: &[Owner] = &[
     // Libraries have an error type of their own.
     Owner::of("anyhow", &["toolcrib-cli", "toolcrib-distill", "xtask"]),
     Owner::of("async-openai", &["toolcrib-agent"]),
-    Owner::of("cap-std", &["toolcrib-document", "toolcrib-io", "toolcrib-macros", "toolcrib-policy"]),
+    Owner::of(
+        "cap-std",
+        &["toolcrib-document", "toolcrib-io", "toolcrib-macros", "toolcrib-policy", "toolcrib-schema"],
+    ),
     Owner::of("fastembed", &["toolcrib-search"]),
     Owner::of("hnsw_rs", &["toolcrib-search"]),
     // Only the server listens; everything else asks through `toolcrib-io`.
@@ -156,7 +159,10 @@ pub(super) const OWNERS: &[Owner] = &[
     Owner::of("jsonschema", &["toolcrib-schema"]),
     // Behind fastembed, whose runtime it loads; the teacher of the built-in embedder runs in it too.
     Owner::of("ort", &["toolcrib-distill", "toolcrib-search"]),
-    Owner::of("process-wrap", &["toolcrib-document", "toolcrib-io", "toolcrib-macros", "toolcrib-policy"]),
+    Owner::of(
+        "process-wrap",
+        &["toolcrib-document", "toolcrib-io", "toolcrib-macros", "toolcrib-policy", "toolcrib-schema"],
+    ),
     Owner::of("pulp", &["toolcrib-search"]),
     // The client of async-openai is handed a client that `toolcrib-io` has built.
     Owner::of("reqwest", &["toolcrib-agent", "toolcrib-io"]),
@@ -166,7 +172,10 @@ pub(super) const OWNERS: &[Owner] = &[
     // Only its types, which rmcp's interfaces have.
     Owner::of("sse-stream", &["toolcrib-loader-mcp"]),
     // The command line waits for the keyboard, and discards what was typed before a question.
-    Owner::of("notify", &["toolcrib-document", "toolcrib-io", "toolcrib-macros", "toolcrib-policy"]),
+    Owner::of(
+        "notify",
+        &["toolcrib-document", "toolcrib-io", "toolcrib-macros", "toolcrib-policy", "toolcrib-schema"],
+    ),
     Owner::of("rustix", &["toolcrib-cli", "toolcrib-io"]),
     Owner::of("saphyr-parser", &["toolcrib-document"]),
     // YAML is read by `toolcrib-document`, within bounds.

@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::notes::Notes;
 use super::rewrite::Rewrite;
 
-/// How deep `allOf` and references are followed for one value.
+/// The maximum depth of `allOf` and references followed for one value.
 const MAX_MERGE_DEPTH: usize = 16;
 
 /// The most alternatives of all arguments that are looked at.
@@ -15,7 +15,7 @@ const MAX_ROOT_BRANCHES: usize = 32;
 /// The most sets of names that are told.
 const MAX_TOLD_SETS: usize = 8;
 
-/// What several schemas say of one value. Of two that say different things about one keyword, the first counts.
+/// The combination of several schemas for one value. The first of two conflicting keywords wins.
 #[derive(Default)]
 pub(super) struct Merged<'a> {
     pub(super) keywords: IndexMap<&'a str, &'a Value>,

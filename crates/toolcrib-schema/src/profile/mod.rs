@@ -13,7 +13,7 @@ mod rules;
 use serde_json::Value;
 use toolcrib_model::JsonObject;
 
-use names::Names;
+use names::PropertyNames;
 use rewrite::Rewrite;
 
 /// The deepest nesting of a schema that is sent; what lies deeper is said to be an object or anything.
@@ -22,7 +22,7 @@ pub const MAX_SENT_DEPTH: usize = 32;
 /// The most parts of a schema that is sent; what comes later is sent without its form.
 pub const MAX_SENT_PARTS: usize = 2000;
 
-/// What an API accepts as the schema of a tool's arguments.
+/// The dialect of JSON Schema that an API accepts for the arguments of tools.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Profile {
@@ -34,7 +34,7 @@ pub enum Profile {
     Anthropic,
     /// The `parameters` of `Gemini`, a part of `OpenAPI` 3.0.
     Gemini,
-    /// What all of them accept without `strict`. For servers that imitate one of them and do not say how well.
+    /// The intersection of all profiles, without `strict`, for servers that imitate one of them to an unknown extent.
     #[default]
     Portable,
 }
@@ -44,7 +44,7 @@ pub enum Profile {
 pub struct Sent {
     /// The schema, an object schema without references.
     pub schema: Value,
-    names: Names,
+    names: PropertyNames,
 }
 
 impl Sent {
@@ -75,7 +75,7 @@ impl Sent {
     /// ```
     pub fn new(schema: &Value, profile: Profile) -> Self {
         let rules = profile.rules();
-        let names = Names::of(schema);
+        let names = PropertyNames::of(schema);
         let schema = Rewrite::new(schema, rules, &names).root();
         Self { schema, names }
     }

@@ -11,7 +11,7 @@ const MAX_NAME_CHARS: usize = 64;
 /// The characters of the mark that tells a changed name from all others: an underscore and eight digits.
 const MARK_CHARS: usize = 9;
 
-/// How many marks are tried; two names have the same one once in four billion.
+/// The number of suffixes tried. Two names collide once in four billion.
 const MAX_ATTEMPTS: u32 = 100;
 
 /// The deepest that names of arguments are put back.
@@ -19,12 +19,12 @@ const MAX_DEPTH: usize = 128;
 
 /// The names that are sent, both ways. A name is changed to the same wherever it stands.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Names {
+pub(super) struct PropertyNames {
     sent: BTreeMap<String, String>,
     original: BTreeMap<String, String>,
 }
 
-impl Names {
+impl PropertyNames {
     /// Those of all properties of a schema.
     pub(super) fn of(schema: &Value) -> Self {
         let mut all = BTreeSet::new();

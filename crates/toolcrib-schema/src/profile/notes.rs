@@ -1,4 +1,4 @@
-//! What an API does not take, said in words.
+//! Constraints that an API does not accept, described in words.
 
 use serde_json::{Map, Value};
 
@@ -32,7 +32,7 @@ const SILENT: &[&str] = &[
     "nullable",
 ];
 
-/// What is left out of a part.
+/// The constraints left out of a part.
 #[derive(Debug, Default)]
 pub(super) struct Notes(Vec<String>);
 

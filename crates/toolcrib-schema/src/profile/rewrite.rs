@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::merge::Merged;
-use super::names::Names;
+use super::names::PropertyNames;
 use super::notes::Notes;
 use super::rules::Rules;
 use super::{MAX_SENT_DEPTH, MAX_SENT_PARTS};
@@ -29,16 +29,16 @@ const AS_IT_IS: &[&str] = &[
 pub(super) struct Rewrite<'a> {
     pub(super) graph: Graph<'a>,
     rules: &'static Rules,
-    names: &'a Names,
-    /// How many more parts may be looked at.
+    names: &'a PropertyNames,
+    /// The number of parts that may still be visited.
     pub(super) left: usize,
-    /// What was referred to on the way to this part.
+    /// The references followed to reach this part.
     pub(super) open: Vec<*const Value>,
     root: &'a Value,
 }
 
 impl<'a> Rewrite<'a> {
-    pub(super) fn new(root: &'a Value, rules: &'static Rules, names: &'a Names) -> Self {
+    pub(super) fn new(root: &'a Value, rules: &'static Rules, names: &'a PropertyNames) -> Self {
         let open = vec![std::ptr::from_ref(root)];
         Self { graph: Graph::new(root), rules, names, left: MAX_SENT_PARTS, open, root }
     }
@@ -69,7 +69,7 @@ impl<'a> Rewrite<'a> {
         Value::Object(part)
     }
 
-    /// What is collected of a part that has these types, as the API takes it.
+    /// Converts the merged schema of a part with these types to the form that the API accepts.
     fn finish(&mut self, mut merged: Merged<'a>, kinds: &[&'a str], depth: usize) -> Map<String, Value> {
         let mut part = Map::new();
         let mut notes = std::mem::take(&mut merged.notes);
@@ -299,7 +299,7 @@ impl<'a> Rewrite<'a> {
             {
                 notes.add(keyword, value);
             }
-            // One alternative is none.
+            // A single alternative needs no union.
             [Value::Object(only)] => {
                 if self.rules.has_single_types && only.contains_key("anyOf") {
                     part.shift_remove("type");

@@ -1,17 +1,17 @@
-//! What each API takes, as its documentation and its refusals say.
+//! The rules of each API, according to its documentation and its error messages.
 
 use super::Profile;
 
-/// What an API takes.
+/// The rules of an API.
 #[derive(Debug)]
 pub(super) struct Rules {
-    /// The keywords that it takes beside the names of types and properties, which all take.
+    /// The accepted keywords other than those for types and properties, which every API accepts.
     pub(super) keywords: &'static [&'static str],
     /// The values of `format` that it takes.
     pub(super) formats: &'static [&'static str],
-    /// Whether a part has one type at most, and says `nullable` for null.
+    /// True if a part has at most one type, with `nullable` for null.
     pub(super) has_single_types: bool,
-    /// Whether all properties are required, and no others are taken.
+    /// True if all properties are required, and others are refused.
     pub(super) is_strict: bool,
 }
 

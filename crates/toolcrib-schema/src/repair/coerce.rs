@@ -5,8 +5,8 @@ use serde_json::Value;
 use super::kind::Kinds;
 use super::{Change, number, text};
 
-/// The value as one of these types. The order of the attempts does not depend on the order of the types: what the
-/// value says of itself comes before what can be done to any value.
+/// Converts a value to one of these types. The order of the attempts does not depend on the order of the types: conversions
+/// that the value itself suggests come first.
 pub(crate) fn to_kind(value: &Value, kinds: Kinds) -> Option<(Value, Change)> {
     let converted = match value {
         Value::String(given) => from_string(given, kinds),
@@ -77,7 +77,7 @@ pub(crate) fn to_option(value: &Value, options: &[Value]) -> Option<(Value, Chan
         .or_else(|| only(&is_type).map(|option| (option, Change::EnumType)))
 }
 
-/// The text of a scalar, as far as it has just one.
+/// Returns the text of a scalar, if it is unambiguous.
 fn plain_text(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.clone()),
@@ -87,7 +87,7 @@ fn plain_text(value: &Value) -> Option<String> {
     }
 }
 
-/// Whether JSON Schema takes two scalars for the same, as it does `1` and `1.0`. Lists and objects must be equal.
+/// Returns true if JSON Schema treats two scalars as equal, such as `1` and `1.0`. Lists and objects must be equal.
 pub(crate) fn is_same(one: &Value, other: &Value) -> bool {
     match (one, other) {
         (Value::Number(one), Value::Number(other)) if one.is_f64() || other.is_f64() => {

@@ -17,7 +17,7 @@ impl Kinds {
     pub(crate) const OBJECT: Self = Self(1 << 6);
     pub(crate) const ANY: Self = Self((1 << 7) - 1);
 
-    /// What the keyword `type` allows; a name that is no type allows nothing.
+    /// Returns the types that the keyword `type` allows. Unknown names allow nothing.
     pub(crate) fn of_keyword(keyword: Option<&Value>) -> Self {
         match keyword {
             Some(Value::String(name)) => Self::named(name),
@@ -69,12 +69,12 @@ impl Kinds {
         Self(self.0 & other.0)
     }
 
-    /// Whether all of the others are in this set.
+    /// Returns true if all of the others are in this set.
     pub(crate) const fn has(self, others: Self) -> bool {
         self.0 & others.0 == others.0
     }
 
-    /// Whether whole numbers are in this set and others are not.
+    /// Returns true if this set contains integers but no other numbers.
     pub(crate) const fn is_whole_only(self) -> bool {
         self.has(Self::INTEGER) && !self.has(Self::FRACTION)
     }

@@ -48,17 +48,17 @@ pub struct Repaired {
 pub struct Repair {
     /// JSON pointer of the changed part, as it stands after the changes before this one.
     pub path: String,
-    /// What was done.
+    /// The kind of the change.
     pub change: Change,
-    /// The value before; `None` where there was none. A long one is shown as the start of its JSON text.
+    /// The previous value, if any. A long value is shown as the start of its JSON text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub from: Option<Value>,
-    /// The value after; `None` where there is none. A long one is shown as the start of its JSON text.
+    /// The new value, if any. A long value is shown as the start of its JSON text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub to: Option<Value>,
 }
 
-/// What can be done to a value without a loss.
+/// A lossless change of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -69,7 +69,7 @@ pub enum Change {
     StringToInteger,
     /// `"1.5"` became `1.5`.
     StringToNumber,
-    /// `"true"` became `true`, whatever its case.
+    /// `"true"` became `true`, regardless of case.
     StringToBoolean,
     /// `42` became `"42"`.
     NumberToString,
@@ -89,14 +89,14 @@ pub enum Change {
     EnumCase,
     /// A value became the allowed value that differs from it in type only.
     EnumType,
-    /// What was left out got the value that the schema gives it.
+    /// A missing value got the default of the schema.
     DefaultFilled,
     /// An argument with the former name `from` has the name `to` now.
     Renamed,
 }
 
 impl Change {
-    /// How far the change goes from what was written: of two ways with equally many changes, the shorter is taken.
+    /// Returns the distance from the original value. Of two repairs with the same number of changes, the closer one wins.
     fn distance(self) -> u32 {
         match self {
             Self::NumberToInteger | Self::EnumCase => 0,

@@ -2,8 +2,8 @@
 
 use serde_json::Number;
 
-/// The largest whole number that every reader of JSON takes exactly: 2⁵³ − 1. A larger one in quotes was put there so
-/// that nobody rounds it, and stays there.
+/// The largest integer that every JSON parser reads exactly: 2⁵³ − 1. A larger one in quotes was quoted to prevent
+/// rounding, and stays quoted.
 pub(crate) const MAX_SAFE_INTEGER: i64 = (1 << 53) - 1;
 
 /// From here on not every whole number is a float: 2⁵³.

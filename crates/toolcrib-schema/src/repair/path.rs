@@ -1,4 +1,4 @@
-//! Where in a value one is, without a text until it is needed.
+//! Positions in a value, converted to text only when needed.
 
 use toolcrib_model::pointer_part;
 
@@ -9,24 +9,24 @@ const MAX_POINTER_BYTES: usize = 300;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Path<'a> {
     above: Option<&'a Path<'a>>,
-    step: Step<'a>,
+    step: PathStep<'a>,
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Step<'a> {
+enum PathStep<'a> {
     Name(&'a str),
     Position(usize),
 }
 
 impl<'a> Path<'a> {
-    pub(crate) const ROOT: Path<'static> = Path { above: None, step: Step::Position(0) };
+    pub(crate) const ROOT: Path<'static> = Path { above: None, step: PathStep::Position(0) };
 
     pub(crate) fn name(&'a self, name: &'a str) -> Path<'a> {
-        Path { above: Some(self), step: Step::Name(name) }
+        Path { above: Some(self), step: PathStep::Name(name) }
     }
 
     pub(crate) fn position(&'a self, position: usize) -> Path<'a> {
-        Path { above: Some(self), step: Step::Position(position) }
+        Path { above: Some(self), step: PathStep::Position(position) }
     }
 
     /// The JSON pointer, cut where it is too long.
@@ -41,8 +41,8 @@ impl<'a> Path<'a> {
         for step in steps.into_iter().rev() {
             pointer.push('/');
             match step {
-                Step::Name(name) => pointer.push_str(&pointer_part(name)),
-                Step::Position(position) => pointer.push_str(&position.to_string()),
+                PathStep::Name(name) => pointer.push_str(&pointer_part(name)),
+                PathStep::Position(position) => pointer.push_str(&position.to_string()),
             }
             if pointer.len() > MAX_POINTER_BYTES {
                 pointer.truncate(pointer.floor_char_boundary(MAX_POINTER_BYTES));

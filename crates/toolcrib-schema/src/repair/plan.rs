@@ -28,10 +28,10 @@ pub(crate) type ProbeId = usize;
 #[derive(Debug)]
 pub(crate) struct Plan {
     nodes: Vec<Node>,
-    /// What stands for a part that is not there.
+    /// The node of a missing part.
     open: Node,
     probes: Option<Validator>,
-    /// Whether `1.0` is an integer.
+    /// True if `1.0` is an integer.
     pub(crate) whole_floats_are_integers: bool,
 }
 
@@ -60,11 +60,11 @@ pub(crate) struct Node {
     pub(crate) unions: Vec<Union>,
     pub(crate) conditions: Vec<Condition>,
     pub(crate) dependents: Vec<(String, NodeId)>,
-    /// Whether there may be something to do to a value that fits: a default, or a number to write as an integer.
+    /// True if a valid value may need a change: a default, or a number to be written as an integer.
     pub(crate) is_busy: bool,
 }
 
-/// What a property gets when it is left out.
+/// The value for a missing property.
 #[derive(Debug)]
 pub(crate) struct Filling {
     pub(crate) name: String,
@@ -114,8 +114,7 @@ impl Plan {
         node.together.iter().map(|id| self.node(*id))
     }
 
-    /// Whether one schema of its own accepts the value, as far as there is a probe for it. The value is taken for the time
-    /// of the check.
+    /// Returns true if the schema of a probe accepts the value. The value is moved out during the check.
     pub(crate) fn accepts(&self, probe: ProbeId, value: &mut Value) -> bool {
         let Some(validator) = self.probes.as_ref().filter(|_| probe < MAX_PROBES) else { return false };
         let name = probe.to_string();
@@ -148,7 +147,7 @@ impl Plan {
         parts
     }
 
-    /// How many patterns for names the parts have.
+    /// Returns the number of name patterns of the parts.
     pub(crate) fn patterns(&self, parts: &[NodeId]) -> usize {
         parts.iter().map(|id| self.node(*id).patterns.len()).sum()
     }
@@ -158,7 +157,7 @@ impl Plan {
         parts.iter().flat_map(|id| self.node(*id).properties.keys().map(String::as_str))
     }
 
-    /// Whether one of the parts lists the property, or has a pattern for it.
+    /// Returns true if one of the parts lists the property, or has a matching pattern.
     pub(crate) fn lists(&self, parts: &[NodeId], name: &str) -> bool {
         parts.iter().map(|id| self.node(*id)).any(|node| {
             let is_matched = |probe| self.accepts(probe, &mut name.into());
@@ -176,7 +175,7 @@ impl Plan {
         parts.iter().filter_map(|id| self.node(*id).item(position)).collect()
     }
 
-    /// Whether null may fit the part, as far as its types and listed values say.
+    /// Returns true if the types and listed values of the part allow null.
     pub(crate) fn takes_null(&self, id: NodeId) -> bool {
         self.takes_null_within(id, MAX_TOGETHER)
     }

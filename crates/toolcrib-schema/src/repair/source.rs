@@ -16,7 +16,7 @@ use crate::work::Graph;
 /// The most references that are followed to find the default of a property.
 const MAX_DEFAULT_STEPS: usize = 8;
 
-/// Keywords beside which a default can be checked without a validator.
+/// The keywords of schemas whose default can be checked without a validator.
 const PLAIN_KEYWORDS: [&str; 8] =
     ["type", "enum", "const", "default", "title", "description", "examples", "deprecated"];
 
@@ -78,7 +78,7 @@ impl<'a> Source<'a> {
             _ => return Node::default(),
         };
         let references = self.references(map);
-        // What stands beside a reference does not count up to draft 7.
+        // Up to draft 7, keywords next to a reference are ignored.
         if self.draft <= Draft::Draft7 && map.contains_key("$ref") {
             return Node { with: references, ..Node::default() };
         }
@@ -151,7 +151,7 @@ impl<'a> Source<'a> {
         node.items = part.map(|part| self.part(part, format!("{pointer}/{rest}")));
     }
 
-    /// What the part refers to, where that is one thing for certain.
+    /// Returns the targets of the part's references, if they are unambiguous.
     fn references(&mut self, map: &'a Map<String, Value>) -> Vec<NodeId> {
         let mut found = Vec::new();
         for keyword in ["$ref", "$dynamicRef", "$recursiveRef"] {
@@ -163,7 +163,7 @@ impl<'a> Source<'a> {
         found
     }
 
-    /// What the property gets when it is left out.
+    /// Returns the value for the property if it is missing.
     fn filling(&mut self, name: &str, part: &'a Value, node: NodeId, pointer: String) -> Option<Filling> {
         let value = self.default_of(part, MAX_DEFAULT_STEPS)?;
         if value.is_null() || json_within(value, MAX_DEFAULT_BYTES).is_err() {

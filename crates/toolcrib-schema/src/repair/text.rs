@@ -1,23 +1,24 @@
 //! Lists and objects that were written as text.
 //!
-//! Two readers must never take two things from such a text. A name that stands twice, a name with a NUL in it, a number
-//! that would be rounded and half of a surrogate pair make it no text that is read here.
+//! Two parsers must never read such a text differently. Texts with a duplicate name, a name with a NUL, a number that would
+//! be rounded, or an unpaired surrogate are refused.
 
 use std::cell::Cell;
 use std::fmt;
 
-use serde::de::{self, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::de::{self, DeserializeSeed as _, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
+use toolcrib_model::AnySeed;
 
 use super::number;
 
-/// The longest text that is read, in bytes.
+/// The maximum length of a text, in bytes.
 pub(crate) const MAX_TEXT_BYTES: usize = 256 << 10;
 
-/// The deepest nesting that is read from a text.
+/// The maximum nesting of a text.
 pub(crate) const MAX_TEXT_DEPTH: usize = 64;
 
-/// The list or the object that the text is; none when it is not exactly one.
+/// Parses a text that is exactly one list or one object.
 pub(crate) fn read(text: &str) -> Result<Value, String> {
     let is_structure = text.trim_start().starts_with(['{', '[']);
     if !is_structure {
@@ -28,13 +29,13 @@ pub(crate) fn read(text: &str) -> Result<Value, String> {
     }
     let rest = Cell::new(text);
     let mut deserializer = serde_json::Deserializer::from_str(text);
-    Exact { rest: &rest, depth: 0 }
+    AnySeed(Exact { rest: &rest, depth: 0 })
         .deserialize(&mut deserializer)
         .and_then(|value| deserializer.end().map(|()| value))
         .map_err(|error| error.to_string())
 }
 
-/// Reads any JSON value. The numbers are read once more from the text itself, since only it says how they were written.
+/// A visitor of any JSON value. Numbers are parsed again from the text itself, which alone has their exact notation.
 #[derive(Clone, Copy)]
 struct Exact<'a> {
     rest: &'a Cell<&'a str>,
@@ -54,14 +55,6 @@ impl Exact<'_> {
             return Err(E::custom(format!("it is nested deeper than {MAX_TEXT_DEPTH} levels")));
         }
         Ok(Self { depth: self.depth + 1, ..self })
-    }
-}
-
-impl<'de> DeserializeSeed<'de> for Exact<'_> {
-    type Value = Value;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
-        deserializer.deserialize_any(self)
     }
 }
 
@@ -99,7 +92,7 @@ impl<'de> Visitor<'de> for Exact<'_> {
     fn visit_seq<A: SeqAccess<'de>>(self, mut access: A) -> Result<Value, A::Error> {
         let below = self.below()?;
         let mut items = Vec::new();
-        while let Some(item) = access.next_element_seed(below)? {
+        while let Some(item) = access.next_element_seed(AnySeed(below))? {
             items.push(item);
         }
         Ok(Value::Array(items))
@@ -113,16 +106,16 @@ impl<'de> Visitor<'de> for Exact<'_> {
                 return Err(de::Error::custom("a name in it holds the character NUL"));
             }
             if map.contains_key(&name) {
-                return Err(de::Error::custom("a name stands twice in it"));
+                return Err(de::Error::custom("it has a duplicate name"));
             }
-            let member = access.next_value_seed(below)?;
+            let member = access.next_value_seed(AnySeed(below))?;
             map.insert(name, member);
         }
         Ok(Value::Object(map))
     }
 }
 
-/// The first number outside of quotes, and what comes after it.
+/// Returns the first number outside of quotes, and the rest of the text.
 fn next_number(text: &str) -> (&str, &str) {
     let is_part = |byte: u8| byte.is_ascii_digit() || b"+-.eE".contains(&byte);
     let mut is_quoted = false;

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::Repair;
 use super::path::Path;
 use super::plan::{MAX_PROBES, Node, ProbeId, Union};
-use super::walk::{Stop, Walk};
+use super::walk::{RepairWalk, Stop};
 use crate::shape::size;
 
 /// A value that fits one alternative, and what made it so.
@@ -21,7 +21,7 @@ impl Candidate {
     }
 }
 
-impl<'p> Walk<'p> {
+impl<'p> RepairWalk<'p> {
     /// `anyOf`, `oneOf` and `if` of a part. What is accepted already is not touched.
     pub(super) fn fit_alternatives(
         &mut self,
@@ -79,7 +79,7 @@ impl<'p> Walk<'p> {
         Err(Stop::Hopeless)
     }
 
-    /// How many alternatives accept the value; of `anyOf` the first is enough.
+    /// Returns the number of alternatives that accept the value. For `anyOf`, the first one suffices.
     fn accepting(&mut self, union: &'p Union, value: &mut Value) -> Result<usize, Stop> {
         let mut accepting = 0;
         for (_, probe) in &union.branches {

@@ -8,16 +8,16 @@ use super::plan::{Node, NodeId, Plan};
 use super::{Change, MAX_REPAIR_STEPS, MAX_REPAIRS, Repair, coerce, number};
 use crate::shape::size;
 
-/// How deep a walk goes; what lies deeper stays as it is.
+/// The maximum depth of a walk. Deeper values stay unchanged.
 const MAX_WALK_DEPTH: usize = 48;
 
-/// How many texts may be read inside of texts that were read.
+/// The maximum nesting of texts that were parsed inside parsed texts.
 const MAX_TEXTS_INSIDE: usize = 4;
 
-/// How many defaults may be filled inside of defaults that were filled.
+/// The maximum nesting of defaults inside filled defaults.
 const MAX_FILLED_INSIDE: usize = 8;
 
-/// Why a walk ends before it is done.
+/// The reason for ending a walk early.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stop {
     /// Nothing that is done to the value makes it fit.
@@ -26,7 +26,7 @@ pub(super) enum Stop {
     Exhausted,
 }
 
-/// What a walk is for.
+/// The purpose of a walk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Purpose {
     /// To make a value fit that does not, by its types alone.
@@ -64,13 +64,13 @@ fn attempts(
 ) -> impl Iterator<Item = (Value, Vec<Repair>)> {
     purposes.into_iter().filter_map(move |purpose| {
         let mut copy = value.clone();
-        let mut walk = Walk::new(plan, purpose);
+        let mut walk = RepairWalk::new(plan, purpose);
         walk.part(0, &mut copy, &Path::ROOT).ok()?;
         (!walk.repairs.is_empty()).then_some((copy, walk.repairs))
     })
 }
 
-/// Whether there may be something to [`complete`] in a value that fits. It copies nothing.
+/// Returns true if a valid value may have something to [`complete`]. Copies nothing.
 pub(crate) fn wants(plan: &Plan, value: &Value) -> bool {
     wants_part(plan, 0, value, MAX_WALK_DEPTH)
 }
@@ -100,7 +100,7 @@ fn wants_part(plan: &Plan, id: NodeId, value: &Value, depth: usize) -> bool {
 }
 
 /// A walk under way.
-pub(super) struct Walk<'p> {
+pub(super) struct RepairWalk<'p> {
     pub(super) plan: &'p Plan,
     purpose: Purpose,
     steps: u64,
@@ -111,7 +111,7 @@ pub(super) struct Walk<'p> {
     pub(super) repairs: Vec<Repair>,
 }
 
-impl<'p> Walk<'p> {
+impl<'p> RepairWalk<'p> {
     fn new(plan: &'p Plan, purpose: Purpose) -> Self {
         Self { plan, purpose, steps: MAX_REPAIR_STEPS, depth: 0, texts: 0, filled: 0, repairs: Vec::new() }
     }
@@ -159,7 +159,7 @@ impl<'p> Walk<'p> {
         }
         let is_scalar = !value.is_array() && !value.is_object();
         self.fit_alternatives(node, value, path)?;
-        // An alternative may have read the text, and the parts beside it have not seen what is in it.
+        // An alternative may have parsed the text, and the other parts have not seen its content.
         if is_scalar { self.fit_inside(node, value, path) } else { Ok(()) }
     }
 
@@ -258,7 +258,7 @@ impl<'p> Walk<'p> {
         self.fill(node, map, path)
     }
 
-    /// Whether null stands for a property that is left out: it may be, and null is none of its values.
+    /// Returns true if null means a missing property: the property is optional, and null is not one of its values.
     fn is_absent(&self, node: &'p Node, name: &str) -> bool {
         let mut listed = self.plan.together(node).filter_map(|part| part.properties.get(name));
         let is_refused = listed.any(|id| !self.plan.takes_null(*id));
