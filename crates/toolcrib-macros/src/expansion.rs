@@ -49,7 +49,7 @@ pub(crate) fn tool(
     let awaited = shape.is_async.then(|| quote!(.await));
     let (output, given) = match &shape.output {
         Output::Fallible(form) => (
-            quote!(<#form as ::toolcrib_sdk::macros::Outcome>::Output),
+            quote!(<#form as ::toolcrib_sdk::macros::Outcome>::Result),
             quote!(::toolcrib_sdk::macros::Outcome::into_result(#callee(#(#passed),*) #awaited)),
         ),
         Output::Plain(form) => (

@@ -5,10 +5,10 @@ use serde_json::Value;
 
 use crate::{JsonObject, NAMESPACE_SEPARATOR};
 
-/// A call that somebody wants to make. The name is not yet looked up and the arguments are not yet checked.
+/// A requested call. The name is not resolved and the arguments are not checked yet.
 ///
-/// Written as `{"name": "ns::name", "arguments": {…}, "call_id": "…"}`. Read more leniently: `namespace` beside a bare
-/// `name`, `arguments` as a JSON text, `id` for `call_id`.
+/// Serialized as `{"name": "ns::name", "arguments": {…}, "call_id": "…"}`. Deserialization is more lenient: it accepts a
+/// separate `namespace` with a bare `name`, `arguments` as JSON text, and `id` for `call_id`.
 ///
 /// ```
 /// use toolcrib_model::ToolCall;

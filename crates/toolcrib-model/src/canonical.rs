@@ -38,13 +38,13 @@ pub fn canonical_json_with(value: &Value, exact: &ExactIntegers) -> String {
     writer.out
 }
 
-/// How long most schemas are at least, so that writing one does not begin with moving it a few times.
+/// The minimum length of most schemas, which avoids repeated growth of the buffer.
 const USUAL_BYTES: usize = 512;
 
 struct Writer<'a> {
     out: String,
     exact: &'a ExactIntegers,
-    /// Where the value stands; kept only while there are exact integers.
+    /// The pointer to the value; maintained only while there are exact integers.
     pointer: String,
 }
 
@@ -101,7 +101,7 @@ impl Writer<'_> {
 
 fn write_text(out: &mut String, text: &str) {
     out.push('"');
-    // Most texts, and most of any text, stand for themselves.
+    // Most characters need no escape.
     let mut rest = text;
     while let Some(at) = rest.bytes().position(|byte| !is_plain(byte)) {
         let (plain, from) = rest.split_at_checked(at).unwrap_or((rest, ""));
@@ -129,7 +129,7 @@ fn write_text(out: &mut String, text: &str) {
     out.push('"');
 }
 
-/// Whether a byte is a character that is written as itself.
+/// Returns true for a byte that needs no escape.
 fn is_plain(byte: u8) -> bool {
     matches!(byte, b' '..=b'~') && byte != b'"' && byte != b'\\'
 }

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// What a call failed of. The text of a kind is part of the wire format.
+/// The kind of a failure. Its text is part of the wire format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -19,9 +19,9 @@ pub enum ErrorKind {
     InvalidArgs,
     /// Policy forbids the call.
     Denied,
-    /// Policy wants approval, and there is nobody to ask.
+    /// The policy requires approval, and there is no one to ask.
     ApprovalRequired,
-    /// Somebody was asked, and said no or nothing.
+    /// The person asked denied the call, or did not answer.
     ApprovalDenied,
     /// The tool ran and reported a failure.
     ToolFailed,
@@ -35,9 +35,9 @@ pub enum ErrorKind {
     Overloaded,
     /// The tool is not the one it was when the call was made.
     ToolChanged,
-    /// The call was sent, and what came of it is not known.
+    /// The call was sent, and its outcome is unknown.
     OutcomeUnknown,
-    /// The tool wants an answer from the user before it goes on.
+    /// The tool needs an answer from the user to continue.
     InputRequired,
     /// A bound of the run or the runtime was reached.
     LimitReached,
@@ -72,7 +72,7 @@ impl ErrorKind {
         }
     }
 
-    /// Whether the same call may well succeed later, with nothing changed.
+    /// Returns true if the same call may succeed later without changes.
     pub fn is_retryable(self) -> bool {
         matches!(self, Self::Timeout | Self::Unavailable | Self::Overloaded)
     }
@@ -84,17 +84,17 @@ impl fmt::Display for ErrorKind {
     }
 }
 
-/// Why a call has no result. A model reads it: the message says what happened and where, the hint what to do next.
+/// The error of a call, written for a model: the message says what happened and where, the hint what to do next.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolError {
-    /// Which row of the table of failures.
+    /// The kind of the failure.
     pub kind: ErrorKind,
-    /// What happened, and where.
+    /// The description of what happened, and where.
     pub message: String,
-    /// What to do next.
+    /// Advice for the next step.
     #[serde(default)]
     pub hint: Option<String>,
-    /// Whether the same call may succeed later.
+    /// True if the same call may succeed later.
     #[serde(default)]
     pub retryable: bool,
 }

@@ -1,7 +1,6 @@
 //! The digest that tells one argument schema from another.
 
 use std::fmt;
-use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -45,10 +44,10 @@ impl fmt::Debug for Fingerprint {
     }
 }
 
-impl FromStr for Fingerprint {
-    type Err = ParseFingerprintError;
+impl TryFrom<&str> for Fingerprint {
+    type Error = ParseFingerprintError;
 
-    fn from_str(text: &str) -> Result<Self, ParseFingerprintError> {
+    fn try_from(text: &str) -> Result<Self, ParseFingerprintError> {
         let error = || ParseFingerprintError { text: text.into() };
         if text.len() != 64 || !text.is_ascii() {
             return Err(error());
@@ -66,7 +65,7 @@ impl TryFrom<String> for Fingerprint {
     type Error = ParseFingerprintError;
 
     fn try_from(text: String) -> Result<Self, ParseFingerprintError> {
-        text.parse()
+        text.as_str().try_into()
     }
 }
 

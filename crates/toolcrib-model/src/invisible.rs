@@ -1,4 +1,4 @@
-//! Characters that nobody sees.
+//! Invisible characters.
 
 use std::borrow::Cow;
 use std::iter::Peekable;
@@ -8,9 +8,9 @@ const ESCAPE: char = '\u{1b}';
 const BELL: char = '\u{7}';
 const CONTROL_SEQUENCE: char = '\u{9b}';
 
-/// Whether a character is a control character, or a format character of Unicode that shows nothing or turns the
-/// direction of text: bidirectional controls, zero-width characters, fillers, tags. They make two names look alike, and
-/// text from outside say another thing than it shows.
+/// Returns true for a control character, and for a Unicode format character that is invisible or changes the direction of
+/// text: bidirectional controls, zero-width characters, fillers, tags. Such characters make different names look the same,
+/// and let text from outside differ from its appearance.
 ///
 /// ```
 /// assert!(toolcrib_model::is_invisible('\u{200B}'));
@@ -25,14 +25,14 @@ pub fn is_invisible(c: char) -> bool {
             | 0x1D173..=0x1D17A | 0xE0000..=0xE0FFF)
 }
 
-/// Whether an [invisible](is_invisible) character has its use in texts, if not in names: the zero-width joiners, which
-/// Persian and emoji need, and the two presentation selectors.
+/// Returns true for an [invisible](is_invisible) character that is legitimate in texts, though not in names: the zero-width
+/// joiners, which Persian and emoji need, and the two presentation selectors.
 pub fn is_joiner(c: char) -> bool {
     matches!(c, '\u{200C}' | '\u{200D}' | '\u{FE0E}' | '\u{FE0F}')
 }
 
-/// Whether a character hides something in a text that is shown: an [invisible](is_invisible) one that is neither a
-/// [joiner](is_joiner) nor white space.
+/// Returns true for a character that hides something in a displayed text: an [invisible](is_invisible) one that is neither
+/// a [joiner](is_joiner) nor white space.
 ///
 /// ```
 /// assert!(toolcrib_model::is_hidden('\u{202E}'));

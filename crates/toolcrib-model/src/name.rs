@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::is_invisible;
 
-/// What stands between namespace and name in data: `weather_api::get_weather`.
+/// The separator of namespace and name in data: `weather_api::get_weather`.
 pub const NAMESPACE_SEPARATOR: &str = "::";
 
 /// The most characters a namespace or a name may have.
@@ -24,7 +24,7 @@ pub struct QualifiedName {
     name: String,
 }
 
-/// Why a text is not a name.
+/// The reason why a text is not a name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NameError {
@@ -39,7 +39,7 @@ pub enum NameError {
     TooLong {
         /// `namespace` or `name`.
         part: &'static str,
-        /// How many there were.
+        /// The number of characters.
         chars: usize,
     },
     /// The separator stands inside a part.

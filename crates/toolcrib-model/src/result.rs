@@ -1,13 +1,13 @@
-//! What came of a call.
+//! Results of calls.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{ErrorKind, JsonObject, ToolError};
 
-/// What came of a call: a result or an error, never both.
+/// The result of a call: a value or an error, never both.
 ///
-/// Read more leniently than written: `error` may be a plain text, as older logs have it.
+/// Deserialization is more lenient than serialization: `error` may be a plain text, as in older logs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ToolResult {
     /// The id of the call; results without one are matched by position.
@@ -15,13 +15,13 @@ pub struct ToolResult {
     pub call_id: Option<String>,
     /// The qualified name of the tool, or the name as it was called when no tool has it.
     pub name: String,
-    /// What the tool returned.
+    /// The value that the tool returned.
     #[serde(default)]
     pub result: Value,
-    /// Why there is no result.
+    /// The error, if the call failed.
     #[serde(default, deserialize_with = "lenient_error")]
     pub error: Option<ToolError>,
-    /// What an operator may want to know and a model need not: timings, repairs, warnings.
+    /// Information for operators rather than models: timings, repairs, warnings.
     #[serde(default)]
     pub metadata: JsonObject,
 }
@@ -43,7 +43,7 @@ impl ToolResult {
         }
     }
 
-    /// Whether the call succeeded.
+    /// Returns true if the call succeeded.
     pub fn is_ok(&self) -> bool {
         self.error.is_none()
     }

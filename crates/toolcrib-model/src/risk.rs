@@ -1,4 +1,4 @@
-//! How much harm a tool can do.
+//! Risk levels of tools.
 
 use std::fmt;
 
@@ -26,7 +26,7 @@ const READING_WORDS: &[&str] = &[
 /// Words that say that others are administered. Something that is looked at is not.
 const ADMINISTRATIVE_WORDS: &[&str] = &["admin", "admins", "administrator", "revoke", "sudo"];
 
-/// How much harm a call of a tool can do. Ordered: `Low < Medium < High`.
+/// The potential harm of a call. Ordered: `Low < Medium < High`.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]

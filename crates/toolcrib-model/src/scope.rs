@@ -1,4 +1,4 @@
-//! What an embedder knows of a caller, for tools that ask for it.
+//! Custom context about a caller, set by an embedder for tools that ask for it.
 
 use std::collections::BTreeMap;
 use std::fmt;

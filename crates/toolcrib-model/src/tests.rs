@@ -25,8 +25,8 @@ fn canonical_json_is_what_python_writes() {
 fn fingerprint_reads_back_what_it_writes() {
     let fingerprint = Fingerprint::of(&json!({}));
     assert_eq!(fingerprint.to_string(), "44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a");
-    assert_eq!(fingerprint.to_string().parse(), Ok(fingerprint));
-    assert!("44".parse::<Fingerprint>().is_err());
+    assert_eq!(Fingerprint::try_from(fingerprint.to_string()), Ok(fingerprint));
+    assert!(Fingerprint::try_from("44").is_err());
 }
 
 #[test]

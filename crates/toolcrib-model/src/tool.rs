@@ -1,21 +1,21 @@
-//! What a tool is.
+//! Definitions of tools.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::{ExactIntegers, Fingerprint, JsonObject, NAMESPACE_SEPARATOR, NameError, QualifiedName, Risk};
 
-/// The definition of a tool, from whatever source.
+/// The definition of a tool from any source.
 ///
-/// Written as `{"name", "namespace", "description", "parameters", "output_parameters", "metadata"}`. What the runtime
-/// knows of a tool beyond its schemas (risk, tags, aliases, …) stands in `metadata` under the name of the method that
-/// reads it, so that it survives every store and wire.
+/// Serialized as `{"name", "namespace", "description", "parameters", "output_parameters", "metadata"}`. Further properties
+/// (risk, tags, aliases, …) are stored in `metadata` under the name of the method that reads them, so that they survive
+/// every storage and wire format.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "ToolForm", into = "ToolForm")]
 pub struct Tool {
     /// The full name.
     pub name: QualifiedName,
-    /// What it does, for the model.
+    /// The description for the model.
     pub description: String,
     /// JSON Schema of the arguments.
     pub parameters: Value,
@@ -27,7 +27,7 @@ pub struct Tool {
     exact_fingerprint: Option<Fingerprint>,
 }
 
-/// Why data is not a tool.
+/// The reason why data is not a tool.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ToolFormError {
@@ -98,7 +98,7 @@ impl Tool {
         self.exact_fingerprint.unwrap_or_else(|| Fingerprint::of(&self.parameters))
     }
 
-    /// How much harm a call can do; medium when the tool does not say.
+    /// Returns the risk of a call; medium if the tool does not declare one.
     pub fn risk(&self) -> Risk {
         self.metadata.get("risk").and_then(Value::as_str).and_then(Risk::parse).unwrap_or_default()
     }
@@ -118,7 +118,7 @@ impl Tool {
         self.texts("aliases")
     }
 
-    /// What a call changes outside of itself.
+    /// Returns the declared side effects of a call.
     pub fn side_effects(&self) -> impl Iterator<Item = &str> {
         self.texts("side_effects")
     }
@@ -128,22 +128,22 @@ impl Tool {
         self.metadata.get("examples").and_then(Value::as_array).map_or(&[], Vec::as_slice)
     }
 
-    /// Whether each call wants approval unless the tool is granted by name.
+    /// Returns true if each call needs approval unless the tool is granted by name.
     pub fn confirmation_required(&self) -> bool {
         self.flag("confirmation_required", false)
     }
 
-    /// Whether a second identical call does no more than the first.
+    /// Returns true if a second identical call has no further effect.
     pub fn is_idempotent(&self) -> bool {
         self.flag("idempotent", false)
     }
 
-    /// Whether the tool belongs to the running of an agent itself, and is always shown to the model.
+    /// Returns true if the tool is part of the agent runtime itself.
     pub fn is_operational(&self) -> bool {
         self.flag("operational", false)
     }
 
-    /// Whether people can pick the tool from a list.
+    /// Returns true if people can select the tool from a list.
     pub fn is_user_selectable(&self) -> bool {
         self.flag("user_selectable", true)
     }

@@ -1,4 +1,4 @@
-//! What an agent asks its user.
+//! Questions of an agent to its user.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ pub struct UserQuestion {
     pub agent: Option<Arc<str>>,
     /// The server that asks and gets the answer, when it is one: by the name that the app has for it.
     pub server: Option<Arc<str>>,
-    /// What whoever asks calls the question, for a program that answers it.
+    /// The identifier of the question, for a program that answers it.
     pub key: Option<String>,
     /// The question.
     pub question: String,
@@ -48,17 +48,17 @@ impl UserQuestion {
 pub struct FormField {
     /// Its key in the answer.
     pub name: String,
-    /// What the user is shown.
+    /// The label for the user.
     pub label: String,
-    /// What it takes.
+    /// The kind of value.
     pub kind: FieldKind,
-    /// Whether it has to be filled in.
+    /// True if a value is required.
     pub required: bool,
-    /// What it holds when the user leaves it as it is.
+    /// The value if the user leaves the field unchanged.
     pub default: Option<Value>,
 }
 
-/// What a field takes.
+/// The kind of value of a field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FieldKind {
     /// Any text.
@@ -76,7 +76,7 @@ pub enum FieldKind {
 }
 
 impl FieldKind {
-    /// Whether a value is one of this field.
+    /// Returns true if the field accepts a value.
     pub fn accepts(&self, value: &Value) -> bool {
         match self {
             Self::Text => value.is_string(),
@@ -91,29 +91,29 @@ impl FieldKind {
         }
     }
 
-    /// The value that a person wrote; what to write instead where it is none. A choice may be written as its number,
-    /// from 1, and several with commas between them.
+    /// Parses the text that a person typed. An error names the expected form. A choice may be given as its number, from 1,
+    /// and several choices are separated by commas.
     pub fn parse(&self, text: &str) -> Result<Value, String> {
         let trimmed = text.trim();
         match self {
             Self::Text => Ok(text.into()),
             Self::Number => match trimmed.parse::<serde_json::Number>() {
                 Ok(number) => Ok(Value::Number(number)),
-                Err(_) => Err("a number is wanted here, as 2.5".into()),
+                Err(_) => Err("expected a number, for example 2.5".into()),
             },
             Self::Integer => match trimmed.parse::<serde_json::Number>().map(Value::Number) {
                 Ok(number) if self.accepts(&number) => Ok(number),
-                _ => Err("a whole number is wanted here, as 42".into()),
+                _ => Err("expected an integer, for example 42".into()),
             },
             Self::Boolean => match trimmed.to_lowercase().as_str() {
                 "y" | "yes" | "true" => Ok(true.into()),
                 "n" | "no" | "false" => Ok(false.into()),
-                _ => Err("y or n is wanted here".into()),
+                _ => Err("expected y or n".into()),
             },
             Self::Choice(choices) => match chosen(choices, trimmed) {
                 Some(choice) => Ok(choice.into()),
                 None => Err(format!(
-                    "one of the choices is wanted here, as its number from 1 to {}",
+                    "expected one of the choices, for example its number from 1 to {}",
                     choices.len()
                 )),
             },
@@ -139,7 +139,7 @@ fn chosen<'a>(choices: &'a [String], text: &str) -> Option<&'a str> {
     choices.iter().find(|choice| choice.trim() == text).or_else(by_number).map(String::as_str)
 }
 
-/// What came back.
+/// The answer of a user.
 #[derive(Clone, Debug, PartialEq)]
 pub enum UserAnswer {
     /// Yes.
@@ -150,11 +150,11 @@ pub enum UserAnswer {
         choice: Option<String>,
         /// The fields that were filled in, by name.
         fields: JsonObject,
-        /// What the user said besides.
+        /// The user's additional comment.
         feedback: Option<String>,
     },
     /// No, with what the user said.
     Denied(Option<String>),
-    /// There is nobody to ask.
+    /// There is no user to ask.
     Nobody,
 }

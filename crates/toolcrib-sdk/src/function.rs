@@ -15,7 +15,7 @@ use toolcrib_port::CallContext;
 
 use crate::Inputs;
 
-/// What runs: a call to its result.
+/// A handler that maps a call to its result.
 pub(crate) type Handler = Arc<dyn Fn(&Call, Inputs) -> BoxFuture<'static, ToolResult> + Send + Sync>;
 
 /// A tool made of a Rust function.

@@ -1,4 +1,4 @@
-//! What a function may want besides its arguments.
+//! Inputs of a function other than its arguments.
 
 use std::sync::Arc;
 
@@ -9,11 +9,11 @@ use toolcrib_port::CallContext;
 
 use crate::Tools;
 
-/// What a function may want besides its arguments, and no model sees or sets.
+/// Inputs of a function other than its arguments, which models neither see nor set.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct Inputs {
-    /// What the runtime knows of the call.
+    /// The context of the call.
     pub context: CallContext,
     /// The configuration of the module.
     pub config: Arc<JsonObject>,
@@ -59,11 +59,11 @@ impl Inputs {
         })
     }
 
-    /// What the configuration of the module says under this key.
+    /// Returns the value of a key in the module's configuration.
     ///
     /// # Errors
     ///
-    /// Where it says nothing, unless `T` is an `Option`, or something that is no `T`.
+    /// Fails if the value is not a `T`, or is missing and `T` is not an `Option`.
     pub fn of_config<T: DeserializeOwned>(&self, key: &str) -> Result<T, ToolError> {
         let value = self.config.get(key).cloned().unwrap_or_default();
         T::deserialize(value).map_err(|error| {

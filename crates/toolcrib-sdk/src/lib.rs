@@ -104,7 +104,7 @@ mod module;
 mod outcome;
 mod tools;
 
-/// What the code needs that the macros write.
+/// Support for the code that the macros generate.
 #[doc(hidden)]
 pub mod macros {
     pub use schemars;

@@ -32,13 +32,13 @@ pub struct Module {
 /// A function that refuses calls before anybody is asked about them.
 type Check = Arc<dyn Fn(&str, &JsonObject, &CallContext) -> Result<(), ToolError> + Send + Sync>;
 
-/// What takes note of whom to ask.
+/// A callback that receives the approver.
 type Attend = Arc<dyn Fn(&Arc<dyn Approver>) + Send + Sync>;
 
-/// What ends what a module has running for a session.
+/// A callback that ends a module's work for a session.
 type EndSession = Arc<dyn Fn(&str) -> BoxFuture<'static, ()> + Send + Sync>;
 
-/// What ends what a module has running.
+/// A callback that ends all of a module's work.
 type Close = Arc<dyn Fn() -> BoxFuture<'static, ()> + Send + Sync>;
 
 impl Module {
@@ -86,15 +86,15 @@ impl Module {
         self
     }
 
-    /// Says that its calls reach something outside of this process that can be slow or down, such as a server: only so many run
-    /// at once, and none while it is known to be down.
+    /// Declares that calls depend on something outside of this process that can be slow or down, such as a server. Calls are
+    /// then limited in number, and refused while it is known to be down.
     pub fn reaching_out(mut self) -> Self {
         self.reaches_out = true;
         self
     }
 
-    /// Says that it tells the listener of the context how far a call is. Each time it does, the call has its deadline anew, up
-    /// to a maximum.
+    /// Declares that calls report progress to the listener of the context. Each report extends the deadline of the call, up to
+    /// a maximum.
     pub fn reporting_progress(mut self) -> Self {
         self.reports_progress = true;
         self
@@ -132,7 +132,7 @@ impl Module {
         self
     }
 
-    /// Sets what ends what it has running for one session. It is called when nobody goes on with that session.
+    /// Sets a callback that ends the work for a session. It is called when the session has ended.
     pub fn with_session_end<F, R>(mut self, end: F) -> Self
     where
         F: Fn(&str) -> R + Send + Sync + 'static,
@@ -147,12 +147,12 @@ impl Module {
         &self.id
     }
 
-    /// A name for people; the id where there is none.
+    /// Returns the name for people, or the id without one.
     pub fn title(&self) -> &str {
         self.title.as_deref().unwrap_or(&self.id)
     }
 
-    /// What the module is for.
+    /// Returns the purpose of the module.
     pub fn description(&self) -> &str {
         &self.description
     }

@@ -1,4 +1,4 @@
-//! What a function gives.
+//! Return types of functions.
 
 use std::borrow::Cow;
 use std::marker::PhantomData;
@@ -8,24 +8,24 @@ use serde::{Serialize, Serializer};
 use serde_json::{Map, Value, json};
 use toolcrib_model::{ErrorKind, ToolError};
 
-/// What the function of a tool gives: a value, or a failure.
+/// The return type of a tool's function: a value or a failure.
 ///
-/// There are two. `Result<T, ToolError>` gives the value as it is, and a failure as the error of the call.
-/// `Result<T, ErrorCode>` gives both as a [`Status`].
+/// Two types implement it. `Result<T, ToolError>` returns the value unchanged, and a failure as the error of the call.
+/// `Result<T, ErrorCode>` returns both as a [`Status`].
 pub trait Outcome {
-    /// What the result of the call holds.
-    type Output: Serialize + JsonSchema;
+    /// The type of the call's result.
+    type Result: Serialize + JsonSchema;
 
-    /// The result of the call.
+    /// Converts to the result of the call.
     ///
     /// # Errors
     ///
-    /// What the call fails of.
-    fn into_result(self) -> Result<Self::Output, ToolError>;
+    /// Returns the error of the call.
+    fn into_result(self) -> Result<Self::Result, ToolError>;
 }
 
 impl<T: Serialize + JsonSchema> Outcome for Result<T, ToolError> {
-    type Output = T;
+    type Result = T;
 
     fn into_result(self) -> Self {
         self
@@ -33,7 +33,7 @@ impl<T: Serialize + JsonSchema> Outcome for Result<T, ToolError> {
 }
 
 impl<T: Serialize + JsonSchema> Outcome for Result<T, ErrorCode> {
-    type Output = Status<T>;
+    type Result = Status<T>;
 
     fn into_result(self) -> Result<Status<T>, ToolError> {
         let value = match self {

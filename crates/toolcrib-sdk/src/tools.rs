@@ -29,7 +29,7 @@ pub struct Tools {
 }
 
 impl Tools {
-    /// What a call with this context may look at and call.
+    /// Creates a view of the tools that a call with this context may see and call.
     pub fn new(context: &CallContext) -> Self {
         Self { context: context.clone() }
     }
@@ -48,11 +48,11 @@ impl Tools {
             .collect()
     }
 
-    /// The tool of this name, in any spelling; of overloads the first.
+    /// Returns the tool of a name in any spelling; for overloads, the first one.
     ///
     /// # Errors
     ///
-    /// Where there is none that may be used here, or the name may mean several.
+    /// Fails if no visible tool has the name, or if the name is ambiguous.
     pub fn get_tool(&self, name: &str) -> Result<Arc<Tool>, ToolError> {
         let caller = self.context.caller.as_ref().ok_or_else(nowhere)?;
         let found = caller.find_tools(name, &self.context)?;

@@ -129,7 +129,7 @@ mod tests {
             ("say=once&choice=0", "say `yes` or `no`"),
             ("say=yes", "pick one of the choices"),
             ("say=yes&choice=2", "pick one of the choices"),
-            ("say=yes&choice=0&field-0=many", "size: a whole number is wanted here, as 42"),
+            ("say=yes&choice=0&field-0=many", "size: expected an integer, for example 42"),
         ] {
             assert_eq!(reply(&question(), &Fields::read(form)), Err(problem.to_owned()), "{form}");
         }
