@@ -108,6 +108,14 @@ impl Tool {
         self.metadata.get("title").and_then(Value::as_str)
     }
 
+    /// The metadata that names arguments whose members are sent as arguments of their own.
+    pub const EXPLODED_ARGUMENTS: &'static str = "exploded_arguments";
+
+    /// Returns the arguments whose members are sent as arguments of their own.
+    pub fn exploded_arguments(&self) -> impl Iterator<Item = &str> {
+        self.texts(Self::EXPLODED_ARGUMENTS)
+    }
+
     /// Words that sort the tool under a subject.
     pub fn tags(&self) -> impl Iterator<Item = &str> {
         self.texts("tags")

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use toolcrib_model::{JsonObject, Risk};
+use toolcrib_model::Risk;
 
+use crate::condition::Arguments;
 use crate::profile::Profile;
 use crate::rule::{CompiledRule, Fit};
 use crate::{Decision, Effect, Principal};
@@ -39,7 +40,7 @@ impl Profile {
         &self,
         names: &RuleNames,
         principal: Principal<'_>,
-        arguments: Option<&JsonObject>,
+        arguments: Option<Arguments<'_>>,
     ) -> Decision {
         if let Some(place) = &self.blocked {
             return Decision::new(Effect::Deny, place);
@@ -63,7 +64,7 @@ impl Profile {
         &self,
         names: &RuleNames,
         principal: Principal<'_>,
-        arguments: Option<&JsonObject>,
+        arguments: Option<Arguments<'_>>,
     ) -> Decision {
         let asks = self.first(Effect::Approve, principal, arguments);
         if let Some(rule) = asks.surely {
@@ -111,7 +112,7 @@ impl Profile {
         }
     }
 
-    fn first(&self, effect: Effect, principal: Principal<'_>, arguments: Option<&JsonObject>) -> First<'_> {
+    fn first(&self, effect: Effect, principal: Principal<'_>, arguments: Option<Arguments<'_>>) -> First<'_> {
         let mut first = First::default();
         for rule in self.rules.iter().filter(|rule| rule.effect == effect) {
             match rule.fit(principal, arguments) {

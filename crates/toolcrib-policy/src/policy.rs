@@ -5,7 +5,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use toolcrib_model::{JsonObject, QualifiedName, Risk, Tool};
 
-use crate::condition::MAX_REGEXES;
+use crate::condition::{self, Arguments, MAX_REGEXES};
 use crate::evaluate::RuleNames;
 use crate::profile::{Facts, Profile};
 use crate::rule::{CompiledConstraints, CompiledRule};
@@ -207,10 +207,12 @@ impl Policy {
         let profile = self.profile(tool);
         match &profile.settled {
             Some(decision) => decision.clone(),
-            None => principal
-                .superiors()
-                .map(|superior| profile.evaluate(&self.names, superior, arguments))
-                .fold(profile.evaluate(&self.names, principal, arguments), Decision::and),
+            None => {
+                let sent = arguments.and_then(|arguments| condition::sent(tool, arguments));
+                let arguments = arguments.map(|arguments| Arguments::new(arguments, sent.as_ref()));
+                let evaluate = |principal| profile.evaluate(&self.names, principal, arguments);
+                principal.superiors().map(evaluate).fold(evaluate(principal), Decision::and)
+            }
         }
     }
 

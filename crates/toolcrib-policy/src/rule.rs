@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use toolcrib_model::{JsonObject, QualifiedName, Risk, Tool};
+use toolcrib_model::{QualifiedName, Risk, Tool};
 
-use crate::condition::{CompiledCondition, MAX_CONDITIONS, Reading};
+use crate::condition::{Arguments, CompiledCondition, MAX_CONDITIONS, Reading};
 use crate::pattern::Pattern;
 use crate::{Constraints, Effect, PolicyError, Principal, Rule, SettingLocation};
 
@@ -90,7 +90,7 @@ impl CompiledRule {
     }
 
     /// Returns the match with a call of a tool that the rule may match.
-    pub(crate) fn fit(&self, principal: Principal<'_>, arguments: Option<&JsonObject>) -> Fit {
+    pub(crate) fn fit(&self, principal: Principal<'_>, arguments: Option<Arguments<'_>>) -> Fit {
         let is_of_agent = |agent: &Pattern| principal.agent.is_some_and(|name| agent.fits(name));
         if !self.agent.as_ref().is_none_or(is_of_agent)
             || !self.session.as_ref().is_none_or(|session| session.fits(principal.session))

@@ -154,6 +154,37 @@ fn a_hostile_pattern_takes_linear_time() {
     assert!(policy.is_visible(&tool("a", "b"), Principal::new("s").with_agent(&agent)));
 }
 
+/// A call of a tool that sends the members of `filter` as fields of their own.
+fn exploded(arguments: &Value) -> Call {
+    let tool = tool("api", "find").with_metadata(Tool::EXPLODED_ARGUMENTS, json!(["filter"]));
+    Call { tool: Arc::new(tool), ..call("api", "find", arguments) }
+}
+
+#[test]
+fn a_rule_that_takes_away_holds_for_an_argument_and_for_the_fields_that_its_members_are_sent_as() {
+    for path in ["/admin", "/filter/admin"] {
+        for list in ["deny", "approve"] {
+            let rule = json!({"module": "api", "arguments": [{"path": path, "equals": "yes"}]});
+            let policy = policy(json!({"default_policy": "grant", list: [rule]}));
+            let expected = if list == "deny" { Effect::Deny } else { Effect::Approve };
+            for member in ["admin", "ADMIN"] {
+                let call = exploded(&json!({"filter": {member: "yes"}}));
+                assert_eq!(effect_of(&policy, call, "s"), expected, "{list} {path} {member}");
+            }
+            for other in [json!({"filter": {"admin": "no"}}), json!({"other": {"admin": "yes"}})] {
+                assert_eq!(effect_of(&policy, exploded(&other), "s"), Effect::Grant, "{list} {path} {other}");
+            }
+        }
+    }
+    let rule = json!({"module": "api", "arguments": [{"path": "/admin", "equals": "yes"}]});
+    let deny = policy(json!({"default_policy": "grant", "deny": [rule]}));
+    assert_eq!(effect_of(&deny, exploded(&json!({"filter": {"admin[]": "yes"}})), "s"), Effect::Deny);
+    // A grant is for what is given under the name that it says.
+    let grant = policy(json!({"default_policy": "deny", "grant": [rule]}));
+    assert_eq!(effect_of(&grant, exploded(&json!({"filter": {"admin": "yes"}})), "s"), Effect::Deny);
+    assert_eq!(effect_of(&grant, exploded(&json!({"admin": "yes"})), "s"), Effect::Grant);
+}
+
 #[test]
 fn a_rule_that_names_nothing_is_refused() {
     let capabilities: Capabilities = serde_json::from_value(json!({"grant": [{}]})).unwrap();

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use toolcrib_model::JsonObject;
 
 use super::body::{BodyDraft, Encoding};
-use super::parameter::{Parameter, annotate};
+use super::parameter::{Parameter, Place, annotate};
 
 /// The name of the argument that is the whole body.
 const BODY: &str = "body";
@@ -50,6 +50,34 @@ pub(crate) struct Arguments {
     pub(crate) body: Option<BoundBody>,
     /// JSON Schema of the arguments, without `$defs`.
     pub(crate) schema: JsonObject,
+}
+
+impl Arguments {
+    /// Returns the arguments that may be objects whose members are sent as fields under their own names.
+    pub(crate) fn exploded(&self) -> Vec<String> {
+        let has_fields = |place| matches!(place, Place::Query | Place::QueryString | Place::Cookie);
+        let parameters = self
+            .parameters
+            .iter()
+            .filter(|bound| has_fields(bound.parameter.place) && bound.parameter.writing.sends_members());
+        let fields = self.body.iter().flat_map(|body| match (&body.shape, &body.encoding) {
+            (Shape::Fields(fields), Encoding::Form(writings)) => {
+                let is_exploded = |field: &&Field| {
+                    writings.get(&field.property).is_some_and(|writing| writing.sends_members())
+                };
+                fields.iter().filter(is_exploded).map(|field| &field.argument).collect()
+            }
+            _ => Vec::new(),
+        });
+        let properties = self.schema.get("properties");
+        let may_be_object =
+            |argument: &&String| match properties.and_then(|all| all.get(*argument)?.get("type")) {
+                Some(Value::String(name)) => name == "object",
+                Some(Value::Array(names)) => names.iter().any(|name| name == "object"),
+                _ => true,
+            };
+        parameters.map(|bound| &bound.argument).chain(fields).filter(may_be_object).cloned().collect()
+    }
 }
 
 /// Names the arguments.

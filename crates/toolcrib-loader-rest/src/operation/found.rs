@@ -84,7 +84,9 @@ impl<'a> Found<'a> {
             Some(body) => BodyDraft::read(body, files, &mut converter)?,
             None => None,
         };
-        let Arguments { parameters, body, mut schema } = arguments::bind(parameters, body);
+        let bound = arguments::bind(parameters, body);
+        let exploded = bound.exploded();
+        let Arguments { parameters, body, mut schema } = bound;
         let (definitions, of_schema) = converter.definitions()?;
         notes.extend(of_schema);
         if !definitions.is_empty() {
@@ -101,7 +103,10 @@ impl<'a> Found<'a> {
         let qualified = QualifiedName::new(setting.namespace, name)
             .map_err(|error| Error::malformed(format!("`{name}` cannot be the name of a tool: {error}")))?;
         let tool = self.describe(Tool::new(qualified), setting, schemas, notes)?;
-        let tool = tool.with_parameters(schema).with_output_parameters(result);
+        let mut tool = tool.with_parameters(schema).with_output_parameters(result);
+        if !exploded.is_empty() {
+            tool = tool.with_metadata(Tool::EXPLODED_ARGUMENTS, exploded);
+        }
         let operation = Operation {
             method: self.method.clone(),
             path: template,

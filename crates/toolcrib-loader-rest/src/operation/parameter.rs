@@ -78,6 +78,17 @@ pub(crate) enum Writing {
     Form,
 }
 
+impl Writing {
+    /// Returns true if the members of an object are sent as fields under their own names.
+    pub(crate) fn sends_members(self) -> bool {
+        match self {
+            Self::Styled { style, explode, .. } => explode && style != Style::DeepObject,
+            Self::Form => true,
+            Self::Json | Self::Text => false,
+        }
+    }
+}
+
 /// One parameter of an operation.
 #[derive(Clone, Debug)]
 pub(crate) struct Parameter {

@@ -7,7 +7,7 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
-use crate::operation::{Style, Writing};
+use crate::operation::Writing;
 
 /// The names of the fields of a query, of the cookies, or of a form.
 #[derive(Debug, Default)]
@@ -29,7 +29,7 @@ impl FieldNames {
 
     /// Takes the names of the members that this value is sent as. The error says which of them is taken already.
     pub(super) fn take(&mut self, name: &str, value: &Value, writing: Writing) -> Result<(), String> {
-        let (Value::Object(members), true) = (value, explodes(writing)) else { return Ok(()) };
+        let (Value::Object(members), true) = (value, writing.sends_members()) else { return Ok(()) };
         let own = root(name);
         for member in members.keys() {
             let root = root(member);
@@ -42,15 +42,6 @@ impl FieldNames {
         }
         self.taken.extend(members.keys().map(|member| root(member)));
         Ok(())
-    }
-}
-
-/// Whether the members of an object become fields under their own names.
-fn explodes(writing: Writing) -> bool {
-    match writing {
-        Writing::Styled { style, explode, .. } => explode && style != Style::DeepObject,
-        Writing::Form => true,
-        Writing::Json | Writing::Text => false,
     }
 }
 

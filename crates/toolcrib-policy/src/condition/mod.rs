@@ -11,7 +11,7 @@ mod tests;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use toolcrib_model::JsonObject;
+use toolcrib_model::{JsonObject, Tool};
 
 use crate::{PolicyError, SettingLocation, capabilities::present};
 
@@ -48,6 +48,7 @@ pub(crate) const MAX_DEPTH: usize = 128;
 /// | an array or object at the path | anything in it satisfies it, including keys | `equals` and `in` compare it as a whole |
 /// | an array on the path | each item is examined | only by `*` or a number |
 /// | JSON in a text | is examined if Python can parse it; invalid JSON satisfies any path into it | is a text |
+/// | an argument whose members are sent as arguments of their own | also each member, under its own name | as it is given |
 /// | names of arguments | regardless of case and invisible characters | exactly, and no other name may differ only in these |
 /// | `equals`, `in` | also the same text as a value of another type: `22` and `"22"` | the same value; `1` and `1.0` are the same |
 /// | `matches` | anywhere in the text; numbers and booleans by their text | the whole text; only texts |
@@ -91,6 +92,39 @@ pub(crate) enum Reading {
     Narrow,
 }
 
+/// The arguments of a call, for conditions of both readings.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Arguments<'a> {
+    narrow: &'a JsonObject,
+    /// With the arguments that members of objects are sent as.
+    wide: &'a JsonObject,
+}
+
+impl<'a> Arguments<'a> {
+    /// Returns the arguments of a call of this tool, with `sent` from [`sent`].
+    pub(crate) fn new(given: &'a JsonObject, sent: Option<&'a JsonObject>) -> Self {
+        Self { narrow: given, wide: sent.unwrap_or(given) }
+    }
+}
+
+/// Returns the arguments together with those that the members of exploded arguments are sent as; `None` where that is the
+/// same. An engine refuses a call in which the two collide.
+pub(crate) fn sent(tool: &Tool, arguments: &JsonObject) -> Option<JsonObject> {
+    let mut sent: Option<JsonObject> = None;
+    for name in tool.exploded_arguments() {
+        let Some(Value::Object(members)) = arguments.get(name) else { continue };
+        let sent = sent.get_or_insert_with(|| arguments.clone());
+        for (member, value) in members {
+            // Careless servers take `admin[]` for `admin`.
+            let root = member.split('[').next().unwrap_or_default();
+            for name in [member, root] {
+                sent.entry(name).or_insert_with(|| value.clone());
+            }
+        }
+    }
+    sent
+}
+
 /// A condition, ready to be tried.
 #[derive(Debug)]
 pub(crate) struct CompiledCondition {
@@ -132,10 +166,14 @@ impl CompiledCondition {
     }
 
     /// Returns true if the arguments satisfy the condition.
-    pub(crate) fn holds(&self, arguments: &JsonObject) -> bool {
+    pub(crate) fn holds(&self, arguments: Arguments<'_>) -> bool {
         match self.reading {
-            Reading::Wide => self.pointer.any(arguments, &|value, depth| self.test.anywhere_in(value, depth)),
-            Reading::Narrow => self.pointer.every(arguments, &|value| self.test.is_fulfilled_by(value)),
+            Reading::Wide => {
+                self.pointer.any(arguments.wide, &|value, depth| self.test.anywhere_in(value, depth))
+            }
+            Reading::Narrow => {
+                self.pointer.every(arguments.narrow, &|value| self.test.is_fulfilled_by(value))
+            }
         }
     }
 }

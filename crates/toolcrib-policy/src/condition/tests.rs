@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{CompiledCondition, Condition, Reading};
+use super::{Arguments, CompiledCondition, Condition, Reading};
 use crate::{PolicyError, SettingLocation};
 
 fn compile(condition: &Value, reading: Reading) -> Result<CompiledCondition, PolicyError> {
@@ -11,7 +11,7 @@ fn compile(condition: &Value, reading: Reading) -> Result<CompiledCondition, Pol
 }
 
 fn holds(condition: &Value, reading: Reading, arguments: &Value) -> bool {
-    compile(condition, reading).unwrap().holds(arguments.as_object().unwrap())
+    compile(condition, reading).unwrap().holds(Arguments::new(arguments.as_object().unwrap(), None))
 }
 
 /// Condition, arguments, whether it holds in a deny, and whether in a grant.

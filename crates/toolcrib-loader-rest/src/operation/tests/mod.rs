@@ -3,6 +3,7 @@
 #![expect(clippy::needless_pass_by_value, reason = "the values are literals of the tests")]
 
 mod dialects;
+mod exploded;
 
 use std::collections::BTreeMap;
 
