@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 use toolcrib_model::{ErrorKind, JsonObject, ToolCall, ToolError};
+use toolcrib_port::PhaseTracker;
 
 use crate::Services;
 use crate::owner::Owner;
@@ -66,8 +67,10 @@ impl Services {
         action: &Action,
         run_key: &str,
         cancel: &CancellationToken,
+        phase: &PhaseTracker,
     ) -> Result<Value, ToolError> {
-        let context = owner.action_context().with_cancel(cancel.clone()).with_run_key(run_key);
+        let mut context = owner.action_context().with_cancel(cancel.clone()).with_run_key(run_key);
+        context.phase = phase.clone();
         self.entrance()?.admit(&context)?;
         match action {
             Action::Notification { message, channel } => {

@@ -4,10 +4,11 @@ use std::sync::{Arc, Mutex};
 
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
+use tokio::sync::Notify;
 use tokio::time::Instant;
-use toolcrib_exec::{DenyAll, Executor};
-use toolcrib_policy::{Capabilities, Policy};
-use toolcrib_port::{Approver, ToolLoader as _};
+use toolcrib_exec::{Callback, DenyAll, Executor};
+use toolcrib_policy::{Capabilities, Policy, Question};
+use toolcrib_port::{Answer, Approver, ToolLoader as _};
 use toolcrib_registry::ToolRegistry;
 use toolcrib_sdk::Module;
 
@@ -35,6 +36,20 @@ impl Clock for TestClock {
     fn now(&self) -> Timestamp {
         self.set.lock().unwrap().checked_add(self.start.elapsed()).unwrap()
     }
+}
+
+/// A person who approves one call each time that the other part is notified.
+pub(crate) fn slow_approver() -> (Arc<dyn Approver>, Arc<Notify>) {
+    let yes = Arc::new(Notify::new());
+    let approved = Arc::clone(&yes);
+    let approver = Callback::new(move |question: Question| {
+        let yes = Arc::clone(&approved);
+        async move {
+            yes.notified().await;
+            Answer::Approved(question.approve())
+        }
+    });
+    (Arc::new(approver), yes)
 }
 
 /// A real entrance to the tools of a module, under these rules.

@@ -14,6 +14,9 @@ use crate::{App, Error};
 /// How often [`Tasks::changed`] looks.
 const LOOK: Duration = Duration::from_millis(500);
 
+/// The state of a task that waits for a person.
+const WAITING: &str = "waiting_for_approval";
+
 /// How much of what a task does is on one line, in characters.
 const WHAT_CHARS: usize = 80;
 
@@ -156,8 +159,8 @@ impl Tasks {
         let count = |kind: &str, states: &[&str]| {
             all.iter().filter(|task| task.kind == kind && states.contains(&task.state.as_str())).count()
         };
-        let running = count("background", &["running"]);
-        let watching = count("watcher", &["watching", "active", "running"]);
+        let running = count("background", &["running", WAITING]);
+        let watching = count("watcher", &["active", WAITING]);
         let scheduled = all.iter().filter(|task| task.kind == "schedule" && task.next.is_some());
         let next = scheduled.clone().filter_map(|task| task.next.as_deref()).min();
         let parts = [

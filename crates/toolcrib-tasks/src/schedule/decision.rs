@@ -59,7 +59,7 @@ impl Schedule {
 
     /// Writes down that a run starts.
     pub(super) fn start(&mut self, id: &str, due: Timestamp, now: Timestamp, may_repeat: bool) {
-        self.running.push(Started { due, may_repeat, attempts: 1 });
+        self.running.push(Started { due, may_repeat, attempts: 1, waits_for_person: false });
         self.last_run = Some(LastRun {
             run_key: run_key(id, due),
             due,
@@ -68,6 +68,18 @@ impl Schedule {
             outcome: RunOutcome::Running,
             detail: None,
         });
+    }
+
+    /// Sets whether the call of a run waits for a person, and returns true if that is new.
+    pub(super) fn set_waiting(&mut self, due: Timestamp, waits: bool) -> bool {
+        let run = self.running.iter_mut().find(|started| started.due == due);
+        run.is_some_and(|run| std::mem::replace(&mut run.waits_for_person, waits) != waits)
+    }
+
+    /// Returns how it stands, as that is told.
+    pub(super) fn told_state(&self) -> ScheduleState {
+        let waits = self.running.iter().any(|started| started.waits_for_person);
+        if self.is_active() && waits { ScheduleState::WaitingForApproval } else { self.state }
     }
 
     /// Writes down how a run has ended.
@@ -99,6 +111,7 @@ impl Schedule {
                 (true, ScheduleState::Cancelled) => Interrupted::Cancelled(started.due),
                 (true, _) if started.attempts < MAX_ATTEMPTS => {
                     started.attempts += 1;
+                    started.waits_for_person = false;
                     Interrupted::Repeat(started.due)
                 }
                 _ => Interrupted::Unknown(started.due),

@@ -34,6 +34,8 @@ pub enum Overlap {
 pub enum ScheduleState {
     /// It has runs to come, or one under way.
     Active,
+    /// It has a run under way, whose call waits for a person. It is told, and kept as [`Active`](Self::Active).
+    WaitingForApproval,
     /// It has no more runs to come.
     Completed,
     /// It was cancelled.
@@ -89,6 +91,9 @@ pub(super) struct Started {
     pub(super) may_repeat: bool,
     /// How often it was started.
     pub(super) attempts: u32,
+    /// Whether its call waits for a person.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) waits_for_person: bool,
 }
 
 /// When it runs, as it is written down.

@@ -1,5 +1,6 @@
 //! How a schedule that has been woken is run, and what is done with runs that were interrupted.
 
+use std::convert::Infallible;
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
@@ -7,6 +8,7 @@ use serde_json::Value;
 use tokio::sync::{MutexGuard, OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 use toolcrib_model::{ErrorKind, ToolError};
+use toolcrib_port::{CallPhase, PhaseTracker};
 
 use super::decision::Interrupted;
 use super::record::{RunOutcome, Schedule, run_key};
@@ -147,10 +149,20 @@ impl Inner {
         let _renewal = self.services.is_shared().then(|| Renewal::start(self, live, cancel));
         let (services, schedule) = (Arc::clone(&self.services), live.schedule());
         let (key, token) = (run_key(&live.id, due), cancel.clone());
+        let phase = PhaseTracker::new();
+        let tracked = phase.clone();
         // In a task of its own, so that a panic is an error of this run.
-        let mut work =
-            tokio::spawn(async move { services.act(&schedule.owner, &schedule.action, &key, &token).await });
-        let done = cancel.run_until_cancelled(&mut work);
+        let mut work = tokio::spawn(async move {
+            services.act(&schedule.owner, &schedule.action, &key, &token, &tracked).await
+        });
+        let watched = async {
+            tokio::select! {
+                biased;
+                done = &mut work => done,
+                never = self.follow(live, due, &phase) => match never {},
+            }
+        };
+        let done = cancel.run_until_cancelled(watched);
         let stopped = match tokio::time::timeout(self.settings.max_duration, done).await {
             Ok(Some(Ok(result))) => return result,
             Ok(Some(Err(error))) => {
@@ -170,6 +182,25 @@ impl Inner {
                 work.abort();
                 Err(stopped)
             }
+        }
+    }
+
+    /// Keeps whether the call of a run waits for a person, also for other processes, until it is dropped.
+    async fn follow(&self, live: &Live, due: Timestamp, phase: &PhaseTracker) -> Infallible {
+        loop {
+            phase.wait_until(|phase| phase == CallPhase::WaitingForPerson).await;
+            self.set_waiting(live, due, true).await;
+            phase.wait_until(|phase| phase != CallPhase::WaitingForPerson).await;
+            self.set_waiting(live, due, false).await;
+        }
+    }
+
+    async fn set_waiting(&self, live: &Live, due: Timestamp, waits: bool) {
+        let _gate = live.gate.lock().await;
+        let mut schedule = Schedule::clone(&live.schedule());
+        if schedule.set_waiting(due, waits) && self.still_has(live).await {
+            // Where it cannot be kept, that is logged, and it holds in this process.
+            let _ = self.keep(live, schedule, Vec::new()).await;
         }
     }
 

@@ -15,6 +15,9 @@ pub const NEXT_RUNS: usize = 5;
 /// How much of a text is told where several are listed, in characters.
 const LISTED_CHARS: usize = 100;
 
+/// Note on a run that has not done anything for the lack of an answer.
+const WAITING_NOTE: &str = "its run waits for a person to approve a call";
+
 /// How much of a result is told, in characters.
 const TOLD_CHARS: usize = 600;
 
@@ -74,7 +77,7 @@ impl ScheduleStatus {
         Self {
             schedule_id: id.to_owned(),
             label: schedule.label.clone(),
-            status: schedule.state,
+            status: schedule.told_state(),
             when: time.described(),
             action: described(&schedule.action),
             next_runs: next_runs.into_iter().map(|moment| shown(moment, time.zone())).collect(),
@@ -87,7 +90,8 @@ impl ScheduleStatus {
             last_run: schedule.last_run.as_ref().map(to_second),
             created: schedule.created,
             ended: schedule.ended,
-            note: None,
+            note: (schedule.told_state() == ScheduleState::WaitingForApproval)
+                .then(|| WAITING_NOTE.to_owned()),
         }
     }
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 use toolcrib_model::{ErrorKind, ToolError};
+use toolcrib_port::PhaseTracker;
 
 use super::Inner;
 use super::request::takes_values;
@@ -140,8 +141,10 @@ impl Inner {
         }
         let done = match self.may_be_given(owner, step) {
             Ok(()) => {
-                let acting = self.services.act(owner, &step.action, key, cancel);
-                tokio::time::timeout(MAX_ACTION_TIME, acting).await.unwrap_or_else(|_| {
+                let phase = PhaseTracker::new();
+                let acting = self.services.act(owner, &step.action, key, cancel, &phase);
+                let acting = tokio::time::timeout(MAX_ACTION_TIME, acting);
+                self.followed(id, &phase, acting).await.unwrap_or_else(|_| {
                     let message = format!("it has not ended within {} s", MAX_ACTION_TIME.as_secs());
                     Err(ToolError::new(ErrorKind::OutcomeUnknown, message))
                 })

@@ -15,6 +15,8 @@ use super::watcher::{Check, Metrics};
 pub enum WatcherState {
     /// It checks.
     Active,
+    /// Its call, or one that follows, waits for a person. It is told, and kept as [`Active`](Self::Active).
+    WaitingForApproval,
     /// It waits to be resumed.
     Paused,
     /// It checks no more.

@@ -18,6 +18,9 @@ use crate::Condition;
 /// How many checks of a watcher are remembered.
 pub const MAX_WATCH_HISTORY: usize = 100;
 
+/// Note on a watcher whose turn does not go on for the lack of an answer.
+const WAITING_NOTE: &str = "it waits for a person to approve a call";
+
 /// How long a watcher is remembered that has ended by itself.
 const ENDED_AGE: SignedDuration = SignedDuration::from_hours(24);
 
@@ -86,14 +89,14 @@ impl Entry {
 
     /// All there is to tell, at this moment of the clock.
     pub(super) fn status(&self, id: &str, now: Timestamp) -> WatcherStatus {
-        let Watcher { request, state, reason, created, last_check, seen, last_error, metrics, .. } =
-            &self.watcher;
+        let Watcher { request, reason, created, last_check, seen, last_error, metrics, .. } = &self.watcher;
+        let state = self.watcher.told_state();
         let left = self.due.map(|due| due.saturating_duration_since(Instant::now()));
         WatcherStatus {
             watcher_id: id.to_owned(),
             name: request.name.clone(),
             label: request.label.clone(),
-            status: *state,
+            status: state,
             reason: reason.clone(),
             interval: request.interval,
             notify_when: request.notify_when,
@@ -105,7 +108,7 @@ impl Entry {
             last_value: seen.as_ref().map(|seen| seen.shown.clone()),
             last_error: last_error.clone(),
             metrics: WatcherMetrics::from(metrics),
-            note: None,
+            note: (state == WatcherState::WaitingForApproval).then(|| WAITING_NOTE.to_owned()),
         }
     }
 }

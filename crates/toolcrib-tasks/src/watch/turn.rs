@@ -1,10 +1,12 @@
 //! The turn of one watcher: its check, and what comes of it.
 
+use std::convert::Infallible;
 use std::sync::Arc;
 
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use toolcrib_model::{ErrorKind, ToolError};
+use toolcrib_port::{CallPhase, PhaseTracker};
 
 use super::status::WatcherState;
 use super::table::Entry;
@@ -61,6 +63,8 @@ impl Inner {
     }
 
     async fn work(&self, id: &str, cancel: &CancellationToken) {
+        // What the last process waited for is asked again.
+        self.table.with(id, |entry| entry.watcher.waits_for_person = false);
         // What was left from before comes first.
         if !self.fire(id, cancel).await {
             return;
@@ -106,7 +110,8 @@ impl Inner {
             self.table.with(id, |entry| entry.watcher.is_under_way = true);
             self.save_or_warn(id).await;
         }
-        let result = entrance.call(call.with_call_id(&key), &context).await;
+        let phase = context.phase.clone();
+        let result = self.followed(id, &phase, entrance.call(call.with_call_id(&key), &context)).await;
         let is_shortened = result.metadata.contains_key("truncated_bytes");
         let result = match result.error {
             Some(error) if error.kind == ErrorKind::Cancelled && self.is_over(cancel) => return None,
@@ -119,6 +124,38 @@ impl Inner {
             None => Ok(result.result),
         };
         Some(Checked { result, at: now, took: began.elapsed(), key })
+    }
+
+    /// Makes a call of a turn, and keeps whether it waits for a person, also for other processes.
+    pub(super) async fn followed<T>(
+        &self,
+        id: &str,
+        phase: &PhaseTracker,
+        call: impl Future<Output = T>,
+    ) -> T {
+        let done = tokio::select! {
+            biased;
+            done = call => done,
+            never = self.follow(id, phase) => match never {},
+        };
+        self.set_waiting(id, false).await;
+        done
+    }
+
+    async fn follow(&self, id: &str, phase: &PhaseTracker) -> Infallible {
+        loop {
+            phase.wait_until(|phase| phase == CallPhase::WaitingForPerson).await;
+            self.set_waiting(id, true).await;
+            phase.wait_until(|phase| phase != CallPhase::WaitingForPerson).await;
+            self.set_waiting(id, false).await;
+        }
+    }
+
+    async fn set_waiting(&self, id: &str, waits: bool) {
+        let set = |entry: &mut Entry| std::mem::replace(&mut entry.watcher.waits_for_person, waits) != waits;
+        if self.table.with(id, set) == Some(true) {
+            self.save_or_warn(id).await;
+        }
     }
 
     fn is_over(&self, cancel: &CancellationToken) -> bool {

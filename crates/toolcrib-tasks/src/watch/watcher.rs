@@ -47,6 +47,9 @@ pub(super) struct Watcher {
     /// Whether a call is under way that may not be made again.
     #[serde(default)]
     pub(super) is_under_way: bool,
+    /// Whether a call of its turn waits for a person.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) waits_for_person: bool,
     /// The last result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) seen: Option<Seen>,
@@ -140,6 +143,7 @@ impl Watcher {
             ended: None,
             last_check: None,
             is_under_way: false,
+            waits_for_person: false,
             seen: None,
             baseline: None,
             is_held: false,
@@ -148,6 +152,14 @@ impl Watcher {
             metrics: Metrics::default(),
             tally: Tally::default(),
             firing: None,
+        }
+    }
+
+    /// Returns how it stands, as that is told.
+    pub(super) fn told_state(&self) -> WatcherState {
+        match self.state {
+            WatcherState::Active if self.waits_for_person => WatcherState::WaitingForApproval,
+            state => state,
         }
     }
 

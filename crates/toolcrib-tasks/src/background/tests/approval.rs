@@ -1,12 +1,10 @@
 //! Calls that wait for a person.
 
-use toolcrib_exec::Callback;
-use toolcrib_policy::Question;
-use toolcrib_port::{Answer, ToolCaller as _};
+use toolcrib_port::ToolCaller as _;
 
 use super::*;
 use crate::background::Patient;
-use crate::testing::{executor_with, policy};
+use crate::testing::{executor_with, policy, slow_approver};
 
 const AFTER: Duration = Duration::from_secs(3);
 
@@ -20,22 +18,15 @@ struct Asked {
 
 impl Asked {
     async fn new() -> Self {
-        let (yes, started) = (Arc::new(Notify::new()), Arc::new(AtomicUsize::new(0)));
+        let started = Arc::new(AtomicUsize::new(0));
         let runs = Arc::clone(&started);
         let press = FunctionTool::new("press", "Presses.", move |_: Nothing, _| {
             runs.fetch_add(1, Ordering::SeqCst);
             async { Ok::<_, ToolError>(json!({"made": 1})) }
         });
         let module = Module::new("shop", "Makes things.").with_tool(press);
-        let approved = Arc::clone(&yes);
-        let owner = Callback::new(move |question: Question| {
-            let yes = Arc::clone(&approved);
-            async move {
-                yes.notified().await;
-                Answer::Approved(question.approve())
-            }
-        });
-        let executor = executor_with(module, policy(&json!({})), Arc::new(owner)).await;
+        let (owner, yes) = slow_approver();
+        let executor = executor_with(module, policy(&json!({})), owner).await;
         let clock = Arc::new(TestClock::at("2026-03-01T09:00:00Z"));
         let services = Arc::new(Services::open(Arc::new(MemoryStore::new()), clock, false).await.unwrap());
         services.enter_by(executor.entrance());

@@ -1,6 +1,7 @@
 //! What schedules promise.
 
 mod crashes;
+mod drops;
 mod faulty;
 mod runs;
 mod shared;
@@ -16,9 +17,9 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
-use toolcrib_exec::Executor;
+use toolcrib_exec::{DenyAll, Executor};
 use toolcrib_model::{JsonObject, Risk, ToolError};
-use toolcrib_port::CallContext;
+use toolcrib_port::{Approver, CallContext};
 use toolcrib_sdk::{FunctionTool, Module};
 
 use super::*;
@@ -55,6 +56,7 @@ struct Setup {
     store: Arc<dyn Store>,
     clock: Arc<TestClock>,
     rules: Value,
+    approver: Arc<dyn Approver>,
     /// Whether the sessions of the tests belong to a client that is not known any more.
     is_revoked: bool,
     settings: ScheduleSettings,
@@ -68,6 +70,7 @@ impl Setup {
             store: Arc::new(MemoryStore::new()),
             clock: Arc::new(TestClock::at(time)),
             rules: json!({"default_policy": "grant"}),
+            approver: Arc::new(DenyAll),
             is_revoked: false,
             settings: ScheduleSettings { time_zone: TimeZone::UTC, ..ScheduleSettings::default() },
             is_shared: false,
@@ -106,7 +109,7 @@ impl Setup {
         if self.is_revoked {
             policy = policy.with_unknown_denied("s", "the tests");
         }
-        let executor = testing::executor_under(module, policy).await;
+        let executor = testing::executor_with(module, policy, Arc::clone(&self.approver)).await;
         let services = Services::open(Arc::clone(&self.store), self.clock.clone(), self.is_shared).await;
         let services = Arc::new(services.unwrap());
         services.enter_by(executor.entrance());

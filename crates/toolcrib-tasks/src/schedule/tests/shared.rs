@@ -45,6 +45,28 @@ async fn what_one_has_made_or_cancelled_the_other_knows() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_schedule_whose_call_waits_for_a_person_says_so_in_each_process_until_it_is_answered() {
+    let (approver, yes) = testing::slow_approver();
+    let rules = json!({"default_policy": "grant", "approve": [{"module": "shop", "actions": ["order"]}]});
+    let setup = Setup { approver, rules, ..shared() };
+    let (one, two) = (setup.start().await, setup.start().await);
+    let id = one.cron("*/2 * * * *", "shop.order").await;
+    pass(minutes(2) + Duration::from_secs(1)).await;
+    for world in [&one, &two] {
+        let status = world.status(&id).await;
+        assert_eq!((status.status, world.count()), (ScheduleState::WaitingForApproval, 0));
+        assert_eq!(status.note.as_deref(), Some("its run waits for a person to approve a call"));
+        assert_eq!(json!(world.schedules.all().await[0].task)["status"], "waiting_for_approval");
+    }
+    yes.notify_one();
+    settle().await;
+    for world in [&one, &two] {
+        let status = world.status(&id).await;
+        assert_eq!((status.status, status.note, world.count()), (ScheduleState::Active, None, 1));
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn while_one_runs_it_the_other_does_not_however_long_it_takes() {
     let setup = shared();
     let one = setup.start().await;

@@ -22,6 +22,30 @@ async fn an_action_is_given_the_result_as_data() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_watcher_whose_call_waits_for_a_person_says_so_until_it_is_answered() {
+    let (approver, yes) = testing::slow_approver();
+    let office = Setup { approver: Some(approver), ..Setup::default() }.open().await;
+    office.plant.shows([json!(0), json!(1)]);
+    let id = office.start(json!({"interval": 10, "actions": Office::ring("plant.bell")})).await;
+    office.checked(&id, 1).await;
+    // The second check tells, and its turn does not end before the answer.
+    tokio::time::sleep(Duration::from_secs(11)).await;
+    let status = office.watchers.status(&id, &context()).await.unwrap();
+    assert_eq!(status.status, WatcherState::WaitingForApproval);
+    assert_eq!(status.note.as_deref(), Some("it waits for a person to approve a call"));
+    assert_eq!(json!(office.watchers.list(&context()).await)[0]["status"], "waiting_for_approval");
+    let kept = office.store.get(Kind::Watcher, &id).await.unwrap().unwrap();
+    assert_eq!((&kept.body["state"], &kept.body["waits_for_person"]), (&json!("active"), &json!(true)));
+    assert_eq!(office.plant.rings().len(), 0);
+    yes.notify_one();
+    tokio::time::sleep(Duration::from_millis(10)).await;
+    let status = office.watchers.status(&id, &context()).await.unwrap();
+    assert_eq!((status.status, status.note, office.plant.rings().len()), (WatcherState::Active, None, 1));
+    let kept = office.store.get(Kind::Watcher, &id).await.unwrap().unwrap();
+    assert_eq!(kept.body.get("waits_for_person"), None);
+}
+
+#[tokio::test(start_paused = true)]
 async fn what_is_filled_in_is_bounded() {
     let office = Office::new().await;
     office.plant.shows([json!(0), json!(vec!["é"; 100_000])]);

@@ -18,9 +18,9 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
-use toolcrib_exec::Executor;
+use toolcrib_exec::{DenyAll, Executor};
 use toolcrib_model::{ErrorKind, JsonObject, Risk, Tool, ToolCall, ToolError, ToolResult};
-use toolcrib_port::{CallContext, ToolCaller};
+use toolcrib_port::{Approver, CallContext, ToolCaller};
 use toolcrib_sdk::{FunctionTool, Module};
 
 use super::*;
@@ -181,6 +181,8 @@ struct Setup {
     is_shared: bool,
     /// Whether the sessions of the tests belong to a client that is not known any more.
     is_revoked: bool,
+    /// Who is asked about the bell; it is granted where nobody is.
+    approver: Option<Arc<dyn Approver>>,
 }
 
 impl Default for Setup {
@@ -192,20 +194,24 @@ impl Default for Setup {
             start: START,
             is_shared: false,
             is_revoked: false,
+            approver: None,
         }
     }
 }
 
 impl Setup {
     async fn open(self) -> Office {
-        let Self { plant, store, settings, start, is_shared, is_revoked } = self;
-        let deny = |denied: &[&str]| json!({"default_policy": "grant", "deny": [{"module": "plant", "actions": denied}]});
+        let Self { plant, store, settings, start, is_shared, is_revoked, approver } = self;
+        let asked: &[Value] =
+            if approver.is_some() { &[json!({"module": "plant", "actions": ["bell"]})] } else { &[] };
+        let deny = |denied: &[&str]| json!({"default_policy": "grant", "approve": asked, "deny": [{"module": "plant", "actions": denied}]});
+        let approver = approver.unwrap_or_else(|| Arc::new(DenyAll));
         let policy = |denied: &[&str]| {
             let policy = testing::policy(&deny(denied));
             if is_revoked { policy.with_unknown_denied("s", "the tests") } else { policy }
         };
         let gate = Arc::new(Gate {
-            now: testing::executor_under(plant.module(), policy(&["secret"])).await,
+            now: testing::executor_with(plant.module(), policy(&["secret"]), approver).await,
             later: testing::executor_under(plant.module(), policy(&["secret", "gauge", "probe"])).await,
             is_later: AtomicBool::new(false),
         });
