@@ -28,6 +28,26 @@ async fn a_streamed_run_sends_these_bytes_and_its_tools_really_run() {
 }
 
 #[tokio::test]
+async fn the_key_of_a_provider_is_sent_to_a_server_elsewhere_only_where_the_app_file_says_so() {
+    for (key, sent) in [("", ""), (", api_key: \"${OPENAI_API_KEY}\"", "Bearer sk-canary")] {
+        let server = ModelServer::start([Turn::text("").refused_first(401)]).await.unwrap();
+        // It is this machine, and not by an address of this machine alone.
+        let url = server.base_url().replace("127.0.0.1", "0.0.0.0");
+        let lab = Lab::with_app(&format!(
+            "agents: [{{id: clerk, brain: {{provider: openai, model: m, base_url: \"{url}\"{key}}}}}]\n"
+        ));
+        let ran = lab.with_variable("OPENAI_API_KEY", "sk-canary").run(["run", "app.yaml", "Hello."]).await;
+        assert_eq!(server.requests()[0].authorization, sent);
+        let advice = if sent.is_empty() {
+            "set `api_key: ${OPENAI_API_KEY}` beside `base_url` to send it here"
+        } else {
+            "check the key in OPENAI_API_KEY"
+        };
+        assert!(ran.stderr.contains(advice), "{ran:?}");
+    }
+}
+
+#[tokio::test]
 async fn a_run_without_a_stream_sends_the_same_bytes_but_for_the_stream_and_ends_the_same() {
     let (_, streamed, first) = Desk::default().run(turns()).await;
     let (lab, whole, second) = Desk { streams: false, ..Desk::default() }.run(turns()).await;

@@ -8,6 +8,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, de};
 use toolcrib_document::nearest;
 use toolcrib_prompt::{CallStyle, DEFAULT_CONTEXT_WINDOW, Profile};
+use url::{Host, Url};
 
 use crate::Error;
 
@@ -119,6 +120,25 @@ impl Provider {
         }
     }
 
+    /// Returns true if a server may have the key of [`key_variable`](Self::key_variable) without being told to: the provider's
+    /// own, a regional one below that, or one on this machine.
+    pub fn shares_key_with(self, base_url: &str) -> bool {
+        let Ok(url) = Url::parse(base_url) else { return false };
+        match url.host() {
+            Some(Host::Ipv4(address)) if address.is_loopback() => return true,
+            Some(Host::Ipv6(address)) if address.is_loopback() => return true,
+            Some(Host::Domain("localhost")) => return true,
+            _ => {}
+        }
+        let own = self.base_url().and_then(|own| Url::parse(own).ok());
+        let (Some(own), Some(host)) = (own, url.host_str()) else { return false };
+        let Some(own_host) = own.host_str() else { return false };
+        let is_below = || host.strip_suffix(own_host).is_some_and(|below| below.ends_with('.'));
+        url.scheme() == own.scheme()
+            && url.port_or_known_default() == own.port_or_known_default()
+            && (host == own_host || is_below())
+    }
+
     /// How many tokens its models take in where nobody says. Servers that people run themselves are started with little.
     pub fn default_context_window(self) -> u32 {
         if self.is_local() { LOCAL_CONTEXT_WINDOW } else { DEFAULT_CONTEXT_WINDOW }
@@ -184,5 +204,41 @@ impl JsonSchema for Provider {
 impl<'de> Deserialize<'de> for Provider {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         String::deserialize(deserializer)?.parse().map_err(de::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Provider;
+
+    #[test]
+    fn a_provider_shares_its_key_with_its_own_servers_and_this_machine_and_with_nothing_that_looks_like_them()
+    {
+        for own in [
+            "https://api.openai.com/v1",
+            "https://api.openai.com:443/v2/",
+            "https://eu.api.openai.com/v1",
+            "http://127.0.0.1:8080/v1",
+            "http://localhost:8080/v1",
+            "http://[::1]:8080/v1",
+        ] {
+            assert!(Provider::OpenAi.shares_key_with(own), "{own}");
+        }
+        for other in [
+            "http://api.openai.com/v1",
+            "https://api.openai.com:8443/v1",
+            "https://evilapi.openai.com/v1",
+            "https://api.openai.com.example/v1",
+            "https://api.openai.com@example.com/v1",
+            "https://example.com/api.openai.com",
+            "http://localhost.example/v1",
+            "http://127.0.0.1.example/v1",
+            "http://0.0.0.0:8080/v1",
+            "http://10.0.0.1/v1",
+            "no URL",
+        ] {
+            assert!(!Provider::OpenAi.shares_key_with(other), "{other}");
+        }
+        assert!(!Provider::Groq.shares_key_with("https://api.openai.com/v1"));
     }
 }

@@ -251,12 +251,21 @@ impl Wiring {
         let mut settings = OpenAiSettings::new(brain.provider)
             .with_stream(brain.stream.unwrap_or(true))
             .with_parameters(brain.parameters());
+        let mut shares_key = true;
         if let Some(base_url) = filled("base_url", &brain.base_url)? {
+            shares_key = brain.provider.shares_key_with(&base_url);
             settings = settings.with_base_url(base_url);
         }
-        if let Some(key) = filled("api_key", &brain.api_key)?.or(own_key) {
+        let own_key = own_key.map(Secret::new);
+        if let Some(key) = &own_key {
+            self.app.secrets().add(key_variable.unwrap_or("api_key"), key.clone());
+        }
+        if let Some(key) = filled("api_key", &brain.api_key)? {
             let key = Secret::new(key);
             self.app.secrets().add(key_variable.unwrap_or("api_key"), key.clone());
+            settings = settings.with_api_key(key);
+        } else if let Some(key) = own_key.filter(|_| shares_key) {
+            // Any other server gets the provider's key only where the app file says so.
             settings = settings.with_api_key(key);
         }
         if let Some(seconds) = brain.timeout_seconds {

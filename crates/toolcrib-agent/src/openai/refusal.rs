@@ -115,6 +115,10 @@ pub(super) fn clean(endpoint: &Endpoint, message: &str) -> String {
 fn hint(endpoint: &Endpoint, status: StatusCode) -> String {
     match (status.as_u16(), endpoint.provider.key_variable()) {
         (300..=399, _) => "set `base_url` to where the API is".to_owned(),
+        (401 | 403, Some(variable)) if endpoint.api_key.is_none() => format!(
+            "no key was sent: that of {variable} goes to the provider's own server and to this machine only; set \
+             `api_key: ${{{variable}}}` beside `base_url` to send it here"
+        ),
         (401 | 403, Some(variable)) => format!("check the key in {variable}"),
         (401 | 403, None) => "the server wants a key; set `api_key`".to_owned(),
         (404, _) => "check the model's name and `base_url`".to_owned(),
