@@ -5,7 +5,7 @@
 //! refuses. [`FaultyModel`] does wrong what a [`FaultScript`] says; the program `scripted-model` is that server for use by
 //! hand. [`PetStore`] is the classic pet store with an `OpenAPI` document that fits it, and [`Collector`] takes spans by
 //! OTLP. [`Canary`] keeps what it was asked and answers as a test says, and [`RawServer`] writes bytes that need not be
-//! an answer at all. [`processes_of`] and [`descendants`] list processes, so that a test can assert that none is left,
+//! an answer at all. [`dropped_after`] drops a future in the middle. [`processes_of`] and [`descendants`] list processes, so that a test can assert that none is left,
 //! and [`wait_until`] looks for what nobody announces. [`TestTerminal`] is one to type at. The program `hostile-server` is an
 //! `MCP` server that misbehaves as it is told.
 //!
@@ -30,6 +30,7 @@ mod host;
 
 mod canary;
 mod collector;
+mod drops;
 mod model;
 mod petstore;
 mod raw;
@@ -43,6 +44,7 @@ mod tests;
 
 pub use canary::{Canary, Hit};
 pub use collector::{Collector, Export};
+pub use drops::dropped_after;
 pub use model::{FaultScript, FaultyModel, ModelRequest, ModelServer, Turn};
 pub use petstore::{Asked, PetStore};
 pub use process::{Process, descendants, processes_of};

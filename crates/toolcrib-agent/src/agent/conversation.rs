@@ -49,6 +49,29 @@ impl Conversation {
         self.open.is_some()
     }
 
+    /// Answers calls that have no result because the future of their run was dropped. Those of a run that is open are left
+    /// to it.
+    pub(super) fn complete(&mut self) {
+        if self.open.is_none() && self.lacks_results() {
+            let (messages, repairs) = repaired(std::mem::take(&mut self.messages));
+            self.messages = messages;
+            self.repairs.dropped += repairs.dropped;
+        }
+    }
+
+    /// Returns true if the last calls have fewer results than there are calls.
+    fn lacks_results(&self) -> bool {
+        let mut results = 0;
+        for message in self.messages.iter().rev() {
+            match message {
+                Message::Tool { .. } => results += 1,
+                Message::Assistant { tool_calls, .. } => return tool_calls.len() > results,
+                _ => {}
+            }
+        }
+        false
+    }
+
     pub(super) fn take_open(&mut self) -> Option<OpenRun> {
         self.open.take()
     }

@@ -4,6 +4,7 @@ mod approvals;
 mod audit;
 mod batch;
 mod deferred;
+mod drops;
 mod entrance;
 mod progress;
 

@@ -143,6 +143,7 @@ impl<'a> RunState<'a> {
         prompt: &str,
         budget: Budget,
     ) -> (Self, Action) {
+        conversation.complete();
         let mut state = Self::new(settings, conversation, budget);
         state.settle();
         state.notes.extend(state.conversation.take_repairs().note());

@@ -3,6 +3,7 @@
 mod budget;
 mod calls;
 mod conversations;
+mod drops;
 mod endings;
 mod inbox;
 mod limits;

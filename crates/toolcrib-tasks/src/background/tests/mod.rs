@@ -2,6 +2,7 @@
 
 mod after;
 mod approval;
+mod drops;
 mod operator;
 
 use std::sync::Arc;
