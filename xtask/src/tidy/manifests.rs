@@ -7,7 +7,7 @@ use super::TextFile;
 use super::violation::Violation;
 
 /// The keys of `[package]` that the workspace decides.
-const INHERITED: &[&str] = &["edition", "license"];
+const INHERITED: &[&str] = &["edition", "license", "rust-version"];
 
 /// The tables in which a manifest lists dependencies, at the top and under each `[target]`.
 const DEPENDENCY_TABLES: &[&str] = &["dependencies", "dev-dependencies", "build-dependencies"];

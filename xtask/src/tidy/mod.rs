@@ -6,6 +6,7 @@ mod house;
 
 mod arrows;
 mod manifests;
+mod msrv;
 mod owners;
 mod prose;
 mod sources;
@@ -39,9 +40,13 @@ pub(crate) fn run(workspace: &Workspace) -> Result<()> {
         violations.extend(manifests::check(&manifest));
     }
 
+    let mut pages = vec![read(&workspace.root, "README.md".to_owned())?];
+    collect(&workspace.root, "docs", "md", &mut pages)?;
+    violations.extend(msrv::check(&read(&workspace.root, "Cargo.toml".to_owned())?, &pages));
+
     let mut files = Vec::new();
     for folder in house::SOURCE_FOLDERS {
-        collect(&workspace.root, folder, &mut files)?;
+        collect(&workspace.root, folder, "rs", &mut files)?;
     }
     files.sort_by(|one, other| one.path.cmp(&other.path));
     violations.extend(files.iter().flat_map(sources::check));
@@ -58,8 +63,8 @@ pub(crate) fn run(workspace: &Workspace) -> Result<()> {
     Ok(())
 }
 
-/// Reads every Rust file under a folder, where that exists. Symbolic links and build output are not followed.
-fn collect(root: &Path, folder: &str, files: &mut Vec<TextFile>) -> Result<()> {
+/// Reads every file with this ending under a folder, where that exists. Symbolic links and build output are not followed.
+fn collect(root: &Path, folder: &str, ending: &str, files: &mut Vec<TextFile>) -> Result<()> {
     let absolute = root.join(folder);
     if !absolute.is_dir() {
         return Ok(());
@@ -72,8 +77,8 @@ fn collect(root: &Path, folder: &str, files: &mut Vec<TextFile>) -> Result<()> {
         let path = format!("{folder}/{name}");
         let kind = entry.file_type().with_context(unreadable)?;
         if kind.is_dir() && name != "target" && !name.starts_with('.') {
-            collect(root, &path, files)?;
-        } else if kind.is_file() && entry.path().extension().is_some_and(|extension| extension == "rs") {
+            collect(root, &path, ending, files)?;
+        } else if kind.is_file() && entry.path().extension().is_some_and(|extension| extension == ending) {
             files.push(read(root, path)?);
         }
     }

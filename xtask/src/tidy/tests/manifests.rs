@@ -7,6 +7,7 @@ const GOOD: &str = "\
 [package]
 name = \"a\"
 edition.workspace = true
+rust-version.workspace = true
 license = { workspace = true }
 
 [dependencies]
@@ -35,6 +36,7 @@ fn what_the_workspace_decides_is_inherited() {
         ("edition.workspace = true", "edition = \"2021\"", "`edition.workspace = true`"),
         ("license = { workspace = true }", "license = \"MIT\"", "`license.workspace = true`"),
         ("license = { workspace = true }", "", "`license.workspace = true`"),
+        ("rust-version.workspace = true", "", "`rust-version.workspace = true`"),
         ("[lints]\nworkspace = true", "", "`workspace = true` under `[lints]`"),
         (
             "[lints]\nworkspace = true",

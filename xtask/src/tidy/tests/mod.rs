@@ -3,6 +3,7 @@
 mod arrows;
 mod house;
 mod manifests;
+mod msrv;
 mod owners;
 mod prose;
 mod sources;

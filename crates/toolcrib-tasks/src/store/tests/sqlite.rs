@@ -27,6 +27,18 @@ async fn stranger(path: &Path) -> sqlx::SqliteConnection {
     sqlx::sqlite::SqliteConnectOptions::new().filename(path).connect().await.unwrap()
 }
 
+/// The first version in which a checkpoint beside a write of another connection cannot corrupt a file in WAL mode.
+const FIRST_SOUND_VERSION: [u32; 3] = [3, 51, 3];
+
+#[tokio::test]
+async fn the_sqlite_that_is_compiled_in_cannot_corrupt_a_file_that_processes_share() {
+    let mut connection = stranger(Path::new(":memory:")).await;
+    let version: String =
+        sqlx::query_scalar("SELECT sqlite_version()").fetch_one(&mut connection).await.unwrap();
+    let numbers: Vec<u32> = version.split('.').map(|part| part.parse().unwrap()).collect();
+    assert!(numbers[..] >= FIRST_SOUND_VERSION[..], "SQLite {version} has the WAL-reset bug");
+}
+
 #[tokio::test]
 async fn what_was_acknowledged_is_there_when_it_is_opened_again() {
     let folder = tempfile::tempdir().unwrap();
