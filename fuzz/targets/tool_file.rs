@@ -2,17 +2,9 @@
 
 #![no_main]
 
-use libfuzzer_sys::fuzz_target;
-use toolcrib_document::{Format, Limits, parse};
-use toolcrib_loader_file::InlineLoader;
+#[path = "../checks/tool_file.rs"]
+mod tool_file;
 
-fuzz_target!(|bytes: &[u8]| {
-    for format in [Format::Json, Format::JsonLines, Format::Yaml] {
-        for limits in [Limits::default(), Limits::default().with_scalar_keys()] {
-            match parse(bytes, format, &limits) {
-                Ok(document) => drop(InlineLoader::new(&document, "", "fuzz", "tools")),
-                Err(error) => assert!(!error.to_string().is_empty()),
-            }
-        }
-    }
-});
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|bytes: &[u8]| tool_file::check(bytes));

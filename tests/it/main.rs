@@ -27,6 +27,7 @@ mod exec_modules;
 mod faulty_models;
 mod foreign_model;
 mod full_disk;
+mod fuzz;
 mod gate;
 mod hostile;
 mod install;
