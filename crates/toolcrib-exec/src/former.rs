@@ -1,7 +1,7 @@
 //! Former names of the arguments of the runtime's own tools.
 
 use serde_json::Value;
-use toolcrib_model::{JsonObject, Tool};
+use toolcrib_model::{JsonObject, Tool, pointer_part};
 use toolcrib_policy::RUNTIME_NAMESPACE;
 use toolcrib_schema::{Change, Repair};
 
@@ -9,7 +9,8 @@ use toolcrib_schema::{Change, Repair};
 const FORMER_ARGUMENTS: &str = "former_arguments";
 
 /// Renames arguments that come under a former name, and returns a repair for each, which the result tells. An argument that
-/// also comes under its current name stays as it is, for the schema to refuse. Only the runtime's own tools are believed.
+/// also comes under its current name stays as it is, for the schema to refuse. An object under a former name whose current
+/// one takes none stands for several arguments, which take its place. Only the runtime's own tools are believed.
 pub(crate) fn rename(tool: &Tool, arguments: &mut JsonObject) -> Vec<Repair> {
     if tool.name.namespace() != RUNTIME_NAMESPACE {
         return Vec::new();
@@ -17,14 +18,45 @@ pub(crate) fn rename(tool: &Tool, arguments: &mut JsonObject) -> Vec<Repair> {
     let names = tool.metadata.get(FORMER_ARGUMENTS).and_then(Value::as_object);
     let mut repairs = Vec::new();
     for (former, current) in names.into_iter().flatten() {
-        let Some(current) = current.as_str().filter(|current| !arguments.contains_key(*current)) else {
-            continue;
-        };
-        let Some(value) = arguments.shift_remove(former) else { continue };
-        arguments.insert(current.to_owned(), value);
-        let path = format!("/{current}");
-        let (from, to) = (Some(former.as_str().into()), Some(current.into()));
-        repairs.push(Repair { path, change: Change::Renamed, from, to });
+        let Some(current) = current.as_str() else { continue };
+        if arguments.get(former).is_some_and(Value::is_object) && !takes_object(tool, current) {
+            repairs.extend(spread(former, arguments));
+        } else if !arguments.contains_key(current)
+            && let Some(value) = arguments.shift_remove(former)
+        {
+            arguments.insert(current.to_owned(), value);
+            repairs.push(renamed(former.clone(), current));
+        }
     }
     repairs
+}
+
+/// Returns true if a tool takes an object under this name.
+fn takes_object(tool: &Tool, name: &str) -> bool {
+    match tool.parameters.get("properties").and_then(|all| all.get(name)?.get("type")) {
+        Some(Value::String(kind)) => kind == "object",
+        Some(Value::Array(kinds)) => kinds.iter().any(|kind| kind == "object"),
+        _ => true,
+    }
+}
+
+/// Puts the members of an object in its place, unless one of them is given beside it.
+fn spread(former: &str, arguments: &mut JsonObject) -> Vec<Repair> {
+    let is_free = |name: &String| name == former || !arguments.contains_key(name);
+    let members = arguments.get(former).and_then(Value::as_object);
+    let Some(members) = members.filter(|members| members.keys().all(is_free)).cloned() else {
+        return Vec::new();
+    };
+    arguments.shift_remove(former);
+    let mut repairs = Vec::with_capacity(members.len());
+    for (name, value) in members {
+        repairs.push(renamed(format!("{former}/{name}"), &name));
+        arguments.insert(name, value);
+    }
+    repairs
+}
+
+fn renamed(from: String, to: &str) -> Repair {
+    let path = format!("/{}", pointer_part(to));
+    Repair { path, change: Change::Renamed, from: Some(from.into()), to: Some(to.into()) }
 }

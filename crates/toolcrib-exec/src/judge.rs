@@ -83,6 +83,8 @@ pub(crate) fn judge(
         }
     };
     let first = overloads.first();
+    let mut arguments = arguments;
+    let mut repairs = first.map(|entry| former::rename(&entry.tool, &mut arguments)).unwrap_or_default();
     let forwards = first.and_then(|entry| Forwards::of(&entry.tool));
     let target = first.and_then(|entry| Target::of(&entry.tool));
     let mut arguments = match forwards {
@@ -104,7 +106,6 @@ pub(crate) fn judge(
             Err(error) => return Judged::failed(first.cloned(), error),
         },
     };
-    let mut repairs = first.map(|entry| former::rename(&entry.tool, &mut arguments)).unwrap_or_default();
     repairs.extend(first.map(|entry| clamped(&entry.tool, &mut arguments)).unwrap_or_default());
     let (entry, repaired) = match overloads.repair(arguments) {
         Ok(found) => found,

@@ -158,3 +158,24 @@ async fn the_arguments_of_watchers_are_taken_under_their_former_names() {
     assert_eq!(history.result["checks"].as_array().unwrap().len(), 1);
     assert_eq!(history.metadata["repairs"][0]["to"], "limit");
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_predicate_that_is_an_object_says_what_is_called_and_what_has_to_hold() {
+    let office = Office::new().await;
+    with_tools(&office).await;
+    office.plant.shows([json!({"level": 1})]);
+    for predicate in [
+        json!({"name": "plant.gauge", "params": {"value": 3}, "condition": "$.level > 5"}),
+        json!({"tool": "plant.gauge", "arguments": {"value": 3}, "condition": "$.level > 5"}),
+    ] {
+        let started = call(&office, "watch_start", json!({"predicate": predicate, "interval": 10})).await;
+        assert_eq!(started.error, None, "{predicate}");
+        assert_eq!(
+            (&started.result["name"], &started.result["condition"]),
+            (&json!("plant.gauge"), &json!("$.level > 5"))
+        );
+        assert_eq!(started.metadata["repairs"][2]["from"], "predicate/condition", "{:?}", started.metadata);
+    }
+    let both = json!({"predicate": {"condition": "$.a"}, "condition": "$.b", "name": "plant.gauge"});
+    assert_eq!(call(&office, "watch_start", both).await.error.unwrap().kind, ErrorKind::InvalidArgs);
+}
