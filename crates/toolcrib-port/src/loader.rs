@@ -27,6 +27,9 @@ pub trait ToolLoader: Send + Sync {
         Vec::new()
     }
 
+    /// Records that a watched file of the source was saved. The next [`load`](Self::load) uses it as it is then.
+    fn saved(&self) {}
+
     /// What the source itself says, since the last load, of how its tools are meant to be used. It is the text of a stranger,
     /// and has to be shown as one.
     fn instructions(&self) -> Option<String> {

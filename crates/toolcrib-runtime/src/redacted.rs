@@ -66,6 +66,10 @@ impl ToolLoader for Redacted {
         warnings.map(|warning| redactor.redact(&warning).into_owned()).collect()
     }
 
+    fn saved(&self) {
+        self.loader.saved();
+    }
+
     fn instructions(&self) -> Option<String> {
         let instructions = self.loader.instructions()?;
         Some(self.secrets.redactor().redact(&instructions).into_owned())

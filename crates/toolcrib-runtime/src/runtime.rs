@@ -128,7 +128,8 @@ impl Runtime {
         let (mut watched, mut loaders) = (Vec::new(), Vec::new());
         for source in sources {
             loaders.push(Arc::clone(&source.loader));
-            watched.extend(source.watched.map(|path| (path, source.loader.source().to_owned())));
+            let name = source.loader.source();
+            watched.extend(source.watched.into_iter().map(|path| (path, name.to_owned())));
             add(&executor, source.loader, source.engine);
         }
         registry

@@ -54,7 +54,7 @@ impl Watcher {
         if !files.is_empty() {
             let watch = Watch::new(files.iter().map(|(path, _)| path.clone()))
                 .map_err(|error| Error::Start { what: "`watch: true`".into(), message: error.to_string() })?;
-            tasks.spawn(saved(watch, files, Arc::downgrade(registry)));
+            tasks.spawn(saved(watch, files, loaders.clone(), Arc::downgrade(registry)));
         }
         for loader in loaders {
             tasks.spawn(changed(loader, Arc::downgrade(registry)));
@@ -68,10 +68,16 @@ impl Watcher {
     }
 }
 
-async fn saved(mut watch: Watch, files: Vec<(PathBuf, String)>, registry: Weak<ToolRegistry>) {
+async fn saved(
+    mut watch: Watch,
+    files: Vec<(PathBuf, String)>,
+    loaders: Vec<Arc<dyn ToolLoader>>,
+    registry: Weak<ToolRegistry>,
+) {
     while let Some(saved) = watch.changed().await {
         for (_, source) in files.iter().filter(|(path, _)| saved.contains(path)) {
             let Some(registry) = registry.upgrade() else { return };
+            loaders.iter().filter(|loader| loader.source() == source).for_each(|loader| loader.saved());
             reload(&registry, source, "was saved").await;
         }
     }

@@ -43,4 +43,4 @@ pub use replace::{make_private, replace};
 pub use root::{Metadata, Root, Slice};
 pub use update::{MAX_LOCK_WAIT, update};
 pub use walk::{DEFAULT_WALK_DEPTH, DEFAULT_WALK_ENTRIES, MAX_WALK_DEPTH, Walk, WalkEntry, WalkLimits};
-pub use watch::{MAX_SETTLE_TIME, SETTLE_TIME, Watch};
+pub use watch::{MAX_SETTLE_TIME, MAX_WATCHED_FOLDERS, SETTLE_TIME, Watch};

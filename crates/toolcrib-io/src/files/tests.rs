@@ -293,6 +293,26 @@ fn a_configuration_file_is_read_up_to_its_limit() {
 const WATCH_PATIENCE: std::time::Duration = std::time::Duration::from_secs(10);
 
 #[tokio::test]
+async fn a_folder_that_is_watched_stands_for_its_source_files_and_those_of_folders_that_come_later() {
+    let place = tempfile::tempdir().unwrap();
+    let folder = place.path().join("module");
+    std::fs::create_dir_all(folder.join("node_modules")).unwrap();
+    let mut watch = super::Watch::new([folder.clone()]).unwrap();
+    let told =
+        async |watch: &mut super::Watch| tokio::time::timeout(WATCH_PATIENCE, watch.changed()).await.unwrap();
+    // Neither data nor what tools put there is source code.
+    for other in ["data.json", "module.pyc", "node_modules/a.js"] {
+        std::fs::write(folder.join(other), "not watched").unwrap();
+    }
+    let later = folder.join("tools/later");
+    std::fs::create_dir_all(&later).unwrap();
+    std::fs::write(folder.join("tool.py"), "watched").unwrap();
+    assert_eq!(told(&mut watch).await, Some(vec![folder.clone()]));
+    std::fs::write(later.join("tool.PY"), "watched").unwrap();
+    assert_eq!(told(&mut watch).await, Some(vec![folder.clone()]));
+}
+
+#[tokio::test]
 async fn a_saved_file_is_told_however_it_is_saved_and_no_other_is() {
     let folder = tempfile::tempdir().unwrap();
     let (watched, other) = (folder.path().join("tools.yaml"), folder.path().join("other.yaml"));

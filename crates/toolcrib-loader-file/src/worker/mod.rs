@@ -230,6 +230,10 @@ impl ToolLoader for WorkerModule {
         }
     }
 
+    fn saved(&self) {
+        self.supervisor.retire();
+    }
+
     fn instructions(&self) -> Option<String> {
         self.known().description.clone()
     }

@@ -49,6 +49,8 @@ pub(super) struct Supervisor {
     /// Held while a worker is started, so that all who need one wait for the same.
     history: tokio::sync::Mutex<History>,
     is_closed: AtomicBool,
+    /// Whether the worker was started from files that have changed since.
+    is_stale: AtomicBool,
 }
 
 #[derive(Default)]
@@ -114,6 +116,10 @@ impl Supervisor {
             let message = format!("the worker {label} is closed");
             return Err(NoWorker { is_retryable: false, ..unavailable(message) });
         }
+        if self.is_stale.swap(false, Ordering::AcqRel) {
+            self.slot.lock().take();
+            *history = History::default();
+        }
         if let Some(ended) = self.slot.lock().take() {
             if ended.started.elapsed() >= STABLE_AFTER {
                 *history = History::default();
@@ -158,7 +164,14 @@ impl Supervisor {
 
     /// Returns the worker where it runs.
     pub(super) fn alive(&self) -> Option<Arc<Worker>> {
-        self.slot.lock().as_ref().filter(|worker| worker.is_alive()).cloned()
+        let is_current = !self.is_stale.load(Ordering::Acquire);
+        self.slot.lock().as_ref().filter(|worker| is_current && worker.is_alive()).cloned()
+    }
+
+    /// Gives the worker no more calls, also one that is being started. It ends when the last of its calls has ended. The
+    /// next is started without a pause.
+    pub(super) fn retire(&self) {
+        self.is_stale.store(true, Ordering::Release);
     }
 
     /// Ends the worker, and starts no other.

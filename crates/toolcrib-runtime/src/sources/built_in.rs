@@ -78,7 +78,7 @@ struct InlineEntry {
 #[expect(clippy::unnecessary_wraps, reason = "loaders may refuse their settings")]
 fn file(entry: FileEntry, place: &Place<'_>) -> Result<Source, String> {
     let path = place.path(&entry.path);
-    let watched = entry.watch.then(|| path.clone());
+    let watched = entry.watch.then(|| path.clone()).into_iter().collect();
     let mut loader = FileLoader::new(path);
     if let Some(namespace) = entry.namespace {
         loader = loader.with_source(format!("file {} as {namespace}", entry.path)).with_namespace(namespace);

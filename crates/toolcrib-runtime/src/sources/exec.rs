@@ -1,6 +1,7 @@
 //! Folders of programs, and workers, of an app file.
 
 use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde::Deserialize;
@@ -25,7 +26,7 @@ pub(super) struct ExecEntry {
     env: BTreeMap<String, Secret>,
     /// How long a worker may take to start and to list its tools.
     startup_timeout_seconds: Option<Seconds>,
-    /// Whether a saved manifest is loaded again.
+    /// Whether a saved manifest is loaded again, and a worker replaced when source files in its folder are saved.
     #[serde(default)]
     watch: bool,
 }
@@ -50,7 +51,7 @@ fn programs(entry: ExecEntry, place: &Place<'_>) -> Result<Source, String> {
     if let Some(namespace) = entry.namespace {
         module = module.with_namespace(namespace);
     }
-    let watched = entry.watch.then(|| module.manifest());
+    let watched = entry.watch.then(|| module.manifest()).into_iter().collect();
     let module = Arc::new(module);
     Ok(Source { watched, ..Source::new(module.clone()).local().with_engine(module) })
 }
@@ -60,13 +61,8 @@ fn worker(argv: Vec<String>, entry: ExecEntry, place: &Place<'_>) -> Result<Sour
     if argv.first().is_none_or(String::is_empty) {
         return Err("`worker` is empty; its first word names the program".into());
     }
-    if entry.watch {
-        return Err(
-            "`watch` is for manifests; a worker lists its tools itself, so start again to see new ones"
-                .into(),
-        );
-    }
     let folder = entry.path.map_or_else(|| place.folder().to_owned(), |path| place.path(&path));
+    let watched = if entry.watch { sources_of(&argv, &folder) } else { Vec::new() };
     let mut module = WorkerModule::new(argv, folder)
         .with_workspace(place.workspace()?)
         .with_env(entry.env)
@@ -76,7 +72,14 @@ fn worker(argv: Vec<String>, entry: ExecEntry, place: &Place<'_>) -> Result<Sour
         module = module.with_namespace(namespace);
     }
     let module = Arc::new(module);
-    Ok(Source::new(module.clone()).with_engine(module))
+    Ok(Source { watched, ..Source::new(module.clone()).with_engine(module) })
+}
+
+/// Returns the files and folders that the words of a worker name in its folder, or the folder itself.
+fn sources_of(argv: &[String], folder: &Path) -> Vec<PathBuf> {
+    let named = argv.iter().map(|word| folder.join(word));
+    let named: Vec<PathBuf> = named.filter(|path| path.starts_with(folder) && path.exists()).collect();
+    if named.is_empty() { vec![folder.to_owned()] } else { named }
 }
 
 #[cfg(unix)]

@@ -60,6 +60,10 @@ impl ToolLoader for Fitting {
         self.loader.warnings().into_iter().chain(own).collect()
     }
 
+    fn saved(&self) {
+        self.loader.saved();
+    }
+
     fn instructions(&self) -> Option<String> {
         self.loader.instructions()
     }

@@ -54,7 +54,7 @@ pub struct Source {
     /// Whether loading it only reads files, and starts or reaches nothing.
     pub is_local: bool,
     /// The file whose saving loads it again.
-    pub watched: Option<PathBuf>,
+    pub watched: Vec<PathBuf>,
     /// What its entry says under `limits`.
     pub(crate) limits: Option<SourceLimits>,
     /// The MCP server that it is.
@@ -66,7 +66,15 @@ pub struct Source {
 impl Source {
     /// A source whose tools need an engine that its entry names.
     pub fn new(loader: Arc<dyn ToolLoader>) -> Self {
-        Self { loader, engine: None, is_local: false, watched: None, limits: None, mcp: None, unusable: None }
+        Self {
+            loader,
+            engine: None,
+            is_local: false,
+            watched: Vec::new(),
+            limits: None,
+            mcp: None,
+            unusable: None,
+        }
     }
 
     /// Sets the engine; one that the entry names with `engine:` is taken instead.

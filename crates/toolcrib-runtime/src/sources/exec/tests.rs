@@ -61,6 +61,48 @@ async fn a_saved_manifest_is_loaded_again_when_it_is_watched() {
     assert_eq!(change.added[0].dotted(), "kit.more");
 }
 
+/// The Python package.
+const PACKAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../python/src");
+
+/// A file of tools in Python, of which `one` returns this number.
+fn tools(number: u32, more: &str) -> String {
+    format!(
+        "from toolcrib import tool\n\n@tool(\"one\")\ndef one() -> int:\n    \"\"\"Returns a number.\"\"\"\n    return {number}\n{more}"
+    )
+}
+
+#[tokio::test]
+async fn a_worker_is_replaced_when_its_source_code_is_saved() {
+    let folder = folder(&format!(
+        "{{type: exec, worker: [python3, -m, toolcrib.worker, modules/reports], env: {{PYTHONPATH: '{PACKAGE}'}}, watch: true}}"
+    ));
+    let source = folder.path().join("modules/reports/tools/report.py");
+    fs::create_dir_all(source.parent().unwrap()).unwrap();
+    fs::write(&source, tools(1, "")).unwrap();
+    let runtime = start(&folder).await;
+    let one = || async {
+        let call = ToolCall::new("reports.one", JsonObject::new());
+        runtime.executor().call(call, &CallContext::new("test")).await
+    };
+    assert_eq!(one().await.result, 1);
+    let mut changes = runtime.executor().registry().subscribe();
+    fs::write(folder.path().join("modules/reports/tools/data.json"), "{}").unwrap();
+    let more = "\n@tool(\"two\")\ndef two() -> int:\n    \"\"\"Returns two.\"\"\"\n    return 2\n";
+    fs::write(&source, tools(7, more)).unwrap();
+    let change = timeout(PATIENCE, changes.recv()).await.expect("loaded in time").unwrap();
+    assert_eq!(change.added[0].dotted(), "reports.two");
+    assert_eq!(one().await.result, 7, "the new worker answers");
+    // A mistake takes the tools away, and the next save brings them back.
+    fs::write(&source, "import nothing_of_the_kind\n").unwrap();
+    let change = timeout(PATIENCE, changes.recv()).await.expect("loaded in time").unwrap();
+    assert!(change.removed.iter().any(|name| name.dotted() == "reports.one"), "{change:?}");
+    fs::write(&source, tools(8, "")).unwrap();
+    let change = timeout(PATIENCE, changes.recv()).await.expect("loaded in time").unwrap();
+    assert_eq!(change.added[0].dotted(), "reports.one");
+    assert_eq!(one().await.result, 8);
+    runtime.close().await;
+}
+
 #[tokio::test]
 async fn a_model_is_told_the_namespace_of_a_folder_and_not_its_path() {
     let folder = folder("{type: exec, path: kit}");
@@ -82,7 +124,6 @@ async fn an_entry_of_a_worker_that_is_wrong_is_told_at_its_place() {
     for (entry, expected) in [
         ("{type: exec}", "missing field `path`, the folder of the manifest; or `worker`"),
         ("{type: exec, worker: []}", "`worker` is empty; its first word names the program"),
-        ("{type: exec, worker: [python3], watch: true}", "`watch` is for manifests"),
     ] {
         let text = format!("tools: {{registry: [{entry}]}}");
         let error = App::from_text("app.yaml", &text).unwrap_err().to_string();
