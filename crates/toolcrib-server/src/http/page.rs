@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use axum::body::Body;
 use axum::extract::{ConnectInfo, State};
-use axum::response::Response;
+use axum::response::{IntoResponse, Response};
 use http::header::{
     CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, COOKIE, LOCATION, REFERRER_POLICY, SET_COOKIE,
     X_CONTENT_TYPE_OPTIONS,
@@ -37,22 +37,34 @@ const MAX_QUERY_CHARS: usize = 1_000;
 /// The cookie of the operator.
 const OPERATOR: &str = "operator";
 
+/// Answer to a request that the page does not take.
+pub(super) struct Refused(Box<Response>);
+
+impl From<Response> for Refused {
+    fn from(response: Response) -> Self {
+        Self(Box::new(response))
+    }
+}
+
+impl IntoResponse for Refused {
+    fn into_response(self) -> Response {
+        *self.0
+    }
+}
+
 /// The page, for whoever may read it.
 pub(super) async fn show(
     State(door): State<Arc<Door>>,
     ConnectInfo(address): ConnectInfo<SocketAddr>,
     request: Request<Body>,
-) -> Response {
-    let visit = match door.visit(&request, address) {
-        Ok(visit) => visit,
-        Err(response) => return *response,
-    };
+) -> Result<Response, Refused> {
+    let visit = door.visit(&request, address)?;
     let fields = Fields::read(request.uri().query().unwrap_or_default());
     if let Some(key) = fields.get("key") {
-        return visit.let_in(key);
+        return Ok(visit.let_in(key));
     }
     let Some(viewer) = visit.viewer(request.headers()) else {
-        return html(StatusCode::UNAUTHORIZED, sign_in(false));
+        return Ok(html(StatusCode::UNAUTHORIZED, sign_in(false)));
     };
     let query: String = fields.get("q").unwrap_or_default().chars().take(MAX_QUERY_CHARS).collect();
     let told = match fields.get("told") {
@@ -65,7 +77,7 @@ pub(super) async fn show(
         visit.page.pending.saw_page();
     }
     let look = Look { runtime: &visit.lease.runtime, page: visit.page, viewer: &viewer, query: &query, told };
-    html(StatusCode::OK, page(&look).await)
+    Ok(html(StatusCode::OK, page(&look).await))
 }
 
 /// The style of the page.
@@ -73,11 +85,9 @@ pub(super) async fn style(
     State(door): State<Arc<Door>>,
     ConnectInfo(address): ConnectInfo<SocketAddr>,
     request: Request<Body>,
-) -> Response {
-    if let Err(response) = door.visit(&request, address) {
-        return *response;
-    }
-    guarded(StatusCode::OK, "text/css; charset=utf-8", Body::from(STYLE))
+) -> Result<Response, Refused> {
+    door.visit(&request, address)?;
+    Ok(guarded(StatusCode::OK, "text/css; charset=utf-8", Body::from(STYLE)))
 }
 
 /// Lets somebody in with a key or a token.
@@ -85,15 +95,10 @@ pub(super) async fn enter(
     State(door): State<Arc<Door>>,
     ConnectInfo(address): ConnectInfo<SocketAddr>,
     request: Request<Body>,
-) -> Response {
-    let visit = match door.visit(&request, address) {
-        Ok(visit) => visit,
-        Err(response) => return *response,
-    };
-    match visit.form(request, MAX_FORM_BYTES).await {
-        Ok(fields) => visit.let_in(fields.get("key").unwrap_or_default()),
-        Err(response) => *response,
-    }
+) -> Result<Response, Refused> {
+    let visit = door.visit(&request, address)?;
+    let fields = visit.form(request, MAX_FORM_BYTES).await?;
+    Ok(visit.let_in(fields.get("key").unwrap_or_default()))
 }
 
 /// Takes the operator's answer to a question.
@@ -101,26 +106,20 @@ pub(super) async fn answer(
     State(door): State<Arc<Door>>,
     ConnectInfo(address): ConnectInfo<SocketAddr>,
     request: Request<Body>,
-) -> Response {
-    let visit = match door.visit(&request, address) {
-        Ok(visit) => visit,
-        Err(response) => return *response,
-    };
-    let (question, fields) = match visit.operator_form(request, MAX_FORM_BYTES, answer_to).await {
-        Ok(sent) => sent,
-        Err(response) => return *response,
-    };
+) -> Result<Response, Refused> {
+    let visit = door.visit(&request, address)?;
+    let (question, fields) = visit.operator_form(request, MAX_FORM_BYTES, answer_to).await?;
     let said = match fields.get("say") {
         Some("once") => OperatorAnswer::Once,
         Some("tool") => OperatorAnswer::Tool,
         Some("deny") => OperatorAnswer::deny(fields.get("feedback").unwrap_or_default()),
-        _ => return reply::plain(StatusCode::BAD_REQUEST, "say `once`, `tool` or `deny`"),
+        _ => return Ok(reply::plain(StatusCode::BAD_REQUEST, "say `once`, `tool` or `deny`")),
     };
     visit.page.pending.saw_page();
-    match visit.page.pending.answer(question, said) {
+    Ok(match visit.page.pending.answer(question, said) {
         AnswerOutcome::Accepted => see("/?told=taken", None),
         AnswerOutcome::TooLate => see("/?told=gone", None),
-    }
+    })
 }
 
 /// Takes the operator's answer to what an agent or a server asks its user.
@@ -128,26 +127,20 @@ pub(super) async fn reply(
     State(door): State<Arc<Door>>,
     ConnectInfo(address): ConnectInfo<SocketAddr>,
     request: Request<Body>,
-) -> Response {
-    let visit = match door.visit(&request, address) {
-        Ok(visit) => visit,
-        Err(response) => return *response,
-    };
-    let (id, fields) = match visit.operator_form(request, MAX_REPLY_BYTES, reply_to).await {
-        Ok(sent) => sent,
-        Err(response) => return *response,
-    };
+) -> Result<Response, Refused> {
+    let visit = door.visit(&request, address)?;
+    let (id, fields) = visit.operator_form(request, MAX_REPLY_BYTES, reply_to).await?;
     visit.page.pending.saw_page();
     let questions = visit.page.pending.questions_to_user();
-    let Some(question) = questions.get(id) else { return see("/?told=late", None) };
-    match reply_of(&question, &fields).map(|answer| questions.answer(id, answer)) {
+    let Some(question) = questions.get(id) else { return Ok(see("/?told=late", None)) };
+    Ok(match reply_of(&question, &fields).map(|answer| questions.answer(id, answer)) {
         Ok(true) => see("/?told=taken", None),
         Ok(false) => see("/?told=late", None),
         Err(problem) => {
             let text = format!("the answer was not taken: {problem}; go back and change it");
             reply::plain(StatusCode::BAD_REQUEST, &text)
         }
-    }
+    })
 }
 
 /// A request that may come to the page, and what it finds.
@@ -161,22 +154,21 @@ struct Visit<'a> {
 
 impl Door {
     /// Looks whether a request may come to the page at all.
-    fn visit<B>(&self, request: &Request<B>, address: SocketAddr) -> Result<Visit<'_>, Box<Response>> {
+    fn visit<B>(&self, request: &Request<B>, address: SocketAddr) -> Result<Visit<'_>, Refused> {
         let (rules, lease) = self.enter();
         let Some(page) = self.page.as_ref().filter(|_| rules.has_page) else {
             let text = "there is no status page here; set `serve.page: true`";
-            return Err(Box::new(reply::last(StatusCode::NOT_FOUND, text)));
+            return Err(reply::last(StatusCode::NOT_FOUND, text).into());
         };
         let headers = request.headers();
         if let Some(why) = rules.names.refusal(request.uri(), headers) {
-            return Err(Box::new(reply::last(StatusCode::FORBIDDEN, why)));
+            return Err(reply::last(StatusCode::FORBIDDEN, why).into());
         }
         if Names::is_foreign(headers) {
             let text = "the status page takes nothing from other pages";
-            return Err(Box::new(reply::last(StatusCode::FORBIDDEN, text)));
+            return Err(reply::last(StatusCode::FORBIDDEN, text).into());
         }
-        let share = rules.shares.take(Sharer::Address(address.ip()));
-        let share = share.map_err(|wait| Box::new(reply::too_many(wait)))?;
+        let share = rules.shares.take(Sharer::Address(address.ip())).map_err(reply::too_many)?;
         Ok(Visit { door: self, page: &page.inner, rules, lease, _share: share })
     }
 
@@ -231,10 +223,10 @@ impl Visit<'_> {
         request: Request<Body>,
         max_bytes: usize,
         sealed: impl Fn(u64) -> String,
-    ) -> Result<(u64, Fields), Box<Response>> {
+    ) -> Result<(u64, Fields), Refused> {
         if self.viewer(request.headers()) != Some(Viewer::Operator) {
             let text = "only the operator answers; sign in with the key first";
-            return Err(Box::new(reply::last(StatusCode::FORBIDDEN, text)));
+            return Err(reply::last(StatusCode::FORBIDDEN, text).into());
         }
         let fields = self.form(request, max_bytes).await?;
         let question = fields.get("question").and_then(|text| text.parse().ok());
@@ -242,14 +234,14 @@ impl Visit<'_> {
         let question =
             question.filter(|id| self.page.keys.is_sealed(&sealed(*id), seal)).ok_or_else(|| {
                 let text = "this form is not from this page; load it again";
-                Box::new(reply::plain(StatusCode::FORBIDDEN, text))
+                reply::plain(StatusCode::FORBIDDEN, text)
             })?;
         Ok((question, fields))
     }
 
     /// The fields of a form.
-    async fn form(&self, request: Request<Body>, max_bytes: usize) -> Result<Fields, Box<Response>> {
-        let refused = |status, text: &str| Box::new(reply::last(status, text));
+    async fn form(&self, request: Request<Body>, max_bytes: usize) -> Result<Fields, Refused> {
+        let refused = |status, text: &str| Refused::from(reply::last(status, text));
         let kind = request.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
         if kind.and_then(|kind| kind.split(';').next()) != Some("application/x-www-form-urlencoded") {
             return Err(refused(StatusCode::UNSUPPORTED_MEDIA_TYPE, "this wants a form"));
@@ -260,7 +252,7 @@ impl Visit<'_> {
             Err(Unread::TooLarge) => Err(refused(StatusCode::PAYLOAD_TOO_LARGE, "the form is too large")),
             Err(Unread::TooSlow) => Err(refused(StatusCode::REQUEST_TIMEOUT, "the form came too slowly")),
             Err(Unread::Broken) => Err(refused(StatusCode::BAD_REQUEST, "the form broke off")),
-            Err(Unread::NoRoom) => Err(Box::new(reply::no_room())),
+            Err(Unread::NoRoom) => Err(reply::no_room().into()),
         }
     }
 }
