@@ -23,16 +23,46 @@ use toolcrib_port::{Answer, Approver, Asked};
 
 use crate::terminal::{CAN_DISCARD, Console, console};
 use calls::Drafts;
-use prompter::{ConsolePrompter, Prompter};
+use prompter::{ConsolePrompter, Dialogue as _, Prompter};
+use reply::Reach;
 
 /// The approver of this process: `--yes`, the person at the terminal, or nobody.
 pub(crate) fn approver(yes: bool) -> Arc<dyn Approver> {
+    approver_within(Reach::Values, yes)
+}
+
+/// The same for a process that makes one call, so that no approval outlasts it.
+pub(crate) fn approver_of_one_call(yes: bool) -> Arc<dyn Approver> {
+    approver_within(Reach::Once, yes)
+}
+
+fn approver_within(reach: Reach, yes: bool) -> Arc<dyn Approver> {
     let is_attended = CAN_DISCARD && std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
-    let person = if is_attended { at_console(Arc::clone(console())) } else { Arc::new(DenyAll) };
+    let person: Arc<dyn Approver> = if is_attended {
+        Arc::new(Terminal { reach, ..Terminal::new(ConsolePrompter::new(Arc::clone(console()))) })
+    } else {
+        Arc::new(DenyAll)
+    };
     if yes { Arc::new(Yes(person)) } else { person }
 }
 
+/// Asks an operator a question that waits at another process; `None` at the end of the input.
+pub(crate) async fn ask_operator(
+    console: &Arc<Console>,
+    place: &str,
+    question: &UserQuestion,
+) -> Option<UserAnswer> {
+    let prompter = ConsolePrompter::new(Arc::clone(console));
+    let dialogue = prompter.dialogue().await;
+    dialogue.tell(&format!("\n{place}"));
+    let answer = user::ask(&dialogue, question).await;
+    let has_ended = dialogue.has_ended();
+    Box::new(dialogue).close();
+    (!has_ended).then_some(answer)
+}
+
 /// Returns the approver that asks the person at this console.
+#[cfg(test)]
 pub(crate) fn at_console(console: Arc<Console>) -> Arc<dyn Approver> {
     Arc::new(Terminal::new(ConsolePrompter::new(console)))
 }
@@ -60,12 +90,13 @@ impl Approver for Yes {
 /// The person at the terminal.
 struct Terminal<P> {
     prompter: P,
+    reach: Reach,
     drafts: Drafts,
 }
 
 impl<P: Prompter> Terminal<P> {
     fn new(prompter: P) -> Self {
-        Self { prompter, drafts: Drafts::default() }
+        Self { prompter, reach: Reach::Values, drafts: Drafts::default() }
     }
 }
 
@@ -73,7 +104,7 @@ impl<P: Prompter> Terminal<P> {
 impl<P: Prompter> Approver for Terminal<P> {
     async fn ask(&self, batch: &mut [Asked]) {
         let dialogue = self.prompter.open().await;
-        calls::ask(&*dialogue, &self.drafts, batch).await;
+        calls::ask(&*dialogue, &self.drafts, self.reach, batch).await;
         dialogue.close();
     }
 

@@ -154,8 +154,8 @@ async fn the_first_answer_counts_and_a_later_one_is_told_so() {
         id
     });
     assert!(denied.to_string().contains("said: ask me on Monday"), "{denied}");
-    operator.until("that call is over").await;
-    second.until("that call is over").await;
+    operator.until("it was answered elsewhere, or given up").await;
+    second.until("it was answered elsewhere, or given up").await;
     let late = run(&lab, &["approve", "app.yaml", "--allow", &seen]).await.expect(1);
     assert!(late.stderr.contains("does not wait for an answer any more"), "{late:#?}");
     let late = run(&lab, &["approve", "app.yaml", "--allow", &seen, "--json"]).await.expect(1).json();
@@ -235,7 +235,7 @@ async fn the_socket_of_a_process_that_was_killed_is_taken_away() {
     client.call("x").await;
     operator.asked().await;
     client.kill(&lab).await;
-    operator.until("that call is over").await;
+    operator.until("it was answered elsewhere, or given up").await;
     assert_eq!(sockets(&lab).1.len(), 1, "it had no time to clean up");
     let gone = || Ok(sockets(&lab).1.is_empty().then_some(()));
     wait_until("the operator takes it away", SOON, gone).await.unwrap();
@@ -355,7 +355,7 @@ async fn it_is_off_unless_the_app_says_so() {
     // On, it wants a terminal.
     let lab = self::lab();
     let unattended = run(&lab, &["approve", "app.yaml"]).await.expect(2);
-    assert!(unattended.stderr.contains("this wants a terminal"), "{unattended:#?}");
+    assert!(unattended.stderr.contains("expected a terminal"), "{unattended:#?}");
     assert_eq!(listed(&lab).await, json!({"serving": [], "waiting": [], "questions": []}));
     run(&lab, &["approve", "app.yaml", "--allow", "01234567-1"]).await.expect(5);
 }
@@ -403,7 +403,7 @@ async fn a_question_to_the_user_is_answered_from_another_terminal_and_a_late_ans
     let fields = json!([{"name": "count", "type": "integer", "required": true}]);
     let asked = json!({"question": "Which **one**?", "choices": ["red", "blue"], "fields": fields});
     let call = client.tool("ask_user", &asked).await;
-    operator.until("Which **one**?").await;
+    operator.until("Which one?").await;
     let waiting = listed(&lab).await["questions"].as_array().unwrap().clone();
     let id = waiting[0]["id"].as_str().unwrap().to_owned();
     assert_eq!(waiting[0]["form"]["choices"], json!(["red", "blue"]));
@@ -428,4 +428,58 @@ async fn a_question_to_the_user_is_answered_from_another_terminal_and_a_late_ans
     run(&lab, &["approve", "app.yaml", "--deny", &id, "--feedback", "not today"]).await.expect(0);
     let result = client.result(call).await;
     assert!(result.contains("denied") && result.contains("not today"), "{result}");
+}
+
+#[tokio::test]
+async fn a_question_to_the_user_is_asked_line_by_line_at_the_terminal_of_the_operator() {
+    let lab = app("serve: {approve: true}", ASKS_USER);
+    let mut client = Client::start(&lab).await;
+    let mut operator = AtTerminal::attached(&lab).await;
+    let fields = json!([{"name": "count", "type": "integer", "required": true}]);
+    let plan = "# Plan\n1. Move the **notes**\n2. Delete the rest";
+    let asked =
+        json!({"question": "Which one?", "content": plan, "choices": ["red", "blue"], "fields": fields});
+    let call = client.tool("ask_user", &asked).await;
+    let shown = operator.until("agreed? [").await;
+    assert!(shown.contains("question ") && shown.contains("session: serve/"), "{shown}");
+    assert!(shown.contains("Move the notes") && !shown.contains("**"), "markdown is rendered: {shown}");
+    operator.until("] ").await;
+    operator.types("y\n");
+    operator.until("which one? [1-2").await;
+    operator.until("] ").await;
+    operator.types("2\n");
+    operator.until("(1 of 1)").await;
+    operator.until("> ").await;
+    operator.types("many\n");
+    operator.until("a whole number is wanted here").await;
+    operator.until("> ").await;
+    operator.types("3\n");
+    operator.until("answered: question").await;
+    let result = client.result(call).await;
+    assert!(result.contains("blue") && result.contains("approved") && result.contains("count"), "{result}");
+
+    let call = client.tool("ask_user", &json!({"question": "What is it called?"})).await;
+    operator.until("your answer? [y, n, or in words] ").await;
+    operator.types("Ada's list\n");
+    let result = client.result(call).await;
+    assert!(result.contains("approved") && result.contains("Ada's list"), "{result}");
+
+    // A question that is answered elsewhere is taken back.
+    let call = client.tool("ask_user", &json!({"question": "Sure?"})).await;
+    operator.until("your answer? [y, n, or in words] ").await;
+    let id = listed(&lab).await["questions"][0]["id"].as_str().unwrap().to_owned();
+    run(&lab, &["approve", "app.yaml", "--deny", &id, "--feedback", "not today"]).await.expect(0);
+    operator.until("(withdrawn: ").await;
+    operator.until("it was answered elsewhere, or given up").await;
+    assert!(client.result(call).await.contains("not today"));
+
+    // The end of the input is no answer to a question: the operator has left.
+    let call = client.tool("ask_user", &json!({"question": "Still there?"})).await;
+    operator.until("your answer? [y, n, or in words] ").await;
+    operator.types("\u{4}");
+    operator.until("you have left").await;
+    assert_eq!(operator.end().await, Some(0));
+    let result = client.result(call).await;
+    assert!(!result.contains("approved"), "{result}");
+    client.end().await;
 }

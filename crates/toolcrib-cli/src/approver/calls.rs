@@ -9,7 +9,7 @@ use toolcrib_port::{Answer, Asked};
 
 use super::edit::{self, Edited};
 use super::prompter::Dialogue;
-use super::reply::{Confirmation, Reply, numbered, reply};
+use super::reply::{Confirmation, Reach, Reply, numbered, reply};
 use super::show::{self, Sizes};
 use super::{diff, show::quoted};
 use crate::printable::{Layout, cut};
@@ -44,22 +44,22 @@ impl Drafts {
 }
 
 /// Asks about a batch. What is answered is put down at once.
-pub(super) async fn ask(dialogue: &dyn Dialogue, drafts: &Drafts, batch: &mut [Asked]) {
+pub(super) async fn ask(dialogue: &dyn Dialogue, drafts: &Drafts, reach: Reach, batch: &mut [Asked]) {
     // A question that interrupts is answered by the name of its tool, so each call has a question.
     let is_interruption = batch.iter().any(|asked| interrupts(dialogue, asked.question()));
-    if batch.len() > 1 && !is_interruption && !together(dialogue, drafts, batch).await {
+    if batch.len() > 1 && !is_interruption && !together(dialogue, drafts, reach, batch).await {
         return;
     }
     for at in 0..batch.len() {
         if let Some(question) = open(batch, at) {
-            let answer = one(dialogue, drafts, &question).await;
+            let answer = one(dialogue, drafts, reach, &question).await;
             put(dialogue, batch, at, answer);
         }
     }
 }
 
 /// Asks about all at once, until each has an answer; whether the rest is to be asked about one by one.
-async fn together(dialogue: &dyn Dialogue, drafts: &Drafts, batch: &mut [Asked]) -> bool {
+async fn together(dialogue: &dyn Dialogue, drafts: &Drafts, reach: Reach, batch: &mut [Asked]) -> bool {
     let shown = show::calls(batch.iter().enumerate().map(|(at, asked)| (at + 1, asked.question())));
     let mut text = shown.text;
     let prompt = "run them? [y all, n none, o one by one, or one of them: 2 y, 2 n, 2 e …; or say why not] ";
@@ -73,9 +73,9 @@ async fn together(dialogue: &dyn Dialogue, drafts: &Drafts, batch: &mut [Asked])
                     let answer = match reply(Some(rest), &Confirmation::Letter) {
                         Reply::Yes(remember) => yes(&question, None, remember),
                         Reply::No(said) if !rest.is_empty() => Answer::Denied(said),
-                        Reply::Edit => edited(dialogue, drafts, &question).await,
+                        Reply::Edit => edited(dialogue, drafts, reach, &question).await,
                         // By its number alone: this one in full.
-                        _ => one(dialogue, drafts, &question).await,
+                        _ => one(dialogue, drafts, reach, &question).await,
                     };
                     put(dialogue, batch, at, answer);
                 }
@@ -113,19 +113,20 @@ async fn together(dialogue: &dyn Dialogue, drafts: &Drafts, batch: &mut [Asked])
 }
 
 /// Asks about one call.
-async fn one(dialogue: &dyn Dialogue, drafts: &Drafts, question: &Question) -> Answer {
-    Asking::new(dialogue, drafts, question).until_answered(false).await
+async fn one(dialogue: &dyn Dialogue, drafts: &Drafts, reach: Reach, question: &Question) -> Answer {
+    Asking::new(dialogue, drafts, reach, question).until_answered(false).await
 }
 
 /// The same, with the editor open.
-async fn edited(dialogue: &dyn Dialogue, drafts: &Drafts, question: &Question) -> Answer {
-    Asking::new(dialogue, drafts, question).until_answered(true).await
+async fn edited(dialogue: &dyn Dialogue, drafts: &Drafts, reach: Reach, question: &Question) -> Answer {
+    Asking::new(dialogue, drafts, reach, question).until_answered(true).await
 }
 
 /// One call, and what the person has made of it so far.
 struct Asking<'a> {
     dialogue: &'a dyn Dialogue,
     drafts: &'a Drafts,
+    reach: Reach,
     question: &'a Question,
     /// What the person wants to run instead.
     edited: Option<JsonObject>,
@@ -136,11 +137,11 @@ struct Asking<'a> {
 }
 
 impl<'a> Asking<'a> {
-    fn new(dialogue: &'a dyn Dialogue, drafts: &'a Drafts, question: &'a Question) -> Self {
+    fn new(dialogue: &'a dyn Dialogue, drafts: &'a Drafts, reach: Reach, question: &'a Question) -> Self {
         let last = drafts.take(question.id);
         let draft = edit::draft(last.as_ref().unwrap_or(&question.arguments));
         let confirmation = Confirmation::of(&question.tool, interrupts(dialogue, question));
-        Self { dialogue, drafts, question, edited: None, draft, problem: None, confirmation }
+        Self { dialogue, drafts, reach, question, edited: None, draft, problem: None, confirmation }
     }
 
     async fn until_answered(&mut self, mut is_editing: bool) -> Answer {
@@ -209,7 +210,7 @@ impl<'a> Asking<'a> {
         if matches!((sizes.value_bytes, &self.edited), (bytes, None) if bytes == Sizes::ALL.value_bytes) {
             more = "";
         }
-        let choices = self.confirmation.choices(true);
+        let choices = self.confirmation.choices(self.reach);
         let prompt = match &self.confirmation {
             Confirmation::Letter => format!("run it? [{choices}e edit{more}, n no, or say why not] "),
             Confirmation::Word(_) => format!("run it? type {choices}or e edit{more}, n no, or say why not: "),

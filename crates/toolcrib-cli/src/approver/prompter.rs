@@ -1,6 +1,7 @@
 //! Dialogues with the person at the terminal, and their editor.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use async_trait::async_trait;
 
@@ -42,22 +43,36 @@ pub(super) struct ConsolePrompter {
     editor: Option<Vec<String>>,
 }
 
-struct ConsoleDialogue<'a> {
+/// A dialogue at a terminal.
+pub(super) struct ConsoleDialogue<'a> {
     dialogue: terminal::Dialogue,
     editor: Option<&'a [String]>,
+    has_ended: AtomicBool,
 }
 
 impl ConsolePrompter {
     pub(super) fn new(console: Arc<Console>) -> Self {
         Self { console, editor: editor::command(|name| std::env::var(name).ok()) }
     }
+
+    /// Opens a dialogue when earlier ones have ended.
+    pub(super) async fn dialogue(&self) -> ConsoleDialogue<'_> {
+        let dialogue = self.console.dialogue().await;
+        ConsoleDialogue { dialogue, editor: self.editor.as_deref(), has_ended: AtomicBool::new(false) }
+    }
 }
 
 #[async_trait]
 impl Prompter for ConsolePrompter {
     async fn open(&self) -> Box<dyn Dialogue + '_> {
-        let dialogue = self.console.dialogue().await;
-        Box::new(ConsoleDialogue { dialogue, editor: self.editor.as_deref() })
+        Box::new(self.dialogue().await)
+    }
+}
+
+impl ConsoleDialogue<'_> {
+    /// Returns true if the input ended before an answer.
+    pub(super) fn has_ended(&self) -> bool {
+        self.has_ended.load(Ordering::Relaxed)
     }
 }
 
@@ -72,7 +87,11 @@ impl Dialogue for ConsoleDialogue<'_> {
     }
 
     async fn ask(&self, text: &str, prompt: &str) -> Option<String> {
-        self.dialogue.ask(text, prompt).await
+        let line = self.dialogue.ask(text, prompt).await;
+        if line.is_none() {
+            self.has_ended.store(true, Ordering::Relaxed);
+        }
+        line
     }
 
     fn has_editor(&self) -> bool {

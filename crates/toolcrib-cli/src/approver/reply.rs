@@ -61,6 +61,17 @@ pub(crate) enum Reply {
     Unclear,
 }
 
+/// The approvals that a prompt offers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reach {
+    /// Of this call alone: its session ends with it.
+    Once,
+    /// Also of the tool, for the session.
+    Tool,
+    /// Also of the tool with the same values, for the session.
+    Values,
+}
+
 /// The line that approves a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Confirmation {
@@ -84,18 +95,22 @@ impl Confirmation {
     }
 
     /// Returns the choices of a prompt that approve, with a comma behind each.
-    pub(crate) fn choices(&self, with_values: bool) -> String {
-        match self {
-            Self::Letter if with_values => {
-                "y once, s always in this session, v always with these values, ".to_owned()
+    pub(crate) fn choices(&self, reach: Reach) -> String {
+        let [once, tool, values] = match self {
+            Self::Letter => ["y", "s", "v"].map(str::to_owned),
+            Self::Word(word) => {
+                [format!("\"{word}\""), format!("\"{word} always\""), format!("\"{word} values\"")]
             }
-            Self::Letter => "y once, s always in this session, ".to_owned(),
-            Self::Word(word) if with_values => {
-                format!(
-                    "\"{word}\" once, \"{word} always\" in this session, \"{word} values\" always with these values, "
-                )
-            }
-            Self::Word(word) => format!("\"{word}\" once, \"{word} always\" in this session, "),
+        };
+        let always = match self {
+            Self::Letter => "always in this session",
+            Self::Word(_) => "in this session",
+        };
+        match reach {
+            Reach::Once if *self == Self::Letter => "y yes, ".to_owned(),
+            Reach::Once => format!("{once} to run it, "),
+            Reach::Tool => format!("{once} once, {tool} {always}, "),
+            Reach::Values => format!("{once} once, {tool} {always}, {values} always with these values, "),
         }
     }
 

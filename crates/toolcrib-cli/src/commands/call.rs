@@ -9,10 +9,10 @@ use toolcrib_io::files::read_bounded;
 use toolcrib_model::{ErrorKind, JsonObject, ToolCall};
 use toolcrib_runtime::TaskStore;
 
-use super::{SESSION, exit_of_rejects, open_patiently, start_app};
-use crate::approver::approver;
+use super::{SESSION, exit_of_rejects, open_patiently, start_briefly};
+use crate::approver::approver_of_one_call;
 use crate::arguments::Call;
-use crate::exit::{Exit, Failure};
+use crate::exit::{Exit, Failure, advice};
 use crate::interrupt::Interrupts;
 use crate::output;
 use crate::printable::{Layout, printable};
@@ -27,7 +27,7 @@ pub(crate) async fn run(arguments: &Call, json: bool) -> Result<Exit, Failure> {
         // What is made for later is kept for whoever runs the app then.
         app.tasks = TaskStore::Kept;
     }
-    let runtime = start_app(app, approver(arguments.yes)).await?;
+    let runtime = start_briefly(app, approver_of_one_call(arguments.yes)).await?;
     let interrupts = Interrupts::watch();
     let turn = interrupts.turn();
     let context = arguments.caller.context(SESSION)?.with_message("1");
@@ -56,7 +56,7 @@ pub(crate) async fn run(arguments: &Call, json: bool) -> Result<Exit, Failure> {
         Some(error) => {
             output::rejects(&rejected);
             output::tell(&format!("error: {}: {}", error.kind, error.message));
-            if let Some(hint) = &error.hint {
+            if let Some(hint) = advice(error) {
                 output::tell(&format!("hint: {hint}"));
             }
             // A tool may be missing because its source is.

@@ -9,8 +9,8 @@ use toolcrib_policy::{
 };
 use toolcrib_port::{Answer, Approver as _, Asked};
 
-use super::{Script, object};
-use crate::approver::reply::{Confirmation, Reply, numbered, reply};
+use super::{Script, Terminal, object};
+use crate::approver::reply::{Confirmation, Reach, Reply, numbered, reply};
 use crate::approver::show::{self, Sizes};
 
 fn pending(tool: &str, arguments: JsonObject) -> PendingCall {
@@ -60,6 +60,17 @@ async fn a_question_shows_the_tool_its_arguments_risk_side_effects_and_the_rule(
         ask_one(Script::saying(["y"]), &json!({"path": "a.txt", "content": "one\ntwo", "mode": null})).await;
     assert!(matches!(answer, Answer::Approved(_)));
     insta::assert_snapshot!(transcript);
+}
+
+#[tokio::test]
+async fn a_process_that_makes_one_call_offers_no_approval_that_outlasts_it() {
+    let terminal = Terminal { reach: Reach::Once, ..Script::saying(["y"]).terminal() };
+    let mut batch = vec![Asked::new(question(&json!({"path": "a.txt"})))];
+    terminal.ask(&mut batch).await;
+    assert_eq!(approval(batch[0].answer.as_ref()).remembered(), Remember::Once);
+    let transcript = terminal.transcript();
+    let prompt = transcript.lines().last().unwrap();
+    assert_eq!(prompt, "run it? [y yes, e edit, n no, or say why not] y");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The operator at this terminal: asked about each call that waits, one after the other.
+//! The operator at this terminal, who is asked about each call and each question that waits, one after the other.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::io::IsTerminal as _;
@@ -9,11 +9,15 @@ use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use tokio::sync::mpsc;
 use tokio::time::MissedTickBehavior;
+use toolcrib_model::UserAnswer;
 use toolcrib_policy::Remember;
-use toolcrib_server::{Answers, Error, Host, Say, Told, Visit, WaitingCall, WaitingQuestion, serving};
+use toolcrib_server::{
+    Answers, Error, Host, Reply as FormReply, Say, Told, Visit, WaitingCall, WaitingQuestion, serving,
+};
 
-use super::failure;
-use crate::approver::reply::{Confirmation, Reply, reply};
+use super::{Given, failure};
+use crate::approver::ask_operator;
+use crate::approver::reply::{Confirmation, Reach, Reply, reply};
 use crate::approver::show::{self, Sizes};
 use crate::exit::{Exit, Failure};
 use crate::interrupt::Interrupts;
@@ -34,7 +38,7 @@ const MAX_UNCLEAR: usize = 10;
 /// The most bytes of a session's name, or of an app's, that are shown.
 const MAX_NAME_BYTES: usize = 100;
 
-/// A call at a process: the id of the process, and the number of the call.
+/// A call or a question at a process: the id of the process, and the number of the call.
 type Place = (String, u64);
 
 /// What comes from a process.
@@ -54,8 +58,8 @@ struct Room<'a> {
     coming: BTreeSet<String>,
     /// Those that did not let us in so far. They are told of once.
     closed: BTreeSet<String>,
-    calls: VecDeque<(String, WaitingCall)>,
-    /// What was answered, until the process says what became of it: the tool, and what was said.
+    waiting: VecDeque<(String, Waiting)>,
+    /// What was answered, until the process says what became of it: its name, and what was said.
     answered: BTreeMap<Place, (String, &'static str)>,
     news: mpsc::Sender<(String, News)>,
     /// Whether it was said that no process serves.
@@ -67,12 +71,25 @@ struct Server {
     answers: Answers,
 }
 
-/// The call that is asked about.
+/// A call or a question that waits for an answer.
+enum Waiting {
+    Call(WaitingCall),
+    Question(WaitingQuestion),
+}
+
+/// The call or question that is asked about.
 struct Asking {
     place: Place,
-    /// The line that was typed, and what it takes to approve.
-    answer: BoxFuture<'static, (Option<String>, Confirmation)>,
+    answer: BoxFuture<'static, Answered>,
     retry: Retry,
+}
+
+/// The answer of the person.
+enum Answered {
+    /// The line that was typed, and what it takes to approve.
+    Line(Option<String>, Confirmation),
+    /// The answer to a question; `None` at the end of the input.
+    Question(Option<UserAnswer>),
 }
 
 /// How a call is asked about again.
@@ -94,13 +111,13 @@ impl Default for Retry {
 /// What an answer leads to.
 enum Next {
     Ask(Retry),
-    Said(Say),
+    Said(Given),
     Leave,
 }
 
 pub(super) async fn run(app: &Path) -> Result<Exit, Failure> {
     if !(CAN_DISCARD && std::io::stdin().is_terminal() && std::io::stderr().is_terminal()) {
-        let message = "this wants a terminal; `--json` lists the calls that wait, and `--allow` and `--deny` answer one";
+        let message = "expected a terminal; `--json` lists what waits, and `--allow` and `--deny` answer one";
         return Err(Failure::bad_input(message));
     }
     let interrupts = Interrupts::watch();
@@ -110,7 +127,7 @@ pub(super) async fn run(app: &Path) -> Result<Exit, Failure> {
         serving: BTreeMap::new(),
         coming: BTreeSet::new(),
         closed: BTreeSet::new(),
-        calls: VecDeque::new(),
+        waiting: VecDeque::new(),
         answered: BTreeMap::new(),
         news,
         is_alone: false,
@@ -136,12 +153,17 @@ pub(super) async fn run(app: &Path) -> Result<Exit, Failure> {
                 room.heed(server, news);
                 if asking.as_ref().is_some_and(|asking| !room.waits(&asking.place)) {
                     asking = None;
-                    tell("\nthat call is over: somebody else has answered it, or it was given up");
+                    tell("\nit was answered elsewhere, or given up");
                 }
             }
-            (line, confirmation) = answered => {
+            answered = answered => {
                 let Some(last) = asking.take() else { continue };
-                match next(&last.retry, line, confirmation) {
+                let next = match answered {
+                    Answered::Line(line, confirmation) => next(&last.retry, line, confirmation),
+                    Answered::Question(None) => Next::Leave,
+                    Answered::Question(Some(answer)) => Next::Said(given(answer)),
+                };
+                match next {
                     Next::Leave => break,
                     Next::Ask(retry) => asking = room.ask(retry),
                     Next::Said(answer) => room.answer(last.place, answer).await,
@@ -149,7 +171,7 @@ pub(super) async fn run(app: &Path) -> Result<Exit, Failure> {
             }
         }
     }
-    tell("\nyou have left; calls that nobody else can answer are denied");
+    tell("\nyou have left; calls and questions that nobody else can answer are denied");
     Ok(Exit::Ok)
 }
 
@@ -159,15 +181,43 @@ fn next(last: &Retry, line: Option<String>, confirmation: Confirmation) -> Next 
     let note = confirmation.note();
     let again = Retry { confirmation: Some(confirmation), note: String::new(), ..last.clone() };
     match reply(Some(&line), again.confirmation.as_ref().unwrap_or(&Confirmation::Letter)) {
-        Reply::Yes(Remember::Once) => Next::Said(Say::Once),
-        Reply::Yes(Remember::Tool) => Next::Said(Say::Tool),
-        Reply::No(said) => Next::Said(Say::Deny(said.unwrap_or_default())),
+        Reply::Yes(Remember::Once) => Next::Said(Given::Say(Say::Once)),
+        Reply::Yes(Remember::Tool) => Next::Said(Given::Say(Say::Tool)),
+        Reply::No(said) => Next::Said(Given::Say(Say::Deny(said.unwrap_or_default()))),
         Reply::All => Next::Ask(Retry { sizes: Sizes::ALL, ..again }),
         Reply::Yes(Remember::Arguments) | Reply::Edit | Reply::Undo | Reply::Unclear => {
             if last.unclear >= MAX_UNCLEAR {
-                return Next::Said(Say::Deny(String::new()));
+                return Next::Said(Given::Say(Say::Deny(String::new())));
             }
             Next::Ask(Retry { note, unclear: last.unclear + 1, ..again })
+        }
+    }
+}
+
+/// Returns what the process is sent for an answer to a question.
+fn given(answer: UserAnswer) -> Given {
+    match answer {
+        UserAnswer::Approved { content, choice, fields, feedback } => {
+            Given::Reply(FormReply { content, choice, fields, feedback })
+        }
+        UserAnswer::Denied(said) => Given::Say(Say::Deny(said.unwrap_or_default())),
+        UserAnswer::Nobody => Given::Say(Say::Deny(String::new())),
+    }
+}
+
+impl Waiting {
+    fn id(&self) -> u64 {
+        match self {
+            Self::Call(call) => call.id,
+            Self::Question(question) => question.id,
+        }
+    }
+
+    /// Returns the name by which its end is told.
+    fn name(&self) -> String {
+        match self {
+            Self::Call(call) => show::name(&call.tool),
+            Self::Question(question) => format!("question {}", question.id),
         }
     }
 }
@@ -234,15 +284,17 @@ impl Room<'_> {
                     }
                 }
             }
-            News::Told(Told::Waiting { call }) => self.calls.push_back((server, *call)),
-            News::Told(Told::Question { question }) => tell_question(&server, &question),
+            News::Told(Told::Waiting { call }) => self.waiting.push_back((server, Waiting::Call(*call))),
+            News::Told(Told::Question { question }) => {
+                self.waiting.push_back((server, Waiting::Question(*question)));
+            }
             News::Told(Told::Gone { id }) => self.forget(&(server, id)),
             News::Told(Told::Settled { id, taken, why }) => {
-                let Some((tool, said)) = self.answered.remove(&(server, id)) else { return };
+                let Some((name, said)) = self.answered.remove(&(server, id)) else { return };
                 if taken {
-                    tell(&format!("{said}: {tool}"));
+                    tell(&format!("{said}: {name}"));
                 } else {
-                    tell(&format!("not taken: {tool}: {}", why.unwrap_or_default()));
+                    tell(&format!("not taken: {name}: {}", why.unwrap_or_default()));
                 }
             }
             News::Told(Told::Refused { why }) => {
@@ -259,71 +311,102 @@ impl Room<'_> {
                 let Some(lost) = self.serving.remove(&server) else { return };
                 let why = error.map(|error| format!(": {error}")).unwrap_or_default();
                 tell(&format!("\nthe process {} does not serve the app any more{why}", lost.host.process));
-                self.calls.retain(|(other, _)| *other != server);
+                self.waiting.retain(|(other, _)| *other != server);
                 self.answered.retain(|(other, _), _| *other != server);
             }
         }
     }
 
     fn waits(&self, place: &Place) -> bool {
-        self.calls.iter().any(|(server, call)| *server == place.0 && call.id == place.1)
+        self.waiting.iter().any(|(server, waiting)| *server == place.0 && waiting.id() == place.1)
     }
 
     fn forget(&mut self, place: &Place) {
-        self.calls.retain(|(server, call)| *server != place.0 || call.id != place.1);
+        self.waiting.retain(|(server, waiting)| *server != place.0 || waiting.id() != place.1);
     }
 
-    /// Asks about the call that has been waiting for longest.
+    /// Asks about what has been waiting for longest.
     fn ask(&self, retry: Retry) -> Option<Asking> {
-        let (server, call) = self.calls.front()?;
-        let shown = show::call(call, retry.sizes);
-        let session = excerpt(&call.session, MAX_NAME_BYTES);
-        let mut text = format!("{}\n  session: {session}, call {server}-{}", shown.text, call.id);
-        if !retry.note.is_empty() {
-            text.extend(["\n", &retry.note]);
-        }
-        let (tool, can_allow) = (call.tool.clone(), call.arguments.is_some());
-        let all = if shown.is_cut { "a all of it, " } else { "" };
-        let confirmation = retry.confirmation.clone();
-        let answer = async move {
-            let dialogue = console().dialogue().await;
-            let confirmation =
-                confirmation.unwrap_or_else(|| Confirmation::of(&tool, dialogue.is_interruption()));
-            let choices = if can_allow { confirmation.choices(false) } else { String::new() };
-            let line = dialogue.ask(&text, &format!("run it? [{choices}{all}n no, or say why not] ")).await;
-            dialogue.close();
-            (line, confirmation)
+        let (server, waiting) = self.waiting.front()?;
+        let answer = match waiting {
+            Waiting::Call(call) => ask_about_call(server, call, &retry),
+            Waiting::Question(question) => ask_question(server, question, &retry),
         };
-        Some(Asking { place: (server.clone(), call.id), answer: answer.boxed(), retry })
+        Some(Asking { place: (server.clone(), waiting.id()), answer, retry })
     }
 
-    async fn answer(&mut self, place: Place, answer: Say) {
-        let tool = self.calls.iter().find(|(server, call)| *server == place.0 && call.id == place.1);
-        let tool = tool.map(|(_, call)| show::name(&call.tool)).unwrap_or_default();
+    async fn answer(&mut self, place: Place, answer: Given) {
+        let answered =
+            self.waiting.iter().find(|(server, waiting)| *server == place.0 && waiting.id() == place.1);
+        let name = answered.map(|(_, waiting)| waiting.name()).unwrap_or_default();
         self.forget(&place);
         let said = match answer {
-            Say::Once => "allowed",
-            Say::Tool => "allowed from now on in its session",
-            Say::Deny(_) => "denied",
+            Given::Say(Say::Once) => "allowed",
+            Given::Say(Say::Tool) => "allowed from now on in its session",
+            Given::Say(Say::Deny(_)) => "denied",
+            Given::Reply(_) => "answered",
         };
         let Some(server) = self.serving.get_mut(&place.0) else { return };
+        let sent = match answer {
+            Given::Say(say) => server.answers.answer(place.1, say).await,
+            Given::Reply(reply) => server.answers.reply(place.1, reply).await,
+        };
         // A process that does not take it is gone, which is told.
-        if server.answers.answer(place.1, answer).await.is_ok() {
-            self.answered.insert(place, (tool, said));
+        if sent.is_ok() {
+            self.answered.insert(place, (name, said));
         }
     }
 }
 
-/// Shows a question to the user of an app, which another command answers.
-fn tell_question(server: &str, question: &WaitingQuestion) {
-    let asker = match (&question.server, &question.agent) {
-        (Some(server), _) => format!("the server {}", excerpt(server, MAX_NAME_BYTES)),
-        (None, Some(agent)) => format!("the agent {}", excerpt(agent, MAX_NAME_BYTES)),
-        (None, None) => "a client".to_owned(),
-    };
-    let text = show::quoted(&question.question);
-    let id = format!("{server}-{}", question.id);
-    tell(&format!(
-        "\n{asker} asks:\n{text}\nanswer with `toolcrib approve APP --allow {id}` or `--deny {id}`, or at the status page"
-    ));
+fn ask_about_call(server: &str, call: &WaitingCall, retry: &Retry) -> BoxFuture<'static, Answered> {
+    let shown = show::call(call, retry.sizes);
+    let mut text = format!("{}\n  {}", shown.text, place_of("call", server, call.id, &call.session));
+    if !retry.note.is_empty() {
+        text.extend(["\n", &retry.note]);
+    }
+    let all = if shown.is_cut { "a all of it, " } else { "" };
+    let reach = call.arguments.is_some().then_some(Reach::Tool);
+    ask_for_line(text, "run it?", call.tool.clone(), reach, all, retry.confirmation.clone())
+}
+
+/// Asks a question of an agent or a server, part by part. One that is too long to be shown can only be denied.
+fn ask_question(server: &str, question: &WaitingQuestion, retry: &Retry) -> BoxFuture<'static, Answered> {
+    let place = place_of("question", server, question.id, &question.session);
+    if let Some(question) = question.to_question() {
+        return async move { Answered::Question(ask_operator(console(), &place, &question).await) }.boxed();
+    }
+    let mut text = format!(
+        "\n{place}\n{}\nit is too long to be shown whole, so it can only be denied here",
+        show::quoted(&question.question)
+    );
+    if !retry.note.is_empty() {
+        text.extend(["\n", &retry.note]);
+    }
+    ask_for_line(text, "deny it?", String::new(), None, "", retry.confirmation.clone())
+}
+
+/// Asks for a line in a dialogue of its own. Without a reach nothing but a no is offered.
+fn ask_for_line(
+    text: String,
+    question: &'static str,
+    tool: String,
+    reach: Option<Reach>,
+    all: &'static str,
+    confirmation: Option<Confirmation>,
+) -> BoxFuture<'static, Answered> {
+    async move {
+        let dialogue = console().dialogue().await;
+        let confirmation =
+            confirmation.unwrap_or_else(|| Confirmation::of(&tool, dialogue.is_interruption()));
+        let choices = reach.map(|reach| confirmation.choices(reach)).unwrap_or_default();
+        let line = dialogue.ask(&text, &format!("{question} [{choices}{all}n no, or say why not] ")).await;
+        dialogue.close();
+        Answered::Line(line, confirmation)
+    }
+    .boxed()
+}
+
+/// Returns where something waits: its session, and the id that `--allow` and `--deny` take.
+fn place_of(what: &str, server: &str, id: u64, session: &str) -> String {
+    format!("session: {}, {what} {server}-{id}", excerpt(session, MAX_NAME_BYTES))
 }
