@@ -86,6 +86,21 @@ async fn a_coordinator_starts_another_agent_and_reads_what_came_of_it() {
 }
 
 #[tokio::test]
+async fn the_calls_of_a_started_agent_are_shown_to_the_person_who_watches_the_run() {
+    let lead = server([
+        Turn::call("agent_spawn", &json!({"agent": "helper", "task": "Greet Ada."})),
+        Turn::call("agent_wait", &json!({})),
+        Turn::text("Ada was greeted."),
+    ])
+    .await;
+    let helper =
+        server([Turn::call("hello__say_hello", &json!({"name": "Ada"})), Turn::text("Hello, Ada!")]).await;
+    let ran = lab(&lead, &helper).run(["run", "app.yaml", "Greet Ada."]).await.expect(0);
+    let shown: Vec<&str> = ran.stderr.lines().filter(|line| line.starts_with("   helper: ")).collect();
+    assert!(matches!(shown[..], [line] if line.starts_with("   helper: hello.say_hello ok in ")), "{ran:?}");
+}
+
+#[tokio::test]
 async fn a_started_agent_may_do_no_more_than_the_one_that_started_it() {
     let greet = || Turn::call("hello__greet_many", &json!({"names": ["Ada"]}));
     let lead = server([

@@ -40,6 +40,7 @@ mod approver;
 mod arenas;
 mod changes;
 mod decisions;
+mod delegated;
 mod extensions;
 mod interrupt;
 mod observer;

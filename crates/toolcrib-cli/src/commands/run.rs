@@ -18,7 +18,9 @@ use toolcrib_runtime::{AgentSetup, ChosenModel, Runtime};
 use super::start;
 use crate::approver::approver;
 use crate::arguments::{Reasoning, Run};
+use crate::delegated::DelegatedCalls;
 use crate::exit::{Exit, Failure};
+use crate::extensions::extensions;
 use crate::interrupt::Interrupts;
 use crate::observer::Watcher;
 use crate::output::{self, tell};
@@ -33,12 +35,15 @@ const MAX_PROMPT_BYTES: u64 = 1024 * 1024;
 
 pub(crate) async fn run(arguments: Run, json: bool) -> Result<Exit, Failure> {
     let interrupts = Interrupts::watch();
+    let delegated = Arc::new(DelegatedCalls::default());
+    let extensions =
+        if json { extensions() } else { extensions().with_observer(Arc::clone(&delegated) as _) };
     let runtime = tokio::select! {
         biased;
         () = interrupts.left() => return Err(interrupted()),
-        runtime = start(&arguments.app, approver(arguments.yes)) => runtime?,
+        runtime = start(&arguments.app, extensions, approver(arguments.yes)) => runtime?,
     };
-    let outcome = drive(&runtime, &interrupts, arguments, json).await;
+    let outcome = drive(&runtime, &interrupts, &delegated, arguments, json).await;
     super::tell_missing_records(&runtime);
     runtime.close().await;
     outcome
@@ -47,6 +52,7 @@ pub(crate) async fn run(arguments: Run, json: bool) -> Result<Exit, Failure> {
 async fn drive(
     runtime: &Runtime,
     interrupts: &Interrupts,
+    delegated: &DelegatedCalls,
     arguments: Run,
     json: bool,
 ) -> Result<Exit, Failure> {
@@ -64,6 +70,7 @@ async fn drive(
     }
     runtime.ask_context_windows().await;
     let setup = runtime.agent_in(arguments.agent.as_deref(), id)?;
+    delegated.watch(&setup.id);
     for warning in setup.warnings() {
         tell(&format!("note: {warning}"));
     }
