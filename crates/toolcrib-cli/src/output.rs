@@ -3,10 +3,12 @@
 #[cfg(test)]
 mod tests;
 
+use std::borrow::Cow;
 use std::io::{IsTerminal, Write};
 
 use serde::Serialize;
 use serde_json::{Value, json};
+use toolcrib_model::Tool;
 use toolcrib_policy::{Capabilities, Decision, Effect, Policy};
 use toolcrib_port::Reject;
 use toolcrib_registry::{Entry, Snapshot};
@@ -139,13 +141,23 @@ pub(crate) fn snapshot_lines(
                 tool.risk().to_string(),
                 decisions::in_words(&policy.decide(tool, principal()), rules),
                 entry.source.to_string(),
-                first_line(&tool.description),
+                first_line(&described(tool)),
             ]
         })
         .collect();
     table(&["tool", "risk", "policy", "source", "description"], &rows);
     tell(&format!("{} tools", rows.len()));
     rejects(snapshot.rejected());
+}
+
+/// Returns the title and the description of a tool.
+fn described(tool: &Tool) -> Cow<'_, str> {
+    match tool.title() {
+        Some(title) if !tool.description.starts_with(title) => {
+            format!("{title}: {}", tool.description).into()
+        }
+        _ => tool.description.as_str().into(),
+    }
 }
 
 /// What was rejected, on standard error.

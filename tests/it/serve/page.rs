@@ -364,3 +364,32 @@ async fn a_question_to_the_user_is_answered_at_the_page_and_a_late_answer_is_tol
     assert_eq!(late.header("location"), Some("/?told=late"));
     assert!(served.get("/?told=late", &[named]).await.body.contains("Too late"));
 }
+
+#[tokio::test]
+async fn lists_for_people_show_titles_and_leave_out_what_is_not_to_be_picked() {
+    let tools = json!([
+        {"name": "open", "title": "Open <a> ticket", "description": "Files it.", "risk": "low"},
+        {"name": "purge", "description": "For one agent.", "user_selectable": false, "risk": "low"},
+    ]);
+    let app = json!({
+        "tools": {
+            "registry": [{"type": "inline", "namespace": "desk", "engine": "none", "tools": tools}],
+            "engines": {"none": {"type": "mock"}},
+            "capabilities": {"default_policy": "grant"},
+        },
+    });
+    let lab = Lab::with_app(&app.to_string());
+    let listed = lab.run(["tools", "app.yaml"]).await.expect(0);
+    assert!(listed.stdout.contains("Open <a> ticket: Files it."), "{listed:?}");
+    assert!(!listed.stdout.contains("desk.purge"), "{listed:?}");
+    let all = lab.run(["tools", "app.yaml", "--all", "--json"]).await.expect(0).json();
+    assert_eq!(all["tools"][0]["metadata"]["title"], "Open <a> ticket", "{all}");
+    assert_eq!(all["tools"].as_array().unwrap().len(), 2, "{all}");
+
+    let (served, _key) = start(&lab).await;
+    let page = served.get("/", &[]).await.body;
+    assert!(page.contains("<td>desk.open<br><small>Open &lt;a&gt; ticket</small></td>"), "{page}");
+    assert!(!page.contains("desk.purge"), "{page}");
+    let found = served.get("/?q=desk.purge", &[]).await.body;
+    assert!(found.contains("desk.purge"), "{found}");
+}

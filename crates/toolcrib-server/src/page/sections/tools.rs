@@ -12,6 +12,9 @@ const MAX_LISTED: usize = 100;
 /// The most tools that a search shows.
 const MAX_FOUND: usize = 20;
 
+/// How much of a title is shown, in characters.
+const TITLE_CHARS: usize = 100;
+
 /// How much of a description is shown, in characters.
 const DESCRIPTION_CHARS: usize = 200;
 
@@ -32,16 +35,23 @@ impl Look<'_> {
 
     fn listed(&self, html: &mut Html) {
         let snapshot = self.runtime.snapshot();
-        let mut all = snapshot.iter().filter(|entry| self.sees(entry));
+        let (mut all, others): (Vec<_>, Vec<_>) = snapshot
+            .iter()
+            .filter(|entry| self.sees(entry))
+            .partition(|entry| entry.tool.is_user_selectable());
         table(html, &["Tool", "Risk", "What it does"]);
-        for entry in all.by_ref().take(MAX_LISTED) {
-            html.markup("<tr>");
-            cell(html, &entry.tool.name.dotted());
+        let beyond = all.len().saturating_sub(MAX_LISTED) + others.len();
+        all.truncate(MAX_LISTED);
+        for entry in all {
+            html.markup("<tr><td>").text(&entry.tool.name.dotted());
+            if let Some(title) = entry.tool.title() {
+                html.markup("<br><small>").text_to(title, TITLE_CHARS).markup("</small>");
+            }
+            html.markup("</td>");
             cell(html, entry.tool.risk().as_str());
             html.markup("<td>").text_to(&entry.tool.description, DESCRIPTION_CHARS).markup("</td></tr>\n");
         }
         end_table(html);
-        let beyond = all.count();
         if beyond > 0 {
             html.markup("<p>and ").show(beyond).markup(" more, which a search finds</p>\n");
         }
