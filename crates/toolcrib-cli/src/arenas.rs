@@ -2,20 +2,19 @@
 //!
 //! The allocator of glibc gives threads arenas of their own, up to eight for each processor, and each keeps the most that
 //! was ever in use there. Calls that need much memory for a short time, as a query that sorts, run on threads that come
-//! and go, so that a process which serves for long would keep a multiple of what it needs. The number of arenas can only be
-//! set before a program starts.
+//! and go, so that a process which serves for long would keep a multiple of what it needs. The allocator can only be set
+//! before a program starts.
 
 use crate::arguments::Command;
 
-/// The variable by which glibc is told the number of arenas.
+/// The variables by which glibc is set, for a process that runs for long.
+///
+/// A block as large as the threshold is given back to the system when it is freed. By default the threshold grows with the
+/// blocks that are freed, up to 32 MiB, so that large answers would stay in the arenas, and with them what lies between.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
-const VARIABLE: &str = "MALLOC_ARENA_MAX";
+const SETTINGS: [(&str, &str); 2] = [("MALLOC_ARENA_MAX", "2"), ("MALLOC_MMAP_THRESHOLD_", "262144")];
 
-/// The number of arenas in a process that runs for long.
-#[cfg(all(target_os = "linux", target_env = "gnu"))]
-const ARENAS: &str = "2";
-
-/// Starts this program again in its own place with fewer arenas, for commands that run for long. Where the variable is set
+/// Starts this program again in its own place with these settings, for commands that run for long. Where one is set
 /// already, or the program cannot be started again, it goes on as it is.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 pub(crate) fn limit(command: &Command) {
@@ -23,10 +22,10 @@ pub(crate) fn limit(command: &Command) {
     let is_long = matches!(command, Command::Serve(_) | Command::Run(_));
     let mut arguments = std::env::args_os();
     let (Some(name), Ok(program)) = (arguments.next(), std::env::current_exe()) else { return };
-    if is_long && std::env::var_os(VARIABLE).is_none() {
+    let is_set = SETTINGS.iter().any(|(variable, _)| std::env::var_os(variable).is_some());
+    if is_long && !is_set {
         // It only returns where it failed.
-        let _failed =
-            std::process::Command::new(program).arg0(name).args(arguments).env(VARIABLE, ARENAS).exec();
+        let _failed = std::process::Command::new(program).arg0(name).args(arguments).envs(SETTINGS).exec();
     }
 }
 

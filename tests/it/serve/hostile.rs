@@ -8,8 +8,10 @@ use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::time::timeout;
 
+use toolcrib_testkit::wait_until;
+
 use super::client::{SOON, Served, WAITS, app, call_ask, let_go, read, was_called};
-use crate::support::mcp_script;
+use crate::support::{PATIENCE, mcp_script};
 
 const GRANTED: &str = "{default_policy: grant}";
 
@@ -275,4 +277,62 @@ async fn of_ten_thousand_streams_as_many_stay_open_as_may_and_the_rest_is_told()
     });
     answered.await.expect("there is room again");
     assert!(was_called(&lab));
+}
+
+/// How many clients read nothing, and the bytes of the answer that each waits for.
+#[cfg(target_os = "linux")]
+const SILENT: usize = 24;
+#[cfg(target_os = "linux")]
+const LARGE: usize = 6 * 1024 * 1024;
+
+/// The memory that a process has, in MiB.
+#[cfg(target_os = "linux")]
+fn resident(process: u32) -> usize {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+    line.trim().trim_end_matches("kB").trim().parse::<usize>().unwrap() / 1024
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn answers_that_nobody_reads_take_a_bounded_amount_of_memory() {
+    let large = format!(
+        r#"on_call() {{
+             echo x >> "$HOME/called"
+             printf '{{"jsonrpc":"2.0","id":%s,"result":{{"content":[{{"type":"image","mimeType":"image/png","data":"' "$id"
+             head -c {LARGE} /dev/zero | tr '\0' A
+             printf '"}}]}}}}\n'
+           }}"#
+    );
+    let lab = app("serve: {limits: {requests_at_once: 64}}", GRANTED)
+        .with_file("server.sh", mcp_script(&large))
+        .with_variable("TOOLCRIB_LOG", "toolcrib_server=warn");
+    let served = Served::start(&lab, &[]).await;
+    let process = served.child.id().unwrap();
+    let before = resident(process);
+    let request = served.modern_request(&[], "tools/call", call_ask());
+    let mut silent = Vec::new();
+    for _ in 0..SILENT {
+        let socket = tokio::net::TcpSocket::new_v4().unwrap();
+        // What the kernel holds for a client does not count.
+        socket.set_recv_buffer_size(4096).unwrap();
+        let mut stream = socket.connect(served.address).await.unwrap();
+        stream.write_all(&request).await.unwrap();
+        silent.push(stream);
+    }
+    // Each has had its answer by then, and those that waited longest were given up.
+    let unread = 64 * 1024 * 1024 / LARGE;
+    let mut most = before;
+    let look = || {
+        most = most.max(resident(process));
+        let called = std::fs::read_to_string(lab.path("home/called")).unwrap_or_default().lines().count();
+        let open = served.said.borrow().matches("its client does not read").count();
+        Ok((called == SILENT && SILENT - open <= unread + 2).then_some(()))
+    };
+    wait_until("all answers", PATIENCE, look).await.unwrap();
+    // Without a bound all answers would be held beside what their calls take.
+    eprintln!("{before} {most}");
+    assert!(most - before < SILENT * LARGE / 1024 / 1024, "{before} MiB before, {most} MiB at most");
+    drop(silent);
+    assert_eq!(served.get("/healthz", &[]).await.status, 200);
 }
