@@ -52,6 +52,23 @@ async fn tools_that_cannot_be_kept_as_approved_are_told() {
     assert!(!lab.path("app.yaml.lock").exists());
 }
 
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn output_that_cannot_be_written_fails_the_command() {
+    let lab = Lab::with_app("modules: {hello: {}}\n");
+    let mut command = lab.command("sh", &lab.path(""));
+    let child = command.args(["-c", "\"$0\" tools app.yaml > /dev/full"]).arg(binary()).spawn().unwrap();
+    let ran = lab.finish(child).await;
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    assert!(ran.stderr.contains("error: standard output is incomplete: No space left"), "{ran:?}");
+    // Whoever stops reading has seen enough.
+    let mut command = lab.command("sh", &lab.path(""));
+    let child =
+        command.args(["-c", "(\"$0\" schema app; echo $? > code) | true"]).arg(binary()).spawn().unwrap();
+    lab.finish(child).await;
+    assert_eq!(lab.read("code"), "0\n");
+}
+
 #[tokio::test]
 async fn a_starter_that_cannot_be_written_leaves_nothing_behind() {
     let lab = Lab::new();

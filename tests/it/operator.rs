@@ -1,5 +1,7 @@
 //! What the operator of an app can find out about it.
 
+use std::time::{Duration, Instant};
+
 use serde_json::json;
 
 use crate::support::{Lab, mcp_script};
@@ -139,4 +141,48 @@ async fn an_import_takes_no_entry_that_starts_this_program_and_goes_on_past_a_br
     assert!(!lab.read("app.yaml").contains("canary"), "{}", lab.read("app.yaml"));
     let nothing = Lab::new().with_file("home/.claude.json", "{\"mcpServers\": {\n");
     assert!(nothing.run(["import"]).await.expect(2).stderr.contains(".claude.json"));
+}
+
+#[tokio::test]
+async fn what_is_wrong_with_a_skill_is_said_by_validate_and_counted_by_other_commands() {
+    let lab = Lab::with_app("modules: {hello: {}}\nskills: {folders: [./skills]}\ntools: {capabilities: {default_policy: grant}}\n")
+        .with_file("skills/broken/SKILL.md", "no front matter\n");
+    let said = lab.run(["validate", "app.yaml"]).await.expect(0).stderr;
+    assert!(said.contains("is no skill"), "{said}");
+    for arguments in [&["tools", "app.yaml"][..], &["call", "app.yaml", "hello.status"]] {
+        let said = lab.run_words(arguments).await.expect(0).stderr;
+        assert!(!said.contains("is no skill"), "{arguments:?}: {said}");
+        assert!(
+            said.contains("note: 1 warning about app.yaml; `toolcrib validate app.yaml` shows"),
+            "{said}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_port_that_is_taken_is_said_with_what_to_do() {
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port().to_string();
+    let lab = Lab::with_app("modules: {hello: {}}\n");
+    let said = lab.run(["serve", "app.yaml", "--http", &port]).await.expect(5).stderr;
+    assert!(said.contains("another program uses the port: end it, or give another port"), "{said}");
+}
+
+#[tokio::test]
+async fn a_silent_server_holds_up_nobody_for_longer_than_it_may_take_to_start() {
+    let app = "
+modules: {hello: {}}
+tools: {registry: [{type: mcp, name: team, command: [sh, -c, 'exec sleep 1000']}], capabilities: {default_policy: grant}}
+";
+    // Ten seconds by default; a server is given a minute only where it is what is asked for.
+    let most = Duration::from_secs(40);
+    let begun = Instant::now();
+    let (first, second) = (Lab::with_app(app), Lab::with_app(app));
+    let (called, found) = tokio::join!(
+        first.run(["call", "app.yaml", "hello.status"]),
+        second.run(["search", "app.yaml", "say hello"]),
+    );
+    assert!(called.stdout.contains("version"), "{called:?}");
+    assert!(found.stdout.contains("hello.say_hello"), "{found:?}");
+    assert!(begun.elapsed() < most, "{:?}", begun.elapsed());
 }

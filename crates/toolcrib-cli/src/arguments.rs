@@ -148,6 +148,7 @@ pub(crate) enum Command {
     #[command(after_help = "Example:\n  toolcrib doctor app.yaml")]
     Doctor(Doctor),
     /// Models for the search tier `fastembed`.
+    #[cfg_attr(not(feature = "onnx"), command(hide = true))]
     #[command(after_help = "Examples:\n  toolcrib models pull\n  toolcrib models pull bge-small-en-v1.5")]
     Models(Models),
 }

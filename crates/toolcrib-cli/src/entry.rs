@@ -12,7 +12,7 @@ use tracing_subscriber::{EnvFilter, Registry, fmt};
 
 use crate::arguments::Arguments;
 use crate::exit::{Exit, Failure};
-use crate::terminal::screen;
+use crate::terminal::{output_error, screen};
 use crate::{arenas, commands, extensions, output, secrets, telemetry};
 
 /// The variable that sets what is logged, as `toolcrib=debug`.
@@ -85,6 +85,13 @@ pub fn main_with(extensions: Extensions) -> ExitCode {
     });
     // What was held back for a question that nobody will answer now.
     screen().end_dialogue();
+    let code = match output_error() {
+        Some(error) => {
+            output::tell(&format!("error: standard output is incomplete: {error}"));
+            Exit::Failed.into()
+        }
+        None => code,
+    };
     // Threads that wait for standard input cannot be ended; the process does not wait for them.
     runtime.shutdown_background();
     code

@@ -90,9 +90,21 @@ impl From<RuntimeError> for Failure {
     }
 }
 
+/// Returns what a person at the command line can do about an error. Hints of errors are written for models.
+pub(crate) fn advice(error: &ToolError) -> Option<&str> {
+    match (error.kind, error.hint.as_deref()) {
+        // The person at the command line is the one who denied it.
+        (ErrorKind::ApprovalDenied, _) => None,
+        (kind, Some(hint)) if hint.starts_with(ToolError::FIND_ANOTHER_WAY) => {
+            (kind == ErrorKind::Denied).then_some("`toolcrib why APP TOOL` shows the rule that decides")
+        }
+        (_, hint) => hint,
+    }
+}
+
 impl From<ToolError> for Failure {
     fn from(error: ToolError) -> Self {
-        let hint = error.hint.as_ref().map(|hint| format!("\nhint: {hint}")).unwrap_or_default();
+        let hint = advice(&error).map(|hint| format!("\nhint: {hint}")).unwrap_or_default();
         Self {
             exit: Exit::of(error.kind),
             message: format!("{}{hint}", error.message),

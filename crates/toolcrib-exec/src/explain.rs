@@ -7,7 +7,7 @@ use toolcrib_registry::OverloadError;
 
 pub(crate) fn denied(decision: &Decision) -> ToolError {
     ToolError::new(ErrorKind::Denied, format!("policy forbids the call ({})", decision.rule))
-        .with_hint("find another way, or ask the user")
+        .with_hint(format!("{}, or ask the user", ToolError::FIND_ANOTHER_WAY))
 }
 
 /// What is wrong, the part of the schema it breaks, and a call that would be right.

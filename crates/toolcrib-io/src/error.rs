@@ -210,7 +210,7 @@ pub enum Error {
         reason: &'static str,
     },
     /// Nothing is there.
-    #[error("`{path}` does not exist; list its directory to see what does")]
+    #[error("`{path}` does not exist")]
     NotFound {
         /// The path as it was given.
         path: String,

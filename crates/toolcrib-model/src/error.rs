@@ -100,6 +100,9 @@ pub struct ToolError {
 }
 
 impl ToolError {
+    /// The beginning of hints that only a model can use: its caller forbids the call, so it should try something else.
+    pub const FIND_ANOTHER_WAY: &str = "find another way";
+
     /// An error of this kind; `retryable` is the kind's own.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
         Self { kind, message: message.into(), hint: None, retryable: kind.is_retryable() }

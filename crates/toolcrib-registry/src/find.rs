@@ -180,10 +180,9 @@ impl From<&FindError> for ToolError {
             FindError::Ambiguous { candidates, .. } => Self::new(ErrorKind::AmbiguousTool, message)
                 .with_hint(format!("use the full name: {}", list(candidates))),
             FindError::Changed { .. } => Self::new(ErrorKind::ToolChanged, message)
-                .with_hint("find another way, or ask the user to look at the change"),
-            FindError::Hidden { .. } => {
-                Self::new(ErrorKind::Denied, message).with_hint("find another way, or ask the user")
-            }
+                .with_hint(format!("{}, or ask the user to look at the change", Self::FIND_ANOTHER_WAY)),
+            FindError::Hidden { .. } => Self::new(ErrorKind::Denied, message)
+                .with_hint(format!("{}, or ask the user", Self::FIND_ANOTHER_WAY)),
         }
     }
 }

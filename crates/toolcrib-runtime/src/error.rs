@@ -7,7 +7,7 @@ use std::path::PathBuf;
 #[non_exhaustive]
 pub enum Error {
     /// The app file cannot be read.
-    #[error("{source}; `toolcrib init` writes a starter app")]
+    #[error("{source}{}", starter_advice(source))]
     Unreadable {
         /// Why.
         #[source]
@@ -63,4 +63,12 @@ pub enum Error {
 
 fn lines(file: &str, errors: &[toolcrib_document::Error]) -> String {
     errors.iter().map(|error| error.at(file)).collect::<Vec<_>>().join("\n")
+}
+
+/// Returns the advice for somebody without an app file; nothing for a file that is there.
+fn starter_advice(error: &toolcrib_io::Error) -> &'static str {
+    match error {
+        toolcrib_io::Error::NotFound { .. } => "; `toolcrib init` writes a starter app",
+        _ => "",
+    }
 }

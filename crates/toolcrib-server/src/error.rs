@@ -27,7 +27,7 @@ pub enum Error {
         address: SocketAddr,
     },
     /// The address cannot be had.
-    #[error("cannot listen on {address}: {source}")]
+    #[error("cannot listen on {address}: {source}{}", bind_advice(source))]
     Bind {
         /// The address.
         address: SocketAddr,
@@ -64,4 +64,16 @@ pub enum Error {
     /// The operating system has no random numbers to give, by which sessions and approvals are kept apart.
     #[error("the operating system gave no random numbers")]
     NoRandomness,
+}
+
+/// Returns what to do about an address that cannot be listened on.
+fn bind_advice(error: &std::io::Error) -> &'static str {
+    match error.kind() {
+        std::io::ErrorKind::AddrInUse => {
+            "; another program uses the port: end it, or give another port (0 for any that is free)"
+        }
+        std::io::ErrorKind::PermissionDenied => "; give a port above 1023",
+        std::io::ErrorKind::AddrNotAvailable => "; give an address of this machine",
+        _ => "",
+    }
 }

@@ -33,7 +33,7 @@ use std::time::Duration;
 use toolcrib_exec::DenyAll;
 use toolcrib_policy::Principal;
 use toolcrib_port::Approver;
-use toolcrib_runtime::{App, Runtime, TaskStore};
+use toolcrib_runtime::{App, Extensions, Runtime, TaskStore};
 
 use crate::arguments::{Arguments, Command};
 use crate::exit::{Exit, Failure};
@@ -98,8 +98,8 @@ fn open(path: &Path) -> Result<App, toolcrib_runtime::Error> {
 }
 
 /// Opens an app and starts it for agents, whose tasks outlast this process.
-async fn start(path: &Path, approver: Arc<dyn Approver>) -> Result<Runtime, Failure> {
-    let mut app = open(path)?;
+async fn start(path: &Path, extensions: Extensions, approver: Arc<dyn Approver>) -> Result<Runtime, Failure> {
+    let mut app = App::open_with(path, extensions)?;
     app.tasks = TaskStore::Resident;
     start_app(app, approver).await
 }
@@ -115,6 +115,23 @@ async fn start_app(app: App, approver: Arc<dyn Approver>) -> Result<Runtime, Fai
     for warning in app.warnings() {
         output::tell(&format!("warning: {}: {warning}", app.file));
     }
+    start_runtime(app, approver).await
+}
+
+/// Starts an app for one answer. Warnings about the app file are counted only, so that not every command repeats them.
+async fn start_briefly(app: App, approver: Arc<dyn Approver>) -> Result<Runtime, Failure> {
+    let warnings = app.warnings().len();
+    if warnings > 0 {
+        let plural = if warnings == 1 { "" } else { "s" };
+        let file = &app.file;
+        output::tell(&format!(
+            "note: {warnings} warning{plural} about {file}; `toolcrib validate {file}` shows more"
+        ));
+    }
+    start_runtime(app, approver).await
+}
+
+async fn start_runtime(app: App, approver: Arc<dyn Approver>) -> Result<Runtime, Failure> {
     let runtime = Runtime::start(app, approver).await?;
     tell_warnings(&runtime);
     Ok(runtime)
@@ -138,7 +155,7 @@ fn tell_missing_records(runtime: &Runtime) {
 async fn look(path: &Path) -> Result<Runtime, Failure> {
     let mut app = open_patiently(path)?;
     app.setup = false;
-    start_app(app, Arc::new(DenyAll)).await
+    start_briefly(app, Arc::new(DenyAll)).await
 }
 
 /// Starts an app to look at its servers as they are now.

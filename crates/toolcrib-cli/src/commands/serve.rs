@@ -93,7 +93,7 @@ async fn serve(
     output::tell(&format!("serving {open} at http://{}/mcp", listening.address()));
     if listening.has_page() {
         let (address, key) = (listening.address(), page.operator_key());
-        output::tell(&format!("the status page, for who answers there: http://{address}/?key={key}"));
+        output::tell(&format!("the status page, with the operator's key:\n  http://{address}/?key={key}"));
     }
     listening.serve(interrupts.left()).await
 }

@@ -23,7 +23,7 @@ use crate::printable::{Layout, printable};
 use keyboard::Keyboard;
 use paste::Message;
 
-pub(crate) use screen::{Author, Screen, Stream, screen};
+pub(crate) use screen::{Author, Screen, Stream, output_error, screen};
 
 /// True where typed-ahead input can be discarded. Where it cannot, no person is asked for approval.
 pub(crate) const CAN_DISCARD: bool = cfg!(unix);

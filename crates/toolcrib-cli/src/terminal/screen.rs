@@ -1,8 +1,8 @@
 //! Output to the terminal, held back while a person is asked.
 
 use std::collections::VecDeque;
-use std::io::{IsTerminal as _, Write as _};
-use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
+use std::io::{ErrorKind, IsTerminal as _, Write as _};
+use std::sync::{LazyLock, Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// The most bytes of output that are held back. Of more, the oldest are left out.
 const MAX_HELD_BYTES: usize = 4 * 1024 * 1024;
@@ -126,7 +126,15 @@ impl State {
     }
 }
 
-/// The standard streams of this process. A reader that hung up wants no more, so write errors are ignored.
+/// The first error of a write to standard output.
+static OUTPUT_ERROR: OnceLock<String> = OnceLock::new();
+
+/// Returns the first error of a write to standard output. A reader that hung up is none.
+pub(crate) fn output_error() -> Option<&'static str> {
+    OUTPUT_ERROR.get().map(String::as_str)
+}
+
+/// The standard streams of this process. A reader that hung up wants no more, so that is no error.
 struct Standard;
 
 impl Display for Standard {
@@ -134,7 +142,12 @@ impl Display for Standard {
         match stream {
             Stream::Out => {
                 let mut out = std::io::stdout().lock();
-                let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+                if let Err(error) = out.write_all(text.as_bytes()).and_then(|()| out.flush())
+                    && error.kind() != ErrorKind::BrokenPipe
+                {
+                    // The first one says why.
+                    let _ = OUTPUT_ERROR.set(error.to_string());
+                }
             }
             Stream::Err => {
                 let _ = std::io::stderr().lock().write_all(text.as_bytes());

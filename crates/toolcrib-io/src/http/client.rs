@@ -265,13 +265,27 @@ fn explain(error: reqwest::Error, url: String) -> Error {
     }
 }
 
-/// Returns the messages of an error and of its causes, each once.
+/// Messages of layers that only say that what is below them failed.
+const LAYERS: [&str; 8] = [
+    "error sending request",
+    "client error (Connect)",
+    "client error (SendRequest)",
+    "error trying to connect",
+    "tcp connect error",
+    "dns error",
+    "error resolving DNS",
+    "failed to lookup address information",
+];
+
+/// Returns the messages of an error and of its causes, each once, without those that add nothing to their cause.
 pub fn causes(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(current) = cause {
         let message = current.to_string();
-        if !text.contains(&message) {
+        if LAYERS.contains(&text.as_str()) {
+            text = message;
+        } else if !text.contains(&message) {
             text.push_str(": ");
             text.push_str(&message);
         }

@@ -5,18 +5,21 @@ use sha2::{Digest as _, Sha256};
 use crate::Error;
 use crate::random::{hex, random};
 
-/// The bytes of a key.
-const KEY_BYTES: usize = 32;
+/// The bytes of the operator's key: too many to guess, and few enough for a link that fits on a line.
+const OPERATOR_KEY_BYTES: usize = 16;
+
+/// The bytes of the key of seals.
+const SEAL_BYTES: usize = 32;
 
 /// The keys of one process.
 pub(crate) struct Keys {
     operator: String,
-    seal: [u8; KEY_BYTES],
+    seal: [u8; SEAL_BYTES],
 }
 
 impl Keys {
     pub(super) fn new() -> Result<Self, Error> {
-        Ok(Self { operator: hex(&random::<KEY_BYTES>()?), seal: random()? })
+        Ok(Self { operator: hex(&random::<OPERATOR_KEY_BYTES>()?), seal: random()? })
     }
 
     /// What the operator comes in with.

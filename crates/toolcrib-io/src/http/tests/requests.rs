@@ -53,6 +53,17 @@ async fn a_server_that_does_not_answer_in_time_is_given_up() {
 }
 
 #[tokio::test]
+async fn an_error_of_the_network_says_its_cause_once() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = Url::parse(&format!("http://{}/x", listener.local_addr().unwrap())).unwrap();
+    drop(listener);
+    let error = client(|_| {}).send(Request::new(Method::GET, url.clone())).await.unwrap_err().to_string();
+    let expected = format!("cannot connect to {url}: ");
+    let cause = error.strip_prefix(&expected).unwrap_or_else(|| panic!("{error}"));
+    assert!(cause.starts_with("Connection refused") && !cause.contains(": "), "{error}");
+}
+
+#[tokio::test]
 async fn a_body_that_breaks_off_is_an_error() {
     let server = Server::start("HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nabc").await;
     let response = client(|_| {}).send(server.get("/")).await;
