@@ -113,6 +113,20 @@ def test_the_context_of_a_call_is_filled_in(write: Write, connect: Connect) -> N
     assert result["value"] == ["c-1", "ada", None, 7, {"project": 7, "user": "root"}]
 
 
+def test_an_identifier_that_is_not_known_hides_no_entry_of_the_scope(write: Write, connect: Connect) -> None:
+    write("tools/a.py", '''
+        from toolcrib import tool
+
+        @tool
+        def ask(*, context: dict):
+            """Asks."""
+            return [context[name] for name in ("thread_id", "thread", "message_id", "user", "run_key", "agent_id")]
+        ''')
+    scope = {"thread_id": "t-7", "message_id": "m-7", "user": "root", "run_key": "r-7"}
+    context = {"thread": None, "user": "ada", "message": "m-1", "run_key": None, "scope": scope}
+    assert connect().result("ask", {}, context)["value"] == ["t-7", None, "m-1", "ada", "r-7", None]
+
+
 def test_a_tool_with_a_schema_and_a_context_of_its_own_is_served(write: Write, connect: Connect) -> None:
     write("models.py", '''
         class Report:

@@ -12,17 +12,23 @@ class Context(dict):
     """What the runtime knows of a call.
 
     It holds ``session``, ``conversation``, ``user``, ``agent``, ``message`` and ``thread``, each also with ``_id``
-    appended (``conversation_id``). An identifier that is not known is ``None``. The entries of the application's own
-    ``scope`` map are keys as well, unless they are named like one of these.
+    appended (``conversation_id``). The entries of the application's own ``scope`` map are keys as well; what the runtime
+    knows comes before an entry of the same name. An identifier that neither of them has is ``None``.
     """
 
     @classmethod
     def from_message(cls, message: dict[str, Any]) -> "Context":
         """Builds the context from that of a ``call`` message."""
         scope = message.get("scope")
-        context = cls(scope if isinstance(scope, dict) else {})
-        context.update(message)
-        context["scope"] = scope if isinstance(scope, dict) else {}
+        scope = scope if isinstance(scope, dict) else {}
+        context = cls(scope)
+        context.update((key, value) for key, value in message.items() if value is not None)
+        context["scope"] = scope
         for key in _ID_KEYS:
-            context[key] = context[f"{key}_id"] = message.get(key)
+            known = message.get(key)
+            for name in (key, f"{key}_id"):
+                if known is not None:
+                    context[name] = known
+                else:
+                    context.setdefault(name)
         return context
