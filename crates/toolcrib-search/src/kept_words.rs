@@ -29,7 +29,7 @@ pub const MIN_KEPT_TOOLS: usize = 1_000;
 const MAGIC: &[u8; 8] = b"tcwords1";
 
 /// The version of the way from a tool to its terms; raised when the same tools would give other terms.
-pub(crate) const TERMS: u32 = 1;
+pub(crate) const TERMS: u32 = 2;
 
 /// Of how many bytes a digest is made at once: pieces are short.
 const DIGESTED: usize = 64 * 1024;

@@ -10,9 +10,9 @@ pub const MAX_QUERY_BYTES: usize = 4 * 1024;
 
 /// How much a synonym counts beside the word itself.
 const SYNONYM_SHARE: f32 = 0.3;
-/// How much a longer name word counts beside the beginning that was written.
+/// How much a longer word counts beside the beginning that was written.
 const PREFIX_SHARE: f32 = 0.6;
-/// How much a name word at one edit counts beside what was written.
+/// How much a word at one edit counts beside what was written.
 const FUZZY_SHARE: f32 = 0.6;
 
 /// The most words of a query that are one word of an app's synonyms.
@@ -56,7 +56,7 @@ impl<'a> Query<'a> {
                     }
                 }
             };
-            // A word that no tool knows may be a part of a name or a slip; one that is known means what it says.
+            // A word that no tool knows may be a part of one or a slip; one that is known means what it says.
             if !index.contains(&term.text) {
                 push(vocabulary.completions(&term.word), PREFIX_SHARE);
                 push(vocabulary.corrections(&term.word), FUZZY_SHARE);

@@ -27,7 +27,7 @@ const MAX_WAITING: usize = 8;
 /// The words of all tools.
 pub(crate) struct Words {
     pub keyword: KeywordIndex,
-    /// The words of the names.
+    /// The words of names, titles, tags and aliases.
     pub vocabulary: Vocabulary,
 }
 
@@ -143,8 +143,10 @@ impl Reader {
             text
         });
         let names = overloads.first().map(|tool| [tool.name.name(), tool.name.namespace()]);
-        for term in names.into_iter().flatten().flat_map(|text| self.analyzer.terms(text)) {
-            self.vocabulary.insert(term.word, term.text);
+        for words in names.into_iter().flatten().chain([text.get(Field::Keywords)]) {
+            for term in self.analyzer.terms(words) {
+                self.vocabulary.insert(term.word, term.text);
+            }
         }
         Document { texts, lengths }
     }

@@ -1,20 +1,20 @@
-//! The words of all tool names, for queries that write one of them in part or with a slip.
+//! The words of all names, titles, tags and aliases, for queries that write one of them in part or with a slip.
 
 use std::collections::BTreeMap;
 
 use crate::kept::{Parts, put_bytes, put_count};
 
-/// The fewest characters of a query word that is completed to longer name words.
+/// The fewest characters of a query word that is completed to longer words.
 const MIN_PREFIX_CHARS: usize = 3;
-/// The fewest characters of a query word that may differ from a name word by one edit; in shorter ones an edit
-/// makes another word.
+/// The fewest characters of a query word that may differ from a word by one edit; in shorter ones an edit makes
+/// another word.
 const MIN_FUZZY_CHARS: usize = 5;
-/// The most name words that one query word stands for.
+/// The most words that one query word stands for.
 const MAX_EXPANSIONS: usize = 8;
-/// The most name words that are compared with one query word.
+/// The most words that are compared with one query word.
 const MAX_COMPARED: usize = 4096;
 
-/// The folded words of all names, with the term that each is indexed as.
+/// The folded words by which tools are called, with the term that each is indexed as.
 pub(crate) struct Vocabulary {
     /// Sorted by word.
     forward: Vec<(String, String)>,
@@ -55,7 +55,7 @@ impl Vocabulary {
         Self { forward, backward }
     }
 
-    /// Terms of name words that begin with `word`, shortest first.
+    /// Returns the terms of words that begin with `word`, shortest first.
     pub(crate) fn completions(&self, word: &str) -> Vec<&str> {
         if word.chars().count() < MIN_PREFIX_CHARS {
             return Vec::new();
@@ -66,7 +66,7 @@ impl Vocabulary {
         terms(found)
     }
 
-    /// Terms of name words at one edit (a character more, less or other, or two swapped) from `word`.
+    /// Returns the terms of words at one edit (a character more, less or other, or two swapped) from `word`.
     pub(crate) fn corrections(&self, word: &str) -> Vec<&str> {
         let length = word.chars().count();
         if length < MIN_FUZZY_CHARS {

@@ -64,6 +64,20 @@ fn a_part_or_a_slip_of_a_name_word_is_understood() {
 }
 
 #[test]
+fn a_part_or_a_slip_of_an_alias_or_a_tag_is_understood() {
+    let aliased = tool("a::x", "Paints a wall.").with_metadata("aliases", json!(["frobnicate the gearbox"]));
+    let tagged = tool("b::y", "Lists the orders.").with_metadata("tags", json!(["quarterly"]));
+    let index = index(&[aliased, tagged, tool("c::z", "Sends a letter.")]);
+    for query in ["frobni", "frobnicte", "frobincate", "gearbx"] {
+        assert_eq!(search(&index, query), ["a::x"], "{query}");
+    }
+    for query in ["quarter", "quartrely"] {
+        assert_eq!(search(&index, query), ["b::y"], "{query}");
+    }
+    assert_eq!(search(&index, "lette"), Vec::<String>::new(), "descriptions are long, and not completed");
+}
+
+#[test]
 fn synonyms_are_found_and_weigh_less_than_the_word() {
     assert_eq!(search(&workshop(), "erase"), ["files::remove_file"]);
     assert_eq!(search(&workshop(), "supprimer"), ["files::remove_file"]);
