@@ -385,6 +385,7 @@ impl Executor {
                 .with_hint(hint)
                 .with_retryable(false));
         };
+        let access = invoke::access_of(call)?;
         let started = Instant::now();
         let own = deadline_of(&call.tool, &call.source, self.flow.settings());
         let outer = context.extended_deadline();
@@ -411,7 +412,7 @@ impl Executor {
                 let latest = outer.map_or(latest, |outer| outer.min(latest));
                 self.heartbeat(&mut inner, patience, latest)
             });
-            invoke::invoke(engine.as_ref(), call, inner, heartbeat, started)
+            access.scope(invoke::invoke(engine.as_ref(), call, inner, heartbeat, started))
         };
         let mut result = self.flow.run(call, context, above, deadline, engine.is_in_process(), attempt).await;
         if !self.hooks.is_empty() {

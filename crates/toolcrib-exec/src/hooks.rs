@@ -10,6 +10,7 @@ use toolcrib_policy::Call;
 use toolcrib_port::{CallContext, ToolEngine};
 
 use crate::caught::caught;
+use crate::invoke::access_of;
 
 /// How long all hooks together may take before a call runs, and again after it.
 pub const MAX_HOOK_WAIT: Duration = Duration::from_mins(1);
@@ -78,8 +79,9 @@ pub(crate) async fn check(
     call: &Call,
     context: &CallContext,
 ) -> Result<(), ToolError> {
+    let access = access_of(call)?;
     let checks = async {
-        let checked = caught(engine.check(call, context)).await;
+        let checked = access.scope(caught(engine.check(call, context))).await;
         checked.unwrap_or_else(|| Err(fault("the engine", &call.tool.name.dotted())))
     };
     within_time(checks, call, context).await

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tokio::time::Instant;
 use toolcrib_model::{ErrorKind, Risk, ToolError, ToolResult};
-use toolcrib_policy::{Authorized, Call};
+use toolcrib_policy::{Access, Authorized, Call};
 use toolcrib_port::{CallContext, ToolEngine};
 
 use crate::caught::caught;
@@ -42,6 +42,15 @@ pub(crate) async fn invoke(
             call.failed(late(call, deadline, started))
         }
     }
+}
+
+/// Returns what the tool of a call declares that it reaches, for the scope of its engine.
+pub(crate) fn access_of(call: &Call) -> Result<Access, ToolError> {
+    Access::of_tool(&call.tool).map_err(|error| {
+        let message = format!("`{}` says wrongly what it reaches: {error}", call.tool.name.dotted());
+        ToolError::new(ErrorKind::Denied, message)
+            .with_hint("use another tool; only its author can correct its `access`")
+    })
 }
 
 /// Why a call should not begin to run: its caller gave up, or its time is over, while somebody was asked.

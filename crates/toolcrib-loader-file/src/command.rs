@@ -107,9 +107,7 @@ impl CommandEngine {
             .fill(tool, &call.arguments)
             .map_err(|error| ToolError::new(ErrorKind::InvalidArgs, error.to_string()))?;
         let program = argv.first().cloned().unwrap_or_default();
-        let declared = Access::of_tool(&call.tool)
-            .map_err(|error| ToolError::new(ErrorKind::Denied, error.to_string()))?;
-        let access = declared.and(&self.access);
+        let access = self.access.clone();
         let mut command = Command::new(argv).with_guard(move |program| access.allows_program(program));
         if let Some(cwd) = &self.settings.cwd {
             command = command.with_cwd(cwd);

@@ -7,7 +7,7 @@ use http::{HeaderName, HeaderValue, StatusCode};
 use toolcrib_io::Error as IoError;
 use toolcrib_io::http::{Request, Response};
 use toolcrib_model::{ErrorKind, ToolError, ToolResult};
-use toolcrib_policy::{Authorized, Call};
+use toolcrib_policy::{Access, Authorized, Call};
 use toolcrib_port::{CallContext, ToolEngine};
 
 use crate::Error;
@@ -83,9 +83,9 @@ impl RestEngine {
         }
         let (shared, operation, arguments) =
             (Arc::clone(shared), Arc::clone(operation), call.arguments.clone());
-        tokio::task::spawn_blocking(move || {
+        tokio::task::spawn_blocking(Access::carry(move || {
             request::prepare(&operation, &arguments, &shared.headers, &mut shared.files())
-        })
+        }))
         .await
         .unwrap_or_else(|error| Err(Error::malformed(format!("preparing the request failed: {error}"))))
     }

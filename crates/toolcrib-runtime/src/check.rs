@@ -11,6 +11,7 @@ use toolcrib_tasks::SCHEDULER;
 
 use crate::injection::brains;
 use crate::pool::{ASSISTANT, COORDINATOR};
+use crate::protected::SHELL;
 use crate::{App, BrainConfig, ModuleConfig};
 use crate::{audit, channels, former, limits, search, serve_section, setup, skills, sources};
 
@@ -26,6 +27,7 @@ pub(crate) fn check(app: &App) -> (Vec<Error>, Vec<String>) {
     engines(app, &mut errors);
     registry(app, &mut errors);
     rules(app, &built, &mut errors);
+    programs(app, &mut warnings);
     audit::check(app, &mut errors);
     budget(app, &mut errors);
     scheduler(app, &mut errors);
@@ -159,6 +161,41 @@ fn rules(app: &App, modules: &[Module], errors: &mut Vec<Error>) {
                     errors.push(app.document.error_at(&format!("{place}/actions/{at}"), message));
                 }
             }
+        }
+    }
+}
+
+/// Warns of `access` that programs do not keep to, which the app starts: once for each place that sets it.
+fn programs(app: &App, warnings: &mut Vec<String>) {
+    let tools = &app.config.tools;
+    let is = |entry: &Value, kind: &str| entry.get("type").and_then(Value::as_str) == Some(kind);
+    let starters = [
+        ("the module `shell`", app.config.modules.contains_key(SHELL)),
+        ("sources of `type: exec`", tools.registry.iter().any(|entry| is(entry, "exec"))),
+        ("engines of `type: command`", tools.engines.values().any(|engine| is(engine, "command"))),
+        (
+            "MCP servers by `command`",
+            tools.registry.iter().any(|entry| is(entry, "mcp") && entry.get("command").is_some()),
+        ),
+    ];
+    let started: Vec<&str> =
+        starters.into_iter().filter_map(|(what, is_there)| is_there.then_some(what)).collect();
+    let of_shell = app.config.modules.get(SHELL).and_then(|shell| shell.access.as_ref());
+    let places = [
+        ("tools.capabilities.access", tools.capabilities.access.as_ref(), started.join(", of ")),
+        ("modules.shell.access", of_shell, "the module".to_owned()),
+    ];
+    for (place, rules, started) in places {
+        let Some(rules) = rules.filter(|_| !started.is_empty()) else { continue };
+        let parts = [("network", rules.network.is_some()), ("filesystem", rules.filesystem.is_some())];
+        let parts = parts.into_iter().filter(|(_, is_set)| *is_set);
+        let parts: Vec<_> = parts.map(|(part, _)| format!("`{place}.{part}`")).collect();
+        if !parts.is_empty() {
+            warnings.push(format!(
+                "programs of {started} do not keep to {}: they reach what their user may reach; limit them from outside, \
+                 as by a container",
+                parts.join(" and ")
+            ));
         }
     }
 }

@@ -22,7 +22,7 @@ const MAX_NAMED: usize = 8;
 const WRITING_MODULES: [&str; 3] = ["database", "filesystem", "http"];
 
 /// The module whose programs write wherever the user may.
-const SHELL: &str = "shell";
+pub(crate) const SHELL: &str = "shell";
 
 /// The endings of the files that SQLite writes beside a database, and of the database itself.
 const DATABASE_SUFFIXES: [&str; 4] = ["", "-journal", "-wal", "-shm"];

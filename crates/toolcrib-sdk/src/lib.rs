@@ -40,6 +40,9 @@
 //! (`session`, `conversation`, `user`, `agent`), or with `#[hidden(config = "…")]`, from the configuration of the module. They
 //! are in no schema, and a call that has arguments of their names is refused.
 //!
+//! What `access` declares holds wherever the function asks an [`Access`](toolcrib_policy::Access) of its app, as guards of
+//! clients, folders and programs do. Work on another thread takes it along by [`Access::carry`](toolcrib_policy::Access::carry).
+//!
 //! A function that waits has to be `async`; one that is not holds up the others while it works, so it has to be quick.
 //!
 //! # What it gives
@@ -60,7 +63,7 @@
 //! | `risk` | `"low"`, `"medium"` (the default) or `"high"` |
 //! | `aliases`, `tags`, `side_effects` | lists of texts |
 //! | `examples` | a list of arguments, as JSON |
-//! | `access` | what it may reach, as JSON |
+//! | `access` | what its calls may reach, as JSON, within what the app and the module may |
 //! | `confirmation_required` | that each call asks, unless the tool is granted by name |
 //! | `user_selectable` | whether people can pick it; `= false` for tools of one agent |
 //! | `idempotent` | that a second identical call does no more than the first, so that it may be tried again |

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use futures::future::BoxFuture;
 use toolcrib_model::{ErrorKind, JsonObject, Tool, ToolError, ToolResult};
-use toolcrib_policy::{Authorized, Call};
+use toolcrib_policy::{Access, Authorized, Call};
 use toolcrib_port::{Approver, CallContext, Loaded, Reject, RejectKind, ToolEngine, ToolLoader};
 
 use crate::{FunctionTool, Inputs};
@@ -186,14 +186,17 @@ impl ToolLoader for Module {
     async fn load(&self) -> Loaded {
         let mut loaded = Loaded::default();
         for function in self.offered() {
-            match function.definition(&self.id) {
+            let defined = function.definition(&self.id).map_err(|error| error.to_string());
+            let checked = defined.and_then(|tool| match Access::of_tool(&tool) {
+                Ok(_) => Ok(tool),
+                Err(error) => Err(error.to_string()),
+            });
+            match checked {
                 Ok(tool) => loaded.tools.push(tool),
-                Err(error) => loaded.rejected.push(Reject::tool(
-                    &self.source,
-                    function.name(),
-                    RejectKind::InvalidTool,
-                    error.to_string(),
-                )),
+                Err(reason) => {
+                    let kind = RejectKind::InvalidTool;
+                    loaded.rejected.push(Reject::tool(&self.source, function.name(), kind, reason));
+                }
             }
         }
         loaded

@@ -243,27 +243,6 @@ async fn a_program_that_access_does_not_name_is_not_started() {
 }
 
 #[tokio::test]
-async fn a_tool_that_declares_its_access_starts_nothing_else() {
-    let engine = command(json!({"argv": ["echo", "hello"]}));
-    for (access, is_ok) in [
-        (json!({"system": ["echo"]}), true),
-        (json!({"network": []}), true),
-        (json!({"system": ["git"]}), false),
-        (json!({"systems": ["echo"]}), false),
-        (json!(null), false),
-    ] {
-        let tool = Tool::new(QualifiedName::new("w", "get").unwrap()).with_metadata("access", access.clone());
-        let call = Call::new(Arc::new(tool), "file".into(), 1);
-        let granting = Capabilities { default_policy: Effect::Grant, ..Capabilities::default() };
-        let Verdict::Granted(call) = Policy::new(&granting, []).unwrap().authorize(call, "s") else {
-            panic!("not granted")
-        };
-        let error = engine.invoke(&call, &CallContext::new("s")).await.error;
-        assert_eq!(error.map(|error| error.kind), (!is_ok).then_some(ErrorKind::Denied), "{access}");
-    }
-}
-
-#[tokio::test]
 async fn the_environment_reaches_the_program_and_no_debug_text() {
     let engine = command(json!({"argv": ["sh", "-c", "echo $KEY"], "env": {"KEY": "hunter2"}}));
     assert_eq!(invoke(&engine, json!({})).await.result, "hunter2");

@@ -103,7 +103,7 @@ impl Connection {
             let may_create = is_writable || (self.session.is_none() && !self.is_configured);
             let (path, create) = (location.database.clone(), location.create && may_create);
             let find = move || sqlite::find(&root, &access, &path, is_writable, create);
-            let place = tokio::task::spawn_blocking(find).await;
+            let place = tokio::task::spawn_blocking(Access::carry(find)).await;
             let place = place.map_err(|error| ToolError::new(ErrorKind::Internal, error.to_string()))??;
             self.created.fetch_or(place.is_new, Ordering::Relaxed);
             let protected = is_writable.then_some(&reach.protected);

@@ -5,6 +5,7 @@ use std::panic::resume_unwind;
 use tokio::task::spawn_blocking;
 use tokio_util::sync::CancellationToken;
 use toolcrib_model::{ErrorKind, ToolError};
+use toolcrib_policy::Access;
 use toolcrib_sdk::CallContext;
 
 /// Tells blocking work that nobody waits for it any more.
@@ -32,10 +33,10 @@ where
     let token = context.cancel.child_token();
     let stop = Stop(token.clone());
     let _cancel_when_dropped = token.drop_guard();
-    let running = spawn_blocking(move || {
+    let running = spawn_blocking(Access::carry(move || {
         stop.check()?;
         work(&stop)
-    });
+    }));
     match running.await {
         Ok(result) => result,
         // A panic goes on here, so that the executor reports it as one of this call.

@@ -3,6 +3,7 @@
 mod host;
 mod path;
 mod program;
+mod scope;
 
 #[cfg(test)]
 mod tests;
@@ -40,7 +41,7 @@ pub const MAX_ACCESS_ENTRIES: usize = 1024;
 ///
 /// The rules cover the actions of this process: files that modules open, servers that they call by HTTP, programs that they
 /// start. They do not cover the actions of a started program or a called server. A tool declares such rules under `access`
-/// of its metadata.
+/// of its metadata, and they narrow its own calls further.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AccessRules {
@@ -55,7 +56,8 @@ pub struct AccessRules {
     pub system: Option<Vec<String>>,
 }
 
-/// [`AccessRules`], ready to be asked. Several sets together let through what each of them does.
+/// [`AccessRules`], ready to be asked. Several sets together let through what each of them does, and during a call also
+/// only what its [`scope`](Self::scope) does.
 #[derive(Clone, Debug, Default)]
 pub struct Access {
     layers: Vec<Arc<Layer>>,
@@ -119,7 +121,7 @@ impl Access {
 
     /// Returns true if a connection to a port of a host, a name or an address, is allowed.
     pub fn allows_host(&self, host: &str, port: u16) -> bool {
-        self.layers.iter().all(|layer| {
+        self.all(|layer| {
             layer.network.as_ref().is_none_or(|rules| {
                 host::normalised(host).is_some_and(|host| rules.iter().any(|rule| rule.allows(&host, port)))
             })
@@ -137,7 +139,7 @@ impl Access {
     }
 
     fn allows_any(&self, spellings: &[&str], mode: Mode) -> bool {
-        self.layers.iter().all(|layer| {
+        self.all(|layer| {
             layer.filesystem.as_ref().is_none_or(|rules| {
                 let mut paths = spellings.iter().filter_map(|path| path::normalised(path));
                 paths.any(|path| rules.iter().any(|rule| rule.allows(&path, mode)))
@@ -147,9 +149,13 @@ impl Access {
 
     /// Returns true if a program may be started by this name.
     pub fn allows_program(&self, program: &str) -> bool {
-        self.layers.iter().all(|layer| {
+        self.all(|layer| {
             layer.system.as_ref().is_none_or(|rules| rules.iter().any(|rule| rule.allows(program)))
         })
+    }
+
+    fn all(&self, allows: impl Fn(&Layer) -> bool) -> bool {
+        Self::with_call(|call| self.layers.iter().chain(&call.layers).all(|layer| allows(layer)))
     }
 }
 

@@ -1,5 +1,6 @@
 //! What the wiring promises.
 
+mod access;
 mod agents;
 mod app_file;
 #[cfg(unix)]

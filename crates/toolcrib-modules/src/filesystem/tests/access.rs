@@ -81,3 +81,23 @@ async fn an_empty_list_reaches_nothing() {
     assert_eq!(place.error("read", json!({"path": "todo.txt"})).await.kind, ErrorKind::Denied);
     assert_eq!(place.error("ls", json!({})).await.kind, ErrorKind::Denied);
 }
+
+#[tokio::test]
+async fn a_call_reaches_no_more_than_its_own_tool_names() {
+    let place = place(json!({"filesystem": [{"path": ".", "mode": "write"}]}));
+    let rules = serde_json::from_value(json!({"filesystem": [{"path": "notes"}]})).unwrap();
+    let of_tool = Access::of_app(Some(&rules)).unwrap();
+    let read = |path: &'static str| of_tool.scope(place.call("read", json!({"path": path})));
+    assert_eq!(read("notes/monday.md").await.error, None);
+    let error = read("todo.txt").await.error.unwrap();
+    assert_eq!(error.kind, ErrorKind::Denied, "{error}");
+    let written = of_tool.scope(place.call("write", json!({"path": "notes/monday.md", "content": "mine"})));
+    assert_eq!(written.await.error.unwrap().kind, ErrorKind::Denied);
+    let found = of_tool.scope(place.call("grep", json!({"path": "notes", "pattern": "milk"}))).await;
+    assert_eq!(found.error, None);
+    assert_eq!(
+        place.call("read", json!({"path": "todo.txt"})).await.error,
+        None,
+        "the limit was that of a call"
+    );
+}
