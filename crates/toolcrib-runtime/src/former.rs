@@ -20,20 +20,26 @@ const VALUES: [(&[&str], &str, &str); 4] = [
     (&["tools", "capabilities", "deny", "*", "module"], "cron_native", "scheduler"),
 ];
 
-/// Modules that are something else now, each with what to write.
-const MODULES: [(&str, &str); 4] = [
-    ("agent_spawn", "give one of the `agents` `role: coordinator`, and it can start the others"),
-    ("channels", "name them under `tools.channels`"),
-    ("watchers", "write `execution: {watchers: true}`"),
-    ("workspace", "there is no shared canvas; the module `filesystem` works in the folder `app.workspace`"),
+/// Modules that are something else now, each with what to write, and whether an app has it without asking for it: then an
+/// empty entry is read as nothing.
+const MODULES: [(&str, &str, bool); 4] = [
+    ("agent_spawn", "give one of the `agents` `role: coordinator`, and it can start the others", true),
+    ("channels", "name them under `tools.channels`", true),
+    ("watchers", "write `execution: {watchers: true}`", false),
+    (
+        "workspace",
+        "there is no shared canvas; the module `filesystem` works in the folder `app.workspace`",
+        false,
+    ),
 ];
 
 /// Returns what to write in the place of a module that is none any more.
 pub(crate) fn instead_of_module(id: &str) -> Option<&'static str> {
-    MODULES.iter().find(|(name, _)| *name == id).map(|(_, advice)| *advice)
+    MODULES.iter().find(|(name, ..)| *name == id).map(|(_, advice, _)| *advice)
 }
 
-/// Puts the present names in the place of former ones. Returns a note for each, with its place.
+/// Puts the present names in the place of former ones, and leaves out empty modules that ask for nothing. Returns a note
+/// for each, with its place.
 pub(crate) fn rename(document: &mut Document) -> Vec<String> {
     let mut found = Vec::new();
     for (old, new) in KEYS {
@@ -47,11 +53,32 @@ pub(crate) fn rename(document: &mut Document) -> Vec<String> {
         let named = |place| (place, format!("`{old}`"), new.to_owned());
         found.extend(places.into_iter().map(named));
     }
-    let note = |(pointer, old, new): (String, String, String)| {
-        let place = document.position_of(&pointer).map(|position| format!("line {}: ", position.line));
-        format!("{}{old} is called `{new}` now", place.unwrap_or_default())
+    let at = |document: &Document, pointer: &str| {
+        let place = document.position_of(pointer).map(|position| format!("line {}: ", position.line));
+        place.unwrap_or_default()
     };
-    found.into_iter().map(note).collect()
+    let mut notes: Vec<String> = found
+        .into_iter()
+        .map(|(pointer, old, new)| format!("{}{old} is called `{new}` now", at(document, &pointer)))
+        .collect();
+    for (id, advice, _) in MODULES.iter().filter(|(.., is_implied)| *is_implied) {
+        if remove_empty(&mut document.value, &["modules", id]) {
+            let place = at(document, &pointer(["modules", id].into_iter()));
+            notes.push(format!(
+                "{place}`modules.{id}` is no module, and the empty entry has no effect: {advice}"
+            ));
+        }
+    }
+    notes
+}
+
+/// Removes what stands under a path where it says nothing.
+fn remove_empty(value: &mut Value, path: &[&str]) -> bool {
+    let Some((last, parents)) = path.split_last() else { return false };
+    let Some(Value::Object(map)) = value.pointer_mut(&pointer(parents.iter().copied())) else { return false };
+    let is_empty =
+        map.get(*last).is_some_and(|entry| entry.is_null() || entry.as_object().is_some_and(Map::is_empty));
+    is_empty && map.shift_remove(*last).is_some()
 }
 
 fn pointer<'a>(path: impl Iterator<Item = &'a str>) -> String {

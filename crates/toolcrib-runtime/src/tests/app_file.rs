@@ -320,8 +320,29 @@ runtime: {watchers: true}
             "line 4: `cron_native` is called `scheduler` now",
         ]
     );
-    assert!(wrong("modules: {agent_spawn: {}}").contains("`role: coordinator`"));
     assert!(wrong("modules: {workspace: {}}").contains("`filesystem` works in the folder"));
+}
+
+#[test]
+fn an_empty_module_that_an_app_needs_no_more_is_a_warning_and_one_with_settings_an_error() {
+    let app = App::from_text("app.yaml", "modules:\n  agent_spawn: {}\n  channels:\n  hello: {}\n").unwrap();
+    assert_eq!(app.config.modules.keys().collect::<Vec<_>>(), ["hello"]);
+    let notes: Vec<_> = app.warnings().into_iter().filter(|note| note.contains("is no module")).collect();
+    assert_eq!(
+        notes,
+        [
+            "line 2: `modules.agent_spawn` is no module, and the empty entry has no effect: give one of the `agents` `role: \
+             coordinator`, and it can start the others",
+            "line 3: `modules.channels` is no module, and the empty entry has no effect: name them under `tools.channels`",
+        ]
+    );
+    for (text, advice) in [
+        ("modules: {agent_spawn: {config: {max_agents: 3}}}", "`role: coordinator`"),
+        ("modules: {channels: {config: {email: {}}}}", "`tools.channels`"),
+        ("modules: {watchers: {}}", "`execution: {watchers: true}`"),
+    ] {
+        assert!(wrong(text).contains(advice), "{text}");
+    }
 }
 
 #[test]
