@@ -21,7 +21,7 @@
 //! # Ok::<(), toolcrib_document::Error>(())
 //! ```
 //!
-//! It reads no files: the caller brings the bytes.
+//! It reads no files: the caller brings the bytes. [`markdown`] cuts the texts of models and servers into blocks.
 
 mod document;
 mod error;
@@ -36,6 +36,8 @@ mod yaml;
 
 mod expand;
 mod nearest;
+
+pub mod markdown;
 
 #[cfg(test)]
 mod tests;

@@ -10,6 +10,7 @@ mod calls;
 mod form;
 mod html;
 mod keys;
+mod markdown;
 mod reply;
 mod sections;
 

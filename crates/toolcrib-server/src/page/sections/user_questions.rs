@@ -94,9 +94,11 @@ pub(crate) fn reply_to(question: u64) -> String {
     format!("reply/{question}")
 }
 
-/// The text to look through, which can be changed where a browser gives it back as it was.
+/// Adds the text to look through: as it reads, and as it is written, which can be changed where a browser gives it back as
+/// it was.
 fn content(html: &mut Html, question: &UserQuestion) {
     let Some(own) = &question.content else { return };
+    html.markdown(&question.question, own, MAX_CONTENT_CHARS);
     if is_editable(own) {
         // The first line break within is dropped by browsers.
         html.markup("<textarea name=\"content\" rows=\"16\">\n").text_to(own, MAX_CONTENT_CHARS);

@@ -12,7 +12,7 @@ enum Shown {
 }
 
 /// Renders the marks within a line: emphasis loses its marks, code keeps them, and a link is shown as `text (address)`.
-pub(super) fn inline(text: &str) -> String {
+pub fn inline(text: &str) -> String {
     let chars: Vec<char> = text.chars().take(MAX_LINE_CHARS + 1).collect();
     if chars.len() > MAX_LINE_CHARS {
         return text.to_owned();
