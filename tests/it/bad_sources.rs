@@ -46,6 +46,34 @@ async fn a_dead_source_hides_no_other() {
 }
 
 #[tokio::test]
+async fn a_strict_app_stops_every_command_that_starts_it_where_a_source_is_down() {
+    let lab = with_server("");
+    lab.run(["--strict", "tools", "app.yaml"]).await.expect(0);
+    let lab = lab.with_file("server.sh", mcp_script("on_start() { exit 3; }"));
+    // What the server listed is known from the run before.
+    lab.run(["tools", "app.yaml"]).await.expect(0);
+    for arguments in [
+        &["tools", "app.yaml"][..],
+        &["search", "app.yaml", "hello"],
+        &["show", "app.yaml", "hello.say_hello"],
+        &["why", "app.yaml", "hello.say_hello"],
+        &["plan", "app.yaml"],
+        &["lint", "app.yaml"],
+        &["call", "app.yaml", "hello.say_hello", r#"{"name": "Ada"}"#],
+        &["validate", "app.yaml", "--connect"],
+        &["doctor", "app.yaml"],
+        &["serve", "app.yaml"],
+    ] {
+        let ran = lab.run_words(&[&["--strict"], arguments].concat()).await;
+        let said = ran.stdout.clone() + &ran.stderr;
+        assert!(said.contains("the app is strict") && said.contains("exited with status 3"), "{ran:#?}");
+        ran.expect(2);
+    }
+    // What is to be approved first can be looked at.
+    lab.run(["--strict", "tools", "app.yaml", "--changed"]).await.expect(5);
+}
+
+#[tokio::test]
 async fn a_call_of_a_tool_whose_source_is_down_says_so_and_exits_with_5() {
     let lab = with_server("on_start() { exit 3; }");
     let ran = lab.run(["call", "app.yaml", "team.ask", "--json"]).await.expect(5);

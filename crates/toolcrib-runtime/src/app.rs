@@ -43,6 +43,9 @@ pub struct App {
     pub startup_timeout: Duration,
     /// Whether MCP servers may be told of from what is kept of them, without being started; `true` unless set.
     pub lazy: bool,
+    /// Whether it runs with all of its tools or not at all, so that every source is asked when it starts; what the file and
+    /// [`Extensions::strict`] say unless set.
+    pub strict: bool,
     /// How long the start waits for the vectors by which tools are found by meaning; [`PATIENCE`] unless set. Until they are
     /// there tools are found by their words.
     pub search_patience: Duration,
@@ -156,6 +159,7 @@ impl App {
             }
         };
         let mut app = Self {
+            strict: config.tools.strict || extensions.is_strict,
             config,
             memory: memory(lock.is_some().then_some(&file)),
             scheduler: Scheduler::default(),

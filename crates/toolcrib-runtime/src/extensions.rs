@@ -335,9 +335,10 @@ impl Place<'_> {
         self.app.is_in_file() && nesting::serves(command, cwd, Path::new(self.file()))
     }
 
-    /// Whether sources may be told of from memory, without being started.
+    /// Returns whether sources may be told of from memory, without being started. A strict app asks all of them: one that
+    /// cannot be loaded stops it.
     pub(crate) fn is_lazy(&self) -> bool {
-        self.app.lazy
+        self.app.lazy && !self.app.strict
     }
 
     /// What was approved of the app's servers; `None` for an app that is no file.

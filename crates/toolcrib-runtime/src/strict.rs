@@ -12,7 +12,7 @@ const MAX_NAMED: usize = 10;
 pub(crate) fn check(app: &App, snapshot: &Snapshot) -> Result<(), Error> {
     let is_fatal = |reject: &&Reject| reject.name.is_none() || reject.kind == RejectKind::Duplicate;
     let fatal: Vec<&Reject> = snapshot.rejected().iter().filter(is_fatal).collect();
-    if !(app.config.tools.strict || app.extensions.is_strict) || fatal.is_empty() {
+    if !app.strict || fatal.is_empty() {
         return Ok(());
     }
     let mut message =

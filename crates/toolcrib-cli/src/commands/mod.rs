@@ -111,6 +111,14 @@ fn open_patiently(path: &Path) -> Result<App, Failure> {
     Ok(app)
 }
 
+/// Opens an app for an answer that nothing kept of an earlier start may give.
+fn open_closely(path: &Path) -> Result<App, Failure> {
+    let mut app = open_patiently(path)?;
+    app.lazy = false;
+    app.setup = false;
+    Ok(app)
+}
+
 async fn start_app(app: App, approver: Arc<dyn Approver>) -> Result<Runtime, Failure> {
     for warning in app.warnings() {
         output::tell(&format!("warning: {}: {warning}", app.file));
@@ -160,9 +168,13 @@ async fn look(path: &Path) -> Result<Runtime, Failure> {
 
 /// Starts an app to look at its servers as they are now.
 async fn look_closely(path: &Path) -> Result<Runtime, Failure> {
-    let mut app = open_patiently(path)?;
-    app.lazy = false;
-    app.setup = false;
+    start_app(open_closely(path)?, Arc::new(DenyAll)).await
+}
+
+/// Starts an app to look at what was approved of its servers. A strict app that waits for an approval is looked at too.
+async fn look_at_approvals(path: &Path) -> Result<Runtime, Failure> {
+    let mut app = open_closely(path)?;
+    app.strict = false;
     start_app(app, Arc::new(DenyAll)).await
 }
 

@@ -3,7 +3,7 @@
 use toolcrib_policy::RUNTIME_NAMESPACE;
 use toolcrib_registry::Entry;
 
-use super::{exit_of_rejects, look, look_closely};
+use super::{exit_of_rejects, look, look_at_approvals};
 use crate::arguments::Tools;
 use crate::changes;
 use crate::exit::{Exit, Failure};
@@ -39,7 +39,7 @@ pub(crate) async fn run(arguments: &Tools, json: bool) -> Result<Exit, Failure> 
 
 /// What is no longer as it was approved.
 async fn changed(arguments: &Tools, json: bool) -> Result<Exit, Failure> {
-    let runtime = look_closely(&arguments.app).await?;
+    let runtime = look_at_approvals(&arguments.app).await?;
     let exit = exit_of_rejects(runtime.snapshot().rejected());
     let pins = runtime.app().pins().map_err(|error| Failure::bad_input(error.to_string()))?;
     let changed = pins.map(|pins| pins.changes()).unwrap_or_default();

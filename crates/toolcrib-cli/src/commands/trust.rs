@@ -2,14 +2,14 @@
 
 use toolcrib_runtime::Change;
 
-use super::look_closely;
+use super::look_at_approvals;
 use crate::arguments::Trust;
 use crate::changes;
 use crate::exit::{Exit, Failure};
 use crate::output;
 
 pub(crate) async fn run(arguments: &Trust, json: bool) -> Result<Exit, Failure> {
-    let runtime = look_closely(&arguments.app).await?;
+    let runtime = look_at_approvals(&arguments.app).await?;
     let failed = |error: toolcrib_runtime::PinsError| Failure::bad_input(error.to_string());
     let Some(pins) = runtime.app().pins().map_err(failed)? else {
         return Err(Failure::bad_input("an app that is no file approves nothing"));
