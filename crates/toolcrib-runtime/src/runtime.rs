@@ -15,7 +15,7 @@ use toolcrib_tasks::Scheduler;
 
 use crate::agents::{AgentSetup, ChosenModel, Setups};
 use crate::call_app::Apps;
-use crate::redacted::Redacted;
+use crate::checked::CheckedLoader;
 use crate::setup::NotSetUp;
 use crate::tasks::Tasks;
 use crate::watcher::Watcher;
@@ -122,7 +122,8 @@ impl Runtime {
                 continue;
             }
             let module = Arc::new(module);
-            let loader = Redacted::new(module.clone(), app.secrets().clone(), None);
+            let engine: Arc<dyn ToolEngine> = module.clone();
+            let loader = CheckedLoader::new(module.clone(), Some(engine), app.secrets().clone(), None);
             add(&executor, Arc::new(loader), Some(module));
         }
         let (mut watched, mut loaders) = (Vec::new(), Vec::new());

@@ -3,7 +3,6 @@
 mod auth;
 mod built_in;
 mod exec;
-mod fitting;
 mod folders;
 mod mcp;
 mod mcp_auth;
@@ -25,14 +24,13 @@ use toolcrib_model::pointer_part;
 use toolcrib_port::{ToolEngine, ToolLoader};
 
 pub(crate) use self::built_in::{is_private, register};
-use self::fitting::Fitting;
 pub(crate) use self::folders::cache_folder;
 pub use self::folders::{state_folder, state_name};
 pub use self::request::SourceRequest;
 use self::unusable::unusable;
+use crate::checked::CheckedLoader;
 use crate::extensions::Place;
 use crate::limits::too_long;
-use crate::redacted::Redacted;
 use crate::{App, variables};
 
 /// The types of sources that can be loaded again after a time. Servers say themselves when they change.
@@ -176,8 +174,8 @@ fn source(app: &App, entry: &Value, pointer: &str, engines: &Engines) -> Result<
         Some(Err(unset)) => return Ok(unusable(app, entry, pointer, unset.clone())),
         None => {}
     }
-    let fitting = Fitting::new(source.loader, source.engine.clone());
-    source.loader = Arc::new(Redacted::new(Arc::new(fitting), app.secrets().clone(), refresh));
+    let engine = source.engine.clone();
+    source.loader = Arc::new(CheckedLoader::new(source.loader, engine, app.secrets().clone(), refresh));
     Ok(source)
 }
 

@@ -1,31 +1,63 @@
-//! A source whose tools and failures name no secret, and which is loaded again after a time where its entry says so.
+//! A source as an app takes it in: its tools can be run, nothing of it names a secret, and it is loaded again after a time
+//! where its entry says so.
 
 use std::borrow::Cow;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
 use tokio::time::timeout;
 use toolcrib_exec::Secrets;
-use toolcrib_port::{Loaded, Reject, RejectKind, ToolLoader};
+use toolcrib_port::{Loaded, Reject, RejectKind, ToolEngine, ToolLoader};
 
-/// Takes the secrets of an app out of what a loader brings, before anybody searches it, shows it or sends it to a model. A
-/// server can put what it was given into a description, or into its last words.
-pub(crate) struct Redacted {
+/// The most tools of one source of which something is told.
+const MAX_WARNED_TOOLS: usize = 20;
+
+/// Rejects the tools of a loader that the engine of their source cannot run, before any call of them fails. Takes the
+/// secrets of an app out of the rest, before anybody searches it, shows it or sends it to a model: a server can put what it
+/// was given into a description, or into its last words.
+pub(crate) struct CheckedLoader {
     loader: Arc<dyn ToolLoader>,
+    engine: Option<Arc<dyn ToolEngine>>,
     secrets: Secrets,
     /// After which time it counts as changed, whatever it says.
     refresh: Option<Duration>,
+    /// What the engine says of the tools that were loaded last.
+    warnings: Mutex<Vec<String>>,
 }
 
-impl Redacted {
-    pub(crate) fn new(loader: Arc<dyn ToolLoader>, secrets: Secrets, refresh: Option<Duration>) -> Self {
-        Self { loader, secrets, refresh }
+impl CheckedLoader {
+    pub(crate) fn new(
+        loader: Arc<dyn ToolLoader>,
+        engine: Option<Arc<dyn ToolEngine>>,
+        secrets: Secrets,
+        refresh: Option<Duration>,
+    ) -> Self {
+        Self { loader, engine, secrets, refresh, warnings: Mutex::default() }
+    }
+
+    /// Rejects the tools that the engine cannot run, and returns what it warns of.
+    fn fit(&self, loaded: &mut Loaded) -> Vec<String> {
+        let Some(engine) = &self.engine else {
+            let message = format!(
+                "{} has no `engine`: its tools are found, and no call of them runs; name one of `tools.engines`",
+                self.source()
+            );
+            return if loaded.tools.is_empty() { Vec::new() } else { vec![message] };
+        };
+        let rejected = &mut loaded.rejected;
+        loaded.tools.retain(|tool| {
+            let Some(reason) = engine.misfit(tool) else { return true };
+            let name = tool.name.to_string();
+            rejected.push(Reject::tool(self.source(), name, RejectKind::InvalidTool, reason));
+            false
+        });
+        loaded.tools.iter().filter_map(|tool| engine.warning(tool)).take(MAX_WARNED_TOOLS).collect()
     }
 }
 
 #[async_trait]
-impl ToolLoader for Redacted {
+impl ToolLoader for CheckedLoader {
     fn source(&self) -> &str {
         self.loader.source()
     }
@@ -36,6 +68,8 @@ impl ToolLoader for Redacted {
 
     async fn load(&self) -> Loaded {
         let mut loaded = self.loader.load().await;
+        let warnings = self.fit(&mut loaded);
+        *self.warnings.lock().unwrap_or_else(PoisonError::into_inner) = warnings;
         let redactor = self.secrets.redactor();
         // A name cannot be told in part, and is told wherever there is the tool.
         let (tools, named) = loaded
@@ -62,7 +96,8 @@ impl ToolLoader for Redacted {
 
     fn warnings(&self) -> Vec<String> {
         let redactor = self.secrets.redactor();
-        let warnings = self.loader.warnings().into_iter();
+        let own = self.warnings.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let warnings = self.loader.warnings().into_iter().chain(own);
         warnings.map(|warning| redactor.redact(&warning).into_owned()).collect()
     }
 
@@ -111,9 +146,10 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_source_is_loaded_again_after_the_time_that_its_entry_says_and_else_never() {
         let long = Duration::from_hours(1);
-        let never = Redacted::new(Arc::new(Silent), Secrets::new(), None);
+        let never = CheckedLoader::new(Arc::new(Silent), None, Secrets::new(), None);
         assert!(timeout(long, never.changed()).await.is_err());
-        let often = Redacted::new(Arc::new(Silent), Secrets::new(), Some(Duration::from_mins(1)));
+        let minute = Some(Duration::from_mins(1));
+        let often = CheckedLoader::new(Arc::new(Silent), None, Secrets::new(), minute);
         let before = tokio::time::Instant::now();
         for round in 1..=3 {
             assert!(timeout(long, often.changed()).await.is_ok());
