@@ -1,4 +1,5 @@
-//! The chores of the project: `cargo xtask tidy`, `lint`, `test`, `databases`, `conformance`, `bench`, `fuzz` and `distill`.
+//! The chores of the project: `cargo xtask tidy`, `lint`, `test`, `databases`, `conformance`, `bench`, `eval-agent`, `fuzz`
+//! and `distill`.
 //!
 //! Nothing here ships. The tasks are plain Rust, so that they run wherever the project builds; `.ci/run`
 //! calls the same ones as a developer does.
@@ -12,6 +13,7 @@ mod conformance;
 mod databases;
 mod distill;
 mod docs;
+mod eval_agent;
 mod fuzz;
 mod lint;
 mod soak;
@@ -46,6 +48,9 @@ Tasks:
   bench [NAME [PART…]]
                  how fast it is, beside the bounds that are promised: all benches or the one of that
                  name, built optimised; fails when a figure is over its bound
+  eval-agent [--binary PATH] [--json FILE] [--only TASK]…
+                 what calls and tokens a scripted agent needs for some fifty tasks with `toolcrib serve`, beside
+                 the bounds in benches/evaluation/bounds.json; fails when a figure is over its bound
   conformance [REVISION…] [NAME…]
                  the official conformance suite of MCP against our client, for the revisions and the
                  scenarios that are named; fails where conformance.toml says otherwise
@@ -79,6 +84,7 @@ fn main() -> ExitCode {
         Some("conformance") => Workspace::read().and_then(|workspace| conformance::run(&workspace, &rest)),
         Some("soak") => Workspace::read().and_then(|workspace| soak::run(&workspace, &rest)),
         Some("distill") => Workspace::read().and_then(|workspace| distill::run(&workspace, &rest)),
+        Some("eval-agent") => Workspace::read().and_then(|workspace| eval_agent::run(&workspace, &rest)),
         Some("bench") => Workspace::read().and_then(|workspace| bench::run(&workspace, &rest)),
         Some("help" | "--help" | "-h") => {
             println!("{HELP}");

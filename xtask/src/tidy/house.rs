@@ -141,7 +141,7 @@ impl Owner {
 /// The owners. Dev-dependencies, the testkit and the integration tests are free to use what they need.
 pub(super) const OWNERS: &[Owner] = &[
     // Libraries have an error type of their own.
-    Owner::of("anyhow", &["toolcrib-cli", "toolcrib-distill", "xtask"]),
+    Owner::of("anyhow", &["toolcrib-cli", "toolcrib-distill", "toolcrib-evaluation", "xtask"]),
     Owner::of("async-openai", &["toolcrib-agent"]),
     Owner::of(
         "cap-std",
