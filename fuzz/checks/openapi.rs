@@ -29,7 +29,7 @@ pub(crate) fn check(bytes: &[u8]) {
     }
 }
 
-/// Whether a reference that stands where schemas do leads nowhere. In lists of values, and under names, it is data.
+/// Returns true if a reference in the place of a schema leads nowhere. In lists of values and under names it is data.
 fn dangles(root: &Value, schema: &Value) -> bool {
     let Value::Object(map) = schema else { return false };
     let leads_nowhere =

@@ -8,9 +8,9 @@ use toolcrib_schema::{Change, Repair};
 /// The entry of a tool's metadata that maps former names of its arguments to the current ones.
 const FORMER_ARGUMENTS: &str = "former_arguments";
 
-/// Renames arguments that come under a former name, and returns a repair for each, which the result tells. An argument that
-/// also comes under its current name stays as it is, for the schema to refuse. An object under a former name whose current
-/// one takes none stands for several arguments, which take its place. Only the runtime's own tools are believed.
+/// Renames arguments that come under a former name, and returns a repair for each, which the result reports. An argument that
+/// also comes under its current name stays as it is, and the schema refuses it. An object under a former name is replaced by
+/// its members if the current name takes no object. Only the runtime's own tools are trusted.
 pub(crate) fn rename(tool: &Tool, arguments: &mut JsonObject) -> Vec<Repair> {
     if tool.name.namespace() != RUNTIME_NAMESPACE {
         return Vec::new();
@@ -40,7 +40,7 @@ fn takes_object(tool: &Tool, name: &str) -> bool {
     }
 }
 
-/// Puts the members of an object in its place, unless one of them is given beside it.
+/// Replaces an object by its members, unless one of them is also given directly.
 fn spread(former: &str, arguments: &mut JsonObject) -> Vec<Repair> {
     let is_free = |name: &String| name == former || !arguments.contains_key(name);
     let members = arguments.get(former).and_then(Value::as_object);

@@ -65,7 +65,7 @@ fn lines(file: &str, errors: &[toolcrib_document::Error]) -> String {
     errors.iter().map(|error| error.at(file)).collect::<Vec<_>>().join("\n")
 }
 
-/// Returns the advice for somebody without an app file; nothing for a file that is there.
+/// Returns the advice for a missing app file, and an empty text for one that exists.
 fn starter_advice(error: &toolcrib_io::Error) -> &'static str {
     match error {
         toolcrib_io::Error::NotFound { .. } => "; `toolcrib init` writes a starter app",

@@ -4,7 +4,8 @@ use std::future::poll_fn;
 use std::pin::pin;
 use std::task::Poll;
 
-/// Drops a future after so many polls, each when the future asks for it. Returns its output if it ended by then.
+/// Drops a future after this number of polls. It is polled again only when it has been woken. Returns its output if it
+/// ended by then.
 ///
 /// A test that calls this with one poll more each time, until there is an output, drops the future at each of its awaits.
 ///

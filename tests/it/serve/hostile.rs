@@ -331,7 +331,6 @@ async fn answers_that_nobody_reads_take_a_bounded_amount_of_memory() {
     };
     wait_until("all answers", PATIENCE, look).await.unwrap();
     // Without a bound all answers would be held beside what their calls take.
-    eprintln!("{before} {most}");
     assert!(most - before < SILENT * LARGE / 1024 / 1024, "{before} MiB before, {most} MiB at most");
     drop(silent);
     assert_eq!(served.get("/healthz", &[]).await.status, 200);

@@ -129,12 +129,12 @@ impl State {
 /// The first error of a write to standard output.
 static OUTPUT_ERROR: OnceLock<String> = OnceLock::new();
 
-/// Returns the first error of a write to standard output. A reader that hung up is none.
+/// Returns the first error of a write to standard output. A reader that hung up does not count.
 pub(crate) fn output_error() -> Option<&'static str> {
     OUTPUT_ERROR.get().map(String::as_str)
 }
 
-/// The standard streams of this process. A reader that hung up wants no more, so that is no error.
+/// The standard streams of this process. A reader that hung up does not count as an error.
 struct Standard;
 
 impl Display for Standard {

@@ -44,12 +44,12 @@ struct Watched {
     path: PathBuf,
     /// As the system names it.
     full: PathBuf,
-    /// Whether it stands for all source files in a folder.
+    /// True for a folder, whose source files are all watched.
     is_folder: bool,
 }
 
 impl Watched {
-    /// Returns true if a change of this path is one of it.
+    /// Returns true if this path is watched.
     fn contains(&self, path: &Path) -> bool {
         if !self.is_folder {
             return self.full == path;
@@ -66,7 +66,7 @@ fn is_skipped(name: &OsStr) -> bool {
     name.starts_with('.') || SKIPPED_FOLDERS.contains(&name.as_ref())
 }
 
-/// Returns a folder and those below it that hold source code, up to one more than are watched.
+/// Returns a folder and the folders below it that may hold source code, up to one more than the maximum.
 fn folders_of(folder: &Path) -> Vec<PathBuf> {
     let mut found = vec![folder.to_owned()];
     let mut at = 0;
@@ -84,8 +84,8 @@ fn folders_of(folder: &Path) -> Vec<PathBuf> {
 }
 
 impl Watch {
-    /// Watches these files. Their folders must be there; they themselves may come later. A path that is a folder stands for
-    /// all source files in it and below.
+    /// Watches these files. Their folders must be there; they themselves may come later. The source files in
+    /// a folder and in those below it are watched if the path is a folder.
     pub fn new(paths: impl IntoIterator<Item = PathBuf>) -> Result<Self, Error> {
         let (sender, events) = mpsc::channel(MAX_PENDING_EVENTS);
         let mut watcher = notify::recommended_watcher(move |event: notify::Result<Event>| {
@@ -146,7 +146,7 @@ impl Watch {
         Some(changed.into_iter().collect())
     }
 
-    /// Watches a folder that has come below one that is watched. Returns that one if there is source code in it already.
+    /// Watches a new folder below a watched one. Returns the watched one if the new folder contains source code already.
     fn followed(&mut self, path: &Path) -> Option<PathBuf> {
         let above = self.files.iter().find(|file| file.is_folder && path.starts_with(&file.full))?;
         if !path.is_dir() || path.file_name().is_some_and(is_skipped) {

@@ -49,7 +49,7 @@ pub(super) struct Supervisor {
     /// Held while a worker is started, so that all who need one wait for the same.
     history: tokio::sync::Mutex<History>,
     is_closed: AtomicBool,
-    /// Whether the worker was started from files that have changed since.
+    /// True if files of the worker have changed since it was started.
     is_stale: AtomicBool,
 }
 

@@ -26,7 +26,7 @@ pub(super) struct ExecEntry {
     env: BTreeMap<String, Secret>,
     /// How long a worker may take to start and to list its tools.
     startup_timeout_seconds: Option<Seconds>,
-    /// Whether a saved manifest is loaded again, and a worker replaced when source files in its folder are saved.
+    /// True to load a saved manifest again, and to replace a worker when its source files are saved.
     #[serde(default)]
     watch: bool,
 }

@@ -76,7 +76,7 @@ impl Schedule {
         run.is_some_and(|run| std::mem::replace(&mut run.waits_for_person, waits) != waits)
     }
 
-    /// Returns how it stands, as that is told.
+    /// Returns the state for users.
     pub(super) fn told_state(&self) -> ScheduleState {
         let waits = self.running.iter().any(|started| started.waits_for_person);
         if self.is_active() && waits { ScheduleState::WaitingForApproval } else { self.state }

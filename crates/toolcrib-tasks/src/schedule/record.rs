@@ -91,7 +91,7 @@ pub(super) struct Started {
     pub(super) may_repeat: bool,
     /// How often it was started.
     pub(super) attempts: u32,
-    /// Whether its call waits for a person.
+    /// True while its call waits for a person.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) waits_for_person: bool,
 }

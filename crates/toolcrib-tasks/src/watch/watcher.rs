@@ -47,7 +47,7 @@ pub(super) struct Watcher {
     /// Whether a call is under way that may not be made again.
     #[serde(default)]
     pub(super) is_under_way: bool,
-    /// Whether a call of its turn waits for a person.
+    /// True while a call of its turn waits for a person.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) waits_for_person: bool,
     /// The last result.
@@ -155,7 +155,7 @@ impl Watcher {
         }
     }
 
-    /// Returns how it stands, as that is told.
+    /// Returns the state for users.
     pub(super) fn told_state(&self) -> WatcherState {
         match self.state {
             WatcherState::Active if self.waits_for_person => WatcherState::WaitingForApproval,

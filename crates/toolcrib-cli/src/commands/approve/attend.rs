@@ -59,7 +59,7 @@ struct Room<'a> {
     /// Those that did not let us in so far. They are told of once.
     closed: BTreeSet<String>,
     waiting: VecDeque<(String, Waiting)>,
-    /// What was answered, until the process says what became of it: its name, and what was said.
+    /// The answers that their processes have not confirmed yet: the name of the item and the answer.
     answered: BTreeMap<Place, (String, &'static str)>,
     news: mpsc::Sender<(String, News)>,
     /// Whether it was said that no process serves.
@@ -171,7 +171,7 @@ pub(super) async fn run(app: &Path) -> Result<Exit, Failure> {
             }
         }
     }
-    tell("\nyou have left; calls and questions that nobody else can answer are denied");
+    tell("\nyou have left; calls and questions without another person to answer them are denied");
     Ok(Exit::Ok)
 }
 
@@ -385,7 +385,7 @@ fn ask_question(server: &str, question: &WaitingQuestion, retry: &Retry) -> BoxF
     ask_for_line(text, "deny it?", String::new(), None, "", retry.confirmation.clone())
 }
 
-/// Asks for a line in a dialogue of its own. Without a reach nothing but a no is offered.
+/// Asks for a line in a separate dialogue. Without a reach, only a denial is offered.
 fn ask_for_line(
     text: String,
     question: &'static str,

@@ -12,7 +12,7 @@ const MAX_LISTED: usize = 100;
 /// The most tools that a search shows.
 const MAX_FOUND: usize = 20;
 
-/// How much of a title is shown, in characters.
+/// The maximum length of a title, in characters.
 const TITLE_CHARS: usize = 100;
 
 /// How much of a description is shown, in characters.
