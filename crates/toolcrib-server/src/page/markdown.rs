@@ -82,7 +82,22 @@ mod tests {
     fn a_plan_is_shown_step_by_step() {
         let text = "## Plan\n1. Add a *gateway*\n   - with `tests`\n2. Ship\n\n---\n| a | b |\n|---|---|\n| 1 | 2 |\n\
                     ```sh\nmake\nmake install\n```\nSee [the notes](https://a.example/).";
-        insta::assert_snapshot!(rendered("Agreed?", text), @r"");
+        insta::assert_snapshot!(rendered("Agreed?", text), @r#"
+        <div class="markdown">
+        <h4>Plan</h4>
+        <p class="step"><b>Step 1 of 2</b> Add a gateway</p>
+        <p>   • with `tests`</p>
+        <p class="step"><b>Step 2 of 2</b> Ship</p>
+        <hr>
+        <table>
+        <tr><th>a</th><th>b</th></tr>
+        <tr><td>1</td><td>2</td></tr>
+        </table>
+        <pre>make
+        make install</pre>
+        <p>See the notes (https://a.example/).</p>
+        </div>
+        "#);
     }
 
     #[test]
