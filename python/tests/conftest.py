@@ -19,7 +19,7 @@ class Client:
     """A worker in a process of its own, and the runtime's side of the protocol."""
 
     def __init__(self, folder: pathlib.Path, module: str, limits: Optional[dict[str, int]] = None) -> None:
-        environment = {**os.environ, "PYTHONPATH": str(SOURCE)}
+        environment = {**os.environ, "PYTHONPATH": str(SOURCE), "PYTHONSAFEPATH": "1"}
         self.process = subprocess.Popen(
             [sys.executable, "-m", "toolcrib.worker", module],
             cwd=folder, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,

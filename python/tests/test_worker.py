@@ -60,6 +60,55 @@ def test_every_file_is_imported_and_one_that_fails_names_its_line(write: Write, 
     client.close()
 
 
+def test_a_file_beside_the_module_does_not_hide_a_standard_module(
+    write: Write, connect: Connect, tmp_path: pathlib.Path
+) -> None:
+    write("tools/a.py", """
+        import colorsys
+        import json
+        import helpers
+        from toolcrib import tool
+
+        @tool
+        def look():
+            \"\"\"Looks.\"\"\"
+            return [hasattr(colorsys, "rgb_to_hsv"), hasattr(json, "loads"), helpers.HERE]
+        """)
+    # The worker itself imports the second one, which versions before 3.11 find in the folder.
+    for name in ("colorsys", "json") if sys.version_info >= (3, 11) else ("colorsys",):
+        (tmp_path / f"{name}.py").write_text("raise SystemExit('the wrong one')\n")
+    (tmp_path / "helpers.py").write_text("HERE = True\n")
+    assert connect().result("look")["value"] == [True, True, True]
+
+
+def test_a_file_does_not_take_the_place_of_the_folder_of_a_module(
+    write: Write, connect: Connect, tmp_path: pathlib.Path
+) -> None:
+    folder = write("tools/a.py", "")
+    for path in (tmp_path / "modules.py", folder.parent / "reports.py", folder / "tools.py"):
+        path.write_text(f"open({str(tmp_path / 'ran')!r}, 'w').close()\n")
+        [reject] = connect().listing()["rejected"]
+        assert "is another module already" in reject["reason"] and path.name in reject["reason"], reject
+        path.unlink()
+    assert not (tmp_path / "ran").exists()
+
+
+def test_programs_that_tools_start_import_what_is_beside_them(write: Write, connect: Connect) -> None:
+    folder = write("tools/a.py", """
+        import os, pathlib, subprocess, sys
+        from toolcrib import tool
+
+        @tool
+        def start():
+            \"\"\"Starts a script.\"\"\"
+            script = pathlib.Path(__file__).parent.parent / "script.py"
+            return subprocess.check_output([sys.executable, str(script)], text=True)
+        """)
+    (folder / "script.py").write_text("import beside\nprint(beside.NAME, end='')\n")
+    (folder / "beside.py").write_text("NAME = 'beside'\n")
+    assert connect().result("start")["value"] == "beside"
+
+
 def test_two_tools_of_one_name_are_one_and_a_reject(write: Write, connect: Connect) -> None:
     for name in ("a", "b"):
         write(f"tools/{name}.py", f'from toolcrib import tool\n@tool("same")\ndef {name}():\n    """Is {name}."""\n')

@@ -1,9 +1,11 @@
 //! The files that an app is made of, which none of its tools may change.
 
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 use toolcrib_document::{Format, Limits, parse};
 use toolcrib_io::files::read_bounded;
 use toolcrib_loader_file::{MANIFEST, MAX_MANIFEST_BYTES};
@@ -23,6 +25,13 @@ const WRITING_MODULES: [&str; 3] = ["database", "filesystem", "http"];
 
 /// The module whose programs write wherever the user may.
 pub(crate) const SHELL: &str = "shell";
+
+/// The endings of scripts, whose interpreters import what is beside them.
+const SCRIPT_SUFFIXES: [&str; 12] =
+    ["bash", "cjs", "js", "lua", "mjs", "php", "pl", "ps1", "py", "rb", "sh", "ts"];
+
+/// The keys of an entry that hold the words of a command line.
+const COMMAND_LINES: [&str; 3] = ["command", "argv", "worker"];
 
 /// The endings of the files that SQLite writes beside a database, and of the database itself.
 const DATABASE_SUFFIXES: [&str; 4] = ["", "-journal", "-wal", "-shm"];
@@ -133,12 +142,24 @@ fn registry(app: &App) {
     }
 }
 
-/// Protects the folders that the words of a worker name: it imports the tools that are in them.
+/// Protects the folders that the words of a worker name: it imports the tools that are in them, and the packages above.
 fn worker(app: &App, words: &[Value], start: Option<&str>, pointer: &str) {
     let start = start.and_then(|start| path(app, start, pointer)).unwrap_or_else(|| app.folder.clone());
+    let Ok(start) = start.canonicalize() else { return };
     for word in words.iter().filter_map(Value::as_str).filter(|word| may_be_path(word)) {
         let Ok(word) = variables::expanded(app, word, pointer, true) else { continue };
-        let mut folder = start.join(word);
+        let Ok(mut folder) = start.join(word).canonicalize() else { continue };
+        if !folder.is_dir() {
+            continue;
+        }
+        let packages = folder.ancestors().take_while(|above| above.starts_with(&start) && **above != start);
+        for package in packages {
+            if holds_workspace(app, package) {
+                app.protected.protect_file(package.join("__init__.py"));
+            } else {
+                app.protected.protect_folder(package);
+            }
+        }
         if holds_workspace(app, &folder) {
             folder.push("tools");
         }
@@ -148,23 +169,48 @@ fn worker(app: &App, words: &[Value], start: Option<&str>, pointer: &str) {
     }
 }
 
-/// Protects the files that an entry names anywhere, as programs, their scripts, and specifications.
+/// Protects the files that an entry names anywhere, as programs, their scripts, and specifications; of a script also what
+/// is beside it.
 fn named_files(app: &App, entry: &Value, pointer: &str) {
     let Ok(entry) = variables::filled(app, entry, pointer) else { return };
-    let mut folders = vec![app.folder.clone()];
-    folders.extend(text(&entry, "cwd").map(|folder| app.path(folder)));
+    for path in files_of(app, &entry) {
+        app.protected.protect_file(path);
+    }
+    for script in scripts_of(app, &entry) {
+        beside(app, &script);
+    }
+}
+
+/// Returns the files that an entry names anywhere.
+fn files_of(app: &App, entry: &Value) -> Vec<PathBuf> {
     let mut texts = Vec::new();
-    collect_texts(&entry, &mut texts);
-    for folder in &folders {
-        for text in &texts {
-            let values = [Some(*text), text.split_once('=').map(|(_, value)| value)];
-            for named in values.into_iter().flatten().filter(|named| may_be_path(named)) {
-                let path = folder.join(named);
-                if path.is_file() {
-                    app.protected.protect_file(path);
-                }
-            }
-        }
+    collect_texts(entry, &mut texts);
+    let named = texts.iter().flat_map(|text| [Some(*text), text.split_once('=').map(|(_, value)| value)]);
+    let named: Vec<&str> = named.flatten().filter(|named| may_be_path(named)).collect();
+    let cwd = text(entry, "cwd").map(|folder| app.path(folder));
+    let folders = [app.folder.clone()].into_iter().chain(cwd);
+    let files = folders.flat_map(|folder| named.iter().map(move |named| folder.join(named)));
+    files.filter(|path| path.is_file()).collect()
+}
+
+/// Returns the files among those that an entry names which are run: scripts, and the first words of command lines.
+fn scripts_of(app: &App, entry: &Value) -> Vec<PathBuf> {
+    let programs = COMMAND_LINES.iter().filter_map(|key| entry.get(key)?.get(0)?.as_str());
+    let programs = programs.filter(|program| program.contains('/'));
+    let programs: Vec<&str> = programs.map(|program| program.trim_start_matches("./")).collect();
+    let is_run = |path: &PathBuf| is_script(path) || programs.iter().any(|program| path.ends_with(program));
+    files_of(app, entry).into_iter().filter(is_run).collect()
+}
+
+fn is_script(path: &Path) -> bool {
+    let suffix = path.extension().and_then(OsStr::to_str).unwrap_or_default();
+    SCRIPT_SUFFIXES.iter().any(|known| known.eq_ignore_ascii_case(suffix))
+}
+
+/// Protects what is beside a script, which may import it, unless tools are to write there.
+fn beside(app: &App, script: &Path) {
+    if let Some(folder) = script.parent().filter(|folder| !holds_written_folder(app, folder)) {
+        app.protected.protect_folder(folder);
     }
 }
 
@@ -212,6 +258,9 @@ fn programs(app: &App, folder: &Path) {
     }
     for file in texts.into_iter().filter(|text| may_be_path(text)).map(|text| folder.join(text)) {
         if file.is_file() {
+            if is_script(&file) {
+                beside(app, &file);
+            }
             app.protected.protect_file(file);
         }
     }
@@ -219,10 +268,43 @@ fn programs(app: &App, folder: &Path) {
 
 /// Returns whether a folder is the workspace or above it: protecting all of it would leave tools nothing to write.
 fn holds_workspace(app: &App, folder: &Path) -> bool {
-    let real = |path: &Path| {
-        path.canonicalize().or_else(|_| std::path::absolute(path)).unwrap_or_else(|_| path.into())
-    };
     app.workspace().is_ok_and(|workspace| real(&workspace).starts_with(real(folder)))
+}
+
+/// Returns whether a folder is the workspace, one of the `roots` that file tools write in, or above one of them.
+fn holds_written_folder(app: &App, folder: &Path) -> bool {
+    let roots = app.config.modules.get("filesystem").and_then(|module| module.config.get("roots"));
+    let roots = roots.and_then(Value::as_object).into_iter().flat_map(Map::values);
+    let mut written = roots.filter(|root| text(root, "mode") == Some("write")).filter_map(|root| {
+        let root =
+            variables::expanded(app, text(root, "path")?, "/modules/filesystem/config/roots", true).ok()?;
+        Some(app.workspace().ok()?.join(root))
+    });
+    holds_workspace(app, folder) || written.any(|root| real(&root).starts_with(real(folder)))
+}
+
+fn real(path: &Path) -> PathBuf {
+    path.canonicalize().or_else(|_| std::path::absolute(path)).unwrap_or_else(|_| path.into())
+}
+
+/// Names the programs of sources and engines that import from the workspace itself, which cannot be protected.
+fn importing(app: &App) -> Vec<String> {
+    let tools = &app.config.tools;
+    let entries = tools.registry.iter().chain(tools.engines.values());
+    let mut names = BTreeSet::new();
+    for entry in entries {
+        // What is wrong with it is reported elsewhere.
+        let Ok(entry) = variables::filled(app, entry, "") else { continue };
+        let scripts = scripts_of(app, &entry);
+        let exposed =
+            scripts.iter().filter(|script| script.parent().is_some_and(|at| holds_workspace(app, at)));
+        names.extend(exposed.filter_map(|script| Some(format!("`{}`", script.file_name()?.display()))));
+        let start = text(&entry, "path").map_or_else(|| app.folder.clone(), |start| app.path(start));
+        if entry.get("worker").is_some() && holds_workspace(app, &start) {
+            names.insert("workers".to_owned());
+        }
+    }
+    names.into_iter().take(MAX_NAMED).collect()
 }
 
 /// Says what of the workspace is protected, and what can change it all the same.
@@ -264,6 +346,14 @@ pub(crate) fn warning(app: &App) -> Option<String> {
         format!("the workspace holds the app itself; its tools may read and not change {files}");
     if !unbound.is_empty() {
         let _ = write!(message, "; {} can change them all the same", unbound.join(" and "));
+    }
+    let importing = importing(app);
+    if !importing.is_empty() {
+        let _ = write!(
+            message,
+            "; what {} import from the workspace itself can be changed",
+            importing.join(" and ")
+        );
     }
     Some(format!("{message}; set `app.workspace` to a folder of its own to keep them apart"))
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import importlib
+import importlib.util
 import pathlib
 import sys
 import traceback
@@ -58,9 +59,35 @@ def _package(folder: pathlib.Path) -> str:
         if not resolved.name.isidentifier():
             raise ValueError(f"`{resolved.name}` cannot be the name of a package; use letters, digits and `_`")
         root, parts = resolved.parent, (resolved.name,)
-    if str(root) not in sys.path:
-        sys.path.insert(0, str(root))
+    _search_last(str(root))
+    _check_packages(root, (*parts, FOLDER))
     return ".".join(parts)
+
+
+def _search_last(root: str) -> None:
+    """Has modules looked for in a folder after all other places, so that no file there hides an installed module."""
+    if not getattr(sys.flags, "safe_path", False) and sys.path[:1] in ([""], [root]):
+        # `python -m` puts the folder first unless PYTHONSAFEPATH is set, which versions before 3.11 do not know.
+        del sys.path[0]
+    if root not in sys.path:
+        sys.path.append(root)
+
+
+def _check_packages(root: pathlib.Path, parts: tuple[str, ...]) -> None:
+    """Raises an error where a part of a dotted name is not the folder of that name, before anything of it runs."""
+    folder, name = root, ""
+    for part in parts:
+        folder, name = folder / part, f"{name}.{part}" if name else part
+        try:
+            spec = importlib.util.find_spec(name)
+        except KeyboardInterrupt:
+            raise
+        except BaseException:  # Its parent cannot be imported, which the import of each file reports with its line.
+            return
+        places = (spec.submodule_search_locations or []) if spec is not None else []
+        if not any(pathlib.Path(place).resolve() == folder.resolve() for place in places):
+            origin = spec.origin if spec is not None else None
+            raise ValueError(f"`{name}` is another module already, {origin}; rename the folder")
 
 
 def _imported(name: str, path: pathlib.Path, folder: pathlib.Path, found: Discovered) -> Optional[ModuleType]:

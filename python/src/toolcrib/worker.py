@@ -372,6 +372,8 @@ def main(arguments: Optional[list[str]] = None) -> NoReturn:
     parser.add_argument("--list", action="store_true", help="print the tools as JSON, and serve nothing")
     options = parser.parse_args(arguments)
     name = options.name or options.folder.resolve().name
+    # It is meant for this process. Scripts that tools start import what is beside them.
+    os.environ.pop("PYTHONSAFEPATH", None)
     if options.list:
         found = discover(options.folder)
         tools = [declaration.definition() for declaration in found.tools.values()]

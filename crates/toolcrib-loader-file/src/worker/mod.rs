@@ -36,6 +36,9 @@ pub use self::supervisor::{FIRST_RESTART_PAUSE, MAX_RESTART_PAUSE, STABLE_AFTER}
 /// How long a worker may take to start and to list its tools, when nothing is said about it.
 pub const DEFAULT_START_LIMIT: Duration = Duration::from_secs(30);
 
+/// What names the worker of the Python package on a command line.
+const PYTHON_WORKER: &str = "toolcrib.worker";
+
 /// A module whose tools one process serves for many calls: a *worker*, which is started when it is first needed, lists
 /// its tools, and is replaced when it ends. It speaks JSON lines over its standard input and output, as
 /// `docs/worker-protocol.md` describes.
@@ -173,6 +176,10 @@ impl WorkerModule {
         let mut command = Command::new(argv)
             .with_cwd(&self.folder)
             .with_guard(move |program| access.allows_program(program));
+        if self.argv.iter().any(|word| word.contains(PYTHON_WORKER)) {
+            // Its own imports, `json` for example, are not looked for in the folder that it starts in.
+            command = command.with_env("PYTHONSAFEPATH", "1");
+        }
         for (name, value) in &self.env {
             command = command.with_env(name, value.expose());
         }

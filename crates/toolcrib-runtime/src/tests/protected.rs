@@ -44,6 +44,7 @@ fn folder(app: &str) -> TempDir {
         ("skills/greet/SKILL.md", "---\nname: greet\ndescription: Greets.\n---\nSay hello."),
         ("turns.jsonl", ""),
         ("notes/a.txt", "a"),
+        ("server.py", ""),
     ] {
         let path = dir.path().join(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -135,7 +136,9 @@ async fn a_folder_of_programs_around_the_workspace_leaves_it_writable() {
         let written = call(&runtime, "filesystem.write", json!({"path": path, "content": "mine"})).await;
         assert_eq!(written.error.unwrap().kind, ErrorKind::Denied, "{path}");
     }
-    let written = call(&runtime, "filesystem.write", json!({"path": "notes/b.txt", "content": "b"})).await;
+    let beside = call(&runtime, "filesystem.write", json!({"path": "notes/b.txt", "content": "b"})).await;
+    assert_eq!(beside.error.unwrap().kind, ErrorKind::Denied, "the script may load it");
+    let written = call(&runtime, "filesystem.write", json!({"path": "b.txt", "content": "b"})).await;
     assert_eq!(written.error, None);
     runtime.close().await;
 }
@@ -151,12 +154,53 @@ tools:
     fs::create_dir_all(dir.path().join("modules/texts/tools")).unwrap();
     fs::write(dir.path().join("modules/texts/tools/words.py"), "").unwrap();
     let runtime = start(dir.path()).await;
-    for path in ["modules/texts/tools/words.py", "modules/texts/tools/new.py", "modules/texts/models.py"] {
+    for path in [
+        "modules/texts/tools/words.py",
+        "modules/texts/tools/new.py",
+        "modules/texts/models.py",
+        "modules/__init__.py",
+    ] {
         let written = call(&runtime, "filesystem.write", json!({"path": path, "content": "mine"})).await;
         assert_eq!(written.error.map(|error| error.kind), Some(ErrorKind::Denied), "{path}");
     }
     let written = json!({"path": "notes/b.txt", "content": "b"});
     assert_eq!(call(&runtime, "filesystem.write", written).await.error, None);
+    runtime.close().await;
+}
+
+#[tokio::test]
+async fn no_tool_writes_beside_a_script_that_a_source_starts() {
+    let dir = folder(
+        "
+modules: {filesystem: {config: {roots: {project: {path: project, mode: write}}}}}
+tools:
+  registry:
+    - {type: mcp, name: one, command: [python3, srv/server.py]}
+    - {type: mcp, name: two, command: [sqlite-server, --db, notes/data.db]}
+    - {type: mcp, name: three, command: [python3, project/server.py]}
+    - {type: mcp, name: four, command: [./bin/server]}
+  engines:
+    scripts: {type: command, tools: {run: [node, scripts/main.mjs]}}
+  capabilities: {default_policy: grant}",
+    );
+    for path in ["srv/server.py", "notes/data.db", "project/server.py", "scripts/main.mjs", "bin/server"] {
+        let path = dir.path().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, "").unwrap();
+    }
+    let runtime = start(dir.path()).await;
+    let write = async |path: &str| {
+        let path = dir.path().join(path);
+        let arguments = json!({"path": path, "content": "mine", "create_parents": true});
+        call(&runtime, "filesystem.write", arguments).await.error.map(|error| error.kind)
+    };
+    for path in ["srv/json.py", "srv/json/__init__.py", "scripts/util.mjs", "bin/lib.so"] {
+        assert_eq!(write(path).await, Some(ErrorKind::Denied), "{path}");
+    }
+    assert_eq!(write("project/server.py").await, Some(ErrorKind::Denied), "the script itself");
+    // Neither a file beside data nor one in a folder that tools are to write in is taken away.
+    assert_eq!(write("notes/b.txt").await, None);
+    assert_eq!(write("project/b.txt").await, None);
     runtime.close().await;
 }
 
@@ -191,6 +235,11 @@ fn a_workspace_that_holds_the_app_is_warned_of() {
     insta::assert_snapshot!(
         told("modules: {filesystem: {}}").unwrap(),
         @"the workspace holds the app itself; its tools may read and not change `app.yaml`, `skills`; set `app.workspace` to a folder of its own to keep them apart"
+    );
+    insta::assert_snapshot!(
+        told("modules: {filesystem: {}}\ntools: {registry: [{type: exec, worker: [python3, -m, toolcrib.worker, notes]}, \
+              {type: mcp, name: a, command: [python3, server.py]}]}").unwrap(),
+        @"the workspace holds the app itself; its tools may read and not change `app.yaml`, `notes`, `server.py`, `skills`; programs of `exec` and `command` can change them all the same; what `server.py` and workers import from the workspace itself can be changed; set `app.workspace` to a folder of its own to keep them apart"
     );
     assert_eq!(told("modules: {hello: {}}"), None);
     assert_eq!(told("app: {workspace: notes}\nmodules: {filesystem: {}, shell: {}}"), None);

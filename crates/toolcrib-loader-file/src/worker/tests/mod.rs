@@ -467,7 +467,7 @@ fn the_package_is_there() {
 #[tokio::test]
 async fn access_that_a_python_tool_declares_is_warned_of_as_not_enforced() {
     let app = App::new(
-        "from toolcrib import tool\n\n@tool(access={\"network\": []})\ndef look() -> str:\n    return \"\"\n",
+        "from toolcrib import tool\n\n@tool(access={\"network\": []})\ndef look() -> str:\n    'Looks.'\n    return \"\"\n",
     );
     let module = app.module();
     let loaded = module.load().await;
