@@ -116,8 +116,21 @@ async fn apps_that_start_one_another_end() {
     let own = Lab::with_app(&app("app.yaml"));
     let refused = own.run(["tools", "app.yaml"]).await.expect(2);
     assert!(refused.stderr.contains("serves this same app"), "{refused:?}");
-    let deep = lab.with_variable("TOOLCRIB_DEPTH", "5").run(["tools", "app.yaml"]).await.expect(2);
-    assert!(deep.stderr.contains("5 Toolcrib processes have started one another"), "{deep:?}");
+    let deep = lab.with_variable("TOOLCRIB_DEPTH", "3").run(["tools", "app.yaml"]).await.expect(2);
+    assert!(deep.stderr.contains("3 Toolcrib processes have started one another"), "{deep:?}");
+}
+
+#[tokio::test]
+async fn apps_that_name_each_other_several_times_start_few_processes() {
+    let app = |other: &str| {
+        let start = format!("echo x >> starts; exec ${{TOOLCRIB}} serve {other}");
+        let source = |name| format!("{{type: mcp, name: {name}, command: [sh, -c, '{start}']}}");
+        format!("tools: {{registry: [{}, {}, {}]}}\n", source("a"), source("b"), source("c"))
+    };
+    let lab = Lab::with_app(&app("other.yaml")).with_file("other.yaml", app("app.yaml"));
+    lab.run(["tools", "app.yaml"]).await;
+    // 3 below the first process, 3 below each of those, and none below these.
+    assert_eq!(lab.read("starts").lines().count(), 12);
 }
 
 #[tokio::test]

@@ -73,7 +73,7 @@ pub use call_app::{CalledAppConfig, MAX_APP_DEPTH, MAX_APPS, MAX_RUNNING_APPS};
 pub use error::Error;
 pub use extensions::{Extensions, Place};
 pub use modules::ModuleSchema;
-pub use nesting::{MAX_PROCESS_DEPTH, serve_arguments};
+pub use nesting::{MAX_PROCESS_DEPTH, MAX_SERVED_APPS, serve_arguments};
 pub use runtime::Runtime;
 pub use search::{
     DEFAULT_MODEL, SearchSection, SearchTier, models_folder, open_model, runtime_library_folder,

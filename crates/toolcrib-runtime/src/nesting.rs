@@ -2,12 +2,17 @@
 
 use std::path::{Path, PathBuf};
 
+use serde_json::Value;
 use toolcrib_io::process::{DEPTH_VARIABLE, depth};
 
 use crate::Error;
 
 /// The most Toolcrib processes that start one another through their sources: each may serve an app to the one above.
-pub const MAX_PROCESS_DEPTH: usize = 4;
+pub const MAX_PROCESS_DEPTH: usize = 2;
+
+/// The most sources of one app that serve other apps, by the number of Toolcrib processes above it. With them the processes
+/// of a whole tree are at most 1 + 16 + 16 × 4.
+pub const MAX_SERVED_APPS: [usize; MAX_PROCESS_DEPTH] = [16, 4];
 
 /// The name of the program, whoever built it.
 const PROGRAM: &str = "toolcrib";
@@ -31,6 +36,39 @@ pub(crate) fn too_deep(depth: usize) -> Option<String> {
              which an app starts itself again (the variable `{DEPTH_VARIABLE}` counts them)"
         )
     })
+}
+
+/// Counts the sources of an app that serve other apps, so that the processes of a tree are bounded.
+#[derive(Debug, Default)]
+pub(crate) struct ServedApps {
+    depth: usize,
+    count: usize,
+}
+
+impl ServedApps {
+    /// Counts those of the app of this process.
+    pub(crate) fn of_this_process() -> Self {
+        Self { depth: depth(), count: 0 }
+    }
+
+    /// Counts the command line of a source. Returns an error message where it would serve one app too many.
+    pub(crate) fn add(&mut self, settings: &Value) -> Result<(), String> {
+        let words = ["command", "worker"].iter().filter_map(|key| settings.get(key)?.as_array());
+        let words: Vec<&str> = words.flatten().filter_map(Value::as_str).collect();
+        if serve_arguments(&words).is_none() {
+            return Ok(());
+        }
+        let most = MAX_SERVED_APPS.get(self.depth).copied().unwrap_or_default();
+        if self.count < most {
+            self.count += 1;
+            return Ok(());
+        }
+        Err(format!(
+            "it is not started: at most {most} sources of an app with {} Toolcrib processes above it may serve other apps; \
+             remove the source, or name the other app under `tools.apps`",
+            self.depth
+        ))
+    }
 }
 
 /// Returns the arguments behind `serve` of a command line that runs `toolcrib serve`: directly, behind a wrapper such as

@@ -31,6 +31,7 @@ use self::unusable::unusable;
 use crate::checked::CheckedLoader;
 use crate::extensions::Place;
 use crate::limits::too_long;
+use crate::nesting::ServedApps;
 use crate::{App, variables};
 
 /// The types of sources that can be loaded again after a time. Servers say themselves when they change.
@@ -95,9 +96,10 @@ pub(crate) fn sources(app: &App) -> Result<Vec<Source>, Vec<DocumentError>> {
     let entries = app.config.tools.registry.iter().enumerate();
     let mut sources: Vec<Source> = Vec::new();
     let mut errors = Vec::new();
+    let mut served = ServedApps::of_this_process();
     for (position, entry) in entries {
         let place = format!("/tools/registry/{position}");
-        match source(app, entry, &place, &engines) {
+        match source(app, entry, &place, &engines, &mut served) {
             Ok(source) => {
                 if let Some(message) = taken(app, &sources, source.loader.as_ref()) {
                     errors.push(app.document.error_at(&place, message));
@@ -150,11 +152,20 @@ fn engines(app: &App) -> Result<Engines, DocumentError> {
     Ok(engines)
 }
 
-fn source(app: &App, entry: &Value, pointer: &str, engines: &Engines) -> Result<Source, DocumentError> {
+fn source(
+    app: &App,
+    entry: &Value,
+    pointer: &str,
+    engines: &Engines,
+    served: &mut ServedApps,
+) -> Result<Source, DocumentError> {
     let (kind, mut settings) = match settings(app, entry, pointer) {
         Ok(settings) => settings,
         Err(unset) => return Ok(unusable(app, entry, pointer, unset)),
     };
+    if let Err(message) = served.add(&settings) {
+        return Ok(unusable(app, entry, pointer, app.document.error_at(pointer, message)));
+    }
     // Every loader takes an engine and limits, so none has to know of them.
     let mut taken = |key| settings.as_object_mut().and_then(|map| map.shift_remove(key));
     let (engine, limits) = (taken("engine"), taken("limits"));

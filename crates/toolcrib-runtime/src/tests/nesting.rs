@@ -1,7 +1,8 @@
 //! Apps that would start themselves.
 
 use crate::nesting::too_deep;
-use crate::{App, MAX_PROCESS_DEPTH, serve_arguments};
+use crate::sources::sources;
+use crate::{App, MAX_PROCESS_DEPTH, MAX_SERVED_APPS, serve_arguments};
 
 #[test]
 fn every_form_of_our_own_command_line_is_recognised() {
@@ -50,5 +51,19 @@ fn an_app_whose_source_serves_the_same_app_is_refused() {
 fn a_chain_of_processes_that_start_one_another_ends() {
     assert_eq!(too_deep(MAX_PROCESS_DEPTH), None);
     let message = too_deep(MAX_PROCESS_DEPTH + 1).unwrap();
-    assert!(message.contains("5 Toolcrib processes have started one another, at most 4 may"), "{message}");
+    assert!(message.contains("3 Toolcrib processes have started one another, at most 2 may"), "{message}");
+}
+
+#[test]
+fn sources_that_serve_more_apps_than_one_app_may_start_are_rejected() {
+    let entry = "{type: mcp, name: appN, command: [toolcrib, serve, other.yaml]}";
+    let most = MAX_SERVED_APPS[0];
+    let entries: Vec<String> = (0..=most).map(|number| entry.replace('N', &number.to_string())).collect();
+    let text = format!("tools:\n  registry:\n    - {}", entries.join("\n    - "));
+    let app = App::from_text("app.yaml", &text).unwrap();
+    let unusable: Vec<_> = sources(&app).unwrap().into_iter().filter_map(|source| source.unusable).collect();
+    insta::assert_snapshot!(
+        unusable.join("\n"),
+        @"app.yaml:19:7: it is not started: at most 16 sources of an app with 0 Toolcrib processes above it may serve other apps; remove the source, or name the other app under `tools.apps`"
+    );
 }
