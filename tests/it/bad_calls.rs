@@ -118,8 +118,11 @@ async fn a_meta_tool_exits_like_the_call_inside_and_is_no_way_round_the_gate() {
 }
 
 #[tokio::test]
-async fn a_call_says_how_its_arguments_were_repaired() {
+async fn a_call_says_how_its_arguments_were_repaired_and_not_which_defaults_were_filled_in() {
     let lab = lab();
+    let lab = lab.with_file("notes.txt", "one\n");
+    let read = lab.run(["call", "app.yaml", "filesystem.read", r#"{"path": "notes.txt"}"#]).await.expect(0);
+    assert!(!read.stderr.contains("note:"), "{read:#?}");
     let ran = lab.run(["call", "app.yaml", "hello.say_hello", r#"{"name": [1]}"#]).await.expect(0);
     assert_eq!(ran.stdout, "Hello, [1]!\n");
     assert!(ran.stderr.contains("note: the argument /name was changed from [1] to \"[1]\""), "{ran:#?}");

@@ -39,7 +39,11 @@ pub(crate) async fn run(arguments: &Call, json: bool) -> Result<Exit, Failure> {
     if json {
         output::json(&result);
     } else {
-        for repair in result.metadata.get("repairs").and_then(Value::as_array).into_iter().flatten() {
+        let repairs = result.metadata.get("repairs").and_then(Value::as_array);
+        // A default takes the place of nothing that was given.
+        let is_change =
+            |repair: &&Value| repair.get("change").is_none_or(|change| change != "default_filled");
+        for repair in repairs.into_iter().flatten().filter(is_change) {
             output::tell(&format!("note: {}", repaired(repair)));
         }
     }
