@@ -42,7 +42,7 @@ pub use error::{ErrorKind, ToolError};
 pub use fingerprint::{Fingerprint, ParseFingerprintError};
 pub use invisible::{is_hidden, is_invisible, is_joiner, visible_text};
 pub use json::{AnySeed, kind_of, pointer_part};
-pub use name::{MAX_NAME_CHARS, NAMESPACE_SEPARATOR, NameError, QualifiedName};
+pub use name::{MAX_NAME_CHARS, NAMESPACE_SEPARATOR, NameError, QualifiedName, RUNTIME_NAMESPACE};
 pub use result::ToolResult;
 pub use risk::Risk;
 pub use scope::{CallScope, MAX_SCOPE_ENTRIES, MAX_SCOPE_KEY_BYTES, MAX_SCOPE_VALUE_BYTES, ScopeError};

@@ -10,6 +10,9 @@ use crate::is_invisible;
 /// The separator of namespace and name in data: `weather_api::get_weather`.
 pub const NAMESPACE_SEPARATOR: &str = "::";
 
+/// The namespace of the runtime's own tools.
+pub const RUNTIME_NAMESPACE: &str = "context_builder";
+
 /// The most characters a namespace or a name may have.
 pub const MAX_NAME_CHARS: usize = 256;
 

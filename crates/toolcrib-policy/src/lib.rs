@@ -65,7 +65,9 @@ pub use digest::ApprovalDigest;
 pub use error::PolicyError;
 pub use glob::MAX_PATTERN_BYTES;
 pub use location::SettingLocation;
-pub use policy::{MAX_RULES, Policy, RUNTIME_NAMESPACE};
+pub use policy::{MAX_RULES, Policy};
 pub use principal::Principal;
 pub use question::Question;
 pub use scope::Scope;
+/// The namespace of tools that are granted unless a rule names them, since they only reach others through the gate.
+pub use toolcrib_model::RUNTIME_NAMESPACE;

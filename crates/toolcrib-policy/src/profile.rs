@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use serde_json::Value;
-use toolcrib_model::{Risk, Tool};
+use toolcrib_model::{RUNTIME_NAMESPACE, Risk, Tool};
 
 use crate::evaluate::RuleNames;
-use crate::policy::{RUNTIME_NAMESPACE, Reserved};
+use crate::policy::Reserved;
 use crate::rule::CompiledRule;
 use crate::{Decision, Principal};
 

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use toolcrib_model::{ErrorKind, QualifiedName, ToolError};
+use smallvec::SmallVec;
+use toolcrib_model::{ErrorKind, QualifiedName, RUNTIME_NAMESPACE, ToolError};
 use toolcrib_port::{Reject, RejectKind};
 
 use crate::{Entry, Overloads, Snapshot};
@@ -54,7 +55,7 @@ pub enum FindError {
 
 impl Snapshot {
     /// The tool of this name, in any spelling: `ns::name`, `ns.name`, `ns__name`, or the bare name where only one tool
-    /// has it. A text that is none of them is compared without regard to case and to the kind of separators, and means
+    /// has it, or one of the runtime itself. A text that is none of them is compared without regard to case and to the kind of separators, and means
     /// the tool when only one that may be seen fits.
     pub fn find(&self, spelling: &str, visible: impl Fn(&Entry) -> bool) -> Result<Overloads<'_>, FindError> {
         let spelling = spelling.trim();
@@ -65,16 +66,32 @@ impl Snapshot {
             }
             return self.find_folded(spelling, visible);
         }
-        let mut found = None;
-        for at in candidates {
-            let Some(overloads) = self.overloads(at).and_then(|overloads| overloads.visible(&visible)) else {
-                continue;
-            };
-            if found.replace(overloads).is_some() {
-                return Err(self.ambiguous(spelling, visible));
-            }
+        match self.one_of(candidates, &visible) {
+            Ok(found) => found.ok_or_else(|| FindError::Hidden { spelling: cut(spelling) }),
+            Err(candidates) => Err(FindError::Ambiguous { spelling: cut(spelling), candidates }),
         }
-        found.ok_or_else(|| FindError::Hidden { spelling: cut(spelling) })
+    }
+
+    /// Returns the only one of these tools that may be seen, or the only one of them that is the runtime's own, whose
+    /// names models are taught; `None` where none may be seen. An error lists all that may.
+    fn one_of(
+        &self,
+        places: impl Iterator<Item = usize>,
+        visible: impl Fn(&Entry) -> bool,
+    ) -> Result<Option<Overloads<'_>>, Vec<QualifiedName>> {
+        let mut seen: SmallVec<[_; 1]> = SmallVec::new();
+        seen.extend(places.filter_map(|at| {
+            let overloads = self.overloads(at)?.visible(&visible)?;
+            Some((self.name(at)?, overloads))
+        }));
+        if seen.len() > 1 {
+            let is_own = |(name, _): &(&QualifiedName, _)| name.namespace() == RUNTIME_NAMESPACE;
+            if seen.iter().filter(|tool| is_own(tool)).count() != 1 {
+                return Err(seen.into_iter().map(|(name, _)| name.clone()).collect());
+            }
+            seen.retain(|tool| is_own(tool));
+        }
+        Ok(seen.pop().map(|(_, overloads)| overloads))
     }
 
     fn find_folded(
@@ -86,19 +103,13 @@ impl Snapshot {
             ..=MAX_SPELLING_BYTES => self.spellings().find_folded(spelling, self.tool_names()),
             _ => &[],
         };
-        let seen = |at: &usize| self.overloads(*at).and_then(|overloads| overloads.visible(&visible));
-        let mut found = places.iter().filter_map(|at| Some((*at, seen(at)?)));
-        match (found.next(), found.next()) {
-            (Some((_, overloads)), None) => Ok(overloads),
-            (None, _) => {
+        match self.one_of(places.iter().copied(), &visible) {
+            Ok(Some(overloads)) => Ok(overloads),
+            Ok(None) => {
                 let suggestions = self.suggest(spelling, &visible);
                 Err(FindError::Unknown { spelling: cut(spelling), suggestions })
             }
-            (Some(first), Some(second)) => {
-                let places = [first, second].into_iter().chain(found).map(|(at, _)| at);
-                let candidates = places.filter_map(|at| self.name(at).cloned()).collect();
-                Err(FindError::Ambiguous { spelling: cut(spelling), candidates })
-            }
+            Err(candidates) => Err(FindError::Ambiguous { spelling: cut(spelling), candidates }),
         }
     }
 
@@ -111,16 +122,6 @@ impl Snapshot {
             plain(name) == given || plain(bare) == given
         };
         changed.find(|reject| reject.name.as_deref().is_some_and(means))
-    }
-
-    fn ambiguous(&self, spelling: &str, visible: impl Fn(&Entry) -> bool) -> FindError {
-        let is_visible =
-            |at: &usize| self.overloads(*at).is_some_and(|tools| tools.visible(&visible).is_some());
-        let visible = self.spellings().find(spelling).filter(is_visible);
-        FindError::Ambiguous {
-            spelling: cut(spelling),
-            candidates: visible.filter_map(|at| self.name(at).cloned()).collect(),
-        }
     }
 
     /// The nearest names that the caller may see: by edit distance, by words in common, by ending.

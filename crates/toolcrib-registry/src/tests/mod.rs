@@ -206,6 +206,28 @@ fn a_spelling_that_may_be_two_tools_is_ambiguous_but_for_the_qualified_one() {
 }
 
 #[test]
+fn a_bare_name_that_a_tool_of_the_runtime_has_means_that_one() {
+    let own = toolcrib_model::RUNTIME_NAMESPACE;
+    let snapshot = snapshot(vec![tool(own, "background_run"), tool("shell", "background_run")]);
+    let find = |spelling: &str| {
+        snapshot
+            .find(spelling, all)
+            .map(|overloads| overloads.first().unwrap().tool.name.namespace().to_owned())
+    };
+    for (spelling, namespace) in [
+        ("background_run", own),
+        ("Background-Run", own),
+        ("shell.background_run", "shell"),
+        ("shell_background_run", "shell"),
+    ] {
+        assert_eq!(find(spelling).unwrap(), namespace, "{spelling}");
+    }
+    // Where it may not be seen, the other is the only one.
+    let found = snapshot.find("background_run", |entry| entry.tool.name.namespace() != own).unwrap();
+    assert_eq!(found.first().unwrap().tool.name.namespace(), "shell");
+}
+
+#[test]
 fn an_unknown_name_suggests_the_nearest_that_may_be_seen() {
     let snapshot =
         snapshot(vec![tool("files", "read_file"), tool("files", "write_file"), tool("secret", "read_file2")]);
