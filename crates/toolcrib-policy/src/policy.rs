@@ -15,10 +15,6 @@ use crate::{
     Principal, Scope, SettingLocation, Verdict,
 };
 
-/// The namespace of the runtime's own tools. They only reach other tools through the gate, so they are granted
-/// unless a rule names them.
-pub const RUNTIME_NAMESPACE: &str = "context_builder";
-
 /// The most rules of a policy.
 pub const MAX_RULES: usize = 4096;
 
@@ -36,6 +32,8 @@ pub struct Policy {
     /// The compiled rules of each tool, which are the same for every call except for callers and arguments.
     profiles: RwLock<HashMap<QualifiedName, Vec<Arc<Profile>>>>,
     reserved: HashMap<QualifiedName, Reserved>,
+    /// Tools that were renamed, each with a former name.
+    former_names: Vec<(QualifiedName, String)>,
     scopes: Scopes,
 }
 
@@ -97,6 +95,7 @@ impl Policy {
             access,
             profiles: RwLock::default(),
             reserved: HashMap::new(),
+            former_names: Vec::new(),
             scopes: Scopes::default(),
         })
     }
@@ -110,6 +109,13 @@ impl Policy {
         place: &str,
     ) -> Self {
         self.reserved.insert(tool, Reserved { agents: agents.into_iter().collect(), place: place.into() });
+        self
+    }
+
+    /// Applies rules that deny or ask, and constraints that block, to a tool under a former name too. Grants apply to
+    /// present names only, because the tool may do more now.
+    pub fn with_former_name(mut self, tool: QualifiedName, former: impl Into<String>) -> Self {
+        self.former_names.push((tool, former.into()));
         self
     }
 
@@ -195,8 +201,9 @@ impl Policy {
         &self,
         tools: impl Iterator<Item = &'a Tool> + Clone,
     ) -> impl Iterator<Item = &str> {
-        let is_unused =
-            move |rule: &&Arc<CompiledRule>| !tools.clone().any(|tool| rule.may_match(tool, tool.risk()));
+        let is_unused = move |rule: &&Arc<CompiledRule>| {
+            !tools.clone().any(|tool| self.may_match(rule, tool, tool.risk()))
+        };
         self.rules.iter().filter(is_unused).map(|rule| rule.place.as_ref())
     }
 
@@ -236,14 +243,28 @@ impl Policy {
         profile
     }
 
+    fn former_names_of(&self, tool: &Tool) -> impl Iterator<Item = &str> {
+        self.former_names.iter().filter(|(name, _)| *name == tool.name).map(|(_, former)| former.as_str())
+    }
+
+    /// Returns true if a rule may match calls of a tool, by a former name unless it grants.
+    fn may_match(&self, rule: &CompiledRule, tool: &Tool, risk: Risk) -> bool {
+        let may_match = |name: &str| rule.may_match(tool.name.namespace(), name, risk);
+        may_match(tool.name.name())
+            || (rule.effect != Effect::Grant && self.former_names_of(tool).any(may_match))
+    }
+
     fn new_profile(&self, tool: &Tool, facts: Facts) -> Profile {
         let constraints = self.constraints.get(tool.name.namespace());
-        let blocked = constraints.filter(|constraints| !constraints.allow(tool.name.name()));
+        let blocked = constraints.filter(|constraints| {
+            !constraints.allow(tool.name.name())
+                || self.former_names_of(tool).any(|name| constraints.block(name))
+        });
         Profile::new(
             facts,
             blocked.map(|constraints| Arc::clone(&constraints.place)),
             self.max_risk.is_some_and(|max| facts.risk > max),
-            self.rules.iter().filter(|rule| rule.may_match(tool, facts.risk)).cloned().collect(),
+            self.rules.iter().filter(|rule| self.may_match(rule, tool, facts.risk)).cloned().collect(),
             self.reserved.get(&tool.name).cloned(),
             &self.names,
         )

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use toolcrib_model::{QualifiedName, Risk, Tool};
+use toolcrib_model::{QualifiedName, Risk};
 
 use crate::condition::{Arguments, CompiledCondition, MAX_CONDITIONS, Reading};
 use crate::pattern::Pattern;
@@ -77,10 +77,10 @@ impl CompiledRule {
         }
     }
 
-    /// Returns true if the rule may match calls of a tool.
-    pub(crate) fn may_match(&self, tool: &Tool, risk: Risk) -> bool {
-        self.module.as_ref().is_none_or(|module| module.fits(tool.name.namespace()))
-            && self.actions.as_ref().is_none_or(|actions| any_fits(actions, tool.name.name()))
+    /// Returns true if the rule may match calls of a tool with this name.
+    pub(crate) fn may_match(&self, namespace: &str, name: &str, risk: Risk) -> bool {
+        self.module.as_ref().is_none_or(|module| module.fits(namespace))
+            && self.actions.as_ref().is_none_or(|actions| any_fits(actions, name))
             && self.risk.is_none_or(|own| own == risk)
     }
 
@@ -146,8 +146,11 @@ impl CompiledConstraints {
     }
 
     pub(crate) fn allow(&self, action: &str) -> bool {
-        self.allowed.as_ref().is_none_or(|allowed| any_fits(allowed, action))
-            && !any_fits(&self.blocked, action)
+        self.allowed.as_ref().is_none_or(|allowed| any_fits(allowed, action)) && !self.block(action)
+    }
+
+    pub(crate) fn block(&self, action: &str) -> bool {
+        any_fits(&self.blocked, action)
     }
 }
 

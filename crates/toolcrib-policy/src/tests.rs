@@ -215,3 +215,28 @@ fn rules_that_speak_of_no_tool_are_named() {
     let tools = [tool("a", "b"), tool("filesystem", "read")];
     assert_eq!(policy.unused_rules(tools.iter()).collect::<Vec<_>>(), ["tools.capabilities.deny[0]"]);
 }
+
+#[test]
+fn a_rule_on_a_former_name_holds_for_the_present_one_unless_it_grants() {
+    let remind = tool("scheduler", "remind");
+    let with = |capabilities: Value| policy(capabilities).with_former_name(remind.name.clone(), "remember");
+    for (list, effect) in [("deny", Effect::Deny), ("approve", Effect::Approve), ("grant", Effect::Deny)] {
+        for action in ["remember", "rememb*"] {
+            let rules =
+                json!({"default_policy": "deny", list: [{"module": "scheduler", "actions": [action]}]});
+            let policy = with(rules);
+            assert_eq!(policy.decide(&remind, "s").effect, effect, "{list} {action}");
+            let unused = policy.unused_rules(std::iter::once(&remind)).count();
+            assert_eq!(unused, usize::from(list == "grant"), "{list} {action}");
+        }
+    }
+    // The same name in another module is another tool.
+    let policy =
+        with(json!({"default_policy": "grant", "deny": [{"module": "memory", "actions": ["remember"]}]}));
+    assert_eq!(policy.decide(&remind, "s").effect, Effect::Grant);
+    let blocked: Constraints = serde_json::from_value(json!({"blocked_actions": ["remember"]})).unwrap();
+    let capabilities = serde_json::from_value(json!({"default_policy": "grant"})).unwrap();
+    let policy = Policy::new(&capabilities, [("scheduler", &blocked)]).unwrap();
+    let policy = policy.with_former_name(remind.name.clone(), "remember");
+    assert_eq!(policy.decide(&remind, "s").effect, Effect::Deny);
+}

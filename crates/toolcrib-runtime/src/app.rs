@@ -1,7 +1,7 @@
 //! An app file that has been read and checked.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -11,13 +11,14 @@ use toolcrib_exec::Secrets;
 use toolcrib_io::files::{ProtectedFiles, make_private, read_bounded};
 use toolcrib_loader_mcp::{Authorization, DEFAULT_STARTUP_TIMEOUT, Pins, PinsError};
 use toolcrib_modules::memory::Memory;
+use toolcrib_port::{ToolEngine as _, ToolLoader};
 use toolcrib_registry::{Snapshot, ToolRegistry};
 use toolcrib_search::embedding::PATIENCE;
 use toolcrib_tasks::{Scheduler, Skills};
 
 use crate::sources::{state_folder, state_name};
 use crate::{
-    AgentConfig, AppConfig, Error, Extensions, TaskStore, call_app, channels, check, empty, former,
+    AgentConfig, AppConfig, Error, Extensions, TaskStore, call_app, channels, check, empty, former, modules,
     protected, skills, sources, variables,
 };
 
@@ -142,6 +143,9 @@ impl App {
         let wrong = |error| Error::App { file: file.clone(), errors: vec![error] };
         let mut document = parse(bytes, format, &Limits::default()).map_err(wrong)?;
         let notes = former::rename(&mut document);
+        if let Some(removed) = former::removed_section(&document) {
+            return Err(wrong(removed));
+        }
         empty::fill(&mut document.value);
         let config: AppConfig = match &document.value {
             serde_json::Value::Null if lock.is_some() => {
@@ -269,14 +273,21 @@ impl App {
         }
     }
 
-    /// Loads the sources that are files: what they hold, what of it cannot be used, and warnings about the rest. Nothing is
-    /// started, and nothing remote is reached.
+    /// Loads the modules and the sources that are files: what they hold, what of it cannot be used, and warnings about the
+    /// rest. Nothing is started, and nothing remote is reached.
     pub async fn check_local_sources(&self) -> Result<(Arc<Snapshot>, Vec<String>), Error> {
         let sources =
             sources::sources(self).map_err(|errors| Error::App { file: self.file.clone(), errors })?;
         let local: Vec<_> =
             sources.into_iter().filter(|source| source.is_local).map(|source| source.loader).collect();
-        let snapshot = ToolRegistry::from_loaders(local.iter().cloned()).await.snapshot();
+        // Their namespaces are their own, as they are when the app starts.
+        let modules: Vec<_> =
+            modules::modules(self).map_err(|error| self.wrong(error))?.into_iter().map(Arc::new).collect();
+        let loaders = modules.iter().map(|module| Arc::clone(module) as Arc<dyn ToolLoader>);
+        let snapshot = ToolRegistry::from_loaders(loaders.chain(local.iter().cloned())).await.snapshot();
+        for module in modules {
+            module.close().await;
+        }
         Ok((snapshot, local.iter().flat_map(|loader| loader.warnings()).collect()))
     }
 
@@ -311,7 +322,11 @@ impl App {
 
     /// A path of the app file, relative to its folder.
     pub(crate) fn path(&self, path: &str) -> PathBuf {
-        self.folder.join(path)
+        // Without the `./` that it may begin with: the folder may be `.` itself.
+        let parts = Path::new(path).components().filter(|part| *part != Component::CurDir);
+        let mut path = self.folder.clone();
+        path.extend(parts);
+        path
     }
 
     /// The folder that file tools work in.

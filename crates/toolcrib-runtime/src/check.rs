@@ -18,6 +18,9 @@ use crate::{audit, channels, former, limits, search, serve_section, setup, skill
 /// The actions of a module that agents may not call.
 const BLOCKED: &str = "blocked_actions";
 
+/// The list of rules that grant.
+const GRANT: &str = "grant";
+
 /// Everything that is wrong, and warnings about what is probably a mistake.
 pub(crate) fn check(app: &App) -> (Vec<Error>, Vec<String>) {
     let (mut errors, mut warnings) = (Vec::new(), Vec::new());
@@ -26,7 +29,7 @@ pub(crate) fn check(app: &App) -> (Vec<Error>, Vec<String>) {
     let built = modules(app, &mut errors, &mut warnings);
     engines(app, &mut errors);
     registry(app, &mut errors);
-    rules(app, &built, &mut errors);
+    rules(app, &built, &mut errors, &mut warnings);
     programs(app, &mut warnings);
     audit::check(app, &mut errors);
     budget(app, &mut errors);
@@ -117,7 +120,7 @@ fn scheduler(app: &App, errors: &mut Vec<Error>) {
 
 /// Modules and actions that rules name and nothing has. A tool file may hold any namespace, and a module of programs may name
 /// itself, so only a name that is near to a known one is taken for a mistake while there is one.
-fn rules(app: &App, modules: &[Module], errors: &mut Vec<Error>) {
+fn rules(app: &App, modules: &[Module], errors: &mut Vec<Error>, warnings: &mut Vec<String>) {
     let tools = &app.config.tools;
     let namespace = |entry: &Value| entry.get("namespace").and_then(Value::as_str).map(str::to_owned);
     let mut known: Vec<String> =
@@ -131,7 +134,7 @@ fn rules(app: &App, modules: &[Module], errors: &mut Vec<Error>) {
     });
     let known: Vec<&str> = known.iter().map(String::as_str).collect();
     let lists = [
-        ("grant", &tools.capabilities.grant),
+        (GRANT, &tools.capabilities.grant),
         ("approve", &tools.capabilities.approve),
         ("deny", &tools.capabilities.deny),
     ];
@@ -152,13 +155,24 @@ fn rules(app: &App, modules: &[Module], errors: &mut Vec<Error>) {
                 );
                 continue;
             }
-            let Some(module) = modules.iter().find(|built| built.id() == module) else { continue };
-            let actions: Vec<&str> = module.actions().collect();
+            let built = modules.iter().find(|built| built.id() == module);
+            let actions: Option<Vec<&str>> = built.map(|built| built.actions().collect());
             for (at, action) in rule.actions.iter().flatten().enumerate() {
-                if is_literal(action) && !actions.contains(&action.as_str()) {
-                    let message =
-                        format!("in the module `{}`: {}", module.id(), unknown("action", action, &actions));
-                    errors.push(app.document.error_at(&format!("{place}/actions/{at}"), message));
+                let place = format!("{place}/actions/{at}");
+                if let Some(present) = former::present_action(module, action) {
+                    let holds = if list == GRANT {
+                        "a grant holds for that name alone"
+                    } else {
+                        "the rule holds for it"
+                    };
+                    let message = format!("`{module}.{action}` is called `{module}.{present}` now; {holds}");
+                    warnings.push(app.document.error_at(&place, message).to_string());
+                } else if let Some(actions) =
+                    actions.as_deref().filter(|actions| !actions.contains(&action.as_str()))
+                    && is_literal(action)
+                {
+                    let message = format!("in the module `{module}`: {}", unknown("action", action, actions));
+                    errors.push(app.document.error_at(&place, message));
                 }
             }
         }
@@ -269,7 +283,11 @@ fn constraints(
     for (key, named) in lists {
         for (position, action) in named.iter().enumerate() {
             if is_literal(action) && !actions.contains(&action.as_str()) {
-                let message = format!("in the module `{id}`: {}", unknown("action", action, &actions));
+                let problem = match former::present_action(id, action) {
+                    Some(present) => format!("`{action}` is called `{present}` now"),
+                    None => unknown("action", action, &actions),
+                };
+                let message = format!("in the module `{id}`: {problem}");
                 let place = format!("{place}/constraints/{key}/{position}");
                 if key == BLOCKED {
                     warnings.push(app.document.error_at(&place, message).to_string());
@@ -285,6 +303,9 @@ fn engines(app: &App, errors: &mut Vec<Error>) {
     for (name, engine) in &app.config.tools.engines {
         let known: Vec<_> = app.extensions.engines().collect();
         if let Err(message) = kind(engine, "engine", &known) {
+            let kind = engine.get("type").and_then(Value::as_str).unwrap_or_default();
+            let message = former::instead_of_engine(kind)
+                .map_or(message, |advice| format!("there is no engine `{kind}`: {advice}"));
             errors.push(app.document.error_at(&format!("/tools/engines/{name}"), message));
         }
     }

@@ -4,7 +4,9 @@
 
 use serde_json::{Map, Value};
 use toolcrib_document::Document;
-use toolcrib_model::pointer_part;
+use toolcrib_model::{QualifiedName, pointer_part};
+use toolcrib_policy::{Policy, RUNTIME_NAMESPACE};
+use toolcrib_tasks::{SCHEDULER, former_names};
 
 /// Keys that have moved, by their paths; what they hold means the same.
 const KEYS: [(&[&str], &[&str]); 2] = [
@@ -32,6 +34,52 @@ const MODULES: [(&str, &str, bool); 4] = [
         false,
     ),
 ];
+
+/// Sections that are not there any more, by their paths, each with what there is instead.
+const SECTIONS: [(&[&str], &str); 1] = [(
+    &["tools", "enrichments"],
+    "the dataflow between tools is always worked out, `tools.search` says by which model tools are found, and a Rust \
+     program adds others by `Extensions::with_enrichment`",
+)];
+
+/// Types of engines that are something else now, each with what to write.
+const ENGINES: [(&str, &str); 4] = [
+    ("lm", "no model plays tools; `type: mock` answers what it is given, and `type: command` runs a program"),
+    ("mcp", "a source `{type: mcp}` under `tools.registry` brings its own engine"),
+    ("multi", "each source under `tools.registry` names its own `engine`"),
+    ("rest", "a source `{type: rest}` under `tools.registry` brings its own engine"),
+];
+
+/// Returns an error for a section that is not there any more, at its place.
+pub(crate) fn removed_section(document: &Document) -> Option<toolcrib_document::Error> {
+    SECTIONS.iter().find_map(|(path, advice)| {
+        let pointer = pointer(path.iter().copied());
+        document.value.pointer(&pointer)?;
+        Some(document.error_at(&pointer, format!("there is no `{}`: {advice}; remove it", path.join("."))))
+    })
+}
+
+/// Returns what to write in the place of a type of engine that is not there any more.
+pub(crate) fn instead_of_engine(kind: &str) -> Option<&'static str> {
+    ENGINES.iter().find(|(name, _)| *name == kind).map(|(_, advice)| *advice)
+}
+
+/// Has a policy hold its rules also for tools that they name by former names.
+pub(crate) fn known_to(policy: Policy) -> Policy {
+    let namespaces = [RUNTIME_NAMESPACE, SCHEDULER].into_iter();
+    let names = namespaces.flat_map(|namespace| former_names(namespace).map(move |names| (namespace, names)));
+    names.fold(policy, |policy, (namespace, (former, present))| {
+        match QualifiedName::new(namespace, present) {
+            Ok(tool) => policy.with_former_name(tool, former),
+            Err(_) => policy,
+        }
+    })
+}
+
+/// Returns the present name of an action that a rule or a constraint names by a former one.
+pub(crate) fn present_action(module: &str, action: &str) -> Option<&'static str> {
+    former_names(module).find(|(former, _)| *former == action).map(|(_, present)| present)
+}
 
 /// Returns what to write in the place of a module that is none any more.
 pub(crate) fn instead_of_module(id: &str) -> Option<&'static str> {

@@ -22,8 +22,8 @@ use crate::watcher::Watcher;
 use crate::windows::ContextWindows;
 use crate::wiring::Wiring;
 use crate::{
-    App, Error, Surface, SurfaceMode, channels, limits, modules, nesting, pool, search, serve_section, setup,
-    skills, sources, strict,
+    App, Error, Surface, SurfaceMode, channels, former, limits, modules, nesting, pool, search,
+    serve_section, setup, skills, sources, strict,
 };
 
 /// An app that runs.
@@ -65,6 +65,7 @@ impl Runtime {
         let constraints: Vec<(&str, &Constraints)> =
             app.config.modules.iter().map(|(id, module)| (id.as_str(), &module.constraints)).collect();
         let mut policy = Policy::new(&app.config.tools.capabilities, constraints)
+            .map(former::known_to)
             .map_err(|error| app.error_at(error.place().pointer(), error.to_string()))?;
         let (office, pool) = pool::pool(&app.config).unzip();
         if let Some(pool) = &pool {

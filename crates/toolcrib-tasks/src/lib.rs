@@ -49,7 +49,7 @@ pub use ask_user::{
 };
 pub use background::{
     Background, BackgroundSettings, DEFAULT_TASK_WAIT, LookedAfter, MAX_TASK_WAIT, MOVED, Patient, TaskState,
-    TaskStatus, makes_tasks, renamed,
+    TaskStatus, former_names, makes_tasks, renamed,
 };
 pub use channels::{
     ATTEMPT_TIME, Channel, DEFAULT_MAX_FILE_BYTES, DELIVERY_TIME, FIRST_PAUSE, FileChannel, MAX_ATTEMPTS,

@@ -346,6 +346,33 @@ fn an_empty_module_that_an_app_needs_no_more_is_a_warning_and_one_with_settings_
 }
 
 #[test]
+fn a_section_or_an_engine_that_is_not_there_any_more_says_what_to_write() {
+    let section = wrong("tools:\n  enrichments: [{type: dataflow}]\n");
+    insta::assert_snapshot!(
+        section,
+        @"app.yaml:2:3: there is no `tools.enrichments`: the dataflow between tools is always worked out, `tools.search` says by which model tools are found, and a Rust program adds others by `Extensions::with_enrichment`; remove it"
+    );
+    let engines = "tools:\n  engines:\n    a: {type: lm}\n    b: {type: multi}\n    c: {type: mcp}\n    d: {type: rest}\n";
+    insta::assert_snapshot!(wrong(engines), @"");
+}
+
+#[test]
+fn a_path_does_not_begin_with_its_folder_twice() {
+    let text = "tools: {registry: [{type: file, path: ./nosuch.yaml}]}\napp: {workspace: ././work}\n";
+    let app = App::from_text("app.yaml", text).unwrap();
+    for (named, shown) in [
+        ("./nosuch.yaml", "./nosuch.yaml"),
+        ("nosuch.yaml", "./nosuch.yaml"),
+        ("././a/./b/../c", "./a/b/../c"),
+        (".", "."),
+        ("/a", "/a"),
+    ] {
+        assert_eq!(app.path(named).as_os_str(), shown, "{named}");
+    }
+    assert_eq!(app.workspace().unwrap().as_os_str(), "./work");
+}
+
+#[test]
 fn blocking_an_action_that_does_not_exist_is_a_warning_that_names_the_nearest() {
     for (blocked, warning) in [
         ("drop_table", "unknown action `drop_table`"),

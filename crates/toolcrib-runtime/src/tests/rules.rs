@@ -1,11 +1,14 @@
 //! What rules, access and limits of the app do to calls.
 
+use std::sync::Arc;
+
 use serde_json::json;
+use toolcrib_exec::DenyAll;
 use toolcrib_model::{ErrorKind, JsonObject, ToolCall};
 use toolcrib_port::CallContext;
 
 use super::start;
-use crate::App;
+use crate::{App, Runtime};
 
 #[tokio::test]
 async fn the_limits_of_an_entry_hold_for_its_source() {
@@ -45,6 +48,56 @@ async fn a_rule_that_speaks_of_no_tool_is_warned_of() {
         "modules: {hello: {}}\ntools: {limits: {tools: {hello.statsu: {retries: 1}, hello.status: {}}}}";
     let warned = ["`tools.limits.tools` has limits for `hello.statsu`, and there is no such tool"];
     assert_eq!(start(text).await.warnings(), warned);
+}
+
+#[tokio::test]
+async fn a_denial_under_a_former_name_holds_for_the_present_one_and_is_warned_of() {
+    let text = "
+execution: {scheduler: true}
+modules: {memory: {}}
+tools:
+  capabilities:
+    default_policy: grant
+    deny: [{module: context_builder, actions: [remember, background_cancel]}]
+    grant: [{module: context_builder, actions: [background_list]}]
+";
+    let app = App::from_text("app.yaml", text).unwrap();
+    let warned: Vec<_> = app.warnings().into_iter().filter(|warning| warning.contains("is called")).collect();
+    insta::assert_snapshot!(warned.join("\n"), @r"
+    `context_builder.background_list` is called `context_builder.background_run` now; a grant holds for that name alone
+    `context_builder.remember` is called `context_builder.remind` now; the rule holds for it
+    `context_builder.background_cancel` is called `context_builder.background_run` now; the rule holds for it
+    ");
+    let runtime = Runtime::start(app, Arc::new(DenyAll)).await.unwrap();
+    for name in ["remind", "context_builder.remember", "background_run", "background_status"] {
+        let call = ToolCall::new(name, JsonObject::new());
+        let error = runtime.executor().call(call, &CallContext::new("s")).await.error.unwrap();
+        assert_eq!(error.kind, ErrorKind::Denied, "{name}: {error}");
+    }
+    let arguments = json!({"content": "Tea is at four."}).as_object().unwrap().clone();
+    let call = ToolCall::new("remember", arguments);
+    let kept = runtime.executor().call(call, &CallContext::new("s")).await;
+    assert_eq!(kept.name, "memory::remember", "{kept:?}");
+    assert_ne!(kept.error.map(|error| error.kind), Some(ErrorKind::Denied));
+    runtime.close().await;
+}
+
+#[tokio::test]
+async fn background_run_and_remember_are_names_of_one_tool_each() {
+    let text = "
+execution: {scheduler: true}
+modules: {memory: {}, shell: {}}
+tools: {capabilities: {default_policy: grant}}
+";
+    let runtime = start(text).await;
+    for (name, meant) in
+        [("background_run", "context_builder::background_run"), ("remember", "memory::remember")]
+    {
+        let found =
+            runtime.executor().call(ToolCall::new(name, JsonObject::new()), &CallContext::new("s")).await;
+        assert_eq!(found.name, meant, "{found:?}");
+    }
+    runtime.close().await;
 }
 
 #[tokio::test]

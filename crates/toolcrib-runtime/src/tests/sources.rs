@@ -201,8 +201,8 @@ async fn a_strict_app_does_not_start_without_all_of_its_tools() {
     assert!(error.contains("duplicate tool: a::x") && error.contains("none.yaml"), "{error}");
 }
 
-#[test]
-fn two_sources_cannot_have_one_namespace() {
+#[tokio::test]
+async fn two_sources_cannot_have_one_namespace() {
     let error = super::wrong(
         "modules: {hello: {}}\ntools: {registry: [{type: mcp, namespace: hello, command: [x]}]}",
     );
@@ -211,4 +211,17 @@ fn two_sources_cannot_have_one_namespace() {
         "tools: {registry: [{type: mcp, namespace: a, command: [x]}, {type: rest, namespace: a, spec: a.yaml}]}",
     );
     assert!(error.ends_with("the namespace `a` is that of `mcp a`; use another one"), "{error}");
+    // A file may hold tools of any namespace, so it is its tools that are rejected.
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("tools.yaml"), "tools: [{name: wave, description: Waves.}]").unwrap();
+    for entry in [
+        "{type: inline, namespace: hello, tools: [{name: wave, description: Waves.}]}",
+        "{type: file, path: tools.yaml, namespace: hello}",
+    ] {
+        let path = dir.path().join("app.yaml");
+        std::fs::write(&path, format!("modules: {{hello: {{}}}}\ntools: {{registry: [{entry}]}}")).unwrap();
+        let (snapshot, _) = App::open(&path).unwrap().check_local_sources().await.unwrap();
+        let [reject] = snapshot.rejected() else { panic!("{entry}: {:?}", snapshot.rejected()) };
+        assert!(reject.reason.contains("hello"), "{reject:?}");
+    }
 }

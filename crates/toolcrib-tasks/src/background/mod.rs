@@ -32,7 +32,7 @@ use crate::text::cut;
 use crate::{Change, Kind, Record, Services, StoreError};
 
 pub use after::{MOVED, Patient};
-pub use names::{makes_tasks, renamed};
+pub use names::{former_names, makes_tasks, renamed};
 pub use task::{TaskState, TaskStatus};
 
 /// How long a call waits for one in the background where nothing is said.

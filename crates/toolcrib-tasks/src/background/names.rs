@@ -13,6 +13,21 @@ const MAKERS: [&str; 5] = ["background_", "watch_", "schedule_", "remind", REMEM
 /// The earlier name of `remind`, which the module `memory` has for something else.
 const REMEMBER: &str = "remember";
 
+const REMIND: &str = "remind";
+
+const RUN: &str = "background_run";
+
+/// The former names of tools, each with the present one.
+const FORMER_NAMES: [(&str, &str); 7] = [
+    (REMEMBER, REMIND),
+    ("background_status", RUN),
+    ("background_result", RUN),
+    ("background_wait", RUN),
+    ("background_cancel", RUN),
+    ("cancel_bg_task", RUN),
+    ("background_list", RUN),
+];
+
 /// The name of a tool of one of these namespaces, in any spelling; none of what is in another.
 fn name_in<'a>(namespaces: &[&str], name: &'a str) -> Option<&'a str> {
     match name.rsplit_once(['.', ':']) {
@@ -27,12 +42,22 @@ pub fn makes_tasks(name: &str) -> bool {
         .is_some_and(|name| MAKERS.iter().any(|maker| name.starts_with(maker)))
 }
 
+/// Returns the former names of tools of a namespace, each with the present one.
+pub fn former_names(namespace: &str) -> impl Iterator<Item = (&'static str, &'static str)> {
+    let is_there = move |present| match namespace {
+        RUNTIME_NAMESPACE => true,
+        SCHEDULER => present == REMIND,
+        _ => false,
+    };
+    FORMER_NAMES.into_iter().filter(move |(_, present)| is_there(*present))
+}
+
 /// The call that a call by an earlier name means: of `remind` by `remember`, and of `background_run` by `background_status`,
 /// `background_result`, `background_wait`, `background_cancel`, `cancel_bg_task` and `background_list`. They are listed
 /// nowhere.
 pub fn renamed(call: &ToolCall) -> Option<ToolCall> {
     if name_in(&[RUNTIME_NAMESPACE, SCHEDULER], &call.name) == Some(REMEMBER) {
-        let name = format!("{}remind", call.name.strip_suffix(REMEMBER)?);
+        let name = format!("{}{REMIND}", call.name.strip_suffix(REMEMBER)?);
         return Some(ToolCall { name, ..call.clone() });
     }
     let mode = match name_in(&[RUNTIME_NAMESPACE], &call.name)? {
@@ -44,7 +69,7 @@ pub fn renamed(call: &ToolCall) -> Option<ToolCall> {
     };
     let mut arguments = call.arguments.clone();
     arguments.extend(mode);
-    let name = format!("{RUNTIME_NAMESPACE}::background_run");
+    let name = format!("{RUNTIME_NAMESPACE}::{RUN}");
     Some(ToolCall { name, arguments, call_id: call.call_id.clone() })
 }
 
@@ -64,5 +89,16 @@ mod tests {
             assert!(makes_tasks(given) && makes_tasks(meant));
         }
         assert_eq!(renamed(&ToolCall::new("memory.remember", JsonObject::new())), None);
+    }
+
+    #[test]
+    fn every_former_name_in_the_table_is_one_by_which_calls_are_made() {
+        for (namespace, count) in [(RUNTIME_NAMESPACE, FORMER_NAMES.len()), (SCHEDULER, 1), ("memory", 0)] {
+            assert_eq!(former_names(namespace).count(), count, "{namespace}");
+            for (former, present) in former_names(namespace) {
+                let call = ToolCall::new(format!("{namespace}::{former}"), JsonObject::new());
+                assert_eq!(renamed(&call).unwrap().name, format!("{namespace}::{present}"));
+            }
+        }
     }
 }
