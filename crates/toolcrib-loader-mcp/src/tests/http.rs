@@ -233,6 +233,30 @@ async fn a_redirect_to_another_origin_is_not_followed() {
 }
 
 #[tokio::test]
+async fn a_call_that_is_redirected_to_its_own_address_is_posted_once() {
+    let posted = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&posted);
+    let redirect = async move |request: axum::extract::Request, next: axum::middleware::Next| {
+        let (parts, body) = request.into_parts();
+        let body = axum::body::to_bytes(body, 1 << 20).await.unwrap();
+        if body.windows(10).any(|text| text == b"tools/call") {
+            count.fetch_add(1, Ordering::SeqCst);
+            let own = parts.uri.to_string();
+            return axum::response::IntoResponse::into_response(axum::response::Redirect::temporary(&own));
+        }
+        next.run(http::Request::from_parts(parts, body.into())).await
+    };
+    let front = axum::middleware::from_fn(move |request, next| redirect.clone()(request, next));
+    let server = start_behind(|router| router.layer(front)).await;
+    let (loader, engine) = connect(&server.url);
+    assert_eq!(loader.load().await.tools.len(), 2);
+    let error = invoke(&engine, authorized("get_header", json!({})), &context()).await.error.unwrap();
+    assert!(!error.retryable, "{error}");
+    assert_eq!(posted.load(Ordering::SeqCst), 1, "{error}");
+    assert_eq!(server.seen.calls.load(Ordering::SeqCst), 0);
+}
+
+#[tokio::test]
 async fn a_call_refused_for_its_forgotten_session_is_not_sent_again_and_the_next_finds_a_new_one() {
     let server = start_with_sessions().await;
     let (loader, engine) = connect(&server.url);

@@ -27,6 +27,12 @@ impl Desk {
         tools.list_tools(module.as_str(), !all).iter().map(|tool| tool.name.name().to_owned()).collect()
     }
 
+    /// Names all tools.
+    #[tool(risk = "low")]
+    fn list_all(&self, tools: &Tools) -> Vec<String> {
+        tools.list_tools(None, true).iter().map(|tool| tool.name.dotted()).collect()
+    }
+
     /// Describes a tool.
     #[tool(risk = "low")]
     fn describe(&self, tools: &Tools, name: String) -> Result<String, ToolError> {
@@ -144,6 +150,17 @@ async fn a_tool_sees_of_others_what_its_caller_may_use() {
         kind(call(&runtime, "desk.describe", json!({"name": "hello.status"})).await),
         ErrorKind::Denied
     );
+}
+
+#[tokio::test]
+async fn a_tool_that_names_no_module_lists_the_tools_of_all() {
+    let runtime = start(RULES).await;
+    let listed = call(&runtime, "desk.list_all", json!({})).await.result;
+    let names: Vec<&str> = listed.as_array().unwrap().iter().filter_map(Value::as_str).collect();
+    for name in ["desk.list_all", "hello.say_hello", "hello.greet_many"] {
+        assert!(names.contains(&name), "{name}: {names:?}");
+    }
+    assert!(!names.contains(&"hello.status"), "it is denied: {names:?}");
 }
 
 #[tokio::test]

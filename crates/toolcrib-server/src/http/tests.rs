@@ -47,6 +47,11 @@ struct Served {
 
 impl Served {
     async fn start() -> Self {
+        Self::start_with("").await
+    }
+
+    /// Starts an app that says more than which tools there are.
+    async fn start_with(more: &str) -> Self {
         let begun = Arc::new(Notify::new());
         let telling = Arc::clone(&begun);
         let extensions =
@@ -79,8 +84,9 @@ impl Served {
                     .with_tool(hang.with_risk(Risk::Low))
                     .with_tool(price.with_risk(Risk::Low).with_output::<Price>()))
             });
-        let text = "modules: {shop: {}}\ntools: {capabilities: {default_policy: grant}}\n";
-        let app = App::from_text_with("app.yaml", text, extensions).unwrap();
+        let text =
+            format!("modules: {{shop: {{}}}}\ntools: {{capabilities: {{default_policy: grant}}}}\n{more}");
+        let app = App::from_text_with("app.yaml", &text, extensions).unwrap();
         let approver = ClientApprover::new(Arc::new(DenyAll));
         let runtime = Arc::new(Runtime::start(app, approver).await.unwrap());
         let scope = CallScope::default().with("tenant", "acme").unwrap();
@@ -148,10 +154,14 @@ fn call(tool: &str) -> Vec<u8> {
 }
 
 fn initialize() -> Vec<u8> {
+    initialize_with("")
+}
+
+fn initialize_with(headers: &str) -> Vec<u8> {
     let client = json!({"name": "test", "version": "1"});
     let params = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client});
     let body = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params});
-    request("POST", "/mcp", "", &body.to_string())
+    request("POST", "/mcp", headers, &body.to_string())
 }
 
 /// The message of an answer, in whichever form it came.
@@ -268,6 +278,24 @@ async fn a_client_has_no_more_sessions_than_it_may_and_is_told_so() {
     };
     assert_eq!(begun, MAX_SESSIONS_OF_CLIENT);
     assert!(refused.starts_with("HTTP/1.1 429") && refused.contains("has 256 sessions"), "{refused}");
+    served.end().await;
+}
+
+#[tokio::test]
+async fn a_client_with_all_the_sessions_that_it_may_have_leaves_others_theirs() {
+    let (one, other) = ("token-of-one-0123456789", "token-of-other-0123456789");
+    let tokens =
+        format!("serve: {{tokens: [{{name: one, token: {one}}}, {{name: other, token: {other}}}]}}\n");
+    let served = Served::start_with(&tokens).await;
+    let begin = async |token: &str| {
+        let answer = served.answer(&initialize_with(&format!("authorization: Bearer {token}\r\n"))).await;
+        answer.split(' ').nth(1).unwrap().to_owned()
+    };
+    for _ in 0..MAX_SESSIONS_OF_CLIENT {
+        assert_eq!(begin(one).await, "200");
+    }
+    assert_eq!(begin(one).await, "429");
+    assert_eq!(begin(other).await, "200");
     served.end().await;
 }
 

@@ -21,3 +21,28 @@ pub(crate) mod optional {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde::Serialize;
+    use serde_json::json;
+
+    use super::*;
+
+    #[derive(Serialize)]
+    struct Times {
+        #[serde(serialize_with = "super::serialize")]
+        at: Timestamp,
+        #[serde(serialize_with = "super::optional::serialize")]
+        ended: Option<Timestamp>,
+    }
+
+    #[test]
+    fn a_time_has_no_fraction_of_a_second_and_is_not_rounded_up() {
+        let at: Timestamp = "2026-07-28T12:00:59.999999999Z".parse().unwrap();
+        let whole = json!("2026-07-28T12:00:59Z");
+        let times = |ended| serde_json::to_value(Times { at, ended }).unwrap();
+        assert_eq!(times(Some(at)), json!({"at": whole, "ended": whole}));
+        assert_eq!(times(None), json!({"at": whole, "ended": null}));
+    }
+}
