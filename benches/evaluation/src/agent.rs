@@ -158,13 +158,12 @@ impl<'a> Agent<'a> {
         }
         let hit = self.show(need)?;
         let fitting = |forms: &[Form]| forms.iter().find_map(|form| form.fit(&knowledge));
-        let arguments = match fitting(&hit.forms) {
-            Some(arguments) => arguments,
-            None => {
-                let look = self.use_tool("get_tool", &json!({"name": hit.name}))?;
-                // As a last resort by the names that a person would use.
-                fitting(&shown::look(&look.text)).unwrap_or_else(|| named(&knowledge))
-            }
+        let arguments = if let Some(arguments) = fitting(&hit.forms) {
+            arguments
+        } else {
+            let look = self.use_tool("get_tool", &json!({"name": hit.name}))?;
+            // As a last resort by the names that a person would use.
+            fitting(&shown::look(&look.text)).unwrap_or_else(|| named(&knowledge))
         };
         Ok(Prepared { name: hit.name, arguments, is_listed: false })
     }

@@ -287,14 +287,12 @@ fn serve_documents(places: &Places, requests: &Path) -> Result<(Child, u16)> {
     if let Some(output) = child.stdout.take() {
         BufReader::new(output).read_line(&mut line)?;
     }
-    match line.trim().parse() {
-        Ok(port) => Ok((child, port)),
-        Err(_) => {
-            let _ = child.kill();
-            let _ = child.wait();
-            bail!("the services did not say their port, but {line:?}")
-        }
+    if let Ok(port) = line.trim().parse() {
+        return Ok((child, port));
     }
+    let _ = child.kill();
+    let _ = child.wait();
+    bail!("the services did not say their port, but {line:?}")
 }
 
 fn entries(path: &Path) -> Vec<Value> {

@@ -70,10 +70,10 @@ impl Question<'_> {
         match self {
             Self::Rows { condition, take, .. } => json!({"where": condition, "fields": [take]}),
             Self::Count { condition, .. } => json!({"where": condition, "count": true}),
+            // Rows of rows are named; the longest list is what is asked otherwise.
             Self::Sum { list, condition, of } if list.contains("[]") => {
-                let condition = condition.replace('\'', "\"");
-                let list = list.replace("[]", "[]?");
-                json!({"jq": format!("[.{list}[]? | select(.{condition}) | .{of}] | add")})
+                let list = list.replace("[]", "[*]");
+                json!({"jsonpath": format!("$.{list}[*]"), "where": condition, "sum": of})
             }
             Self::Sum { condition, of, .. } => json!({"where": condition, "sum": of}),
             Self::Lines { pattern } => json!({"grep": pattern}),
@@ -132,6 +132,10 @@ mod tests {
         assert_eq!(rows.query(), json!({"where": "stock < 2 && price > 9", "fields": ["sku"]}));
         let sum = Question::Sum { list: "days[].groups", condition: "group == 'maps'", of: "revenue" };
         assert_eq!(sum.path(), json!({"jsonpath": "$.days[*].groups[?@.group == 'maps'].revenue"}));
+        assert_eq!(
+            sum.query(),
+            json!({"jsonpath": "$.days[*].groups[*]", "where": "group == 'maps'", "sum": "revenue"})
+        );
         let top = Question::Count { list: "", condition: "hall == 7", by: "sensor" };
         assert_eq!(top.path(), json!({"jsonpath": "$[?@.hall == 7].sensor"}));
     }

@@ -1,5 +1,8 @@
 //! Tasks with MCP servers: those that others have written, and the depot with what is rare.
 
+use std::thread;
+use std::time::Duration;
+
 use anyhow::{Context as _, Result, ensure};
 use serde_json::json;
 
@@ -7,6 +10,9 @@ use super::Task;
 use crate::agent::{Agent, Need, beginning};
 use crate::app::World;
 use crate::client::Reply;
+
+/// What a model takes for a turn at least; a list that has changed is read within that time.
+const TURN: Duration = Duration::from_secs(3);
 
 pub(super) const TASKS: &[Task] = &[
     Task::new("time-zones", "東京の9時はコルカタでは何時ですか。", time_zones, &["05:30"]),
@@ -148,6 +154,7 @@ fn crane(agent: &mut Agent<'_>, _: &World) -> Result<String> {
         json!({"container?": "C-9"}),
     );
     agent.call(&need)?.success()?;
+    thread::sleep(TURN);
     let need = Need::new(
         &["lift container crane", "lift container"],
         &["depot.lift_container"],

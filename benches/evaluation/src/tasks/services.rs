@@ -34,6 +34,23 @@ pub(super) const TASKS: &[Task] = &[
             is(entry, "/arguments/text", "Water the clay")
         })
     }),
+    Task::new("slack-channel", "Create a Slack channel called kiln-times.", slack_channel, &["created"])
+        .with_check(|world| {
+            ensure_one(&world.requests("/slack/conversations.create"), "channel", |entry| {
+                is(entry, "/arguments/name", "kiln-times")
+            })
+        }),
+    Task::new(
+        "slack-later",
+        "Post \"We close\" to C0DEPOT99 in Slack at 1785600000.",
+        slack_later,
+        &["planned"],
+    )
+    .with_check(|world| {
+        ensure_one(&world.requests("/slack/chat.scheduleMessage"), "message", |entry| {
+            is(entry, "/arguments/text", "We close")
+        })
+    }),
     Task::new("slack-presence", "Is Gideon Mantell online in Slack?", slack_presence, &["away"]),
     Task::new("slack-nobody", "Is the Slack user U999 online?", slack_nobody, &["no user U999"]),
     Task::new(
@@ -62,6 +79,20 @@ pub(super) const TASKS: &[Task] = &[
         disruption_budgets,
         &["web needs 2", "queue needs 1"],
     ),
+    Task::new(
+        "autoscaler",
+        "Is there an autoscaler called web in the namespace prod?",
+        autoscaler,
+        &["there"],
+    )
+    .with_check(|world| {
+        let path = "/k8s_autoscaling/apis/autoscaling/v1/namespaces/prod/horizontalpodautoscalers/web";
+        ensure_one(&world.requests(path), "request", |_| true)
+    }),
+    Task::new("volume", "Look at the volume attachment csi-42.", volume, &["there"]).with_check(|world| {
+        let path = "/k8s_storage/apis/storage.k8s.io/v1/volumeattachments/csi-42";
+        ensure_one(&world.requests(path), "request", |_| true)
+    }),
     Task::new(
         "train-booking",
         "Reserva el tren más barato de Exeter a Axminster el 1 de julio de 2026 para Mary Anning.",
@@ -100,6 +131,23 @@ fn slack_message(agent: &mut Agent<'_>, _: &World) -> Result<String> {
 fn slack_reminder(agent: &mut Agent<'_>, _: &World) -> Result<String> {
     let knowledge = json!({"text": "Water the clay", "time": "in 20 minutes", "token?": TOKEN});
     Ok(agent.call(&Need::new(&["slack add reminder"], &["slack.reminders_add"], knowledge))?.success()?.text)
+}
+
+fn slack_channel(agent: &mut Agent<'_>, _: &World) -> Result<String> {
+    let knowledge = json!({"name": "kiln-times", "token?": TOKEN});
+    let searches = ["slack create channel conversation"];
+    agent.call(&Need::new(&searches, &["slack.conversations_create"], knowledge))?.success()?;
+    Ok("It is created.".to_owned())
+}
+
+fn slack_later(agent: &mut Agent<'_>, _: &World) -> Result<String> {
+    agent.expect([Reply::Allow]);
+    let knowledge =
+        json!({"channel": "C0DEPOT99", "text": "We close", "post_at": 1_785_600_000, "token?": TOKEN});
+    agent
+        .call(&Need::new(&["schedule slack message"], &["slack.chat_scheduleMessage"], knowledge))?
+        .success()?;
+    Ok("It is planned.".to_owned())
 }
 
 fn slack_presence(agent: &mut Agent<'_>, _: &World) -> Result<String> {
@@ -159,6 +207,21 @@ fn disruption_budgets(agent: &mut Agent<'_>, _: &World) -> Result<String> {
         Some(format!("{name} needs {}", item.pointer("/spec/minAvailable")?))
     });
     Ok(said.collect::<Vec<_>>().join(", "))
+}
+
+fn autoscaler(agent: &mut Agent<'_>, _: &World) -> Result<String> {
+    let tools = ["k8s_autoscaling.readAutoscalingV1NamespacedHorizontalPodAutoscaler"];
+    let knowledge = json!({"name": "web", "namespace": "prod"});
+    agent.call(&Need::new(&["read horizontal pod autoscaler"], &tools, knowledge))?.success()?;
+    Ok("It is there.".to_owned())
+}
+
+fn volume(agent: &mut Agent<'_>, _: &World) -> Result<String> {
+    let tools = ["k8s_storage.readStorageV1VolumeAttachment"];
+    agent
+        .call(&Need::new(&["read storage volume attachment"], &tools, json!({"name": "csi-42"})))?
+        .success()?;
+    Ok("It is there.".to_owned())
 }
 
 fn train_booking(agent: &mut Agent<'_>, _: &World) -> Result<String> {
