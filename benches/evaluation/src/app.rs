@@ -242,7 +242,10 @@ fn app(registry: &[Value]) -> Value {
             "engines": {
                 "canned": {
                     "type": "mock",
-                    "results": {"wnba_standings": {"season": "2022", "leader": "Las Vegas Aces"}},
+                    "results": {
+                        "wnba_standings": {"season": "2022", "leader": "Las Vegas Aces"},
+                        "get_shortest_driving_distance": {"distance": 46.7, "unit": "km"},
+                    },
                     "default": {"status": "ok"},
                 },
                 "echo": {

@@ -2,6 +2,7 @@
 
 mod large;
 mod other;
+mod requests;
 mod servers;
 mod services;
 mod shop;
@@ -53,7 +54,7 @@ impl Task {
 
 /// Returns all tasks, in the order in which they are run.
 pub(crate) fn all() -> Vec<Task> {
-    [shop::TASKS, large::TASKS, services::TASKS, servers::TASKS, other::TASKS].concat()
+    [shop::TASKS, large::TASKS, services::TASKS, requests::TASKS, servers::TASKS, other::TASKS].concat()
 }
 
 /// Checks that among the entries is exactly one for which this holds.
