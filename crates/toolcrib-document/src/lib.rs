@@ -35,6 +35,7 @@ mod scalar;
 mod yaml;
 
 mod expand;
+mod html;
 mod nearest;
 
 pub mod markdown;
@@ -45,6 +46,7 @@ mod tests;
 pub use document::{Document, Format, parse, path_of};
 pub use error::{Error, Position};
 pub use expand::{UnsetVariable, expand, expand_path};
+pub use html::plain_text;
 pub use json::StrictValue;
 pub use limits::{Limits, MAX_ALIAS_BYTES, MAX_ALIAS_NODES, MAX_BYTES, MAX_DEPTH, MAX_VALUES};
 pub use nearest::nearest;

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use serde_json::{Value, json};
+use toolcrib_document::plain_text;
 use toolcrib_model::JsonObject;
 
 use super::form::{self, Part};
@@ -117,7 +118,7 @@ impl BodyDraft {
         if let Some(description) = description
             && schema.get("description").is_none()
         {
-            annotate(&mut schema, "description", description.into());
+            annotate(&mut schema, "description", plain_text(description).into());
         }
         // What a file is, is known when it is sent.
         let media_type = if kind == MediaKind::Binary { media_type } else { media::concrete(media_type) };

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use http::Method;
 use serde_json::json;
+use toolcrib_document::plain_text;
 use toolcrib_model::{QualifiedName, Risk, Tool, words_of_name};
 
 use super::arguments::{self, Arguments};
@@ -232,6 +233,7 @@ impl<'a> Found<'a> {
             (_, Some(text)) | (Some(text), None) => text.to_owned(),
             (None, None) => format!("{} {}", self.method, self.path),
         };
+        let description = plain_text(&description);
         let outline = self.outline(tool.name.name());
         let (risk, reason) = match setting.selection.risk(&outline) {
             Some(risk) => (risk, None),

@@ -1,6 +1,7 @@
 //! What a document says of one parameter.
 
 use serde_json::{Value, json};
+use toolcrib_document::plain_text;
 
 use super::swagger;
 use crate::Error;
@@ -193,7 +194,7 @@ pub(crate) fn read<'a>(
         (converter.convert(parameter.get_or_nothing("schema"))?, writing)
     };
     if let Some(description) = parameter.words("description") {
-        annotate(&mut schema, "description", description.into());
+        annotate(&mut schema, "description", plain_text(description).into());
     }
     let examples = examples(parameter, converter);
     if !examples.is_empty() {

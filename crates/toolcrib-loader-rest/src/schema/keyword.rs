@@ -1,6 +1,7 @@
 //! The keywords of JSON Schema 2020-12, and what may stand behind each.
 
 use serde_json::Value;
+use toolcrib_document::plain_text;
 
 /// What stands behind a keyword.
 #[derive(Clone, Copy)]
@@ -39,7 +40,8 @@ pub(super) fn kind(key: &str) -> Kind {
             Kind::Value(|value| Some(value.clone()))
         }
         "type" => Kind::Value(types),
-        "title" | "description" | "format" | "pattern" | "contentEncoding" | "contentMediaType" => {
+        "description" => Kind::Value(|value| Some(plain_text(value.as_str()?).into_owned().into())),
+        "title" | "format" | "pattern" | "contentEncoding" | "contentMediaType" => {
             Kind::Value(|value| value.is_string().then(|| value.clone()))
         }
         "deprecated" | "uniqueItems" => Kind::Value(flag),

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use serde_json::{Value, json};
+use toolcrib_document::plain_text;
 use toolcrib_model::JsonObject;
 
 use super::Converter;
@@ -84,7 +85,7 @@ impl<'a> Converter<'_, 'a> {
         }
         out.insert("type".into(), "object".into());
         if let Some(description) = whole.words("description") {
-            out.insert("description".into(), description.into());
+            out.insert("description".into(), plain_text(description).into());
         }
         out.insert("properties".into(), properties.into());
         if !names.is_empty() {

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::read_from;
+use super::{read, read_from};
 use crate::operation::{Base, Encoding, Place, Style, Writing};
 
 #[test]
@@ -130,4 +130,23 @@ fn what_a_multipart_body_has_files_in_is_found_in_every_form() {
         content(json!({"schema": {"allOf": [{"properties": {"file": {"format": "binary"}}}]}}));
     assert_eq!((files, arguments), (vec!["file".to_owned()], vec!["file".to_owned()]));
     assert_eq!(content(json!({})), (vec![], vec!["body".to_owned()]));
+}
+
+#[test]
+fn html_in_descriptions_becomes_plain_text() {
+    let schema = json!({"type": "object", "properties": {
+        "deep": {"type": "object", "properties": {"a": {"type": "string", "description": "A <b>name</b> of &lt;3"}}},
+    }});
+    let loaded = read(json!({"/pets": {"post": {
+        "summary": "Adds a <i>pet</i>",
+        "description": "<p>Adds a <code>pet</code>.</p><p>See <a href='/x'>here</a>, or &amp; not; the <value> stays.</p>",
+        "parameters": [{"name": "q", "in": "query", "schema": {"type": "string"}, "description": "one<br>two"}],
+        "requestBody": {"content": {"application/json": {"schema": schema}}},
+        "responses": {},
+    }}}));
+    let tool = &loaded.tools[0];
+    assert_eq!(tool.description, "Adds a pet\nAdds a `pet`.\nSee here, or & not; the <value> stays.");
+    let properties = &tool.parameters["properties"];
+    assert_eq!(properties["q"]["description"], "one\ntwo");
+    assert!(tool.parameters.to_string().contains("A name of <3"), "{}", tool.parameters);
 }
