@@ -5,7 +5,7 @@ use std::sync::Arc;
 use toolcrib_model::{ErrorKind, JsonObject, Risk, Tool, ToolError};
 use toolcrib_policy::{Authorized, Call, Consent, Decision, PendingCall, Policy, Verdict};
 use toolcrib_port::CallContext;
-use toolcrib_registry::{Entry, Snapshot};
+use toolcrib_registry::{Entry, FindError, Overloads, Snapshot};
 use toolcrib_schema::Repair;
 
 use crate::liberal::{Forwards, Target, clamped};
@@ -70,7 +70,7 @@ pub(crate) fn judge(
     }
     let principal = context.principal();
     let is_visible = |entry: &Entry| policy.is_visible(&entry.tool, principal);
-    let overloads = match snapshot.find(name, is_visible) {
+    let overloads = match found(snapshot, name, is_visible) {
         Ok(overloads) => overloads,
         Err(error) => {
             let error = ToolError::from(&error);
@@ -137,6 +137,24 @@ pub(crate) fn judge(
     };
     repairs.extend(repaired.repairs);
     Judged { entry: Some(Arc::clone(entry)), repairs, state, denied }
+}
+
+/// Returns the tool of a name. A slip of the keys is read as the tool that is near only where that changes nothing: what
+/// was meant is a guess.
+fn found<'a>(
+    snapshot: &'a Snapshot,
+    name: &str,
+    is_visible: impl Fn(&Entry) -> bool,
+) -> Result<Overloads<'a>, FindError> {
+    let unknown = match snapshot.find(name, &is_visible) {
+        Err(error @ FindError::Unknown { .. }) => error,
+        found => return found,
+    };
+    let near = snapshot.find_near(name, &is_visible).ok();
+    let only_looks = |tools: &Overloads<'_>| {
+        tools.iter().all(|entry| looks(&entry.tool) && Forwards::of(&entry.tool).is_none())
+    };
+    near.filter(only_looks).ok_or(unknown)
 }
 
 /// Whether a call only looks. Of overloads, all have to.

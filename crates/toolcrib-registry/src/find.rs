@@ -17,6 +17,15 @@ const MIN_LIKENESS: f64 = 0.55;
 /// The longest text that is compared with names; a longer one is no name.
 const MAX_SPELLING_BYTES: usize = 1024;
 
+/// The fewest bytes of a name in which a slip of the keys is looked for.
+const MIN_SLIP_BYTES: usize = 6;
+
+/// The edits within which another tool is nearly as near as one that is a single edit away.
+const NEARLY: usize = 2;
+
+/// Prefixes that clients put before the names of the tools of their servers.
+const CLIENT_PREFIXES: [&str; 2] = ["mcp__", "mcp."];
+
 /// A name that does not say which tool is meant. Only tools that the caller may see are named in it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -58,13 +67,71 @@ impl Snapshot {
     /// has it, or one of the runtime itself. A text that is none of them is compared without regard to case and to the kind of separators, and means
     /// the tool when only one that may be seen fits.
     pub fn find(&self, spelling: &str, visible: impl Fn(&Entry) -> bool) -> Result<Overloads<'_>, FindError> {
+        // The type of `visible` must not grow with each step.
+        self.find_in_any_spelling(spelling, &visible)
+    }
+
+    /// Returns the tool of this name as [`find`](Self::find) does; of a name that is unknown, the only tool that may be
+    /// seen whose name is one slip of the keys away, where no other is nearly as near.
+    pub fn find_near(
+        &self,
+        spelling: &str,
+        visible: impl Fn(&Entry) -> bool,
+    ) -> Result<Overloads<'_>, FindError> {
+        match self.find(spelling, &visible) {
+            Err(error @ FindError::Unknown { .. }) => {
+                self.one_slip_away(spelling.trim(), &visible).ok_or(error)
+            }
+            found => found,
+        }
+    }
+
+    fn one_slip_away(&self, spelling: &str, visible: &dyn Fn(&Entry) -> bool) -> Option<Overloads<'_>> {
+        if !(MIN_SLIP_BYTES..=MAX_SPELLING_BYTES).contains(&spelling.len()) {
+            return None;
+        }
+        let given = plain(spelling);
+        let distance = |name: &QualifiedName| {
+            let distance = |text: &str| match text.chars().count().abs_diff(given.chars().count()) {
+                ..=NEARLY => strsim::damerau_levenshtein(&given, text),
+                further => further,
+            };
+            // A short name without its namespace is one slip from too much.
+            let bare = Some(name.name()).filter(|bare| bare.len() >= MIN_SLIP_BYTES);
+            distance(&plain(&name.dotted())).min(bare.map_or(usize::MAX, |bare| distance(&plain(bare))))
+        };
+        let near =
+            self.tool_names().map(|name| (distance(name), name)).filter(|(distance, _)| *distance <= NEARLY);
+        let mut near =
+            near.filter_map(|(distance, name)| Some((distance, self.get(name)?.visible(visible)?)));
+        match (near.next(), near.next()) {
+            (Some((1, overloads)), None) => Some(overloads),
+            _ => None,
+        }
+    }
+
+    fn find_in_any_spelling(
+        &self,
+        spelling: &str,
+        visible: &dyn Fn(&Entry) -> bool,
+    ) -> Result<Overloads<'_>, FindError> {
         let spelling = spelling.trim();
         let mut candidates = self.spellings().find(spelling).peekable();
         if candidates.peek().is_none() {
             if let Some(reject) = self.held_back(spelling) {
                 return Err(FindError::Changed { spelling: cut(spelling), reason: reject.reason.clone() });
             }
-            return self.find_folded(spelling, visible);
+            let found = self.find_folded(spelling, visible);
+            return match found {
+                Err(FindError::Unknown { .. }) => {
+                    let rests = without_client_prefix(spelling).into_iter().flatten();
+                    rests
+                        .filter_map(|rest| self.find_in_any_spelling(rest, visible).ok())
+                        .next()
+                        .map_or(found, Ok)
+                }
+                found => found,
+            };
         }
         match self.one_of(candidates, &visible) {
             Ok(found) => found.ok_or_else(|| FindError::Hidden { spelling: cut(spelling) }),
@@ -101,16 +168,19 @@ impl Snapshot {
     ) -> Result<Overloads<'_>, FindError> {
         let places = match spelling.len() {
             ..=MAX_SPELLING_BYTES => self.spellings().find_folded(spelling, self.tool_names()),
-            _ => &[],
+            _ => [&[][..], &[]],
         };
-        match self.one_of(places.iter().copied(), &visible) {
-            Ok(Some(overloads)) => Ok(overloads),
-            Ok(None) => {
-                let suggestions = self.suggest(spelling, &visible);
-                Err(FindError::Unknown { spelling: cut(spelling), suggestions })
+        for places in places {
+            match self.one_of(places.iter().copied(), &visible) {
+                Ok(Some(overloads)) => return Ok(overloads),
+                Ok(None) => {}
+                Err(candidates) => {
+                    return Err(FindError::Ambiguous { spelling: cut(spelling), candidates });
+                }
             }
-            Err(candidates) => Err(FindError::Ambiguous { spelling: cut(spelling), candidates }),
         }
+        let suggestions = self.suggest(spelling, &visible);
+        Err(FindError::Unknown { spelling: cut(spelling), suggestions })
     }
 
     /// The tool of this name that did not load because it has changed.
@@ -138,9 +208,25 @@ impl Snapshot {
                     && self.get(name).is_some_and(|tools| tools.visible(&visible).is_some())
             })
             .collect();
+        // Who names a namespace that is there means one of its tools.
+        let is_named = |name: &QualifiedName| {
+            let namespace = plain(name.namespace());
+            given.strip_prefix(&namespace).is_some_and(|rest| rest.starts_with(' '))
+        };
+        if near.iter().any(|(_, name)| is_named(name)) {
+            near.retain(|(_, name)| is_named(name));
+        }
         near.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(b.1)));
         near.into_iter().take(MAX_SUGGESTIONS).map(|(_, name)| name.clone()).collect()
     }
+}
+
+/// Returns what a name may be without the prefixes that clients put before it: `mcp__` and the name of the server that it
+/// came from.
+fn without_client_prefix(spelling: &str) -> Option<[&str; 2]> {
+    let rest = CLIENT_PREFIXES.iter().find_map(|prefix| spelling.strip_prefix(prefix))?;
+    let behind_server = rest.split_once("__").map_or(rest, |(_, rest)| rest);
+    Some([rest, behind_server])
 }
 
 fn cut(spelling: &str) -> String {

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::OnceLock;
 
 use smallvec::SmallVec;
-use toolcrib_model::{NAMESPACE_SEPARATOR, QualifiedName};
+use toolcrib_model::{NAMESPACE_SEPARATOR, QualifiedName, words_of_name};
 
 /// Between namespace and name where people and function-calling APIs write them.
 const LOOSE_SEPARATORS: [&str; 2] = [".", "__"];
@@ -53,20 +53,22 @@ impl Spellings {
         self.by_text.get(text).map_or(&[][..], SmallVec::as_slice).iter().map(|(_, at)| *at)
     }
 
-    /// Returns the names that a text means when case is ignored and separators are all the same, sorted. `names` are those
-    /// that the spellings were made of. A text with `::` means one tool and nothing else, so it is not folded.
+    /// Returns the names that a text means when case is ignored and separators are all the same, sorted; then those that it
+    /// means when words are told apart by case too. `names` are those that the spellings were made of. A text with `::`
+    /// means one tool and nothing else, so it is not folded.
     pub(crate) fn find_folded<'a>(
         &self,
         text: &str,
         names: impl Iterator<Item = &'a QualifiedName>,
-    ) -> &[usize] {
+    ) -> [&[usize]; 2] {
         if text.contains(NAMESPACE_SEPARATOR) || !is_separated(text) {
-            return &[];
+            return [&[], &[]];
         }
         let folded = self.folded.get_or_init(|| {
             let mut folded: HashMap<Box<str>, SmallVec<[usize; 1]>> = HashMap::new();
             for (at, name) in names.enumerate() {
-                for text in [fold(&name.dotted()), fold(name.name())] {
+                let (full, bare) = (name.dotted(), name.name());
+                for text in [fold(&full), fold(bare), fold_words(&full), fold_words(bare)] {
                     let meanings = folded.entry(text.into()).or_default();
                     if meanings.last() != Some(&at) {
                         meanings.push(at);
@@ -75,7 +77,8 @@ impl Spellings {
             }
             folded
         });
-        folded.get(fold(text).as_str()).map_or(&[], SmallVec::as_slice)
+        [fold(text), fold_words(text)]
+            .map(|text| folded.get(text.as_str()).map_or(&[][..], SmallVec::as_slice))
     }
 
     /// The names that end in a bare name, sorted.
@@ -100,4 +103,9 @@ fn is_separated(text: &str) -> bool {
 fn fold(text: &str) -> String {
     let words = text.split(is_separator).filter(|word| !word.is_empty());
     words.map(str::to_lowercase).collect::<Vec<_>>().join("_")
+}
+
+/// Returns the words of the text, those of `camelCase` too, in lower case with one separator between them.
+fn fold_words(text: &str) -> String {
+    words_of_name(text).join("_")
 }

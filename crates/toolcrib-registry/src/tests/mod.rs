@@ -194,6 +194,73 @@ fn a_folded_spelling_finds_the_only_tool_that_it_may_mean() {
 }
 
 #[test]
+fn every_spelling_that_means_one_tool_finds_it_also_in_camel_case_and_with_the_prefix_of_a_client() {
+    let snapshot = snapshot(vec![
+        tool("acme", "find_customer"),
+        tool("Shop", "getOrder"),
+        tool("vault", "openDoor"),
+        tool("garage", "open_door"),
+    ]);
+    let may_see = |entry: &Entry| entry.tool.name.namespace() != "vault";
+    let find = |spelling: &str| {
+        snapshot.find(spelling, may_see).map(|overloads| overloads.first().unwrap().tool.name.to_string())
+    };
+    for spelling in [
+        "acme_find_customer",
+        "ACME.findCustomer",
+        "acme/find-customer",
+        "FindCustomer",
+        "mcp__acme__find_customer",
+        "mcp__toolcrib__acme__find_customer",
+        "mcp__toolcrib__acme_find_customer",
+    ] {
+        assert_eq!(find(spelling).unwrap(), "acme::find_customer", "{spelling}");
+    }
+    for spelling in ["shop.get_order", "shop_getorder", "get-order", "SHOP/GETORDER"] {
+        assert_eq!(find(spelling).unwrap(), "Shop::getOrder", "{spelling}");
+    }
+    assert_eq!(find("OpenDoor").unwrap(), "garage::open_door");
+    assert!(matches!(find("mcp__vault__openDoor"), Err(FindError::Unknown { .. })));
+}
+
+#[test]
+fn one_slip_of_the_keys_finds_the_tool_only_where_nothing_else_is_near() {
+    let snapshot = snapshot(vec![
+        tool("acme", "find_customer"),
+        tool("acme", "list_orders"),
+        tool("acme", "list_order"),
+        tool("vault", "find_customers"),
+        tool("a", "b"),
+    ]);
+    let may_see = |entry: &Entry| entry.tool.name.namespace() != "vault";
+    let find = |spelling: &str| {
+        let found = snapshot.find_near(spelling, may_see);
+        found.map(|overloads| overloads.first().unwrap().tool.name.to_string())
+    };
+    for spelling in ["acme.find_custmer", "acme.fnid_customer", "find_customerr", "acme.find_customer"] {
+        assert_eq!(find(spelling).unwrap(), "acme::find_customer", "{spelling}");
+    }
+    for spelling in ["acme.find_cstmer", "acme.list_ordes", "a.c", "acme.find_the_customer"] {
+        assert!(matches!(find(spelling), Err(FindError::Unknown { .. })), "{spelling}");
+    }
+    assert!(matches!(snapshot.find("acme.find_custmer", may_see), Err(FindError::Unknown { .. })));
+}
+
+#[test]
+fn tools_of_the_namespace_that_was_named_are_suggested_alone() {
+    let snapshot =
+        snapshot(vec![tool("acme", "remove_customer"), tool("filesystem", "delete"), tool("http", "delete")]);
+    let suggested = |spelling: &str| {
+        let FindError::Unknown { suggestions, .. } = snapshot.find(spelling, all).unwrap_err() else {
+            panic!()
+        };
+        suggestions.iter().map(QualifiedName::dotted).collect::<Vec<_>>()
+    };
+    assert_eq!(suggested("acme.delete_customer"), ["acme.remove_customer"]);
+    assert_eq!(suggested("delete_thing"), ["filesystem.delete", "http.delete"]);
+}
+
+#[test]
 fn a_spelling_that_may_be_two_tools_is_ambiguous_but_for_the_qualified_one() {
     let snapshot = snapshot(vec![tool("a", "b"), tool("x", "a.b"), tool("y", "a__b")]);
     for (spelling, candidates) in [("a.b", vec!["a.b", "x.a.b"]), ("a__b", vec!["a.b", "y.a__b"])] {
