@@ -7,6 +7,12 @@ use crate::outcome::Evidence;
 /// The confidence below which there is no match.
 pub const MIN_CONFIDENCE: f32 = 0.5;
 
+/// The confidence below which a match is weak where the best tool has little of the query.
+pub const SURE_CONFIDENCE: f32 = 0.6;
+
+/// The share of what the words of a query weigh from which on the best tool has enough of it.
+const SURE_COVERAGE: f32 = 0.5;
+
 /// The share of a query that an embedder has to know for its likeness to say whether there is a tool.
 const MIN_COVERAGE: f32 = 0.5;
 
@@ -19,6 +25,13 @@ const SAME: f32 = 0.9;
 /// How alike the tools of a set of two usually are, which counts as so many tools that were asked for: a set of one has
 /// none that could be.
 const USUAL: (f32, f32) = (0.4, 1.0);
+
+impl Evidence {
+    /// Returns true if it speaks for some tool, but hardly.
+    pub(crate) fn is_weak(&self) -> bool {
+        (MIN_CONFIDENCE..SURE_CONFIDENCE).contains(&self.confidence) && self.covered < SURE_COVERAGE
+    }
+}
 
 /// A logistic model: what each figure of the evidence counts, and a constant.
 struct Model {

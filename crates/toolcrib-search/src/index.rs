@@ -6,7 +6,10 @@ use std::sync::{Arc, OnceLock};
 
 use toolcrib_model::{QualifiedName, Tool};
 
+use crate::action::{Request, Role, share};
+use crate::aliases::Aliases;
 use crate::confidence::{MIN_CONFIDENCE, Near, evidence};
+use crate::document::ToolText;
 use crate::embedding::Vectors;
 use crate::fusion::{self, DEPTH, Fused, Place};
 use crate::keyword::{Candidate, KeywordIndex, QueryTerm};
@@ -25,6 +28,16 @@ use crate::{
 /// The share of the best score from which on a tool that may not be seen counts as one that fits.
 const WITHHELD_SHARE: f32 = 0.8;
 
+/// The share of the best score from which on a tool that looks stands before those that change something, where the query
+/// only looks.
+const NEAR_LOOK: f32 = 0.35;
+
+/// The share of another score that is just below it.
+const BEHIND: f32 = 0.999;
+
+/// The most overloads that are compared with a query.
+const MAX_FORMS: usize = 16;
+
 /// Finds tools by what they are called and what they say of themselves.
 ///
 /// Immutable and `Sync`: a new generation of tools gets a new index.
@@ -32,6 +45,9 @@ pub struct SearchIndex {
     /// In the order of their names; the place is the number of the document.
     names: Vec<QualifiedName>,
     exact: Names,
+    aliases: Aliases,
+    /// The role of each tool.
+    roles: Vec<Role>,
     keyword: KeywordIndex,
     vocabulary: Vocabulary,
     synonyms: Synonyms,
@@ -69,14 +85,16 @@ impl SearchIndex {
         folder: Option<&Path>,
     ) -> Result<Self, Error> {
         let analyzer = Analyzer::new();
-        let (names, Words { keyword, vocabulary }) = read(tools, analyzer, folder)?;
+        let tools: Vec<&Tool> = tools.into_iter().collect();
+        let (names, Words { keyword, vocabulary }) = read(tools.iter().copied(), analyzer, folder)?;
+        let (aliases, roles) = aliases_and_roles(&names, &tools, analyzer);
         let synonyms = Synonyms::new(analyzer, &settings.synonyms);
         let exact = Names::new(&names, |word, same_name| {
             let term = analyzer.stem(word);
             !synonyms.knows(&term) && keyword.lexicon().tools(&term) <= same_name
         });
         let (ranking, meaning) = (settings.ranking, OnceLock::new());
-        Ok(Self { names, exact, keyword, vocabulary, synonyms, analyzer, ranking, meaning })
+        Ok(Self { names, exact, aliases, roles, keyword, vocabulary, synonyms, analyzer, ranking, meaning })
     }
 
     /// Adds the vectors of the same tools: from then on queries are answered by meaning too. The first that are added
@@ -123,6 +141,27 @@ impl SearchIndex {
         Outcome { withheld, ..Outcome::no_match(reason, nearest, ranked.evidence) }
     }
 
+    /// Returns which of several tools of one name fits a query best: the first of those that have the most of its words.
+    pub fn best_form<'a>(&self, query: &str, forms: impl IntoIterator<Item = &'a Tool>) -> usize {
+        let query = Query::new(query);
+        let wanted: Vec<String> =
+            self.analyzer.terms_of(&query.words).into_iter().map(|term| term.text).collect();
+        let mut best = (0, 0);
+        for (place, tool) in forms.into_iter().take(MAX_FORMS).enumerate() {
+            let mut text = ToolText::default();
+            text.add(tool);
+            let fields =
+                [Field::Description, Field::Parameters, Field::Keywords].map(|field| text.get(field));
+            let words: HashSet<String> =
+                fields.iter().flat_map(|text| self.analyzer.terms(text)).map(|term| term.text).collect();
+            let common = wanted.iter().filter(|term| words.contains(*term)).count();
+            if common > best.0 {
+                best = (common, place);
+            }
+        }
+        best.1
+    }
+
     /// How many tools would be found if all were visible.
     fn withheld(&self, query: &Query<'_>, options: &SearchOptions<'_>) -> usize {
         if options.filter.is_none() {
@@ -148,7 +187,9 @@ impl SearchIndex {
         let mut matches = self.keyword.search(&terms)?;
         let mentions =
             self.exact.mentions(&self.names, query.text, &query.words, |name| options.allows(name));
-        let named = named_first(mentions, matches.best.as_slice());
+        let mut named = named_first(mentions, matches.best.as_slice());
+        let by_alias = named_first(self.mentions_by_alias(query, options, &named), matches.best.as_slice());
+        named.extend(by_alias);
         let mut keyword = Vec::with_capacity(DEPTH);
         while keyword.len() < DEPTH {
             let Some(candidate) = matches.best.pop() else { break };
@@ -176,8 +217,58 @@ impl SearchIndex {
             alike: arm.alike,
         });
         let evidence = evidence(&matches.weights, covered, best, near, weight);
+        self.weigh_actions(query, &mut fused);
         let named = put_first(named, &mut fused);
         Ok(Ranked { fused, named, terms, evidence })
+    }
+
+    /// Returns the visible tools that have an alias in the query and are not named.
+    fn mentions_by_alias(
+        &self,
+        query: &Query<'_>,
+        options: &SearchOptions<'_>,
+        named: &[Candidate],
+    ) -> Vec<Mention> {
+        let is_rare = |term: &str, bearers: usize| {
+            !self.synonyms.knows(term) && self.keyword.lexicon().tools(term) <= bearers
+        };
+        let mut found: Vec<Mention> = Vec::new();
+        for mention in self.aliases.mentions(&query.words, self.analyzer, is_rare) {
+            for document in mention.documents {
+                let is_known = found.iter().any(|known| known.document == *document)
+                    || named.iter().any(|known| known.document == *document);
+                let is_visible =
+                    || self.names.get(*document as usize).is_some_and(|name| options.allows(name));
+                if !is_known && is_visible() {
+                    found.push(Mention {
+                        document: *document,
+                        span: mention.span,
+                        literal: false,
+                        full: false,
+                    });
+                }
+            }
+        }
+        found
+    }
+
+    /// Lets tools that do something else than the query asks for fall behind.
+    fn weigh_actions(&self, query: &Query<'_>, fused: &mut [Fused]) {
+        let request = Request::of(query);
+        let best = fused.first().map_or(0.0, |one| one.score);
+        let role = |one: &Fused| self.roles.get(one.document as usize).copied().unwrap_or_default();
+        for one in fused.iter_mut() {
+            one.score *= share(request, role(one));
+        }
+        // Where the query only looks, a tool that changes something stands behind all that look and are near.
+        if request.is_some_and(Request::only_looks) {
+            let looking = fused.iter().filter(|one| role(one).looks() && one.score >= best * NEAR_LOOK);
+            let bound = looking.map(|one| one.score).fold(f32::INFINITY, f32::min) * BEHIND;
+            for one in fused.iter_mut().filter(|one| role(one).changes()) {
+                one.score = one.score.min(bound);
+            }
+        }
+        fused.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.document.cmp(&b.document)));
     }
 
     fn explained(&self, ranked: &Ranked, limit: usize) -> Vec<Hit> {
@@ -228,6 +319,20 @@ impl SearchIndex {
             fields: fields.collect(),
         }
     }
+}
+
+/// Returns the aliases of all tools, and what each does; of overloads, what the first does.
+fn aliases_and_roles(names: &[QualifiedName], tools: &[&Tool], analyzer: Analyzer) -> (Aliases, Vec<Role>) {
+    let mut aliases = Aliases::default();
+    let mut roles = vec![None; names.len()];
+    for tool in tools {
+        let Ok(at) = names.binary_search(&tool.name) else { continue };
+        if let (Ok(document), Some(role)) = (u32::try_from(at), roles.get_mut(at)) {
+            aliases.add(document, tool, analyzer);
+            role.get_or_insert_with(|| Role::of(tool));
+        }
+    }
+    (aliases, roles.into_iter().map(Option::unwrap_or_default).collect())
 }
 
 /// What both arms make of a query.

@@ -50,6 +50,8 @@ mod settings;
 mod document;
 mod text;
 
+mod action;
+mod aliases;
 mod clauses;
 mod confidence;
 mod fusion;
@@ -75,7 +77,7 @@ mod error;
 #[cfg(test)]
 mod tests;
 
-pub use confidence::MIN_CONFIDENCE;
+pub use confidence::{MIN_CONFIDENCE, SURE_CONFIDENCE};
 pub use document::{Field, MAX_DEPTH, MAX_ENUM_VALUES, MAX_FIELD_BYTES, MAX_PIECE_BYTES, MAX_PROPERTIES};
 pub use duplicates::{Alike, MAX_SCANNED, near_duplicates};
 pub use error::Error;

@@ -64,6 +64,12 @@ pub struct Outcome {
 }
 
 impl Outcome {
+    /// Returns true if there are hits that may well not be what was asked for: none is named, and the best has little of the
+    /// query.
+    pub fn is_weak(&self) -> bool {
+        self.hits.first().is_some_and(|hit| !hit.explain.exact) && self.evidence.is_weak()
+    }
+
     pub(crate) fn no_match(reason: Reason, nearest: Vec<QualifiedName>, evidence: Evidence) -> Self {
         Self { hits: Vec::new(), no_match: Some(reason), nearest, withheld: 0, evidence }
     }

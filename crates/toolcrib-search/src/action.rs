@@ -1,0 +1,160 @@
+//! The action of a tool and the action that a query asks for: the verb decides between the tools of one noun.
+
+use toolcrib_model::{Tool, words_of_name};
+
+use crate::clauses::clauses;
+use crate::query::Query;
+use crate::text::{is_stop, truncated, words};
+
+/// The most bytes of a description in which the verb is looked for.
+const MAX_BYTES: usize = 200;
+
+/// The share of its score that a tool keeps whose action differs from the one asked for, where both only look.
+const OTHER_LOOK: f32 = 0.92;
+/// The share of a tool that gets one item where a list was asked for.
+const ONE_FOR_ALL: f32 = 0.78;
+/// The share of a tool that changes something in another way.
+const OTHER_CHANGE: f32 = 0.75;
+/// The share of a tool that looks where a change was asked for.
+const LOOK_FOR_CHANGE: f32 = 0.65;
+/// The share of a tool that changes something where the query only looks.
+const CHANGE_FOR_LOOK: f32 = 0.5;
+/// The share of a tool without a known action.
+const UNKNOWN: f32 = 0.95;
+/// The share of a deprecated tool.
+const DEPRECATED: f32 = 0.6;
+
+/// An action on a subject.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Action {
+    Get,
+    List,
+    Search,
+    Create,
+    Update,
+    Delete,
+}
+
+/// The verbs of each action, folded, in every form in which they begin a name, a description or a request.
+const VERBS: [(Action, &str); 6] = [
+    (
+        Action::Get,
+        "get gets fetch fetches retrieve retrieves obtain obtains read reads show shows display displays view views \
+         describe describes inspect inspects lookup check checks afficher affiche montrer montre lire lis obtenir \
+         recuperer recupere",
+    ),
+    (Action::List, "list lists enumerate enumerates browse browses lister liste"),
+    (
+        Action::Search,
+        "search searches find finds query queries locate locates discover discovers chercher cherche rechercher \
+         recherche trouver trouve",
+    ),
+    (Action::Create, "create creates add adds insert inserts creer cree ajouter ajoute"),
+    (
+        Action::Update,
+        "update updates change changes modify modifies edit edits alter alters patch patches replace replaces rename \
+         renames modifier modifie changer",
+    ),
+    (
+        Action::Delete,
+        "delete deletes remove removes destroy destroys erase erases drop drops purge purges supprimer supprime effacer \
+         enlever retirer",
+    ),
+];
+
+/// Words that say that something is changed, wherever they stand in a query.
+const CHANGING: &str = "new make makes send sends save saves write writes set sets upload uploads move moves copy copies \
+     cancel cancels book books buy buys pay pays start starts stop stops run runs schedule schedules approve post publish";
+
+impl Action {
+    fn of_word(word: &str) -> Option<Self> {
+        let has = |(_, verbs): &&(Self, &str)| verbs.split(' ').any(|verb| verb == word);
+        VERBS.iter().find(has).map(|(action, _)| *action)
+    }
+
+    fn changes(self) -> bool {
+        matches!(self, Self::Create | Self::Update | Self::Delete)
+    }
+}
+
+/// The action of a tool, and its deprecation.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Role {
+    action: Option<Action>,
+    is_deprecated: bool,
+}
+
+impl Role {
+    /// Returns the role of a tool: by the verb that its name begins or ends with, else by the first word of its
+    /// description.
+    pub(crate) fn of(tool: &Tool) -> Self {
+        let name = words_of_name(tool.name.name());
+        let ends = [name.first(), name.last()];
+        let by_name = ends.into_iter().flatten().find_map(|word| Action::of_word(word));
+        let description = truncated(tool.description.trim_start(), MAX_BYTES);
+        let by_text = || words(description).first().and_then(|word| Action::of_word(&word.text));
+        let says_so = || description.split(|c: char| !c.is_alphanumeric()).any(|word| word == "DEPRECATED");
+        let is_marked = tool.metadata.get("deprecated").and_then(serde_json::Value::as_bool) == Some(true);
+        Self { action: by_name.or_else(by_text), is_deprecated: is_marked || says_so() }
+    }
+}
+
+/// The action that a query asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Request {
+    action: Action,
+    only_looks: bool,
+}
+
+impl Role {
+    /// Returns true for a tool that is known to look only.
+    pub(crate) fn looks(self) -> bool {
+        self.action.is_some_and(|action| !action.changes())
+    }
+
+    /// Returns true for a tool that is known to change something.
+    pub(crate) fn changes(self) -> bool {
+        self.action.is_some_and(Action::changes)
+    }
+}
+
+impl Request {
+    /// Returns true if nothing in the query asks for a change.
+    pub(crate) fn only_looks(self) -> bool {
+        self.only_looks
+    }
+
+    /// Reads a query that begins with a verb and asks for one thing.
+    pub(crate) fn of(query: &Query<'_>) -> Option<Self> {
+        let action = query.words.iter().find(|word| Action::of_word(&word.text).is_some() || !is_stop(word));
+        let action = Action::of_word(&action?.text)?;
+        if !clauses(query).is_empty() {
+            return None;
+        }
+        let changes = |word: &str| {
+            Action::of_word(word).is_some_and(Action::changes)
+                || CHANGING.split_whitespace().any(|verb| verb == word)
+        };
+        let only_looks = !query.words.iter().any(|word| changes(&word.text));
+        Some(Self { action, only_looks })
+    }
+}
+
+/// Returns the share of its score that a tool keeps.
+pub(crate) fn share(request: Option<Request>, role: Role) -> f32 {
+    let deprecated = if role.is_deprecated { DEPRECATED } else { 1.0 };
+    let Some(Request { action, only_looks }) = request else { return deprecated };
+    let share = match role.action {
+        None => UNKNOWN,
+        Some(other) if other == action => 1.0,
+        Some(other) => match (action.changes(), other.changes()) {
+            (false, false) if (action, other) == (Action::List, Action::Get) => ONE_FOR_ALL,
+            (false, false) => OTHER_LOOK,
+            (true, true) => OTHER_CHANGE,
+            (true, false) => LOOK_FOR_CHANGE,
+            (false, true) if only_looks => CHANGE_FOR_LOOK,
+            (false, true) => OTHER_CHANGE,
+        },
+    };
+    share * deprecated
+}

@@ -1,0 +1,81 @@
+//! The other names of tools: a query that has all words of one, side by side, means its tool.
+
+use std::collections::HashMap;
+
+use toolcrib_model::Tool;
+
+use crate::text::{Analyzer, Word, is_stop, truncated, words};
+
+/// The most words of an alias that is looked for.
+const MAX_WORDS: usize = 6;
+
+/// The most bytes of an alias that is looked for.
+const MAX_BYTES: usize = 200;
+
+/// The most aliases of one tool.
+const MAX_ALIASES: usize = 64;
+
+/// The most tools that share an alias and are still meant by it.
+const MAX_BEARERS: usize = 3;
+
+/// The tools of each alias.
+#[derive(Default)]
+pub(crate) struct Aliases {
+    by_text: HashMap<String, Vec<u32>>,
+}
+
+/// An alias that a query has: its tools, and the words of the query that it is.
+pub(crate) struct AliasMention<'a> {
+    pub(crate) documents: &'a [u32],
+    pub(crate) span: (usize, usize),
+}
+
+impl Aliases {
+    /// Adds the aliases of a tool.
+    pub(crate) fn add(&mut self, document: u32, tool: &Tool, analyzer: Analyzer) {
+        for alias in tool.aliases().take(MAX_ALIASES) {
+            let words = words(truncated(alias, MAX_BYTES));
+            let text = joined(&words.iter().collect::<Vec<_>>(), analyzer);
+            if words.len() <= MAX_WORDS && words.iter().any(|word| !is_stop(word)) {
+                let documents = self.by_text.entry(text).or_default();
+                if documents.last() != Some(&document) {
+                    documents.push(document);
+                }
+            }
+        }
+    }
+
+    /// Returns the aliases that a query has, the longest first. One of a single word is meant only where it is all of the
+    /// query, or where `is_rare` says that no other tool uses the word.
+    pub(crate) fn mentions(
+        &self,
+        query: &[Word],
+        analyzer: Analyzer,
+        is_rare: impl Fn(&str, usize) -> bool,
+    ) -> Vec<AliasMention<'_>> {
+        if self.by_text.is_empty() {
+            return Vec::new();
+        }
+        let mut found = Vec::new();
+        for length in (1..=MAX_WORDS.min(query.len())).rev() {
+            for (from, part) in query.windows(length).enumerate() {
+                let text = joined(&part.iter().collect::<Vec<_>>(), analyzer);
+                let documents = self.by_text.get(&text).filter(|documents| documents.len() <= MAX_BEARERS);
+                let span = (from, from + length);
+                let is_meant = |documents: &Vec<u32>| {
+                    let outside = query.iter().take(span.0).chain(query.iter().skip(span.1));
+                    length > 1 || outside.into_iter().all(is_stop) || is_rare(&text, documents.len())
+                };
+                if let Some(documents) = documents.filter(|documents| is_meant(documents)) {
+                    found.push(AliasMention { documents, span });
+                }
+            }
+        }
+        found
+    }
+}
+
+/// Returns the stems of words, in the form in which aliases are compared.
+fn joined(words: &[&Word], analyzer: Analyzer) -> String {
+    words.iter().map(|word| analyzer.stem(&word.text)).collect::<Vec<_>>().join(" ")
+}
