@@ -53,3 +53,4 @@ mod tasks;
 mod telemetry;
 mod together;
 mod trust;
+mod verbs;

@@ -51,7 +51,7 @@ async def drive(call, list_tools, read_resource, revision):
     """All steps, each with the functions of the library."""
     told = {"revision": revision, "tools": [tool.name for tool in await list_tools()]}
     found = await call("search_tools", {"query": "what an item costs"})
-    told["found"] = json.loads(text_of(found))["results"][0]["name"]
+    told["found"] = json.loads(text_of(found))["results"][0].split("(")[0]
     told["called"] = text_of(await call(told["found"], {"item": "lamp"}))
     told["executed"] = text_of(await call("execute_tool", {"name": "shop.price", "params": {"item": "lamp"}}))
     wrong = await call("shop.price", {})

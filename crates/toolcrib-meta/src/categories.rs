@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use serde_json::Value;
-use toolcrib_model::{ErrorKind, Tool, ToolError};
+use toolcrib_model::{ErrorKind, Tool, ToolError, words_of_name};
 use toolcrib_policy::{Principal, RUNTIME_NAMESPACE};
 
-use crate::detail::{Detail, MAX_SUMMARY, cut, row, summary};
 use crate::discovery::Discovery;
+use crate::sentence::{MAX_SUMMARY, cut, summary};
+use crate::signature::Line;
 
 /// How many tools or categories a page has unless told otherwise.
 pub const PAGE_SIZE: usize = 20;
@@ -21,6 +21,15 @@ pub const MAX_INTRODUCTION: usize = 400;
 
 /// The most characters of the name of a category in that description.
 const MAX_CATEGORY: usize = 60;
+
+/// The most bytes of the name of a category that a caller gives.
+const MAX_GIVEN_BYTES: usize = 200;
+
+/// The most categories that are offered in place of one that is not there.
+const MAX_SUGGESTED: usize = 5;
+
+/// The least likeness, from 0 to 1, of a category that is offered in place of another.
+const MIN_LIKENESS: f64 = 0.55;
 
 /// How many tools are named in the summary of a category that says nothing of itself.
 const NAMED_TOOLS: usize = 4;
@@ -95,40 +104,54 @@ impl Discovery {
         Ok(Page::of(&self.categories(principal)?, page, page_size, |category| Some(category.clone())))
     }
 
-    /// One page of a category, its tools by name; pages count from 1.
+    /// Returns one page of the category that a text means, with its name: its tools by name, each as its signature; pages
+    /// count from 1.
     pub fn browse(
         &self,
         category: &str,
         page: usize,
         page_size: usize,
-        detail: Detail,
         principal: Principal<'_>,
-    ) -> Result<Page<Value>, ToolError> {
+    ) -> Result<(String, Page<String>), ToolError> {
         let snapshot = self.index.snapshot()?;
+        let category = self.category(category, principal)?;
         let names: Vec<_> =
             self.names(&snapshot, principal).filter(|name| name.namespace() == category).collect();
-        if names.is_empty() {
-            return Err(self.no_category(category, principal)?);
-        }
-        Ok(Page::of(&names, page, page_size, |name| {
+        let page = Page::of(&names, page, page_size, |name| {
             let overloads = self.visible(&snapshot, name, principal)?;
-            row(&overloads, detail, &snapshot, &self.policy, principal)
-        }))
+            Line::new(&overloads, 0, &self.policy, principal).map(|line| line.for_page())
+        });
+        Ok((category, page))
     }
 
-    fn no_category(&self, category: &str, principal: Principal<'_>) -> Result<ToolError, ToolError> {
+    /// Returns the category that a text means: its name in any case and with any separators, or a part of the name of only
+    /// one.
+    fn category(&self, given: &str, principal: Principal<'_>) -> Result<String, ToolError> {
         let known = self.categories(principal)?;
-        let named = known.iter().take(PAGE_SIZE).map(|category| category.category.as_str());
-        let named = named.collect::<Vec<_>>().join(", ");
-        let hint = match known.len() {
-            0 => "there is none; no source has a tool that may be used here".to_owned(),
-            count if count > PAGE_SIZE => {
-                format!("there is: {named} and {} more, see `list_categories`", count - PAGE_SIZE)
-            }
-            _ => format!("there is: {named}"),
+        let known: Vec<&str> = known.iter().map(|category| category.category.as_str()).collect();
+        if let Some(exact) = known.iter().find(|name| **name == given.trim()) {
+            return Ok((*exact).to_owned());
+        }
+        let given = given.get(..given.floor_char_boundary(MAX_GIVEN_BYTES)).unwrap_or(given);
+        let wanted = words_of_name(given);
+        let is_same = |name: &&str| words_of_name(name) == wanted;
+        let is_part = |name: &&str| {
+            let words = words_of_name(name);
+            !wanted.is_empty() && words.windows(wanted.len()).any(|part| part == wanted)
         };
-        let message = format!("there is no category `{}`", cut(category, MAX_CATEGORY));
-        Ok(ToolError::new(ErrorKind::NotFound, message).with_hint(hint))
+        let mut near = Vec::new();
+        for is_meant in [&is_same as &dyn Fn(&&str) -> bool, &is_part] {
+            near = known.iter().copied().filter(is_meant).collect();
+            match near.as_slice() {
+                [] => {}
+                [only] => return Ok((*only).to_owned()),
+                _ => break,
+            }
+        }
+        if near.is_empty() {
+            near = alike(given, &known);
+        }
+        Err(no_category(given, &near, &known))
     }
 
     /// The tool as this caller is offered it: the description of [`SEARCH_TOOL`] names the categories that are behind
@@ -140,6 +163,40 @@ impl Discovery {
             self.categories(principal).ok().filter(|categories| is_search && !categories.is_empty())?;
         Some(tool.clone().with_description(introduction(&tool.description, &categories)))
     }
+}
+
+/// Returns the categories whose names are most like a text, the likest first.
+fn alike<'a>(given: &str, known: &[&'a str]) -> Vec<&'a str> {
+    let given = given.to_lowercase();
+    let likeness = |name: &str| strsim::normalized_damerau_levenshtein(&given, &name.to_lowercase());
+    let mut near: Vec<(f64, &str)> = known.iter().map(|name| (likeness(name), *name)).collect();
+    near.retain(|(likeness, _)| *likeness >= MIN_LIKENESS);
+    near.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(b.1)));
+    near.into_iter().map(|(_, name)| name).collect()
+}
+
+fn no_category(given: &str, near: &[&str], known: &[&str]) -> ToolError {
+    let quoted = |names: &[&str], separator: &str| {
+        let names = names.iter().take(MAX_SUGGESTED).map(|name| format!("`{}`", cut(name, MAX_CATEGORY)));
+        names.collect::<Vec<_>>().join(separator)
+    };
+    let hint = match (near, known) {
+        (_, []) => "there is none; no source has a tool that may be used here".to_owned(),
+        ([], known) if known.len() > MAX_SUGGESTED => {
+            "search for a tool, or list the categories with `list_categories`".to_owned()
+        }
+        ([], known) => format!("the categories are: {}", quoted(known, ", ")),
+        (near, _) if near.len() > MAX_SUGGESTED => {
+            format!(
+                "did you mean one of {} categories with that word, such as {}?",
+                near.len(),
+                quoted(near, " or ")
+            )
+        }
+        (near, _) => format!("did you mean {}?", quoted(near, " or ")),
+    };
+    let message = format!("there is no category `{}`", cut(given, MAX_CATEGORY));
+    ToolError::new(ErrorKind::NotFound, message).with_hint(hint)
 }
 
 /// The names of the first tools, for a category that says nothing of itself.

@@ -1,12 +1,59 @@
-//! One tool, told in full.
+//! One tool: all of it for the operator, what a call needs for a model.
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use schemars::JsonSchema;
+
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use toolcrib_model::{JsonObject, QualifiedName, Risk, Tool};
+use toolcrib_model::{ErrorKind, JsonObject, QualifiedName, Risk, Tool, ToolError, words_of_name};
 use toolcrib_policy::{Effect, Policy, Principal};
 use toolcrib_registry::{Dataflow, Entry, Overloads, Snapshot, Supplier};
+
+use crate::sentence::cut;
+use crate::shown::{NoSuchPart, Shown, shown};
+
+/// The most bytes of the schemas of a tool that a model is shown at once, those of all its forms together.
+pub const MAX_SHOWN_BYTES: usize = 6 * 1024;
+
+/// The bytes that each of many forms has at least.
+const MIN_FORM_BYTES: usize = 600;
+
+/// The most forms of a tool that a model is shown.
+pub const MAX_SHOWN_FORMS: usize = 10;
+
+/// The most characters of a description that a model is shown.
+pub const MAX_SHOWN_DESCRIPTION: usize = 4_000;
+
+/// The most bytes of the metadata of a tool, and of an example, that a model is shown.
+const MAX_METADATA_BYTES: usize = 4 * 1024;
+const MAX_EXAMPLE_BYTES: usize = 1_000;
+
+/// The most names of parts that are listed where a path leads nowhere.
+const MAX_LISTED_PARTS: usize = 20;
+
+/// The score from which on a supplier is told of: the names agree, and so do the types.
+const MIN_SUPPLIER_SCORE: f64 = 0.9;
+
+/// Words in the names of arguments that are never taken from the results of a tool.
+const SECRET_WORDS: [&str; 8] =
+    ["auth", "authorization", "credential", "credentials", "key", "password", "secret", "token"];
+
+/// Metadata that no model needs.
+const INTERNAL_METADATA: [&str; 7] =
+    ["source", "security", "externalDocs", "notes", "risk", "risk_reason", "examples"];
+
+/// A part of a tool that a model sees on request only.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Part {
+    /// The schema of its result.
+    Output,
+    /// The tools whose results have what its arguments want.
+    Suppliers,
+    /// Its tags, aliases, risk and whatever else its source says.
+    Metadata,
+}
 
 /// One tool, told in full.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -80,12 +127,161 @@ fn suppliers(
         let tools = snapshot.get(&supplier.tool);
         tools.is_some_and(|tools| tools.visible(|entry| policy.is_visible(&entry.tool, principal)).is_some())
     };
-    let told = dataflow.suppliers(name).map(|(argument, suppliers)| {
-        let visible = suppliers.iter().filter(is_visible);
-        let told = visible.map(|supplier| format!("{}: {}", supplier.tool.dotted(), supplier.output));
-        (argument.to_owned(), told.collect::<Vec<_>>())
-    });
+    let told = dataflow.suppliers(name).filter(|(argument, _)| is_specific(argument)).map(
+        |(argument, suppliers)| {
+            let is_evident = |supplier: &&Supplier| {
+                supplier.tool.namespace() == name.namespace() && supplier.score >= MIN_SUPPLIER_SCORE
+            };
+            let visible = suppliers.iter().filter(is_evident).filter(is_visible);
+            let told = visible.map(|supplier| format!("{}: {}", supplier.tool.dotted(), supplier.output));
+            (argument.to_owned(), told.collect::<Vec<_>>())
+        },
+    );
     told.filter(|(_, suppliers)| !suppliers.is_empty()).collect()
+}
+
+/// Returns true if the name of an argument says what it is of, as `order_id` does, and is none of a secret.
+fn is_specific(argument: &str) -> bool {
+    let words = words_of_name(argument);
+    words.len() > 1 && !words.iter().any(|word| SECRET_WORDS.contains(&word.as_str()))
+}
+
+/// Returns the answer of `get_tool`: description and parameters, and the parts in `include`. A `path` opens one part of the
+/// parameters, or of the result where `include` has it.
+pub(crate) fn for_model(
+    overloads: &Overloads<'_>,
+    path: &str,
+    include: &[Part],
+    snapshot: &Snapshot,
+    policy: &Policy,
+    principal: Principal<'_>,
+) -> Result<JsonObject, ToolError> {
+    let mut told = JsonObject::new();
+    let count = overloads.iter().count();
+    let room = (MAX_SHOWN_BYTES / count.min(MAX_SHOWN_FORMS).max(1)).max(MIN_FORM_BYTES);
+    let forms =
+        overloads.iter().take(MAX_SHOWN_FORMS).map(|entry| FormForModel::new(entry, path, include, room));
+    let forms: Vec<Result<FormForModel, NoSuchPart>> = forms.collect();
+    let mut missing = None;
+    let mut found = Vec::new();
+    for form in forms {
+        match form {
+            Ok(form) => found.push(form),
+            Err(error) => missing = missing.or(Some(error)),
+        }
+    }
+    let (Some(entry), Some(form)) = (overloads.first(), found.first()) else {
+        return Err(
+            missing.map_or_else(|| ToolError::new(ErrorKind::UnknownTool, "there is no such tool"), no_part)
+        );
+    };
+    let tool = &entry.tool;
+    told.insert("name".into(), tool.name.dotted().into());
+    if !path.is_empty() {
+        told.insert("path".into(), path.into());
+    }
+    let is_cut = found.iter().any(|form| form.is_cut);
+    if count == 1 {
+        told.extend(form.told.clone());
+    } else {
+        told.insert("forms".into(), found.into_iter().map(|form| Value::Object(form.told)).collect());
+        if count > MAX_SHOWN_FORMS {
+            told.insert("more_forms".into(), (count - MAX_SHOWN_FORMS).into());
+        }
+    }
+    if is_cut {
+        let note = "parts with `open` are not shown: give their path as `path` to see them";
+        told.insert("note".into(), note.into());
+    }
+    if path.is_empty() {
+        if policy.decide(tool, principal).effect == Effect::Approve {
+            told.insert("asks".into(), "the user approves each call".into());
+        } else if tool.risk() == Risk::High {
+            told.insert("risk".into(), json!(Risk::High));
+        }
+        if tool.metadata.get("deprecated") == Some(&Value::Bool(true)) {
+            told.insert("deprecated".into(), true.into());
+        }
+    }
+    if include.contains(&Part::Suppliers) {
+        told.insert("suppliers".into(), json!(suppliers(&tool.name, snapshot, policy, principal)));
+    }
+    if include.contains(&Part::Metadata) {
+        told.insert("metadata".into(), metadata(tool).into());
+    }
+    Ok(told)
+}
+
+/// Returns the metadata of a tool that say something to a model, as long as there is room.
+fn metadata(tool: &Tool) -> JsonObject {
+    let mut told = JsonObject::from_iter([("risk".to_owned(), json!(tool.risk()))]);
+    let mut left = MAX_METADATA_BYTES;
+    for (key, value) in &tool.metadata {
+        if INTERNAL_METADATA.contains(&key.as_str()) || key.ends_with("_digest") {
+            continue;
+        }
+        if let Some(rest) = left.checked_sub(key.len() + value.to_string().len()) {
+            left = rest;
+            told.insert(key.clone(), value.clone());
+        }
+    }
+    told
+}
+
+fn no_part(error: NoSuchPart) -> ToolError {
+    let NoSuchPart { segment, parent, known } = error;
+    let place = if parent.is_empty() { "the parameters".to_owned() } else { format!("`{parent}`") };
+    let message = format!("there is no part `{}` in {place}", cut(&segment, 60));
+    let mut names: Vec<String> =
+        known.iter().take(MAX_LISTED_PARTS).map(|name| format!("`{name}`")).collect();
+    if known.len() > MAX_LISTED_PARTS {
+        names.push(format!("{} more", known.len() - MAX_LISTED_PARTS));
+    }
+    let hint = match names.as_slice() {
+        [] => format!("{place} has no parts to open"),
+        names => format!("its parts are: {}", names.join(", ")),
+    };
+    ToolError::new(ErrorKind::InvalidArgs, message).with_hint(hint)
+}
+
+/// One overload of a tool, as a model sees it.
+struct FormForModel {
+    told: JsonObject,
+    is_cut: bool,
+}
+
+impl FormForModel {
+    fn new(entry: &Entry, path: &str, include: &[Part], room: usize) -> Result<Self, NoSuchPart> {
+        let tool = entry.tool.as_ref();
+        let has_output = include.contains(&Part::Output);
+        let mut told = JsonObject::new();
+        let mut is_cut = false;
+        if path.is_empty() {
+            told.insert("description".into(), cut(tool.description.trim(), MAX_SHOWN_DESCRIPTION).into());
+        }
+        if path.is_empty() || !has_output {
+            let Shown { mut schema, is_cut: is_part } = shown(&tool.parameters, path, room)?;
+            is_cut |= is_part;
+            // Arguments are always an object.
+            if let Some(map) =
+                schema.as_object_mut().filter(|map| path.is_empty() && map.contains_key("properties"))
+            {
+                map.shift_remove("type");
+            }
+            told.insert("parameters".into(), schema);
+        }
+        if has_output {
+            let Shown { schema, is_cut: is_part } = shown(&tool.output_parameters, path, room)?;
+            is_cut |= is_part;
+            told.insert("output".into(), schema);
+        }
+        let examples =
+            tool.examples().iter().filter(|example| path.is_empty() && entry.schema.accepts(example));
+        if let Some(example) = examples.into_iter().find(|one| one.to_string().len() <= MAX_EXAMPLE_BYTES) {
+            told.insert("example".into(), example.clone());
+        }
+        Ok(Self { told, is_cut })
+    }
 }
 
 impl ToolForm {

@@ -11,8 +11,10 @@ use toolcrib_policy::{Policy, Principal, RUNTIME_NAMESPACE};
 use toolcrib_registry::{Entry, Overloads, Snapshot, ToolRegistry};
 use toolcrib_search::{Explain, Hit, MAX_QUERY_BYTES, Outcome, Reason, SearchOptions, SearchSettings};
 
-use crate::detail::{Detail, call, listed, rows};
+use crate::describe::{self, Part};
 use crate::index::{CurrentIndex, Indexed};
+use crate::sentence::cut;
+use crate::signature::{Level, Line, MAX_LISTED_DESCRIPTION, packed};
 use crate::{ToolCard, missing};
 
 /// The share of the best tool's score from which on others are shown: what has less has a word in common by chance.
@@ -26,6 +28,16 @@ const HYBRID: &str = "hybrid";
 
 /// The outcome of a search that found nothing.
 const NO_MATCH: &str = "no_match";
+
+/// The outcome of a search that found tools of which none may be the one.
+const WEAK: &str = "weak";
+
+/// The most tools that are told of there.
+const MAX_WEAK: usize = 3;
+
+/// The next step that a model is advised to take there.
+const WEAK_HINT: &str =
+    "these come nearest, and may not fit: search with other words, in English, or answer without a tool";
 
 /// What a model is told of a search that is less than it should be.
 const DEGRADED: &str = "part of the search could not be used, so tools may be missing or in a poor order";
@@ -42,7 +54,7 @@ pub struct Discovery {
 pub struct Found {
     /// The query, as far as it was read.
     pub query: String,
-    /// `ok` or `no_match`.
+    /// `ok`, `weak` where none of the tools may be the one, or `no_match`.
     pub outcome: &'static str,
     /// Why nothing was found.
     pub reason: Option<&'static str>,
@@ -118,7 +130,6 @@ impl Discovery {
         &self,
         query: &str,
         limit: usize,
-        detail: Detail,
         principal: Principal<'_>,
     ) -> Result<Value, ToolError> {
         let indexed = self.index.get()?;
@@ -137,12 +148,19 @@ impl Discovery {
             told.insert("nearest".into(), json!(found.nearest));
             told.insert("hint".into(), json!(hint));
         } else {
-            let tools = found.results.iter();
-            let tools: Vec<_> = tools
-                .filter_map(|tool| self.visible(&indexed.snapshot, &tool.qualified_name, principal))
-                .collect();
-            let rows = rows(&tools, detail, limit, &indexed.snapshot, &self.policy, principal);
-            told.insert("results".into(), rows.into());
+            let lines = found.results.iter().filter_map(|tool| {
+                let forms = self.visible(&indexed.snapshot, &tool.qualified_name, principal)?;
+                let form = indexed.search.best_form(query, forms.iter().map(|entry| entry.tool.as_ref()));
+                Line::new(&forms, form, &self.policy, principal)
+            });
+            if found.outcome == WEAK {
+                let lines = lines.take(MAX_WEAK).map(|line| line.at(Level::Required));
+                told.insert("results".into(), lines.collect());
+                told.insert("hint".into(), WEAK_HINT.into());
+            } else {
+                let lines = packed(&lines.collect::<Vec<_>>(), limit);
+                told.insert("results".into(), lines.into());
+            }
         }
         if found.degraded {
             told.insert("note".into(), json!(DEGRADED));
@@ -153,6 +171,7 @@ impl Discovery {
     fn search_in(&self, indexed: &Indexed, query: &str, limit: usize, principal: Principal<'_>) -> Found {
         let filter = |name: &QualifiedName| self.visible(&indexed.snapshot, name, principal).is_some();
         let outcome = indexed.search.search(query, &SearchOptions { limit, filter: Some(&filter) });
+        let is_weak = outcome.is_weak();
         let Outcome { hits, no_match, nearest, withheld, .. } = outcome;
         let no_match = no_match.map(|reason| missing::reason(reason, query, indexed.snapshot.rejected()));
         let best = hits.iter().map(|hit| hit.explain.fused).fold(0.0, f32::max);
@@ -164,7 +183,7 @@ impl Discovery {
                 name: hit.name.dotted(),
                 qualified_name: hit.name,
                 score: hit.score,
-                description: listed(&entry.tool.description),
+                description: cut(&entry.tool.description, MAX_LISTED_DESCRIPTION),
                 risk: entry.tool.risk(),
                 example_call: call(entry),
                 explain: hit.explain,
@@ -172,7 +191,11 @@ impl Discovery {
         });
         Found {
             query: truncated(query).to_owned(),
-            outcome: if no_match.is_some() { NO_MATCH } else { "ok" },
+            outcome: match no_match {
+                Some(_) => NO_MATCH,
+                None if is_weak => WEAK,
+                None => "ok",
+            },
             reason: no_match.map(Reason::as_str),
             degraded: indexed.degraded().is_some(),
             engine: if indexed.search.model().is_some() { HYBRID } else { KEYWORD },
@@ -191,6 +214,22 @@ impl Discovery {
             .map_err(|error| ToolError::from(&error))?;
         let unknown = || ToolError::new(ErrorKind::UnknownTool, format!("there is no tool `{name}`"));
         ToolCard::new(&overloads, &snapshot, &self.policy, principal).ok_or_else(unknown)
+    }
+
+    /// Returns what a call of a tool needs, as `get_tool` tells it: its parameters and what it does, and what `include`
+    /// asks for; with a `path`, one part of the parameters. A slip in the name is forgiven.
+    pub fn look(
+        &self,
+        name: &str,
+        path: &str,
+        include: &[Part],
+        principal: Principal<'_>,
+    ) -> Result<JsonObject, ToolError> {
+        let snapshot = self.index.snapshot()?;
+        let overloads = snapshot
+            .find_near(name, |entry| self.policy.is_visible(&entry.tool, principal))
+            .map_err(|error| ToolError::from(&error))?;
+        describe::for_model(&overloads, path, include, &snapshot, &self.policy, principal)
     }
 
     /// Returns one tool in full for the operator, who is told of tools that nobody may call, too.
@@ -220,6 +259,12 @@ impl Discovery {
             name.namespace() != RUNTIME_NAMESPACE && self.visible(snapshot, name, principal).is_some()
         })
     }
+}
+
+/// A call as `execute_tool` takes it: valid as it stands, or with the arguments still to be filled in.
+fn call(entry: &Entry) -> Value {
+    let params = entry.example_arguments().unwrap_or_else(|| json!({}));
+    json!({"name": entry.tool.name.dotted(), "params": params})
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]

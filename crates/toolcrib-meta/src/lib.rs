@@ -25,17 +25,22 @@
 //!
 //! A tool that policy denies is not found, not listed and not described.
 //!
-//! Lists tell of tools at three levels of [`Detail`], each with a call that is ready to be made; a search tells less of the
-//! last of many, within [`FOUND_BYTES`] and [`FOUND_BYTES_PER_TOOL`]. Categories and their tools
-//! come by [`Page`], and [`Discovery::introduced`] gives `search_tools` a description that names the categories behind it.
+//! Lists tell of tools by their signatures, a search within [`FOUND_BYTES`] and [`FOUND_BYTES_PER_TOOL`]; `get_tool` shows
+//! parameters within [`MAX_SHOWN_BYTES`], and opens deeper parts by their paths. Categories and their tools come by
+//! [`Page`], and [`Discovery::introduced`] gives `search_tools` a description that names the categories behind it.
 
 mod discovery;
 mod index;
 mod missing;
 
+mod schema;
+mod sentence;
+mod types;
+
 mod categories;
 mod describe;
-mod detail;
+mod shown;
+mod signature;
 mod tools;
 
 pub mod lint;
@@ -44,9 +49,8 @@ pub mod lint;
 mod tests;
 
 pub use categories::{Category, MAX_INTRODUCTION, MAX_PAGE_SIZE, PAGE_SIZE, Page, SEARCH_TOOL};
-pub use describe::{ToolCard, ToolForm};
-pub use detail::{
-    Detail, FOUND_BYTES, FOUND_BYTES_PER_TOOL, MAX_LISTED_ARGUMENTS, MAX_LISTED_DESCRIPTION, MAX_SUMMARY,
-};
+pub use describe::{MAX_SHOWN_BYTES, MAX_SHOWN_DESCRIPTION, MAX_SHOWN_FORMS, Part, ToolCard, ToolForm};
 pub use discovery::{Discovery, Found, FoundTool};
+pub use sentence::MAX_SUMMARY;
+pub use signature::{FOUND_BYTES, FOUND_BYTES_PER_TOOL, MAX_LISTED_ARGUMENTS, MAX_LISTED_DESCRIPTION};
 pub use tools::module;

@@ -1,6 +1,9 @@
 //! What discovery promises.
 
+mod liberal;
 mod load;
+mod shown;
+mod signatures;
 
 use std::sync::Arc;
 
@@ -12,7 +15,7 @@ use toolcrib_port::{CallContext, Loaded, ToolEngine, ToolLoader};
 use toolcrib_registry::{DataflowEnrichment, Enrichment, ToolRegistry};
 use toolcrib_search::SearchOptions;
 
-use crate::{Detail, Discovery, MAX_INTRODUCTION, module};
+use crate::{Discovery, MAX_INTRODUCTION, module};
 
 struct Files;
 
@@ -37,7 +40,8 @@ impl ToolLoader for Files {
             tool("vault", "find_secret", "Finds a secret.").with_output_parameters(path),
             tool("files", "remove", "Removes a file."),
             tool("vault", "read_secret", "Reads a secret file."),
-            tool("weather", "forecast", "The weather of the coming days."),
+            tool("weather", "forecast", "The weather of the coming days.")
+                .with_risk(toolcrib_model::Risk::Low),
         ];
         Loaded { tools, rejected: vec![] }
     }
@@ -187,32 +191,21 @@ async fn categories_are_counted_and_browsed_by_page() {
     let counts: Vec<_> =
         categories.iter().map(|category| (category.category.as_str(), category.tools)).collect();
     assert_eq!(counts, [("files", 3), ("weather", 1)]);
-    let browse = |category, page| fixture.discovery.browse(category, page, 1, Detail::Brief, "s".into());
+    let browse =
+        |category, page| fixture.discovery.browse(category, page, 1, "s".into()).map(|(_, page)| page);
     let page = browse("files", 2).unwrap();
     assert_eq!((page.page, page.pages, page.total), (2, 3, 3));
-    assert_eq!(page.items[0]["name"], "files.read");
+    assert_eq!(page.items, ["files.read(path: str) — Reads a text file."]);
     assert!(browse("files", usize::MAX).unwrap().items.is_empty());
     let error = browse("file", 1).unwrap_err();
-    assert_eq!(error.hint.as_deref(), Some("there is: files, weather"));
+    assert_eq!(error.hint.as_deref(), Some("did you mean `files`?"));
 }
 
 #[tokio::test]
-async fn lists_come_by_page_and_at_three_levels_of_detail_each_with_a_call() {
+async fn lists_come_by_page_and_tell_each_tool_as_its_signature() {
     let fixture = fixture().await;
-    let mut told = vec![fixture.call("list_categories", json!({})).await.result];
-    for detail in ["brief", "detailed", "full"] {
-        let page = json!({"category": "files", "page_size": 1, "page": 2, "detail": detail});
-        let page = fixture.call("browse_category", page).await.result;
-        let query = json!({"query": "files.read", "max_results": 1, "detail": detail});
-        let found = fixture.call("search_tools", query).await.result;
-        for rows in [&page["tools"], &found["results"]] {
-            let call = rows[0].get("example_call").unwrap_or(&rows[0]["forms"][0]["example_call"]);
-            let ran = fixture.call("execute_tool", call.clone()).await;
-            assert!(ran.is_ok(), "{detail}: {call} {ran:?}");
-        }
-        assert_eq!(page["tools"], found["results"], "a level says the same wherever it stands");
-        told.push(page);
-    }
+    let page = fixture.call("browse_category", json!({"category": "files", "page_size": 1, "page": 2})).await;
+    let told = [fixture.call("list_categories", json!({})).await.result, page.result];
     insta::assert_json_snapshot!(told);
 }
 
@@ -310,6 +303,4 @@ async fn each_overload_keeps_its_own_description_and_tells_which_patterns_are_no
     let unchecked: Vec<_> = card.forms.iter().map(|form| form.unchecked.len()).collect();
     assert_eq!(unchecked, [0, 1, 0]);
     assert!(card.forms[1].unchecked[0].contains("`^(?!0)[0-9]+$` at `/properties/number` is not checked"));
-    let row = crate::detail::row(&overloads, Detail::Detailed, &snapshot, &policy, Principal::new("s"));
-    assert_eq!(row.unwrap()["other_forms"], json!(["Opens a file by its number."]));
 }

@@ -1,5 +1,6 @@
 //! The five meta-tools, and `run_parallel`.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -10,7 +11,23 @@ use toolcrib_policy::{Call, RUNTIME_NAMESPACE};
 use toolcrib_sdk::{CallContext, FunctionTool, Module};
 
 use crate::categories::{MAX_PAGE_SIZE, PAGE_SIZE, SEARCH_TOOL};
-use crate::{Detail, Discovery, Page};
+use crate::{Discovery, Page, Part};
+
+/// Names that models use for the arguments of these tools, as other runtimes call them, with the names here.
+const OTHER_ARGUMENTS: [(&str, &[(&str, &str)]); 3] = [
+    (
+        SEARCH_TOOL,
+        &[
+            ("q", "query"),
+            ("text", "query"),
+            ("limit", "max_results"),
+            ("top_k", "max_results"),
+            ("k", "max_results"),
+        ],
+    ),
+    ("get_tool", &[("tool", "name"), ("tool_name", "name"), ("names", "name")]),
+    ("browse_category", &[("name", "category"), ("limit", "page_size")]),
+];
 
 /// How many tools a search shows when the model does not say.
 const DEFAULT_RESULTS: u8 = 5;
@@ -23,10 +40,6 @@ struct SearchTools {
     #[serde(default = "default_results")]
     #[schemars(range(min = 1, max = 20))]
     max_results: u8,
-    /// How much is told of each.
-    #[serde(default)]
-    #[schemars(schema_with = "detail_schema")]
-    detail: Detail,
 }
 
 fn default_results() -> u8 {
@@ -37,6 +50,12 @@ fn default_results() -> u8 {
 struct GetTool {
     /// The name of the tool, as `category.tool`.
     name: String,
+    /// A part to open, as `/body/spec`.
+    #[serde(default)]
+    path: String,
+    #[serde(default)]
+    #[schemars(schema_with = "parts_schema")]
+    include: Vec<Part>,
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -68,10 +87,6 @@ struct BrowseCategory {
     #[serde(default = "default_page_size")]
     #[schemars(range(min = 1, max = MAX_PAGE_SIZE))]
     page_size: usize,
-    /// How much is told of each.
-    #[serde(default = "brief")]
-    #[schemars(schema_with = "detail_schema")]
-    detail: Detail,
 }
 
 fn first_page() -> u32 {
@@ -82,13 +97,10 @@ fn default_page_size() -> usize {
     PAGE_SIZE
 }
 
-/// Without a sentence for each level, which every request would carry.
-fn detail_schema(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({"type": "string", "enum": [Detail::Brief, Detail::Detailed, Detail::Full]})
-}
-
-fn brief() -> Detail {
-    Detail::Brief
+/// Returns a schema without a sentence for each part, which every request would carry.
+fn parts_schema(_: &mut SchemaGenerator) -> Schema {
+    let parts = [Part::Output, Part::Suppliers, Part::Metadata];
+    json_schema!({"type": "array", "items": {"type": "string", "enum": parts}})
 }
 
 /// The most calls of one `run_parallel`.
@@ -110,15 +122,16 @@ pub fn module(discovery: Arc<Discovery>) -> Module {
     Module::new(RUNTIME_NAMESPACE, "Finds and runs tools.")
         .with_tool(meta(SEARCH_TOOL, "discover", "Keyword search over all visible tools", {
             move |arguments: SearchTools, context: CallContext| {
-                let SearchTools { query, max_results, detail } = arguments;
+                let SearchTools { query, max_results } = arguments;
                 let found =
-                    search.search_for_model(&query, max_results.into(), detail, context.principal());
+                    search.search_for_model(&query, max_results.into(), context.principal());
                 async move { found }
             }
         }))
         .with_tool(meta("get_tool", "inspect", "Full schema, metadata, and examples for one tool", {
             move |arguments: GetTool, context: CallContext| {
-                let card = get.describe(&arguments.name, context.principal());
+                let GetTool { name, path, include } = arguments;
+                let card = get.look(&name, &path, &include, context.principal());
                 async move { card }
             }
         }))
@@ -152,11 +165,11 @@ pub fn module(discovery: Arc<Discovery>) -> Module {
         }))
         .with_tool(meta("browse_category", "discover", "Browse all tools in a specific domain", {
             move |arguments: BrowseCategory, context: CallContext| {
-                let BrowseCategory { category, page, page_size, detail } = arguments;
-                let page =
-                    browse.browse(&category, numbered(page), page_size, detail, context.principal());
+                let BrowseCategory { category, page, page_size } = arguments;
+                let page = browse.browse(&category, numbered(page), page_size, context.principal());
                 async move {
-                    let mut told = page_for_model(page?, "tools");
+                    let (category, page) = page?;
+                    let mut told = page_for_model(page, "tools");
                     told.shift_insert(0, "category".into(), category.into());
                     Ok(told)
                 }
@@ -171,7 +184,13 @@ where
     F: Fn(A, CallContext) -> R + Send + Sync + 'static,
     R: Future<Output = Result<T, ToolError>> + Send + 'static,
 {
-    discovery_tool(FunctionTool::new(name, description, function), step)
+    let tool = discovery_tool(FunctionTool::new(name, description, function), step);
+    match OTHER_ARGUMENTS.iter().find(|(of, _)| *of == name) {
+        Some((_, names)) => {
+            tool.with_metadata("former_arguments", json!(names.iter().copied().collect::<BTreeMap<_, _>>()))
+        }
+        None => tool,
+    }
 }
 
 fn discovery_tool(tool: FunctionTool, step: &str) -> FunctionTool {

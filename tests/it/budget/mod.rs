@@ -1,5 +1,6 @@
 //! What discovery costs with hundreds of tools of others, in tokens.
 
+pub(crate) mod forms;
 mod found;
 mod served;
 

@@ -12,8 +12,8 @@ pub(super) const NUDGE: &str = "Your last message was empty. Call a tool, or ans
 pub(super) const SHORTER: &str =
     "Your last message was cut off before it said anything. Think less, and call a tool, or answer.";
 
-/// The most bytes of a call that is shown as it is to be written.
-const MAX_TEMPLATE_BYTES: usize = 2000;
+/// The most bytes of a signature that is repeated.
+const MAX_SIGNATURE_BYTES: usize = 2000;
 
 /// The note that is added to a result when the model repeats itself.
 pub(super) fn repeated() -> String {
@@ -35,10 +35,11 @@ pub(super) fn searched(searches: u32, found: &Value) -> Option<String> {
     if searches < HINT_AFTER_SEARCHES {
         return None;
     }
-    let template = found.pointer("/results/0/example_call").map(Value::to_string);
-    Some(match template.filter(|template| template.len() <= MAX_TEMPLATE_BYTES) {
-        Some(template) => format!(
-            "[This was search {searches} without a call. To use the best match, call it now, with values of your own: {template}]"
+    // The signature of the best match, without what is told of each argument.
+    let best = found.pointer("/results/0").and_then(Value::as_str).and_then(|text| text.lines().next());
+    Some(match best.filter(|best| best.len() <= MAX_SIGNATURE_BYTES) {
+        Some(best) => format!(
+            "[This was search {searches} without a call. To use the best match, call it now, with values of your own: {best}]"
         ),
         None => format!(
             "[This was search {searches} without a call. Call one of the tools that were found, or answer.]"
@@ -85,7 +86,7 @@ mod tests {
 
     #[test]
     fn what_a_model_is_told_beside_its_results() {
-        let found = json!({"results": [{"name": "notes.add", "example_call": {"name": "notes.add", "params": {"text": "…"}}}]});
+        let found = json!({"results": ["notes.add(text: str) — Adds a note.\ntext: The note."]});
         let mut told = vec![NUDGE.to_owned(), SHORTER.to_owned(), repeated()];
         told.extend((1..=5).filter_map(|searches| searched(searches, &found)));
         told.extend(searched(2, &json!({"results": []})));

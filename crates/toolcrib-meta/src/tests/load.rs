@@ -46,7 +46,8 @@ async fn search(executor: &Arc<Executor>) -> Vec<(usize, usize)> {
     let call = ToolCall::new("search_tools", arguments.as_object().unwrap().clone());
     let found = executor.call(call, &CallContext::new("s")).await;
     assert!(found.error.is_none(), "{:?}", found.error);
-    let names = found.result["results"].as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap());
+    let lines = found.result["results"].as_array().unwrap().iter().map(|line| line.as_str().unwrap());
+    let names = lines.map(|line| line.split_once('(').unwrap().0);
     let mut generations: Vec<(usize, usize)> = Vec::new();
     for name in names {
         let generation = name.rsplit('_').next().unwrap().parse().unwrap();

@@ -63,7 +63,7 @@ struct Finder;
 #[async_trait]
 impl ToolCaller for Finder {
     async fn call(&self, call: ToolCall, _context: &CallContext) -> ToolResult {
-        let found = json!({"results": [{"name": "notes.add", "example_call": {"name": "notes.add", "params": {"text": ""}}}]});
+        let found = json!({"results": ["notes.add(text: str) — Adds a note."]});
         ToolResult::ok(call.call_id, call.name, found)
     }
 }
@@ -92,7 +92,7 @@ async fn searching_without_calling_is_answered_with_how_to_call_and_then_with_an
         .iter()
         .map(|(_, text)| match text {
             text if text.contains("Do not search again") => 2,
-            text if text.contains(r#"call it now, with values of your own: {"name":"notes.add""#) => 1,
+            text if text.contains("call it now, with values of your own: notes.add(text: str)") => 1,
             _ => 0,
         })
         .collect();

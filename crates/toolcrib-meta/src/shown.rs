@@ -1,0 +1,318 @@
+//! The schema of a tool as a model is shown it: without what no call needs, and where it is too long, with its deeper parts
+//! left to be opened by their paths.
+
+use serde_json::{Value, json};
+use toolcrib_model::JsonObject;
+
+use crate::schema::{Field, Node};
+use crate::sentence::{cut, first_sentence, folded};
+
+/// The keywords that hold one schema.
+const SCHEMA_KEYS: [&str; 9] = [
+    "items",
+    "additionalProperties",
+    "not",
+    "if",
+    "then",
+    "else",
+    "contains",
+    "propertyNames",
+    "unevaluatedProperties",
+];
+
+/// The keywords that hold a list of schemas.
+const LIST_KEYS: [&str; 4] = ["allOf", "anyOf", "oneOf", "prefixItems"];
+
+/// The keywords that hold schemas by name.
+const MAP_KEYS: [&str; 5] = ["properties", "patternProperties", "$defs", "definitions", "dependentSchemas"];
+
+/// Keywords that say nothing that a call needs.
+const NOISE: [&str; 7] = ["$schema", "$id", "$comment", "title", "xml", "externalDocs", "discriminator"];
+
+/// Formats that say nothing beyond the type.
+const PLAIN_FORMATS: [&str; 4] = ["int32", "int64", "float", "double"];
+
+/// The keywords of a value that are shown of a schema whose parts are left to be opened.
+const VALUE_KEYS: [&str; 17] = [
+    "type",
+    "const",
+    "enum",
+    "format",
+    "pattern",
+    "minimum",
+    "maximum",
+    "exclusiveMinimum",
+    "exclusiveMaximum",
+    "multipleOf",
+    "minLength",
+    "maxLength",
+    "minItems",
+    "maxItems",
+    "uniqueItems",
+    "contentEncoding",
+    "default",
+];
+
+/// The keywords of the length of a text.
+const LENGTHS: [&str; 2] = ["minLength", "maxLength"];
+
+/// The depths at which a schema is tried, the deepest first, until it fits.
+const DEPTHS: [usize; 6] = [8, 6, 4, 3, 2, 1];
+
+/// The most values of an enum where a schema does not fit as it is.
+const MAX_CHOICES: usize = 60;
+
+/// The most characters of a value there.
+const MAX_VALUE_CHARS: usize = 200;
+
+/// The most characters of a description there.
+const MAX_SENTENCE_CHARS: usize = 160;
+
+/// The most nested lists through which properties are looked for.
+const MAX_LISTS: usize = 4;
+
+/// The bytes of quotes, colons and commas of a property, at most.
+const PUNCTUATION: usize = 10;
+
+/// The segment of a path that means the values of a list or a map.
+const ITEMS: &str = "*";
+
+/// A schema as a model is shown it.
+pub(crate) struct Shown {
+    pub(crate) schema: Value,
+    /// True if parts of it are left to be opened.
+    pub(crate) is_cut: bool,
+}
+
+/// A path that leads nowhere.
+pub(crate) struct NoSuchPart {
+    /// The segment that is not there.
+    pub(crate) segment: String,
+    /// The path before it.
+    pub(crate) parent: String,
+    /// The parts that are there.
+    pub(crate) known: Vec<String>,
+}
+
+/// Shows the part of a schema at a path in at most `room` bytes of JSON.
+pub(crate) fn shown(schema: &Value, path: &str, room: usize) -> Result<Shown, NoSuchPart> {
+    let (node, path) = opened(schema, path)?;
+    if path.is_empty() {
+        let whole = tidy(schema);
+        if size(&whole) <= room {
+            return Ok(Shown { schema: whole, is_cut: false });
+        }
+    }
+    for (depth, has_texts) in DEPTHS.into_iter().map(|depth| (depth, true)).chain([(1, false)]) {
+        let mut writer = Writer { left: room, path: path.clone(), is_cut: false, has_texts };
+        if let Some(schema) = writer.write(node, depth).filter(|schema| size(schema) <= room) {
+            return Ok(Shown { schema, is_cut: writer.is_cut });
+        }
+    }
+    Ok(Shown { schema: narrow(node, &path, room), is_cut: true })
+}
+
+fn size(value: &Value) -> usize {
+    value.to_string().len()
+}
+
+/// Returns a schema without what no call needs.
+fn tidy(schema: &Value) -> Value {
+    let Some(map) = schema.as_object() else { return schema.clone() };
+    let mut tidied = JsonObject::new();
+    let is_fixed = has_fixed_length(|key| map.get(key));
+    for (key, value) in map {
+        let key = key.as_str();
+        let value = match value {
+            _ if is_fixed && LENGTHS.contains(&key) => continue,
+            _ if NOISE.contains(&key) || key.starts_with("x-") => continue,
+            Value::Bool(_) if key == "additionalProperties" || key == "unevaluatedProperties" => continue,
+            Value::String(format) if key == "format" && PLAIN_FORMATS.contains(&format.as_str()) => continue,
+            Value::Array(names) if key == "required" && names.is_empty() => continue,
+            Value::String(text) if key == "description" => folded(text).into(),
+            Value::Object(_) if SCHEMA_KEYS.contains(&key) => tidy(value),
+            Value::Array(list) if LIST_KEYS.contains(&key) => list.iter().map(tidy).collect(),
+            Value::Object(map) if MAP_KEYS.contains(&key) => {
+                Value::Object(map.iter().map(|(name, schema)| (name.clone(), tidy(schema))).collect())
+            }
+            other => other.clone(),
+        };
+        tidied.insert(key.to_owned(), value);
+    }
+    tidied.into()
+}
+
+/// Returns true for a text of one length with a pattern, which says the length again.
+fn has_fixed_length<'a>(keyword: impl Fn(&str) -> Option<&'a Value>) -> bool {
+    let [least, most] = LENGTHS.map(&keyword);
+    keyword("pattern").is_some() && least.is_some() && least == most
+}
+
+/// Returns the schema at a path, and the path in its one spelling.
+fn opened<'a>(schema: &'a Value, path: &str) -> Result<(Node<'a>, String), NoSuchPart> {
+    let mut node = Node::new(schema);
+    let mut place = String::new();
+    let separators: &[char] = if path.starts_with('/') { &['/'] } else { &['/', '.'] };
+    for segment in path.split(separators).filter(|segment| !segment.is_empty()) {
+        let segment = segment.replace("~1", "/").replace("~0", "~");
+        let Some((name, next)) = step(node, &segment, MAX_LISTS) else {
+            return Err(NoSuchPart { segment, parent: place, known: parts_of(node) });
+        };
+        place = format!("{place}/{name}");
+        node = next;
+    }
+    Ok((node, place))
+}
+
+/// Returns the part of this name, and the segments that lead to it; lists in between may be left out.
+fn step<'a>(node: Node<'a>, segment: &str, lists: usize) -> Option<(String, Node<'a>)> {
+    let fields = node.fields();
+    let named = fields.iter().find(|field| field.name == segment);
+    let named = named.or_else(|| fields.iter().find(|field| field.name.eq_ignore_ascii_case(segment)));
+    if let Some(field) = named {
+        return Some((toolcrib_model::pointer_part(field.name), field.node));
+    }
+    if [ITEMS, "[]", "items"].contains(&segment) {
+        return node.items().map(|items| (ITEMS.to_owned(), items));
+    }
+    if let Some(alternative) = segment.parse().ok().and_then(|at: usize| node.alternatives().get(at).copied())
+    {
+        return Some((segment.to_owned(), alternative));
+    }
+    let items = node.items().filter(|_| lists > 0)?;
+    let (name, found) = step(items, segment, lists - 1)?;
+    Some((format!("{ITEMS}/{name}"), found))
+}
+
+fn parts_of(node: Node<'_>) -> Vec<String> {
+    let fields = node.fields();
+    if !fields.is_empty() {
+        return fields.iter().map(|field| field.name.to_owned()).collect();
+    }
+    let alternatives = (0..node.alternatives().len()).map(|at| at.to_string());
+    alternatives.chain(node.items().map(|_| ITEMS.to_owned())).collect()
+}
+
+/// Returns true if there is something to open in a schema.
+fn has_parts(node: Node<'_>, lists: usize) -> bool {
+    !node.fields().is_empty()
+        || !node.alternatives().is_empty()
+        || node.items().is_some_and(|items| lists == 0 || has_parts(items, lists - 1))
+}
+
+/// Writes a schema without references, to some depth, as long as there is room.
+struct Writer {
+    /// The bytes that may still be written, about.
+    left: usize,
+    path: String,
+    is_cut: bool,
+    has_texts: bool,
+}
+
+impl Writer {
+    fn write(&mut self, node: Node<'_>, depth: usize) -> Option<Value> {
+        let mut written = self.value(node)?;
+        let fields = node.fields();
+        if !fields.is_empty() {
+            let mut properties = JsonObject::new();
+            for Field { name, node, .. } in &fields {
+                let schema = self.part(&toolcrib_model::pointer_part(name), *node, depth)?;
+                self.left = self.left.checked_sub(name.len())?;
+                properties.insert((*name).to_owned(), schema);
+            }
+            written.insert("properties".into(), properties.into());
+            let required: Vec<_> =
+                fields.iter().filter(|field| field.is_required).map(|field| field.name).collect();
+            if !required.is_empty() {
+                written.insert("required".into(), json!(required));
+            }
+        }
+        let alternatives = node.alternatives();
+        if !alternatives.is_empty() {
+            let alternatives = alternatives.iter().enumerate();
+            let any: Option<Vec<_>> =
+                alternatives.map(|(at, node)| self.part(&at.to_string(), *node, depth)).collect();
+            written.insert("anyOf".into(), any?.into());
+        }
+        for key in ["items", "additionalProperties"] {
+            if let Some(child) = node.child(key) {
+                written.insert(key.into(), self.part(ITEMS, child, depth)?);
+            }
+        }
+        Some(written.into())
+    }
+
+    /// Writes a part, or where it is when it is too deep.
+    fn part(&mut self, segment: &str, node: Node<'_>, depth: usize) -> Option<Value> {
+        let length = self.path.len();
+        self.path = format!("{}/{segment}", self.path);
+        let written = if depth <= 1 && has_parts(node, MAX_LISTS) {
+            self.is_cut = true;
+            self.left = self.left.checked_sub(self.path.len())?;
+            self.value(node).map(|mut stub| {
+                stub.insert("open".into(), self.path.as_str().into());
+                Value::Object(stub)
+            })
+        } else {
+            self.write(node, depth.saturating_sub(1))
+        };
+        self.path.truncate(length);
+        written
+    }
+
+    /// Writes what a schema says beside its parts.
+    fn value(&mut self, node: Node<'_>) -> Option<JsonObject> {
+        let mut written = JsonObject::new();
+        let is_fixed = has_fixed_length(|key| node.keyword(key));
+        for key in VALUE_KEYS.into_iter().filter(|key| !(is_fixed && LENGTHS.contains(key))) {
+            if let Some(value) = node.keyword(key).and_then(|value| short(key, value)) {
+                self.left = self.left.checked_sub(key.len() + size(&value))?;
+                written.insert(key.into(), value);
+            }
+        }
+        if let Some(text) = node.text("description").filter(|_| self.has_texts) {
+            let text = cut(first_sentence(&folded(text)), MAX_SENTENCE_CHARS);
+            self.left = self.left.checked_sub(text.len())?;
+            written.insert("description".into(), text.into());
+        }
+        Some(written)
+    }
+}
+
+/// Returns the value of a keyword, where it is not too long or says nothing.
+fn short(key: &str, value: &Value) -> Option<Value> {
+    match value {
+        Value::String(format) if key == "format" && PLAIN_FORMATS.contains(&format.as_str()) => None,
+        Value::Array(values) if key == "enum" => Some(values.iter().take(MAX_CHOICES).cloned().collect()),
+        other if key != "type" && size(other) > MAX_VALUE_CHARS => None,
+        other => Some(other.clone()),
+    }
+}
+
+/// Shows an object of so many properties that not even their types fit: those that are required and as many others as
+/// there is room for, then the names of the rest.
+fn narrow(node: Node<'_>, path: &str, room: usize) -> Value {
+    let (mut properties, mut required, mut others, mut more) =
+        (JsonObject::new(), Vec::new(), Vec::new(), 0_usize);
+    let mut writer = Writer { left: room, path: path.to_owned(), is_cut: false, has_texts: false };
+    let mut used = 0;
+    for Field { name, node, is_required } in node.fields() {
+        let schema = writer.part(&toolcrib_model::pointer_part(name), node, 1).filter(|_| used < room / 2);
+        let cost = 2 * name.len() + schema.as_ref().map_or(0, size) + PUNCTUATION;
+        match schema {
+            Some(schema) if used + cost <= room / 2 => {
+                used += cost;
+                properties.insert(name.to_owned(), schema);
+                if is_required {
+                    required.push(name);
+                }
+            }
+            _ if used + name.len() + PUNCTUATION <= room * 3 / 4 => {
+                used += name.len() + PUNCTUATION;
+                others.push(name);
+            }
+            _ => more += 1,
+        }
+    }
+    json!({"properties": properties, "required": required, "others": others, "more": more})
+}

@@ -1,0 +1,194 @@
+//! Tools as signatures: `shop.price(item: str, currency?: 'EUR'|'USD') — Returns the price of an item.`
+
+use toolcrib_model::{Risk, Tool};
+use toolcrib_policy::{Effect, Policy, Principal};
+use toolcrib_registry::{Entry, Overloads};
+
+use crate::schema::Node;
+use crate::sentence::{MAX_SUMMARY, cut, folded, summary};
+use crate::types;
+
+/// The most characters of a description in a list; `get_tool` has all of it.
+pub const MAX_LISTED_DESCRIPTION: usize = 240;
+
+/// The most arguments whose descriptions a search tells.
+pub const MAX_LISTED_ARGUMENTS: usize = 12;
+
+/// The bytes of JSON that a search tells of what it found, beside [`FOUND_BYTES_PER_TOOL`].
+pub const FOUND_BYTES: usize = 400;
+
+/// The bytes of JSON that a search tells for each tool that is asked for.
+pub const FOUND_BYTES_PER_TOOL: usize = 110;
+
+/// The tools whose room a search has at least, so that asking for fewer tells more of each.
+const MIN_TOOLS_OF_ROOM: usize = 5;
+
+/// The most tools whose arguments are described in a search, not only written.
+const MAX_DESCRIBED: usize = 2;
+
+/// The most characters of all arguments of a signature.
+const MAX_ARGUMENTS_CHARS: usize = 480;
+
+/// The most characters of the arguments where only their names are told.
+const MAX_NAMES_CHARS: usize = 160;
+
+/// The most characters of a summary there.
+const MAX_SHORT_SUMMARY: usize = 60;
+
+/// The most bytes of an example that its author wrote.
+const MAX_EXAMPLE_BYTES: usize = 240;
+
+/// The most bytes of JSON of an entry on a page of a category.
+const MAX_PAGE_ENTRY_BYTES: usize = 320;
+
+/// The amount of detail of a signature, the least first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Level {
+    /// The names of the required arguments.
+    Names,
+    /// The required arguments with their types.
+    Required,
+    /// All arguments.
+    Arguments,
+    /// All arguments, objects with their properties.
+    Opened,
+    /// Also the beginning of the description.
+    Described,
+    /// Also what each argument is for, and an example that the author of the tool wrote.
+    Explained,
+}
+
+impl Level {
+    const ABOVE_NAMES: [Self; 5] =
+        [Self::Required, Self::Arguments, Self::Opened, Self::Described, Self::Explained];
+}
+
+/// A tool in a list.
+pub(crate) struct Line<'a> {
+    entry: &'a Entry,
+    /// The number of other overloads.
+    others: usize,
+    mark: Option<&'static str>,
+}
+
+impl<'a> Line<'a> {
+    /// Returns the line of the overload at `form`; `None` when there is none.
+    pub(crate) fn new(
+        overloads: &Overloads<'a>,
+        form: usize,
+        policy: &Policy,
+        principal: Principal<'_>,
+    ) -> Option<Self> {
+        let entry = overloads.iter().nth(form).or_else(|| overloads.first())?;
+        let others = overloads.iter().count() - 1;
+        Some(Self { entry, others, mark: mark(&entry.tool, policy, principal) })
+    }
+
+    /// Writes the line.
+    pub(crate) fn at(&self, level: Level) -> String {
+        let tool = self.entry.tool.as_ref();
+        let mut text = format!("{}({})", tool.name.dotted(), arguments(tool, level));
+        let description = match level {
+            Level::Names => cut(&summary(&tool.description), MAX_SHORT_SUMMARY),
+            Level::Described | Level::Explained => cut(&folded(&tool.description), MAX_LISTED_DESCRIPTION),
+            _ => summary(&tool.description),
+        };
+        if !description.is_empty() {
+            text = format!("{text} — {description}");
+        }
+        text = match self.others {
+            0 => text,
+            1 => format!("{text} (+1 form)"),
+            others => format!("{text} (+{others} forms)"),
+        };
+        if let Some(mark) = self.mark {
+            text = format!("{text} [{mark}]");
+        }
+        if level == Level::Explained {
+            text.push_str(&explained(tool));
+            text.push_str(&example(self.entry));
+        }
+        text
+    }
+
+    /// Writes the line for a page of a category: with all arguments where they are few.
+    pub(crate) fn for_page(&self) -> String {
+        let lines = [Level::Arguments, Level::Required].into_iter().map(|level| self.at(level));
+        lines
+            .into_iter()
+            .find(|line| size(line) <= MAX_PAGE_ENTRY_BYTES)
+            .unwrap_or_else(|| self.at(Level::Names))
+    }
+}
+
+/// Writes the tools that a search found, the best first, where up to `limit` were asked for. Each line tells at least as
+/// much as those behind it, and all tell as much as there is room for.
+pub(crate) fn packed(lines: &[Line<'_>], limit: usize) -> Vec<String> {
+    let tools = limit.max(MIN_TOOLS_OF_ROOM);
+    let room = FOUND_BYTES.saturating_add(FOUND_BYTES_PER_TOOL.saturating_mul(tools));
+    let mut texts: Vec<String> = lines.iter().map(|line| line.at(Level::Names)).collect();
+    let mut used: usize = texts.iter().map(|text| size(text)).sum();
+    let mut reached = lines.len();
+    for level in Level::ABOVE_NAMES {
+        if level > Level::Opened && lines.len() > MAX_DESCRIBED {
+            break;
+        }
+        let mut raised = 0;
+        for (line, text) in lines.iter().zip(&mut texts).take(reached) {
+            let fuller = line.at(level);
+            let with = used - size(text) + size(&fuller);
+            if with > room {
+                break;
+            }
+            (*text, used) = (fuller, with);
+            raised += 1;
+        }
+        reached = raised;
+    }
+    texts
+}
+
+/// Returns how many bytes a text has in JSON.
+fn size(text: &str) -> usize {
+    serde_json::Value::from(text).to_string().len()
+}
+
+fn arguments(tool: &Tool, level: Level) -> String {
+    let schema = Node::new(&tool.parameters);
+    let fields = schema.fields();
+    if fields.is_empty() {
+        return types::whole(schema, MAX_ARGUMENTS_CHARS);
+    }
+    match level {
+        Level::Names => types::names(&fields, MAX_NAMES_CHARS),
+        Level::Required => types::required(&fields, MAX_ARGUMENTS_CHARS),
+        Level::Arguments => types::fields(&fields, false, MAX_ARGUMENTS_CHARS),
+        _ => types::fields(&fields, true, MAX_ARGUMENTS_CHARS),
+    }
+}
+
+/// Returns what a caller should know before a call: that the user is asked, or that much can be lost.
+fn mark(tool: &Tool, policy: &Policy, principal: Principal<'_>) -> Option<&'static str> {
+    match (policy.decide(tool, principal).effect, tool.risk()) {
+        (Effect::Approve, _) => Some("asks the user"),
+        (_, Risk::High) => Some("high risk"),
+        _ => None,
+    }
+}
+
+/// Writes what each argument is for, a line each.
+fn explained(tool: &Tool) -> String {
+    let fields = Node::new(&tool.parameters).fields();
+    let told = fields.iter().filter_map(|field| {
+        let about = summary(field.node.text("description")?);
+        (!about.is_empty()).then(|| format!("\n{}: {about}", cut(field.name, MAX_SUMMARY)))
+    });
+    told.take(MAX_LISTED_ARGUMENTS).collect()
+}
+
+/// Writes the example that the author of a tool wrote, if there is a short one.
+fn example(entry: &Entry) -> String {
+    let examples = entry.tool.examples().iter().filter(|example| entry.schema.accepts(example));
+    let mut short = examples.map(ToString::to_string).filter(|text| text.len() <= MAX_EXAMPLE_BYTES);
+    short.next().map(|text| format!("\nexample: {text}")).unwrap_or_default()
+}
