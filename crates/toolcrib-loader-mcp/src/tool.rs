@@ -43,7 +43,7 @@ pub(crate) fn convert(source: &McpSource, wire: WireTool) -> Result<Tool, NameEr
 
 /// The digest of what the server said of a tool when it was loaded; `None` for one that no loader made.
 pub(crate) fn loaded_as(tool: &Tool) -> Option<Fingerprint> {
-    tool.metadata.get(DIGEST)?.as_str()?.parse().ok()
+    tool.metadata.get(DIGEST)?.as_str()?.try_into().ok()
 }
 
 /// Why no call can fit the tool, if none can: arguments are an object, whatever a server says.
