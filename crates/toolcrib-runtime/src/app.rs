@@ -11,8 +11,10 @@ use toolcrib_exec::Secrets;
 use toolcrib_io::files::{ProtectedFiles, make_private, read_bounded};
 use toolcrib_loader_mcp::{Authorization, DEFAULT_STARTUP_TIMEOUT, Pins, PinsError};
 use toolcrib_modules::memory::Memory;
+use toolcrib_policy::RUNTIME_NAMESPACE;
 use toolcrib_port::{ToolEngine as _, ToolLoader};
 use toolcrib_registry::{Snapshot, ToolRegistry};
+use toolcrib_sdk::Module;
 use toolcrib_search::embedding::PATIENCE;
 use toolcrib_tasks::{Scheduler, Skills};
 
@@ -280,9 +282,10 @@ impl App {
             sources::sources(self).map_err(|errors| Error::App { file: self.file.clone(), errors })?;
         let local: Vec<_> =
             sources.into_iter().filter(|source| source.is_local).map(|source| source.loader).collect();
-        // Their namespaces are their own, as they are when the app starts.
-        let modules: Vec<_> =
-            modules::modules(self).map_err(|error| self.wrong(error))?.into_iter().map(Arc::new).collect();
+        // Their namespaces, and that of the runtime, are their own, as they are when the app starts.
+        let own = Module::new(RUNTIME_NAMESPACE, "");
+        let modules = modules::modules(self).map_err(|error| self.wrong(error))?;
+        let modules: Vec<_> = [own].into_iter().chain(modules).map(Arc::new).collect();
         let loaders = modules.iter().map(|module| Arc::clone(module) as Arc<dyn ToolLoader>);
         let snapshot = ToolRegistry::from_loaders(loaders.chain(local.iter().cloned())).await.snapshot();
         for module in modules {

@@ -64,8 +64,8 @@ pub(crate) fn instead_of_engine(kind: &str) -> Option<&'static str> {
     ENGINES.iter().find(|(name, _)| *name == kind).map(|(_, advice)| *advice)
 }
 
-/// Has a policy hold its rules also for tools that they name by former names.
-pub(crate) fn known_to(policy: Policy) -> Policy {
+/// Applies the rules of a policy also to tools that they name by former names.
+pub(crate) fn with_former_names(policy: Policy) -> Policy {
     let namespaces = [RUNTIME_NAMESPACE, SCHEDULER].into_iter();
     let names = namespaces.flat_map(|namespace| former_names(namespace).map(move |names| (namespace, names)));
     names.fold(policy, |policy, (namespace, (former, present))| {

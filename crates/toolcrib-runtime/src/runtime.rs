@@ -65,7 +65,7 @@ impl Runtime {
         let constraints: Vec<(&str, &Constraints)> =
             app.config.modules.iter().map(|(id, module)| (id.as_str(), &module.constraints)).collect();
         let mut policy = Policy::new(&app.config.tools.capabilities, constraints)
-            .map(former::known_to)
+            .map(former::with_former_names)
             .map_err(|error| app.error_at(error.place().pointer(), error.to_string()))?;
         let (office, pool) = pool::pool(&app.config).unzip();
         if let Some(pool) = &pool {

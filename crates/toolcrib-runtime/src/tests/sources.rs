@@ -217,11 +217,12 @@ async fn two_sources_cannot_have_one_namespace() {
     for entry in [
         "{type: inline, namespace: hello, tools: [{name: wave, description: Waves.}]}",
         "{type: file, path: tools.yaml, namespace: hello}",
+        "{type: inline, namespace: context_builder, tools: [{name: wave, description: Waves.}]}",
     ] {
         let path = dir.path().join("app.yaml");
         std::fs::write(&path, format!("modules: {{hello: {{}}}}\ntools: {{registry: [{entry}]}}")).unwrap();
         let (snapshot, _) = App::open(&path).unwrap().check_local_sources().await.unwrap();
         let [reject] = snapshot.rejected() else { panic!("{entry}: {:?}", snapshot.rejected()) };
-        assert!(reject.reason.contains("hello"), "{reject:?}");
+        assert!(reject.reason.contains("namespace"), "{reject:?}");
     }
 }
