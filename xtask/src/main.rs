@@ -49,7 +49,7 @@ Tasks:
                  how fast it is, beside the bounds that are promised: all benches or the one of that
                  name, built optimised; fails when a figure is over its bound
   eval-agent [--binary PATH] [--json FILE] [--only TASK]…
-                 what calls and tokens a scripted agent needs for some fifty tasks with `toolcrib serve`, beside
+                 what calls and tokens a scripted agent needs for 67 tasks with `toolcrib serve`, beside
                  the bounds in benches/evaluation/bounds.json; fails when a figure is over its bound
   conformance [REVISION…] [NAME…]
                  the official conformance suite of MCP against our client, for the revisions and the

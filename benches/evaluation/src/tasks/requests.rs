@@ -54,7 +54,7 @@ pub(super) const TASKS: &[Task] = &[
     )
     .with_check(|world| {
         let path = format!("/twilio_messaging/v1/Services/{}/PhoneNumbers", sid("MG", "6"));
-        sent(world, &path, "PhoneNumberSid", &sid("PN", "9"))
+        sent(world, &path, "PhoneNumberSid", sid("PN", "9"))
     }),
     Task::new(
         "end-execution",
