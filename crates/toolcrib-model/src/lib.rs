@@ -25,6 +25,7 @@ mod result;
 mod user;
 
 mod canonical;
+mod equivalent;
 mod fingerprint;
 mod invisible;
 mod json;
@@ -38,6 +39,7 @@ mod tests;
 
 pub use call::ToolCall;
 pub use canonical::{ExactIntegers, canonical_json, canonical_json_with};
+pub use equivalent::EquivalentCall;
 pub use error::{ErrorKind, ToolError};
 pub use fingerprint::{Fingerprint, ParseFingerprintError};
 pub use invisible::{is_hidden, is_invisible, is_joiner, visible_text};

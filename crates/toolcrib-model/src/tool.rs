@@ -1,9 +1,14 @@
 //! Definitions of tools.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::{ExactIntegers, Fingerprint, JsonObject, NAMESPACE_SEPARATOR, NameError, QualifiedName, Risk};
+use crate::{
+    EquivalentCall, ExactIntegers, Fingerprint, JsonObject, NAMESPACE_SEPARATOR, NameError, QualifiedName,
+    Risk,
+};
 
 /// The definition of a tool from any source.
 ///
@@ -25,6 +30,8 @@ pub struct Tool {
     pub metadata: JsonObject,
     /// The digest of `parameters` as they were written, where they hold integers beyond 64 bits.
     exact_fingerprint: Option<Fingerprint>,
+    /// What a call of it amounts to. The runtime alone sets it: no source can write it.
+    equivalent: Option<Arc<EquivalentCall>>,
 }
 
 /// The reason why data is not a tool.
@@ -52,6 +59,7 @@ impl Tool {
             output_parameters: json!({}),
             metadata: JsonObject::new(),
             exact_fingerprint: None,
+            equivalent: None,
         }
     }
 
@@ -91,6 +99,17 @@ impl Tool {
     /// Sets the risk.
     pub fn with_risk(self, risk: Risk) -> Self {
         self.with_metadata("risk", risk.as_str())
+    }
+
+    /// Sets the call of another tool that a call of this one amounts to, so that the rules for both hold.
+    pub fn with_equivalent(mut self, equivalent: EquivalentCall) -> Self {
+        self.equivalent = Some(Arc::new(equivalent));
+        self
+    }
+
+    /// Returns the call of another tool that a call of this one amounts to, if there is one.
+    pub fn equivalent(&self) -> Option<&EquivalentCall> {
+        self.equivalent.as_deref()
     }
 
     /// The digest of the argument schema, which tells overloads apart.
@@ -207,6 +226,7 @@ impl TryFrom<ToolForm> for Tool {
             output_parameters: schema("output_parameters", form.output_parameters)?,
             metadata: form.metadata,
             exact_fingerprint: None,
+            equivalent: None,
         })
     }
 }

@@ -4,9 +4,8 @@ use std::sync::Arc;
 
 use toolcrib_model::Risk;
 
-use crate::condition::Arguments;
 use crate::profile::Profile;
-use crate::rule::{CompiledRule, Fit};
+use crate::rule::{CompiledRule, Fit, KnownArguments};
 use crate::{Decision, Effect, Principal};
 
 /// The names of the settings that decide if no rule matches.
@@ -40,7 +39,7 @@ impl Profile {
         &self,
         names: &RuleNames,
         principal: Principal<'_>,
-        arguments: Option<Arguments<'_>>,
+        arguments: KnownArguments<'_>,
     ) -> Decision {
         if let Some(place) = &self.blocked {
             return Decision::new(Effect::Deny, place);
@@ -64,7 +63,7 @@ impl Profile {
         &self,
         names: &RuleNames,
         principal: Principal<'_>,
-        arguments: Option<Arguments<'_>>,
+        arguments: KnownArguments<'_>,
     ) -> Decision {
         let asks = self.first(Effect::Approve, principal, arguments);
         if let Some(rule) = asks.surely {
@@ -112,7 +111,7 @@ impl Profile {
         }
     }
 
-    fn first(&self, effect: Effect, principal: Principal<'_>, arguments: Option<Arguments<'_>>) -> First<'_> {
+    fn first(&self, effect: Effect, principal: Principal<'_>, arguments: KnownArguments<'_>) -> First<'_> {
         let mut first = First::default();
         for rule in self.rules.iter().filter(|rule| rule.effect == effect) {
             match rule.fit(principal, arguments) {

@@ -8,7 +8,7 @@ use toolcrib_model::{JsonObject, QualifiedName, Risk, Tool};
 use crate::condition::{self, Arguments, MAX_REGEXES};
 use crate::evaluate::RuleNames;
 use crate::profile::{Facts, Profile};
-use crate::rule::{CompiledConstraints, CompiledRule};
+use crate::rule::{CompiledConstraints, CompiledRule, KnownArguments};
 use crate::scope::{CompiledScope, Scopes};
 use crate::{
     Access, Authorized, Call, Capabilities, Consent, Constraints, Decision, Effect, PendingCall, PolicyError,
@@ -207,7 +207,29 @@ impl Policy {
         self.rules.iter().filter(is_unused).map(|rule| rule.place.as_ref())
     }
 
+    /// Decides about a call by the rules for its tool and by those for its equivalent. The stricter decision holds.
     fn evaluate(&self, tool: &Tool, principal: Principal<'_>, arguments: Option<&JsonObject>) -> Decision {
+        let decision = self.evaluate_tool(tool, principal, arguments, None);
+        let Some(equivalent) = tool.equivalent() else { return decision };
+        let of_other = match arguments.map(|arguments| equivalent.arguments(arguments)) {
+            Some(arguments) => self.evaluate_tool(&equivalent.tool, principal, Some(&arguments), None),
+            None => {
+                let unknown = Some(equivalent.arguments_key.as_str());
+                self.evaluate_tool(&equivalent.tool, principal, Some(&equivalent.fixed), unknown)
+            }
+        };
+        let rule = format!("{}, as a call of `{}`", of_other.rule, equivalent.tool.name.dotted());
+        decision.and(Decision { rule: rule.into(), ..of_other })
+    }
+
+    /// Decides about a call by the rules for its tool. The argument named by `unknown` is not known yet.
+    fn evaluate_tool(
+        &self,
+        tool: &Tool,
+        principal: Principal<'_>,
+        arguments: Option<&JsonObject>,
+        unknown: Option<&str>,
+    ) -> Decision {
         if let Some(denial) = self.scopes.denial(tool, principal) {
             return denial;
         }
@@ -216,7 +238,13 @@ impl Policy {
             Some(decision) => decision.clone(),
             None => {
                 let sent = arguments.and_then(|arguments| condition::sent(tool, arguments));
-                let arguments = arguments.map(|arguments| Arguments::new(arguments, sent.as_ref()));
+                let arguments = match arguments.map(|arguments| Arguments::new(arguments, sent.as_ref())) {
+                    None => KnownArguments::None,
+                    Some(arguments) => match unknown {
+                        None => KnownArguments::All(arguments),
+                        Some(unknown) => KnownArguments::AllBut(arguments, unknown),
+                    },
+                };
                 let evaluate = |principal| profile.evaluate(&self.names, principal, arguments);
                 principal.superiors().map(evaluate).fold(evaluate(principal), Decision::and)
             }
@@ -225,6 +253,10 @@ impl Policy {
 
     fn profile(&self, tool: &Tool) -> Arc<Profile> {
         let facts = Facts::of(tool);
+        // Such tools come and go with sessions, and there is no end to their names.
+        if tool.equivalent().is_some() {
+            return Arc::new(self.new_profile(tool, facts));
+        }
         {
             let profiles = self.profiles.read().unwrap_or_else(PoisonError::into_inner);
             let known = profiles.get(&tool.name).into_iter().flatten();

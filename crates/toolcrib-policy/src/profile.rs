@@ -7,7 +7,7 @@ use toolcrib_model::{RUNTIME_NAMESPACE, Risk, Tool};
 
 use crate::evaluate::RuleNames;
 use crate::policy::Reserved;
-use crate::rule::CompiledRule;
+use crate::rule::{CompiledRule, KnownArguments};
 use crate::{Decision, Principal};
 
 /// The properties of a tool that the gate needs in addition to its name.
@@ -63,7 +63,7 @@ impl Profile {
         let mut profile = Self { facts, blocked, is_too_risky, rules, reserved, settled: None };
         let is_plain = profile.reserved.is_none() && profile.rules.iter().all(|rule| rule.is_plain());
         if profile.blocked.is_some() || is_plain {
-            profile.settled = Some(profile.evaluate(names, Principal::new(""), None));
+            profile.settled = Some(profile.evaluate(names, Principal::new(""), KnownArguments::None));
         }
         profile
     }

@@ -17,6 +17,15 @@ pub(crate) enum Fit {
     No,
 }
 
+/// The arguments of a call, as far as they are known.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum KnownArguments<'a> {
+    None,
+    /// All but the argument of this name.
+    AllBut(Arguments<'a>, &'a str),
+    All(Arguments<'a>),
+}
+
 #[derive(Debug)]
 pub(crate) struct CompiledRule {
     pub(crate) place: Arc<str>,
@@ -90,7 +99,7 @@ impl CompiledRule {
     }
 
     /// Returns the match with a call of a tool that the rule may match.
-    pub(crate) fn fit(&self, principal: Principal<'_>, arguments: Option<Arguments<'_>>) -> Fit {
+    pub(crate) fn fit(&self, principal: Principal<'_>, arguments: KnownArguments<'_>) -> Fit {
         let is_of_agent = |agent: &Pattern| principal.agent.is_some_and(|name| agent.fits(name));
         if !self.agent.as_ref().is_none_or(is_of_agent)
             || !self.session.as_ref().is_none_or(|session| session.fits(principal.session))
@@ -99,9 +108,20 @@ impl CompiledRule {
         }
         match arguments {
             _ if self.conditions.is_empty() => Fit::Yes,
-            None => Fit::Perhaps,
-            Some(arguments) if self.conditions.iter().all(|condition| condition.holds(arguments)) => Fit::Yes,
-            Some(_) => Fit::No,
+            KnownArguments::None => Fit::Perhaps,
+            KnownArguments::AllBut(arguments, unknown) => {
+                let (open, decided): (Vec<_>, Vec<_>) =
+                    self.conditions.iter().partition(|condition| condition.may_depend_on(unknown));
+                match (decided.iter().all(|condition| condition.holds(arguments)), open.is_empty()) {
+                    (false, _) => Fit::No,
+                    (true, true) => Fit::Yes,
+                    (true, false) => Fit::Perhaps,
+                }
+            }
+            KnownArguments::All(arguments) => {
+                let holds = self.conditions.iter().all(|condition| condition.holds(arguments));
+                if holds { Fit::Yes } else { Fit::No }
+            }
         }
     }
 }

@@ -2,6 +2,7 @@
 
 mod approvals;
 mod clients;
+mod equivalent;
 mod properties;
 mod scopes;
 

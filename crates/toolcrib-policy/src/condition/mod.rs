@@ -165,6 +165,11 @@ impl CompiledCondition {
         Ok(Self { pointer, test, reading })
     }
 
+    /// Returns true if the condition may depend on the argument of this name.
+    pub(crate) fn may_depend_on(&self, argument: &str) -> bool {
+        self.pointer.may_enter(argument)
+    }
+
     /// Returns true if the arguments satisfy the condition.
     pub(crate) fn holds(&self, arguments: Arguments<'_>) -> bool {
         match self.reading {

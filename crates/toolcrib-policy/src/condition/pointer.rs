@@ -41,6 +41,11 @@ impl Pointer {
         Ok(Self(tokens))
     }
 
+    /// Returns true if the path may lead into the argument of this name.
+    pub(super) fn may_enter(&self, argument: &str) -> bool {
+        self.0.first().is_none_or(|token| token.is_of_list() || token.resembles(argument))
+    }
+
     /// Returns true if any value that the path may refer to passes.
     pub(super) fn any(&self, arguments: &JsonObject, passes: &dyn Fn(&Value, usize) -> bool) -> bool {
         any_member(arguments, &self.0, 0, passes)
