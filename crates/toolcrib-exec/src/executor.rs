@@ -17,7 +17,7 @@ use tracing::Instrument as _;
 use crate::approve::Asking;
 use crate::audit::{Audit, Pending};
 use crate::check::check;
-use crate::flow::milliseconds;
+use crate::flow::{limited_as, milliseconds};
 use crate::heartbeat::Heartbeat;
 use crate::hooks::fault;
 use crate::judge::{Judged, State, judge, may_repeat, only_reads};
@@ -25,7 +25,7 @@ use crate::liberal::Forwards;
 use crate::limits::{MAX_DEADLINE, deadline_of};
 use crate::{
     DEFAULT_APPROVAL_WAIT, Flow, FlowSettings, Hook, Lineage, MAX_APPROVAL_WAIT, MIN_APPROVAL_WAIT, Results,
-    hooks, invoke,
+    explain, hooks, invoke,
 };
 
 /// The one entrance to execution.
@@ -144,27 +144,27 @@ impl Executor {
     /// Whether a call only looks: its tool is of low risk and without side effects, and where it forwards calls, so are
     /// theirs.
     pub fn only_reads(&self, call: &ToolCall, context: &CallContext) -> bool {
-        only_reads(&self.registry.snapshot(), &self.policy, &call.name, &call.arguments, context)
+        only_reads(&self.snapshot_of(context), &self.policy, &call.name, &call.arguments, context)
     }
 
     /// Whether a call does no harm when it is made a second time: it only looks, or its tool declares itself idempotent, and
     /// where it forwards calls, so do theirs.
     pub fn may_repeat(&self, call: &ToolCall, context: &CallContext) -> bool {
-        may_repeat(&self.registry.snapshot(), &self.policy, &call.name, &call.arguments, context)
+        may_repeat(&self.snapshot_of(context), &self.policy, &call.name, &call.arguments, context)
     }
 
     /// The tools that the caller of this context may use.
     fn visible_tools(&self, context: &CallContext) -> Vec<Arc<Tool>> {
-        let (snapshot, principal) = (self.registry.snapshot(), context.principal());
+        let (snapshot, principal) = (self.snapshot_of(context), context.principal());
         let entries = snapshot.iter().map(|entry| &entry.tool);
         entries.filter(|tool| self.policy.is_visible(tool, principal)).cloned().collect()
     }
 
     /// The tools that a name means to that caller.
     fn find_tools(&self, name: &str, context: &CallContext) -> Result<Vec<Arc<Tool>>, ToolError> {
-        let (snapshot, principal) = (self.registry.snapshot(), context.principal());
+        let (snapshot, principal) = (self.snapshot_of(context), context.principal());
         // A former name means the tool that a call by it would run.
-        let ToolCall { name, .. } = self.current(ToolCall::new(name, JsonObject::new()), &snapshot);
+        let ToolCall { name, .. } = self.current(ToolCall::new(name, JsonObject::new()));
         let found = snapshot.find(&name, |entry| self.policy.is_visible(&entry.tool, principal));
         let overloads = found.map_err(|error| ToolError::from(&error))?;
         Ok(overloads.iter().map(|entry| Arc::clone(&entry.tool)).collect())
@@ -172,15 +172,20 @@ impl Executor {
 
     /// Returns the error that a call would end with before it runs, as the tools and the rules are now.
     fn check_call(&self, call: &ToolCall, context: &CallContext) -> Result<(), ToolError> {
-        let snapshot = self.registry.snapshot();
-        let ToolCall { name, arguments, .. } = self.current(call.clone(), &snapshot);
+        let snapshot = self.snapshot_of(context);
+        let ToolCall { name, arguments, .. } = self.current(call.clone());
         check(&snapshot, &self.policy, &name, arguments, context)
     }
 
-    /// Returns the call that a call by a former name means, or the call itself.
-    fn current(&self, call: ToolCall, snapshot: &Snapshot) -> ToolCall {
+    /// Returns the tools of the session that a call belongs to.
+    fn snapshot_of(&self, context: &CallContext) -> Arc<Snapshot> {
+        self.registry.snapshot_of(&context.session)
+    }
+
+    /// Returns the call that a call by a former name means, or the call itself. What a session adds takes no former names.
+    fn current(&self, call: ToolCall) -> ToolCall {
         match self.renamed.and_then(|renamed| renamed(&call)) {
-            Some(renamed) if snapshot.find(&call.name, |_| true).is_err() => renamed,
+            Some(renamed) if self.registry.snapshot().find(&call.name, |_| true).is_err() => renamed,
             _ => call,
         }
     }
@@ -199,6 +204,7 @@ impl Executor {
     pub async fn end_session(&self, session: &str) {
         self.approvals.forget(session);
         self.results.forget(session);
+        self.registry.end_session(session);
         let engines: Vec<_> =
             self.engines.read().unwrap_or_else(PoisonError::into_inner).values().cloned().collect();
         futures::future::join_all(engines.iter().map(|engine| engine.end_session(session))).await;
@@ -237,8 +243,8 @@ impl Executor {
     fn begin(&self, call: ToolCall, context: &CallContext) -> OnItsWay {
         let started = Instant::now();
         let mut pending = self.audit.begin(&call, context);
-        let snapshot = self.registry.snapshot();
-        let ToolCall { name, arguments, call_id } = self.current(call, &snapshot);
+        let snapshot = self.snapshot_of(context);
+        let ToolCall { name, arguments, call_id } = self.current(call);
         let mut judged = judge(&snapshot, &self.policy, &name, arguments, call_id.clone(), context);
         if let Err(error) = self.audit.check() {
             judged.state = State::Failed(error);
@@ -288,7 +294,7 @@ impl Executor {
             call.pending.answered();
             // Answers take time, in which a refresh may have put another tool in its place.
             if let (State::Ready(_), Some(entry)) = (&call.judged.state, &call.judged.entry)
-                && !self.is_current(entry)
+                && !self.is_current(entry, context)
             {
                 let message =
                     format!("`{}` is not as it was when this call was made", entry.tool.name.dotted());
@@ -303,7 +309,7 @@ impl Executor {
         let asking = calls.filter(|judged| matches!(judged.state, State::Ask(_)));
         let checking = asking.map(async |judged| {
             let Some(call) = judged.call() else { return };
-            let Some(engine) = self.engine(&call.source) else { return };
+            let Some(engine) = self.engine(call, context) else { return };
             if let Err(error) = hooks::check(engine.as_ref(), call, context).await {
                 judged.state = State::Failed(error);
             }
@@ -311,8 +317,11 @@ impl Executor {
         futures::future::join_all(checking).await;
     }
 
-    fn engine(&self, source: &str) -> Option<Arc<dyn ToolEngine>> {
-        self.engines.read().unwrap_or_else(PoisonError::into_inner).get(source).cloned()
+    /// Returns the engine of the source of a call: one of the app, or one that the session of the call has added.
+    fn engine(&self, call: &Call, context: &CallContext) -> Option<Arc<dyn ToolEngine>> {
+        let engines = self.engines.read().unwrap_or_else(PoisonError::into_inner);
+        let of_app = engines.get(&*call.source).cloned();
+        of_app.or_else(|| self.registry.session_engine(&context.session, &call.source))
     }
 
     /// Runs the checks of one's own on all calls side by side.
@@ -329,8 +338,8 @@ impl Executor {
         futures::future::join_all(checking).await;
     }
 
-    fn is_current(&self, entry: &Arc<Entry>) -> bool {
-        let snapshot = self.registry.snapshot();
+    fn is_current(&self, entry: &Arc<Entry>, context: &CallContext) -> bool {
+        let snapshot = self.snapshot_of(context);
         let overloads = snapshot.get(&entry.tool.name);
         overloads.is_some_and(|overloads| {
             overloads.iter().any(|now| {
@@ -377,17 +386,13 @@ impl Executor {
         above: &Lineage,
         pending: &Pending,
     ) -> Result<ToolResult, ToolError> {
-        let Some(engine) = self.engine(&call.source) else {
-            let message = format!("`{}` has no engine to run it", call.tool.name.dotted());
-            let hint =
-                format!("its source is {}; set `engine:` there to one of `tools.engines`", call.source);
-            return Err(ToolError::new(ErrorKind::Unavailable, message)
-                .with_hint(hint)
-                .with_retryable(false));
+        let Some(engine) = self.engine(call, context) else {
+            return Err(explain::no_engine(call));
         };
         let access = invoke::access_of(call)?;
         let started = Instant::now();
-        let own = deadline_of(&call.tool, &call.source, self.flow.settings());
+        let (source, tool) = limited_as(call);
+        let own = deadline_of(tool, source, self.flow.settings());
         let outer = context.extended_deadline();
         let deadline = match (own.map(|duration| started + duration), outer) {
             (Some(own), Some(outer)) => Some(own.min(outer)),

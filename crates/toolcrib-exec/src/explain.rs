@@ -2,12 +2,25 @@
 
 use serde_json::Value;
 use toolcrib_model::{ErrorKind, ToolError};
-use toolcrib_policy::Decision;
+use toolcrib_policy::{Call, Decision};
 use toolcrib_registry::OverloadError;
 
 pub(crate) fn denied(decision: &Decision) -> ToolError {
     ToolError::new(ErrorKind::Denied, format!("policy forbids the call ({})", decision.rule))
         .with_hint(format!("{}, or ask the user", ToolError::FIND_ANOTHER_WAY))
+}
+
+/// Returns why a call has no engine: an app gives its source none, or the session has removed the source.
+pub(crate) fn no_engine(call: &Call) -> ToolError {
+    let tool = call.tool.name.dotted();
+    if call.tool.equivalent().is_some() {
+        let message = format!("the session no longer has `{tool}`, and the call did not run");
+        return ToolError::new(ErrorKind::ToolChanged, message).with_hint("search for another tool");
+    }
+    let hint = format!("its source is {}; set `engine:` there to one of `tools.engines`", call.source);
+    ToolError::new(ErrorKind::Unavailable, format!("`{tool}` has no engine to run it"))
+        .with_hint(hint)
+        .with_retryable(false)
 }
 
 /// What is wrong, the part of the schema it breaks, and a call that would be right.

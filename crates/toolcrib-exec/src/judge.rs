@@ -117,6 +117,15 @@ pub(crate) fn judge(
             return Judged::failed(None, ToolError::new(ErrorKind::UnknownTool, message));
         }
     };
+    if entry.tool.equivalent().is_none()
+        && let Some((own, arguments)) = snapshot.equivalent(&entry.tool.name, &repaired.arguments)
+    {
+        // The same call by the name of the tool that it reaches, which the rules for both judge.
+        let mut judged = judge(snapshot, policy, &own.tool.name.to_string(), arguments, call_id, context);
+        repairs.extend(repaired.repairs);
+        judged.repairs.splice(..0, repairs);
+        return judged;
+    }
     let resolved = Call {
         tool: Arc::clone(&entry.tool),
         fingerprint: entry.fingerprint,

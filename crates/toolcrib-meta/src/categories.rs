@@ -77,7 +77,7 @@ impl<T> Page<T> {
 impl Discovery {
     /// Every namespace with a tool that may be seen, by name.
     pub fn categories(&self, principal: Principal<'_>) -> Result<Vec<Category>, ToolError> {
-        let snapshot = self.index.snapshot()?;
+        let snapshot = self.index.snapshot_of(principal.session)?;
         let mut categories: BTreeMap<&str, (usize, Vec<&str>)> = BTreeMap::new();
         for name in self.names(&snapshot, principal) {
             let (tools, first) = categories.entry(name.namespace()).or_default();
@@ -113,7 +113,7 @@ impl Discovery {
         page_size: usize,
         principal: Principal<'_>,
     ) -> Result<(String, Page<String>), ToolError> {
-        let snapshot = self.index.snapshot()?;
+        let snapshot = self.index.snapshot_of(principal.session)?;
         let category = self.category(category, principal)?;
         let names: Vec<_> =
             self.names(&snapshot, principal).filter(|name| name.namespace() == category).collect();

@@ -122,7 +122,7 @@ impl Discovery {
 
     /// The tools that fit a query, best first.
     pub fn search(&self, query: &str, limit: usize, principal: Principal<'_>) -> Result<Found, ToolError> {
-        Ok(self.search_in(&*self.index.get()?, query, limit, principal))
+        Ok(self.search_in(&*self.index.get(principal.session)?, query, limit, principal))
     }
 
     /// The same as a model is told it: no scores, which it would read too much into.
@@ -132,7 +132,7 @@ impl Discovery {
         limit: usize,
         principal: Principal<'_>,
     ) -> Result<Value, ToolError> {
-        let indexed = self.index.get()?;
+        let indexed = self.index.get(principal.session)?;
         let found = self.search_in(&indexed, query, limit, principal);
         let mut told = JsonObject::from_iter([("outcome".to_owned(), json!(found.outcome))]);
         if found.outcome == NO_MATCH {
@@ -208,7 +208,7 @@ impl Discovery {
 
     /// One tool in full, by any spelling of its name.
     pub fn describe(&self, name: &str, principal: Principal<'_>) -> Result<ToolCard, ToolError> {
-        let snapshot = self.index.snapshot()?;
+        let snapshot = self.index.snapshot_of(principal.session)?;
         let overloads = snapshot
             .find(name, |entry| self.policy.is_visible(&entry.tool, principal))
             .map_err(|error| ToolError::from(&error))?;
@@ -225,7 +225,7 @@ impl Discovery {
         include: &[Part],
         principal: Principal<'_>,
     ) -> Result<JsonObject, ToolError> {
-        let snapshot = self.index.snapshot()?;
+        let snapshot = self.index.snapshot_of(principal.session)?;
         let overloads = snapshot
             .find_near(name, |entry| self.policy.is_visible(&entry.tool, principal))
             .map_err(|error| ToolError::from(&error))?;
@@ -234,7 +234,7 @@ impl Discovery {
 
     /// Returns one tool in full for the operator, who is told of tools that nobody may call, too.
     pub fn inspect(&self, name: &str, principal: Principal<'_>) -> Result<ToolCard, ToolError> {
-        let snapshot = self.index.snapshot()?;
+        let snapshot = self.index.snapshot_of(principal.session)?;
         let overloads = snapshot.find(name, |_| true).map_err(|error| ToolError::from(&error))?;
         let unknown = || ToolError::new(ErrorKind::UnknownTool, format!("there is no tool `{name}`"));
         ToolCard::new(&overloads, &snapshot, &self.policy, principal).ok_or_else(unknown)

@@ -1,6 +1,7 @@
 //! The search index of the current snapshot.
 
-use std::path::PathBuf;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use toolcrib_model::{ErrorKind, ToolError};
@@ -35,6 +36,8 @@ pub(crate) struct CurrentIndex {
     /// Weak, since the registry holds the loader of the meta-tools, which holds this.
     registry: Weak<ToolRegistry>,
     built: Mutex<Option<Arc<Indexed>>>,
+    /// The indexes of sessions with tools of their own, which end when the tools do.
+    sessions: Mutex<HashMap<String, Arc<Indexed>>>,
     pub(crate) settings: SearchSettings,
     /// Where the words of many tools are kept between two starts.
     pub(crate) folder: Option<PathBuf>,
@@ -45,22 +48,56 @@ impl CurrentIndex {
         Self {
             registry: Arc::downgrade(registry),
             built: Mutex::default(),
+            sessions: Mutex::default(),
             settings: SearchSettings::default(),
             folder: None,
         }
     }
 
-    pub(crate) fn snapshot(&self) -> Result<Arc<Snapshot>, ToolError> {
-        match self.registry.upgrade() {
-            Some(registry) => Ok(registry.snapshot()),
-            None => Err(ToolError::new(ErrorKind::Cancelled, "the runtime is shutting down")),
+    /// Returns the tools of a session.
+    pub(crate) fn snapshot_of(&self, session: &str) -> Result<Arc<Snapshot>, ToolError> {
+        Ok(self.registry()?.snapshot_of(session))
+    }
+
+    fn registry(&self) -> Result<Arc<ToolRegistry>, ToolError> {
+        let closed = || ToolError::new(ErrorKind::Cancelled, "the runtime is shutting down");
+        self.registry.upgrade().ok_or_else(closed)
+    }
+
+    /// Returns the index of the tools of a session. The runtime's own tools are not in it: a model is shown those anyway.
+    pub(crate) fn get(&self, session: &str) -> Result<Arc<Indexed>, ToolError> {
+        let registry = self.registry()?;
+        let snapshot = registry.snapshot_of(session);
+        if snapshot.is_of_session() {
+            self.of_session(session, &registry, snapshot)
+        } else {
+            self.of_app(&registry)
         }
     }
 
-    /// The index of a snapshot that is as new as the current one, or newer. The runtime's own tools are not in it: a model
-    /// is shown those anyway.
-    pub(crate) fn get(&self) -> Result<Arc<Indexed>, ToolError> {
-        let asked = self.snapshot()?.generation();
+    /// Returns the index of a session that has tools of its own. All tools are in one index, so that those of the session
+    /// are found as if the app had them.
+    fn of_session(
+        &self,
+        session: &str,
+        registry: &ToolRegistry,
+        snapshot: Arc<Snapshot>,
+    ) -> Result<Arc<Indexed>, ToolError> {
+        let mut sessions = self.sessions.lock().unwrap_or_else(PoisonError::into_inner);
+        sessions.retain(|session, indexed| Arc::ptr_eq(&indexed.snapshot, &registry.snapshot_of(session)));
+        if let Some(indexed) = sessions.get(session) {
+            indexed.attach();
+            return Ok(Arc::clone(indexed));
+        }
+        // What is kept on the disk is the app's.
+        let indexed = self.build(snapshot, None)?;
+        sessions.insert(session.to_owned(), Arc::clone(&indexed));
+        Ok(indexed)
+    }
+
+    /// Returns the index of a snapshot that is as new as the current one, or newer.
+    fn of_app(&self, registry: &ToolRegistry) -> Result<Arc<Indexed>, ToolError> {
+        let asked = registry.snapshot().generation();
         let mut built = self.built.lock().unwrap_or_else(PoisonError::into_inner);
         // Whoever waited while another built takes what was built, though there may be a newer snapshot by now: where
         // tools change all the time, each of those that wait would build an index otherwise.
@@ -69,15 +106,19 @@ impl CurrentIndex {
             return Ok(Arc::clone(indexed));
         }
         // Not the one from before, or one that waited would put an older index in the place of a newer one.
-        let snapshot = self.snapshot()?;
+        let indexed = self.build(registry.snapshot(), self.folder.as_deref())?;
+        *built = Some(Arc::clone(&indexed));
+        Ok(indexed)
+    }
+
+    fn build(&self, snapshot: Arc<Snapshot>, folder: Option<&Path>) -> Result<Arc<Indexed>, ToolError> {
         let tools = snapshot.iter().map(|entry| entry.tool.as_ref());
         let tools = tools.filter(|tool| tool.name.namespace() != RUNTIME_NAMESPACE);
-        let search = SearchIndex::build_kept(tools, &self.settings, self.folder.as_deref())
+        let search = SearchIndex::build_kept(tools, &self.settings, folder)
             .map_err(|error| ToolError::new(ErrorKind::Internal, format!("the search index: {error}")))?;
         let embeddings = snapshot.artifacts().get(Embeddings::KEY);
         let indexed = Arc::new(Indexed { snapshot, search, embeddings });
         indexed.attach();
-        *built = Some(Arc::clone(&indexed));
         Ok(indexed)
     }
 }

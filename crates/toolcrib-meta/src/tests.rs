@@ -269,7 +269,7 @@ async fn what_is_far_below_the_best_is_not_shown() {
     let query = "the weather of the coming days, in a file";
     let is_visible = |name: &QualifiedName| name.namespace() != "vault";
     let options = SearchOptions { limit: 5, filter: Some(&is_visible) };
-    let all = discovery.index.get().unwrap().search.search(query, &options).hits;
+    let all = discovery.index.get("s").unwrap().search.search(query, &options).hits;
     let shown = discovery.search(query, 5, "s".into()).unwrap().results;
     assert_eq!(shown[0].name, "weather.forecast");
     assert!(shown.len() < all.len(), "{all:?}");

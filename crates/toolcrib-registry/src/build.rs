@@ -30,6 +30,11 @@ impl LoadedSource {
             rejected: loaded.rejected,
         }
     }
+
+    /// Returns the namespace that is this source's alone, if it has one.
+    pub(crate) fn exclusive_namespace(&self) -> Option<&str> {
+        self.exclusive_namespace.as_deref()
+    }
 }
 
 /// The sources of exclusive namespaces.
@@ -59,9 +64,7 @@ pub(crate) fn build(before: &Snapshot, sources: &mut [LoadedSource]) -> Snapshot
             }
         }
     }
-    let mut names: Vec<Named> =
-        parts.by_name.into_iter().map(|(name, overloads)| Named { name, overloads }).collect();
-    names.sort_by(|a, b| a.name.cmp(&b.name));
+    let names = parts.by_name.into_iter().map(|(name, overloads)| Named { name, overloads }).collect();
     Snapshot::new(before.generation() + 1, parts.entries, names, parts.rejected)
 }
 

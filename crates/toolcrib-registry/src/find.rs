@@ -66,9 +66,23 @@ impl Snapshot {
     /// The tool of this name, in any spelling: `ns::name`, `ns.name`, `ns__name`, or the bare name where only one tool
     /// has it, or one of the runtime itself. A text that is none of them is compared without regard to case and to the kind of separators, and means
     /// the tool when only one that may be seen fits.
+    ///
+    /// In the snapshot of a session, the session's own tools are meant only by what means nothing in the app.
     pub fn find(&self, spelling: &str, visible: impl Fn(&Entry) -> bool) -> Result<Overloads<'_>, FindError> {
         // The type of `visible` must not grow with each step.
-        self.find_in_any_spelling(spelling, &visible)
+        let visible: &dyn Fn(&Entry) -> bool = &visible;
+        let Some(layers) = self.layers() else { return self.find_in_any_spelling(spelling, visible) };
+        let unknown = match layers.base.find_in_any_spelling(spelling, visible) {
+            Err(FindError::Unknown { .. }) => layers.own.find_in_any_spelling(spelling, visible),
+            found => return found,
+        };
+        match unknown {
+            Err(FindError::Unknown { spelling, .. }) => {
+                let suggestions = self.suggest(&spelling, visible);
+                Err(FindError::Unknown { spelling, suggestions })
+            }
+            found => found,
+        }
     }
 
     /// Returns the tool of this name as [`find`](Self::find) does; of a name that is unknown, the only tool that may be
@@ -84,6 +98,14 @@ impl Snapshot {
             }
             found => found,
         }
+    }
+
+    /// Returns true if the full name of a tool, read without regard to case and separators, names a tool here.
+    pub(crate) fn names_any(&self, name: &QualifiedName) -> bool {
+        let text = name.dotted();
+        let mut exact = self.spellings().find(&text);
+        exact.next().is_some()
+            || self.spellings().find_folded(&text, self.tool_names()).iter().any(|places| !places.is_empty())
     }
 
     fn one_slip_away(&self, spelling: &str, visible: &dyn Fn(&Entry) -> bool) -> Option<Overloads<'_>> {
@@ -133,7 +155,7 @@ impl Snapshot {
                 found => found,
             };
         }
-        match self.one_of(candidates, &visible) {
+        match self.one_of(candidates, visible) {
             Ok(found) => found.ok_or_else(|| FindError::Hidden { spelling: cut(spelling) }),
             Err(candidates) => Err(FindError::Ambiguous { spelling: cut(spelling), candidates }),
         }
@@ -164,14 +186,14 @@ impl Snapshot {
     fn find_folded(
         &self,
         spelling: &str,
-        visible: impl Fn(&Entry) -> bool,
+        visible: &dyn Fn(&Entry) -> bool,
     ) -> Result<Overloads<'_>, FindError> {
         let places = match spelling.len() {
             ..=MAX_SPELLING_BYTES => self.spellings().find_folded(spelling, self.tool_names()),
             _ => [&[][..], &[]],
         };
         for places in places {
-            match self.one_of(places.iter().copied(), &visible) {
+            match self.one_of(places.iter().copied(), visible) {
                 Ok(Some(overloads)) => return Ok(overloads),
                 Ok(None) => {}
                 Err(candidates) => {
@@ -179,7 +201,7 @@ impl Snapshot {
                 }
             }
         }
-        let suggestions = self.suggest(spelling, &visible);
+        let suggestions = self.suggest(spelling, visible);
         Err(FindError::Unknown { spelling: cut(spelling), suggestions })
     }
 
@@ -195,7 +217,7 @@ impl Snapshot {
     }
 
     /// The nearest names that the caller may see: by edit distance, by words in common, by ending.
-    pub fn suggest(&self, spelling: &str, visible: impl Fn(&Entry) -> bool) -> Vec<QualifiedName> {
+    pub fn suggest(&self, spelling: &str, visible: &dyn Fn(&Entry) -> bool) -> Vec<QualifiedName> {
         if spelling.len() > MAX_SPELLING_BYTES {
             return Vec::new();
         }

@@ -21,6 +21,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! A session may have tools of its own besides: [`SessionTools`] holds them, and [`ToolRegistry::snapshot_of`] gives the
+//! snapshot of one session.
+//!
 //! It knows no source: files, servers and documents are loaders, brought by others.
 
 mod registry;
@@ -31,6 +34,7 @@ mod parallel;
 mod plain;
 mod same;
 mod schema;
+mod session_tools;
 mod sync;
 mod visible;
 
@@ -55,4 +59,7 @@ pub use find::{FindError, MAX_SUGGESTIONS};
 pub use overloads::{MAX_REPAIRED_OVERLOADS, OverloadError, Overloads};
 pub use registry::{InvalidTools, LOAD_TIMEOUT, MAX_PENDING_CHANGES, RefreshError, ToolRegistry};
 pub use schema::ToolSchema;
+pub use session_tools::{
+    AddedTools, MAX_SESSION_SOURCES, MAX_SESSION_TOOLS, SessionSource, SessionTools, SessionToolsError,
+};
 pub use snapshot::{Entry, MAX_WARNINGS, Snapshot};

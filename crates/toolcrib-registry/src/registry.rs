@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use futures::FutureExt;
 use toolcrib_model::Tool;
-use toolcrib_port::{Loaded, Reject, RejectKind, ToolLoader};
+use toolcrib_port::{Loaded, Reject, RejectKind, ToolEngine, ToolLoader};
 
 use super::sync::{ArcSwap, Mutex, broadcast, busy, timeout};
 use crate::build::{LoadedSource, build};
 use crate::enrichment::in_order;
-use crate::{Artifacts, Change, Enrichment, EnrichmentError, Snapshot};
+use crate::{Artifacts, Change, Enrichment, EnrichmentError, SessionTools, Snapshot};
 
 /// How long one source may take to load before the others go on without it. Loaders have shorter bounds of their own,
 /// such as the time that a server may take to start; this one holds for those that forget.
@@ -29,6 +29,7 @@ pub struct ToolRegistry {
     /// What each source last gave. Held over a whole refresh, so that refreshes follow each other.
     sources: Mutex<Vec<LoadedSource>>,
     changes: broadcast::Sender<Arc<Change>>,
+    session_tools: SessionTools,
 }
 
 /// Tools that were given directly cannot be used.
@@ -67,6 +68,7 @@ impl Default for ToolRegistry {
             current: ArcSwap::default(),
             sources: Mutex::default(),
             changes: broadcast::Sender::new(MAX_PENDING_CHANGES),
+            session_tools: SessionTools::default(),
         }
     }
 }
@@ -84,7 +86,11 @@ impl ToolRegistry {
         let snapshot = build(&Snapshot::default(), &mut [LoadedSource::new(source, None, loaded)]);
         match snapshot.rejected().first() {
             Some(reject) => Err(InvalidTools { reject: reject.clone() }),
-            None => Ok(Self { current: ArcSwap::from_pointee(snapshot), ..Self::default() }),
+            None => {
+                let registry = Self { current: ArcSwap::from_pointee(snapshot), ..Self::default() };
+                registry.session_tools.rebase(&registry.snapshot(), std::iter::empty());
+                Ok(registry)
+            }
         }
     }
 
@@ -105,6 +111,13 @@ impl ToolRegistry {
         Ok(self)
     }
 
+    /// Sets where the tools of single sessions are added.
+    pub fn with_session_tools(mut self, session_tools: SessionTools) -> Self {
+        session_tools.rebase(&self.snapshot(), std::iter::empty());
+        self.session_tools = session_tools;
+        self
+    }
+
     /// Adds a source, to be loaded by the next [`refresh`](Self::refresh).
     pub fn add_loader(&self, loader: Arc<dyn ToolLoader>) {
         self.loaders.write().unwrap_or_else(PoisonError::into_inner).push(loader);
@@ -113,6 +126,21 @@ impl ToolRegistry {
     /// The tools as they are now. What was taken stays as it is, whatever is refreshed meanwhile.
     pub fn snapshot(&self) -> Arc<Snapshot> {
         self.current.load_full()
+    }
+
+    /// Returns the tools that a session has now: those of the app, and those that the session has added.
+    pub fn snapshot_of(&self, session: &str) -> Arc<Snapshot> {
+        self.session_tools.snapshot(session).unwrap_or_else(|| self.snapshot())
+    }
+
+    /// Returns the engine of a source that a session has added.
+    pub fn session_engine(&self, session: &str, source: &str) -> Option<Arc<dyn ToolEngine>> {
+        self.session_tools.engine(session, source)
+    }
+
+    /// Removes the tools that a session has added.
+    pub fn end_session(&self, session: &str) {
+        self.session_tools.remove_session(session);
     }
 
     /// What later refreshes change. A refresh that changes nothing sends nothing.
@@ -178,6 +206,7 @@ impl ToolRegistry {
         }
         *known = sources;
         self.current.store(Arc::clone(&snapshot));
+        self.session_tools.rebase(&snapshot, known.iter().filter_map(LoadedSource::exclusive_namespace));
         let change = Change::between(&before, &snapshot);
         if !change.is_empty() {
             // Without subscribers there is nobody to tell.

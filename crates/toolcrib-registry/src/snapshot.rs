@@ -1,9 +1,10 @@
 //! All tools at one moment.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::Value;
-use toolcrib_model::{Fingerprint, QualifiedName, Tool, ToolCall};
+use toolcrib_model::{Fingerprint, JsonObject, QualifiedName, Tool, ToolCall};
 use toolcrib_port::Reject;
 use toolcrib_schema::Unchecked;
 
@@ -40,7 +41,7 @@ impl Entry {
 }
 
 /// A qualified name with its tools, the first registered first.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Named {
     pub(crate) name: QualifiedName,
     pub(crate) overloads: Vec<Arc<Entry>>,
@@ -56,17 +57,76 @@ pub struct Snapshot {
     spellings: Spellings,
     artifacts: Artifacts,
     rejected: Vec<Reject>,
+    /// The two that it was made of, in which names are looked up one after the other; `None` for the tools of an app.
+    layers: Option<Box<Layers>>,
+}
+
+/// The tools of an app, and those that a session adds.
+#[derive(Debug)]
+pub(crate) struct Layers {
+    pub(crate) base: Arc<Snapshot>,
+    pub(crate) own: Snapshot,
 }
 
 impl Snapshot {
     pub(crate) fn new(
         generation: u64,
         entries: Vec<Arc<Entry>>,
-        names: Vec<Named>,
+        mut names: Vec<Named>,
         rejected: Vec<Reject>,
     ) -> Self {
+        names.sort_by(|a, b| a.name.cmp(&b.name));
         let spellings = Spellings::new(names.iter().map(|named| &named.name));
-        Self { generation, entries, names, spellings, artifacts: Artifacts::default(), rejected }
+        let artifacts = Artifacts::default();
+        Self { generation, entries, names, spellings, artifacts, rejected, layers: None }
+    }
+
+    /// Makes a snapshot of entries that are there already, those of one name in their order.
+    pub(crate) fn of_entries(entries: Vec<Arc<Entry>>, rejected: Vec<Reject>) -> Self {
+        let mut by_name: BTreeMap<&QualifiedName, Vec<Arc<Entry>>> = BTreeMap::new();
+        for entry in &entries {
+            by_name.entry(&entry.tool.name).or_default().push(Arc::clone(entry));
+        }
+        let names =
+            by_name.into_iter().map(|(name, overloads)| Named { name: name.clone(), overloads }).collect();
+        Self::new(0, entries, names, rejected)
+    }
+
+    /// Makes the snapshot of a session: the tools of the app with those that the session adds, whose names have to be
+    /// others. It is of the generation of the app.
+    pub(crate) fn layered(base: &Arc<Self>, own: Self) -> Self {
+        let mut names: Vec<Named> = base.names.iter().chain(&own.names).cloned().collect();
+        names.sort_by(|a, b| a.name.cmp(&b.name));
+        Self {
+            generation: base.generation,
+            entries: base.entries.iter().chain(&own.entries).cloned().collect(),
+            names,
+            spellings: Spellings::default(),
+            artifacts: base.artifacts.clone(),
+            rejected: base.rejected.iter().chain(&own.rejected).cloned().collect(),
+            layers: Some(Box::new(Layers { base: Arc::clone(base), own })),
+        }
+    }
+
+    /// Returns true for the snapshot of a session that has added tools of its own.
+    pub fn is_of_session(&self) -> bool {
+        self.layers.is_some()
+    }
+
+    pub(crate) fn layers(&self) -> Option<&Layers> {
+        self.layers.as_deref()
+    }
+
+    /// Returns the tool of the session that a call of another tool amounts to a call of, with its arguments.
+    pub fn equivalent(
+        &self,
+        tool: &QualifiedName,
+        arguments: &JsonObject,
+    ) -> Option<(&Arc<Entry>, JsonObject)> {
+        self.layers()?.own.entries.iter().find_map(|entry| {
+            let equivalent = entry.tool.equivalent().filter(|equivalent| equivalent.tool.name == *tool)?;
+            Some((entry, equivalent.own_arguments(arguments)?))
+        })
     }
 
     pub(crate) fn with_artifacts(mut self, artifacts: Artifacts) -> Self {
@@ -126,7 +186,14 @@ impl Snapshot {
 
     /// The qualified names that end in this bare name, sorted.
     pub fn get_by_name<'a>(&'a self, bare_name: &str) -> impl Iterator<Item = &'a QualifiedName> {
-        self.spellings.bare(bare_name).filter_map(|at| self.name(at))
+        let (first, second) = match self.layers() {
+            Some(layers) => (layers.base.as_ref(), Some(&layers.own)),
+            None => (self, None),
+        };
+        let of = |one: &'a Self| one.spellings.bare(bare_name).filter_map(|at| one.name(at));
+        let mut names: Vec<_> = of(first).chain(second.into_iter().flat_map(of)).collect();
+        names.sort();
+        names.into_iter()
     }
 
     /// The tools whose argument schema has this digest.

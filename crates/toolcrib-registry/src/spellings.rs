@@ -100,7 +100,7 @@ fn is_separated(text: &str) -> bool {
 }
 
 /// Returns the text in lower case, each run of separators as one.
-fn fold(text: &str) -> String {
+pub(crate) fn fold(text: &str) -> String {
     let words = text.split(is_separator).filter(|word| !word.is_empty());
     words.map(str::to_lowercase).collect::<Vec<_>>().join("_")
 }

@@ -59,7 +59,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::Instant;
-use toolcrib_model::{ErrorKind, ToolResult};
+use toolcrib_model::{ErrorKind, Tool, ToolResult};
 use toolcrib_policy::{Authorized, Call, RUNTIME_NAMESPACE};
 use toolcrib_port::CallContext;
 
@@ -172,7 +172,8 @@ impl Flow {
         patience: Patience<'_>,
         in_process: bool,
     ) -> Result<ToolResult, Option<Lead<'_>>> {
-        let queue = self.settings.tool_gate(&call.source, &call.tool, in_process).queue;
+        let (source, tool) = limited_as(call);
+        let queue = self.settings.tool_gate(source, tool, in_process).queue;
         let queue = usize::try_from(queue).unwrap_or(usize::MAX);
         loop {
             if let Some(result) = self.cached(key, call) {
@@ -285,19 +286,21 @@ impl Flow {
     ) -> Option<Duration> {
         let pause = retry::backoff(&call.tool, result, retries)?;
         let is_late = || deadline.is_some_and(|deadline| Instant::now() + pause >= deadline);
-        if retries >= self.settings.retries(&call.source, &call.tool) || is_late() {
+        let (source, tool) = limited_as(call);
+        if retries >= self.settings.retries(source, tool) || is_late() {
             return None;
         }
-        self.source(&call.source, in_process).spend_retry().then_some(pause)
+        self.source(source, in_process).spend_retry().then_some(pause)
     }
 
     /// What the call has to pass; `None` when that is nothing.
     fn way(&self, call: &Call, in_process: bool) -> Option<Way> {
-        if in_process && self.settings.is_unbounded(&call.source, &call.tool) {
+        let (source, tool) = limited_as(call);
+        if in_process && self.settings.is_unbounded(source, tool) {
             return None;
         }
-        let source = self.source(&call.source, in_process);
-        let tool = source.tool(&call.tool, &self.settings);
+        let source = self.source(source, in_process);
+        let tool = source.tool(tool, &self.settings);
         Some(Way { source, tool })
     }
 
@@ -327,6 +330,15 @@ impl Way {
         let permission = self.source.permit(is_retry).map_err(Refusal::Held)?;
         let waited = waited + source.waited;
         Ok(Admission { permission, source, _tool: tool, waited })
+    }
+}
+
+/// Returns the source and the tool whose limits hold for a call. A call that amounts to a call of another tool has its
+/// limits, so that they hold however that tool is reached.
+pub(crate) fn limited_as(call: &Call) -> (&Arc<str>, &Tool) {
+    match call.tool.equivalent() {
+        Some(equivalent) => (&equivalent.source, &equivalent.tool),
+        None => (&call.source, &call.tool),
     }
 }
 

@@ -6,6 +6,7 @@ mod overloads;
 mod plain;
 mod properties;
 mod refresh;
+mod session_tools;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
