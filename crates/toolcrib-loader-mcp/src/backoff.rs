@@ -55,6 +55,11 @@ impl Failure {
         self.times
     }
 
+    /// Returns true if the server did not start, or has ended at once more than once.
+    pub(crate) fn is_lasting(&self) -> bool {
+        self.times > 1 || matches!(self.last, Last::Error(_))
+    }
+
     /// Why the server is not tried now; `None` when it may be.
     pub(crate) fn waiting(&self) -> Option<Error> {
         let wait = self.retry_at.saturating_duration_since(Instant::now());

@@ -268,6 +268,11 @@ impl McpConnection {
         matches!(&*self.shared.lock(), State::Open { session, .. } if session.is_open())
     }
 
+    /// Returns true if the server has ended, and starting it again did not help.
+    pub(crate) fn has_failed(&self) -> bool {
+        matches!(&*self.shared.lock(), State::Idle { failed: Some(failure) } if failure.is_lasting())
+    }
+
     /// When the server may be tried again, after it failed to start or to stay.
     pub(crate) fn retry_at(&self) -> Option<Instant> {
         match &*self.shared.lock() {

@@ -13,7 +13,7 @@ use toolcrib_loader_mcp::{Authorization, DEFAULT_STARTUP_TIMEOUT, Pins, PinsErro
 use toolcrib_modules::memory::Memory;
 use toolcrib_policy::RUNTIME_NAMESPACE;
 use toolcrib_port::{ToolEngine as _, ToolLoader};
-use toolcrib_registry::{Snapshot, ToolRegistry};
+use toolcrib_registry::{SessionTools, Snapshot, ToolRegistry};
 use toolcrib_sdk::Module;
 use toolcrib_search::embedding::PATIENCE;
 use toolcrib_tasks::{Scheduler, Skills};
@@ -65,6 +65,8 @@ pub struct App {
     pub(crate) memory: Memory,
     /// The tools of its schedules.
     pub(crate) scheduler: Scheduler,
+    /// The tools that single sessions add.
+    pub(crate) session_tools: SessionTools,
     /// What its agents can load.
     pub(crate) skills: Arc<Skills>,
     /// The files of the apps that call this one, the outermost first.
@@ -169,6 +171,7 @@ impl App {
             config,
             memory: memory(lock.is_some().then_some(&file)),
             scheduler: Scheduler::default(),
+            session_tools: SessionTools::default(),
             file,
             folder,
             setup: true,

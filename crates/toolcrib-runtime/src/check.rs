@@ -148,7 +148,9 @@ fn rules(app: &App, modules: &[Module], errors: &mut Vec<Error>, warnings: &mut 
             );
             let Some(module) = rule.module.as_deref().filter(|module| is_literal(module)) else { continue };
             let place = format!("/tools/capabilities/{list}/{position}");
-            let is_unknown = !known.contains(&module) && app.extensions.modules().all(|id| id != module);
+            let is_unknown = !known.contains(&module)
+                && app.extensions.modules().all(|id| id != module)
+                && !crate::modules::may_be_of_session(app, module);
             if is_unknown && (!is_open || nearest(module, known.iter().copied()).is_some()) {
                 errors.push(
                     app.document.error_at(&format!("{place}/module"), unknown("module", module, &known)),

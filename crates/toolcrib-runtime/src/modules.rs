@@ -32,7 +32,8 @@ pub struct ModuleSchema {
 pub(crate) fn register(extensions: &mut Extensions) {
     built_in(extensions);
     extensions.add_module(toolcrib_loader_mcp::MODULE_ID.to_owned(), |NoConfig {}, place: &Place<'_>| {
-        Ok(toolcrib_loader_mcp::module(place.access()?, place.workspace()?))
+        let session_tools = place.app.session_tools.clone();
+        Ok(toolcrib_loader_mcp::module(place.access()?, place.workspace()?, session_tools))
     });
     extensions.add_module(toolcrib_tasks::SCHEDULER.to_owned(), |NoConfig {}, place: &Place<'_>| {
         Ok(place.app.scheduler.module())
@@ -123,6 +124,12 @@ fn note_secrets(app: &App, settings: &Value) {
         }
         _ => {}
     }
+}
+
+/// Returns true for a pattern of namespaces that the tools of servers may have to which sessions of the app connect.
+pub(crate) fn may_be_of_session(app: &App, namespaces: &str) -> bool {
+    let connects = app.config.modules.contains_key(toolcrib_loader_mcp::MODULE_ID);
+    connects && namespaces.starts_with(toolcrib_loader_mcp::NAMESPACE_PREFIX)
 }
 
 /// Makes all modules of an app.

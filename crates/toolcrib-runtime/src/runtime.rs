@@ -8,9 +8,9 @@ use std::time::Duration;
 use toolcrib_agent::AgentPool;
 use toolcrib_exec::{Executor, ResultLimits, Results, result_tools};
 use toolcrib_meta::Discovery;
-use toolcrib_policy::{Constraints, Policy};
+use toolcrib_policy::{Capabilities, Constraints, Policy, Rule};
 use toolcrib_port::{Approver, ToolCaller, ToolEngine, ToolLoader};
-use toolcrib_registry::{Snapshot, ToolRegistry};
+use toolcrib_registry::{SessionTools, Snapshot, ToolRegistry};
 use toolcrib_tasks::Scheduler;
 
 use crate::agents::{AgentSetup, ChosenModel, Setups};
@@ -60,8 +60,9 @@ impl Runtime {
 
     async fn start_with(mut app: App, approver: Arc<dyn Approver>, results: Results) -> Result<Self, Error> {
         nesting::check_depth(&app.file)?;
-        // An app that is started again, as a clone, has schedules of its own.
+        // An app that is started again, as a clone, has schedules of its own, and sessions.
         app.scheduler = Scheduler::default();
+        app.session_tools = SessionTools::default();
         let constraints: Vec<(&str, &Constraints)> =
             app.config.modules.iter().map(|(id, module)| (id.as_str(), &module.constraints)).collect();
         let mut policy = Policy::new(&app.config.tools.capabilities, constraints)
@@ -252,6 +253,8 @@ impl Runtime {
         }
         let tools: Vec<_> = snapshot.iter().map(|entry| entry.tool.as_ref()).collect();
         let unused = self.executor().policy().unused_rules(tools.iter().copied());
+        let later = self.rules_of_sessions();
+        let unused = unused.filter(|rule| !later.iter().any(|later| later == rule));
         let rules = unused.map(|rule| format!("`{rule}` speaks of no tool that is there"));
         unsaved
             .into_iter()
@@ -262,6 +265,19 @@ impl Runtime {
             .chain(skills::unused(self.app(), &snapshot))
             .chain(self.wiring.uncalled_apps())
             .collect()
+    }
+
+    /// Returns the places of the rules that may be about tools which single sessions add.
+    fn rules_of_sessions(&self) -> Vec<String> {
+        let Capabilities { grant, approve, deny, .. } = &self.app().config.tools.capabilities;
+        let lists = [("grant", grant), ("approve", approve), ("deny", deny)];
+        let rules = lists.into_iter().flat_map(|(list, rules)| {
+            rules.iter().enumerate().map(move |(at, rule)| (format!("tools.capabilities.{list}[{at}]"), rule))
+        });
+        let is_later = |rule: &Rule| {
+            rule.module.as_deref().is_some_and(|module| modules::may_be_of_session(self.app(), module))
+        };
+        rules.filter(|(_, rule)| is_later(rule)).map(|(place, _)| place).collect()
     }
 
     /// Forgets what a session was about that nobody will go on with: what its agents have started ends, and so do their goals and
@@ -309,5 +325,6 @@ fn registry(app: &App) -> Result<ToolRegistry, Error> {
     let own = app.extensions.enrichments.iter().cloned();
     ToolRegistry::new()
         .with_enrichments(own.chain(search::enrichment(app, app.search_patience)))
+        .map(|registry| registry.with_session_tools(app.session_tools.clone()))
         .map_err(|error| Error::Start { what: "the enrichments".into(), message: error.to_string() })
 }

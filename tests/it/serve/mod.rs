@@ -6,6 +6,7 @@ mod background;
 pub(crate) mod client;
 mod ends;
 mod hostile;
+mod joined;
 mod keys;
 mod oauth;
 mod page;

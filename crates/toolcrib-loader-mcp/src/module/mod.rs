@@ -1,5 +1,6 @@
 //! The module `mcp`: servers that are connected to while an app runs.
 
+mod link;
 mod servers;
 
 use std::path::PathBuf;
@@ -10,27 +11,36 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use toolcrib_model::{JsonObject, ToolError};
 use toolcrib_policy::Access;
+use toolcrib_port::ToolLoader as _;
+use toolcrib_registry::SessionTools;
 use toolcrib_sdk::{CallContext, Module, module};
 
 use crate::extras::Extra;
 use servers::{Address, Server, Servers};
 
-pub use servers::{IDLE_TIME, MAX_SERVERS, MAX_SHOWN_TOOLS};
+pub use servers::{IDLE_TIME, MAX_SERVERS, MAX_SHOWN_TOOLS, NAMESPACE_PREFIX};
 
 /// The namespace of the tools.
 pub const ID: &str = "mcp";
 
+/// The tool that calls tools of servers.
+const CALL_TOOL: &str = "call_tool";
+
 /// The module `mcp`, whose servers are started in this folder. It starts programs and reaches hosts that `access` lets it,
 /// and no private addresses: the URL is written by a model.
 ///
-/// A server that was connected to is known to its session alone, and ends with it. What it asks the user is put to them as
-/// what a server of the app asks is, under the name `mcp_` and what the model has called it. Whoever may call `mcp.call_tool` may call any tool of it,
-/// so that the policy is asked about the server and the tool in the arguments; an app that wants a rule for each tool names
-/// the server in `tools.registry` instead.
-pub fn module(access: Access, folder: impl Into<PathBuf>) -> Module {
-    let servers = Arc::new(Servers::new(access, folder.into()));
+/// A server that was connected to is known to its session alone, and ends with it. Its tools are added to `session_tools`
+/// as `mcp_` and what the model has called it. A call of one amounts to a call of `mcp.call_tool` with the server and the
+/// tool as arguments, by whichever name it is called, so that the rules for both hold. What the server asks the user is put
+/// to them as what a server of the app asks is.
+pub fn module(access: Access, folder: impl Into<PathBuf>, session_tools: SessionTools) -> Module {
+    let servers = Arc::new(Servers::new(access, folder.into(), session_tools));
+    let governed = Arc::clone(&servers);
     let (attended, left, closed) = (Arc::clone(&servers), Arc::clone(&servers), Arc::clone(&servers));
     let module = Module::from(Mcp { servers }).reaching_out().reporting_progress();
+    if let Some(call_tool) = module.definitions().find(|tool| tool.name.name() == CALL_TOOL) {
+        governed.govern_by(call_tool, module.source());
+    }
     module
         .with_attend(move |approver| attended.attend(approver))
         .with_session_end(move |session| {
@@ -52,10 +62,12 @@ struct Mcp {
 struct Connected {
     /// Its name for the other tools.
     server: String,
+    /// The category of its tools, which this session finds and calls as `category.tool`.
+    category: String,
     /// What it says of itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     instructions: Option<String>,
-    /// Its tools, for `mcp.call_tool`.
+    /// Its tools.
     tools: Vec<Offered>,
     /// What was left out, and why.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -93,15 +105,16 @@ struct Given {
 }
 
 impl Given {
-    fn new(server: &Server, result: Value) -> Self {
-        Self { server: server.name.clone(), external: true, result }
+    fn new(server: &str, result: Value) -> Self {
+        Self { server: server.to_owned(), external: true, result }
     }
 }
 
 /// Connects to further MCP servers, and uses their tools and resources.
 #[module(id = "mcp", title = "MCP servers")]
 impl Mcp {
-    /// Connects to an MCP server, which is started by a command or is behind a URL, and lists its tools.
+    /// Connects to an MCP server, which is started by a command or is behind a URL, and lists its tools. They are found and
+    /// called like others from then on, in this session alone.
     #[tool(
         risk = "high",
         confirmation_required,
@@ -123,7 +136,7 @@ impl Mcp {
         let (server, mut notes) = self.servers.connect(&context.session, server, address).await?;
         let (shown, hidden) = server.tools.split_at(server.tools.len().min(MAX_SHOWN_TOOLS));
         if !hidden.is_empty() {
-            notes.push(format!("{} more tools are not shown, and can be called by name", hidden.len()));
+            notes.push(format!("{} more tools are not shown; search for them", hidden.len()));
         }
         let offered = |tool: &Arc<toolcrib_model::Tool>| Offered {
             name: tool.name.name().to_owned(),
@@ -132,6 +145,7 @@ impl Mcp {
         };
         Ok(Connected {
             server: server.name.clone(),
+            category: server.link.connection.source().namespace.clone(),
             instructions: server.instructions.clone(),
             tools: shown.iter().map(offered).collect(),
             notes,
@@ -160,7 +174,7 @@ impl Mcp {
         let known = |server: Arc<Server>| Known {
             server: server.name.clone(),
             address: server.address.clone(),
-            open: server.is_open(),
+            open: server.link.connection.is_open(),
             tools: server.tools.len(),
         };
         self.servers.of(&context.session).into_iter().map(known).collect()
@@ -185,7 +199,7 @@ impl Mcp {
     ) -> Result<Given, ToolError> {
         let server = self.servers.find(&context.session, &server)?;
         let result = server.call(&tool, arguments, context).await?;
-        Ok(Given::new(&server, result))
+        Ok(Given::new(&server.name, result))
     }
 
     /// Lists the resources that a connected MCP server offers for reading, a page at a time.
@@ -201,7 +215,7 @@ impl Mcp {
         let server = self.servers.find(&context.session, &server)?;
         let arguments = cursor.map_or_else(|| json!({}), |cursor| json!({"cursor": cursor}));
         let result = server.extra(Extra::ListResources, arguments, context).await?;
-        Ok(Given::new(&server, result))
+        Ok(Given::new(&server.name, result))
     }
 
     /// Reads a resource of a connected MCP server.
@@ -216,6 +230,6 @@ impl Mcp {
     ) -> Result<Given, ToolError> {
         let server = self.servers.find(&context.session, &server)?;
         let result = server.extra(Extra::ReadResource, json!({"uri": uri}), context).await?;
-        Ok(Given::new(&server, result))
+        Ok(Given::new(&server.name, result))
     }
 }

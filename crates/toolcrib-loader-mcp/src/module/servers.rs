@@ -6,18 +6,23 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use futures::future::join_all;
-use serde_json::Value;
-use tokio::time::Instant;
-use toolcrib_model::{ErrorKind, JsonObject, Tool, ToolError};
+use serde_json::{Value, json};
+use toolcrib_model::{EquivalentCall, ErrorKind, JsonObject, NAMESPACE_SEPARATOR, Risk, Tool, ToolError};
 use toolcrib_policy::{Access, Call};
 use toolcrib_port::{Approver, CallContext, ToolEngine as _, ToolLoader as _};
+use toolcrib_registry::{AddedTools, SessionSource, SessionTools, SessionToolsError};
 use url::Url;
 
+use super::link::{Link, LinkEngine};
 use crate::extras::Extra;
-use crate::{McpConnection, McpEngine, McpLoader, McpSource, McpTransport};
+use crate::text::{MAX_ERROR_CHARS, clean};
+use crate::{McpLoader, McpSource, McpTransport};
 
 /// How many servers are connected to at once, in all sessions together.
 pub const MAX_SERVERS: usize = 16;
+
+/// The beginning of the namespaces of the tools of servers; the name of the server follows.
+pub const NAMESPACE_PREFIX: &str = "mcp_";
 
 /// A server that no call has used for so long makes room for another one.
 pub const IDLE_TIME: Duration = Duration::from_mins(30);
@@ -81,17 +86,12 @@ pub(super) struct Server {
     pub(super) name: String,
     pub(super) address: String,
     pub(super) instructions: Option<String>,
+    /// Its tools, as the session has them by name.
     pub(super) tools: Vec<Arc<Tool>>,
-    connection: McpConnection,
-    engine: McpEngine,
-    used: Mutex<Instant>,
+    pub(super) link: Arc<Link>,
 }
 
 impl Server {
-    pub(super) fn is_open(&self) -> bool {
-        self.connection.is_open()
-    }
-
     /// Calls a tool of it.
     pub(super) async fn call(
         &self,
@@ -105,7 +105,14 @@ impl Server {
             ToolError::new(ErrorKind::UnknownTool, format!("`{}` has no tool `{name}`", self.name))
                 .with_hint(format!("it has: {}", names.join(", ")))
         })?;
-        self.engine.call(&self.call_of(Arc::clone(tool), arguments), context).await
+        if is_named(tool, context) {
+            // It was added after the call had been judged, by the rules for `call_tool` alone.
+            let named = tool.name.dotted();
+            let message = format!("`{name}` has become the tool `{named}`, and the call did not run");
+            return Err(ToolError::new(ErrorKind::ToolChanged, message)
+                .with_hint(format!("make the call again, or call `{named}`")));
+        }
+        self.link.engine.call(&self.call_of(Arc::clone(tool), arguments), context).await
     }
 
     /// Asks it for something that is no tool.
@@ -115,42 +122,52 @@ impl Server {
         arguments: Value,
         context: &CallContext,
     ) -> Result<Value, ToolError> {
-        let tool =
-            extra.tool(&self.connection.source().namespace).map_err(|error| invalid(error.to_string()))?;
+        let tool = extra
+            .tool(&self.link.connection.source().namespace)
+            .map_err(|error| invalid(error.to_string()))?;
         let arguments = arguments.as_object().cloned().unwrap_or_default();
-        self.engine.extra(&self.call_of(Arc::new(tool), arguments), extra, context).await
+        self.link.engine.extra(&self.call_of(Arc::new(tool), arguments), extra, context).await
     }
 
     fn call_of(&self, tool: Arc<Tool>, arguments: JsonObject) -> Call {
-        let mut call = Call::new(tool, self.connection.source().namespace.as_str().into(), 0);
+        let mut call = Call::new(tool, self.link.connection.source().namespace.as_str().into(), 0);
         call.arguments = arguments;
         call
     }
-
-    fn touch(&self) {
-        *self.used.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
-    }
-
-    fn is_idle(&self) -> bool {
-        self.used.lock().unwrap_or_else(PoisonError::into_inner).elapsed() >= IDLE_TIME
-    }
 }
 
-/// By session and name.
+/// Returns true if a call of this tool by its name would be of this one, or would be refused.
+fn is_named(tool: &Tool, context: &CallContext) -> bool {
+    let Some(caller) = &context.caller else { return false };
+    let found = caller.find_tools(&tool.name.to_string(), context);
+    !matches!(found, Err(error) if error.kind == ErrorKind::UnknownTool)
+}
+
+/// Servers by session and name.
 type Known = BTreeMap<(Arc<str>, String), Arc<Server>>;
 
 /// The servers of all sessions.
 pub(super) struct Servers {
     access: Access,
     folder: PathBuf,
+    /// Where the tools of the servers are added to those of a session.
+    session_tools: SessionTools,
+    /// What a call of such a tool amounts to a call of, and the source of that.
+    call_tool: OnceLock<(Arc<Tool>, Arc<str>)>,
     /// Whom to ask what a server wants to know from the user.
     approver: OnceLock<Arc<dyn Approver>>,
     known: Mutex<Known>,
 }
 
 impl Servers {
-    pub(super) fn new(access: Access, folder: PathBuf) -> Self {
-        Self { access, folder, approver: OnceLock::new(), known: Mutex::default() }
+    pub(super) fn new(access: Access, folder: PathBuf, session_tools: SessionTools) -> Self {
+        let (call_tool, approver) = (OnceLock::new(), OnceLock::new());
+        Self { access, folder, session_tools, call_tool, approver, known: Mutex::default() }
+    }
+
+    /// Sets the tool whose rules and limits hold for all tools of the servers.
+    pub(super) fn govern_by(&self, call_tool: Tool, source: &str) {
+        self.call_tool.get_or_init(|| (Arc::new(call_tool), source.into()));
     }
 
     /// Takes note of whom to ask; servers that are connected to from now on are told that there is somebody.
@@ -172,13 +189,13 @@ impl Servers {
     pub(super) fn find(&self, session: &Arc<str>, name: &str) -> Result<Arc<Server>, ToolError> {
         let server = self.known().get(&(Arc::clone(session), name.to_owned())).cloned();
         let server = server.ok_or_else(|| unknown(name))?;
-        server.touch();
+        server.link.touch();
         Ok(server)
     }
 
-    /// Connects to a server, and says what of it cannot be used.
+    /// Connects to a server, and returns it with notes on what of it cannot be used.
     pub(super) async fn connect(
-        &self,
+        self: &Arc<Self>,
         session: &Arc<str>,
         name: String,
         address: Address,
@@ -193,73 +210,150 @@ impl Servers {
         address.check(&self.access)?;
         let key = (Arc::clone(session), name.clone());
         self.make_room(&key).await?;
+        let namespace = namespace_of(&name);
+        self.session_tools
+            .check(session, &namespace)
+            .map_err(|error| self.no_namespace(session, &name, &error))?;
         let transport = match address {
             Address::Command(command) => {
                 McpTransport::Stdio { command, env: BTreeMap::new(), cwd: Some(self.folder.clone()) }
             }
             Address::Url(url) => McpTransport::http(url),
         };
-        let connection =
-            McpConnection::new(McpSource::new(format!("{}_{name}", super::ID), transport).eager());
-        let engine = McpEngine::new(connection.clone());
+        let link = Arc::new(Link::new(McpSource::new(namespace, transport).eager()));
         // It is told with the first message whether there is somebody to ask.
         if let Some(approver) = self.approver.get() {
-            engine.attend(approver);
+            link.engine.attend(approver);
         }
-        let loader = McpLoader::new(connection.clone());
+        let loader = McpLoader::new(link.connection.clone());
         let loaded = loader.load().await;
         if let Some(failed) = loaded.rejected.iter().find(|reject| reject.name.is_none()) {
-            connection.close().await;
+            link.connection.close().await;
             return Err(ToolError::new(ErrorKind::Unavailable, failed.reason.clone()));
         }
-        let broken = loaded.rejected.len();
-        let mut notes: Vec<String> =
-            loaded.rejected.into_iter().take(MAX_NOTES).map(|reject| reject.reason).collect();
-        if broken > MAX_NOTES {
-            notes.push(format!("and {} more tools cannot be used", broken - MAX_NOTES));
-        }
+        let mut notes: Vec<String> = loaded.rejected.into_iter().map(|reject| reject.reason).collect();
+        let added = match self.add_tools(&key, &link, loaded.tools).await {
+            Ok(added) => added,
+            Err(error) => {
+                link.connection.close().await;
+                return Err(self.no_namespace(session, &name, &error));
+            }
+        };
+        notes.extend(added.rejected.iter().map(|reject| {
+            let name = reject.name.as_deref().unwrap_or_default().replacen(NAMESPACE_SEPARATOR, ".", 1);
+            clean(&format!("`{name}`: {}", reject.reason), MAX_ERROR_CHARS)
+        }));
         let server = Arc::new(Server {
             name,
-            address: connection.source().target(),
+            address: link.connection.source().target(),
             instructions: loader.instructions(),
-            tools: loaded.tools.into_iter().map(Arc::new).collect(),
-            engine,
-            connection,
-            used: Mutex::new(Instant::now()),
+            tools: added.tools,
+            link,
         });
         // Others may have connected meanwhile.
         let refused = {
             let mut known = self.known();
             let refused = fits(&known, &key);
             if refused.is_ok() {
-                known.insert(key, Arc::clone(&server));
+                known.insert(key.clone(), Arc::clone(&server));
             }
             refused
         };
         if let Err(error) = refused {
-            server.connection.close().await;
+            self.end(Known::from([(key, server)])).await;
             return Err(error);
         }
-        Ok((server, notes))
+        Ok((server, shortened(notes)))
+    }
+
+    /// Adds the tools of a server to those of the session. What the server says makes none of them harmless, and the rules
+    /// for `call_tool` hold for all.
+    async fn add_tools(
+        self: &Arc<Self>,
+        (session, name): &(Arc<str>, String),
+        link: &Arc<Link>,
+        tools: Vec<Tool>,
+    ) -> Result<AddedTools, SessionToolsError> {
+        let governed = |tool: Tool| {
+            let tool = if tool.risk() < Risk::Medium { tool.with_risk(Risk::Medium) } else { tool };
+            let Some((call_tool, source)) = self.call_tool.get() else { return tool };
+            let (server, own) = (json!(name), json!(tool.name.name()));
+            // The results of both are labelled as text of a stranger.
+            tool.with_output_parameters(call_tool.output_parameters.clone()).with_equivalent(EquivalentCall {
+                tool: Arc::clone(call_tool),
+                source: Arc::clone(source),
+                fixed: JsonObject::from_iter([("server".to_owned(), server), ("tool".to_owned(), own)]),
+                arguments_key: "arguments".to_owned(),
+            })
+        };
+        let engine = LinkEngine {
+            link: Arc::clone(link),
+            servers: Arc::downgrade(self),
+            key: (Arc::clone(session), name.clone()),
+        };
+        let source = SessionSource {
+            name: Arc::clone(&link.source),
+            namespace: link.connection.source().namespace.clone(),
+            tools: tools.into_iter().map(governed).collect(),
+            engine: Arc::new(engine),
+        };
+        self.session_tools.add(session, source).await
+    }
+
+    /// Returns why a server cannot have its name, and another one that it can have.
+    fn no_namespace(&self, session: &str, name: &str, error: &SessionToolsError) -> ToolError {
+        match error {
+            SessionToolsError::NamespaceTaken { namespace } => {
+                let message =
+                    format!("there are other tools under `{namespace}`, as those of `{name}` would be");
+                let is_free =
+                    |other: &String| self.session_tools.check(session, &namespace_of(other)).is_ok();
+                let free = (2..=MAX_SERVERS + 2).map(|number| format!("{name}_{number}")).find(is_free);
+                let hint = match free.filter(|free| free.len() <= MAX_NAME_BYTES) {
+                    Some(free) => format!("give the server another name, such as `{free}`"),
+                    None => "give the server another name".to_owned(),
+                };
+                invalid(message).with_hint(hint)
+            }
+            other => ToolError::new(ErrorKind::ToolFailed, other.to_string())
+                .with_hint("disconnect a server that is done with"),
+        }
     }
 
     /// Disconnects from a server, which is ended.
     pub(super) async fn disconnect(&self, session: &Arc<str>, name: &str) -> Result<(), ToolError> {
-        let server = self.known().remove(&(Arc::clone(session), name.to_owned()));
-        server.ok_or_else(|| unknown(name))?.connection.close().await;
+        let server = self.known().remove_entry(&(Arc::clone(session), name.to_owned()));
+        self.end(Known::from([server.ok_or_else(|| unknown(name))?])).await;
         Ok(())
+    }
+
+    /// Disconnects from a server that has ended and cannot be reached again.
+    pub(super) async fn disconnect_failed(&self, key: &(Arc<str>, String), link: &Arc<Link>) {
+        let failed: Known = {
+            let mut known = self.known();
+            known.extract_if(.., |of, server| of == key && Arc::ptr_eq(&server.link, link)).collect()
+        };
+        self.end(failed).await;
     }
 
     /// Ends the servers of a session.
     pub(super) async fn end_session(&self, session: &str) {
         let servers: Known = self.known().extract_if(.., |(of, _), _| **of == *session).collect();
-        join_all(servers.values().map(|server| server.connection.close())).await;
+        self.end(servers).await;
     }
 
     /// Ends all servers.
     pub(super) async fn close(&self) {
         let servers = std::mem::take(&mut *self.known());
-        join_all(servers.values().map(|server| server.connection.close())).await;
+        self.end(servers).await;
+    }
+
+    /// Removes the tools of servers from their sessions, and closes the connections.
+    async fn end(&self, servers: Known) {
+        for ((session, _), server) in &servers {
+            self.session_tools.remove(session, &server.link.source);
+        }
+        join_all(servers.values().map(|server| server.link.connection.close())).await;
     }
 
     /// An error where there is no room for another server, also without those that nobody uses.
@@ -268,13 +362,28 @@ impl Servers {
         let fits = {
             let mut known = self.known();
             if known.len() >= MAX_SERVERS {
-                idle = known.extract_if(.., |_, server| server.is_idle()).collect();
+                idle = known.extract_if(.., |_, server| server.link.is_idle()).collect();
             }
             fits(&known, key)
         };
-        join_all(idle.values().map(|server| server.connection.close())).await;
+        self.end(idle).await;
         fits
     }
+}
+
+/// Returns the namespace of the tools of a server.
+fn namespace_of(server: &str) -> String {
+    format!("{NAMESPACE_PREFIX}{server}")
+}
+
+/// Returns the first notes, and how many there are beyond them.
+fn shortened(mut notes: Vec<String>) -> Vec<String> {
+    let beyond = notes.len().saturating_sub(MAX_NOTES);
+    notes.truncate(MAX_NOTES);
+    if beyond > 0 {
+        notes.push(format!("and {beyond} more tools cannot be used"));
+    }
+    notes
 }
 
 /// Whether there is room for a server, and its name is free.

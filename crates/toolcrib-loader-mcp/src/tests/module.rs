@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
+use async_trait::async_trait;
 use serde_json::{Value, json};
-use toolcrib_model::{ErrorKind, Risk, ToolError, ToolResult};
+use toolcrib_model::{ErrorKind, QualifiedName, Risk, Tool, ToolCall, ToolError, ToolResult};
 use toolcrib_policy::{Access, AccessRules, Call, Capabilities, Policy, Rule, Verdict};
-use toolcrib_port::{Approver, CallContext, ToolEngine as _, ToolLoader as _};
+use toolcrib_port::{Approver, CallContext, ToolCaller, ToolEngine as _, ToolLoader as _};
+use toolcrib_registry::SessionTools;
 use toolcrib_sdk::Module;
 
 use super::elicitation::{NEW, OLD, User, filled};
@@ -28,17 +30,21 @@ fn command(server: &ScriptServer) -> Value {
 }
 
 fn plain() -> Module {
-    module(Access::unlimited(), std::env::temp_dir())
+    module(Access::unlimited(), std::env::temp_dir(), SessionTools::default())
 }
 
 async fn call_in(session: &str, module: &Module, name: &str, arguments: Value) -> ToolResult {
+    call_with(&CallContext::new(session), module, name, arguments).await
+}
+
+async fn call_with(context: &CallContext, module: &Module, name: &str, arguments: Value) -> ToolResult {
     let tool = module.load().await.tools.into_iter().find(|tool| tool.name.name() == name).unwrap();
     let mut call = Call::new(Arc::new(tool), module.source().into(), 1);
     call.arguments = arguments.as_object().unwrap().clone();
     let rule = Rule { module: Some(module.id().into()), actions: Some(vec![name.into()]), ..Rule::default() };
     let policy = Policy::new(&Capabilities { grant: vec![rule], ..Capabilities::default() }, []).unwrap();
-    let Verdict::Granted(call) = policy.authorize(call, session) else { panic!("not granted") };
-    module.invoke(&call, &CallContext::new(session)).await
+    let Verdict::Granted(call) = policy.authorize(call, context.principal()) else { panic!("not granted") };
+    module.invoke(&call, context).await
 }
 
 async fn ok(module: &Module, name: &str, arguments: Value) -> Value {
@@ -75,6 +81,35 @@ async fn a_server_is_connected_to_used_listed_and_disconnected() {
     ok(&module, "disconnect", json!({"server": "notes"})).await;
     assert_eq!(ok(&module, "list_servers", json!({})).await, json!([]));
     assert!(server.process_ids().iter().all(|process| !runs(*process)));
+}
+
+/// An entrance that knows the tool `mcp_notes.one`.
+struct Knows;
+
+#[async_trait]
+impl ToolCaller for Knows {
+    async fn call(&self, call: ToolCall, _: &CallContext) -> ToolResult {
+        ToolResult::failed(call.call_id, call.name, ToolError::new(ErrorKind::Internal, "not called"))
+    }
+
+    fn find_tools(&self, name: &str, _: &CallContext) -> Result<Vec<Arc<Tool>>, ToolError> {
+        assert_eq!(name, "mcp_notes::one");
+        Ok(vec![Arc::new(Tool::new(QualifiedName::new("mcp_notes", "one").unwrap()))])
+    }
+}
+
+#[tokio::test]
+async fn a_call_that_was_judged_before_its_tool_had_a_name_does_not_run() {
+    let (server, module) = (ScriptServer::new(""), plain());
+    ok(&module, "connect", json!({"server": "notes", "command": command(&server)})).await;
+    let mut context = CallContext::new("s");
+    context.caller = Some(Arc::new(Knows));
+    let arguments = json!({"server": "notes", "tool": "one"});
+    let refused = call_with(&context, &module, "call_tool", arguments).await.error.unwrap();
+    assert_eq!(refused.kind, ErrorKind::ToolChanged);
+    assert!(refused.hint.unwrap().contains("`mcp_notes.one`"));
+    assert!(server.logged("tools/call").is_empty());
+    module.close().await;
 }
 
 #[tokio::test]
@@ -198,7 +233,8 @@ async fn wrong_calls_are_told_what_would_be_right() {
 async fn only_what_may_be_started_or_reached_is() {
     let rules: AccessRules =
         serde_json::from_value(json!({"system": ["sh"], "network": ["mcp.example"]})).unwrap();
-    let module = module(Access::of_module("mcp", &rules).unwrap(), std::env::temp_dir());
+    let module =
+        module(Access::of_module("mcp", &rules).unwrap(), std::env::temp_dir(), SessionTools::default());
     for (address, told) in [
         (json!({"server": "x", "command": ["python3", "server.py"]}), "`python3` may not be started"),
         (

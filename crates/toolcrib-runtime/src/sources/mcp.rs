@@ -11,7 +11,7 @@ use toolcrib_document::expand;
 use toolcrib_exec::is_secret;
 use toolcrib_loader_mcp::{
     DEFAULT_SESSION_SERVERS, HttpProtocol, ManifestCache, McpConnection, McpEngine, McpLoader, McpSource,
-    McpTransport, SessionEngines,
+    McpTransport, NAMESPACE_PREFIX, SessionEngines,
 };
 use toolcrib_model::Secret;
 use toolcrib_port::ToolEngine;
@@ -67,7 +67,7 @@ pub(super) fn open(entry: McpEntry, place: &Place<'_>) -> Result<Source, String>
     let access = place.access()?;
     let namespace = match (entry.namespace, entry.name) {
         (Some(namespace), _) => namespace,
-        (None, Some(name)) => format!("mcp_{name}"),
+        (None, Some(name)) => format!("{NAMESPACE_PREFIX}{name}"),
         (None, None) => {
             return Err(
                 "an MCP server needs a `name`, of which `mcp_NAME` becomes its namespace, or a `namespace`"

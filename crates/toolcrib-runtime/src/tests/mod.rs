@@ -15,6 +15,8 @@ mod revoked;
 mod rules;
 mod scheduler;
 mod schema;
+#[cfg(unix)]
+mod session_servers;
 mod setup;
 #[cfg(unix)]
 mod skills;
