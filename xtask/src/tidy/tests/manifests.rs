@@ -52,11 +52,11 @@ fn what_the_workspace_decides_is_inherited() {
 #[test]
 fn a_dependency_with_a_version_of_its_own_is_reported_with_its_line() {
     for (line, instead, place, name) in [
-        ("serde.workspace = true", "serde = \"1\"", 7, "serde"),
-        ("tokio = { workspace = true, ", "tokio = { version = \"1\", ", 8, "tokio"),
-        ("rustix.workspace = true", "rustix = { path = \"../rustix\" }", 11, "rustix"),
-        ("[lints]", "[dev-dependencies]\ninsta = \"1\"\n[lints]", 14, "insta"),
-        ("[lints]", "[build-dependencies.cc]\nversion = \"1\"\n[lints]", 13, "cc"),
+        ("serde.workspace = true", "serde = \"1\"", 8, "serde"),
+        ("tokio = { workspace = true, ", "tokio = { version = \"1\", ", 9, "tokio"),
+        ("rustix.workspace = true", "rustix = { path = \"../rustix\" }", 12, "rustix"),
+        ("[lints]", "[dev-dependencies]\ninsta = \"1\"\n[lints]", 15, "insta"),
+        ("[lints]", "[build-dependencies.cc]\nversion = \"1\"\n[lints]", 14, "cc"),
     ] {
         let message = "has to come from the workspace: `workspace = true`";
         let expected = format!("crates/a/Cargo.toml:{place}: {name} {message}");
