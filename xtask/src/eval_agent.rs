@@ -1,4 +1,4 @@
-//! `cargo xtask eval-agent`: how much of an agent's effort the text costs that it reads.
+//! `cargo xtask eval-agent`: the cost of the text that an agent reads.
 
 use std::path::PathBuf;
 
@@ -41,7 +41,7 @@ fn built(workspace: &Workspace) -> Result<PathBuf> {
 #[derive(Debug, PartialEq, Eq)]
 struct Wanted {
     binary: Option<PathBuf>,
-    /// What the package itself reads.
+    /// The options of the package itself.
     rest: Vec<String>,
 }
 

@@ -1,5 +1,5 @@
-//! The chores of the project: `cargo xtask tidy`, `lint`, `test`, `databases`, `conformance`, `bench`, `eval-agent`, `fuzz`
-//! and `distill`.
+//! The chores of the project: `cargo xtask tidy`, `lint`, `test`, `databases`, `conformance`, `bench`, `eval-agent`,
+//! `fuzz` and `distill`.
 //!
 //! Nothing here ships. The tasks are plain Rust, so that they run wherever the project builds; `.ci/run`
 //! calls the same ones as a developer does.

@@ -1,7 +1,8 @@
-//! The scripted agent: searches, calls at once where the arguments are shown, else looks first, and repairs what failed.
+//! The scripted agent: searches, calls at once where the arguments are shown, else looks first, and repairs what
+//! failed.
 //!
-//! It reads only what is shown. What a task gives it is what a person or a model would know: words to search for, the names
-//! of tools that do the work, and values for arguments.
+//! It reads only what is shown. What a task gives it is what a person or a model would know: words to search for, the
+//! names of tools that do the work, and values for arguments.
 
 use std::thread;
 use std::time::Duration;
@@ -15,13 +16,13 @@ use crate::repair::{Repair, repair};
 use crate::shown::{self, Found, Hit};
 use crate::usage::Usage;
 
-/// How often a call is repaired.
+/// The most repairs of one call.
 const MAX_REPAIRS: usize = 3;
 
-/// What runs tools that are not in the list.
+/// The tool that runs tools outside the list.
 const EXECUTE: &str = "execute_tool";
 
-/// What one call needs.
+/// The requirements of one call.
 #[derive(Clone, Debug)]
 pub(crate) struct Need<'a> {
     /// Searches, in the order in which they are tried.
@@ -56,7 +57,7 @@ pub(crate) struct Searched {
     pub(crate) rank: Option<usize>,
 }
 
-/// A search for what no tool does, and whether the answer says so.
+/// A search for something that no tool does; `is_refused` if the answer says so.
 #[derive(Clone, Debug)]
 pub(crate) struct Unanswerable {
     pub(crate) query: String,
@@ -68,11 +69,11 @@ pub(crate) struct Unanswerable {
 pub(crate) struct Prepared {
     pub(crate) name: String,
     pub(crate) arguments: Value,
-    /// Whether it is called by its own name, and not through the tool that runs others.
+    /// `true` if it is called by its own name, `false` if through [`EXECUTE`].
     pub(crate) is_listed: bool,
 }
 
-/// What came back of a call.
+/// The result of a call.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Answer {
     pub(crate) text: String,
@@ -110,7 +111,7 @@ impl Answer {
         handles.last()
     }
 
-    /// Whether there is a block of this type.
+    /// Returns `true` if there is a block of this type.
     pub(crate) fn has(&self, kind: &str) -> bool {
         self.blocks.iter().any(|block| block.get("type").and_then(Value::as_str) == Some(kind))
     }
@@ -120,7 +121,7 @@ impl Answer {
 pub(crate) struct Agent<'a> {
     client: &'a mut Client,
     listed: &'a [(String, Form)],
-    /// Whether the definition of `read_result` says that it filters and adds up.
+    /// `true` if the definition of `read_result` offers filters and sums.
     pub(crate) can_query: bool,
     pub(crate) usage: Usage,
     pub(crate) searched: Vec<Searched>,
@@ -184,8 +185,8 @@ impl<'a> Agent<'a> {
         plausible.with_context(|| format!("none of the searches {:?} shows {:?}", need.searches, need.tools))
     }
 
-    /// Searches for what no tool does.
-    pub(crate) fn search_in_vain(&mut self, query: &str) -> Result<Found> {
+    /// Searches for something that no tool does.
+    pub(crate) fn search_unanswerable(&mut self, query: &str) -> Result<Found> {
         let found = self.search(query)?;
         self.unanswerable.push(Unanswerable { query: query.to_owned(), is_refused: found.is_weak });
         Ok(found)

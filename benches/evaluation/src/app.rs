@@ -1,4 +1,4 @@
-//! The app that the agent works with: more than 2,000 tools of every kind of source, in a folder of its own.
+//! The app that the agent works with: more than 2,000 tools from every kind of source, in a temporary folder.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader};
@@ -9,7 +9,8 @@ use anyhow::{Context as _, Result, bail, ensure};
 use serde_json::{Map, Value, json};
 use tempfile::TempDir;
 
-/// The sets of labelled tools, in the folder of the shared data: their names, which of their tools is taken, and how many.
+/// The sets of labelled tools, in the folder of the shared data: their names, which of their tools is taken, and how
+/// many.
 const SETS: [(&str, usize, usize); 3] = [("stabletoolbench", 3, 800), ("bfcl", 3, 500), ("nestful", 1, 200)];
 
 /// The OpenAPI documents: their namespaces, and their files in the folder of the shared data.
@@ -42,13 +43,13 @@ const DOCUMENTS: [(&str, &str); 17] = [
     ("uspto", "oai_openapi_specification__examples_v3.0_uspto"),
 ];
 
-/// What requests to the services are recorded in.
+/// The file that records the requests to the services.
 const REQUESTS: &str = "requests.jsonl";
 
 /// The folder that tools work in.
 const WORK: &str = "work";
 
-/// Who has made the commit of the repository, and when, so that it is the same each time.
+/// The author and the date of the commit in the repository, so that it is the same each time.
 const COMMIT: [(&str, &str); 6] = [
     ("GIT_AUTHOR_NAME", "Mary Anning"),
     ("GIT_AUTHOR_EMAIL", "mary@lyme.example"),
@@ -58,7 +59,7 @@ const COMMIT: [(&str, &str); 6] = [
     ("GIT_COMMITTER_DATE", "2026-01-15T10:00:00Z"),
 ];
 
-/// Where the things are that the app is made of.
+/// The folders that the app is made from.
 #[derive(Clone, Debug)]
 pub(crate) struct Places {
     /// The labelled sets and OpenAPI documents.

@@ -11,13 +11,13 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result, bail};
 use serde_json::{Value, json};
 
-/// How long one answer may take.
+/// The longest wait for one answer.
 const ANSWER_LIMIT: Duration = Duration::from_mins(2);
 
-/// How long the server may take to end after its input was closed.
+/// The longest wait for the server to end after its input was closed.
 const END_LIMIT: Duration = Duration::from_secs(20);
 
-/// How often a server that ends is asked whether it has.
+/// The interval between two looks at a server that is about to end.
 const POLL: Duration = Duration::from_millis(20);
 
 /// The revision of the protocol that is spoken: the last one in which questions are requests of their own.
@@ -41,7 +41,7 @@ pub(crate) struct Client {
     lines: Receiver<String>,
     last_id: u64,
     replies: VecDeque<Reply>,
-    /// Questions that nobody had a reply for; they were declined.
+    /// Questions without a reply; they were declined.
     unexpected: Vec<String>,
 }
 

@@ -1,4 +1,4 @@
-//! How an agent asks a result that is too large to be shown: by what its preview and `read_result` say is possible.
+//! Questions about a result that is too large to be shown, in the terms that its preview and `read_result` offer.
 
 use anyhow::{Context as _, Result, bail, ensure};
 use serde_json::{Value, json};
@@ -8,18 +8,19 @@ use crate::agent::{Agent, Answer, beginning};
 /// A question about a large result.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Question<'a> {
-    /// What the member `take` is in the rows of `list` of which the condition holds.
+    /// The values of `take` in the rows of `list` that satisfy the condition.
     Rows { list: &'a str, condition: &'a str, take: &'a str },
-    /// How many rows of `list` there are of which the condition holds; `by` is a member that each row has.
+    /// The number of rows of `list` that satisfy the condition; each row has the member `by`.
     Count { list: &'a str, condition: &'a str, by: &'a str },
-    /// The sum of a member of the rows of `list` of which the condition holds.
+    /// The sum of `of` over the rows of `list` that satisfy the condition.
     Sum { list: &'a str, condition: &'a str, of: &'a str },
-    /// The lines that fit a regular expression.
+    /// The lines that match a regular expression.
     Lines { pattern: &'a str },
 }
 
 impl Agent<'_> {
-    /// Asks a result that came as a preview: rows and lines are a list, counts and sums a number.
+    /// Asks a question about a result of which only a preview was shown. Rows and lines are a list, counts and sums a
+    /// number.
     pub(crate) fn ask(&mut self, preview: &Answer, question: Question<'_>) -> Result<Value> {
         let handle =
             preview.handle().with_context(|| format!("no handle in: {}", beginning(&preview.text)))?;
@@ -50,7 +51,7 @@ impl Question<'_> {
         }
     }
 
-    /// Returns the request where only paths and patterns are offered: numbers are added up by the agent.
+    /// Returns the request for a program that offers paths and patterns only: the agent adds up numbers itself.
     fn path(&self) -> Value {
         match self {
             Self::Rows { list, condition, take: last }
@@ -65,12 +66,12 @@ impl Question<'_> {
         }
     }
 
-    /// Returns the request where rows are filtered and added up by the tool.
+    /// Returns the request for a program that filters rows and computes sums.
     fn query(&self) -> Value {
         match self {
             Self::Rows { condition, take, .. } => json!({"where": condition, "fields": [take]}),
             Self::Count { condition, .. } => json!({"where": condition, "count": true}),
-            // Rows of rows are named; the longest list is what is asked otherwise.
+            // Nested rows need a path; without one the question is about the longest list.
             Self::Sum { list, condition, of } if list.contains("[]") => {
                 let list = list.replace("[]", "[*]");
                 json!({"jsonpath": format!("$.{list}[*]"), "where": condition, "sum": of})

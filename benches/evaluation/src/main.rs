@@ -1,7 +1,8 @@
-//! How much of an agent's effort the text costs that it reads: tasks for a scripted agent, beside their bounds.
+//! The cost of the text that an agent reads: tasks for a scripted agent, checked against bounds.
 //!
-//! `toolcrib-evaluation --binary PATH [--json FILE] [--only TASK]…` runs `toolcrib serve` over standard input and output, as
-//! `cargo xtask eval-agent` does. `TOOLCRIB_SHARED` names the folder of the labelled sets and OpenAPI documents,
+//! `toolcrib-evaluation --binary PATH [--json FILE] [--only TASK]…` runs `toolcrib serve` over standard input and
+//! output, as `cargo xtask eval-agent` does. `TOOLCRIB_SHARED` names the folder of the labelled sets and OpenAPI
+//! documents,
 //! `TOOLCRIB_PEERS` that of the MCP servers.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command-line program owns its terminal")]
@@ -36,13 +37,13 @@ use crate::usage::TOKENIZER;
 /// The bounds of the figures.
 const BOUNDS: &str = include_str!("../bounds.json");
 
-/// How many tools the app has at least.
+/// The fewest tools that the app has.
 const MIN_TOOLS: u64 = 2_000;
 
-/// How long the sources of the app may take to start.
+/// The longest wait for the sources of the app to start.
 const START_LIMIT: Duration = Duration::from_mins(2);
 
-/// How often it is asked whether they have.
+/// The interval between two looks at a source that is starting.
 const POLL: Duration = Duration::from_millis(200);
 
 /// A tool of each source that starts a program.
@@ -56,7 +57,7 @@ const SLOW_SOURCES: [&str; 7] = [
     "shop.get_price",
 ];
 
-/// What bad usage exits with, as in the project's own command line.
+/// The exit code of bad usage, as in the project's own command line.
 const BAD_USAGE: u8 = 2;
 
 fn main() -> ExitCode {
@@ -80,7 +81,7 @@ fn main() -> ExitCode {
 #[derive(Debug, PartialEq)]
 struct Options {
     binary: PathBuf,
-    /// Where the figures are written as JSON.
+    /// The file that the figures are written to as JSON.
     json: Option<PathBuf>,
     /// The tasks that are run; all where none is named.
     only: Vec<String>,

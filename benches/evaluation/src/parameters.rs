@@ -1,8 +1,8 @@
-//! The parameters of a tool as far as an answer shows them, and arguments that are made from what an agent knows.
+//! The parameters of a tool that an answer shows, and arguments that are made from the knowledge of an agent.
 
 use serde_json::{Map, Value, json};
 
-/// How deep a schema is read.
+/// The depth to which a schema is read.
 const MAX_DEPTH: usize = 4;
 
 /// One form of a tool: a tool with overloads has several.
@@ -22,7 +22,7 @@ pub(crate) struct Parameter {
     pub(crate) members: Vec<Parameter>,
 }
 
-/// What an agent knows of the arguments: values by the names under which a tool may want them. `a|b` are two names of one
+/// The knowledge of an agent: values by the names under which a tool may want them. `a|b` are two names of one
 /// value; one that ends with `?` is passed only where it is required.
 pub(crate) type Knowledge = Map<String, Value>;
 
@@ -32,7 +32,8 @@ impl Form {
         Self { parameters: members(schema, schema, 0) }
     }
 
-    /// Returns the arguments that the knowledge makes, where all of it has a place and nothing that is required is absent.
+    /// Returns the arguments that the knowledge makes, where all of it has a place and nothing that is required is
+    /// absent.
     pub(crate) fn fit(&self, knowledge: &Knowledge) -> Option<Value> {
         let mut arguments = Map::new();
         let mut placed = Vec::new();
@@ -56,7 +57,7 @@ impl Form {
     }
 }
 
-/// Whether all that is required is there; below an object only where that is itself.
+/// Returns `true` if all required parameters are there; those of an object only if the object is there.
 fn required<'a>(
     parameters: &'a [Parameter],
     path: &mut Vec<&'a str>,
@@ -84,7 +85,7 @@ fn required<'a>(
     })
 }
 
-/// Returns the way to the parameter of this name, from the top: one above before one below.
+/// Returns the path to the parameter of this name; a parameter at the top is preferred to a nested one.
 fn find<'a>(parameters: &'a [Parameter], name: &str) -> Option<Vec<&'a Parameter>> {
     if let Some(parameter) = parameters.iter().find(|parameter| parameter.name == name) {
         return Some(vec![parameter]);
@@ -109,7 +110,8 @@ fn put(arguments: &mut Map<String, Value>, path: &[&Parameter], value: &Value) {
 }
 
 impl Parameter {
-    /// Writes a value as the parameter says: a text where it takes texts, one of its choices, a list where it takes lists.
+    /// Writes a value as the parameter says: a text where it takes texts, one of its choices, a list where it takes
+    /// lists.
     fn spelled(&self, value: &Value) -> Value {
         if let Some(text) = value.as_str() {
             let choice = self.choices.iter().find(|choice| choice.eq_ignore_ascii_case(text));

@@ -1,10 +1,10 @@
-//! How an agent repairs a call from nothing but the text of its error.
+//! Repairs of a call, made from nothing but the text of its error.
 
 use serde_json::{Map, Value, json};
 
 use crate::parameters::Knowledge;
 
-/// What an agent does next.
+/// The next step after a failed call.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Repair {
     /// Calls with other arguments.

@@ -8,12 +8,12 @@ use serde_json::{Map, Value, json};
 use crate::agent::{Searched, Unanswerable};
 use crate::usage::{Cost, Kind, Usage};
 
-/// How one task ended.
+/// The outcome of one task.
 #[derive(Clone, Debug)]
 pub(crate) struct Outcome {
     pub(crate) id: &'static str,
     pub(crate) request: &'static str,
-    /// Why it did not end as it should.
+    /// The reason of a failure.
     pub(crate) failure: Option<String>,
     pub(crate) usage: Usage,
     pub(crate) searched: Vec<Searched>,

@@ -1,4 +1,4 @@
-//! What searches and looks at a tool show, in each form that they have had.
+//! Readers of the answers of `search_tools` and `get_tool`, in each form that these have had.
 //!
 //! A new form is one function among `SEARCHES` or `LOOKS`; the first that can read an answer counts.
 
@@ -20,7 +20,7 @@ pub(crate) struct Hit {
 /// The answer of a search.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Found {
-    /// Whether the answer says that nothing fits well.
+    /// `true` if the answer says that nothing fits well.
     pub(crate) is_weak: bool,
     pub(crate) hits: Vec<Hit>,
 }
@@ -47,7 +47,7 @@ pub(crate) fn look(text: &str) -> Vec<Form> {
     LOOKS.iter().find_map(|read| read(value)).unwrap_or_default()
 }
 
-/// Returns the JSON at the beginning of a text, whatever stands behind it.
+/// Returns the JSON at the beginning of a text; any text may follow.
 pub(crate) fn leading_json(text: &str) -> Option<Value> {
     serde_json::Deserializer::from_str(text).into_iter::<Value>().next()?.ok()
 }
@@ -63,7 +63,8 @@ fn signatures(results: &Value) -> Option<Vec<Hit>> {
     hits.collect()
 }
 
-/// Reads a list of objects: `arguments` are described where there was room for them, else there is an example of a call.
+/// Reads a list of objects: `arguments` are described where there was room for them, else there is an example of a
+/// call.
 fn cards(results: &Value) -> Option<Vec<Hit>> {
     let hits = results.as_array()?.iter().map(|card| {
         let name = card.get("name")?.as_str()?.to_owned();
@@ -108,7 +109,7 @@ fn closing(text: &str) -> Option<usize> {
     None
 }
 
-/// Reads an argument of an example: whatever is there is required.
+/// Reads an argument of an example; each one counts as required.
 fn example_argument(name: &str, value: &Value) -> Parameter {
     let kind = match value {
         Value::String(_) => "string",

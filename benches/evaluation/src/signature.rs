@@ -2,7 +2,7 @@
 
 use crate::parameters::{Form, Parameter};
 
-/// What marks arguments that were left out.
+/// The mark of arguments that were left out.
 const LEFT_OUT: char = '…';
 
 /// A signature as it is shown.
@@ -10,7 +10,7 @@ const LEFT_OUT: char = '…';
 pub(crate) struct Signature {
     pub(crate) name: String,
     pub(crate) form: Form,
-    /// Whether all arguments are shown, with their types.
+    /// `true` if all arguments are shown, with their types.
     pub(crate) is_whole: bool,
 }
 
@@ -25,7 +25,7 @@ pub(crate) fn read(text: &str) -> Option<Signature> {
     Some(Signature { name: name.to_owned(), form: Form { parameters }, is_whole })
 }
 
-/// Reads fields between commas, and whether all are there.
+/// Reads fields between commas. The flag is `true` if all are there.
 fn fields(text: &str) -> (Vec<Parameter>, bool) {
     let (mut parameters, mut is_whole, mut rest) = (Vec::new(), true, text.trim());
     while !rest.is_empty() {
@@ -43,7 +43,7 @@ fn fields(text: &str) -> (Vec<Parameter>, bool) {
     (parameters, is_whole)
 }
 
-/// Reads `name?: type = default`, and whether the type is there.
+/// Reads `name?: type = default`. The flag is `true` if the type is there.
 fn field(text: &str) -> Option<(Parameter, bool)> {
     let (name, kind) = match end(text, &[':']) {
         Some(at) => (text.get(..at)?, text.get(at + 1..)?.trim()),
@@ -75,7 +75,7 @@ fn choices(kind: &str) -> Vec<String> {
     quoted.map(str::to_owned).collect()
 }
 
-/// Returns where one of the marks stands outside of brackets, quotes and patterns.
+/// Returns the first position of a mark outside of brackets, quotes and patterns.
 fn end(text: &str, marks: &[char]) -> Option<usize> {
     let (mut depth, mut at) = (0_u32, 0);
     while let Some(letter) = text.get(at..)?.chars().next() {

@@ -1,14 +1,14 @@
-//! What a task costs its agent: calls, and the tokens that it writes and reads.
+//! The cost of a task: calls, and the tokens that the agent writes and reads.
 
 use std::ops::AddAssign;
 
 use serde_json::{Value, json};
 use toolcrib_prompt::Tokenizer;
 
-/// What tokens and calls are counted with.
+/// The tokenizer that all texts are counted with.
 pub(crate) const TOKENIZER: Tokenizer = Tokenizer::O200k;
 
-/// What a call is for.
+/// The purpose of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// Looks for tools.
@@ -24,7 +24,7 @@ pub(crate) enum Kind {
 impl Kind {
     pub(crate) const ALL: [Self; 4] = [Self::Search, Self::Inspect, Self::Execute, Self::Read];
 
-    /// Returns what a call of one of the tools in the list is for.
+    /// Returns the purpose of a call of a listed tool.
     pub(crate) fn of(tool: &str) -> Self {
         match tool {
             "search_tools" => Self::Search,
@@ -104,7 +104,7 @@ impl AddAssign for Usage {
     }
 }
 
-/// Returns the tokens of a block. Pictures and sounds are not text to a model, and cost the same whatever is said of them.
+/// Returns the tokens of a block. Pictures and sounds are not text to a model and count as none.
 fn tokens(block: &Value) -> u32 {
     match block.get("type").and_then(Value::as_str) {
         Some("text") => TOKENIZER.count(block.get("text").and_then(Value::as_str).unwrap_or_default()),

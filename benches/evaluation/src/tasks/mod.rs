@@ -1,4 +1,4 @@
-//! The tasks: what a user asks, and how an agent gets there.
+//! The tasks: requests of a user, and the steps by which an agent fulfils them.
 
 mod large;
 mod other;
@@ -17,13 +17,13 @@ use crate::app::World;
 #[derive(Clone, Copy)]
 pub(crate) struct Task {
     pub(crate) id: &'static str,
-    /// What the user asks for.
+    /// The words of the user.
     pub(crate) request: &'static str,
-    /// Does it, and returns what the user is answered.
+    /// Does the task and returns the answer to the user.
     run: fn(&mut Agent<'_>, &World) -> Result<String>,
-    /// Texts that the answer has.
+    /// Texts that the answer contains.
     facts: &'static [&'static str],
-    /// Checks what was changed.
+    /// Checks the side effects.
     check: Option<fn(&World) -> Result<()>>,
 }
 
@@ -64,7 +64,7 @@ fn ensure_one(entries: &[Value], what: &str, holds: impl Fn(&Value) -> bool) -> 
     Ok(())
 }
 
-/// Whether a member of an entry has this value.
+/// Returns `true` if a member of an entry has this value.
 fn is(entry: &Value, pointer: &str, value: impl Into<Value>) -> bool {
     entry.pointer(pointer) == Some(&value.into())
 }

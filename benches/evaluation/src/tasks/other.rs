@@ -1,4 +1,4 @@
-//! Tasks with overloads, databases, what happens later, the user, and things that no tool does.
+//! Tasks with overloads, databases, calls at a later time, the user, and requests that no tool serves.
 
 use anyhow::{Context as _, Result};
 use serde_json::{Value, json};
@@ -131,7 +131,7 @@ fn overview(agent: &mut Agent<'_>, _: &World) -> Result<String> {
 /// Searches, and once more in other words where the first answer does not say that nothing fits.
 fn nothing(agent: &mut Agent<'_>, searches: &[&str]) -> Result<String> {
     for query in searches {
-        if agent.search_in_vain(query)?.is_weak {
+        if agent.search_unanswerable(query)?.is_weak {
             break;
         }
     }

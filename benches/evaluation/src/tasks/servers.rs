@@ -11,7 +11,7 @@ use crate::agent::{Agent, Need, beginning};
 use crate::app::World;
 use crate::client::Reply;
 
-/// What a model takes for a turn at least; a list that has changed is read within that time.
+/// The shortest turn of a model. A list of tools that has changed is read again within that time.
 const TURN: Duration = Duration::from_secs(3);
 
 pub(super) const TASKS: &[Task] = &[

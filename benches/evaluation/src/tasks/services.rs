@@ -159,7 +159,7 @@ fn slack_presence(agent: &mut Agent<'_>, _: &World) -> Result<String> {
     let user = members
         .as_array()
         .and_then(|members| members.iter().find(is_wanted))
-        .context("nobody is called so")?;
+        .context("no user has that name")?;
     let user = user.get("id").cloned().unwrap_or_default();
     Ok(presence(agent, &user)?.success()?.at("/presence")?.to_string())
 }

@@ -160,7 +160,7 @@ fn wrong_types(agent: &mut Agent<'_>, _: &World) -> Result<String> {
 
 fn hidden_tool(agent: &mut Agent<'_>, _: &World) -> Result<String> {
     for query in ["erase shop order", "delete order permanently"] {
-        let found = agent.search_in_vain(query)?;
+        let found = agent.search_unanswerable(query)?;
         if found.hits.iter().any(|hit| hit.name == "shop.purge_order") {
             bail!("a tool that is denied was shown");
         }
