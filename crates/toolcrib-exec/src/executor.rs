@@ -7,6 +7,7 @@ use std::sync::{Arc, PoisonError, RwLock, Weak};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use serde_json::Value;
 use tokio::time::Instant;
 use toolcrib_model::{ErrorKind, JsonObject, Tool, ToolCall, ToolError, ToolResult};
 use toolcrib_policy::{Approvals, Authorized, Call, Consent, Policy};
@@ -370,7 +371,11 @@ impl Executor {
         let mut result = outcome.unwrap_or_else(|error| ToolResult::failed(None, reported(), error));
         result.call_id = call_id;
         if !repairs.is_empty() {
-            result.metadata.insert("repairs".into(), serde_json::to_value(&repairs).unwrap_or_default());
+            // A call inside of this one may have been repaired too.
+            let all = result.metadata.entry("repairs").or_insert_with(|| Value::Array(Vec::new()));
+            if let Value::Array(all) = all {
+                all.extend(repairs.iter().filter_map(|repair| serde_json::to_value(repair).ok()));
+            }
         }
         let tool = entry.as_ref().map(|entry| &entry.tool);
         let mut result = self.results.shape(result, tool, context);

@@ -153,7 +153,7 @@ async fn a_model_is_told_which_arguments_its_user_changed_among_several_calls() 
     );
     assert_eq!(
         row,
-        json!({"name": "notes.write", "ok": true, "result": "written", "edited_arguments": {"a": 1}})
+        json!({"name": "notes.write", "ok": true, "result": "written", "facts": "[The user changed the arguments before it ran, to {\"a\":1}]"})
     );
 }
 

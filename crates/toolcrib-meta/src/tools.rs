@@ -243,6 +243,7 @@ async fn run_parallel(call: Call, mut context: CallContext) -> ToolResult {
         return call.error(ErrorKind::Internal, "there is no entrance to call tools through");
     };
     context.parallel = true;
+    context.sharing = context.sharing.saturating_mul(arguments.calls.len().max(1));
     let calls = arguments.calls.into_iter().enumerate().map(|(position, inner)| {
         let id =
             call.call_id.as_deref().map_or_else(|| position.to_string(), |id| format!("{id}.{position}"));
@@ -255,7 +256,8 @@ async fn run_parallel(call: Call, mut context: CallContext) -> ToolResult {
 }
 
 /// What a model is told of one call among several.
-pub(crate) fn parallel_row(mut result: ToolResult) -> Value {
+pub(crate) fn parallel_row(result: ToolResult) -> Value {
+    let facts = result.facts();
     let name = result.name.replacen("::", ".", 1);
     let mut row = JsonObject::from_iter([("name".to_owned(), name.into())]);
     row.insert("ok".into(), result.is_ok().into());
@@ -263,9 +265,6 @@ pub(crate) fn parallel_row(mut result: ToolResult) -> Value {
         None => row.insert("result".into(), result.result),
         Some(error) => row.insert("error".into(), json!(error)),
     };
-    // The model knows only what it asked for, not what its user made of that.
-    if let Some(edited) = result.metadata.shift_remove("edited_arguments") {
-        row.insert("edited_arguments".into(), edited);
-    }
+    row.extend(facts.map(|facts| ("facts".to_owned(), facts.into())));
     row.into()
 }

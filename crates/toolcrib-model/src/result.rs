@@ -21,7 +21,8 @@ pub struct ToolResult {
     /// The error, if the call failed.
     #[serde(default, deserialize_with = "lenient_error")]
     pub error: Option<ToolError>,
-    /// Information for operators rather than models: timings, repairs, warnings.
+    /// Information on the call beside its value: timings, repairs, warnings. What a reader should know of it,
+    /// [`facts`](Self::facts) tells.
     #[serde(default)]
     pub metadata: JsonObject,
 }

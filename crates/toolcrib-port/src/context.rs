@@ -45,6 +45,8 @@ pub struct CallContext {
     pub depth: u8,
     /// Whether it is one of several that run at once; those may not start several in turn.
     pub parallel: bool,
+    /// How many results share the room of one answer; one by default.
+    pub sharing: usize,
     /// Whether a program reads the result, which takes in more than a model.
     pub full_results: bool,
     /// True for a call that nobody waits for: one in the background, of a schedule, or of an agent that was started.
@@ -76,6 +78,7 @@ impl CallContext {
             budget: None,
             depth: 0,
             parallel: false,
+            sharing: 1,
             full_results: false,
             detached: false,
             phase: PhaseTracker::new(),

@@ -1,7 +1,6 @@
 //! Pictures of results, for models that see.
 
-use serde_json::Value;
-use toolcrib_model::ToolResult;
+use toolcrib_model::{ToolResult, media_handles};
 use toolcrib_port::{CallContext, ToolCaller};
 
 use crate::Picture;
@@ -12,8 +11,8 @@ pub const MAX_PICTURES: usize = 4;
 /// The largest picture that a model is shown, in bytes of base64: 5 MiB, which servers take.
 pub const MAX_PICTURE_BYTES: usize = 5 * 1024 * 1024;
 
-/// How deep a result is looked through.
-const MAX_DEPTH: usize = 16;
+/// The most pictures and sounds of a result that are looked at.
+const MAX_LOOKED_AT: usize = 64;
 
 /// The media types that servers take.
 const TYPES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
@@ -26,9 +25,9 @@ pub(super) fn pictures(
     caller: &dyn ToolCaller,
     context: &CallContext,
 ) -> Vec<Picture> {
-    let mut handles = Vec::new();
-    find(&result.result, 0, &mut handles);
-    let kept = handles.into_iter().filter_map(|handle| caller.media(handle, context));
+    let found = media_handles(&result.result, MAX_LOOKED_AT);
+    let pictures = found.into_iter().filter(|media| media.kind == "image");
+    let kept = pictures.filter_map(|media| caller.media(media.handle, context));
     let shown =
         kept.filter(|media| media.data.len() <= MAX_PICTURE_BYTES && TYPES.contains(&&*media.media_type));
     let picture = |media: toolcrib_port::Media| Picture {
@@ -36,23 +35,5 @@ pub(super) fn pictures(
         media_type: media.media_type,
         data: media.data,
     };
-    shown.map(picture).collect()
-}
-
-/// The handles of the pictures in a result, in the shape that MCP has for them.
-fn find<'a>(value: &'a Value, depth: usize, handles: &mut Vec<&'a str>) {
-    if depth > MAX_DEPTH || handles.len() == MAX_PICTURES {
-        return;
-    }
-    match value {
-        Value::Array(items) => items.iter().for_each(|item| find(item, depth + 1, handles)),
-        Value::Object(map) => {
-            if map.get("type").and_then(Value::as_str) == Some("image") {
-                handles.extend(map.get("handle").and_then(Value::as_str));
-                return;
-            }
-            map.values().for_each(|item| find(item, depth + 1, handles));
-        }
-        _ => {}
-    }
+    shown.take(MAX_PICTURES).map(picture).collect()
 }

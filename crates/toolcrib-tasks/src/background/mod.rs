@@ -308,17 +308,16 @@ impl Inner {
     /// Waits for the end of a call that is in the table, and writes down what came of it.
     fn follow(self: Arc<Self>, id: String, live: Live, work: JoinHandle<ToolResult>) {
         tokio::spawn(async move {
-            let outcome = match work.await {
-                Ok(ToolResult { error: None, result, metadata, .. }) => {
+            let work = work.await.map(|result| (result.facts(), result));
+            let outcome = match work {
+                Ok((facts, ToolResult { error: None, result, metadata, .. })) => {
                     let handle = metadata.get("handle").and_then(Value::as_str).map(str::to_owned);
-                    Outcome { result, handle, ..Outcome::new(TaskState::Completed) }
+                    Outcome { result, handle, facts, ..Outcome::new(TaskState::Completed) }
                 }
-                Ok(ToolResult { error: Some(error), .. }) => {
+                Ok((facts, ToolResult { error: Some(error), .. })) => {
                     let is_cancelled = live.cancel.is_cancelled() && error.kind == ErrorKind::Cancelled;
-                    Outcome::failed(
-                        if is_cancelled { TaskState::Cancelled } else { TaskState::Failed },
-                        error,
-                    )
+                    let state = if is_cancelled { TaskState::Cancelled } else { TaskState::Failed };
+                    Outcome { facts, ..Outcome::failed(state, error) }
                 }
                 Err(error) => {
                     let error = ToolError::new(ErrorKind::Internal, format!("the call broke off: {error}"));
@@ -334,9 +333,9 @@ impl Inner {
         // One that was forgotten meanwhile ends without a word.
         let Some(live) = self.table.get(id) else { return };
         let mut task = Task::clone(&live.task);
-        let Outcome { state, result, handle, error } = outcome;
+        let Outcome { state, result, handle, facts, error } = outcome;
         (task.state, task.ended) = (state, Some(self.services.clock.now()));
-        (task.result, task.handle, task.error) = (result, handle, error);
+        (task.result, task.handle, task.facts, task.error) = (result, handle, facts, error);
         let (session, told) = (task.owner.session.clone(), told(id, &task));
         // It is kept before anybody is told.
         self.apply(vec![record(id, &task)]).await;
@@ -377,12 +376,13 @@ struct Outcome {
     state: TaskState,
     result: Value,
     handle: Option<String>,
+    facts: Option<String>,
     error: Option<ToolError>,
 }
 
 impl Outcome {
     fn new(state: TaskState) -> Self {
-        Self { state, result: Value::Null, handle: None, error: None }
+        Self { state, result: Value::Null, handle: None, facts: None, error: None }
     }
 
     fn failed(state: TaskState, error: ToolError) -> Self {
@@ -401,13 +401,14 @@ fn record(id: &str, task: &Task) -> Change {
 
 /// What a session is told of a call that has ended.
 fn told(id: &str, task: &Task) -> String {
-    let (tool, what) = (
-        &task.tool,
-        match &task.error {
-            None => task.result.to_string(),
-            Some(error) => error.to_string(),
-        },
-    );
+    let value = match &task.error {
+        None if task.result.is_null() && task.facts.is_some() => String::new(),
+        None => task.result.to_string(),
+        Some(error) => error.to_string(),
+    };
+    let parts = [task.facts.as_deref().unwrap_or_default(), &value];
+    let what = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ");
+    let tool = &task.tool;
     let how = match task.state {
         TaskState::Completed => "has ended",
         TaskState::Cancelled => "was cancelled",

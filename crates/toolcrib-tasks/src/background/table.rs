@@ -103,7 +103,7 @@ impl Live {
 
     /// All there is to tell.
     pub(super) fn status(&self, id: &str) -> TaskStatus {
-        let Task { tool, started, ended, result, handle, error, .. } = &*self.task;
+        let Task { tool, started, ended, result, handle, facts, error, .. } = &*self.task;
         let state = self.state();
         TaskStatus {
             task_id: id.to_owned(),
@@ -112,10 +112,13 @@ impl Live {
             started: *started,
             ended: *ended,
             progress: (!self.is_over()).then(|| self.progress().clone()).flatten(),
-            result: (state == TaskState::Completed).then(|| result.clone()),
+            result: (state == TaskState::Completed && !result.is_null()).then(|| result.clone()),
             handle: handle.clone(),
             error: error.clone(),
-            note: (state == TaskState::WaitingForApproval).then(|| WAITING_NOTE.to_owned()),
+            note: match state {
+                TaskState::WaitingForApproval => Some(WAITING_NOTE.to_owned()),
+                _ => facts.clone(),
+            },
         }
     }
 

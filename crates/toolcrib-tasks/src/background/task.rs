@@ -44,6 +44,9 @@ pub(super) struct Task {
     pub(super) result: Value,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) handle: Option<String>,
+    /// What there is to know of the result beside its value.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) facts: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) error: Option<ToolError>,
 }
@@ -61,6 +64,7 @@ impl Task {
             ended: None,
             result: Value::Null,
             handle: None,
+            facts: None,
             error: None,
         }
     }
@@ -87,7 +91,7 @@ pub struct TaskStatus {
     /// How much of it is done, in a unit of the tool's own, and of how much, where it tells that.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub progress: Option<String>,
-    /// What came of it.
+    /// What it returned, where that is anything.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub result: Option<Value>,
     /// Under which the whole of it is kept, where it is too large to be shown. Models read it in the result itself.
