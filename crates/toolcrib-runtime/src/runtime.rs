@@ -6,10 +6,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use toolcrib_agent::AgentPool;
-use toolcrib_exec::{Executor, ResultLimits, Results, result_tools};
+use toolcrib_exec::{Executor, ResultLimits, Results, TokenCounter, result_tools};
 use toolcrib_meta::Discovery;
 use toolcrib_policy::{Capabilities, Constraints, Policy, Rule};
 use toolcrib_port::{Approver, ToolCaller, ToolEngine, ToolLoader};
+use toolcrib_prompt::Tokenizer;
 use toolcrib_registry::{SessionTools, Snapshot, ToolRegistry};
 use toolcrib_tasks::Scheduler;
 
@@ -317,7 +318,14 @@ fn add(executor: &Executor, loader: Arc<dyn ToolLoader>, engine: Option<Arc<dyn 
 fn results(app: &App) -> Results {
     let mut limits = ResultLimits::default();
     limits.tokens = app.config.tools.limits.result_tokens.map_or(limits.tokens, NonZeroU32::get);
-    Results::new(limits).with_secrets(app.secrets().clone())
+    // The models of clients are not known, and their tables are not far from this one.
+    let model = app.config.agents.first().map_or("", |agent| agent.brain.model.as_str());
+    let tokenizer = match Tokenizer::of_model(model) {
+        Tokenizer::Estimate => Tokenizer::O200k,
+        table => table,
+    };
+    let counter = TokenCounter::new(move |text| tokenizer.count(text));
+    Results::new(limits).with_counter(counter).with_secrets(app.secrets().clone())
 }
 
 /// Returns the registry of an app, with its enrichments and without tools.

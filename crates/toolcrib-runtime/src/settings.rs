@@ -278,7 +278,7 @@ pub struct LimitsSection {
     pub cache: CacheLimits,
     /// Seconds that a person may take to answer, from 10 to 1,800; 300 when absent.
     pub approval_timeout_seconds: Option<NonZeroU32>,
-    /// Tokens of a result that a model is shown, from 250 to 16,000; 6,000 when absent.
+    /// The most tokens of a result that a model is given whole, from 250 to 16,000; 6,000 when absent. A larger one is a preview.
     pub result_tokens: Option<NonZeroU32>,
 }
 

@@ -156,6 +156,9 @@ pub(super) const OWNERS: &[Owner] = &[
     // Pages of the web are read by one module, which makes no tree of what somebody else has written.
     Owner::of("html2text", &["toolcrib-modules"]),
     Owner::of("html5ever", &["toolcrib-modules"]),
+    // Programs of models, within the bounds of a value of ours.
+    Owner::of("jaq-core", &["toolcrib-exec"]),
+    Owner::of("jaq-std", &["toolcrib-exec"]),
     Owner::of("jsonschema", &["toolcrib-schema"]),
     // Behind fastembed, whose runtime it loads; the teacher of the built-in embedder runs in it too.
     Owner::of("ort", &["toolcrib-distill", "toolcrib-search"]),

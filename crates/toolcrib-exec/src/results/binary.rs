@@ -3,7 +3,7 @@
 //! Results carry them as base64, in the shapes that MCP has for them (`{"type": "image", "data", "mimeType"}`, and the
 //! `blob` of a resource) and as `data:` URLs. A model gets their type and size, and a handle.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use toolcrib_model::JsonObject;
 
 use super::words::grouped;
@@ -36,6 +36,19 @@ pub(super) fn take_out(value: &mut Value, keep: &mut dyn FnMut(Part) -> Option<S
         parts += 1;
         if parts <= MAX_PARTS { keep(part) } else { None }
     });
+}
+
+/// Returns the type of content block that shows data of a media type, where one does.
+pub(super) fn kind_of_media(media_type: &str) -> Option<&'static str> {
+    let lower = media_type.get(..6).unwrap_or_default().to_ascii_lowercase();
+    ["image", "audio"].into_iter().find(|kind| lower.strip_prefix(kind) == Some("/"))
+}
+
+/// Returns the blocks that stand for pictures and sounds in a value whose data was taken out.
+pub(super) fn media(value: &Value) -> Vec<Value> {
+    let found = toolcrib_model::media_handles(value, MAX_PARTS);
+    let block = |media: &toolcrib_model::MediaHandle<'_>| json!({"type": media.kind, "handle": media.handle});
+    found.iter().map(block).collect()
 }
 
 fn visit(value: &mut Value, keep: &mut dyn FnMut(Part) -> Option<String>) {
@@ -77,6 +90,10 @@ fn block(map: &mut JsonObject) -> Option<Part> {
     let least = if is_media { 1 } else { MIN_DATA_BYTES };
     let bytes = decoded_size(map.get(key)?.as_str()?, least)?;
     let media_type = media_type(map.get("mimeType").and_then(Value::as_str).unwrap_or(UNKNOWN));
+    if let (false, Some(kind)) = (is_media, kind_of_media(&media_type)) {
+        // By it whoever shows pictures finds it.
+        map.insert("type".into(), kind.into());
+    }
     match map.shift_remove(key)? {
         Value::String(data) => Some(Part { data, media_type, bytes }),
         _ => None,

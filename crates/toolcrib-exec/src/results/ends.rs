@@ -5,11 +5,11 @@ use super::words::{counted, grouped, head, line_breaks, tail};
 /// What stands between the beginning and the end takes no more bytes than this.
 const MAX_NOTE_BYTES: usize = 120;
 
-/// The beginning and the end of a text in so many bytes, at the breaks of lines where there are any near, with a note
-/// between them on what is left out. Also the number of the first line that is not shown, where there are several.
-pub(super) fn ends(text: &str, bytes: usize) -> (String, Option<usize>) {
+/// Returns the beginning and the end of a text in a number of bytes, at the breaks of lines where there are any near, with a
+/// note between them on what is left out.
+pub(super) fn ends(text: &str, bytes: usize) -> String {
     if text.len() <= bytes {
-        return (text.to_owned(), None);
+        return text.to_owned();
     }
     let room = bytes.saturating_sub(MAX_NOTE_BYTES);
     let beginning = at_line_end(head(text, room - room / 3));
@@ -29,7 +29,7 @@ pub(super) fn ends(text: &str, bytes: usize) -> (String, Option<usize>) {
         format!("… [{} left out] …", counted(left_out.len(), "byte"))
     };
     let gap = if beginning.is_empty() || beginning.ends_with('\n') { "" } else { "\n" };
-    (format!("{beginning}{gap}{note}\n{end}"), (breaks > 1).then_some(first))
+    format!("{beginning}{gap}{note}\n{end}")
 }
 
 /// Without the last line that is cut, where lines are short enough for that to be little.

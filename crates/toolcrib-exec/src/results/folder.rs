@@ -107,7 +107,7 @@ impl Folder {
         let mut text = String::new();
         file.take(MAX_KEPT_RESULT_BYTES as u64).read_to_string(&mut text).ok()?;
         let Head { tool, format, cut_from, .. } = head;
-        Some(Kept { owner: owner.clone(), tool, text, format, cut_from })
+        Some(Kept::new(owner.clone(), tool, text, format, cut_from))
     }
 
     /// The handles of one owner and the tools that they came from, the newest first.

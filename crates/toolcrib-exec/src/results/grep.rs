@@ -48,9 +48,16 @@ pub(super) fn pattern(pattern: &str) -> Result<Regex, ToolError> {
     })
 }
 
-/// Looks for a pattern, line by line, as long as somebody waits for it.
-pub(super) fn grep(text: &str, pattern: &Regex, context: usize, asker: &Asker) -> Matches {
-    let context = context.min(MAX_CONTEXT);
+/// Looks for a pattern, line by line, as long as somebody waits for it, and lists a number of matches at most.
+pub(super) fn grep(
+    text: &str,
+    pattern: &Regex,
+    context: usize,
+    limit: Option<usize>,
+    asker: &Asker,
+) -> Matches {
+    let (context, limit) =
+        (context.min(MAX_CONTEXT), limit.map_or(MAX_MATCHES, |limit| limit.min(MAX_MATCHES)));
     let mut matches = Matches { text: String::new(), count: 0, listed: 0 };
     // The lines before this one, not yet shown, and how many are still shown after the last match.
     let mut before: Vec<(usize, &str)> = Vec::new();
@@ -73,7 +80,7 @@ pub(super) fn grep(text: &str, pattern: &Regex, context: usize, asker: &Asker) -
             continue;
         };
         matches.count += 1;
-        if matches.listed == MAX_MATCHES {
+        if matches.listed == limit {
             before.clear();
             after = 0;
             continue;

@@ -23,8 +23,7 @@ impl Results {
             None => (text, Format::Text),
         };
         let owner = Owner::of(context);
-        let (_, handle) =
-            self.store.insert(Kept { owner, tool: tool.to_owned(), text, format, cut_from: None });
+        let (_, handle) = self.store.insert(Kept::new(owner, tool.to_owned(), text, format, None));
         handle.map(|handle| {
             format!("read the rest with read_result(handle=\"{handle}\", page=1), or with grep or lines")
         })

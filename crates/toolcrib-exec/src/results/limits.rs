@@ -5,13 +5,9 @@ use std::time::Duration;
 use serde_json::Value;
 use toolcrib_model::Tool;
 
-/// Bytes of UTF-8 that make a token, on average.
-///
-/// The rule of thumb for English text and JSON under the byte-pair vocabularies in use, right to a quarter to either
-/// side. Other scripts, base64 and long digit strings can be twice as many tokens as estimated.
-pub const BYTES_PER_TOKEN: usize = 4;
+use crate::liberal::Forwards;
 
-/// How many tokens of a result a model is given, when nobody says otherwise.
+/// The most tokens of a result that a model is given whole, when nobody says otherwise. A larger one becomes a preview.
 pub const DEFAULT_RESULT_TOKENS: u32 = 6_000;
 
 /// The most tokens that a tool may ask for, in its metadata under `max_result_tokens`.
@@ -19,6 +15,9 @@ pub const MAX_RESULT_TOKENS: u32 = 16_000;
 
 /// The least tokens; fewer have no room for a preview and the hint how to read on.
 pub const MIN_RESULT_TOKENS: u32 = 250;
+
+/// The most tokens of the preview of a result that is not given whole.
+pub const PREVIEW_TOKENS: u32 = 500;
 
 /// The most bytes of a result that a program is given: 16 MiB.
 pub const MAX_FULL_RESULT_BYTES: usize = 16 * 1024 * 1024;
@@ -45,9 +44,6 @@ pub const KEPT_FOR: Duration = Duration::from_mins(30);
 /// in a value that a module made is cut off, so that nothing that works on results needs more stack than that.
 pub const MAX_RESULT_DEPTH: usize = 100;
 
-/// The most bytes of a preview, however much its reader may be given: 256 KiB.
-pub(super) const MAX_PREVIEW_BYTES: usize = 256 * 1024;
-
 /// The most bytes of metadata, as JSON.
 pub(super) const MAX_METADATA_BYTES: usize = 256 * 1024;
 
@@ -60,7 +56,7 @@ pub(super) const MAX_PARSED_VALUES: usize = 2_000_000;
 /// How much of a result is handed on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ResultLimits {
-    /// How many tokens of a result a model is given; [`DEFAULT_RESULT_TOKENS`] by default.
+    /// How many tokens of a result a model is given whole; [`DEFAULT_RESULT_TOKENS`] by default.
     pub tokens: u32,
     /// How many bytes of a result a program is given; [`MAX_FULL_RESULT_BYTES`] by default.
     pub full_bytes: usize,
@@ -73,11 +69,20 @@ impl Default for ResultLimits {
 }
 
 impl ResultLimits {
-    /// The most bytes of a result of this tool, for a model.
-    pub(super) fn bytes(&self, tool: Option<&Tool>) -> usize {
+    /// Returns the most tokens of a result of this tool that a model is given whole, when `sharing` results are in one answer.
+    pub(super) fn tokens_of(&self, tool: Option<&Tool>, sharing: usize) -> usize {
+        let (least, most) = (wide(MIN_RESULT_TOKENS), wide(MAX_RESULT_TOKENS));
+        // What is inside of its result was bounded already.
+        if tool.is_some_and(|tool| Forwards::of(tool).is_some()) {
+            return most;
+        }
         let asked = tool.and_then(|tool| tool.metadata.get("max_result_tokens")).and_then(Value::as_u64);
-        let tokens = asked.map_or(self.tokens, |asked| u32::try_from(asked).unwrap_or(u32::MAX));
-        usize::try_from(tokens.clamp(MIN_RESULT_TOKENS, MAX_RESULT_TOKENS)).unwrap_or(usize::MAX)
-            * BYTES_PER_TOKEN
+        let asked = asked.map(|asked| usize::try_from(asked).unwrap_or(usize::MAX));
+        (asked.unwrap_or(wide(self.tokens)).min(most) / sharing.max(1)).clamp(least, most)
     }
+}
+
+/// A number of tokens as a size.
+pub(super) fn wide(tokens: u32) -> usize {
+    usize::try_from(tokens).unwrap_or(usize::MAX)
 }

@@ -2,7 +2,7 @@
 //!
 //! [`Results::shape`] does all of it, in this order: what nests too deep is cut off, what does not fit the tool's own
 //! schema is flagged, known secrets are taken out, binary data becomes a handle, and what is still too large becomes a
-//! preview with a handle under which `read_result` reads the rest. Other systems cut the text, which leaves broken JSON, or
+//! preview with a handle: its shape, the first of it, and how `read_result` is asked for the rest. Other systems cut the text, which leaves broken JSON, or
 //! spill it to a file that somebody has to be allowed to read.
 //!
 //! - [`ResultLimits`] says how much a reader is given; a tool may ask for more or less in its metadata under
@@ -17,7 +17,11 @@ mod shape;
 pub(crate) mod bound;
 mod ends;
 mod measure;
+mod outline;
 mod preview;
+mod summary;
+mod table;
+mod tokens;
 mod words;
 
 mod binary;
@@ -29,23 +33,28 @@ mod store;
 
 mod keep;
 
+mod answer;
+mod figures;
 mod grep;
+mod jq;
 mod jsonpath;
 mod lines;
 mod pages;
 mod read;
 mod readable;
+mod rows;
 mod seek;
 
 #[cfg(test)]
 mod tests;
 
 pub use limits::{
-    BYTES_PER_TOKEN, DEFAULT_RESULT_TOKENS, KEPT_FOR, MAX_FULL_RESULT_BYTES, MAX_KEPT_BYTES,
-    MAX_KEPT_RESULT_BYTES, MAX_KEPT_RESULTS, MAX_KEPT_SESSION_BYTES, MAX_KEPT_SESSION_RESULTS,
-    MAX_RESULT_DEPTH, MAX_RESULT_TOKENS, MIN_RESULT_TOKENS, ResultLimits,
+    DEFAULT_RESULT_TOKENS, KEPT_FOR, MAX_FULL_RESULT_BYTES, MAX_KEPT_BYTES, MAX_KEPT_RESULT_BYTES,
+    MAX_KEPT_RESULTS, MAX_KEPT_SESSION_BYTES, MAX_KEPT_SESSION_RESULTS, MAX_RESULT_DEPTH, MAX_RESULT_TOKENS,
+    MIN_RESULT_TOKENS, PREVIEW_TOKENS, ResultLimits,
 };
 pub use read::tools;
 pub use redact::{MIN_SECRET_BYTES, Redactor};
 pub use secrets::{MAX_SECRETS, RedactingWriter, Secrets, is_secret};
 pub use shape::Results;
+pub use tokens::TokenCounter;

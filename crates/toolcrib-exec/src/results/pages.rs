@@ -1,43 +1,72 @@
 //! A text in pages.
 
-/// A text in pages of a number of bytes at most, which end with a line where one ends near. Together they are the text.
-pub(super) struct Pages<'a> {
-    text: &'a str,
-    bytes: usize,
+use super::seek::Asker;
+use super::tokens::TokenCounter;
+
+/// A page of a text.
+pub(super) struct Page<'t> {
+    pub(super) text: &'t str,
+    /// The byte of the whole text that it begins at.
+    pub(super) start: usize,
+    /// Whether another page follows.
+    pub(super) has_next: bool,
+    /// How many pages there are.
+    pub(super) count: Count,
 }
 
-impl<'a> Pages<'a> {
-    pub(super) fn new(text: &'a str, bytes: usize) -> Self {
-        // A page holds at least one character, of which none takes more than four bytes.
-        Self { text, bytes: bytes.max(4) }
-    }
-
-    /// A page, counted from 1, and the byte that it starts at.
-    pub(super) fn get(&self, page: usize) -> Option<(usize, &'a str)> {
-        self.iter().nth(page.checked_sub(1)?)
-    }
-
-    /// How many there are; an empty text has one.
-    pub(super) fn count(&self) -> usize {
-        self.iter().count()
-    }
-
-    fn iter(&self) -> impl Iterator<Item = (usize, &'a str)> {
-        let Self { text, bytes } = *self;
-        let first = Some((0, page_at(text, 0, bytes)));
-        std::iter::successors(first, move |(start, page)| {
-            let next = start + page.len();
-            (next < text.len()).then(|| (next, page_at(text, next, bytes)))
-        })
-    }
+/// How many pages a text has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Count {
+    Exact(usize),
+    /// The text was not counted to its end.
+    About(usize),
 }
 
-fn page_at(text: &str, start: usize, bytes: usize) -> &str {
-    let rest = text.get(start..).unwrap_or_default();
-    if rest.len() <= bytes {
-        return rest;
+/// Finds the pages of a text, each of a number of tokens at most. Together they are the text.
+pub(super) struct Pages<'t> {
+    text: &'t str,
+    tokens: usize,
+    counter: &'t TokenCounter,
+}
+
+impl<'t> Pages<'t> {
+    pub(super) fn new(text: &'t str, tokens: usize, counter: &'t TokenCounter) -> Self {
+        Self { text, tokens: tokens.max(4), counter }
     }
-    let page = super::words::head(rest, bytes);
-    let end = page.rfind('\n').map_or(0, |at| at + 1);
-    page.get(..end).filter(|whole| whole.len() >= page.len() / 2).unwrap_or(page)
+
+    /// Returns a page, counted from 1. `starts` are the beginnings of pages that are known, and of those that are found on
+    /// the way. An error is the number of pages of a text that has fewer.
+    pub(super) fn get(&self, page: usize, starts: &mut Vec<usize>, asker: &Asker) -> Result<Page<'t>, usize> {
+        let position = page.saturating_sub(1);
+        if starts.is_empty() {
+            starts.push(0);
+        }
+        while starts.len() <= position + 1 && !asker.is_gone() {
+            let last = starts.last().copied().unwrap_or_default();
+            let next = last + self.at(last).len();
+            if next >= self.text.len() {
+                break;
+            }
+            starts.push(next);
+        }
+        let start = starts.get(position).copied().filter(|_| page > 0).ok_or(starts.len())?;
+        let text = self.at(start);
+        let (end, known) = (start + text.len(), starts.len());
+        let has_next = end < self.text.len();
+        let last = starts.last().copied().unwrap_or_default();
+        let count = if last + self.at(last).len() >= self.text.len() {
+            Count::Exact(known)
+        } else {
+            // As large as those before, on average.
+            let before = known.saturating_sub(1);
+            Count::About(
+                before + (self.text.len() - last).saturating_mul(before).div_ceil(last.max(1)).max(2),
+            )
+        };
+        Ok(Page { text, start, has_next, count })
+    }
+
+    fn at(&self, start: usize) -> &'t str {
+        self.counter.beginning(self.text.get(start..).unwrap_or_default(), self.tokens)
+    }
 }

@@ -1,13 +1,12 @@
-//! JSON, laid out for reading by lines.
+//! JSON in lines, without blanks.
 
 /// A list or an object of no more bytes than this stands on one line.
-const MAX_LINE_BYTES: usize = 120;
+const MAX_LINE_BYTES: usize = 400;
 
-/// Lays out a JSON text: what is short stands on one line, and all else has a line for each of its entries. Numbers and
-/// texts stay as they are written. `None` when it would take more than a number of bytes. The text must be valid JSON.
+/// Lays out a JSON text: what is short stands on one line, and all else has a line for each of its entries. There are no
+/// blanks, which a model would pay for. Numbers and texts stay as they are written. `None` when it would take more than a number of bytes. The text must be valid JSON.
 pub(super) fn readable(json: &str, max_bytes: usize) -> Option<String> {
-    let mut out = String::with_capacity(json.len().saturating_add(json.len() / 4).min(max_bytes));
-    let mut level = 0_usize;
+    let mut out = String::with_capacity(json.len().saturating_add(json.len() / 16).min(max_bytes));
     let mut at = 0;
     while let Some(token) = token(json, at) {
         at = token.end;
@@ -18,20 +17,16 @@ pub(super) fn readable(json: &str, max_bytes: usize) -> Option<String> {
                     at = end;
                 } else {
                     out.push_str(token.text);
-                    level += 1;
-                    break_line(&mut out, level);
+                    out.push('\n');
                 }
             }
             Some(b'}' | b']') => {
-                level = level.saturating_sub(1);
-                break_line(&mut out, level);
+                out.push('\n');
                 out.push_str(token.text);
             }
             Some(b',') => {
-                out.push(',');
-                break_line(&mut out, level);
+                out.push_str(",\n");
             }
-            Some(b':') => out.push_str(": "),
             _ => out.push_str(token.text),
         }
         if out.len() > max_bytes {
@@ -39,11 +34,6 @@ pub(super) fn readable(json: &str, max_bytes: usize) -> Option<String> {
         }
     }
     Some(out)
-}
-
-fn break_line(out: &mut String, level: usize) {
-    out.push('\n');
-    out.extend(std::iter::repeat_n(' ', level));
 }
 
 /// The end of the list or object that begins here, if it is short.
@@ -75,9 +65,6 @@ fn write_line(out: &mut String, json: &str, start: usize, end: usize) {
     {
         at = token.end;
         out.push_str(token.text);
-        if matches!(token.text, "," | ":") {
-            out.push(' ');
-        }
     }
 }
 

@@ -3,36 +3,30 @@
 use std::sync::Arc;
 
 use serde::de::IgnoredAny;
-use serde_json::{Value, json};
+use serde_json::Value;
 use toolcrib_model::{Tool, ToolResult};
 use toolcrib_port::CallContext;
 
 use super::Secrets;
 use super::binary::{self, Part};
 use super::bound::bound_error;
-use super::ends::ends;
 use super::limits::{
-    BYTES_PER_TOKEN, MAX_KEPT_RESULT_BYTES, MAX_METADATA_BYTES, MAX_PARSED_BYTES, MAX_PARSED_VALUES,
-    MAX_PREVIEW_BYTES, ResultLimits,
+    MAX_KEPT_RESULT_BYTES, MAX_METADATA_BYTES, MAX_PARSED_BYTES, MAX_PARSED_VALUES, ResultLimits,
 };
-use super::measure::{cut_depth, json_size, object_size, text_size};
+use super::measure::{cut_depth, json_size, object_size};
 use super::output::OutputSchemas;
 use super::preview::preview;
 use super::readable::readable;
 use super::store::{Format, Kept, Owner, Store};
-use super::words::{counted, grouped};
-
-/// The most bytes of the hint by which a shortened result says how to read on.
-const MAX_HINT_BYTES: usize = 360;
-
-/// What is said of a result that is not kept.
-const NOT_KEPT: &str = "the rest is not kept; ask for less";
+use super::summary::{About, Summary};
+use super::tokens::TokenCounter;
 
 /// What an executor does with results, and what it keeps of them.
 #[derive(Default)]
 pub struct Results {
     pub(super) limits: ResultLimits,
     pub(super) store: Arc<Store>,
+    pub(super) counter: TokenCounter,
     secrets: Secrets,
     schemas: OutputSchemas,
 }
@@ -41,6 +35,12 @@ impl Results {
     /// Within these limits, and without secrets.
     pub fn new(limits: ResultLimits) -> Self {
         Self { limits, ..Self::default() }
+    }
+
+    /// Counts tokens as the model that reads results does. Otherwise a token counts four bytes.
+    pub fn with_counter(mut self, counter: TokenCounter) -> Self {
+        self.counter = counter;
+        self
     }
 
     /// Keeps results where those of another executor are, so that their handles can be read here too.
@@ -103,22 +103,23 @@ impl Results {
         redactor.redact_object(&mut result.metadata);
         if object_size(&result.metadata, MAX_METADATA_BYTES).is_none() {
             let metadata = preview(&Value::Object(std::mem::take(&mut result.metadata)), MAX_METADATA_BYTES);
-            result.metadata = metadata.value.as_object().cloned().unwrap_or_default();
+            result.metadata = metadata.as_object().cloned().unwrap_or_default();
         }
         let owner = Owner::of(context);
         if !context.full_results {
             binary::take_out(&mut result.result, &mut |part| self.keep_part(part, &owner, &result.name));
         }
-        let room = if context.full_results {
-            self.limits.full_bytes
-        } else {
-            self.limits.bytes(tool.map(Arc::as_ref))
-        };
+        let tokens = self.limits.tokens_of(tool.map(Arc::as_ref), context.sharing);
         let fits = match &result.result {
-            Value::String(text) => text.len() <= room && cut_from.is_none(),
-            value => json_size(value, room).is_some(),
+            Value::String(text) if context.full_results => text.len() <= self.limits.full_bytes,
+            value if context.full_results => json_size(value, self.limits.full_bytes).is_some(),
+            Value::String(text) => self.counter.fits(text, tokens),
+            value => {
+                json_size(value, TokenCounter::most_bytes(tokens)).is_some()
+                    && self.counter.fits(&value.to_string(), tokens)
+            }
         };
-        if fits { result } else { self.shorten(result, cut_from, room.min(MAX_PREVIEW_BYTES), owner) }
+        if fits && cut_from.is_none() { result } else { self.shorten(result, cut_from, tokens, owner) }
     }
 
     /// Replaces a result by its preview, and keeps it.
@@ -126,41 +127,43 @@ impl Results {
         &self,
         mut result: ToolResult,
         cut_from: Option<usize>,
-        room: usize,
+        tokens: usize,
         owner: Owner,
     ) -> ToolResult {
         let tool = result.name.clone();
         let keep = |text: String, format: Format, cut_from: Option<usize>| {
-            self.store.insert(Kept { owner, tool, text, format, cut_from })
+            self.store.insert(Kept::new(owner, tool, text, format, cut_from))
         };
+        let summary = Summary::new(tokens, &self.counter);
         let value = std::mem::take(&mut result.result);
-        let (bytes, handle) = match value {
+        // Many servers send their JSON as a text.
+        let (value, text, bytes) = match value {
+            Value::String(text) if cut_from.is_some() => (None, text, cut_from.unwrap_or_default()),
             Value::String(text) => {
-                let bytes = cut_from.unwrap_or(text.len());
-                // Many servers send their JSON as a text.
-                if let Some(value) = parsed(&text).filter(|_| cut_from.is_none()) {
-                    let text = readable(&text, MAX_KEPT_RESULT_BYTES).unwrap_or(text);
-                    let (_, handle) = keep(text, Format::Json, None);
-                    result.result = wrapped(&value, handle.as_deref(), bytes, room);
-                    (bytes, handle)
-                } else {
-                    let (kept, handle) = keep(text, Format::Text, cut_from);
-                    result.result = noted(&kept.text, handle.as_deref(), cut_from, room).into();
-                    (bytes, handle)
-                }
+                let bytes = text.len();
+                (parsed(&text), text, bytes)
             }
             value => {
                 let (text, bytes) = written(&value, MAX_KEPT_RESULT_BYTES);
-                let (_, handle) = if bytes > text.len() {
-                    keep(text, Format::Text, Some(bytes))
-                } else if bytes > MAX_PARSED_BYTES {
-                    keep(text, Format::Json, None)
-                } else {
-                    keep(readable(&text, MAX_KEPT_RESULT_BYTES).unwrap_or(text), Format::Json, None)
-                };
-                result.result = wrapped(&value, handle.as_deref(), bytes, room);
-                (bytes, handle)
+                (Some(value), text, bytes)
             }
+        };
+        let handle = if let Some(value) = value {
+            let (kept, handle) = if bytes > text.len() {
+                keep(text, Format::Text, Some(bytes))
+            } else if bytes > MAX_PARSED_BYTES {
+                keep(text, Format::Json, None)
+            } else {
+                keep(readable(&text, MAX_KEPT_RESULT_BYTES).unwrap_or(text), Format::Json, None)
+            };
+            let about = About { handle: handle.as_deref(), bytes, media: binary::media(&value) };
+            result.result = summary.of_value(&value, &kept.text, about);
+            handle
+        } else {
+            let (kept, handle) = keep(text, Format::Text, cut_from);
+            let about = About { handle: handle.as_deref(), bytes, media: Vec::new() };
+            result.result = summary.of_text(&kept.text, cut_from, &about).into();
+            handle
         };
         if let Some(handle) = handle {
             result.metadata.insert("handle".into(), handle.into());
@@ -176,31 +179,8 @@ impl Results {
         }
         let format = Format::Binary { media_type: part.media_type, bytes: part.bytes };
         let (owner, tool) = (owner.clone(), tool.to_owned());
-        self.store.insert(Kept { owner, tool, text: part.data, format, cut_from: None }).1
+        self.store.insert(Kept::new(owner, tool, part.data, format, None)).1
     }
-}
-
-/// The preview of a value, with what a reader needs to read on.
-fn wrapped(value: &Value, handle: Option<&str>, bytes: usize, room: usize) -> Value {
-    let mut total = json!({"bytes": bytes, "tokens": bytes.div_ceil(BYTES_PER_TOKEN)});
-    let is_cut = bytes > MAX_KEPT_RESULT_BYTES;
-    if let (true, Some(total)) = (is_cut, total.as_object_mut()) {
-        total.insert("kept_bytes".into(), MAX_KEPT_RESULT_BYTES.into());
-    }
-    let around = json!({"preview": null, "total": total, "handle": handle});
-    let around = json_size(&around, room).unwrap_or(room) + MAX_HINT_BYTES;
-    let preview = preview(value, room.saturating_sub(around));
-    let Some(handle) = handle else {
-        return json!({"preview": preview.value, "total": total, "hint": NOT_KEPT});
-    };
-    let path = preview.rest.filter(|_| !is_cut).map(|path| {
-        let path = Value::from(path);
-        format!("read the rest with read_result(handle=\"{handle}\", jsonpath={path}), or with grep or page")
-    });
-    let hint = path.filter(|hint| text_size(hint, MAX_HINT_BYTES).is_some()).unwrap_or_else(|| {
-        format!("read the rest with read_result(handle=\"{handle}\", page=1), or with grep or lines")
-    });
-    json!({"preview": preview.value, "total": total, "handle": handle, "hint": hint})
 }
 
 /// The value of a text that is a JSON list or object, when it is no larger than what is parsed.
@@ -217,30 +197,6 @@ pub(super) fn parsed(text: &str) -> Option<Value> {
 /// No fewer than the values that a JSON text has.
 pub(super) fn values(json: &str) -> usize {
     1 + json.bytes().filter(|byte| matches!(byte, b',' | b'[' | b'{')).count()
-}
-
-/// The beginning and the end of a text, and what a reader needs to read on.
-fn noted(text: &str, handle: Option<&str>, cut_from: Option<usize>, room: usize) -> String {
-    let (shown, line) = ends(text, room.saturating_sub(MAX_HINT_BYTES));
-    let size = match cut_from {
-        Some(bytes) => format!(
-            "{}, of which only the first {} are kept and the end is not shown",
-            counted(bytes, "byte"),
-            grouped(text.len())
-        ),
-        None => counted(text.len(), "byte"),
-    };
-    let hint = match (handle, line) {
-        (None, _) => NOT_KEPT.to_owned(),
-        (Some(handle), Some(line)) => format!(
-            "read the rest with read_result(handle=\"{handle}\", lines=\"{line}-{}\"), or with grep or page",
-            line + 99
-        ),
-        (Some(handle), None) => {
-            format!("read the rest with read_result(handle=\"{handle}\", page=1), or with grep")
-        }
-    };
-    format!("{shown}\n[cut: {size}; {hint}]")
 }
 
 /// A value as compact JSON up to a number of bytes, and how many bytes there are.

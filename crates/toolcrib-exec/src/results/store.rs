@@ -42,7 +42,7 @@ impl Owner {
 pub(super) enum Format {
     /// Text, for reading.
     Text,
-    /// JSON, laid out for reading.
+    /// JSON, in lines.
     Json,
     /// Base64 of something else.
     Binary {
@@ -63,6 +63,20 @@ pub(super) struct Kept {
     pub(super) format: Format,
     /// How many bytes there were, when they were too many to be kept.
     pub(super) cut_from: Option<usize>,
+    /// The bytes at which its first pages begin, as far as they were asked for, and how many tokens such a page has.
+    pub(super) pages: Mutex<(usize, Vec<usize>)>,
+}
+
+impl Kept {
+    pub(super) fn new(
+        owner: Owner,
+        tool: String,
+        text: String,
+        format: Format,
+        cut_from: Option<usize>,
+    ) -> Self {
+        Self { owner, tool, text, format, cut_from, pages: Mutex::default() }
+    }
 }
 
 struct Entry {

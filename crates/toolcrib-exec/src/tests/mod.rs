@@ -222,10 +222,11 @@ async fn a_large_result_is_cut_and_says_so() {
     let text = result.result.as_str().unwrap();
     let handle = result.metadata["handle"].as_str().unwrap();
     let how = format!(
-        r#"[cut: 100,000 bytes; read the rest with read_result(handle="{handle}", page=1), or with grep]"#
+        "[cut: 1 line; 100,000 bytes, about 25,000 tokens; read_result(handle=\"{handle}\", …): grep with context or \
+         count, lines, or page]"
     );
     assert!(text.ends_with(&how), "{text}");
-    assert!(text.len() < 50_000, "{}", text.len());
+    assert!(text.len() <= 2_000, "{}", text.len());
     assert_eq!(result.metadata["truncated_bytes"], 100_000);
 }
 

@@ -6,6 +6,7 @@ mod app_file;
 #[cfg(unix)]
 mod call_app;
 mod channels;
+mod large_results;
 mod modules;
 mod nesting;
 #[cfg(unix)]

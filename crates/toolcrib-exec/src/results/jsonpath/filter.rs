@@ -108,6 +108,12 @@ impl<'v> Selection<'v> {
         comparison: Comparison,
         right: Option<&Value>,
     ) -> Result<bool, Exceeded> {
+        let (mut said_left, mut said_right) = (None, None);
+        if self.is_lenient {
+            said_left = said_number(left, right);
+            said_right = said_number(right, left);
+        }
+        let (left, right) = (said_left.as_ref().or(left), said_right.as_ref().or(right));
         Ok(match comparison {
             Comparison::Equal => self.are_equal(left, right)?,
             Comparison::Unequal => !self.are_equal(left, right)?,
@@ -156,6 +162,13 @@ impl<'v> Selection<'v> {
         }
         Ok(true)
     }
+}
+
+/// Returns the number that a text says which is compared with a number.
+fn said_number(text: Option<&Value>, other: Option<&Value>) -> Option<Value> {
+    let text = text?.as_str().filter(|_| other.is_some_and(Value::is_number))?;
+    let whole = || text.trim().parse::<i64>().ok().map(Value::from);
+    whole().or_else(|| text.trim().parse().ok().and_then(serde_json::Number::from_f64).map(Value::Number))
 }
 
 /// Whether one number or text comes before another; nothing else has an order.

@@ -38,6 +38,11 @@ pub(super) struct Query {
     segments: Vec<Segment>,
 }
 
+/// A condition by itself, as `price < 10 && status == 'open'`: what stands in a filter, with bare names for the fields of
+/// the value. `and`, `or`, `not`, `=` and `=~` are understood too, and a number equals the text that says it.
+#[derive(Debug)]
+pub(super) struct Filter(Condition);
+
 /// A text is no query.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Malformed {
@@ -134,6 +139,71 @@ impl Query {
     ) -> Result<Vec<&'v Value>, Exceeded> {
         let found = select::Selection::new(root, steps, asker).select(&self.segments, root)?;
         if found.len() > MAX_MATCHES { Err(Exceeded::Matches) } else { Ok(found) }
+    }
+}
+
+impl Filter {
+    /// Reads a condition.
+    pub(super) fn parse(text: &str) -> Result<Self, Malformed> {
+        parse::parse_filter(text).map(Self)
+    }
+
+    /// Returns those of these values that fulfil it, as long as somebody waits for them.
+    pub(super) fn select<'v>(
+        &self,
+        values: &[&'v Value],
+        root: &'v Value,
+        asker: &'v Asker,
+    ) -> Result<Vec<&'v Value>, Exceeded> {
+        let selection = select::Selection::new(root, MAX_STEPS, asker).lenient();
+        let mut found = Vec::new();
+        for value in values {
+            if selection.holds(&self.0, value)? {
+                found.push(*value);
+            }
+        }
+        Ok(found)
+    }
+
+    /// Returns the keys of the value that it asks for by name.
+    pub(super) fn fields(&self) -> Vec<&str> {
+        let mut fields = Vec::new();
+        self.0.add_fields(&mut fields);
+        fields
+    }
+}
+
+impl Condition {
+    fn add_fields<'c>(&'c self, fields: &mut Vec<&'c str>) {
+        match self {
+            Self::Any(parts) | Self::All(parts) => parts.iter().for_each(|part| part.add_fields(fields)),
+            Self::Not(inner) => inner.add_fields(fields),
+            Self::Exists(path) => fields.extend(path.field()),
+            Self::Compare(left, _, right) => {
+                fields.extend([left.field(), right.field()].into_iter().flatten())
+            }
+            Self::Matches(text, _) | Self::Searches(text, _) => fields.extend(text.field()),
+        }
+    }
+}
+
+impl Operand {
+    fn field(&self) -> Option<&str> {
+        match self {
+            Self::Literal(_) => None,
+            Self::Path(path) | Self::Count(path) => path.field(),
+            Self::Length(of) => of.field(),
+        }
+    }
+}
+
+impl Path {
+    /// Returns the key of the value that it begins with.
+    fn field(&self) -> Option<&str> {
+        match self.segments.first()?.selectors.as_slice() {
+            [Selector::Name(name)] if !self.is_absolute => Some(name),
+            _ => None,
+        }
     }
 }
 

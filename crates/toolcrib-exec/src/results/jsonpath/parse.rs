@@ -1,5 +1,6 @@
 //! From a text to a query.
 
+use regex::Regex;
 use serde_json::Value;
 
 use super::filter::compile_pattern;
@@ -16,7 +17,7 @@ pub(super) fn parse(text: &str) -> Result<Query, Malformed> {
         let message = format!("the query is longer than {MAX_QUERY_BYTES} bytes");
         return Err(Malformed { at: MAX_QUERY_BYTES, message });
     }
-    let mut parser = Parser { text, at: 0, nesting: 0 };
+    let mut parser = Parser { text, at: 0, nesting: 0, is_lenient: false };
     parser.blank();
     let mut segments = Vec::new();
     // `name` and `.name` for `$.name`.
@@ -33,10 +34,30 @@ pub(super) fn parse(text: &str) -> Result<Query, Malformed> {
     }
 }
 
+/// Reads a condition by itself.
+pub(super) fn parse_filter(text: &str) -> Result<Condition, Malformed> {
+    if text.len() > MAX_QUERY_BYTES {
+        let message = format!("the condition is longer than {MAX_QUERY_BYTES} bytes");
+        return Err(Malformed { at: MAX_QUERY_BYTES, message });
+    }
+    let mut parser = Parser { text, at: 0, nesting: 0, is_lenient: true };
+    parser.blank();
+    parser.eat("?");
+    let condition = parser.any()?;
+    parser.blank();
+    if parser.rest().is_empty() {
+        Ok(condition)
+    } else {
+        Err(parser.error("expected `&&`, `||`, a comparison or the end"))
+    }
+}
+
 struct Parser<'a> {
     text: &'a str,
     at: usize,
     nesting: usize,
+    /// Whether it reads a condition by itself, where names are fields of the value.
+    is_lenient: bool,
 }
 
 type Parsed<T> = Result<T, Malformed>;
@@ -238,27 +259,42 @@ impl<'a> Parser<'a> {
     }
 
     fn any(&mut self) -> Parsed<Condition> {
-        self.joined("||", Self::all).map(|parts| one_or(parts, Condition::Any))
+        self.joined("||", "or", Self::all).map(|parts| one_or(parts, Condition::Any))
     }
 
     fn all(&mut self) -> Parsed<Condition> {
-        self.joined("&&", Self::basic).map(|parts| one_or(parts, Condition::All))
+        self.joined("&&", "and", Self::basic).map(|parts| one_or(parts, Condition::All))
     }
 
-    fn joined(&mut self, by: &str, part: fn(&mut Self) -> Parsed<Condition>) -> Parsed<Vec<Condition>> {
+    fn joined(
+        &mut self,
+        by: &str,
+        word: &str,
+        part: fn(&mut Self) -> Parsed<Condition>,
+    ) -> Parsed<Vec<Condition>> {
         let mut parts = Vec::new();
         loop {
             self.blank();
             parts.push(part(self)?);
             self.blank();
-            if !self.eat(by) {
+            if !self.eat(by) && !self.eat_word(word) {
                 return Ok(parts);
             }
         }
     }
 
+    /// Takes a word that stands for an operator in a condition by itself.
+    fn eat_word(&mut self, word: &str) -> bool {
+        let head =
+            self.rest().get(..word.len()).filter(|head| self.is_lenient && head.eq_ignore_ascii_case(word));
+        let after = self.rest().get(word.len()..).unwrap_or_default();
+        let is_there = head.is_some() && after.starts_with([' ', '(', '\t', '\n']);
+        self.at += if is_there { word.len() } else { 0 };
+        is_there
+    }
+
     fn basic(&mut self) -> Parsed<Condition> {
-        if self.eat("!") {
+        if self.eat("!") || self.eat_word("not") {
             self.blank();
             if matches!(self.peek(), Some('!')) {
                 return Err(self.error("expected a test or parentheses after `!`"));
@@ -277,6 +313,11 @@ impl<'a> Parser<'a> {
         }
         let side = self.side()?;
         self.blank();
+        if self.is_lenient && (self.eat("=~") || self.eat("~")) {
+            self.blank();
+            let text = self.operand(side)?;
+            return self.pattern(false).map(|pattern| Condition::Searches(text, pattern));
+        }
         let Some(comparison) = self.comparison() else {
             return match side {
                 Side::Path(path) => Ok(Condition::Exists(path)),
@@ -300,7 +341,9 @@ impl<'a> Parser<'a> {
             ("<", Comparison::Less),
             (">", Comparison::Greater),
         ];
-        table.into_iter().find(|(token, _)| self.eat(token)).map(|(_, comparison)| comparison)
+        let comparison =
+            table.into_iter().find(|(token, _)| self.eat(token)).map(|(_, comparison)| comparison);
+        comparison.or_else(|| (self.is_lenient && self.eat("=")).then_some(Comparison::Equal))
     }
 
     /// What can stand in a comparison.
@@ -318,11 +361,28 @@ impl<'a> Parser<'a> {
             Some('@' | '$') => Ok(Side::Path(self.path()?)),
             Some('\'' | '"') => Ok(Side::Operand(Operand::Literal(self.string()?.into()))),
             Some('-' | '0'..='9') => Ok(Side::Operand(Operand::Literal(self.number()?))),
+            Some('.') if self.is_lenient => {
+                Ok(Side::Path(Path { is_absolute: false, segments: self.segments()? }))
+            }
+            Some(first) if self.is_lenient && is_name_start(first) && !self.is_word() => {
+                let mut segments =
+                    vec![Segment { descends: false, selectors: vec![Selector::Name(self.name()?)] }];
+                segments.extend(self.segments()?);
+                Ok(Side::Path(Path { is_absolute: false, segments }))
+            }
             Some('a'..='z') => self.word(),
             _ => {
                 Err(self.error("expected `@`, `$`, a text, a number, `true`, `false`, `null` or a function"))
             }
         }
+    }
+
+    /// Whether a word follows that is no name: a literal, or a function with its parentheses.
+    fn is_word(&self) -> bool {
+        let rest = self.rest();
+        let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(rest.len());
+        let (word, after) = rest.split_at(end);
+        matches!(word, "true" | "false" | "null") || after.starts_with('(')
     }
 
     fn path(&mut self) -> Parsed<Path> {
@@ -369,6 +429,14 @@ impl<'a> Parser<'a> {
         Ok(function)
     }
 
+    fn pattern(&mut self, is_whole: bool) -> Parsed<Regex> {
+        if !matches!(self.peek(), Some('\'' | '"')) {
+            return Err(self.error("expected a pattern in quotes"));
+        }
+        let pattern = self.string()?;
+        compile_pattern(&pattern, is_whole).map_err(|reason| self.error(reason))
+    }
+
     fn arguments(&mut self, function: &str) -> Parsed<Side> {
         Ok(match function {
             "count" => Side::Operand(Operand::Count(self.path()?)),
@@ -382,12 +450,8 @@ impl<'a> Parser<'a> {
                 let text = self.operand(side)?;
                 self.expect(",")?;
                 self.blank();
-                if !matches!(self.peek(), Some('\'' | '"')) {
-                    return Err(self.error("expected a pattern in quotes"));
-                }
-                let pattern = self.string()?;
                 let is_whole = function == "match";
-                let pattern = compile_pattern(&pattern, is_whole).map_err(|reason| self.error(reason))?;
+                let pattern = self.pattern(is_whole)?;
                 let test = if is_whole { Condition::Matches } else { Condition::Searches };
                 Side::Test(test(text, pattern))
             }
@@ -400,6 +464,10 @@ enum Side {
     Path(Path),
     Operand(Operand),
     Test(Condition),
+}
+
+fn is_name_start(c: char) -> bool {
+    c.is_ascii_alphabetic() || c == '_' || !c.is_ascii()
 }
 
 fn one_or(mut parts: Vec<Condition>, many: fn(Vec<Condition>) -> Condition) -> Condition {

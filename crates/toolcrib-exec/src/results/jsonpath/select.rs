@@ -13,11 +13,19 @@ pub(super) struct Selection<'v> {
     pub(super) root: &'v Value,
     pub(super) asker: &'v Asker,
     left: Cell<usize>,
+    /// Whether a number equals the text that says it.
+    pub(super) is_lenient: bool,
 }
 
 impl<'v> Selection<'v> {
     pub(super) fn new(root: &'v Value, steps: usize, asker: &'v Asker) -> Self {
-        Self { root, asker, left: Cell::new(steps) }
+        Self { root, asker, left: Cell::new(steps), is_lenient: false }
+    }
+
+    /// Compares numbers with texts that say numbers.
+    pub(super) fn lenient(mut self) -> Self {
+        self.is_lenient = true;
+        self
     }
 
     /// Pays for a number of steps.

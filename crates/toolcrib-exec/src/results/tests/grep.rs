@@ -4,7 +4,7 @@ use super::super::grep::{grep, pattern};
 use super::super::seek::{Asker, find};
 
 fn found(text: &str, wanted: &str, context: usize) -> (String, usize) {
-    let matches = grep(text, &pattern(wanted).unwrap(), context, &Asker::default());
+    let matches = grep(text, &pattern(wanted).unwrap(), context, None, &Asker::default());
     (matches.text, matches.count)
 }
 
@@ -44,5 +44,5 @@ fn a_search_that_nobody_waits_for_any_more_ends_after_the_piece_that_it_is_at() 
     let text = "b".repeat(100_000) + "needle";
     assert_eq!(find(&pattern("needle").unwrap(), &text, &asker), None);
     assert_eq!(find(&pattern("needle").unwrap(), &text, &Asker::default()), Some(100_000));
-    assert_eq!(grep("needle\n", &pattern("needle").unwrap(), 0, &asker).count, 0);
+    assert_eq!(grep("needle\n", &pattern("needle").unwrap(), 0, None, &asker).count, 0);
 }

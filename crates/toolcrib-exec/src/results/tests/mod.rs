@@ -3,8 +3,10 @@
 mod folder;
 mod grep;
 mod jsonpath;
+mod preview;
 mod read;
 mod redact;
+mod rows;
 mod shape;
 
 use std::sync::Arc;

@@ -51,10 +51,6 @@ fn a_large_result_keeps_its_structure_in_the_room_that_there_is() {
         assert!(told.contains(&handle(&result)) && told.contains("read_result"), "{start}: {told}");
         assert!(result.metadata["truncated_bytes"].as_u64().unwrap() > ROOM as u64, "{start}");
     }
-    let result = shaped(&results(), json!({"total": 5_000, "rows": rows, "next": "page 2"}), &context());
-    let preview = &result.result["preview"];
-    assert_eq!((&preview["total"], &preview["next"]), (&json!(5_000), &json!("page 2")));
-    assert_eq!(preview["rows"][0], json!({"id": 0, "text": ""}));
 }
 
 #[test]
@@ -69,13 +65,26 @@ fn shaping_twice_changes_nothing() {
 #[test]
 fn a_tool_may_ask_for_more_room_within_bounds() {
     let name = QualifiedName::new("t", "tool").unwrap();
-    for (asked, bytes) in [(json!(1), ROOM), (json!(1_000_000_000), 4 * MAX_RESULT_TOKENS as usize)] {
+    for (asked, tokens) in [(json!(1), MIN_RESULT_TOKENS), (json!(1_000_000_000), MAX_RESULT_TOKENS)] {
         let tool = Arc::new(Tool::new(name.clone()).with_metadata("max_result_tokens", asked));
-        let result = ToolResult::ok(None, "t::tool", "x".repeat(500_000).into());
-        let result = results().shape(result, Some(&tool), &context());
-        let length = result.result.as_str().unwrap().len();
-        assert!(length <= bytes && length > bytes / 2, "{length} of {bytes}");
+        let most = 4 * tokens as usize;
+        for (bytes, is_whole) in [(most, true), (most + 1, false)] {
+            let result = ToolResult::ok(None, "t::tool", "x".repeat(bytes).into());
+            let result = results().shape(result, Some(&tool), &context());
+            assert_eq!(result.metadata.is_empty(), is_whole, "{bytes} of {most}");
+        }
     }
+}
+
+#[test]
+fn results_of_one_answer_share_its_room() {
+    let results = Results::default();
+    let mut context = context();
+    context.sharing = 10;
+    let text = "word ".repeat(1_000);
+    assert!(shaped(&results, text.clone(), &context).metadata.contains_key("handle"));
+    context.sharing = 4;
+    assert_eq!(shaped(&results, text.clone(), &context).result, text);
 }
 
 #[test]

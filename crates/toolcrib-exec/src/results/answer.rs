@@ -1,0 +1,403 @@
+//! What `read_result` answers.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+use std::sync::PoisonError;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Value, json};
+use toolcrib_model::{ErrorKind, ToolError};
+
+use super::figures::{Figures, Kind};
+use super::jsonpath::{
+    self, Exceeded, Filter, MAX_MATCHES, MAX_STEPS, MAX_WHOLE_TEXT_BYTES, Malformed, Query,
+};
+use super::limits::{MAX_KEPT_RESULT_BYTES, MAX_PARSED_BYTES, MAX_PARSED_VALUES};
+use super::measure::json_size;
+use super::pages::{Count, Pages};
+use super::read::ReadResult;
+use super::readable::readable;
+use super::rows::{Field, Order, check_fields, check_filter, longest_list};
+use super::seek::Asker;
+use super::shape::values;
+use super::store::{Format, Kept};
+use super::table::Records;
+use super::tokens::TokenCounter;
+use super::words::{counted, grouped, line_breaks, lines as line_count};
+use super::{binary, grep, lines};
+
+/// The tokens of a page that are left for the note at its end.
+const MAX_NOTE_TOKENS: usize = 100;
+
+/// The most fields of a row that can be asked for.
+const MAX_FIELDS: usize = 100;
+
+/// One reading.
+pub(super) struct Reading<'a> {
+    pub(super) kept: &'a Kept,
+    pub(super) request: &'a ReadResult,
+    /// How many tokens the answer may have.
+    pub(super) tokens: usize,
+    pub(super) counter: &'a TokenCounter,
+    /// Whether a program reads it.
+    pub(super) is_full: bool,
+    pub(super) asker: &'a Asker,
+}
+
+/// Text to be read in pages.
+struct Part<'a> {
+    text: Cow<'a, str>,
+    what: String,
+    /// The number of its first line, when pages should say which lines they hold.
+    first_line: Option<usize>,
+}
+
+impl<'a> Part<'a> {
+    fn new(text: impl Into<Cow<'a, str>>, what: String) -> Self {
+        Self { text: text.into(), what, first_line: None }
+    }
+}
+
+/// Returns an argument that says something. Models fill in arguments that they do not need.
+fn given(text: &Option<String>) -> Option<&str> {
+    text.as_deref().filter(|text| !text.trim().is_empty())
+}
+
+fn invalid(message: impl Into<String>) -> ToolError {
+    ToolError::new(ErrorKind::InvalidArgs, message)
+}
+
+impl Reading<'_> {
+    /// Reads what was asked for.
+    pub(super) fn answer(&self) -> Result<Value, ToolError> {
+        if let Format::Binary { media_type, bytes } = &self.kept.format {
+            return self.binary(media_type, *bytes);
+        }
+        let request = self.request;
+        let asked = [&request.jq, &request.grep, &request.lines, &request.jsonpath].map(given);
+        match asked {
+            [None, None, None, jsonpath] if self.asks_for_rows() => self.rows(jsonpath),
+            [Some(_), None, None, None] if self.asks_for_rows() => Err(invalid(
+                "`jq` stands alone: write all of it there, as `map(select(.stock < 2)) | length`",
+            )),
+            [Some(program), None, None, None] => self.jq(program),
+            [None, Some(pattern), None, None] => self.grep(pattern),
+            [None, None, Some(range), None] => self.lines(range),
+            [None, None, None, Some(query)] => self.query(query),
+            [None, None, None, None] => {
+                let text = self.kept.text.as_str();
+                let what = format!("all {}", counted(line_count(text), "line"));
+                self.page(Part { first_line: Some(1), ..Part::new(text, what) })
+            }
+            _ => Err(invalid("only one of `jq`, `jsonpath`, `grep` and `lines` can be used at once")
+                .with_hint("call it once for each, or use `grep` alone with `context` for the lines around")),
+        }
+    }
+
+    fn asks_for_rows(&self) -> bool {
+        let request = self.request;
+        let texts = [
+            &request.filter,
+            &request.sort,
+            &request.sum,
+            &request.min,
+            &request.max,
+            &request.mean,
+            &request.group_by,
+        ];
+        texts.into_iter().any(|text| given(text).is_some())
+            || request.fields.as_ref().is_some_and(|fields| !fields.is_empty())
+            || (given(&request.grep).is_none() && (self.wants_count() || self.limit().is_some()))
+    }
+
+    fn wants_count(&self) -> bool {
+        self.request.count == Some(true)
+    }
+
+    fn limit(&self) -> Option<usize> {
+        self.request.limit.filter(|limit| *limit > 0)
+    }
+
+    /// Shows a picture or a sound, and reads text that was sent as bytes.
+    fn binary(&self, media_type: &str, bytes: usize) -> Result<Value, ToolError> {
+        let kept = self.kept;
+        if self.is_full {
+            return Ok(json!({"mimeType": media_type, "bytes": bytes, "data": kept.text}));
+        }
+        if let Some(kind) = binary::kind_of_media(media_type) {
+            let handle = self.request.handle.trim();
+            return Ok(json!([{"type": kind, "mimeType": media_type, "bytes": bytes, "handle": handle}]));
+        }
+        let decoded = STANDARD.decode(&kept.text).ok().and_then(|bytes| String::from_utf8(bytes).ok());
+        let Some(text) = decoded.filter(|text| !text.contains('\0')) else {
+            let message = format!("this is {media_type} of {}, which is no text", counted(bytes, "byte"));
+            return Err(invalid(message).with_hint("a program can read it as the resource of this handle"));
+        };
+        let format = if super::shape::parsed(&text).is_some() { Format::Json } else { Format::Text };
+        let text = Kept::new(kept.owner.clone(), kept.tool.clone(), text, format, kept.cut_from);
+        Reading { kept: &text, ..*self }.answer()
+    }
+
+    fn lines(&self, range: &str) -> Result<Value, ToolError> {
+        let found = lines::select(&self.kept.text, range)?;
+        let [first, last, all] = [found.first, found.last, found.all].map(grouped);
+        self.page(Part::new(found.text, format!("lines {first} to {last} of {all}")))
+    }
+
+    fn grep(&self, pattern: &str) -> Result<Value, ToolError> {
+        let text = &self.kept.text;
+        let context = self.request.context.unwrap_or_default().into();
+        let found = grep::grep(text, &grep::pattern(pattern)?, context, self.limit(), self.asker);
+        if self.wants_count() {
+            return Ok(json!({"count": found.count, "lines": line_count(text)}));
+        }
+        let mut what =
+            format!("{} in {}", counted(found.count, "matching line"), counted(line_count(text), "line"));
+        if found.listed < found.count {
+            let _ = write!(what, ", of which the first {} are listed", grouped(found.listed));
+        }
+        self.page(Part::new(found.text, what))
+    }
+
+    /// Returns what was kept as a value: JSON, the records of a table, or the lines of a text.
+    fn root(&self, with_lines: bool) -> Result<Value, ToolError> {
+        let text = &self.kept.text;
+        let instead = "use `grep`, `lines` or `page`";
+        let too_large = || invalid("the result has too many values for that").with_hint(instead);
+        if self.kept.format == Format::Json && values(text) > MAX_PARSED_VALUES {
+            return Err(too_large());
+        }
+        let is_json = self.kept.format == Format::Json;
+        if let Some(root) = is_json.then(|| serde_json::from_str(text).ok()).flatten() {
+            return Ok(root);
+        }
+        let is_whole = self.kept.cut_from.is_none();
+        if let Some(rows) = Records::of(text).filter(|_| is_whole).and_then(|records| records.read(text)) {
+            return Ok(rows);
+        }
+        if !with_lines {
+            let message = match self.kept.cut_from {
+                Some(_) => "the result was too large to be kept whole, so that it is no JSON any more",
+                None => "the result is text and no JSON",
+            };
+            return Err(invalid(message).with_hint(instead));
+        }
+        if text.len() > MAX_PARSED_BYTES || line_count(text) > MAX_PARSED_VALUES / 4 {
+            return Err(too_large());
+        }
+        let row = |(at, line): (usize, &str)| json!({"line": at + 1, "text": line});
+        Ok(text.lines().enumerate().map(row).collect::<Vec<_>>().into())
+    }
+
+    /// Answers what was asked of the rows of a list.
+    fn rows(&self, jsonpath: Option<&str>) -> Result<Value, ToolError> {
+        let request = self.request;
+        let root = self.root(true)?;
+        let (of, all) = self.list(&root, jsonpath)?;
+        let mut rows = all.clone();
+        if let Some(condition) = given(&request.filter) {
+            let filter = Filter::parse(condition).map_err(|error| {
+                malformed("where", "condition", condition, &error).with_hint(
+                    "examples: stock < 2 && status == 'open', price >= 10 || !discount, name =~ '^A'",
+                )
+            })?;
+            rows = filter.select(&all, &root, self.asker).map_err(exceeded)?;
+            if rows.is_empty() {
+                check_filter(&filter, &all)?;
+            }
+        }
+        let order = given(&request.sort).map(Order::new);
+        let asked = [
+            (Kind::Sum, given(&request.sum)),
+            (Kind::Min, given(&request.min)),
+            (Kind::Max, given(&request.max)),
+            (Kind::Mean, given(&request.mean)),
+        ];
+        let figures = Figures::new(asked, given(&request.group_by), &all, self.asker)?;
+        let mut answer = json!({"matches": rows.len()});
+        if of != "$" {
+            answer["of"] = of.into();
+        }
+        if given(&request.group_by).is_some() {
+            let mut groups = figures.groups(&rows, order.as_ref(), self.asker)?;
+            answer["groups"] = groups.len().into();
+            groups.truncate(self.limit().unwrap_or(groups.len()));
+            return self.found(answer, groups.iter().map(Cow::Borrowed).collect());
+        }
+        if !figures.is_empty() || self.wants_count() {
+            if let Some(answer) = answer.as_object_mut() {
+                answer.extend(figures.of(&rows, self.asker));
+            }
+            return Ok(answer);
+        }
+        if let Some(order) = order {
+            check_fields(order.fields(), &all, self.asker)?;
+            order.sort(&mut rows, self.asker);
+        }
+        rows.truncate(self.limit().unwrap_or(rows.len()));
+        let fields: Vec<Field> =
+            request.fields.iter().flatten().flat_map(|field| field.split(',')).map(Field::new).collect();
+        if fields.is_empty() {
+            return self.found(answer, rows.into_iter().map(Cow::Borrowed).collect());
+        }
+        if fields.len() > MAX_FIELDS {
+            return Err(invalid(format!("`fields` has more than {MAX_FIELDS} fields")));
+        }
+        check_fields(&fields, &all, self.asker)?;
+        let project = |row: &Value| {
+            let of = |field: &Field| {
+                field.get(row, self.asker).map(|value| (field.name().to_owned(), value.clone()))
+            };
+            Cow::Owned(Value::Object(fields.iter().filter_map(of).collect()))
+        };
+        self.found(answer, rows.into_iter().map(project).collect())
+    }
+
+    /// Returns the rows: the items of the list that a query finds, or of the longest one. Also its path.
+    fn list<'v>(
+        &'v self,
+        root: &'v Value,
+        jsonpath: Option<&str>,
+    ) -> Result<(String, Vec<&'v Value>), ToolError> {
+        let Some(query) = jsonpath else {
+            return Ok(match longest_list(root) {
+                Some((path, items)) => (path, items.iter().collect()),
+                None => ("$".to_owned(), vec![root]),
+            });
+        };
+        let found = self.select(query, root)?;
+        let rows = match found.as_slice() {
+            [Value::Array(items)] => items.iter().collect(),
+            _ => found,
+        };
+        Ok((query.to_owned(), rows))
+    }
+
+    fn select<'v>(&'v self, query: &str, root: &'v Value) -> Result<Vec<&'v Value>, ToolError> {
+        let parsed = Query::parse(query).map_err(|error| {
+            malformed("jsonpath", "JSONPath", query, &error).with_hint(
+                "examples: $.items[0:10], $.items[*].name, $..id, $.items[?@.price < 10], $['a key']",
+            )
+        })?;
+        let found: Vec<&'v Value> = parsed.select(root, self.asker).map_err(exceeded)?;
+        if found.is_empty()
+            && let Some(reason) = jsonpath::explain(&parsed, root, self.asker)
+        {
+            return Err(invalid(format!("`jsonpath` finds nothing: {reason}")));
+        }
+        Ok(found)
+    }
+
+    /// Answers with the values that a query finds.
+    fn query(&self, query: &str) -> Result<Value, ToolError> {
+        let root = self.root(false)?;
+        let found = self.select(query, &root)?;
+        self.found(json!({"matches": found.len()}), found.into_iter().map(Cow::Borrowed).collect())
+    }
+
+    /// Answers with what a program makes of the result.
+    fn jq(&self, program: &str) -> Result<Value, ToolError> {
+        let found = super::jq::run(program, self.root(true)?, self.asker)?;
+        self.found(json!({"matches": found.len()}), found.into_iter().map(Cow::Owned).collect())
+    }
+
+    /// Answers with values: all of them where they fit, else as text in pages, a line for each.
+    fn found(&self, mut answer: Value, found: Vec<Cow<'_, Value>>) -> Result<Value, ToolError> {
+        let most = TokenCounter::most_bytes(self.tokens);
+        let size = found.iter().try_fold(0_usize, |size, value| {
+            let size = size + 1 + json_size(value, most)?;
+            (size <= most).then_some(size)
+        });
+        if size.is_some() && self.request.page.unwrap_or(1) == 1 {
+            let mut whole = answer.clone();
+            whole["values"] = found.iter().map(|value| value.as_ref().clone()).collect::<Vec<_>>().into();
+            if self.counter.fits(&whole.to_string(), self.tokens) {
+                return Ok(whole);
+            }
+        }
+        let matches = answer["matches"].take().as_u64().and_then(|count| usize::try_from(count).ok());
+        let matches = matches.unwrap_or(found.len());
+        let mut what = if matches == 1 { "1 match".into() } else { format!("{} matches", grouped(matches)) };
+        if let Some(of) = answer.get("of").and_then(Value::as_str) {
+            let _ = write!(what, " of {of}");
+        }
+        if found.len() != matches {
+            let _ = write!(what, ", {} shown", grouped(found.len()));
+        }
+        let text = match found.as_slice() {
+            // A text by itself is read as it is.
+            [only] if only.is_string() => only.as_str().unwrap_or_default().to_owned(),
+            [only] => {
+                let json = only.to_string();
+                readable(&json, MAX_KEPT_RESULT_BYTES).unwrap_or(json)
+            }
+            found => {
+                what.push_str(", one a line");
+                found.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+            }
+        };
+        self.page(Part::new(text, what))
+    }
+
+    /// Answers with one page of a text, with a note on where it stands and how to go on.
+    fn page(&self, part: Part<'_>) -> Result<Value, ToolError> {
+        let Part { text, what, first_line } = part;
+        let page = usize::try_from(self.request.page.unwrap_or(1)).unwrap_or(usize::MAX);
+        let pages = Pages::new(&text, self.tokens.saturating_sub(MAX_NOTE_TOKENS), self.counter);
+        let found = if first_line.is_some() {
+            // Pages of the whole are asked for one after the other.
+            let mut known = self.kept.pages.lock().unwrap_or_else(PoisonError::into_inner);
+            if known.0 != self.tokens {
+                *known = (self.tokens, Vec::new());
+            }
+            pages.get(page, &mut known.1, self.asker)
+        } else {
+            pages.get(page, &mut Vec::new(), self.asker)
+        };
+        let found = found.map_err(|count| {
+            let are = if count == 1 { "is" } else { "are" };
+            invalid(format!("there is no page {}: there {are} {}", grouped(page), counted(count, "page")))
+        })?;
+        let mut note = what;
+        if found.count != Count::Exact(1) {
+            let count = match found.count {
+                Count::Exact(count) => grouped(count),
+                Count::About(count) => format!("about {}", grouped(count)),
+            };
+            note = format!("page {page} of {count}, {note}");
+            if let Some(first) = first_line {
+                let first = first + line_breaks(text.get(..found.start).unwrap_or_default());
+                let last = first + line_count(found.text).saturating_sub(1);
+                let _ = write!(note, "; this page: lines {} to {}", grouped(first), grouped(last));
+            }
+            if found.has_next {
+                let _ = write!(note, "; next_page={}", page + 1);
+            }
+        }
+        if let Some(bytes) = self.kept.cut_from {
+            let (kept, all) = (grouped(self.kept.text.len()), counted(bytes, "byte"));
+            let _ = write!(note, "; only the first {kept} of {all} were kept");
+        }
+        let gap = if found.text.is_empty() || found.text.ends_with('\n') { "" } else { "\n" };
+        Ok(format!("{}{gap}[{note}]", found.text).into())
+    }
+}
+
+fn malformed(argument: &str, what: &str, text: &str, error: &Malformed) -> ToolError {
+    let (before, after) = text.split_at(text.floor_char_boundary(error.at.min(text.len())));
+    let shown = format!("{}→{}", super::words::tail(before, 60), super::words::head(after, 60));
+    invalid(format!("`{argument}` is no {what}: {} at the arrow: {shown}", error.message))
+}
+
+fn exceeded(exceeded: Exceeded) -> ToolError {
+    let message = match exceeded {
+        Exceeded::Steps => format!("the query looks at more than {} values", grouped(MAX_STEPS)),
+        Exceeded::Matches => format!("the query finds more than {} values", grouped(MAX_MATCHES)),
+        Exceeded::Text => format!(
+            "`match` was asked of a text of more than {}; `search` looks at longer ones",
+            counted(MAX_WHOLE_TEXT_BYTES, "byte")
+        ),
+    };
+    ToolError::new(ErrorKind::LimitReached, message).with_hint("narrow it, as with a slice such as [0:100]")
+}

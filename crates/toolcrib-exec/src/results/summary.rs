@@ -1,0 +1,165 @@
+//! A preview of a result that is not given whole: its shape, the first of it, and how to ask for more.
+
+use serde_json::{Value, json};
+
+use super::ends::ends;
+use super::limits::{MAX_KEPT_RESULT_BYTES, PREVIEW_TOKENS, wide};
+use super::outline::Outline;
+use super::preview::{MIN_VALUE_BYTES, preview};
+use super::rows::longest_list;
+use super::table::Records;
+use super::tokens::TokenCounter;
+use super::words::{counted, grouped, lines as line_count};
+
+/// What is said of a result that is not kept.
+const NOT_KEPT: &str = "the rest is not kept; ask for less";
+
+/// Bytes that make a token, at first.
+const BYTES_PER_TOKEN: usize = 4;
+
+/// How many lines of a table are shown: the names of its columns, and the first three rows.
+const TABLE_LINES: usize = 4;
+
+/// What there is to say of a result beside its value.
+pub(super) struct About<'a> {
+    pub(super) handle: Option<&'a str>,
+    /// How large it is, also where less was kept.
+    pub(super) bytes: usize,
+    /// The pictures and sounds in it, as the blocks that stand for them.
+    pub(super) media: Vec<Value>,
+}
+
+/// Makes previews of a number of tokens at most.
+pub(super) struct Summary<'a> {
+    tokens: usize,
+    counter: &'a TokenCounter,
+}
+
+impl<'a> Summary<'a> {
+    /// Previews for a reader who may be given a number of tokens.
+    pub(super) fn new(tokens: usize, counter: &'a TokenCounter) -> Self {
+        Self { tokens: tokens.min(wide(PREVIEW_TOKENS)), counter }
+    }
+
+    /// Returns the preview of a value, which was written as this text.
+    pub(super) fn of_value(&self, value: &Value, text: &str, about: About<'_>) -> Value {
+        let mut total = json!({"bytes": about.bytes, "tokens": self.counter.estimate(text, about.bytes)});
+        let is_cut = about.bytes > MAX_KEPT_RESULT_BYTES;
+        if is_cut {
+            total["kept_bytes"] = MAX_KEPT_RESULT_BYTES.into();
+        }
+        let hint = match about.handle {
+            None => NOT_KEPT.to_owned(),
+            Some(handle) if is_cut => format!("read_result(handle=\"{handle}\", …): grep, lines or page"),
+            Some(handle) => rows_hint(handle, longest_list(value).map(|(path, _)| path).as_deref()),
+        };
+        let mut base = json!({"total": total});
+        if let Some(handle) = about.handle {
+            base["handle"] = handle.into();
+        }
+        base["hint"] = hint.into();
+        if let Some(handle) = about.handle.filter(|_| self.counter.count(&base.to_string()) > self.tokens / 2)
+        {
+            base["hint"] = rows_hint(handle, None).into();
+        }
+        self.filled(base, about.media, value)
+    }
+
+    /// Adds the shape, the first of the value and its pictures, as much as there is room for.
+    fn filled(&self, base: Value, mut media: Vec<Value>, value: &Value) -> Value {
+        let outline = Outline::of(value);
+        let around = self.counter.count(&base.to_string());
+        let mut shape_tokens = self.tokens * 2 / 5;
+        let mut room = self.tokens.saturating_sub(around) * BYTES_PER_TOKEN;
+        loop {
+            let shape = outline.within(shape_tokens, self.counter);
+            let mut told = json!({"preview": preview(value, room), "shape": shape});
+            if let (Some(told), Some(base)) = (told.as_object_mut(), base.as_object()) {
+                told.extend(base.clone());
+            }
+            if !media.is_empty() {
+                told["media"] = media.clone().into();
+            }
+            let count = self.counter.count(&told.to_string());
+            if count <= self.tokens {
+                return told;
+            }
+            // In the end what is needed to read on is left.
+            if room > MIN_VALUE_BYTES {
+                let over = (count - self.tokens) * BYTES_PER_TOKEN;
+                room = room.saturating_sub(over.max(room / 8)).max(MIN_VALUE_BYTES);
+            } else if shape_tokens > 0 {
+                shape_tokens /= 4;
+                room = room.max(MIN_VALUE_BYTES);
+                if shape_tokens < 8 {
+                    shape_tokens = 0;
+                }
+            } else if media.pop().is_none() {
+                return base;
+            }
+        }
+    }
+
+    /// Returns the preview of a text: of a table the first rows, of any other text the first and the last lines.
+    pub(super) fn of_text(&self, text: &str, cut_from: Option<usize>, about: &About<'_>) -> String {
+        let records = Records::of(text).filter(|_| cut_from.is_none());
+        let table = records.and_then(|records| records.read(text));
+        let mut size = match &table {
+            Some(rows) => {
+                let shape = Outline::of(rows).within(self.tokens * 2 / 5, self.counter);
+                let kind = if records == Some(Records::JsonLines) { "lines of JSON" } else { "a table" };
+                format!("{kind}: {shape}; ")
+            }
+            None => format!("{}; ", counted(line_count(text), "line")),
+        };
+        size.push_str(&counted(about.bytes, "byte"));
+        size.push_str(&format!(", about {} tokens", grouped(self.counter.estimate(text, about.bytes))));
+        if cut_from.is_some() {
+            let kept = grouped(text.len());
+            size.push_str(&format!("; only the first {kept} are kept, and the end is not shown"));
+        }
+        let hint = match (about.handle, &table) {
+            (None, _) => NOT_KEPT.to_owned(),
+            (Some(handle), Some(_)) => rows_hint(handle, Some("$")),
+            (Some(handle), None) => {
+                format!("read_result(handle=\"{handle}\", …): grep with context or count, lines, or page")
+            }
+        };
+        let note = format!("[cut: {size}; {hint}]");
+        let left = self.tokens.saturating_sub(self.counter.count(&note) + 1);
+        let mut room = left * BYTES_PER_TOKEN;
+        loop {
+            let shown = match &table {
+                Some(_) => first_lines(text, room),
+                None => ends(text, room),
+            };
+            let told = format!("{}\n{note}", shown.trim_end_matches('\n'));
+            if room == 0 || self.counter.count(&told) <= self.tokens {
+                return if room == 0 { note } else { told };
+            }
+            room -= (room / 8).max(1);
+        }
+    }
+}
+
+/// Returns how a result is read, and the rows of the list at this path.
+fn rows_hint(handle: &str, path: Option<&str>) -> String {
+    let (call, others) =
+        (format!("read_result(handle=\"{handle}\", …)"), "jq, jsonpath, grep, lines, or page");
+    match path {
+        None => format!("{call}: {others}"),
+        Some(path) => {
+            let of = if path == "$" { String::new() } else { format!(" of {path}") };
+            format!(
+                "{call}: rows{of} by where, fields, sort, limit; their count, sum, min, max, mean, group_by; or {others}"
+            )
+        }
+    }
+}
+
+/// Returns the names and the first rows of a table, in no more than a number of bytes.
+fn first_lines(text: &str, bytes: usize) -> String {
+    let end = text.match_indices('\n').nth(TABLE_LINES - 1).map_or(text.len(), |(at, _)| at);
+    let lines = text.get(..end).unwrap_or(text);
+    if lines.len() <= bytes { lines.to_owned() } else { format!("{}…", super::words::head(lines, bytes)) }
+}
