@@ -2,8 +2,8 @@
 
 use rmcp::model::{CallToolResult, ContentBlock, Resource};
 use serde::Deserialize as _;
-use serde_json::Value;
-use toolcrib_model::{JsonObject, ToolResult};
+use serde_json::{Value, json};
+use toolcrib_model::{JsonObject, ToolResult, media_handles};
 use toolcrib_port::{CallContext, ToolCaller};
 
 /// The resource of a result that is kept.
@@ -18,6 +18,9 @@ const MAX_BREACHES: usize = 10;
 /// The most characters of each.
 const MAX_BREACH_CHARS: usize = 300;
 
+/// The most pictures and sounds that stand beside the text of a result.
+const MAX_MEDIA: usize = 8;
+
 /// The types of blocks that MCP has.
 const BLOCKS: [&str; 5] = ["text", "image", "audio", "resource", "resource_link"];
 
@@ -31,19 +34,25 @@ pub(crate) fn handle_of(uri: &str) -> Option<&str> {
     uri.strip_prefix(RESULT_SCHEME)
 }
 
-/// A result as MCP has it: text that any client shows, pictures and sounds as they were, and the structure where there is one. A
-/// failure of the tool is a result too, so that the client's model reads it.
+/// A result as MCP has it: text that any client shows, pictures and sounds as they were, the structure where there is one, and
+/// last the line of facts. A failure of the tool is a result too, so that the client's model reads it.
 pub(crate) fn content(result: ToolResult, caller: &dyn ToolCaller, context: &CallContext) -> CallToolResult {
+    let facts = result.facts().map(ContentBlock::text);
     if let Some(error) = result.error {
         let text = serde_json::to_string(&error).unwrap_or_else(|_| error.to_string());
-        return CallToolResult::error(vec![ContentBlock::text(text)]);
+        return CallToolResult::error(std::iter::once(ContentBlock::text(text)).chain(facts).collect());
     }
     let breaches = breaches(&result);
     let (structured, mut blocks) = match result.result {
-        Value::String(text) => (None, vec![ContentBlock::text(text)]),
+        // It is told as a fact.
+        Value::Null => (None, Vec::new()),
+        Value::String(text) => {
+            let media = media(&Value::String(text.clone()), caller, context);
+            (None, with_media(ContentBlock::text(text), media))
+        }
         Value::Array(items) => match blocks(&items, caller, context) {
             Some(blocks) => (None, blocks),
-            None => (None, vec![ContentBlock::text(Value::Array(items).to_string())]),
+            None => (None, as_text(&Value::Array(items), caller, context)),
         },
         Value::Object(map) => both(map, caller, context),
         other => (None, vec![ContentBlock::text(other.to_string())]),
@@ -52,18 +61,32 @@ pub(crate) fn content(result: ToolResult, caller: &dyn ToolCaller, context: &Cal
         let kept = Resource::new(result_uri(handle), format!("the whole result of {}", result.name));
         blocks.push(ContentBlock::ResourceLink(kept));
     }
-    if let Some(breaches) = &breaches {
-        let list: String = breaches.iter().flat_map(|breach| ["\n- ", breach.as_str()]).collect();
-        blocks.push(ContentBlock::text(format!(
-            "This result is not what the tool's `outputSchema` declares:{list}"
-        )));
-    }
+    blocks.extend(facts);
     let mut content = CallToolResult::success(blocks);
     content.structured_content = structured;
     if let Some(breaches) = breaches {
         content.meta.get_or_insert_default().insert(BREACHES.into(), breaches.into());
     }
     content
+}
+
+/// Returns a value as text, and the pictures and sounds that are in it.
+fn as_text(value: &Value, caller: &dyn ToolCaller, context: &CallContext) -> Vec<ContentBlock> {
+    with_media(ContentBlock::text(value.to_string()), media(value, caller, context))
+}
+
+fn with_media(text: ContentBlock, media: Vec<ContentBlock>) -> Vec<ContentBlock> {
+    std::iter::once(text).chain(media).collect()
+}
+
+/// Returns the pictures and sounds of a value that is told as text, up to [`MAX_MEDIA`].
+fn media(value: &Value, caller: &dyn ToolCaller, context: &CallContext) -> Vec<ContentBlock> {
+    let shown = media_handles(value, MAX_MEDIA).into_iter().filter_map(|found| {
+        let media = caller.media(found.handle, context)?;
+        let block = json!({"type": found.kind, "mimeType": media.media_type, "data": media.data});
+        ContentBlock::deserialize(block).ok()
+    });
+    shown.collect()
 }
 
 /// Returns how a result breaks the schema that its tool declares, if it does.
@@ -86,8 +109,8 @@ fn both(
         return (Some(structured.clone()), blocks);
     }
     let structured = Value::Object(map);
-    let text = ContentBlock::text(structured.to_string());
-    (Some(structured), vec![text])
+    let blocks = as_text(&structured, caller, context);
+    (Some(structured), blocks)
 }
 
 /// The blocks of a result that is a list of nothing else.
@@ -97,29 +120,25 @@ fn blocks(items: &[Value], caller: &dyn ToolCaller, context: &CallContext) -> Op
     if items.is_empty() || !items.iter().all(is_block) {
         return None;
     }
-    items
-        .iter()
-        .map(|item| {
-            let mut item = item.clone();
-            restore(&mut item, caller, context);
-            ContentBlock::deserialize(item).ok()
-        })
-        .collect()
+    items.iter().map(|item| ContentBlock::deserialize(restored(item, caller, context)).ok()).collect()
 }
 
-/// Puts data back that was taken out for a model, which has its own way to it.
-pub(crate) fn restore(block: &mut Value, caller: &dyn ToolCaller, context: &CallContext) {
-    let Some(map) = block.as_object_mut() else { return };
-    let is_media = matches!(map.get("type").and_then(Value::as_str), Some("image" | "audio"));
-    if let Some(resource) = map.get_mut("resource") {
-        restore(resource, caller, context);
-        return;
+/// Returns a block as a client gets it: a picture or a sound with its data, and other data that was taken out of it as the
+/// address of a resource. No conversation has room for that.
+fn restored(block: &Value, caller: &dyn ToolCaller, context: &CallContext) -> Value {
+    let Some(map) = block.as_object() else { return block.clone() };
+    let inside = map.get("resource").and_then(Value::as_object).unwrap_or(map);
+    let Some(handle) = inside.get("handle").and_then(Value::as_str) else { return block.clone() };
+    let kind = inside.get("type").and_then(Value::as_str).filter(|kind| matches!(*kind, "image" | "audio"));
+    if let Some((kind, media)) = kind.zip(caller.media(handle, context)) {
+        return json!({"type": kind, "mimeType": media.media_type, "data": media.data});
     }
-    let key = if is_media { "data" } else { "blob" };
-    let Some(handle) = map.get("handle").and_then(Value::as_str) else { return };
-    if let Some(media) = caller.media(handle, context) {
-        map.shift_remove("handle");
-        map.shift_remove("bytes");
-        map.insert(key.into(), media.data.into());
+    let name = inside.get("uri").and_then(Value::as_str).unwrap_or("binary data");
+    let mut link = json!({"type": "resource_link", "uri": result_uri(handle), "name": name});
+    if let Some(link) = link.as_object_mut() {
+        let from = |key: &str| inside.get(key).cloned();
+        link.extend(from("mimeType").map(|media_type| ("mimeType".to_owned(), media_type)));
+        link.extend(from("bytes").map(|bytes| ("size".to_owned(), bytes)));
     }
+    link
 }

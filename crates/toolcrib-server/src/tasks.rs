@@ -129,10 +129,9 @@ fn ended(status: TaskStatus, runtime: &Runtime, context: &CallContext) -> TaskPa
         Some(error) => ToolResult::failed(None, status.tool, error),
         None => ToolResult::ok(None, status.tool, status.result.unwrap_or_default()),
     };
-    let result = match status.handle {
-        Some(handle) => result.with_metadata("handle", handle),
-        None => result,
-    };
+    let about = [("handle", status.handle), ("facts", status.note)];
+    let about = about.into_iter().filter_map(|(key, text)| Some((key, text?)));
+    let result = about.fold(result, |result, (key, text)| result.with_metadata(key, text));
     let told = content(result, runtime.executor().entrance().as_ref(), context);
     match serde_json::to_value(told) {
         Ok(Value::Object(result)) => TaskPayload::Completed { result },

@@ -27,6 +27,19 @@ const PATIENCE: Duration = Duration::from_mins(1);
 #[derive(Deserialize, JsonSchema)]
 struct Nothing {}
 
+#[derive(Deserialize, JsonSchema)]
+struct Orders {
+    #[expect(dead_code, reason = "its schema is all that is wanted")]
+    state: OrderState,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum OrderState {
+    Open,
+    Paid,
+}
+
 /// What the tool `price` declares.
 #[derive(JsonSchema)]
 struct Price {
@@ -79,7 +92,15 @@ impl Served {
                 let price = FunctionTool::new("price", "Prices.", |_: Nothing, _| async {
                     Ok::<_, ToolError>(json!({"price": "five"}))
                 });
+                let orders = FunctionTool::new("orders", "Lists orders.", |_: Orders, _| async {
+                    Ok::<_, ToolError>("no orders")
+                });
+                let forget = FunctionTool::new("forget", "Forgets.", |_: Nothing, _| async {
+                    Ok::<_, ToolError>(Value::Null)
+                });
                 Ok(Module::new("shop", "A shop.")
+                    .with_tool(orders.with_risk(Risk::Low))
+                    .with_tool(forget.with_risk(Risk::Low))
                     .with_tool(who.with_risk(Risk::Low))
                     .with_tool(hang.with_risk(Risk::Low))
                     .with_tool(price.with_risk(Risk::Low).with_output::<Price>()))
@@ -139,14 +160,18 @@ fn request(method: &str, path: &str, headers: &str, body: &str) -> Vec<u8> {
     .into_bytes()
 }
 
-/// A call of revision 2026-07-28.
+/// A call of revision 2026-07-28, without arguments.
 fn call(tool: &str) -> Vec<u8> {
+    call_with(tool, &json!({}))
+}
+
+fn call_with(tool: &str, arguments: &Value) -> Vec<u8> {
     let meta = json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
         "io.modelcontextprotocol/clientCapabilities": {},
     });
-    let params = json!({"name": tool, "arguments": {}, "_meta": meta});
+    let params = json!({"name": tool, "arguments": arguments, "_meta": meta});
     let body = json!({"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": params}).to_string();
     let headers =
         format!("mcp-protocol-version: 2026-07-28\r\nmcp-method: tools/call\r\nmcp-name: {tool}\r\n");
@@ -320,12 +345,31 @@ async fn a_client_is_told_that_a_result_is_not_what_its_tool_declares() {
     let served = Served::start().await;
     let result = message(&served.answer(&call("shop__price")).await)["result"].clone();
     let last = result["content"].as_array().unwrap().last().unwrap();
-    insta::assert_snapshot!(last["text"].as_str().unwrap(), @r#"
-    This result is not what the tool's `outputSchema` declares:
-    - `price` must be of type number, not "five"
-    "#);
+    let told = "[does not fit the declared output: `price` must be of type number, not \"five\"]";
+    assert_eq!(last["text"], told);
     assert_eq!(result["_meta"]["toolcrib/outputViolations"].as_array().map(Vec::len), Some(1), "{result:#}");
     assert_eq!(result["structuredContent"], json!({"price": "five"}));
+    served.end().await;
+}
+
+#[tokio::test]
+async fn a_client_is_told_the_facts_of_a_result_in_every_form_of_a_call() {
+    let served = Served::start().await;
+    let texts = async |name: &str, arguments: Value| {
+        let result = message(&served.answer(&call_with(name, &arguments)).await)["result"].clone();
+        let blocks = result["content"].as_array().unwrap().clone();
+        blocks.iter().map(|block| block["text"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    let repaired = "[repaired: state \"Open\" → \"open\"]";
+    let orders = json!({"state": "Open"});
+    assert_eq!(texts("shop__orders", orders.clone()).await, ["no orders", repaired]);
+    let call = json!({"name": "shop.orders", "params": orders});
+    assert_eq!(texts("execute_tool", call.clone()).await, ["no orders", repaired]);
+    let told = texts("run_parallel", json!({"calls": [call, {"name": "shop.forget", "params": {}}]})).await;
+    let told: Value = serde_json::from_str(&told[0]).unwrap();
+    assert_eq!(told["results"][0]["facts"], repaired);
+    assert_eq!(told["results"][1]["facts"], "[done; the tool returned no value]");
+    assert_eq!(texts("shop__forget", json!({})).await, ["[done; the tool returned no value]"]);
     served.end().await;
 }
 
