@@ -120,7 +120,7 @@ impl McpEngine {
                 ServerResult::CreateTaskResult(created) => {
                     return self.finish(Task::created(created, session), context, &desk).await;
                 }
-                result => return read(result),
+                result => return read(result, call.tool.name.namespace()),
             }
         }
         Err(endless())
@@ -139,7 +139,7 @@ impl McpEngine {
             Ok(Answer { result, session }) => match Task::asked_for(&result, session) {
                 Some(task) => self.finish(task, context, desk).await,
                 // It has run without a task all the same.
-                None => read(result),
+                None => read(result, call.tool.name.namespace()),
             },
             // What the server says of a call in the usual form tells more.
             Err(NoAnswer::Fault(Fault::Rpc(_))) => Err(self.failure(call, Fault::Rpc(refusal))),
@@ -167,11 +167,12 @@ impl McpEngine {
     ) -> Result<Value, ToolError> {
         span::describe(&Span::current(), extra.method(), self.connection.source());
         let desk = self.connection.desk().begin(context);
+        let namespace = call.tool.name.namespace();
         let mut round = Round::default();
         for _ in 0..MAX_ROUNDS {
             let request = || {
                 let Round { state, answers } = round.clone();
-                extra.request(&call.arguments, state, answers)
+                extra.request(&call.arguments, namespace, state, answers)
             };
             let answer = self.connection.request(request, None).await;
             let answer = answer.map_err(|fault| self.failure(call, fault))?;
@@ -179,7 +180,7 @@ impl McpEngine {
             match answer.result {
                 ServerResult::InputRequiredResult(asks) => round = Round::after(asks, &desk).await?,
                 result => {
-                    return extras::result(result).ok_or_else(|| {
+                    return extras::result(result, namespace).ok_or_else(|| {
                         let message = format!("the server answered `{}` with something else", extra.method());
                         ToolError::new(ErrorKind::ToolFailed, message)
                     });
@@ -213,7 +214,7 @@ impl McpEngine {
     async fn finish(&self, task: Task, context: &CallContext, desk: &OnCall<'_>) -> Result<Value, ToolError> {
         let ended = task.follow(&self.connection, context.progress.as_ref(), desk).await;
         match ended.map_err(|fault| self.unfinished(fault))? {
-            Ended::Completed(result) => read(*result),
+            Ended::Completed(result) => read(*result, &self.connection.source().namespace),
             Ended::Failed(error) => {
                 let said = error.get("message").and_then(Value::as_str).unwrap_or("no reason given");
                 let message = format!("the task of the call failed: {}", clean(said, MAX_ERROR_CHARS));
@@ -336,9 +337,9 @@ fn is_for_tasks_only(error: &ErrorData) -> bool {
     error.code == ErrorCode::METHOD_NOT_FOUND && error.message.to_lowercase().contains("task")
 }
 
-fn read(answer: ServerResult) -> Result<Value, ToolError> {
+fn read(answer: ServerResult, namespace: &str) -> Result<Value, ToolError> {
     match answer {
-        ServerResult::CallToolResult(result) => result::convert(result),
+        ServerResult::CallToolResult(result) => result::convert(result, namespace),
         ServerResult::InputRequiredResult(_) => Err(nobody()),
         // rmcp could not read it.
         ServerResult::CustomResult(result)

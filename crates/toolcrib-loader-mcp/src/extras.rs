@@ -15,6 +15,7 @@ use toolcrib_model::{JsonObject, NameError, QualifiedName, Risk, Tool};
 
 use crate::McpSource;
 use crate::catalog::Server;
+use crate::result::{block, own};
 use crate::session::{Fault, Session};
 
 /// How long a server may take to say whether it has resources and prompts.
@@ -137,10 +138,12 @@ impl Extra {
         Ok(tool.with_risk(Risk::Low).with_metadata(METHOD, self.method()).with_metadata("idempotent", true))
     }
 
-    /// The request that a call means, with what the server has handed back and asked for before, where it has.
+    /// The request that a call means, with what the server has handed back and asked for before, where it has. An address
+    /// may be that under which others know a resource of the server of this namespace.
     pub(crate) fn request(
         self,
         arguments: &JsonObject,
+        namespace: &str,
         state: Option<String>,
         answers: Option<InputResponses>,
     ) -> ClientRequest {
@@ -155,7 +158,8 @@ impl Extra {
             }
             Self::ListPrompts => ClientRequest::ListPromptsRequest(ListPromptsRequest::with_param(page())),
             Self::ReadResource => {
-                let mut params = ReadResourceRequestParams::new(text("uri").unwrap_or_default());
+                let mut params =
+                    ReadResourceRequestParams::new(own(&text("uri").unwrap_or_default(), namespace));
                 (params.request_state, params.input_responses) = (state, answers);
                 ClientRequest::ReadResourceRequest(ReadResourceRequest::new(params))
             }
@@ -185,7 +189,7 @@ pub(crate) async fn ask(session: &Arc<Session>, server: &mut Server) {
         if !may_have {
             return false;
         }
-        let request = extra.request(&JsonObject::new(), None, None);
+        let request = extra.request(&JsonObject::new(), "", None, None);
         match timeout(ASK_TIMEOUT, session.request(request, None)).await {
             Ok(Ok(ServerResult::ListResourcesResult(page))) => {
                 !page.resources.is_empty() || page.next_cursor.is_some()
@@ -210,7 +214,7 @@ pub(crate) async fn ask(session: &Arc<Session>, server: &mut Server) {
 }
 
 /// What the server answered, as a result; `None` when it is none of these.
-pub(crate) fn result(answer: ServerResult) -> Option<Value> {
+pub(crate) fn result(answer: ServerResult, namespace: &str) -> Option<Value> {
     match answer {
         ServerResult::ListResourcesResult(page) => listed("resources", &page.resources, page.next_cursor),
         ServerResult::ListResourceTemplatesResult(page) => {
@@ -225,7 +229,7 @@ pub(crate) fn result(answer: ServerResult) -> Option<Value> {
                     let role = serde_json::to_value(message.role).unwrap_or_default();
                     let content = match message.content {
                         ContentBlock::Text(text) => Value::String(text.text),
-                        other => serde_json::to_value(other).unwrap_or_default(),
+                        other => block(other, namespace),
                     };
                     json!({"role": role, "content": content})
                 })

@@ -1,6 +1,8 @@
 //! From a server's answer to a result that a model can read.
 
-use rmcp::model::{CallToolResult, ContentBlock, ElicitRequestParams, ErrorCode, ErrorData};
+use rmcp::model::{
+    CallToolResult, ContentBlock, ElicitRequestParams, ErrorCode, ErrorData, ResourceContents,
+};
 use serde::Deserialize as _;
 use serde_json::{Value, json};
 use toolcrib_model::{ErrorKind, ToolError};
@@ -11,9 +13,38 @@ use crate::text::{MAX_ERROR_CHARS, clean};
 /// Error code of the protocol: the user has to open a URL first.
 const URL_ELICITATION_REQUIRED: ErrorCode = ErrorCode(-32042);
 
+/// What the address of a resource of a server begins with wherever its own address is not enough: the namespace of the
+/// server follows, and its own address. `toolcrib serve` reads resources under such addresses.
+const SCHEME: &str = "toolcrib://";
+
+/// Returns the address of a resource of the server of a namespace, as others know it.
+fn qualified(uri: &str, namespace: &str) -> String {
+    format!("{SCHEME}{namespace}/{uri}")
+}
+
+/// Returns the address under which the server of a namespace knows a resource.
+pub(crate) fn own<'u>(uri: &'u str, namespace: &str) -> &'u str {
+    let own = uri.strip_prefix(SCHEME).and_then(|rest| rest.strip_prefix(namespace)?.strip_prefix('/'));
+    own.unwrap_or(uri)
+}
+
+/// Returns a content block as a value, with the addresses of resources as others know them.
+pub(crate) fn block(mut block: ContentBlock, namespace: &str) -> Value {
+    match &mut block {
+        ContentBlock::ResourceLink(link) => link.uri = qualified(&link.uri, namespace),
+        ContentBlock::Resource(embedded) => match &mut embedded.resource {
+            ResourceContents::TextResourceContents { uri, .. }
+            | ResourceContents::BlobResourceContents { uri, .. } => *uri = qualified(uri, namespace),
+            _ => {}
+        },
+        _ => {}
+    }
+    serde_json::to_value(block).unwrap_or(Value::Null)
+}
+
 /// What a call returned: the structured value where there is one, the joined text where all is text, and the list of
-/// content blocks as the protocol has them (`{"type", "mimeType", "data", …}`) otherwise.
-pub(crate) fn convert(result: CallToolResult) -> Result<Value, ToolError> {
+/// content blocks as the protocol has them (`{"type", "mimeType", "data", …}`) otherwise. `namespace` is that of the server.
+pub(crate) fn convert(result: CallToolResult, namespace: &str) -> Result<Value, ToolError> {
     if result.is_error == Some(true) {
         return Err(failure(&result));
     }
@@ -21,11 +52,11 @@ pub(crate) fn convert(result: CallToolResult) -> Result<Value, ToolError> {
     Ok(match (result.structured_content, text) {
         (Some(structured), Some(_)) => structured,
         (Some(structured), None) => {
-            json!({"structuredContent": structured, "content": blocks(result.content)})
+            json!({"structuredContent": structured, "content": blocks(result.content, namespace)})
         }
         (None, Some(_)) if result.content.is_empty() => Value::Null,
         (None, Some(text)) => Value::String(text),
-        (None, None) => blocks(result.content),
+        (None, None) => blocks(result.content, namespace),
     })
 }
 
@@ -46,8 +77,8 @@ fn joined_text(content: &[ContentBlock]) -> Option<String> {
     Some(texts?.join("\n"))
 }
 
-fn blocks(content: Vec<ContentBlock>) -> Value {
-    content.into_iter().map(|block| serde_json::to_value(block).unwrap_or(Value::Null)).collect()
+fn blocks(content: Vec<ContentBlock>, namespace: &str) -> Value {
+    content.into_iter().map(|content| block(content, namespace)).collect()
 }
 
 /// Whether the user has to open a page before the call can run.

@@ -17,7 +17,7 @@ fn risk(source: &McpSource, name: &str, annotations: &Value) -> Risk {
 }
 
 fn result(wire: Value) -> Result<Value, ToolError> {
-    crate::result::convert(serde_json::from_value::<CallToolResult>(wire).unwrap())
+    crate::result::convert(serde_json::from_value::<CallToolResult>(wire).unwrap(), "team")
 }
 
 #[test]
@@ -120,7 +120,7 @@ fn text_is_joined_and_structured_content_wins() {
 }
 
 #[test]
-fn other_content_is_a_list_of_blocks() {
+fn other_content_is_a_list_of_blocks_with_addresses_that_others_can_read() {
     let blocks = json!([
         {"type": "text", "text": "look"},
         {"type": "image", "data": "aGk=", "mimeType": "image/png"},
@@ -128,9 +128,12 @@ fn other_content_is_a_list_of_blocks() {
         {"type": "resource_link", "uri": "file:///a", "name": "a"},
         {"type": "resource", "resource": {"uri": "file:///b", "mimeType": "text/plain", "text": "b"}}
     ]);
-    assert_eq!(result(json!({"content": blocks})).unwrap(), blocks);
+    let mut expected = blocks.clone();
+    expected[3]["uri"] = json!("toolcrib://team/file:///a");
+    expected[4]["resource"]["uri"] = json!("toolcrib://team/file:///b");
+    assert_eq!(result(json!({"content": blocks})).unwrap(), expected);
     let both = json!({"content": blocks, "structuredContent": 1});
-    assert_eq!(result(both).unwrap(), json!({"structuredContent": 1, "content": blocks}));
+    assert_eq!(result(both).unwrap(), json!({"structuredContent": 1, "content": expected}));
 }
 
 #[test]
