@@ -50,13 +50,13 @@ async fn what_a_program_is_not_asked_rightly_or_cannot_do_is_told_as_data() {
         ("../secret.log", "outside_of_the_workspace"),
         (".", "outside_of_the_workspace"),
     ] {
-        let result = call(&lab, "logs.count_levels", &json!({"file": file}), 0).await;
-        assert_eq!(result["result"], json!({"status": "error", "error": error}), "{file}");
+        let result = call(&lab, "logs.count_levels", &json!({"file": file}), 1).await;
+        assert_eq!(result["error"]["message"], error, "{file}: {result}");
     }
     let wrong = call(&lab, "text.most_frequent", &json!({"text": "x", "count": 0}), 2).await;
     assert_eq!(wrong["error"]["kind"], "invalid_args", "its schema is held to before it is started: {wrong}");
-    let none = call(&lab, "text.most_frequent", &json!({"text": "…"}), 0).await;
-    assert_eq!(none["result"]["error"], "no_words", "{none}");
+    let none = call(&lab, "text.most_frequent", &json!({"text": "…"}), 1).await;
+    assert_eq!(none["error"]["message"], "no_words", "{none}");
 }
 
 #[tokio::test]

@@ -46,7 +46,8 @@ pub const MANIFEST: &str = "toolcrib.yaml";
 ///   there are those that [every child inherits](toolcrib_io::process::INHERITED_ENVIRONMENT), those of the manifest, and
 ///   over them those of [`with_env`](Self::with_env), which is the place for keys.
 /// - It prints one JSON value, which is the result; nothing printed is `null`. A failure that was to be expected is
-///   `{"status": "error", "error": "not_found"}`, as that of a Rust tool is.
+///   `{"status": "error", "error": "not_found"}`, which is an error of the call: `message` and `hint` beside it, and what
+///   else is there, are told with it.
 /// - Each line on standard error tells those who wait how far it is, and goes to the log.
 /// - Any other end than success is an error of the call, with the last [`MAX_ERROR_LINES`] lines of standard error.
 ///

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use toolcrib_io::process::{FollowedExit, MAX_STDOUT_BYTES, Pipe, STDERR_LINE_BYTES};
-use toolcrib_model::{ErrorKind, ToolError};
+use toolcrib_model::{ErrorKind, JsonObject, ToolError};
 use toolcrib_port::{Progress, ProgressListener};
 
 /// How many of the last lines on standard error are in the error of a call.
@@ -103,9 +103,9 @@ impl Output {
             _ if self.is_too_much && has_succeeded => failed(format!(
                 "`{program}` printed more than the {MAX_STDOUT_BYTES} bytes of a result; make it print less"
             )),
+            // It may end as shells do then.
+            Ok(value) if tells_failure(&value) => Err(told_failure(value)),
             Ok(value) if has_succeeded => Ok(value),
-            // A failure that it tells of is its result, also where it ends as shells do then.
-            Ok(value) if tells_failure(&value) => Ok(value),
             Err(error) if has_succeeded => {
                 let shown: String = text.chars().take(MAX_SHOWN_CHARS).collect();
                 failed(format!(
@@ -131,7 +131,35 @@ fn keep(kept: &mut Vec<u8>, bytes: &[u8], most: usize) -> bool {
     bytes.len() <= room
 }
 
-/// Whether a result is `{"status": "error", "error": …}`.
+/// Whether a result is `{"status": "error", …}`.
 fn tells_failure(value: &Value) -> bool {
-    value.get("status").and_then(Value::as_str) == Some("error") && value.get("error").is_some()
+    value.get("status").and_then(Value::as_str) == Some("error")
+}
+
+/// Returns the failure that such a result tells: what its `error` and `message` say, its `hint`, and what else is there.
+fn told_failure(value: Value) -> ToolError {
+    let mut rest = match value {
+        Value::Object(map) => map,
+        _ => JsonObject::new(),
+    };
+    rest.shift_remove("status");
+    let mut take = |key: &str| match rest.shift_remove(key) {
+        Some(Value::String(text)) => Some(text),
+        Some(Value::Null) | None => None,
+        Some(other) => Some(other.to_string()),
+    };
+    let (error, message, hint) = (take("error"), take("message"), take("hint"));
+    let said: Vec<_> = error.into_iter().chain(message).collect();
+    let mut said =
+        if said.is_empty() { "the program says that it failed".to_owned() } else { said.join(": ") };
+    if !rest.is_empty() {
+        said.push(' ');
+        said.push_str(&Value::Object(rest).to_string());
+    }
+    let kind = if said == "not_found" { ErrorKind::NotFound } else { ErrorKind::ToolFailed };
+    let failure = ToolError::new(kind, said);
+    match hint {
+        Some(hint) => failure.with_hint(hint),
+        None => failure,
+    }
 }

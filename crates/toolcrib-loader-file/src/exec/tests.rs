@@ -288,16 +288,33 @@ tools: [{name: run, description: Runs., argv: [./run], env: {OWN: mine}}]",
 }
 
 #[tokio::test]
+async fn a_failure_that_a_program_tells_of_is_an_error_of_the_call() {
+    for (printed, kind, message, hint) in [
+        (r#"{"status": "error", "error": "not_found"}"#, ErrorKind::NotFound, "not_found", None),
+        (
+            r#"{"status": "error", "error": "no_stock", "message": "none is left", "hint": "wait", "sku": 7}"#,
+            ErrorKind::ToolFailed,
+            "no_stock: none is left {\"sku\":7}",
+            Some("wait"),
+        ),
+        (r#"{"status": "error"}"#, ErrorKind::ToolFailed, "the program says that it failed", None),
+    ] {
+        for ending in ["", "; exit 1"] {
+            let error = run(&format!("echo '{printed}'{ending}")).await.unwrap_err();
+            assert_eq!((error.kind, error.message.as_str(), error.hint.as_deref()), (kind, message, hint));
+        }
+    }
+}
+
+#[tokio::test]
 async fn what_is_printed_is_the_result_and_how_it_ends_decides() {
-    let failure = json!({"status": "error", "error": "not_found"});
     for (script, expected) in [
         ("echo '{\"n\": 1}'", json!({"n": 1})),
         ("printf '  [1, 2]\\n\\n'", json!([1, 2])),
         ("echo '\"text\"'", json!("text")),
         ("true", Value::Null),
         ("echo a warning >&2; echo 1", json!(1)),
-        ("echo '{\"status\": \"error\", \"error\": \"not_found\"}'", failure.clone()),
-        ("echo '{\"status\": \"error\", \"error\": \"not_found\"}'; exit 1", failure),
+        ("echo '{\"status\": \"ok\", \"error\": null}'", json!({"status": "ok", "error": null})),
     ] {
         assert_eq!(run(script).await, Ok(expected), "{script}");
     }
