@@ -13,6 +13,7 @@ mod page;
 mod prompts;
 mod reader;
 mod reload;
+mod results;
 mod separate;
 mod shown;
 
