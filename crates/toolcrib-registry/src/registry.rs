@@ -1,5 +1,6 @@
 //! The loaders, and the snapshot that they made.
 
+use std::collections::HashSet;
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
@@ -201,7 +202,7 @@ impl ToolRegistry {
             artifacts = artifacts.with(key, artifact);
         }
         let snapshot = Arc::new(snapshot.with_artifacts(artifacts));
-        for reject in snapshot.rejected() {
+        for reject in newly_rejected(&before, &snapshot) {
             tracing::warn!(source = %reject.source, name = reject.name.as_deref(), "not loaded: {}", reject.reason);
         }
         *known = sources;
@@ -214,6 +215,18 @@ impl ToolRegistry {
         }
         Ok(snapshot)
     }
+}
+
+/// Returns what was not rejected before: a source that cannot be loaded is warned of once, and not at every refresh.
+pub(crate) fn newly_rejected<'a>(before: &Snapshot, now: &'a Snapshot) -> Vec<&'a Reject> {
+    let known: HashSet<_> = before.rejected().iter().map(identity).collect();
+    let is_new = |reject: &&Reject| !known.contains(&identity(reject));
+    now.rejected().iter().filter(is_new).collect::<Vec<_>>()
+}
+
+/// Returns what tells one reject from another. The reason does not: it may say when the source is tried again.
+fn identity(reject: &Reject) -> (&str, Option<&str>, RejectKind) {
+    (&reject.source, reject.name.as_deref(), reject.kind)
 }
 
 /// What a source gave now, with the tools that it had before when it failed as a whole.

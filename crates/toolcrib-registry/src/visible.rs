@@ -1,18 +1,22 @@
-//! Tools without characters that nobody sees. Every tool goes through here once, from whatever source it is.
+//! Tools without characters that nobody sees, and with the bounds of later drafts. Every tool goes through here once, from
+//! whatever source it is.
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
 use toolcrib_model::{JsonObject, Tool, visible_text};
-use toolcrib_schema::{visible_data, without_hidden};
+use toolcrib_schema::{visible_data, with_numeric_bounds, without_hidden};
 
-/// Returns the tool with visible text only; `None` when it has no other. The error says what cannot be cleaned.
+/// Returns the tool with visible text only, and with exclusive bounds as numbers; `None` when nothing has to be changed. The
+/// error says what cannot be cleaned.
 pub(crate) fn cleaned(tool: &Tool) -> Result<Option<Arc<Tool>>, String> {
     let parameters = without_hidden(&tool.parameters).map_err(|error| format!("`parameters`: {error}"))?;
+    let parameters = with_numeric_bounds(parameters.as_ref().unwrap_or(&tool.parameters)).or(parameters);
     let output = without_hidden(&tool.output_parameters).unwrap_or_else(|error| {
         tracing::warn!(tool = %tool.name, "the schema of its results is not used: {error}");
         Some(JsonObject::new().into())
     });
+    let output = with_numeric_bounds(output.as_ref().unwrap_or(&tool.output_parameters)).or(output);
     let description = visible_text(&tool.description);
     let metadata = visible_metadata(&tool.metadata);
     if parameters.is_none() && output.is_none() && metadata.is_none() && description == tool.description {

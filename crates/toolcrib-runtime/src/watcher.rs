@@ -96,13 +96,8 @@ async fn changed(loader: Arc<dyn ToolLoader>, registry: Weak<ToolRegistry>) {
 
 async fn reload(registry: &ToolRegistry, source: &str, event: &str) {
     match registry.refresh_source(source).await {
-        // What was rejected is in the snapshot; the tools of a source that fails as a whole stay as they were.
-        Ok(snapshot) => {
-            for reject in snapshot.rejected().iter().filter(|reject| reject.source == *source) {
-                tracing::warn!("{reject}");
-            }
-            tracing::info!("{source} {event}: generation {}", snapshot.generation());
-        }
+        // The registry warns of what is rejected; the tools of a source that fails as a whole stay as they were.
+        Ok(snapshot) => tracing::info!("{source} {event}: generation {}", snapshot.generation()),
         Err(error) => tracing::warn!("{source} {event}, and was not loaded: {error}"),
     }
 }

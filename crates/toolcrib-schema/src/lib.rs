@@ -21,6 +21,7 @@
 //! # Ok::<(), toolcrib_schema::Error>(())
 //! ```
 
+mod bounds;
 mod compiled;
 mod engine;
 mod error;
@@ -43,6 +44,7 @@ mod profile;
 #[cfg(test)]
 mod tests;
 
+pub use bounds::with_numeric_bounds;
 pub use compiled::{CompiledSchema, MAX_SCHEMA_DEPTH, MAX_SCHEMA_NODES};
 pub use effort::MAX_VALUE_CHECKS;
 pub use error::Error;

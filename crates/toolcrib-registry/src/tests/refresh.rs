@@ -8,6 +8,7 @@ use toolcrib_model::{QualifiedName, Tool};
 use toolcrib_port::{Loaded, RejectKind, ToolLoader};
 
 use super::{tool, with_properties};
+use crate::registry::newly_rejected;
 use crate::{
     Artifact, Artifacts, Dataflow, DataflowEnrichment, Enrichment, EnrichmentError, RefreshError, Snapshot,
     ToolRegistry,
@@ -236,4 +237,34 @@ async fn the_dataflow_says_which_tool_supplies_an_argument() {
             "zipCode <- geo.locate.Zip-Code 1.00",
         ]
     );
+}
+
+#[tokio::test]
+async fn a_rejected_source_is_warned_of_once_and_again_when_it_has_come_back_meanwhile() {
+    let failed = |reason: &str| Loaded::failed("s", RejectKind::Unavailable, reason);
+    let loader = Scripted::new("s", vec![tool("a", "stays")]);
+    let registry = ToolRegistry::from_loaders([loader.clone() as Arc<dyn ToolLoader>]).await;
+    let mut warned = Vec::new();
+    let sound = Loaded { tools: vec![tool("a", "stays")], rejected: Vec::new() };
+    for loaded in [failed("down, again in 1 s"), failed("down, again in 2 s"), sound, failed("down")] {
+        let before = registry.snapshot();
+        loader.set(loaded);
+        registry.refresh().await.unwrap();
+        warned.push(newly_rejected(&before, &registry.snapshot()).len());
+    }
+    assert_eq!(warned, [1, 0, 0, 1]);
+}
+
+#[tokio::test]
+async fn exclusive_bounds_of_draft_4_are_read_from_every_source_and_a_refresh_changes_nothing() {
+    let pages = json!({"pages": {"type": "integer", "minimum": 0, "exclusiveMinimum": true}});
+    let loader = Scripted::new("s", vec![with_properties("pdf", "read", &pages)]);
+    let registry = ToolRegistry::from_loaders([loader.clone() as Arc<dyn ToolLoader>]).await;
+    let snapshot = registry.snapshot();
+    assert_eq!(snapshot.rejected(), []);
+    let schema = &snapshot.all()[0].schema;
+    assert!(schema.validate(&json!({"pages": 1})).is_ok() && schema.validate(&json!({"pages": 0})).is_err());
+    let mut changes = registry.subscribe();
+    registry.refresh().await.unwrap();
+    assert!(changes.try_recv().is_err());
 }
