@@ -15,8 +15,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use toolcrib_exec::DenyAll;
 use toolcrib_model::{
-    ErrorKind, FieldKind, FormField, QualifiedName, Risk, Tool, ToolError, ToolResult, UserAnswer,
-    UserQuestion,
+    ErrorKind, FieldKind, FormField, JsonObject, QualifiedName, Risk, Tool, ToolError, ToolResult,
+    UserAnswer, UserQuestion,
 };
 use toolcrib_policy::{Authorized, Call};
 use toolcrib_port::{Approver, CallContext, Loaded, Progress, ToolEngine, ToolLoader};
@@ -373,7 +373,8 @@ fn failed(kind: ErrorKind, message: &str) -> ToolError {
 }
 
 fn field(name: &str, kind: FieldKind, required: bool) -> FormField {
-    FormField { name: name.to_owned(), label: name.to_owned(), kind, required, default: None }
+    let bounds = JsonObject::new();
+    FormField { name: name.to_owned(), label: name.to_owned(), kind, required, default: None, bounds }
 }
 
 fn defaults() -> Vec<FormField> {

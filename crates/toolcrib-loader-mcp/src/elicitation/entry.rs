@@ -104,6 +104,26 @@ impl Entry {
         Ok(Self { name: name.to_owned(), label, is_required, default, kind })
     }
 
+    /// Returns true if a secret could be written into it. A choice, a date and a number of few digits hold none.
+    pub(super) fn may_hold_secret(&self) -> bool {
+        /// Numbers below have fewer digits than the shortest code.
+        const SHORTEST_CODE: f64 = 1_000.0;
+        #[expect(clippy::cast_precision_loss, reason = "compared with a small number")]
+        let max = match &self.kind {
+            Kind::Text {
+                format: Some(StringFormat::Email | StringFormat::Date | StringFormat::DateTime),
+                ..
+            }
+            | Kind::Boolean
+            | Kind::One(_)
+            | Kind::Many { .. } => return false,
+            Kind::Text { .. } => return true,
+            Kind::Number { max, .. } => *max,
+            Kind::Integer { max, .. } => max.map(|max| max as f64),
+        };
+        max.is_none_or(|max| max >= SHORTEST_CODE)
+    }
+
     /// How many lines of a form it takes: one, and one for each choice of those of which several can be taken.
     pub(super) fn lines(&self) -> usize {
         match &self.kind {
@@ -135,7 +155,14 @@ impl Entry {
             Some(rule) => format!("{} ({rule})", self.label),
             None => self.label.clone(),
         };
-        FormField { name: self.name.clone(), label, kind, required: self.is_required, default }
+        FormField {
+            name: self.name.clone(),
+            label,
+            kind,
+            required: self.is_required,
+            default,
+            bounds: self.kind.bounds(),
+        }
     }
 
     /// The value that was filled in, else the default; `None` where there is neither.
@@ -201,6 +228,21 @@ impl Kind {
             return Ok(());
         }
         Err(self.rule().map_or_else(|| "is of another type".to_owned(), |rule| format!("has to be: {rule}")))
+    }
+
+    /// Returns the bounds of a value in the keywords of JSON Schema.
+    fn bounds(&self) -> JsonObject {
+        let bounds = match self {
+            Self::Text { min, max, format } => {
+                vec![("minLength", json!(min)), ("maxLength", json!(max)), ("format", json!(format))]
+            }
+            Self::Number { min, max } => vec![("minimum", json!(min)), ("maximum", json!(max))],
+            Self::Integer { min, max } => vec![("minimum", json!(min)), ("maximum", json!(max))],
+            Self::Many { min, max, .. } => vec![("minItems", json!(min)), ("maxItems", json!(max))],
+            Self::Boolean | Self::One(_) => Vec::new(),
+        };
+        let given = bounds.into_iter().filter(|(_, value)| !value.is_null());
+        given.map(|(keyword, value)| (keyword.to_owned(), value)).collect()
     }
 
     /// What a value has to be, besides its type.

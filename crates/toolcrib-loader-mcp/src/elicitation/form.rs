@@ -50,7 +50,8 @@ impl Form {
 
     pub(super) fn for_user(&self, session: &Arc<str>) -> UserQuestion {
         let mut texts = vec![self.message.as_str()];
-        texts.extend(self.entries.iter().flat_map(|entry| [entry.name.as_str(), entry.label.as_str()]));
+        let suspect = self.entries.iter().filter(|entry| entry.may_hold_secret());
+        texts.extend(suspect.flat_map(|entry| [entry.name.as_str(), entry.label.as_str()]));
         let warning = warning(&texts).map(|warning| format!("{warning}\n")).unwrap_or_default();
         let is_plain = self.entries.is_empty();
         UserQuestion {

@@ -190,6 +190,41 @@ fn a_question_for_a_secret_comes_with_a_warning() {
 }
 
 #[test]
+fn a_form_for_a_name_and_an_email_address_is_no_question_for_a_secret() {
+    let warns = |field: Value| shown(&form(&json!({"x": field}), &[]).unwrap()).starts_with("Careful: ");
+    let about = "(do not give us your phone number, pin, or other sensitive info)";
+    for harmless in [
+        json!({"type": "integer", "title": about, "minimum": 1, "maximum": 100}),
+        json!({"type": "string", "title": about, "format": "email"}),
+        json!({"type": "boolean", "title": about}),
+        json!({"type": "string", "title": about, "enum": ["a", "b"]}),
+    ] {
+        assert!(!warns(harmless.clone()), "{harmless}");
+    }
+    for suspect in [
+        json!({"type": "string", "title": about}),
+        json!({"type": "integer", "title": about}),
+        json!({"type": "number", "title": about, "minimum": 0, "maximum": 9999}),
+    ] {
+        assert!(warns(suspect.clone()), "{suspect}");
+    }
+}
+
+#[test]
+fn a_field_keeps_its_bounds_for_a_program_that_draws_the_form() {
+    let bounds: Vec<Value> = asked(&form(&every_kind(), &[]).unwrap())
+        .fields
+        .into_iter()
+        .map(|field| field.bounds.into())
+        .collect();
+    let expected = json!([
+        {"maxLength": 8}, {"format": "email"}, {"minimum": 18, "maximum": 99}, {"minimum": 0.5}, {}, {}, {},
+        {"maxItems": 1}, {},
+    ]);
+    assert_eq!(Value::from(bounds), expected);
+}
+
+#[test]
 fn a_page_is_shown_with_its_host_and_opened_by_the_user_alone() {
     let page = page("https://\u{0430}pple.example/login?next=/a").unwrap();
     insta::assert_snapshot!(shown(&page));

@@ -135,6 +135,7 @@ fn property(field: &FormField) -> Value {
     };
     if let Some(map) = property.as_object_mut() {
         map.insert("title".into(), field.label.as_str().into());
+        map.extend(field.bounds.clone());
         map.extend(field.default.clone().map(|default| ("default".to_owned(), default)));
     }
     property
@@ -188,7 +189,7 @@ fn escaped(text: &str) -> String {
 mod tests {
     use std::sync::Arc;
 
-    use toolcrib_model::{Risk, Tool};
+    use toolcrib_model::{JsonObject, Risk, Tool};
     use toolcrib_policy::{Call, Capabilities, Policy, Verdict};
 
     use super::*;
@@ -292,6 +293,22 @@ mod tests {
     }
 
     #[test]
+    fn a_form_has_the_bounds_of_its_fields() {
+        let days = FormField {
+            name: "days".into(),
+            label: "days (1 to 30)".into(),
+            kind: FieldKind::Integer,
+            required: false,
+            default: None,
+            bounds: json!({"minimum": 1, "maximum": 30}).as_object().unwrap().clone(),
+        };
+        let question = UserQuestion { fields: vec![days], ..UserQuestion::new("s", "How long?") };
+        let form = serde_json::to_value(of_user(&question).unwrap()).unwrap();
+        let property = json!({"type": "integer", "title": "days (1 to 30)", "minimum": 1, "maximum": 30});
+        assert_eq!(form["requestedSchema"]["properties"]["days"], property);
+    }
+
+    #[test]
     fn a_field_of_several_choices_is_one_of_the_form_and_takes_no_other_values() {
         let tags = FieldKind::Choices(vec!["x".into(), "y".into()]);
         let field = FormField {
@@ -300,6 +317,7 @@ mod tests {
             kind: tags,
             required: true,
             default: Some(json!(["y"])),
+            bounds: JsonObject::new(),
         };
         let question = UserQuestion { fields: vec![field], ..UserQuestion::new("s", "Which?") };
         let form = serde_json::to_value(of_user(&question).unwrap()).unwrap();

@@ -161,7 +161,8 @@ impl WaitingField {
             WaitingKind::Choice => FieldKind::Choice(choices),
             WaitingKind::Choices => FieldKind::Choices(choices),
         };
-        FormField { name, label, kind, required, default }
+        // The label describes the bounds, and the server that asks checks them.
+        FormField { name, label, kind, required, default, bounds: JsonObject::new() }
     }
 }
 

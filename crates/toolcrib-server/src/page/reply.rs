@@ -91,6 +91,7 @@ mod tests {
             kind,
             required: false,
             default: None,
+            bounds: toolcrib_model::JsonObject::new(),
         };
         UserQuestion {
             content: Some("# Plan\n1. A".into()),

@@ -6,7 +6,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use toolcrib_model::{ErrorKind, FieldKind, FormField, ToolError, UserQuestion};
+use toolcrib_model::{ErrorKind, FieldKind, FormField, JsonObject, ToolError, UserQuestion};
 use toolcrib_sdk::CallContext;
 
 use super::{DEFAULT_TIMEOUT, MAX_TIMEOUT, MIN_TIMEOUT};
@@ -167,7 +167,8 @@ impl Field {
         if let Some(Value::String(text)) = &default {
             check_length(&place("default"), text, MAX_CONTENT_CHARS)?;
         }
-        Ok(FormField { name: self.name, label, kind, required: self.required, default })
+        let bounds = JsonObject::new();
+        Ok(FormField { name: self.name, label, kind, required: self.required, default, bounds })
     }
 }
 

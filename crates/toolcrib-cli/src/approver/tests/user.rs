@@ -11,7 +11,8 @@ fn question(text: &str) -> UserQuestion {
 }
 
 fn field(name: &str, kind: FieldKind) -> FormField {
-    FormField { name: name.into(), label: format!("The {name}"), kind, required: false, default: None }
+    let (name, label) = (name.to_owned(), format!("The {name}"));
+    FormField { name, label, kind, required: false, default: None, bounds: JsonObject::new() }
 }
 
 async fn ask(script: Script, question: UserQuestion) -> (UserAnswer, String) {

@@ -82,6 +82,7 @@ fn an_answer_has_to_fit_its_question() {
         kind,
         required,
         default: None,
+        bounds: JsonObject::new(),
     };
     let question = UserQuestion {
         choices: vec!["red".into(), "blue".into()],
