@@ -79,8 +79,8 @@ pub fn plain_text(text: &str) -> Cow<'_, str> {
 }
 
 fn has_markup(text: &str) -> bool {
-    let starts = text.match_indices(['<', '&']).filter_map(|(at, _)| text.get(at..));
-    starts.into_iter().any(|from| tag(from).is_some() || entity(from).is_some())
+    let mut starts = text.match_indices(['<', '&']).filter_map(|(at, _)| text.get(at..));
+    starts.any(|from| tag(from).is_some() || entity(from).is_some())
 }
 
 /// Returns the code that begins with backticks, with its end, and what is behind it.
@@ -143,9 +143,8 @@ fn entity(text: &str) -> Option<(char, &str)> {
         "amp" => '&',
         "lt" => '<',
         "gt" => '>',
-        "quot" => '"',
         "apos" | "rsquo" | "lsquo" => '\'',
-        "ldquo" | "rdquo" => '"',
+        "quot" | "ldquo" | "rdquo" => '"',
         "nbsp" => ' ',
         "ndash" => '–',
         "mdash" => '—',

@@ -275,9 +275,9 @@ impl FormForModel {
             is_cut |= is_part;
             told.insert("output".into(), schema);
         }
-        let examples =
+        let mut examples =
             tool.examples().iter().filter(|example| path.is_empty() && entry.schema.accepts(example));
-        if let Some(example) = examples.into_iter().find(|one| one.to_string().len() <= MAX_EXAMPLE_BYTES) {
+        if let Some(example) = examples.find(|one| one.to_string().len() <= MAX_EXAMPLE_BYTES) {
             told.insert("example".into(), example.clone());
         }
         Ok(Self { told, is_cut })

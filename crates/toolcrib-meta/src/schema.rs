@@ -114,12 +114,12 @@ impl<'a> Node<'a> {
     /// Returns the schemas of `anyOf`, or those of `oneOf`. Those that only say which properties go together are none.
     pub(crate) fn alternatives(self) -> Vec<Self> {
         let parts = self.parts().into_iter();
-        let lists = parts.flat_map(|part| {
+        let mut lists = parts.flat_map(|part| {
             let lists =
                 ["anyOf", "oneOf"].into_iter().filter_map(move |key| part.schema.get(key)?.as_array());
             lists.map(move |list| (part, list))
         });
-        let first = lists.into_iter().find(|(_, list)| !list.iter().all(says_nothing));
+        let first = lists.find(|(_, list)| !list.iter().all(says_nothing));
         let (part, list) = match first {
             Some((part, list)) => (part, list.as_slice()),
             None => return Vec::new(),

@@ -113,11 +113,8 @@ impl<'a> Line<'a> {
 
     /// Writes the line for a page of a category: with all arguments where they are few.
     pub(crate) fn for_page(&self) -> String {
-        let lines = [Level::Arguments, Level::Required].into_iter().map(|level| self.at(level));
-        lines
-            .into_iter()
-            .find(|line| size(line) <= MAX_PAGE_ENTRY_BYTES)
-            .unwrap_or_else(|| self.at(Level::Names))
+        let mut lines = [Level::Arguments, Level::Required].into_iter().map(|level| self.at(level));
+        lines.find(|line| size(line) <= MAX_PAGE_ENTRY_BYTES).unwrap_or_else(|| self.at(Level::Names))
     }
 }
 

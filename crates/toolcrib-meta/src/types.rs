@@ -98,10 +98,8 @@ fn listed<'a>(
 }
 
 fn one(field: &Field<'_>, is_open: bool, depth: usize) -> String {
-    let (mark, kind) = match field.is_required {
-        true => ("", of(field.node, is_open, depth, true)),
-        false => ("?", of(field.node, is_open, depth, false)),
-    };
+    let mark = if field.is_required { "" } else { "?" };
+    let kind = of(field.node, is_open, depth, field.is_required);
     let default = default(field).map(|value| format!(" = {value}")).unwrap_or_default();
     format!("{}{mark}: {kind}{default}", name(field.name))
 }
@@ -208,10 +206,14 @@ fn string(node: Node<'_>) -> String {
         return format!("str({})", cut(encoding, MAX_LITERAL_CHARS));
     }
     match node.text("pattern") {
-        Some(pattern) if pattern.chars().count() <= MAX_PATTERN_CHARS => format!("str(/{pattern}/)"),
+        Some(pattern) if is_short(pattern) => format!("str(/{pattern}/)"),
         Some(_) => "str(pattern)".to_owned(),
         None => "str".to_owned(),
     }
+}
+
+fn is_short(pattern: &str) -> bool {
+    pattern.chars().count() <= MAX_PATTERN_CHARS && !pattern.contains(char::is_control)
 }
 
 fn number(node: Node<'_>, kind: &str) -> String {

@@ -146,11 +146,8 @@ impl Snapshot {
             let found = self.find_folded(spelling, visible);
             return match found {
                 Err(FindError::Unknown { .. }) => {
-                    let rests = without_client_prefix(spelling).into_iter().flatten();
-                    rests
-                        .filter_map(|rest| self.find_in_any_spelling(rest, visible).ok())
-                        .next()
-                        .map_or(found, Ok)
+                    let mut rests = without_client_prefix(spelling).into_iter().flatten();
+                    rests.find_map(|rest| self.find_in_any_spelling(rest, visible).ok()).map_or(found, Ok)
                 }
                 found => found,
             };

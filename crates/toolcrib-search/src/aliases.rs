@@ -63,8 +63,8 @@ impl Aliases {
                 let documents = self.by_text.get(&text).filter(|documents| documents.len() <= MAX_BEARERS);
                 let span = (from, from + length);
                 let is_meant = |documents: &Vec<u32>| {
-                    let outside = query.iter().take(span.0).chain(query.iter().skip(span.1));
-                    length > 1 || outside.into_iter().all(is_stop) || is_rare(&text, documents.len())
+                    let mut outside = query.iter().take(span.0).chain(query.iter().skip(span.1));
+                    length > 1 || outside.all(is_stop) || is_rare(&text, documents.len())
                 };
                 if let Some(documents) = documents.filter(|documents| is_meant(documents)) {
                     found.push(AliasMention { documents, span });
