@@ -10,8 +10,8 @@ use crate::Error;
 /// The most Toolcrib processes that start one another through their sources: each may serve an app to the one above.
 pub const MAX_PROCESS_DEPTH: usize = 2;
 
-/// The most sources of one app that serve other apps, by the number of Toolcrib processes above it. With them the processes
-/// of a whole tree are at most 1 + 16 + 16 × 4.
+/// The most sources of one app that serve other apps, by the number of Toolcrib processes above it. They bound the processes
+/// of a whole tree to 1 + 16 + 16 × 4, if each command line is recognized.
 pub const MAX_SERVED_APPS: [usize; MAX_PROCESS_DEPTH] = [16, 4];
 
 /// The name of the program, whoever built it.

@@ -26,7 +26,7 @@ const WRITING_MODULES: [&str; 3] = ["database", "filesystem", "http"];
 /// The module whose programs write wherever the user may.
 pub(crate) const SHELL: &str = "shell";
 
-/// The endings of scripts, whose interpreters import what is beside them.
+/// The endings of scripts, whose interpreters import files of the same folder.
 const SCRIPT_SUFFIXES: [&str; 12] =
     ["bash", "cjs", "js", "lua", "mjs", "php", "pl", "ps1", "py", "rb", "sh", "ts"];
 
@@ -169,15 +169,15 @@ fn worker(app: &App, words: &[Value], start: Option<&str>, pointer: &str) {
     }
 }
 
-/// Protects the files that an entry names anywhere, as programs, their scripts, and specifications; of a script also what
-/// is beside it.
+/// Protects the files that an entry names anywhere, as programs, their scripts, and specifications; of a script also its
+/// folder.
 fn named_files(app: &App, entry: &Value, pointer: &str) {
     let Ok(entry) = variables::filled(app, entry, pointer) else { return };
     for path in files_of(app, &entry) {
         app.protected.protect_file(path);
     }
     for script in scripts_of(app, &entry) {
-        beside(app, &script);
+        script_folder(app, &script);
     }
 }
 
@@ -207,8 +207,8 @@ fn is_script(path: &Path) -> bool {
     SCRIPT_SUFFIXES.iter().any(|known| known.eq_ignore_ascii_case(suffix))
 }
 
-/// Protects what is beside a script, which may import it, unless tools are to write there.
-fn beside(app: &App, script: &Path) {
+/// Protects the folder of a script, which may import other files from it, unless tools are to write there.
+fn script_folder(app: &App, script: &Path) {
     if let Some(folder) = script.parent().filter(|folder| !holds_written_folder(app, folder)) {
         app.protected.protect_folder(folder);
     }
@@ -259,7 +259,7 @@ fn programs(app: &App, folder: &Path) {
     for file in texts.into_iter().filter(|text| may_be_path(text)).map(|text| folder.join(text)) {
         if file.is_file() {
             if is_script(&file) {
-                beside(app, &file);
+                script_folder(app, &file);
             }
             app.protected.protect_file(file);
         }
