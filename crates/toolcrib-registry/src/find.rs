@@ -109,7 +109,8 @@ impl Snapshot {
     }
 
     fn one_slip_away(&self, spelling: &str, visible: &dyn Fn(&Entry) -> bool) -> Option<Overloads<'_>> {
-        if !(MIN_SLIP_BYTES..=MAX_SPELLING_BYTES).contains(&spelling.len()) {
+        let has_length = (MIN_SLIP_BYTES..=MAX_SPELLING_BYTES).contains(&spelling.len());
+        if !has_length || spelling.contains(char::is_control) {
             return None;
         }
         let given = plain(spelling);

@@ -64,6 +64,8 @@ impl Spellings {
         if text.contains(NAMESPACE_SEPARATOR) || !is_separated(text) {
             return [&[], &[]];
         }
+        // Words are told apart by any other character too, and a name with such characters only looks like that of a tool.
+        let is_plain = text.chars().all(|c| c.is_alphanumeric() || is_separator(c));
         let folded = self.folded.get_or_init(|| {
             let mut folded: HashMap<Box<str>, SmallVec<[usize; 1]>> = HashMap::new();
             for (at, name) in names.enumerate() {
@@ -77,8 +79,8 @@ impl Spellings {
             }
             folded
         });
-        [fold(text), fold_words(text)]
-            .map(|text| folded.get(text.as_str()).map_or(&[][..], SmallVec::as_slice))
+        let meant = |text: String| folded.get(text.as_str()).map_or(&[][..], SmallVec::as_slice);
+        [meant(fold(text)), if is_plain { meant(fold_words(text)) } else { &[] }]
     }
 
     /// The names that end in a bare name, sorted.

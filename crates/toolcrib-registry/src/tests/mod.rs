@@ -221,7 +221,9 @@ fn every_spelling_that_means_one_tool_finds_it_also_in_camel_case_and_with_the_p
         assert_eq!(find(spelling).unwrap(), "Shop::getOrder", "{spelling}");
     }
     assert_eq!(find("OpenDoor").unwrap(), "garage::open_door");
-    assert!(matches!(find("mcp__vault__openDoor"), Err(FindError::Unknown { .. })));
+    for spelling in ["mcp__vault__openDoor", "acme.find_customer\u{1}", "acme.find customer"] {
+        assert!(matches!(find(spelling), Err(FindError::Unknown { .. })), "{spelling}");
+    }
 }
 
 #[test]
