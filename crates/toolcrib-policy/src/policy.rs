@@ -211,12 +211,12 @@ impl Policy {
     fn evaluate(&self, tool: &Tool, principal: Principal<'_>, arguments: Option<&JsonObject>) -> Decision {
         let decision = self.evaluate_tool(tool, principal, arguments, None);
         let Some(equivalent) = tool.equivalent() else { return decision };
-        let of_other = match arguments.map(|arguments| equivalent.arguments(arguments)) {
-            Some(arguments) => self.evaluate_tool(&equivalent.tool, principal, Some(&arguments), None),
-            None => {
-                let unknown = Some(equivalent.arguments_key.as_str());
-                self.evaluate_tool(&equivalent.tool, principal, Some(&equivalent.fixed), unknown)
-            }
+        let of_other = if let Some(arguments) = arguments {
+            let arguments = equivalent.arguments(arguments);
+            self.evaluate_tool(&equivalent.tool, principal, Some(&arguments), None)
+        } else {
+            let unknown = Some(equivalent.arguments_key.as_str());
+            self.evaluate_tool(&equivalent.tool, principal, Some(&equivalent.fixed), unknown)
         };
         let rule = format!("{}, as a call of `{}`", of_other.rule, equivalent.tool.name.dotted());
         decision.and(Decision { rule: rule.into(), ..of_other })
@@ -234,21 +234,19 @@ impl Policy {
             return denial;
         }
         let profile = self.profile(tool);
-        match &profile.settled {
-            Some(decision) => decision.clone(),
-            None => {
-                let sent = arguments.and_then(|arguments| condition::sent(tool, arguments));
-                let arguments = match arguments.map(|arguments| Arguments::new(arguments, sent.as_ref())) {
-                    None => KnownArguments::None,
-                    Some(arguments) => match unknown {
-                        None => KnownArguments::All(arguments),
-                        Some(unknown) => KnownArguments::AllBut(arguments, unknown),
-                    },
-                };
-                let evaluate = |principal| profile.evaluate(&self.names, principal, arguments);
-                principal.superiors().map(evaluate).fold(evaluate(principal), Decision::and)
-            }
+        if let Some(decision) = &profile.settled {
+            return decision.clone();
         }
+        let sent = arguments.and_then(|arguments| condition::sent(tool, arguments));
+        let arguments = match arguments.map(|arguments| Arguments::new(arguments, sent.as_ref())) {
+            None => KnownArguments::None,
+            Some(arguments) => match unknown {
+                None => KnownArguments::All(arguments),
+                Some(unknown) => KnownArguments::AllBut(arguments, unknown),
+            },
+        };
+        let evaluate = |principal| profile.evaluate(&self.names, principal, arguments);
+        principal.superiors().map(evaluate).fold(evaluate(principal), Decision::and)
     }
 
     fn profile(&self, tool: &Tool) -> Arc<Profile> {

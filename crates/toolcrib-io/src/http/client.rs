@@ -84,8 +84,8 @@ impl HttpClient {
     }
 
     /// Refuses a URL that is not `http` or `https`, one whose host the guard does not admit, one whose host is an
-    /// address that the policy forbids, and `https` on a machine without root certificates. NameService are checked when they
-    /// are resolved.
+    /// address that the policy forbids, and `https` on a machine without root certificates. Names are checked when they are
+    /// resolved.
     pub fn check_url(&self, url: &Url) -> Result<(), Error> {
         if !matches!(url.scheme(), "http" | "https") {
             let reason = "only http and https are supported; write the URL with one of them";
