@@ -7,7 +7,7 @@ use std::sync::PoisonError;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
-use toolcrib_model::{ErrorKind, ToolError};
+use toolcrib_model::{ErrorKind, JsonObject, ToolError};
 
 use super::figures::{Figures, Kind};
 use super::jsonpath::{
@@ -60,8 +60,8 @@ impl<'a> Part<'a> {
 }
 
 /// Returns an argument that says something. Models fill in arguments that they do not need.
-fn given(text: &Option<String>) -> Option<&str> {
-    text.as_deref().filter(|text| !text.trim().is_empty())
+fn given(text: Option<&String>) -> Option<&str> {
+    text.map(String::as_str).filter(|text| !text.trim().is_empty())
 }
 
 fn invalid(message: impl Into<String>) -> ToolError {
@@ -75,7 +75,8 @@ impl Reading<'_> {
             return self.binary(media_type, *bytes);
         }
         let request = self.request;
-        let asked = [&request.jq, &request.grep, &request.lines, &request.jsonpath].map(given);
+        let asked =
+            [&request.jq, &request.grep, &request.lines, &request.jsonpath].map(|text| given(text.as_ref()));
         match asked {
             [None, None, None, jsonpath] if self.asks_for_rows() => self.rows(jsonpath),
             [Some(_), None, None, None] if self.asks_for_rows() => Err(invalid(
@@ -106,9 +107,9 @@ impl Reading<'_> {
             &request.mean,
             &request.group_by,
         ];
-        texts.into_iter().any(|text| given(text).is_some())
+        texts.into_iter().any(|text| given(text.as_ref()).is_some())
             || request.fields.as_ref().is_some_and(|fields| !fields.is_empty())
-            || (given(&request.grep).is_none() && (self.wants_count() || self.limit().is_some()))
+            || (given(request.grep.as_ref()).is_none() && (self.wants_count() || self.limit().is_some()))
     }
 
     fn wants_count(&self) -> bool {
@@ -196,7 +197,7 @@ impl Reading<'_> {
         let root = self.root(true)?;
         let (of, all) = self.list(&root, jsonpath)?;
         let mut rows = all.clone();
-        if let Some(condition) = given(&request.filter) {
+        if let Some(condition) = given(request.filter.as_ref()) {
             let filter = Filter::parse(condition).map_err(|error| {
                 malformed("where", "condition", condition, &error).with_hint(
                     "examples: stock < 2 && status == 'open', price >= 10 || !discount, name =~ '^A'",
@@ -207,29 +208,27 @@ impl Reading<'_> {
                 check_filter(&filter, &all)?;
             }
         }
-        let order = given(&request.sort).map(Order::new);
+        let order = given(request.sort.as_ref()).map(Order::new);
         let asked = [
-            (Kind::Sum, given(&request.sum)),
-            (Kind::Min, given(&request.min)),
-            (Kind::Max, given(&request.max)),
-            (Kind::Mean, given(&request.mean)),
+            (Kind::Sum, given(request.sum.as_ref())),
+            (Kind::Min, given(request.min.as_ref())),
+            (Kind::Max, given(request.max.as_ref())),
+            (Kind::Mean, given(request.mean.as_ref())),
         ];
-        let figures = Figures::new(asked, given(&request.group_by), &all, self.asker)?;
-        let mut answer = json!({"matches": rows.len()});
+        let figures = Figures::new(asked, given(request.group_by.as_ref()), &all, self.asker)?;
+        let mut answer = matches(rows.len());
         if of != "$" {
-            answer["of"] = of.into();
+            answer.insert("of".into(), of.into());
         }
-        if given(&request.group_by).is_some() {
+        if given(request.group_by.as_ref()).is_some() {
             let mut groups = figures.groups(&rows, order.as_ref(), self.asker)?;
-            answer["groups"] = groups.len().into();
+            answer.insert("groups".into(), groups.len().into());
             groups.truncate(self.limit().unwrap_or(groups.len()));
-            return self.found(answer, groups.iter().map(Cow::Borrowed).collect());
+            return self.found(&answer, &groups.iter().map(Cow::Borrowed).collect::<Vec<_>>());
         }
         if !figures.is_empty() || self.wants_count() {
-            if let Some(answer) = answer.as_object_mut() {
-                answer.extend(figures.of(&rows, self.asker));
-            }
-            return Ok(answer);
+            answer.extend(figures.of(&rows, self.asker));
+            return Ok(answer.into());
         }
         if let Some(order) = order {
             check_fields(order.fields(), &all, self.asker)?;
@@ -239,7 +238,7 @@ impl Reading<'_> {
         let fields: Vec<Field> =
             request.fields.iter().flatten().flat_map(|field| field.split(',')).map(Field::new).collect();
         if fields.is_empty() {
-            return self.found(answer, rows.into_iter().map(Cow::Borrowed).collect());
+            return self.found(&answer, &rows.into_iter().map(Cow::Borrowed).collect::<Vec<_>>());
         }
         if fields.len() > MAX_FIELDS {
             return Err(invalid(format!("`fields` has more than {MAX_FIELDS} fields")));
@@ -251,7 +250,7 @@ impl Reading<'_> {
             };
             Cow::Owned(Value::Object(fields.iter().filter_map(of).collect()))
         };
-        self.found(answer, rows.into_iter().map(project).collect())
+        self.found(&answer, &rows.into_iter().map(project).collect::<Vec<_>>())
     }
 
     /// Returns the rows: the items of the list that a query finds, or of the longest one. Also its path.
@@ -293,17 +292,17 @@ impl Reading<'_> {
     fn query(&self, query: &str) -> Result<Value, ToolError> {
         let root = self.root(false)?;
         let found = self.select(query, &root)?;
-        self.found(json!({"matches": found.len()}), found.into_iter().map(Cow::Borrowed).collect())
+        self.found(&matches(found.len()), &found.into_iter().map(Cow::Borrowed).collect::<Vec<_>>())
     }
 
     /// Answers with what a program makes of the result.
     fn jq(&self, program: &str) -> Result<Value, ToolError> {
         let found = super::jq::run(program, self.root(true)?, self.asker)?;
-        self.found(json!({"matches": found.len()}), found.into_iter().map(Cow::Owned).collect())
+        self.found(&matches(found.len()), &found.into_iter().map(Cow::Owned).collect::<Vec<_>>())
     }
 
     /// Answers with values: all of them where they fit, else as text in pages, a line for each.
-    fn found(&self, mut answer: Value, found: Vec<Cow<'_, Value>>) -> Result<Value, ToolError> {
+    fn found(&self, answer: &JsonObject, found: &[Cow<'_, Value>]) -> Result<Value, ToolError> {
         let most = TokenCounter::most_bytes(self.tokens);
         let size = found.iter().try_fold(0_usize, |size, value| {
             let size = size + 1 + json_size(value, most)?;
@@ -311,13 +310,14 @@ impl Reading<'_> {
         });
         if size.is_some() && self.request.page.unwrap_or(1) == 1 {
             let mut whole = answer.clone();
-            whole["values"] = found.iter().map(|value| value.as_ref().clone()).collect::<Vec<_>>().into();
+            whole.insert("values".into(), found.iter().map(|value| value.as_ref().clone()).collect());
+            let whole = Value::Object(whole);
             if self.counter.fits(&whole.to_string(), self.tokens) {
                 return Ok(whole);
             }
         }
-        let matches = answer["matches"].take().as_u64().and_then(|count| usize::try_from(count).ok());
-        let matches = matches.unwrap_or(found.len());
+        let matches = answer.get("matches").and_then(Value::as_u64);
+        let matches = matches.and_then(|count| usize::try_from(count).ok()).unwrap_or(found.len());
         let mut what = if matches == 1 { "1 match".into() } else { format!("{} matches", grouped(matches)) };
         if let Some(of) = answer.get("of").and_then(Value::as_str) {
             let _ = write!(what, " of {of}");
@@ -325,7 +325,7 @@ impl Reading<'_> {
         if found.len() != matches {
             let _ = write!(what, ", {} shown", grouped(found.len()));
         }
-        let text = match found.as_slice() {
+        let text = match found {
             // A text by itself is read as it is.
             [only] if only.is_string() => only.as_str().unwrap_or_default().to_owned(),
             [only] => {
@@ -382,6 +382,11 @@ impl Reading<'_> {
         let gap = if found.text.is_empty() || found.text.ends_with('\n') { "" } else { "\n" };
         Ok(format!("{}{gap}[{note}]", found.text).into())
     }
+}
+
+/// Begins an answer.
+fn matches(count: usize) -> JsonObject {
+    JsonObject::from_iter([("matches".to_owned(), count.into())])
 }
 
 fn malformed(argument: &str, what: &str, text: &str, error: &Malformed) -> ToolError {

@@ -119,7 +119,9 @@ impl Outline {
                 let lists = self.lists.get_or_insert_with(new);
                 (lists.least, lists.greatest) = (lists.least.min(length), lists.greatest.max(length));
                 if depth < MAX_DEPTH {
-                    items.iter().for_each(|item| lists.items.add(item, depth + 1, left));
+                    for item in items {
+                        lists.items.add(item, depth + 1, left);
+                    }
                 }
             }
             Value::Object(map) => {

@@ -1,6 +1,9 @@
 //! A preview of a result that is not given whole: its shape, the first of it, and how to ask for more.
 
+use std::fmt::Write as _;
+
 use serde_json::{Value, json};
+use toolcrib_model::JsonObject;
 
 use super::ends::ends;
 use super::limits::{MAX_KEPT_RESULT_BYTES, PREVIEW_TOKENS, wide};
@@ -43,25 +46,26 @@ impl<'a> Summary<'a> {
 
     /// Returns the preview of a value, which was written as this text.
     pub(super) fn of_value(&self, value: &Value, text: &str, about: About<'_>) -> Value {
-        let mut total = json!({"bytes": about.bytes, "tokens": self.counter.estimate(text, about.bytes)});
+        let tokens = self.counter.estimate(text, about.bytes);
         let is_cut = about.bytes > MAX_KEPT_RESULT_BYTES;
-        if is_cut {
-            total["kept_bytes"] = MAX_KEPT_RESULT_BYTES.into();
-        }
-        let hint = match about.handle {
-            None => NOT_KEPT.to_owned(),
-            Some(handle) if is_cut => format!("read_result(handle=\"{handle}\", …): grep, lines or page"),
-            Some(handle) => rows_hint(handle, longest_list(value).map(|(path, _)| path).as_deref()),
+        let total = if is_cut {
+            json!({"bytes": about.bytes, "tokens": tokens, "kept_bytes": MAX_KEPT_RESULT_BYTES})
+        } else {
+            json!({"bytes": about.bytes, "tokens": tokens})
         };
-        let mut base = json!({"total": total});
-        if let Some(handle) = about.handle {
-            base["handle"] = handle.into();
-        }
-        base["hint"] = hint.into();
-        if let Some(handle) = about.handle.filter(|_| self.counter.count(&base.to_string()) > self.tokens / 2)
-        {
-            base["hint"] = rows_hint(handle, None).into();
-        }
+        let base = match about.handle {
+            None => json!({"total": total, "hint": NOT_KEPT}),
+            Some(handle) => {
+                let with = |hint: String| json!({"total": total, "handle": handle, "hint": hint});
+                let base = with(if is_cut {
+                    format!("read_result(handle=\"{handle}\", …): grep, lines or page")
+                } else {
+                    rows_hint(handle, longest_list(value).map(|(path, _)| path).as_deref())
+                });
+                let is_long = self.counter.count(&base.to_string()) > self.tokens / 2;
+                if is_long { with(rows_hint(handle, None)) } else { base }
+            }
+        };
         self.filled(base, about.media, value)
     }
 
@@ -73,13 +77,14 @@ impl<'a> Summary<'a> {
         let mut room = self.tokens.saturating_sub(around) * BYTES_PER_TOKEN;
         loop {
             let shape = outline.within(shape_tokens, self.counter);
-            let mut told = json!({"preview": preview(value, room), "shape": shape});
-            if let (Some(told), Some(base)) = (told.as_object_mut(), base.as_object()) {
-                told.extend(base.clone());
-            }
+            let mut told = JsonObject::new();
+            told.insert("preview".into(), preview(value, room));
+            told.insert("shape".into(), shape.into());
+            told.extend(base.as_object().cloned().unwrap_or_default());
             if !media.is_empty() {
-                told["media"] = media.clone().into();
+                told.insert("media".into(), media.clone().into());
             }
+            let told = Value::Object(told);
             let count = self.counter.count(&told.to_string());
             if count <= self.tokens {
                 return told;
@@ -89,11 +94,7 @@ impl<'a> Summary<'a> {
                 let over = (count - self.tokens) * BYTES_PER_TOKEN;
                 room = room.saturating_sub(over.max(room / 8)).max(MIN_VALUE_BYTES);
             } else if shape_tokens > 0 {
-                shape_tokens /= 4;
-                room = room.max(MIN_VALUE_BYTES);
-                if shape_tokens < 8 {
-                    shape_tokens = 0;
-                }
+                shape_tokens = if shape_tokens < 32 { 0 } else { shape_tokens / 4 };
             } else if media.pop().is_none() {
                 return base;
             }
@@ -113,10 +114,11 @@ impl<'a> Summary<'a> {
             None => format!("{}; ", counted(line_count(text), "line")),
         };
         size.push_str(&counted(about.bytes, "byte"));
-        size.push_str(&format!(", about {} tokens", grouped(self.counter.estimate(text, about.bytes))));
+        // Writing to a string cannot fail.
+        let _ = write!(size, ", about {} tokens", grouped(self.counter.estimate(text, about.bytes)));
         if cut_from.is_some() {
             let kept = grouped(text.len());
-            size.push_str(&format!("; only the first {kept} are kept, and the end is not shown"));
+            let _ = write!(size, "; only the first {kept} are kept, and the end is not shown");
         }
         let hint = match (about.handle, &table) {
             (None, _) => NOT_KEPT.to_owned(),

@@ -1,5 +1,7 @@
 //! What a model pays for what it wants to know of large results.
 
+#![expect(clippy::cast_precision_loss, reason = "the numbers are small")]
+
 use std::fmt::Write as _;
 use std::sync::Arc;
 
@@ -28,7 +30,7 @@ impl Warehouse {
             json!({
                 "sku": format!("SKU-{at:05}"), "name": format!("Part number {at} of the press"), "stock": (at * 7919) % 997,
                 "price": (at % 400) as f64 / 4.0, "location": {"aisle": at % 40, "shelf": format!("S{}", at % 9)},
-                "discontinued": at % 31 == 0,
+                "discontinued": at.is_multiple_of(31),
             })
         };
         json!({"generated": "2026-11-01T08:00:00Z", "items": (0..6_500).map(item).collect::<Vec<_>>()})
@@ -51,9 +53,12 @@ impl Warehouse {
     #[tool(risk = "low")]
     fn log(&self) -> String {
         let mut log = String::new();
-        for at in 0..14_000 {
-            let event =
-                if at % 97 == 0 { "ERROR timeout waiting for the barrier" } else { "INFO barrier opened" };
+        for at in 0..14_000_usize {
+            let event = if at.is_multiple_of(97) {
+                "ERROR timeout waiting for the barrier"
+            } else {
+                "INFO barrier opened"
+            };
             writeln!(
                 log,
                 "2026-11-{:02}T{:02}:{:02}:00Z gate={} {event}",
@@ -136,7 +141,6 @@ async fn four_tasks_over_large_results_cost_little_and_figures_are_computed() {
     let row = json!({"id": "C-4711", "name": "Customer, number 4711", "city": "City 31", "since": "2005-05-01", "balance": 1243.5});
     assert_eq!(found["value"], json!({"matches": 1, "values": [row]}));
 
-    println!("{tokens} tokens");
     assert!(tokens <= MAX_TOKENS, "{tokens} tokens");
     runtime.close().await;
 }

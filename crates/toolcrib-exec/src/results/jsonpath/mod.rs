@@ -180,7 +180,7 @@ impl Condition {
             Self::Not(inner) => inner.add_fields(fields),
             Self::Exists(path) => fields.extend(path.field()),
             Self::Compare(left, _, right) => {
-                fields.extend([left.field(), right.field()].into_iter().flatten())
+                fields.extend([left.field(), right.field()].into_iter().flatten());
             }
             Self::Matches(text, _) | Self::Searches(text, _) => fields.extend(text.field()),
         }

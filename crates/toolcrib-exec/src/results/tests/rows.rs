@@ -1,5 +1,7 @@
 //! Rows and figures.
 
+#![expect(clippy::cast_precision_loss, clippy::format_collect, reason = "the texts and numbers are small")]
+
 use serde_json::{Value, json};
 use toolcrib_port::CallContext;
 
@@ -19,7 +21,7 @@ async fn ask(value: impl Into<Value>, how: Value) -> Result<Value, String> {
 fn items() -> Value {
     let item = |at: usize| {
         json!({
-            "sku": format!("A-{at}"), "stock": at % 50, "price": (at % 7) as f64 / 10.0, "kind": (if at % 2 == 0 { "big" } else { "small" }),
+            "sku": format!("A-{at}"), "stock": at % 50, "price": (at % 7) as f64 / 10.0, "kind": (if at.is_multiple_of(2) { "big" } else { "small" }),
             "of": {"maker": at % 3},
         })
     };
