@@ -236,17 +236,22 @@ async fn a_redirect_to_another_origin_is_not_followed() {
 async fn a_call_that_is_redirected_to_its_own_address_is_posted_once() {
     let posted = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&posted);
-    let redirect = async move |request: axum::extract::Request, next: axum::middleware::Next| {
-        let (parts, body) = request.into_parts();
-        let body = axum::body::to_bytes(body, 1 << 20).await.unwrap();
-        if body.windows(10).any(|text| text == b"tools/call") {
-            count.fetch_add(1, Ordering::SeqCst);
-            let own = parts.uri.to_string();
-            return axum::response::IntoResponse::into_response(axum::response::Redirect::temporary(&own));
+    let redirect = move |request: axum::extract::Request, next: axum::middleware::Next| {
+        let count = Arc::clone(&count);
+        async move {
+            let (parts, body) = request.into_parts();
+            let body = axum::body::to_bytes(body, 1 << 20).await.unwrap();
+            if body.windows(10).any(|text| text == b"tools/call") {
+                count.fetch_add(1, Ordering::SeqCst);
+                let own = parts.uri.to_string();
+                return axum::response::IntoResponse::into_response(axum::response::Redirect::temporary(
+                    &own,
+                ));
+            }
+            next.run(http::Request::from_parts(parts, body.into())).await
         }
-        next.run(http::Request::from_parts(parts, body.into())).await
     };
-    let front = axum::middleware::from_fn(move |request, next| redirect.clone()(request, next));
+    let front = axum::middleware::from_fn(redirect);
     let server = start_behind(|router| router.layer(front)).await;
     let (loader, engine) = connect(&server.url);
     assert_eq!(loader.load().await.tools.len(), 2);
