@@ -225,7 +225,7 @@ impl Snapshot {
             .map(|name| (likeness(&given, name), name))
             .filter(|(likeness, name)| {
                 *likeness >= MIN_LIKENESS
-                    && self.get(name).is_some_and(|tools| tools.visible(&visible).is_some())
+                    && self.get(name).is_some_and(|tools| tools.visible(visible).is_some())
             })
             .collect();
         // Who names a namespace that is there means one of its tools.

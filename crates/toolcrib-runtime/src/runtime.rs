@@ -64,11 +64,7 @@ impl Runtime {
         // An app that is started again, as a clone, has schedules of its own, and sessions.
         app.scheduler = Scheduler::default();
         app.session_tools = SessionTools::default();
-        let constraints: Vec<(&str, &Constraints)> =
-            app.config.modules.iter().map(|(id, module)| (id.as_str(), &module.constraints)).collect();
-        let mut policy = Policy::new(&app.config.tools.capabilities, constraints)
-            .map(former::with_former_names)
-            .map_err(|error| app.error_at(error.place().pointer(), error.to_string()))?;
+        let mut policy = policy(&app)?;
         let (office, pool) = pool::pool(&app.config).unzip();
         if let Some(pool) = &pool {
             policy = pool::reserved(policy, &app.config, pool)?;
@@ -326,6 +322,15 @@ fn results(app: &App) -> Results {
     };
     let counter = TokenCounter::new(move |text| tokenizer.count(text));
     Results::new(limits).with_counter(counter).with_secrets(app.secrets().clone())
+}
+
+/// Returns the policy of an app, whose rules also apply to tools that they name by former names.
+fn policy(app: &App) -> Result<Policy, Error> {
+    let constraints: Vec<(&str, &Constraints)> =
+        app.config.modules.iter().map(|(id, module)| (id.as_str(), &module.constraints)).collect();
+    Policy::new(&app.config.tools.capabilities, constraints)
+        .map(former::with_former_names)
+        .map_err(|error| app.error_at(error.place().pointer(), error.to_string()))
 }
 
 /// Returns the registry of an app, with its enrichments and without tools.
