@@ -120,7 +120,9 @@ fn fuzz(target: &str, check: fn(&[u8])) {
         let shown = || input.escape_ascii();
         assert!(caught.is_ok(), "{target}, {SEED_VARIABLE}={seed}: the check fails for b\"{}\"", shown());
     };
-    seeds.iter().for_each(|input| try_one(input));
+    for input in &seeds {
+        try_one(input);
+    }
     let (begun, mut random, mut tried) = (Instant::now(), Random(seed), 0);
     while tried < MUTATIONS && begun.elapsed() < BUDGET {
         let mut input = seeds[random.below(seeds.len())].clone();

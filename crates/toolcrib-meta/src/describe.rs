@@ -158,7 +158,7 @@ pub(crate) fn for_model(
 ) -> Result<JsonObject, ToolError> {
     let mut told = JsonObject::new();
     let count = overloads.iter().count();
-    let room = (MAX_SHOWN_BYTES / count.min(MAX_SHOWN_FORMS).max(1)).max(MIN_FORM_BYTES);
+    let room = (MAX_SHOWN_BYTES / count.clamp(1, MAX_SHOWN_FORMS)).max(MIN_FORM_BYTES);
     let forms =
         overloads.iter().take(MAX_SHOWN_FORMS).map(|entry| FormForModel::new(entry, path, include, room));
     let forms: Vec<Result<FormForModel, NoSuchPart>> = forms.collect();

@@ -85,14 +85,12 @@ impl ToolRegistry {
     pub fn from_tools(source: &str, tools: impl IntoIterator<Item = Tool>) -> Result<Self, InvalidTools> {
         let loaded = Loaded { tools: tools.into_iter().collect(), rejected: Vec::new() };
         let snapshot = build(&Snapshot::default(), &mut [LoadedSource::new(source, None, loaded)]);
-        match snapshot.rejected().first() {
-            Some(reject) => Err(InvalidTools { reject: reject.clone() }),
-            None => {
-                let registry = Self { current: ArcSwap::from_pointee(snapshot), ..Self::default() };
-                registry.session_tools.rebase(&registry.snapshot(), std::iter::empty());
-                Ok(registry)
-            }
+        if let Some(reject) = snapshot.rejected().first() {
+            return Err(InvalidTools { reject: reject.clone() });
         }
+        let registry = Self { current: ArcSwap::from_pointee(snapshot), ..Self::default() };
+        registry.session_tools.rebase(&registry.snapshot(), std::iter::empty());
+        Ok(registry)
     }
 
     /// A registry that has loaded these sources.

@@ -150,10 +150,9 @@ pub(crate) fn share(request: Option<Request>, role: Role) -> f32 {
         Some(other) => match (action.changes(), other.changes()) {
             (false, false) if (action, other) == (Action::List, Action::Get) => ONE_FOR_ALL,
             (false, false) => OTHER_LOOK,
-            (true, true) => OTHER_CHANGE,
             (true, false) => LOOK_FOR_CHANGE,
             (false, true) if only_looks => CHANGE_FOR_LOOK,
-            (false, true) => OTHER_CHANGE,
+            (_, true) => OTHER_CHANGE,
         },
     };
     share * deprecated

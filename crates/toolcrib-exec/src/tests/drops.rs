@@ -73,7 +73,7 @@ async fn calls_that_are_dropped_at_any_await_leave_no_place_no_question_and_one_
         assert_eq!(records.len(), 3, "after {polls} polls");
         dropped_with.insert((engine.calls.load(Ordering::SeqCst), records[0].consent.is_some()));
         // The only place is free again: the next calls do not wait for those that are gone.
-        let next = tokio::time::timeout(Duration::from_secs(60), executor.call_all(calls(), &context)).await;
+        let next = tokio::time::timeout(Duration::from_mins(1), executor.call_all(calls(), &context)).await;
         assert!(next.unwrap().iter().all(ToolResult::is_ok), "after {polls} polls");
         drop(executor);
         assert_eq!(Arc::strong_count(&engine), 1, "the engine is held after {polls} polls");

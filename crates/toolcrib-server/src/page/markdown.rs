@@ -47,7 +47,7 @@ impl Html {
             Block::Rule => {
                 self.markup("<hr>\n");
             }
-            Block::Line { text, .. } if text.is_empty() => {}
+            Block::Line { text: "", .. } => {}
             Block::Line { indent, text } => {
                 self.markup("<p>").text(indent).text_to(&inline(text), most).markup("</p>\n");
             }

@@ -49,14 +49,14 @@ impl Inner {
             };
             let Some(_room) = waiting.await else { return };
             turn.began = Instant::now();
-            inner.turn(&id, &cancel).await;
+            Box::pin(inner.turn(&id, &cancel)).await;
         });
     }
 
     /// The turn, with the right to it where others have the store too.
     async fn turn(&self, id: &str, cancel: &CancellationToken) {
         if self.services.is_shared() {
-            self.shared_turn(id, self.work(id, cancel)).await;
+            Box::pin(self.shared_turn(id, self.work(id, cancel))).await;
         } else {
             self.work(id, cancel).await;
         }

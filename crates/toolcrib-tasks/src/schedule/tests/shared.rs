@@ -48,7 +48,7 @@ async fn what_one_has_made_or_cancelled_the_other_knows() {
 async fn a_schedule_whose_call_waits_for_a_person_says_so_in_each_process_until_it_is_answered() {
     let (approver, yes) = testing::slow_approver();
     let rules = json!({"default_policy": "grant", "approve": [{"module": "shop", "actions": ["order"]}]});
-    let setup = Setup { approver, rules, ..shared() };
+    let setup = Setup { rules, approver, ..shared() };
     let (one, two) = (setup.start().await, setup.start().await);
     let id = one.cron("*/2 * * * *", "shop.order").await;
     pass(minutes(2) + Duration::from_secs(1)).await;
