@@ -17,7 +17,7 @@ pub(crate) enum Fit {
     No,
 }
 
-/// The arguments of a call, as far as they are known.
+/// The known arguments of a call.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum KnownArguments<'a> {
     None,

@@ -28,7 +28,7 @@ pub fn with_numeric_bounds(schema: &Value) -> Option<Value> {
     (rewritten != *schema).then_some(rewritten)
 }
 
-/// Whether any object has a flag, be it a schema or not. It takes no stack, since nobody has looked at the depth yet.
+/// Returns true if any object, schema or not, has a flag. Not recursive, since the depth has not been checked yet.
 fn has_flag(schema: &Value) -> bool {
     let mut pending = vec![schema];
     while let Some(value) = pending.pop() {

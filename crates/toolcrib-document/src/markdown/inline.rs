@@ -3,12 +3,12 @@
 /// The most characters of a line whose marks are looked for.
 const MAX_LINE_CHARS: usize = 4_000;
 
-/// What becomes of a character.
+/// The rendering of a character.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Shown {
-    AsItIs,
-    Not,
-    As(&'static str),
+enum Rendering {
+    Verbatim,
+    Hidden,
+    Replaced(&'static str),
 }
 
 /// Renders the marks within a line: emphasis loses its marks, code keeps them, and a link is shown as `text (address)`.
@@ -18,7 +18,7 @@ pub fn inline(text: &str) -> String {
         return text.to_owned();
     }
     let mut line =
-        Line { shown: vec![Shown::AsItIs; chars.len()], chars, open: Vec::new(), brackets: Vec::new() };
+        Line { shown: vec![Rendering::Verbatim; chars.len()], chars, open: Vec::new(), brackets: Vec::new() };
     let mut at = 0;
     while let Some(c) = line.get(at) {
         at = match c {
@@ -38,10 +38,10 @@ pub fn inline(text: &str) -> String {
 
 struct Line {
     chars: Vec<char>,
-    shown: Vec<Shown>,
-    /// Where marks of emphasis begin that may be closed, with the mark and its length.
+    shown: Vec<Rendering>,
+    /// The positions of open marks of emphasis, with the mark and its length.
     open: Vec<(usize, char, usize)>,
-    /// Where brackets begin that may be links.
+    /// The positions of open brackets that may be links.
     brackets: Vec<usize>,
 }
 
@@ -50,13 +50,13 @@ impl Line {
         self.chars.get(at).copied()
     }
 
-    fn set(&mut self, at: usize, shown: Shown) {
+    fn set(&mut self, at: usize, shown: Rendering) {
         if let Some(place) = self.shown.get_mut(at) {
             *place = shown;
         }
     }
 
-    /// How often this character stands here.
+    /// Returns the number of repetitions of a character at a position.
     fn run(&self, at: usize, c: char) -> usize {
         self.chars.get(at..).unwrap_or_default().iter().take_while(|other| **other == c).count()
     }
@@ -77,7 +77,7 @@ impl Line {
 
     fn escape(&mut self, at: usize) -> usize {
         if self.get(at + 1).is_some_and(|next| next.is_ascii_punctuation()) {
-            self.set(at, Shown::Not);
+            self.set(at, Rendering::Hidden);
             return at + 2;
         }
         at + 1
@@ -97,8 +97,8 @@ impl Line {
             {
                 self.open.truncate(opened);
                 for offset in 0..run {
-                    self.set(from + offset, Shown::Not);
-                    self.set(at + offset, Shown::Not);
+                    self.set(from + offset, Rendering::Hidden);
+                    self.set(at + offset, Rendering::Hidden);
                 }
                 return at + run;
             }
@@ -117,10 +117,10 @@ impl Line {
         }
         let address = self.chars.get(at + 2..).unwrap_or_default();
         let Some(length) = address.iter().position(|c| *c == ')') else { return at + 1 };
-        self.set(from, Shown::Not);
-        self.set(at, Shown::As(" "));
+        self.set(from, Rendering::Hidden);
+        self.set(at, Rendering::Replaced(" "));
         if let Some(before) = from.checked_sub(1).filter(|before| self.get(*before) == Some('!')) {
-            self.set(before, Shown::As("image: "));
+            self.set(before, Rendering::Replaced("image: "));
         }
         at + 3 + length
     }
@@ -129,9 +129,9 @@ impl Line {
         let mut out = String::with_capacity(self.chars.len());
         for (c, shown) in self.chars.into_iter().zip(self.shown) {
             match shown {
-                Shown::AsItIs => out.push(c),
-                Shown::Not => {}
-                Shown::As(text) => out.push_str(text),
+                Rendering::Verbatim => out.push(c),
+                Rendering::Hidden => {}
+                Rendering::Replaced(text) => out.push_str(text),
             }
         }
         out

@@ -1,7 +1,7 @@
-//! Markdown, as far as people and models write it in questions and plans, cut into blocks for a renderer.
+//! A parser for the Markdown that people and models write in questions and plans, which returns blocks for a renderer.
 //!
-//! Nothing of the text is hidden: links keep their address, HTML stays as it is written, and what is not understood is a
-//! line of text. A renderer escapes what it shows.
+//! No text is hidden: links keep their address, HTML stays as written, and unknown syntax is a line of text. A renderer must
+//! escape all text.
 
 mod inline;
 mod table;
@@ -26,7 +26,7 @@ pub enum Block<'a> {
     },
     /// A fenced block of code, without its fences.
     Code {
-        /// The language, as it is written behind the fence; empty where there is none.
+        /// The language named after the fence, or an empty text.
         language: &'a str,
         /// The lines as they are written.
         lines: Vec<&'a str>,
@@ -74,7 +74,7 @@ pub enum Mark {
 }
 
 impl Mark {
-    /// Returns the character that stands for it.
+    /// Returns the character of the mark.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Bullet => "•",
@@ -158,7 +158,7 @@ struct Steps {
 }
 
 impl Steps {
-    /// Counts the steps in these lines, up to the next heading. There are none where the title does not speak of a plan.
+    /// Counts the steps in these lines, up to the next heading. Returns none if the title is not that of a plan.
     fn below(title: &str, lines: &[&str]) -> Self {
         let mut words = title.split(|c: char| !c.is_alphanumeric());
         if !words.any(|word| PLAN_WORDS.contains(&word.to_lowercase().as_str())) {

