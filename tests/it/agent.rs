@@ -201,7 +201,7 @@ async fn a_call_that_is_not_json_is_answered_and_the_run_completes() {
 async fn wrong_arguments_and_names_are_answered_so_that_the_next_call_can_be_right() {
     let (lab, server, ran) = Desk::default()
         .run([
-            Turn::call("shop__prise", &json!({"item": "lamp"})).and_call("shop__price", &json!({"itme": 3})),
+            Turn::call("shop__cost", &json!({"item": "lamp"})).and_call("shop__price", &json!({"itme": 3})),
             Turn::text("I give up."),
         ])
         .await;

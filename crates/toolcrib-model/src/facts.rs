@@ -71,8 +71,13 @@ impl ToolResult {
     }
 
     fn repaired(&self) -> Option<String> {
-        let repairs = self.metadata.get("repairs")?.as_array().filter(|repairs| !repairs.is_empty())?;
-        let told: Vec<_> = repairs.iter().take(MAX_LISTED).map(repair).collect();
+        // A default is what the schema promises, so it is no news to the caller.
+        let is_news = |repair: &&Value| repair.get("change").is_none_or(|change| change != "default_filled");
+        let repairs: Vec<&Value> = self.metadata.get("repairs")?.as_array()?.iter().filter(is_news).collect();
+        if repairs.is_empty() {
+            return None;
+        }
+        let told: Vec<_> = repairs.iter().take(MAX_LISTED).map(|change| repair(change)).collect();
         let more = repairs.len().saturating_sub(MAX_LISTED);
         let more = if more > 0 { format!(", and {more} more") } else { String::new() };
         Some(format!("repaired: {}{more}", told.join(", ")))
@@ -175,6 +180,7 @@ mod tests {
             {"path": "/status", "change": "to_choice", "from": "Open", "to": "open"},
             {"path": "/max_results", "change": "clamped", "from": 21, "to": 20},
             {"path": "/filter/note", "change": "null_left_out", "from": null},
+            {"path": "/limit", "change": "default_filled", "to": 20},
         ]);
         let links =
             r#"<https://a.example/?page=1>; rel="first", <https://a.example/?page=3&a=b,c>; rel="last next""#;

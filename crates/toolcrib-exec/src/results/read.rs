@@ -22,25 +22,21 @@ const MAX_LISTED_HANDLES: usize = 5;
 /// which may take long in small ones too.
 const MAX_INLINE_BYTES: usize = 64 * 1024;
 
+// The description of the tool explains the arguments: it costs fewer tokens than a description for each of them.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 pub(super) struct ReadResult {
     pub(super) handle: String,
-    /// Which rows, as `stock < 2 && status == 'open'`.
     #[serde(default, rename = "where")]
     pub(super) filter: Option<String>,
-    /// Which fields of each row.
     #[serde(default)]
     pub(super) fields: Option<Vec<String>>,
-    /// A field, or `-field` to descend.
     #[serde(default)]
     pub(super) sort: Option<String>,
     #[serde(default)]
     #[schemars(range(min = 1))]
     pub(super) limit: Option<usize>,
-    /// How many, instead of which.
     #[serde(default)]
     pub(super) count: Option<bool>,
-    /// Of a field or a product, as `qty * price`.
     #[serde(default)]
     pub(super) sum: Option<String>,
     #[serde(default)]
@@ -49,23 +45,17 @@ pub(super) struct ReadResult {
     pub(super) max: Option<String>,
     #[serde(default)]
     pub(super) mean: Option<String>,
-    /// A field: counts and figures for each of its values.
     #[serde(default)]
     pub(super) group_by: Option<String>,
-    /// As `.items | map(.price) | add`.
     #[serde(default)]
     pub(super) jq: Option<String>,
-    #[doc = "As `$.items[10:20].name`; with the arguments above, it finds the rows."]
     #[serde(default)]
     pub(super) jsonpath: Option<String>,
-    /// A regular expression for lines.
     #[serde(default)]
     pub(super) grep: Option<String>,
-    /// Lines around each match.
     #[serde(default)]
     #[schemars(range(min = 0, max = 10))]
     pub(super) context: Option<u8>,
-    /// As `10-50`.
     #[serde(default)]
     pub(super) lines: Option<String>,
     #[serde(default)]
@@ -92,9 +82,9 @@ pub fn tools(results: Arc<Results>) -> Vec<FunctionTool> {
         let results = Arc::clone(&results);
         async move { results.read(request, &context).await }
     };
-    let description = "Read a result that was too large, by its handle: rows of its list, table or lines by where, \
-                       fields, sort, limit; their count, sum, min, max, mean, group_by; or one of jq, jsonpath, grep, \
-                       lines; or a page (from 1). A picture's handle shows it";
+    let description = "Read a large result by its handle. Rows: where (`stock < 2 && name == 'a'`), fields, sort (`-price`), \
+                       limit; figures: count, sum (`qty * price`), min, max, mean, group_by. Or jq, jsonpath, grep, \
+                       lines (`10-50`), page";
     vec![
         FunctionTool::new("read_result", description, read)
             .with_risk(Risk::Low)

@@ -72,7 +72,7 @@ async fn what_cannot_be_watched_is_said_at_once_and_nothing_is_called() {
     let acting = |tool: &str, params: Value| json!({"actions": [{"type": "tool_call", "tool": tool, "params": params}]});
     let many = "{{value}}".repeat(11);
     let cases = [
-        json!({"name": "plant.guage"}),
+        json!({"name": "plant.measure"}),
         json!({"name": "plant.secret"}),
         json!({"interval": 4}),
         json!({"interval": 3601}),
