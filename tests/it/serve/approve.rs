@@ -451,7 +451,7 @@ async fn a_question_to_the_user_is_asked_line_by_line_at_the_terminal_of_the_ope
     operator.until("(1 of 1)").await;
     operator.until("> ").await;
     operator.types("many\n");
-    operator.until("a whole number is wanted here").await;
+    operator.until("expected an integer").await;
     operator.until("> ").await;
     operator.types("3\n");
     operator.until("answered: question").await;
