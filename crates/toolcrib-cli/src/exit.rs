@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use serde_json::{Value, json};
-use toolcrib_model::{ErrorKind, ToolError};
+use toolcrib_model::{DENIAL_HINT, ErrorKind, ToolError};
 use toolcrib_runtime::Error as RuntimeError;
 
 /// How a command ended. The numbers are part of the contract of the command line.
@@ -95,9 +95,12 @@ pub(crate) fn advice(error: &ToolError) -> Option<&str> {
     match (error.kind, error.hint.as_deref()) {
         // The person at the command line is the one who denied it.
         (ErrorKind::ApprovalDenied, _) => None,
-        (kind, Some(hint)) if hint.starts_with(ToolError::FIND_ANOTHER_WAY) => {
-            (kind == ErrorKind::Denied).then_some("`toolcrib why APP TOOL` shows the rule that decides")
+        (ErrorKind::Denied, Some(DENIAL_HINT)) => Some("`toolcrib why APP TOOL` shows the rule that decides"),
+        (ErrorKind::ApprovalRequired, _) => {
+            Some("grant it under `tools.capabilities`, or run where somebody can answer")
         }
+        // The message says what the operator does about it.
+        (ErrorKind::ToolChanged, _) => None,
         (_, hint) => hint,
     }
 }

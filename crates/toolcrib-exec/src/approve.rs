@@ -133,7 +133,7 @@ impl Asking<'_> {
             Ok(authorized) => State::Ready(authorized),
             Err(pending) => State::Failed(denied(format!(
                 "the approval was for another call than this one of `{}`",
-                pending.call().tool.name.dotted()
+                pending.call().tool.name.shown()
             ))),
         };
         None
@@ -142,7 +142,7 @@ impl Asking<'_> {
 
 impl Waiting<'_> {
     fn tool(&self) -> String {
-        self.pending.call().tool.name.dotted()
+        self.pending.call().tool.name.shown()
     }
 
     fn asked(&self, context: &CallContext) -> Asked {
@@ -169,12 +169,13 @@ fn problem_of(judged: &Judged, edited: &JsonObject) -> Option<String> {
 
 fn denied(message: String) -> ToolError {
     ToolError::new(ErrorKind::ApprovalDenied, message)
-        .with_hint("do not repeat the call; find another way, or ask")
+        .with_hint("do not repeat the call, nor do the same by another tool; go on without it, or ask the user what to do")
 }
 
 fn nobody(call: &Waiting<'_>) -> ToolError {
     let rule = &call.pending.decision().rule;
     let message = format!("`{}` needs approval ({rule}), and there is nobody to ask", call.tool());
-    let hint = "grant it under `tools.capabilities`, or run where somebody can answer";
+    let hint =
+        "tell the user that the call needs an approval and that nobody can be asked here; do not repeat it";
     ToolError::new(ErrorKind::ApprovalRequired, message).with_hint(hint)
 }

@@ -298,7 +298,7 @@ impl Executor {
                 && !self.is_current(entry, context)
             {
                 let message =
-                    format!("`{}` is not as it was when this call was made", entry.tool.name.dotted());
+                    format!("`{}` is not as it was when this call was made", entry.tool.name.shown());
                 let error = ToolError::new(ErrorKind::ToolChanged, message);
                 call.judged.state = State::Failed(error.with_hint("look the tool up again"));
             }

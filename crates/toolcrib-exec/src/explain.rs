@@ -1,18 +1,24 @@
 //! Errors that a model can repair its call by.
 
 use serde_json::Value;
-use toolcrib_model::{ErrorKind, ToolError};
+use toolcrib_model::{DENIAL_HINT, ErrorKind, ToolError};
 use toolcrib_policy::{Call, Decision};
 use toolcrib_registry::OverloadError;
 
+/// Returns the error of a call that policy forbids, with the arguments that the rule is about.
 pub(crate) fn denied(decision: &Decision) -> ToolError {
-    ToolError::new(ErrorKind::Denied, format!("policy forbids the call ({})", decision.rule))
-        .with_hint(format!("{}, or ask the user", ToolError::FIND_ANOTHER_WAY))
+    let message = match &decision.arguments {
+        Some(arguments) => {
+            format!("policy forbids the call with these arguments: {} decides on {arguments}", decision.rule)
+        }
+        None => format!("policy forbids the call ({})", decision.rule),
+    };
+    ToolError::new(ErrorKind::Denied, message).with_hint(DENIAL_HINT)
 }
 
 /// Returns why a call has no engine: an app gives its source none, or the session has removed the source.
 pub(crate) fn no_engine(call: &Call) -> ToolError {
-    let tool = call.tool.name.dotted();
+    let tool = call.tool.name.shown();
     if call.tool.equivalent().is_some() {
         let message = format!("the session no longer has `{tool}`, and the call did not run");
         return ToolError::new(ErrorKind::ToolChanged, message).with_hint("search for another tool");
@@ -27,7 +33,7 @@ pub(crate) fn no_engine(call: &Call) -> ToolError {
 pub(crate) fn overload_error(error: &OverloadError<'_>) -> ToolError {
     let tool = &error.nearest.tool;
     let among = if error.overloads > 1 { " (the nearest of its overloads)" } else { "" };
-    let message = format!("the arguments do not fit `{}`{among}: {}", tool.name.dotted(), error.violations);
+    let message = format!("the arguments do not fit `{}`{among}: {}", tool.name.shown(), error.violations);
     let mut hints = Vec::new();
     let mut expected: Vec<String> = Vec::new();
     for violation in error.violations.iter() {

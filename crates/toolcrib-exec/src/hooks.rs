@@ -66,7 +66,7 @@ pub(crate) async fn before(
     let checks = async {
         for hook in hooks {
             let checked = caught(hook.before(call, context)).await;
-            checked.unwrap_or_else(|| Err(fault("a hook", &call.tool.name.dotted())))?;
+            checked.unwrap_or_else(|| Err(fault("a hook", &call.tool.name.shown())))?;
         }
         Ok(())
     };
@@ -82,7 +82,7 @@ pub(crate) async fn check(
     let access = access_of(call)?;
     let checks = async {
         let checked = access.scope(caught(engine.check(call, context))).await;
-        checked.unwrap_or_else(|| Err(fault("the engine", &call.tool.name.dotted())))
+        checked.unwrap_or_else(|| Err(fault("the engine", &call.tool.name.shown())))
     };
     within_time(checks, call, context).await
 }
@@ -95,7 +95,7 @@ async fn within_time(
     let end = Instant::now() + MAX_HOOK_WAIT;
     let end = context.extended_deadline().map_or(end, |deadline| deadline.min(end));
     let failed = |kind, problem: &str| {
-        let message = format!("a check of `{}` {problem}", call.tool.name.dotted());
+        let message = format!("a check of `{}` {problem}", call.tool.name.shown());
         Err(ToolError::new(kind, message).with_hint("it did not run"))
     };
     tokio::select! {
@@ -117,7 +117,7 @@ pub(crate) async fn after(
     let checks = async {
         for hook in hooks {
             let checked = caught(hook.after(call, result, context)).await;
-            result = checked.unwrap_or_else(|| call.failed(fault("a hook", &call.tool.name.dotted())));
+            result = checked.unwrap_or_else(|| call.failed(fault("a hook", &call.tool.name.shown())));
         }
         result
     };
@@ -125,7 +125,7 @@ pub(crate) async fn after(
         let seconds = MAX_HOOK_WAIT.as_secs();
         let message = format!(
             "`{}` ran, and a check of its result did not end within {seconds} s",
-            call.tool.name.dotted()
+            call.tool.name.shown()
         );
         let error = ToolError::new(ErrorKind::Internal, message);
         call.failed(error.with_hint("see what it did before you repeat it"))

@@ -30,12 +30,12 @@ pub(crate) async fn invoke(
         // What is there already counts, even when the deadline has just passed.
         biased;
         outcome = caught(engine.invoke(call, &context)) => outcome.unwrap_or_else(|| {
-            let tool = call.tool.name.dotted();
+            let tool = call.tool.name.shown();
             let message = format!("the engine of `{tool}` panicked; this is a fault in it, not in the call");
             call.error(ErrorKind::Internal, message)
         }),
         () = context.cancel.cancelled() => {
-            call.error(ErrorKind::Cancelled, format!("the call of `{}` was given up", call.tool.name.dotted()))
+            call.error(ErrorKind::Cancelled, format!("the call of `{}` was given up", call.tool.name.shown()))
         }
         () = passed => {
             let deadline = heartbeat.as_ref().map(|heartbeat| heartbeat.deadline()).or(context.deadline);
@@ -67,14 +67,14 @@ pub(crate) fn too_late(
     } else {
         return None;
     };
-    let message = format!("the call of `{}` {problem}", call.tool.name.dotted());
+    let message = format!("the call of `{}` {problem}", call.tool.name.shown());
     Some(ToolError::new(kind, message).with_hint("it did not run"))
 }
 
 fn late(call: &Call, deadline: Option<Instant>, started: Instant) -> ToolError {
     // An outer deadline may have been the nearer one.
     let seconds = deadline.map(|deadline| deadline - started).unwrap_or_default().as_secs_f64();
-    let message = format!("`{}` did not end within its deadline of {seconds} s", call.tool.name.dotted());
+    let message = format!("`{}` did not end within its deadline of {seconds} s", call.tool.name.shown());
     let may_repeat = call.tool.is_idempotent() || call.tool.risk() == Risk::Low;
     let hint = if may_repeat {
         "try again, or ask for less"

@@ -8,7 +8,7 @@ use toolcrib_port::CallContext;
 use toolcrib_registry::{Entry, FindError, Overloads, Snapshot};
 use toolcrib_schema::Repair;
 
-use crate::liberal::{Forwards, Target, clamped};
+use crate::liberal::{Forwards, Target, clamped, nested};
 use crate::{MAX_DEPTH, explain, former};
 
 /// A call on its way.
@@ -107,6 +107,10 @@ pub(crate) fn judge(
         },
     };
     repairs.extend(first.map(|entry| clamped(&entry.tool, &mut arguments)).unwrap_or_default());
+    // Of several forms, one may take what another does not.
+    if let (Some(entry), 1) = (first, overloads.iter().count()) {
+        repairs.extend(nested(&entry.tool, &mut arguments));
+    }
     let (entry, repaired) = match overloads.repair(arguments) {
         Ok(found) => found,
         Err(Some(error)) => {

@@ -5,6 +5,7 @@
 //! things is an error.
 
 mod clamp;
+mod nest;
 mod target;
 
 use serde_json::Value;
@@ -13,6 +14,7 @@ use toolcrib_model::{ErrorKind, JsonObject, Tool, ToolCall, ToolError};
 use toolcrib_policy::RUNTIME_NAMESPACE;
 
 pub(crate) use clamp::clamped;
+pub(crate) use nest::nested;
 pub(crate) use target::Target;
 
 /// The argument that names the tool, and what else it is called. A later one also says that an earlier one may be an

@@ -14,7 +14,7 @@ const TOOL_KEYS: [&str; 7] =
     ["name", "description", "parameters", "input_schema", "inputSchema", "function", "output_parameters"];
 
 /// Metadata that only the runtime's own tools may carry, since it changes how a tool is shown and run.
-const RESERVED_METADATA: [&str; 3] = ["operational", "discovery", "forwards"];
+const RESERVED_METADATA: [&str; 4] = ["operational", "presence", "discovery", "forwards"];
 
 /// Why one tool of a file cannot be used.
 pub(crate) struct Problem {

@@ -16,7 +16,7 @@ use toolcrib_port::RejectKind;
 use crate::connection::Answer;
 use crate::message::unreadable_entry;
 use crate::session::{Fault, Session};
-use crate::text::{MAX_ERROR_CHARS, MAX_INSTRUCTIONS_CHARS, MAX_SHOWN_NAME_CHARS, clean};
+use crate::text::{MAX_ABOUT_CHARS, MAX_ERROR_CHARS, MAX_INSTRUCTIONS_CHARS, MAX_SHOWN_NAME_CHARS, clean};
 use crate::{McpConnection, McpTransport, mirror};
 
 /// The most pages of tools that are fetched from one server.
@@ -54,10 +54,16 @@ pub(crate) struct Catalog {
 pub(crate) struct Server {
     /// How its tools are meant to be used.
     pub(crate) instructions: Option<String>,
+    /// The title and the description of the server, on one line.
+    #[serde(default)]
+    pub(crate) about: Option<String>,
     /// Whether it lists resources; where it was not asked, whether it may have any. So for the others.
     pub(crate) has_resources: bool,
     pub(crate) has_templates: bool,
     pub(crate) has_prompts: bool,
+    /// True if it completes the arguments of its prompts and templates.
+    #[serde(default)]
+    pub(crate) completes: bool,
     /// Whether it leaves those waiting who ask for its era.
     #[serde(default)]
     pub(crate) ignores_discover: bool,
@@ -76,11 +82,27 @@ impl Server {
         let instructions = server.instructions.as_deref().map(|text| clean(text, MAX_INSTRUCTIONS_CHARS));
         Self {
             instructions: instructions.filter(|text| !text.is_empty()),
+            about: about(server),
             has_resources: server.capabilities.resources.is_some(),
             has_templates: server.capabilities.resources.is_some(),
             has_prompts: server.capabilities.prompts.is_some(),
+            completes: server.capabilities.completions.is_some(),
             ignores_discover: false,
         }
+    }
+}
+
+/// Returns the title and the description that a server gives itself; `None` where it has but a name.
+fn about(server: &ServerPeerInfo) -> Option<String> {
+    let info = server.server_info.as_ref()?;
+    let line = |text: &Option<String>| {
+        let text = clean(text.as_deref()?, MAX_ABOUT_CHARS);
+        let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        (!line.is_empty()).then_some(line)
+    };
+    match (line(&info.title), line(&info.description)) {
+        (Some(title), Some(description)) => Some(format!("{title}: {description}")),
+        (title, description) => title.or(description),
     }
 }
 

@@ -16,7 +16,7 @@ use crate::backoff::{Failure, SETTLED_AFTER};
 use crate::catalog::{self, Digests};
 use crate::elicitation::Desk;
 use crate::error::Error;
-use crate::handler::Events;
+use crate::handler::{Changes, Events};
 use crate::handshake::Era;
 use crate::session::{Fault, Session};
 use crate::tool::loaded_as;
@@ -310,15 +310,15 @@ impl McpConnection {
         if let Some(listed) = session.digests() {
             return Ok((listed, Arc::clone(&session)));
         }
-        let changes = self.shared.events.changes();
+        let changes = self.shared.events.changes().tools;
         let (catalog, now) = catalog::fetch(self).await.map_err(|broken| Stale::Unlisted(broken.reason))?;
         // What is on disk, and what is offered, may be older.
         self.shared.events.ask_for_load();
         Ok((now.set_digests(catalog.digests(), changes), now))
     }
 
-    /// How often the server has said that what it lists has changed.
-    pub(crate) fn changes(&self) -> u64 {
+    /// Returns how often the server has said of each of its lists that it has changed.
+    pub(crate) fn changes(&self) -> Changes {
         self.shared.events.changes()
     }
 

@@ -4,17 +4,19 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rmcp::model::{
-    ClientRequest, ContentBlock, ErrorCode, GetPromptRequest, GetPromptRequestParams, GetPromptResult,
-    InputResponses, ListPromptsRequest, ListResourceTemplatesRequest, ListResourcesRequest,
-    PaginatedRequestParams, ReadResourceRequest, ReadResourceRequestParams, ReadResourceResult,
-    ResourceContents, ServerResult,
+    ArgumentInfo, ClientRequest, CompleteRequest, CompleteRequestParams, CompleteResult, ContentBlock,
+    ErrorCode, GetPromptRequest, GetPromptRequestParams, GetPromptResult, InputResponses, ListPromptsRequest,
+    ListResourceTemplatesRequest, ListResourcesRequest, PaginatedRequestParams, ReadResourceRequest,
+    ReadResourceRequestParams, ReadResourceResult, Reference, ResourceContents, ServerResult,
 };
+use serde::Deserialize as _;
 use serde_json::{Value, json};
 use tokio::time::timeout;
 use toolcrib_model::{JsonObject, NameError, QualifiedName, Risk, Tool};
 
 use crate::McpSource;
 use crate::catalog::Server;
+use crate::handler::Changes;
 use crate::result::{block, own};
 use crate::session::{Fault, Session};
 
@@ -36,15 +38,17 @@ pub(crate) enum Extra {
     ReadResource,
     ListPrompts,
     GetPrompt,
+    Complete,
 }
 
 impl Extra {
-    const ALL: [Self; 5] = [
+    const ALL: [Self; 6] = [
         Self::ListResources,
         Self::ListResourceTemplates,
         Self::ReadResource,
         Self::ListPrompts,
         Self::GetPrompt,
+        Self::Complete,
     ];
 
     /// What a tool asks for, when it is one of these.
@@ -60,6 +64,7 @@ impl Extra {
             Self::ReadResource => "resources/read",
             Self::ListPrompts => "prompts/list",
             Self::GetPrompt => "prompts/get",
+            Self::Complete => "completion/complete",
         }
     }
 
@@ -70,11 +75,17 @@ impl Extra {
             Self::ListResourceTemplates => server.has_templates,
             Self::ReadResource => server.has_resources || server.has_templates,
             Self::ListPrompts | Self::GetPrompt => server.has_prompts,
+            Self::Complete => server.completes && (server.has_prompts || server.has_templates),
         }
     }
 
-    fn lists(self) -> bool {
-        matches!(self, Self::ListResources | Self::ListResourceTemplates | Self::ListPrompts)
+    /// Returns how often what it lists has changed; never for one that lists nothing.
+    fn changes(self, changes: Changes) -> u64 {
+        match self {
+            Self::ListResources | Self::ListResourceTemplates => changes.resources,
+            Self::ListPrompts => changes.prompts,
+            Self::ReadResource | Self::GetPrompt | Self::Complete => 0,
+        }
     }
 
     fn name(self) -> &'static str {
@@ -84,6 +95,7 @@ impl Extra {
             Self::ReadResource => "read_resource",
             Self::ListPrompts => "list_prompts",
             Self::GetPrompt => "get_prompt",
+            Self::Complete => "complete",
         }
     }
 
@@ -98,6 +110,7 @@ impl Extra {
             Self::ReadResource => "Reads a resource of this server by its URI.",
             Self::ListPrompts => "Lists the prompts that this server has ready, with their arguments.",
             Self::GetPrompt => "Gets a prompt of this server, filled in with arguments.",
+            Self::Complete => "Completes an argument of a prompt or of a template of addresses.",
         }
     }
 
@@ -127,6 +140,36 @@ impl Extra {
                 "required": ["name"],
                 "additionalProperties": false,
             }),
+            Self::Complete => json!({
+                "type": "object",
+                "properties": {
+                    "ref": {"oneOf": [
+                        {
+                            "type": "object",
+                            "properties": {"type": {"const": "ref/prompt"}, "name": {"type": "string"}},
+                            "required": ["type", "name"],
+                        },
+                        {
+                            "type": "object",
+                            "properties": {"type": {"const": "ref/resource"}, "uri": {"type": "string"}},
+                            "required": ["type", "uri"],
+                        },
+                    ]},
+                    "argument": {
+                        "type": "object",
+                        "properties": {"name": {"type": "string"}, "value": {"type": "string"}},
+                        "required": ["name", "value"],
+                    },
+                    "context": {
+                        "type": "object",
+                        "properties": {
+                            "arguments": {"type": "object", "additionalProperties": {"type": "string"}},
+                        },
+                    },
+                },
+                "required": ["ref", "argument"],
+                "additionalProperties": false,
+            }),
         }
     }
 
@@ -135,7 +178,9 @@ impl Extra {
         let tool = Tool::new(QualifiedName::new(namespace, self.name())?)
             .with_description(self.description())
             .with_parameters(self.parameters());
-        Ok(tool.with_risk(Risk::Low).with_metadata(METHOD, self.method()).with_metadata("idempotent", true))
+        let tool = tool.with_risk(Risk::Low).with_metadata(METHOD, self.method());
+        let tool = tool.with_metadata("idempotent", true);
+        Ok(if self == Self::Complete { tool.with_metadata("for_models", false) } else { tool })
     }
 
     /// The request that a call means, with what the server has handed back and asked for before, where it has. An address
@@ -169,15 +214,24 @@ impl Extra {
                 (params.request_state, params.input_responses) = (state, answers);
                 ClientRequest::GetPromptRequest(GetPromptRequest::new(params))
             }
+            Self::Complete => {
+                let params = CompleteRequestParams::deserialize(Value::Object(arguments.clone()));
+                // What the schema lets through can be read; no prompt is without a name.
+                let params = params.unwrap_or_else(|_| {
+                    CompleteRequestParams::new(Reference::for_prompt(""), ArgumentInfo::new("", ""))
+                });
+                ClientRequest::CompleteRequest(CompleteRequest::new(params))
+            }
         }
     }
 }
 
 /// The tools by which what the server has besides its tools is listed and read.
-pub(crate) fn tools(source: &McpSource, server: &Server, changes: u64) -> Vec<Tool> {
+pub(crate) fn tools(source: &McpSource, server: &Server, changes: Changes) -> Vec<Tool> {
     let tools = Extra::ALL.into_iter().filter(|extra| extra.is_of_use(server)).filter_map(|extra| {
         let tool = extra.tool(&source.namespace).ok()?;
-        Some(if extra.lists() && changes > 0 { tool.with_metadata(CHANGES, changes) } else { tool })
+        let changes = extra.changes(changes);
+        Some(if changes > 0 { tool.with_metadata(CHANGES, changes) } else { tool })
     });
     tools.collect()
 }
@@ -221,6 +275,9 @@ pub(crate) fn result(answer: ServerResult, namespace: &str) -> Option<Value> {
             listed("resourceTemplates", &page.resource_templates, page.next_cursor)
         }
         ServerResult::ListPromptsResult(page) => listed("prompts", &page.prompts, page.next_cursor),
+        ServerResult::CompleteResult(CompleteResult { completion, .. }) => {
+            serde_json::to_value(completion).ok().map(|completion| json!({"completion": completion}))
+        }
         ServerResult::ReadResourceResult(ReadResourceResult { contents, .. }) => Some(contents_of(contents)),
         ServerResult::GetPromptResult(GetPromptResult { description, messages, .. }) => {
             let messages: Vec<Value> = messages

@@ -1,8 +1,7 @@
 //! Our side of the conversation: who we are, what servers may ask of us, and what they tell us.
 
-use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rmcp::model::{
     ClientCapabilities, ClientConfig, ClientResult, ConstString as _, CustomRequest, ElicitationCapability,
@@ -18,14 +17,50 @@ use toolcrib_port::{Progress, ProgressListener};
 use crate::elicitation::Desk;
 use crate::text::{MAX_PROGRESS_CHARS, clean};
 
+/// The number of changes that a server has reported, for each of its lists.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Changes {
+    pub(crate) tools: u64,
+    pub(crate) prompts: u64,
+    pub(crate) resources: u64,
+}
+
+impl Changes {
+    /// Counts a notification that a list has changed; returns whether it is one.
+    fn count(&mut self, notification: &ServerNotification) -> bool {
+        let list = match notification {
+            ServerNotification::ToolListChangedNotification(_) => &mut self.tools,
+            ServerNotification::PromptListChangedNotification(_) => &mut self.prompts,
+            ServerNotification::ResourceListChangedNotification(_) => &mut self.resources,
+            _ => return false,
+        };
+        *list += 1;
+        true
+    }
+}
+
+/// The most requests of which progress is kept before anybody listens: it takes a moment from sending one to listening.
+const MAX_EARLY_REQUESTS: usize = 64;
+
+/// The most steps that are kept of each.
+const MAX_EARLY_STEPS: usize = 16;
+
+/// The listeners to the progress of requests.
+#[derive(Default)]
+struct Listeners {
+    by_token: HashMap<ProgressToken, Arc<dyn ProgressListener>>,
+    /// The requests that were sent and are not listened to yet, and what was told of each.
+    early: VecDeque<(ProgressToken, Vec<ProgressNotificationParam>)>,
+}
+
 /// What servers tell without being asked.
 #[derive(Default)]
 pub(crate) struct Events {
-    listeners: Mutex<HashMap<ProgressToken, Arc<dyn ProgressListener>>>,
+    listeners: Mutex<Listeners>,
     /// Something that a server lists is no longer what it was.
     changed: Notify,
-    /// How often that was so.
-    changes: AtomicU64,
+    /// The number of changes, for each list.
+    changes: Mutex<Changes>,
     /// Where its questions to the user are put.
     desk: Desk,
 }
@@ -37,16 +72,52 @@ impl Events {
 
     /// Passes on what the server says of this request, until [`forget`](Self::forget).
     pub(crate) fn listen(&self, token: ProgressToken, listener: Arc<dyn ProgressListener>) {
-        self.listeners.lock().unwrap_or_else(PoisonError::into_inner).insert(token, listener);
+        let mut listeners = self.lock();
+        for told in listeners.take_early(&token) {
+            tell(&listener, told);
+        }
+        listeners.by_token.insert(token, listener);
     }
 
     pub(crate) fn forget(&self, token: &ProgressToken) {
-        self.listeners.lock().unwrap_or_else(PoisonError::into_inner).remove(token);
+        let mut listeners = self.lock();
+        listeners.by_token.remove(token);
+        listeners.take_early(token);
     }
 
-    /// Notes that what was listed is out of date.
-    pub(crate) fn note_change(&self) {
-        self.changes.fetch_add(1, Ordering::Relaxed);
+    /// Notes that a request is sent. Its token is known to its sender only afterwards, and what the server tells meanwhile is
+    /// kept.
+    pub(crate) fn expect(&self, token: ProgressToken) {
+        let mut listeners = self.lock();
+        if listeners.by_token.contains_key(&token) {
+            return;
+        }
+        listeners.take_early(&token);
+        if listeners.early.len() >= MAX_EARLY_REQUESTS {
+            listeners.early.pop_front();
+        }
+        listeners.early.push_back((token, Vec::new()));
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Listeners> {
+        self.listeners.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes that a list is out of date, where a notification says so.
+    pub(crate) fn note_change(&self, notification: &ServerNotification) {
+        if self.changes.lock().unwrap_or_else(PoisonError::into_inner).count(notification) {
+            self.changed.notify_one();
+        }
+    }
+
+    /// Notes that any list may be out of date.
+    pub(crate) fn note_changes(&self) {
+        {
+            let mut changes = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
+            changes.tools += 1;
+            changes.prompts += 1;
+            changes.resources += 1;
+        }
         self.changed.notify_one();
     }
 
@@ -55,9 +126,9 @@ impl Events {
         self.changed.notify_one();
     }
 
-    /// How many changes were noted.
-    pub(crate) fn changes(&self) -> u64 {
-        self.changes.load(Ordering::Relaxed)
+    /// Returns how many changes of each list were noted.
+    pub(crate) fn changes(&self) -> Changes {
+        *self.changes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Comes back when a change was noted since the last time.
@@ -68,16 +139,36 @@ impl Events {
     /// How many requests are listened to.
     #[cfg(test)]
     pub(crate) fn listeners(&self) -> usize {
-        self.listeners.lock().unwrap_or_else(PoisonError::into_inner).len()
+        self.lock().by_token.len()
     }
 
-    fn progress(&self, told: ProgressNotificationParam) {
-        let listeners = self.listeners.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(listener) = listeners.get(&told.progress_token).cloned() else { return };
-        drop(listeners);
-        let message = told.message.map(|message| clean(&message, MAX_PROGRESS_CHARS));
-        listener.progress(&Progress { done: told.progress, total: told.total, message });
+    /// Passes the progress of a request on to its listener.
+    pub(crate) fn progress(&self, told: ProgressNotificationParam) {
+        let mut listeners = self.lock();
+        if let Some(listener) = listeners.by_token.get(&told.progress_token).cloned() {
+            drop(listeners);
+            return tell(&listener, told);
+        }
+        let early = listeners.early.iter_mut().find(|(token, _)| *token == told.progress_token);
+        if let Some((_, steps)) = early
+            && steps.len() < MAX_EARLY_STEPS
+        {
+            steps.push(told);
+        }
     }
+}
+
+impl Listeners {
+    /// Takes what was told of a request before anybody listened.
+    fn take_early(&mut self, token: &ProgressToken) -> Vec<ProgressNotificationParam> {
+        let place = self.early.iter().position(|(early, _)| early == token);
+        place.and_then(|place| self.early.remove(place)).map(|(_, steps)| steps).unwrap_or_default()
+    }
+}
+
+fn tell(listener: &Arc<dyn ProgressListener>, told: ProgressNotificationParam) {
+    let message = told.message.map(|message| clean(&message, MAX_PROGRESS_CHARS));
+    listener.progress(&Progress { done: told.progress, total: told.total, message });
 }
 
 /// A client that answers pings, and questions to the user where there is one: sampling and roots are not among its
@@ -122,13 +213,8 @@ impl Service<RoleClient> for Client {
         notification: ServerNotification,
         _context: NotificationContext<RoleClient>,
     ) -> Result<(), ErrorData> {
-        match notification {
-            ServerNotification::ProgressNotification(told) => self.events.progress(told.params),
-            ServerNotification::ToolListChangedNotification(_)
-            | ServerNotification::PromptListChangedNotification(_)
-            | ServerNotification::ResourceListChangedNotification(_) => self.events.note_change(),
-            _ => {}
-        }
+        // Progress is passed on by the transport, in its order.
+        self.events.note_change(&notification);
         Ok(())
     }
 

@@ -13,6 +13,7 @@ use toolcrib_model::ErrorKind;
 use crate::error::{Error, chain};
 use crate::handler::{Client, Events};
 use crate::probe::{Probe, Silence};
+use crate::progress::OrderedProgress;
 use crate::session::{Classify, EXIT_WAIT, Fault, LAST_WORDS, Session};
 use crate::stdio::Process;
 
@@ -86,6 +87,7 @@ where
         Era::Initialize => ClientLifecycleMode::Initialize,
     };
     let silence = Arc::new(Silence::default());
+    let transport = OrderedProgress::new(transport, Arc::clone(&events));
     let transport = match era {
         Era::Discover => Probe::patient(transport),
         _ => Probe::new(transport, startup_timeout, Arc::clone(&silence)),

@@ -38,6 +38,7 @@ mod backpressure;
 mod connection;
 mod handshake;
 mod probe;
+mod progress;
 mod session;
 mod subscription;
 mod ways;

@@ -56,7 +56,7 @@ impl McpLoader {
             kind: error.reject_kind(),
             reason: error.to_string(),
         })?;
-        let changes = self.connection.changes();
+        let changes = self.connection.changes().tools;
         let span = span::request("tools/list", source);
         let fetched = timeout_at(deadline, catalog::fetch(&self.connection).instrument(span.clone())).await;
         let fetched = fetched.unwrap_or_else(|_| {
@@ -205,6 +205,10 @@ impl ToolLoader for McpLoader {
 
     fn instructions(&self) -> Option<String> {
         self.state().server.instructions.clone()
+    }
+
+    fn about(&self) -> Option<String> {
+        self.state().server.about.clone()
     }
 
     fn health(&self) -> Option<Result<&'static str, String>> {

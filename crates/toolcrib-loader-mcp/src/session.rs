@@ -58,7 +58,7 @@ pub(crate) struct Session {
     ignores_discover: bool,
     /// Hears of changes, where the server tells them on a subscription.
     subscription: Option<AbortOnDropHandle<()>>,
-    /// What the server listed in this session, and how many changes it had told of before.
+    /// The tools that the server listed in this session, and how many changes of them it had told of before.
     listed: RwLock<Option<(u64, Arc<Digests>)>>,
     /// Held while the list is fetched, so that calls side by side fetch it once.
     listing: tokio::sync::Mutex<()>,
@@ -185,7 +185,7 @@ impl Session {
     pub(crate) fn digests(&self) -> Option<Arc<Digests>> {
         let listed = self.listed.read().unwrap_or_else(PoisonError::into_inner);
         let (changes, digests) = listed.as_ref()?;
-        (*changes == self.events.changes()).then(|| Arc::clone(digests))
+        (*changes == self.events.changes().tools).then(|| Arc::clone(digests))
     }
 
     /// The right to fetch the list.
@@ -236,8 +236,7 @@ impl Session {
         let sent = self.peer.send_cancellable_request(request, PeerRequestOptions::no_options()).await;
         let handle = sent.map_err(|error| Fault::NotSent(error.to_string()))?;
         let mut guard = CancelGuard { session: Arc::downgrade(self), request: Some(handle.id.clone()) };
-        let _listening =
-            listener.map(|listener| Listening::new(&self.events, &handle.progress_token, listener));
+        let _listening = Listening::new(&self.events, &handle.progress_token, listener);
         let answer = handle.await_response();
         tokio::pin!(answer);
         let outcome = tokio::select! {
@@ -299,15 +298,17 @@ impl Session {
     }
 }
 
-/// Hears of the progress of a request while it is there.
+/// Hears of the progress of a request while it is there, if anybody wants to.
 struct Listening<'a> {
     events: &'a Events,
     token: ProgressToken,
 }
 
 impl<'a> Listening<'a> {
-    fn new(events: &'a Events, token: &ProgressToken, listener: Arc<dyn ProgressListener>) -> Self {
-        events.listen(token.clone(), listener);
+    fn new(events: &'a Events, token: &ProgressToken, listener: Option<Arc<dyn ProgressListener>>) -> Self {
+        if let Some(listener) = listener {
+            events.listen(token.clone(), listener);
+        }
         Self { events, token: token.clone() }
     }
 }

@@ -35,11 +35,11 @@ pub(crate) fn keep(peer: &Peer<RoleClient>, events: &Arc<Events>) -> Option<Abor
         while !peer.is_transport_closed() {
             match peer.listen(filter.clone()).await {
                 Ok(mut subscription) => {
-                    while let Ok(Some(_)) = subscription.next().await {
-                        events.note_change();
+                    while let Ok(Some(notification)) = subscription.next().await {
+                        events.note_change(&notification);
                     }
                     // What changes between two subscriptions is told by neither.
-                    events.note_change();
+                    events.note_changes();
                 }
                 Err(ServiceError::McpError(error)) => {
                     tracing::debug!(error = %error.message, "MCP server takes no subscription");

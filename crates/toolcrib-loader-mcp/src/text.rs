@@ -14,6 +14,9 @@ pub const MAX_ERROR_CHARS: usize = 4_096;
 /// The most characters of what a server says of how to use it.
 pub const MAX_INSTRUCTIONS_CHARS: usize = 8_192;
 
+/// The most characters of the title of a server, and of its description.
+pub(crate) const MAX_ABOUT_CHARS: usize = 200;
+
 /// The most characters of what a server says of its progress.
 pub const MAX_PROGRESS_CHARS: usize = 256;
 

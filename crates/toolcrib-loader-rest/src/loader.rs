@@ -2,15 +2,16 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 
 use arc_swap::ArcSwap;
 use async_trait::async_trait;
 use http::header::{HeaderMap, HeaderName, HeaderValue};
+use serde_json::Value;
 use toolcrib_document::{Document, Format, parse};
 use toolcrib_io::files::Root;
 use toolcrib_io::http::{HttpPolicy, names_private_address};
-use toolcrib_model::QualifiedName;
+use toolcrib_model::{QualifiedName, visible_text};
 use toolcrib_port::{Loaded, Reject, RejectKind, ToolLoader};
 use url::Url;
 
@@ -42,7 +43,12 @@ pub(crate) struct Shared {
     /// Of the last document that could be read, by the names of their tools.
     pub(crate) operations: ArcSwap<HashMap<String, Arc<Operation>>>,
     pub(crate) clients: Clients,
+    /// The title of the last document that could be read.
+    title: RwLock<Option<String>>,
 }
+
+/// The most characters of a title.
+const MAX_TITLE_CHARS: usize = 200;
 
 impl RestSource {
     /// Makes the loader and the engine, which works on what the loader has loaded last. Reads nothing yet; an error
@@ -109,6 +115,7 @@ impl RestSource {
             selection,
             operations: ArcSwap::default(),
             clients,
+            title: RwLock::default(),
         });
         Ok((RestLoader { shared: Arc::clone(&shared) }, RestEngine { shared }))
     }
@@ -122,6 +129,10 @@ impl ToolLoader for RestLoader {
 
     fn exclusive_namespace(&self) -> Option<&str> {
         Some(&self.shared.source.namespace)
+    }
+
+    fn about(&self) -> Option<String> {
+        self.shared.title.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     async fn load(&self) -> Loaded {
@@ -218,6 +229,7 @@ impl Shared {
             SpecLocation::Url(url) => (Path::new(url.path()), Some(url)),
         };
         let value = self.parse(path, bytes)?.value;
+        let title = value.pointer("/info/title").and_then(Value::as_str).map(title);
         let folder = folder.and_then(|(folder, name)| Some((Root::open(folder).ok()?, name)));
         let documents = match folder {
             Some((root, name)) => Documents::read(&root, &name, value),
@@ -239,7 +251,9 @@ impl Shared {
             selection: &self.selection,
             has_workspace: self.source.workspace.is_some(),
         };
-        read_documents(spec, &setting).map_err(failed)
+        let reading = read_documents(spec, &setting).map_err(failed)?;
+        *self.title.write().unwrap_or_else(PoisonError::into_inner) = title.filter(|title| !title.is_empty());
+        Ok(reading)
     }
 
     fn parse(&self, path: &Path, bytes: &[u8]) -> Result<Document, Loaded> {
@@ -248,4 +262,10 @@ impl Shared {
             self.failed(kind, error.at(&self.source.spec))
         })
     }
+}
+
+/// Returns the title of a document on one line, cut.
+fn title(text: &str) -> String {
+    let line = visible_text(text).split_whitespace().collect::<Vec<_>>().join(" ");
+    line.chars().take(MAX_TITLE_CHARS).collect()
 }

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use toolcrib_model::{ErrorKind, Tool, ToolError, words_of_name};
-use toolcrib_policy::{Principal, RUNTIME_NAMESPACE};
+use toolcrib_model::{ErrorKind, ToolError, words_of_name};
+use toolcrib_policy::Principal;
 
 use crate::discovery::Discovery;
 use crate::sentence::{MAX_SUMMARY, cut, summary};
@@ -16,10 +16,7 @@ pub const PAGE_SIZE: usize = 20;
 /// The most tools on one page.
 pub const MAX_PAGE_SIZE: usize = 50;
 
-/// The most characters of the description of [`SEARCH_TOOL`] with the categories behind it.
-pub const MAX_INTRODUCTION: usize = 400;
-
-/// The most characters of the name of a category in that description.
+/// The most characters of the name of a category that is not there, where it is repeated.
 const MAX_CATEGORY: usize = 60;
 
 /// The most bytes of the name of a category that a caller gives.
@@ -34,7 +31,7 @@ const MIN_LIKENESS: f64 = 0.55;
 /// How many tools are named in the summary of a category that says nothing of itself.
 const NAMED_TOOLS: usize = 4;
 
-/// The meta-tool whose description names the categories.
+/// The meta-tool that finds tools.
 pub const SEARCH_TOOL: &str = "search_tools";
 
 /// One namespace.
@@ -87,7 +84,8 @@ impl Discovery {
             }
         }
         let category = |(category, (tools, first)): (&str, (usize, Vec<&str>))| {
-            let told = self.descriptions.get(category).map(|text| summary(text));
+            let about = self.descriptions.get(category).cloned().or_else(|| self.sources.about(category));
+            let told = about.map(|text| summary(&text));
             let description = told.filter(|text| !text.is_empty()).unwrap_or_else(|| names(tools, &first));
             Category { category: category.to_owned(), tools, description }
         };
@@ -153,16 +151,6 @@ impl Discovery {
         }
         Err(no_category(given, &near, &known))
     }
-
-    /// The tool as this caller is offered it: the description of [`SEARCH_TOOL`] names the categories that are behind
-    /// it with their counts, by name, in at most [`MAX_INTRODUCTION`] characters. The same tools give the same bytes,
-    /// so that a model's cache of the prompt holds. None where a tool is offered as it is.
-    pub fn introduced(&self, tool: &Tool, principal: Principal<'_>) -> Option<Tool> {
-        let is_search = tool.name.namespace() == RUNTIME_NAMESPACE && tool.name.name() == SEARCH_TOOL;
-        let categories =
-            self.categories(principal).ok().filter(|categories| is_search && !categories.is_empty())?;
-        Some(tool.clone().with_description(introduction(&tool.description, &categories)))
-    }
 }
 
 /// Returns the categories whose names are most like a text, the likest first.
@@ -206,61 +194,4 @@ fn names(tools: usize, first: &[&str]) -> String {
         named = format!("{named} and {} more", tools - first.len());
     }
     cut(&named, MAX_SUMMARY)
-}
-
-fn introduction(lead: &str, categories: &[Category]) -> String {
-    let tools: usize = categories.iter().map(|category| category.tools).sum();
-    let lead = lead.trim_end_matches('.');
-    let (tools, count) =
-        (counted(tools, "tool", "tools"), counted(categories.len(), "category", "categories"));
-    let mut text = format!("{lead}. Behind it: {tools} in {count}: ");
-    let mut left = categories.len();
-    for category in categories {
-        let item = format!("{} ({})", cut(&category.category, MAX_CATEGORY), category.tools);
-        let separator = if left == categories.len() { "" } else { ", " };
-        // What would have to be said of the rest, were this the last.
-        let rest = if left > 1 { more(left - 1).chars().count() } else { 0 };
-        let chars = [&text, separator, &item].map(|part| part.chars().count()).iter().sum::<usize>();
-        if chars + rest > MAX_INTRODUCTION {
-            break;
-        }
-        text += separator;
-        text += &item;
-        left -= 1;
-    }
-    if left > 0 {
-        text += &more(left);
-    }
-    cut(&text, MAX_INTRODUCTION)
-}
-
-fn more(left: usize) -> String {
-    format!(", {left} more by `list_categories`")
-}
-
-fn counted(count: usize, one: &str, many: &str) -> String {
-    format!("{count} {}", if count == 1 { one } else { many })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_introduction_names_what_fits_counts_the_rest_and_is_never_longer() {
-        let category = |number: usize| Category {
-            category: format!("category_{number:04}"),
-            tools: number,
-            description: String::new(),
-        };
-        for count in [1, 2, 20, 22, 23, 24, 25, 500] {
-            let text = introduction("Search", &(0..count).map(category).collect::<Vec<_>>());
-            assert!(text.chars().count() <= MAX_INTRODUCTION, "{text}");
-            let named = text.matches("category_").count();
-            let rest = if named == count { String::new() } else { more(count - named) };
-            assert!(named > 0 && text.ends_with(&format!("({}){rest}", named - 1)), "{text}");
-        }
-        let long = [Category { category: "x".repeat(5_000), tools: 1, description: String::new() }];
-        assert!(introduction("Search", &long).chars().count() <= MAX_INTRODUCTION);
-    }
 }

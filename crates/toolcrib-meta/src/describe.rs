@@ -176,7 +176,7 @@ pub(crate) fn for_model(
         );
     };
     let tool = &entry.tool;
-    told.insert("name".into(), tool.name.dotted().into());
+    told.insert("name".into(), tool.name.shown().into());
     if !path.is_empty() {
         told.insert("path".into(), path.into());
     }
@@ -296,7 +296,7 @@ impl ToolForm {
             policy: policy.decide(tool, principal).effect,
             example_call: entry
                 .example_arguments()
-                .map(|params| json!({"name": tool.name.dotted(), "params": params})),
+                .map(|params| json!({"name": tool.name.shown(), "params": params})),
             unchecked: entry.schema.unchecked().iter().map(ToString::to_string).collect(),
         }
     }

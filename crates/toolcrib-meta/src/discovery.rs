@@ -8,11 +8,13 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use toolcrib_model::{ErrorKind, JsonObject, QualifiedName, Risk, ToolError};
 use toolcrib_policy::{Policy, Principal, RUNTIME_NAMESPACE};
+use toolcrib_port::ToolLoader;
 use toolcrib_registry::{Entry, Overloads, Snapshot, ToolRegistry};
 use toolcrib_search::{Explain, Hit, MAX_QUERY_BYTES, Outcome, Reason, SearchOptions, SearchSettings};
 
 use crate::describe::{self, Part};
 use crate::index::{CurrentIndex, Indexed};
+use crate::notes::{NOTES, SourceNotes};
 use crate::sentence::cut;
 use crate::signature::{Level, Line, MAX_LISTED_DESCRIPTION, packed};
 use crate::{ToolCard, missing};
@@ -47,6 +49,7 @@ pub struct Discovery {
     pub(crate) index: CurrentIndex,
     pub(crate) policy: Arc<Policy>,
     pub(crate) descriptions: BTreeMap<String, String>,
+    pub(crate) sources: SourceNotes,
 }
 
 /// What a search found.
@@ -97,7 +100,14 @@ pub struct FoundTool {
 impl Discovery {
     /// What this registry holds, as far as the policy lets it be seen.
     pub fn new(registry: &Arc<ToolRegistry>, policy: Arc<Policy>) -> Self {
-        Self { index: CurrentIndex::new(registry), policy, descriptions: BTreeMap::new() }
+        let (descriptions, sources) = (BTreeMap::new(), SourceNotes::default());
+        Self { index: CurrentIndex::new(registry), policy, descriptions, sources }
+    }
+
+    /// Sets the sources, which say of themselves what they are and how their tools are meant to be used. Only the first are
+    /// taken.
+    pub fn set_sources(&self, loaders: Vec<Arc<dyn ToolLoader>>) {
+        self.sources.set(loaders);
     }
 
     /// Sets what namespaces are for.
@@ -162,6 +172,11 @@ impl Discovery {
                 told.insert("results".into(), lines.into());
             }
         }
+        let namespaces = found.results.iter().map(|tool| tool.qualified_name.namespace());
+        let notes = self.sources.first(namespaces, principal);
+        if !notes.is_empty() {
+            told.insert(NOTES.into(), notes.into());
+        }
         if found.degraded {
             told.insert("note".into(), json!(DEGRADED));
         }
@@ -200,7 +215,7 @@ impl Discovery {
             degraded: indexed.degraded().is_some(),
             engine: if indexed.search.model().is_some() { HYBRID } else { KEYWORD },
             results: results.collect(),
-            nearest: nearest.iter().map(QualifiedName::dotted).collect(),
+            nearest: nearest.iter().map(QualifiedName::shown).collect(),
             withheld,
             hint: no_match.map(|reason| missing::hint(reason, withheld)),
         }
@@ -256,7 +271,9 @@ impl Discovery {
         principal: Principal<'a>,
     ) -> impl Iterator<Item = &'a QualifiedName> {
         snapshot.tool_names().filter(move |name| {
-            name.namespace() != RUNTIME_NAMESPACE && self.visible(snapshot, name, principal).is_some()
+            let visible =
+                || self.visible(snapshot, name, principal)?.first().map(|entry| entry.tool.is_for_models());
+            name.namespace() != RUNTIME_NAMESPACE && visible().unwrap_or(false)
         })
     }
 }

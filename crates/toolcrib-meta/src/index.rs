@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use toolcrib_model::{ErrorKind, ToolError};
+use toolcrib_model::{ErrorKind, Presence, Tool, ToolError};
 use toolcrib_policy::RUNTIME_NAMESPACE;
 use toolcrib_registry::{Snapshot, ToolRegistry};
 use toolcrib_search::embedding::{EmbedError, Embeddings};
@@ -95,7 +95,8 @@ impl CurrentIndex {
         Ok(indexed)
     }
 
-    /// Returns the index of a snapshot that is as new as the current one, or newer.
+    /// Returns the index of a snapshot that is as new as the current one, or newer. The tools that a model is always shown are
+    /// not in it.
     fn of_app(&self, registry: &ToolRegistry) -> Result<Arc<Indexed>, ToolError> {
         let asked = registry.snapshot().generation();
         let mut built = self.built.lock().unwrap_or_else(PoisonError::into_inner);
@@ -113,7 +114,7 @@ impl CurrentIndex {
 
     fn build(&self, snapshot: Arc<Snapshot>, folder: Option<&Path>) -> Result<Arc<Indexed>, ToolError> {
         let tools = snapshot.iter().map(|entry| entry.tool.as_ref());
-        let tools = tools.filter(|tool| tool.name.namespace() != RUNTIME_NAMESPACE);
+        let tools = tools.filter(|tool| is_to_be_found(tool));
         let search = SearchIndex::build_kept(tools, &self.settings, folder)
             .map_err(|error| ToolError::new(ErrorKind::Internal, format!("the search index: {error}")))?;
         let embeddings = snapshot.artifacts().get(Embeddings::KEY);
@@ -121,4 +122,10 @@ impl CurrentIndex {
         indexed.attach();
         Ok(indexed)
     }
+}
+
+/// Returns true if a model may have to find the tool. The meta-tools and the essential tools of the runtime are always offered.
+fn is_to_be_found(tool: &Tool) -> bool {
+    let is_own = tool.name.namespace() == RUNTIME_NAMESPACE;
+    tool.is_for_models() && (!is_own || tool.is_operational() && tool.presence() != Presence::Essential)
 }

@@ -26,12 +26,12 @@
 //! A tool that policy denies is not found, not listed and not described.
 //!
 //! Lists tell of tools by their signatures, a search within [`FOUND_BYTES`] and [`FOUND_BYTES_PER_TOOL`]; `get_tool` shows
-//! parameters within [`MAX_SHOWN_BYTES`], and opens deeper parts by their paths. Categories and their tools come by
-//! [`Page`], and [`Discovery::introduced`] gives `search_tools` a description that names the categories behind it.
+//! parameters within [`MAX_SHOWN_BYTES`], and opens deeper parts by their paths. Categories and their tools come by [`Page`].
 
 mod discovery;
 mod index;
 mod missing;
+mod notes;
 
 mod schema;
 mod sentence;
@@ -48,9 +48,10 @@ pub mod lint;
 #[cfg(test)]
 mod tests;
 
-pub use categories::{Category, MAX_INTRODUCTION, MAX_PAGE_SIZE, PAGE_SIZE, Page, SEARCH_TOOL};
+pub use categories::{Category, MAX_PAGE_SIZE, PAGE_SIZE, Page, SEARCH_TOOL};
 pub use describe::{MAX_SHOWN_BYTES, MAX_SHOWN_DESCRIPTION, MAX_SHOWN_FORMS, Part, ToolCard, ToolForm};
 pub use discovery::{Discovery, Found, FoundTool};
+pub use notes::MAX_SOURCE_NOTE;
 pub use sentence::MAX_SUMMARY;
 pub use signature::{FOUND_BYTES, FOUND_BYTES_PER_TOOL, MAX_LISTED_ARGUMENTS, MAX_LISTED_DESCRIPTION};
 pub use tools::module;

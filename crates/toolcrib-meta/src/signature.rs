@@ -87,7 +87,7 @@ impl<'a> Line<'a> {
     /// Writes the line.
     pub(crate) fn at(&self, level: Level) -> String {
         let tool = self.entry.tool.as_ref();
-        let mut text = format!("{}({})", tool.name.dotted(), arguments(tool, level));
+        let mut text = format!("{}({})", tool.name.shown(), arguments(tool, level));
         let description = match level {
             Level::Names => cut(&summary(&tool.description), MAX_SHORT_SUMMARY),
             Level::Described | Level::Explained => cut(&folded(&tool.description), MAX_LISTED_DESCRIPTION),

@@ -15,7 +15,7 @@ use toolcrib_port::{CallContext, Loaded, ToolEngine, ToolLoader};
 use toolcrib_registry::{DataflowEnrichment, Enrichment, ToolRegistry};
 use toolcrib_search::SearchOptions;
 
-use crate::{Discovery, MAX_INTRODUCTION, module};
+use crate::{Discovery, module};
 
 struct Files;
 
@@ -209,26 +209,52 @@ async fn lists_come_by_page_and_tell_each_tool_as_its_signature() {
     insta::assert_json_snapshot!(told);
 }
 
+/// A source that says something of itself.
+struct Talking;
+
+#[async_trait]
+impl ToolLoader for Talking {
+    fn source(&self) -> &'static str {
+        "mcp files"
+    }
+
+    fn exclusive_namespace(&self) -> Option<&str> {
+        Some("files")
+    }
+
+    async fn load(&self) -> Loaded {
+        Loaded::default()
+    }
+
+    fn about(&self) -> Option<String> {
+        Some("Files: those of the team".into())
+    }
+
+    fn instructions(&self) -> Option<String> {
+        Some(format!("Find before you read.{}", " x".repeat(1_000)))
+    }
+}
+
 #[tokio::test]
-async fn the_search_tool_names_the_categories_that_this_caller_may_see_with_the_same_bytes_each_time() {
+async fn what_a_source_says_comes_with_its_category_and_once_in_a_session_with_its_first_hit() {
     let fixture = fixture().await;
-    let snapshot = fixture.executor.registry().snapshot();
-    let tools: Vec<_> = snapshot.iter().map(|entry| entry.tool.as_ref()).collect();
-    let introduced = || {
-        let introduced = tools.iter().filter_map(|tool| fixture.discovery.introduced(tool, "s".into()));
-        introduced.collect::<Vec<_>>()
-    };
-    let [search] = introduced().try_into().unwrap();
-    assert_eq!(
-        search.description,
-        "Keyword search over all visible tools. Behind it: 4 tools in 2 categories: files (3), weather (1)"
+    fixture.discovery.set_sources(vec![Arc::new(Talking)]);
+    let note = |result: &ToolResult| result.result["external_notes"]["files"].as_str().map(str::to_owned);
+    let search = async || fixture.call("search_tools", json!({"query": "read a text file"})).await;
+    let first = note(&search().await).unwrap();
+    assert!(
+        first.starts_with("Find before you read.") && first.chars().count() <= crate::MAX_SOURCE_NOTE + 1
     );
-    assert!(search.description.chars().count() <= MAX_INTRODUCTION);
-    assert_eq!(introduced(), std::slice::from_ref(&search));
-    assert_eq!(
-        tools.iter().find(|tool| tool.name == search.name).unwrap().fingerprint(),
-        search.fingerprint()
-    );
+    assert_eq!(note(&search().await), None);
+    let as_agent = CallContext::new("another").with_agent("a");
+    let query = json!({"query": "read a text file"}).as_object().unwrap().clone();
+    let found = fixture.executor.call(ToolCall::new("search_tools", query), &as_agent).await;
+    assert_eq!(note(&found), None, "an agent has it in its prompt");
+    let listed = fixture.call("list_categories", json!({})).await.result;
+    assert_eq!(listed["categories"][0]["description"], "Files: those of the team");
+    let page =
+        async |page: u32| fixture.call("browse_category", json!({"category": "files", "page": page})).await;
+    assert_eq!((note(&page(1).await), note(&page(2).await)), (Some(first), None));
 }
 
 #[tokio::test]

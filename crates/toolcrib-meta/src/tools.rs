@@ -11,6 +11,7 @@ use toolcrib_policy::{Call, RUNTIME_NAMESPACE};
 use toolcrib_sdk::{CallContext, FunctionTool, Module};
 
 use crate::categories::{MAX_PAGE_SIZE, PAGE_SIZE, SEARCH_TOOL};
+use crate::notes::NOTES;
 use crate::{Discovery, Page, Part};
 
 /// Names that models use for the arguments of these tools, as other runtimes call them, with the names here.
@@ -29,14 +30,21 @@ const OTHER_ARGUMENTS: [(&str, &[(&str, &str)]); 3] = [
     ("browse_category", &[("name", "category"), ("limit", "page_size")]),
 ];
 
+const SEARCH: &str = "Find tools. Query in English, two to six words, verb and noun. Results can be called with `execute_tool`";
+
+const GET: &str = "Parameters of a tool, where a search did not show them";
+
+const EXECUTE: &str = "Call a tool by its name";
+
+const PARALLEL: &str =
+    "Run up to 50 independent calls at once. Results keep their order; one that fails stops no other";
+
 /// How many tools a search shows when the model does not say.
 const DEFAULT_RESULTS: u8 = 5;
 
 #[derive(Deserialize, JsonSchema)]
 struct SearchTools {
-    /// What the tool should do, in a few words, or its name.
     query: String,
-    /// How many tools to show.
     #[serde(default = "default_results")]
     #[schemars(range(min = 1, max = 20))]
     max_results: u8,
@@ -48,7 +56,6 @@ fn default_results() -> u8 {
 
 #[derive(Deserialize, JsonSchema)]
 struct GetTool {
-    /// The name of the tool, as `category.tool`.
     name: String,
     /// A part to open, as `/body/spec`.
     #[serde(default)]
@@ -60,33 +67,38 @@ struct GetTool {
 
 #[derive(Deserialize, JsonSchema)]
 struct ExecuteTool {
-    /// The name of the tool, as `category.tool`.
     name: String,
-    /// The arguments of the tool, by its own schema.
     #[serde(default)]
+    #[schemars(schema_with = "any_object")]
     params: JsonObject,
 }
 
 #[derive(Deserialize, JsonSchema)]
 struct ListCategories {
-    /// Which page, from 1.
     #[serde(default = "first_page")]
-    #[schemars(range(min = 1))]
+    #[schemars(schema_with = "page_schema")]
     page: u32,
 }
 
 #[derive(Deserialize, JsonSchema)]
 struct BrowseCategory {
-    /// The category, as `list_categories` names it.
     category: String,
-    /// Which page, from 1.
     #[serde(default = "first_page")]
-    #[schemars(range(min = 1))]
+    #[schemars(schema_with = "page_schema")]
     page: u32,
-    /// How many tools on a page.
     #[serde(default = "default_page_size")]
     #[schemars(range(min = 1, max = MAX_PAGE_SIZE))]
     page_size: usize,
+}
+
+/// Returns the schema of arguments that another schema describes.
+fn any_object(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({"type": "object"})
+}
+
+/// Returns the schema of the number of a page. That pages count from the first one needs no words.
+fn page_schema(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({"type": "integer", "minimum": 1})
 }
 
 fn first_page() -> u32 {
@@ -108,7 +120,6 @@ const MAX_PARALLEL_CALLS: usize = 50;
 
 #[derive(Deserialize, JsonSchema)]
 struct RunParallel {
-    /// The calls, each with the name of a tool and its arguments. None may be `run_parallel` itself.
     #[schemars(length(min = 1, max = MAX_PARALLEL_CALLS))]
     calls: Vec<ExecuteTool>,
 }
@@ -120,15 +131,14 @@ pub fn module(discovery: Arc<Discovery>) -> Module {
     let list = Arc::clone(&discovery);
     let browse = discovery;
     Module::new(RUNTIME_NAMESPACE, "Finds and runs tools.")
-        .with_tool(meta(SEARCH_TOOL, "discover", "Keyword search over all visible tools", {
+        .with_tool(meta(SEARCH_TOOL, "discover", SEARCH, {
             move |arguments: SearchTools, context: CallContext| {
                 let SearchTools { query, max_results } = arguments;
-                let found =
-                    search.search_for_model(&query, max_results.into(), context.principal());
+                let found = search.search_for_model(&query, max_results.into(), context.principal());
                 async move { found }
             }
         }))
-        .with_tool(meta("get_tool", "inspect", "Full schema, metadata, and examples for one tool", {
+        .with_tool(meta("get_tool", "inspect", GET, {
             move |arguments: GetTool, context: CallContext| {
                 let GetTool { name, path, include } = arguments;
                 let card = get.look(&name, &path, &include, context.principal());
@@ -137,39 +147,36 @@ pub fn module(discovery: Arc<Discovery>) -> Module {
         }))
         .with_tool(
             discovery_tool(
-                FunctionTool::forwarding::<ExecuteTool, _, _>(
-                    "execute_tool",
-                    "Execute a tool with parameters",
-                    execute,
-                ),
+                FunctionTool::forwarding::<ExecuteTool, _, _>("execute_tool", EXECUTE, execute),
                 "execute",
             )
             .with_metadata("forwards", "call"),
         )
         .with_tool(
-            FunctionTool::forwarding::<RunParallel, _, _>(
-                "run_parallel",
-                "Run up to 50 independent tool calls at once. Results come in the order of the calls; one that fails \
-                 does not stop the others",
-                run_parallel,
-            )
-            .with_risk(Risk::Low)
-            .with_metadata("operational", true)
-            .with_metadata("forwards", "calls"),
+            FunctionTool::forwarding::<RunParallel, _, _>("run_parallel", PARALLEL, run_parallel)
+                .with_risk(Risk::Low)
+                .with_metadata("operational", true)
+                .with_metadata("presence", "essential")
+                .with_metadata("forwards", "calls"),
         )
-        .with_tool(meta("list_categories", "discover", "List all available tool domains", {
+        .with_tool(meta("list_categories", "discover", "List the categories of tools", {
             move |arguments: ListCategories, context: CallContext| {
                 let page = list.category_page(numbered(arguments.page), PAGE_SIZE, context.principal());
                 async move { page.map(|page| page_for_model(page, "categories")) }
             }
         }))
-        .with_tool(meta("browse_category", "discover", "Browse all tools in a specific domain", {
+        .with_tool(meta("browse_category", "discover", "List the tools of a category", {
             move |arguments: BrowseCategory, context: CallContext| {
                 let BrowseCategory { category, page, page_size } = arguments;
+                let is_first = page <= 1;
+                let discovery = Arc::clone(&browse);
                 let page = browse.browse(&category, numbered(page), page_size, context.principal());
                 async move {
                     let (category, page) = page?;
                     let mut told = page_for_model(page, "tools");
+                    if let Some(note) = discovery.sources.note(&category).filter(|_| is_first) {
+                        told.insert(NOTES.into(), json!({&*category: note}));
+                    }
                     told.shift_insert(0, "category".into(), category.into());
                     Ok(told)
                 }

@@ -84,6 +84,9 @@ impl fmt::Display for ErrorKind {
     }
 }
 
+/// Advice for a model after a denial: it must not look for a way around the rule.
+pub const DENIAL_HINT: &str = "this is final: do not try to do the same by another tool or in other words; tell the user that it is not permitted";
+
 /// The error of a call, written for a model: the message says what happened and where, the hint what to do next.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolError {
@@ -100,9 +103,6 @@ pub struct ToolError {
 }
 
 impl ToolError {
-    /// The beginning of hints that only a model can use: its caller forbids the call, so it should try something else.
-    pub const FIND_ANOTHER_WAY: &str = "find another way";
-
     /// An error of this kind; `retryable` is the kind's own.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
         Self { kind, message: message.into(), hint: None, retryable: kind.is_retryable() }

@@ -42,7 +42,7 @@ mod tests;
 pub use call::ToolCall;
 pub use canonical::{ExactIntegers, canonical_json, canonical_json_with};
 pub use equivalent::EquivalentCall;
-pub use error::{ErrorKind, ToolError};
+pub use error::{DENIAL_HINT, ErrorKind, ToolError};
 pub use fingerprint::{Fingerprint, ParseFingerprintError};
 pub use invisible::{is_hidden, is_invisible, is_joiner, visible_text};
 pub use json::{AnySeed, kind_of, pointer_part};
@@ -52,7 +52,7 @@ pub use result::ToolResult;
 pub use risk::Risk;
 pub use scope::{CallScope, MAX_SCOPE_ENTRIES, MAX_SCOPE_KEY_BYTES, MAX_SCOPE_VALUE_BYTES, ScopeError};
 pub use secret::Secret;
-pub use tool::{Tool, ToolFormError};
+pub use tool::{Presence, Tool, ToolFormError};
 pub use user::{FieldKind, FormField, UserAnswer, UserQuestion};
 pub use words::words_of_name;
 

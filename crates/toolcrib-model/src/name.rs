@@ -10,7 +10,8 @@ use crate::is_invisible;
 /// The separator of namespace and name in data: `weather_api::get_weather`.
 pub const NAMESPACE_SEPARATOR: &str = "::";
 
-/// The namespace of the runtime's own tools.
+/// The namespace of the runtime's own tools. They only reach other tools through the gate, so they are granted unless a rule
+/// names them.
 pub const RUNTIME_NAMESPACE: &str = "context_builder";
 
 /// The most characters a namespace or a name may have.
@@ -90,9 +91,14 @@ impl QualifiedName {
         &self.name
     }
 
-    /// `namespace.name`, as people and models read it.
+    /// `namespace.name`, as people read it.
     pub fn dotted(&self) -> String {
         format!("{}.{}", self.namespace, self.name)
+    }
+
+    /// `namespace.name`, as models read it: the runtime's own tools go without their namespace, which says nothing to them.
+    pub fn shown(&self) -> String {
+        if self.namespace == RUNTIME_NAMESPACE { self.name.clone() } else { self.dotted() }
     }
 }
 

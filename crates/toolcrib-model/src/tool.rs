@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::{
     EquivalentCall, ExactIntegers, Fingerprint, JsonObject, NAMESPACE_SEPARATOR, NameError, QualifiedName,
-    Risk,
+    RUNTIME_NAMESPACE, Risk,
 };
 
 /// The definition of a tool from any source.
@@ -32,6 +32,18 @@ pub struct Tool {
     exact_fingerprint: Option<Fingerprint>,
     /// What a call of it amounts to. The runtime alone sets it: no source can write it.
     equivalent: Option<Arc<EquivalentCall>>,
+}
+
+/// The condition for offering a model an operational tool ([`Tool::is_operational`]), in modes that do not offer all tools.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Presence {
+    /// The tool is always offered.
+    Essential,
+    /// The tool is offered if the budget has room for it.
+    Optional,
+    /// The model has to find the tool, as it finds those of sources.
+    OnDemand,
 }
 
 /// The reason why data is not a tool.
@@ -165,9 +177,25 @@ impl Tool {
         self.flag("idempotent", false)
     }
 
-    /// Returns true if the tool is part of the agent runtime itself.
+    /// Returns true if the tool is part of the agent runtime itself; [`presence`](Self::presence) says when it is offered.
     pub fn is_operational(&self) -> bool {
         self.flag("operational", false)
+    }
+
+    /// Returns the condition for offering the tool to a model, if it is [operational](Self::is_operational).
+    pub fn presence(&self) -> Presence {
+        match self.metadata.get("presence").and_then(Value::as_str) {
+            Some("essential") => Presence::Essential,
+            Some("on_demand") => Presence::OnDemand,
+            // A module that says so of its tool means it to be there.
+            _ if self.name.namespace() != RUNTIME_NAMESPACE => Presence::Essential,
+            _ => Presence::Optional,
+        }
+    }
+
+    /// Returns true if models may see the tool. Only programs call a tool that represents a request of a protocol.
+    pub fn is_for_models(&self) -> bool {
+        self.flag("for_models", true)
     }
 
     /// Returns true if people can select the tool from a list.

@@ -56,8 +56,8 @@ pub struct FormField {
     pub required: bool,
     /// The value if the user leaves the field unchanged.
     pub default: Option<Value>,
-    /// What a value has to be besides its kind, in the keywords of JSON Schema, such as `minimum` and `format`. The label says
-    /// it too, for people; these are for a program that draws the form.
+    /// The bounds of a value in the keywords of JSON Schema, such as `minimum` and `format`. The label describes them for
+    /// people; these are for a program that draws the form.
     pub bounds: JsonObject,
 }
 

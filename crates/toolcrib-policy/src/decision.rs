@@ -14,6 +14,8 @@ pub struct Decision {
     pub rule: Arc<str>,
     /// True if other arguments may have another effect; always false once the arguments are known.
     pub depends_on_arguments: bool,
+    /// The arguments that the rule is about, where it is about some, as people and models read them: "`path`, `mode`".
+    pub arguments: Option<Arc<str>>,
 }
 
 /// The verdict about a call with its final arguments.
@@ -29,7 +31,7 @@ pub enum Verdict {
 
 impl Decision {
     pub(crate) fn new(effect: Effect, rule: &Arc<str>) -> Self {
-        Self { effect, rule: Arc::clone(rule), depends_on_arguments: false }
+        Self { effect, rule: Arc::clone(rule), depends_on_arguments: false, arguments: None }
     }
 
     /// Of two that both hold, the one under which less may happen; the first of equals.

@@ -1,7 +1,5 @@
 //! Deny beats approve beats grant beats the default.
 
-use std::sync::Arc;
-
 use toolcrib_model::Risk;
 
 use crate::profile::Profile;
@@ -146,6 +144,6 @@ struct First<'a> {
 
 impl CompiledRule {
     fn decision(&self) -> Decision {
-        Decision::new(self.effect, &Arc::clone(&self.place))
+        Decision { arguments: self.arguments.clone(), ..Decision::new(self.effect, &self.place) }
     }
 }

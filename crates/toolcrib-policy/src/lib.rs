@@ -69,5 +69,4 @@ pub use policy::{MAX_RULES, Policy};
 pub use principal::Principal;
 pub use question::Question;
 pub use scope::Scope;
-/// The namespace of tools that are granted unless a rule names them, since they only reach others through the gate.
 pub use toolcrib_model::RUNTIME_NAMESPACE;

@@ -38,6 +38,8 @@ pub(crate) struct CompiledRule {
     agent: Option<Pattern>,
     session: Option<Pattern>,
     conditions: Vec<CompiledCondition>,
+    /// The arguments that the conditions are about, as they are told.
+    pub(crate) arguments: Option<Arc<str>>,
 }
 
 impl CompiledRule {
@@ -68,6 +70,7 @@ impl CompiledRule {
             agent: pattern("agent", &rule.agent)?,
             session: pattern("session", &rule.session)?,
             conditions: conditions(&place.key("arguments"), effect, rule)?,
+            arguments: names(rule),
         })
     }
 
@@ -83,6 +86,7 @@ impl CompiledRule {
             agent: None,
             session: None,
             conditions: Vec::new(),
+            arguments: None,
         }
     }
 
@@ -124,6 +128,14 @@ impl CompiledRule {
             }
         }
     }
+}
+
+/// Returns the arguments that the conditions of a rule are about.
+fn names(rule: &Rule) -> Option<Arc<str>> {
+    let conditions = rule.arguments.as_deref().filter(|conditions| !conditions.is_empty())?;
+    let name = |path: &str| format!("`{}`", path.trim_start_matches('/'));
+    let names: Vec<_> = conditions.iter().map(|condition| name(&condition.path)).collect();
+    Some(names.join(", ").into())
 }
 
 fn conditions(

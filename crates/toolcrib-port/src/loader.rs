@@ -36,6 +36,11 @@ pub trait ToolLoader: Send + Sync {
         None
     }
 
+    /// Returns the title of the source, or a line in its own words, as of the last load. It is the text of a stranger too.
+    fn about(&self) -> Option<String> {
+        None
+    }
+
     /// How its connection stands now, of a source that has one: in a word, or why it fails.
     fn health(&self) -> Option<Result<&'static str, String>> {
         None

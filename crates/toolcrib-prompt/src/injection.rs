@@ -23,6 +23,10 @@ pub const DEFAULT_TOKENS_PER_TOOL: u32 = 200;
 /// each request, whether anything of it is used or not; a search costs only who searches.
 const LIST_PART: u64 = 4;
 
+/// The most tokens of the tools that belong to the running of an agent, where not all tools are offered: beyond it, those that
+/// are not essential have to be found. In a small window it is the part of the budget that a list may take.
+pub const MAX_OPERATIONAL_TOKENS: u64 = 2_000;
+
 /// How tools are to be put before the model.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
@@ -41,7 +45,8 @@ pub enum InjectionMode {
     Mixed,
 }
 
-/// How tools are put before the model, as decided. Pinned and operational tools come with their schemas in each.
+/// The way in which tools are put before the model, as decided. Pinned tools come with their schemas in each, and so do
+/// operational tools that are essential or have room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
@@ -101,6 +106,9 @@ pub struct InjectionSettings {
     pub profile: Option<Profile>,
     /// How a tool is called that was found; through the tool that runs others by default.
     pub reveal: Reveal,
+    /// True if the tools are for a client with a separate agent, rather than for an agent of the app. Of the operational tools,
+    /// it is offered those that make calls and read results.
+    pub for_client: bool,
 }
 
 impl Default for InjectionSettings {
@@ -115,6 +123,7 @@ impl Default for InjectionSettings {
             style: CallStyle::Native,
             profile: None,
             reveal: Reveal::Execute,
+            for_client: false,
         }
     }
 }
@@ -142,6 +151,11 @@ impl InjectionSettings {
 /// The tokens that a list of tools may take where it was not asked for.
 pub(crate) fn list_budget(budget: u64) -> u64 {
     budget / LIST_PART
+}
+
+/// The tokens that the tools may take that belong to the running of an agent.
+pub(crate) fn operational_budget(budget: u64) -> u64 {
+    list_budget(budget).min(MAX_OPERATIONAL_TOKENS)
 }
 
 impl Injection {

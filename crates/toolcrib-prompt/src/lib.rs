@@ -59,7 +59,7 @@ pub use error::Error;
 pub use figures::{COMPACT_TOKENS_PER_TOOL, PlanTokens};
 pub use injection::{
     DEFAULT_CONTEXT_WINDOW, DEFAULT_TOKENS_PER_TOOL, DEFAULT_TOOL_BUDGET, Estimate, Injection, InjectionMode,
-    InjectionSettings, Reveal,
+    InjectionSettings, MAX_OPERATIONAL_TOKENS, Reveal,
 };
 pub use listing::{ListedTool, MAX_LISTED_TOOLS, MAX_SENTENCE_CHARS};
 pub use offer::{DiscoveryStep, MAX_DESCRIPTION_CHARS, MAX_PARAMETERS_BYTES, OfferedTool, Role};

@@ -24,16 +24,19 @@ pub struct ListedTool {
     pub name: QualifiedName,
     /// The first sentence of its description; may be empty.
     pub sentence: String,
+    /// Its name as the model reads it.
+    shown_name: String,
 }
 
 impl ListedTool {
     pub(crate) fn new(tool: &OfferedTool) -> Self {
-        Self { name: tool.name.clone(), sentence: first_sentence(&tool.description) }
+        let sentence = first_sentence(&tool.description);
+        Self { name: tool.name.clone(), sentence, shown_name: tool.shown_name() }
     }
 
     /// The line, with its end.
     pub(crate) fn line(&self) -> String {
-        let name = one_line(&self.name.dotted(), MAX_NAME_CHARS);
+        let name = one_line(&self.shown_name, MAX_NAME_CHARS);
         match self.sentence.as_str() {
             "" => format!("- {name}\n"),
             sentence => format!("- {name}: {sentence}\n"),

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use serde_json::{Value, json};
-use toolcrib_model::{JsonObject, QualifiedName, Tool};
+use toolcrib_model::{JsonObject, Presence, QualifiedName, Tool};
 use toolcrib_schema::{Profile, Sent};
 
 use crate::clean::{clean, defuse_json, one_line};
@@ -31,7 +31,7 @@ pub enum Role {
     Tool,
     /// Other tools are found and run by it: a tool of the runtime with `discovery: true` in its metadata.
     Discovery,
-    /// It belongs to the running of the agent, and is always offered.
+    /// It belongs to the running of the agent.
     Operational,
 }
 
@@ -65,6 +65,8 @@ pub struct OfferedTool {
     pub step: Option<DiscoveryStep>,
     /// Whether it is a tool of the runtime.
     pub(crate) is_runtime: bool,
+    /// The condition for offering it, of an operational tool.
+    pub(crate) presence: Presence,
     /// Where it stands among all tools of the plan.
     pub(crate) place: usize,
     /// What the schema became for the API that it is sent to.
@@ -86,6 +88,7 @@ impl OfferedTool {
             role,
             step: DiscoveryStep::of(tool).filter(|_| role == Role::Discovery),
             is_runtime,
+            presence: tool.presence(),
             place: 0,
             fitted,
         }
@@ -97,6 +100,11 @@ impl OfferedTool {
             Some(sent) => sent.restore(arguments),
             None => arguments,
         }
+    }
+
+    /// The name by which the model finds the tool and runs it through another; one of the runtime has no namespace there.
+    pub(crate) fn shown_name(&self) -> String {
+        if self.is_runtime { self.wire_name.clone() } else { self.name.dotted() }
     }
 
     /// The tool in the form of the Chat Completions API: `{"type": "function", "function": {…}}`.

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use toolcrib_model::{QualifiedName, Tool};
+use toolcrib_model::{Presence, QualifiedName, Tool};
 
-use crate::injection::list_budget;
+use crate::injection::{list_budget, operational_budget};
 use crate::listing::listed;
 use crate::offer::{DiscoveryStep, Role};
 use crate::{
@@ -49,6 +49,7 @@ pub struct Plan {
     pub hidden: Vec<OfferedTool>,
     pub(crate) estimate: Estimate,
     pinned: BTreeSet<QualifiedName>,
+    for_client: bool,
 }
 
 impl Plan {
@@ -77,6 +78,7 @@ impl Plan {
             hidden: Vec::new(),
             estimate: settings.estimate,
             pinned: settings.pinned.clone(),
+            for_client: settings.for_client,
         };
         let mut all = Vec::with_capacity(runtime.len() + others.len());
         for (place, tool) in runtime.into_iter().chain(others).enumerate() {
@@ -141,7 +143,9 @@ impl Plan {
 
     fn put(mut self, mode: Injection, all: Vec<OfferedTool>) -> Self {
         self.mode = mode;
-        let (offered, hidden): (Vec<_>, Vec<_>) = all.into_iter().partition(|tool| self.is_offered(tool));
+        let at_hand = self.at_hand(&all);
+        let (offered, hidden): (Vec<_>, Vec<_>) =
+            all.into_iter().partition(|tool| self.is_offered(tool, &at_hand));
         (self.offered, self.hidden, self.listed) = (offered, hidden, Vec::new());
         self.sort();
         self.listed = match mode {
@@ -174,10 +178,37 @@ impl Plan {
         self.hidden.sort_by_key(|tool| tool.place);
     }
 
-    fn is_offered(&self, tool: &OfferedTool) -> bool {
+    /// Returns the places of the tools that belong to the running of an agent and are offered: the essential ones, then the
+    /// optional ones in their order, as long as there is room.
+    fn at_hand(&self, all: &[OfferedTool]) -> BTreeSet<usize> {
+        let operational = || all.iter().filter(|tool| tool.role == Role::Operational);
+        let is_essential = |tool: &&OfferedTool| {
+            let is_of_use = tool.is_runtime || !self.for_client;
+            self.mode == Injection::Direct || tool.presence == Presence::Essential && is_of_use
+        };
+        let tokens = |tool: &OfferedTool| u64::from(tool.tokens(self.style, self.tokenizer));
+        let mut at_hand: BTreeSet<usize> =
+            operational().filter(is_essential).map(|tool| tool.place).collect();
+        if self.mode == Injection::Direct || self.for_client {
+            return at_hand;
+        }
+        let mut optional: Vec<_> = operational().filter(|tool| tool.presence == Presence::Optional).collect();
+        optional.sort_by_key(|tool| tool.place);
+        let taken: u64 = operational().filter(is_essential).map(tokens).sum();
+        let mut left = operational_budget(self.budget_tokens.into()).saturating_sub(taken);
+        for tool in optional {
+            if let Some(rest) = left.checked_sub(tokens(tool)) {
+                left = rest;
+                at_hand.insert(tool.place);
+            }
+        }
+        at_hand
+    }
+
+    fn is_offered(&self, tool: &OfferedTool, at_hand: &BTreeSet<usize>) -> bool {
         let is_direct = self.mode == Injection::Direct;
         match tool.role {
-            Role::Operational => true,
+            Role::Operational => at_hand.contains(&tool.place) || self.pinned.contains(&tool.name),
             Role::Tool => is_direct || self.pinned.contains(&tool.name),
             // What is listed does not have to be found.
             Role::Discovery if self.mode == Injection::Compact => tool.step != Some(DiscoveryStep::Discover),
@@ -187,7 +218,11 @@ impl Plan {
 
     /// The tools that a model cannot call without having heard of them.
     pub(crate) fn findable(&self) -> impl Iterator<Item = &OfferedTool> {
-        self.hidden.iter().filter(|tool| tool.role == Role::Tool && !tool.is_runtime)
+        self.hidden.iter().filter(|tool| match tool.role {
+            Role::Tool => !tool.is_runtime,
+            Role::Operational => true,
+            Role::Discovery => false,
+        })
     }
 
     /// How many tools, by name, the model is told nothing of.

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use smallvec::SmallVec;
-use toolcrib_model::{ErrorKind, QualifiedName, RUNTIME_NAMESPACE, ToolError};
+use toolcrib_model::{DENIAL_HINT, ErrorKind, QualifiedName, RUNTIME_NAMESPACE, ToolError};
 use toolcrib_port::{Reject, RejectKind};
 
 use crate::{Entry, Overloads, Snapshot};
@@ -286,10 +286,10 @@ impl From<&FindError> for ToolError {
                 .with_hint(format!("did you mean {}?", list(suggestions))),
             FindError::Ambiguous { candidates, .. } => Self::new(ErrorKind::AmbiguousTool, message)
                 .with_hint(format!("use the full name: {}", list(candidates))),
-            FindError::Changed { .. } => Self::new(ErrorKind::ToolChanged, message)
-                .with_hint(format!("{}, or ask the user to look at the change", Self::FIND_ANOTHER_WAY)),
-            FindError::Hidden { .. } => Self::new(ErrorKind::Denied, message)
-                .with_hint(format!("{}, or ask the user", Self::FIND_ANOTHER_WAY)),
+            FindError::Changed { .. } => Self::new(ErrorKind::ToolChanged, message).with_hint(
+                "tell the user that the tool has changed and waits for approval; do not call it again before",
+            ),
+            FindError::Hidden { .. } => Self::new(ErrorKind::Denied, message).with_hint(DENIAL_HINT),
         }
     }
 }
@@ -299,7 +299,7 @@ const MAX_LISTED_NAMES: usize = 10;
 
 fn list(names: &[QualifiedName]) -> String {
     let mut shown: Vec<_> =
-        names.iter().take(MAX_LISTED_NAMES).map(|name| format!("`{}`", name.dotted())).collect();
+        names.iter().take(MAX_LISTED_NAMES).map(|name| format!("`{}`", name.shown())).collect();
     if names.len() > MAX_LISTED_NAMES {
         shown.push(format!("{} more", names.len() - MAX_LISTED_NAMES));
     }

@@ -1,4 +1,4 @@
-//! Tools without characters that nobody sees, and with the bounds of later drafts. Every tool goes through here once, from
+//! Tools without invisible characters, and with the bounds of later drafts. Every tool goes through here once, from
 //! whatever source it is.
 
 use std::borrow::Cow;

@@ -137,9 +137,7 @@ impl Wiring {
             what: "the plan".into(),
             message: error.to_string(),
         };
-        // What is said of the others is said by the policy of this agent and session.
-        let introduced = self.introduced(&snapshot, principal);
-        let offered = self.described(&snapshot, introduced.as_ref(), principal);
+        let offered = self.visible(&snapshot, principal);
         let injection = self.injection(agent, &snapshot, principal);
         let style = injection.style;
         let plan = Plan::new(offered, &injection, &wire_names).map_err(start)?;

@@ -231,6 +231,7 @@ impl Apps {
                 .with_side_effects(["runs another app"])
                 .with_aliases(["sub app", "other app", "appeler une application"])
                 .with_metadata("operational", true)
+                .with_metadata("runs_others", true)
                 .with_metadata("exposed_when_granted", true)
                 // It bounds its time itself, and may have to wait for an approval.
                 .with_metadata("awaits_user", true),

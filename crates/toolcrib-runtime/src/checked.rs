@@ -110,6 +110,11 @@ impl ToolLoader for CheckedLoader {
         Some(self.secrets.redactor().redact(&instructions).into_owned())
     }
 
+    fn about(&self) -> Option<String> {
+        let about = self.loader.about()?;
+        Some(self.secrets.redactor().redact(&about).into_owned())
+    }
+
     fn health(&self) -> Option<Result<&'static str, String>> {
         let health = self.loader.health()?;
         Some(health.map_err(|reason| self.secrets.redactor().redact(&reason).into_owned()))

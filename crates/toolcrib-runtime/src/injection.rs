@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::num::NonZeroU32;
+use std::sync::Arc;
 
 use toolcrib_agent::ToolChoice;
 use toolcrib_model::QualifiedName;
@@ -15,6 +16,25 @@ use toolcrib_registry::{Entry, Snapshot};
 use crate::settings::{SizeEstimate, ToolChoiceConfig};
 use crate::wiring::Wiring;
 use crate::{AgentConfig, BrainConfig, SchemaForm};
+
+/// The description that a source gives of itself. Its texts are those of strangers, and have to be shown as such.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SourceNote {
+    /// The namespace of its tools.
+    pub namespace: String,
+    /// Its title and description, on one line.
+    pub about: Option<String>,
+    /// Its advice on the use of its tools.
+    pub instructions: Option<String>,
+}
+
+impl SourceNote {
+    /// Creates the note of the source with this namespace.
+    pub fn new(namespace: impl Into<String>, about: Option<String>, instructions: Option<String>) -> Self {
+        Self { namespace: namespace.into(), about, instructions }
+    }
+}
 
 impl Wiring {
     /// What the decision depends on for an agent.
@@ -95,6 +115,22 @@ impl Wiring {
         })
     }
 
+    /// See [`Runtime::source_notes`](crate::Runtime::source_notes).
+    pub(crate) fn notes_for(&self, session: &str) -> Vec<SourceNote> {
+        let principal = Principal::new(session);
+        let (snapshot, policy) = (self.snapshot(), self.executor.policy());
+        let visible = snapshot.iter().filter(|entry| policy.is_visible(&entry.tool, principal));
+        let sources: BTreeSet<&str> = visible.map(|entry| entry.source.as_ref()).collect();
+        let loaders = self.loaders.iter().filter(|loader| sources.contains(loader.source()));
+        let note = |loader: &Arc<dyn ToolLoader>| {
+            let namespace = loader.exclusive_namespace()?;
+            Some(SourceNote::new(namespace, loader.about(), loader.instructions()))
+        };
+        let mut notes: Vec<_> = loaders.filter_map(note).collect();
+        notes.sort_by(|a, b| a.namespace.cmp(&b.namespace));
+        notes
+    }
+
     /// What the sources of these tools say of how they are meant to be used, by source.
     pub(crate) fn source_notes<'a>(&self, visible: impl Iterator<Item = &'a Entry>) -> Vec<(String, String)> {
         let sources: BTreeSet<&str> = visible.map(|entry| entry.source.as_ref()).collect();
@@ -114,7 +150,8 @@ fn title(loader: &dyn ToolLoader) -> String {
     let source = loader.source();
     match (source.split_once(' '), loader.exclusive_namespace()) {
         (Some((kind, _)), Some(namespace)) => format!("{kind} {namespace}"),
-        _ => source.to_owned(),
+        (Some((kind, _)), None) => kind.to_owned(),
+        (None, _) => source.to_owned(),
     }
 }
 

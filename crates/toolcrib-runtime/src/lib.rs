@@ -72,6 +72,7 @@ pub use app::App;
 pub use call_app::{CalledAppConfig, MAX_APP_DEPTH, MAX_APPS, MAX_RUNNING_APPS};
 pub use error::Error;
 pub use extensions::{Extensions, Place};
+pub use injection::SourceNote;
 pub use modules::ModuleSchema;
 pub use nesting::{MAX_PROCESS_DEPTH, MAX_SERVED_APPS, serve_arguments};
 pub use runtime::Runtime;

@@ -12,7 +12,7 @@ use toolcrib_policy::{Capabilities, Constraints, Policy, Rule};
 use toolcrib_port::{Approver, ToolCaller, ToolEngine, ToolLoader};
 use toolcrib_prompt::Tokenizer;
 use toolcrib_registry::{SessionTools, Snapshot, ToolRegistry};
-use toolcrib_tasks::Scheduler;
+use toolcrib_tasks::{Scheduler, TaskMeans};
 
 use crate::agents::{AgentSetup, ChosenModel, Setups};
 use crate::call_app::Apps;
@@ -62,7 +62,8 @@ impl Runtime {
     async fn start_with(mut app: App, approver: Arc<dyn Approver>, results: Results) -> Result<Self, Error> {
         nesting::check_depth(&app.file)?;
         // An app that is started again, as a clone, has schedules of its own, and sessions.
-        app.scheduler = Scheduler::default();
+        let (agents, channels) = (!app.config.agents.is_empty(), !app.config.tools.channels.is_empty());
+        app.scheduler = Scheduler::new(TaskMeans { agents, channels });
         app.session_tools = SessionTools::default();
         let mut policy = policy(&app)?;
         let (office, pool) = pool::pool(&app.config).unzip();
@@ -132,6 +133,7 @@ impl Runtime {
             watched.extend(source.watched.into_iter().map(|path| (path, name.to_owned())));
             add(&executor, source.loader, source.engine);
         }
+        discovery.set_sources(loaders.clone());
         registry
             .refresh()
             .await
@@ -217,6 +219,11 @@ impl Runtime {
     /// What a client of the server is shown of the tools as they are now, as far as rules speak of its session.
     pub fn surface(&self, mode: SurfaceMode, session: &str) -> Result<Surface, Error> {
         self.wiring.surface(mode, session)
+    }
+
+    /// Returns the descriptions of the sources whose tools this session may use, by namespace.
+    pub fn source_notes(&self, session: &str) -> Vec<crate::SourceNote> {
+        self.wiring.notes_for(session)
     }
 
     /// The model that an agent thinks with. Where its provider wants a key and none is set, the agent's recording.

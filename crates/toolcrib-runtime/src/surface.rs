@@ -24,16 +24,13 @@ impl Wiring {
         // A client of the server is no agent.
         let principal = Principal::new(session);
         let wire_names = self.wire_names(&snapshot, principal, self.app.config.serve.short_names);
-        let introduced = self.introduced(&snapshot, principal);
         // A person picks from what a client lists.
-        let described = || {
-            let all = self.described(&snapshot, introduced.as_ref(), principal);
-            all.filter(|tool| tool.is_user_selectable())
-        };
+        let listed = || self.visible(&snapshot, principal).filter(|tool| tool.is_user_selectable());
         let mut settings = InjectionSettings::default();
         settings.tool_budget = self.app.config.runtime.tool_budget.unwrap_or(settings.tool_budget);
         let pinned = self.app.config.runtime.pinned.iter().chain(&self.app.config.serve.pin);
         settings.pinned = pinned.filter_map(|spelling| self.named(spelling, &snapshot, principal)).collect();
+        settings.for_client = true;
         settings.mode = match mode {
             SurfaceMode::Auto => InjectionMode::Auto,
             SurfaceMode::Direct => InjectionMode::Direct,
@@ -41,7 +38,7 @@ impl Wiring {
             SurfaceMode::Mixed => InjectionMode::Mixed,
         };
         let planned = |settings: &InjectionSettings| {
-            Plan::new(described(), settings, &wire_names)
+            Plan::new(listed(), settings, &wire_names)
                 .map_err(|error| Error::Start { what: "the surface".into(), message: error.to_string() })
         };
         let mut plan = planned(&settings)?;

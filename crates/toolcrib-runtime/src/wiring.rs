@@ -59,26 +59,15 @@ impl Wiring {
         }
     }
 
-    /// The tool that is described by what a caller finds with it, as the policy of this caller lets it be said.
-    pub(crate) fn introduced(&self, snapshot: &Snapshot, principal: Principal<'_>) -> Option<Tool> {
-        let policy = self.executor.policy();
-        let mut visible = snapshot.iter().filter(|entry| policy.is_visible(&entry.tool, principal));
-        visible.find_map(|entry| self.discovery.introduced(&entry.tool, principal))
-    }
-
-    /// The tools that a caller may use, that one as it was [introduced](Self::introduced).
-    pub(crate) fn described<'a>(
+    /// The tools that a caller may use, of those that models are told of.
+    pub(crate) fn visible<'a>(
         &self,
         snapshot: &'a Snapshot,
-        introduced: Option<&'a Tool>,
         principal: Principal<'a>,
     ) -> impl Iterator<Item = &'a Tool> {
         let policy = Arc::clone(self.executor.policy());
-        let visible = snapshot
-            .iter()
-            .map(|entry| entry.tool.as_ref())
-            .filter(move |tool| policy.is_visible(tool, principal));
-        visible.map(move |tool| introduced.filter(|own| own.name == tool.name).unwrap_or(tool))
+        let tools = snapshot.iter().map(|entry| entry.tool.as_ref());
+        tools.filter(move |tool| tool.is_for_models() && policy.is_visible(tool, principal))
     }
 
     /// What an agent remembers that may use the module `memory`. Nothing where that cannot be read, which is in the log: an

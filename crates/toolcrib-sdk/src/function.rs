@@ -123,6 +123,13 @@ impl FunctionTool {
         self.with_metadata("side_effects", side_effects.map(Value::from).to_vec())
     }
 
+    /// Changes the schema of the arguments, such as to take out what cannot be used where the tool is made. Calls are checked
+    /// against what is left.
+    pub fn with_parameters(mut self, change: impl FnOnce(&mut Value)) -> Self {
+        change(&mut self.parameters);
+        self
+    }
+
     /// Sets the schema of the result, from its type.
     pub fn with_output<T: JsonSchema>(mut self) -> Self {
         self.output_parameters = schema_of::<T>();

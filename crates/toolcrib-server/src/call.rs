@@ -18,7 +18,7 @@ use crate::metrics::{logged, milliseconds};
 use crate::notes::notes;
 use crate::running::{Beginning, Caller, Ended, Gone, Patience, Running, trace_of};
 use crate::server::Shared;
-use crate::surface::{Intent, refused};
+use crate::surface::{Intent, refused, say_which};
 use crate::tasks::{TASK_AFTER, takes_tasks};
 
 impl Shared {
@@ -93,7 +93,7 @@ impl Shared {
     /// The answer to a call that has a result, or goes on without its client.
     async fn done(
         &self,
-        ended: Ended,
+        mut ended: Ended,
         context: &RequestContext<RoleServer>,
         client: &Client,
     ) -> CallToolResponse {
@@ -111,6 +111,9 @@ impl Shared {
         }
         // To a client that is gone nothing is told.
         let noted = if context.ct.is_cancelled() { None } else { notes(&ended).await };
+        if self.shown_of(&ended.lease.runtime, &client.name).is_ok_and(|shown| shown.is_split) {
+            say_which(&mut ended.result, &ended.lease.runtime, &ended.context);
+        }
         let entrance = ended.lease.runtime.executor().entrance();
         let mut told = content(ended.result, entrance.as_ref(), &ended.context);
         told.content.extend(noted);

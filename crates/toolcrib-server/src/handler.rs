@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use rmcp::model::{
-    CacheScope, CallToolRequestParams, CallToolResponse, CancelTaskParams, DiscoverResult, ErrorData,
-    GetPromptRequestParams, GetPromptResponse, GetTaskParams, GetTaskResult, Implementation,
-    ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
+    CacheScope, CallToolRequestParams, CallToolResponse, CancelTaskParams, CompleteRequestParams,
+    CompleteResult, CustomRequest, CustomResult, DiscoverResult, ErrorData, GetPromptRequestParams,
+    GetPromptResponse, GetTaskParams, GetTaskResult, Implementation, InitializeRequestParams,
+    InitializeResult, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
     PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities,
     ServerConfig, SubscriptionFilter, Tool as WireTool, UpdateTaskParams,
 };
@@ -16,9 +17,11 @@ use rmcp::{RoleServer, ServerHandler};
 
 use crate::changes::Changes;
 use crate::client::Client;
+use crate::instructions::instructions;
 use crate::running::{Caller, is_modern};
 use crate::server::Shared;
 use crate::session::Session;
+use crate::unknown::refusal;
 
 /// How long a client may take lists as they were, in milliseconds. Those that listen are told when they change.
 const LIST_TTL_MS: u64 = 30_000;
@@ -57,6 +60,15 @@ impl Handler {
     }
 }
 
+impl Handler {
+    /// Returns what a client is told when it connects.
+    fn instructions(&self, context: &RequestContext<RoleServer>) -> Result<String, ErrorData> {
+        let Caller { client, lease, .. } = self.caller(context);
+        let shown = self.shared.shown_of(&lease.runtime, &client.name)?;
+        Ok(instructions(&shown, &lease.runtime, &client.name))
+    }
+}
+
 /// What an HTTP request was given when it was let in.
 fn with_request<T: Send + Sync + 'static>(extensions: &rmcp::model::Extensions) -> Option<&T> {
     extensions.get::<http::request::Parts>()?.extensions.get()
@@ -64,7 +76,6 @@ fn with_request<T: Send + Sync + 'static>(extensions: &rmcp::model::Extensions) 
 
 impl ServerHandler for Handler {
     fn get_info(&self) -> ServerConfig {
-        let runtime = self.shared.runtime();
         let info = Implementation::new("toolcrib", env!("CARGO_PKG_VERSION"));
         let mut capabilities = ServerCapabilities::builder()
             .enable_tools()
@@ -73,6 +84,7 @@ impl ServerHandler for Handler {
             .enable_resources_list_changed()
             .enable_prompts()
             .enable_prompts_list_changed()
+            .enable_completions()
             .enable_tasks()
             .build();
         if !self.shared.has_resources() {
@@ -81,18 +93,25 @@ impl ServerHandler for Handler {
         if !self.shared.has_prompts() {
             capabilities.prompts = None;
         }
-        let config = ServerConfig::new(capabilities).with_server_info(info);
-        match &runtime.app().config.app.description {
-            Some(description) => config.with_instructions(description.clone()),
-            None => config,
+        if !self.shared.has_completions() {
+            capabilities.completions = None;
         }
+        ServerConfig::new(capabilities).with_server_info(info)
     }
 
-    async fn discover(&self, _context: RequestContext<RoleServer>) -> Result<DiscoverResult, ErrorData> {
-        let found = DiscoverResult::from_server_info(
-            self.supported_protocol_versions().into_owned(),
-            self.get_info(),
-        );
+    async fn initialize(
+        &self,
+        request: InitializeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<InitializeResult, ErrorData> {
+        context.peer.set_peer_info(request.clone());
+        let negotiated = self.negotiate_initialize(&request)?;
+        Ok(negotiated.with_instructions(self.instructions(&context)?))
+    }
+
+    async fn discover(&self, context: RequestContext<RoleServer>) -> Result<DiscoverResult, ErrorData> {
+        let info = self.get_info().with_instructions(self.instructions(&context)?);
+        let found = DiscoverResult::from_server_info(self.supported_protocol_versions().into_owned(), info);
         Ok(found.with_ttl_ms(LIST_TTL_MS).with_cache_scope(CacheScope::Private))
     }
 
@@ -180,6 +199,15 @@ impl ServerHandler for Handler {
         self.shared.prompt(request, &caller, &context).await
     }
 
+    async fn complete(
+        &self,
+        request: CompleteRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CompleteResult, ErrorData> {
+        let _under_way = self.shared.begin()?;
+        self.shared.complete(request, &self.caller(&context), &context).await
+    }
+
     async fn get_task(
         &self,
         request: GetTaskParams,
@@ -203,6 +231,14 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
         self.shared.cancel_task(&request.task_id, &self.caller(&context)).await
+    }
+
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        Err(refusal(&request))
     }
 
     /// Tells the client when its lists change, until its session ends.

@@ -40,6 +40,7 @@ mod version;
 mod surface;
 
 mod call;
+mod completions;
 mod content;
 mod notes;
 mod progress;
@@ -53,7 +54,9 @@ mod operator;
 
 mod changes;
 mod handler;
+mod instructions;
 mod session;
+mod unknown;
 
 mod http;
 mod page;

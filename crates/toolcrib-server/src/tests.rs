@@ -1,5 +1,7 @@
 //! What serving promises: a client of MCP lists and calls the tools of an app.
 
+mod surface;
+
 use std::sync::Arc;
 
 use serde_json::{Value, json};
@@ -32,11 +34,20 @@ impl Client {
     }
 }
 
-async fn connect() -> (Client, tokio::task::JoinHandle<Result<(), crate::Error>>) {
-    let app = App::from_text("app.yaml", APP).unwrap();
+type Serving = tokio::task::JoinHandle<Result<(), crate::Error>>;
+
+async fn connect() -> (Client, Serving) {
+    let (client, server, _, instructions) = serve(APP).await;
+    assert!(instructions.starts_with("Greets people.\n\nAll tools are listed"), "{instructions}");
+    (client, server)
+}
+
+/// Serves an app to one client; returns both, the runtime, and what the client was told when it connected.
+async fn serve(app: &str) -> (Client, Serving, Arc<Runtime>, String) {
+    let app = App::from_text("app.yaml", app).unwrap();
     let approver = ClientApprover::new(Arc::new(DenyAll));
     let runtime = Arc::new(Runtime::start(app, approver).await.unwrap());
-    let server = Server::new(runtime, ServerSettings::default()).unwrap();
+    let server = Server::new(Arc::clone(&runtime), ServerSettings::default()).unwrap();
     let (ours, theirs) = tokio::io::duplex(64 * 1024);
     let (reader, writer) = split(theirs);
     let server = tokio::spawn(async move { server.serve(reader, writer).await });
@@ -44,9 +55,9 @@ async fn connect() -> (Client, tokio::task::JoinHandle<Result<(), crate::Error>>
     let mut client = Client { lines: BufReader::new(reader).lines(), writer };
     let hello = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
     let answer = client.request("initialize", hello).await;
-    assert_eq!(answer["result"]["instructions"], "Greets people.");
+    let instructions = answer["result"]["instructions"].as_str().unwrap().to_owned();
     client.send(json!({"jsonrpc": "2.0", "method": "notifications/initialized"})).await;
-    (client, server)
+    (client, server, runtime, instructions)
 }
 
 #[tokio::test]

@@ -26,6 +26,7 @@ mod clock;
 mod condition;
 mod error;
 mod id;
+mod means;
 mod notifications;
 mod owner;
 mod request;
@@ -59,6 +60,7 @@ pub use channels::{
 pub use clock::{Clock, SystemClock};
 pub use condition::{Condition, MAX_CONDITION_CHARS, MAX_CONDITION_DEPTH};
 pub use error::Error;
+pub use means::TaskMeans;
 pub use notifications::{
     MAX_NOTIFICATION_CHARS, MAX_NOTIFICATIONS, NOTIFICATION_AGE, Notification, Notifications,
 };

@@ -17,7 +17,7 @@ tools:
 const MIN_SAVED: f64 = 95.0;
 
 #[tokio::test]
-async fn a_client_of_the_server_pays_at_most_1200_tokens_for_527_tools_and_the_plan_says_what_it_saves() {
+async fn a_client_of_the_server_pays_at_most_900_tokens_for_527_tools_and_the_plan_says_what_it_saves() {
     let Some(shared) = shared() else { return };
     let all = all_tools(&shared);
     let selections: [Vec<&Value>; 2] =

@@ -66,8 +66,6 @@ async fn a_surface_shows_what_was_asked_for_and_pinned_tools_in_any_case() {
         "hello__status",
     ];
     assert_eq!(names(&list), expected);
-    let description = list["result"]["tools"][0]["description"].as_str().unwrap();
-    assert!(description.contains("hello") && description.contains("team"), "{description}");
     // What is not shown can be found, and then be called by the name that it is found by, or through the tool for that.
     let run = json!({"name": "execute_tool", "arguments": {"name": "team.ask", "params": {"what": "x"}}});
     assert_eq!(served.modern(&[], "tools/call", run).await["result"]["content"][0]["text"], "done");
@@ -95,7 +93,7 @@ async fn a_tool_is_run_by_what_it_does_where_that_was_asked_for() {
         (execute("execute_read", "team.ask"), "make the same call with `execute_write`"),
         (execute("execute_destructive", "team.ask"), "make the same call with `execute_write`"),
         (execute("execute_write", "hello.status"), "make the same call with `execute_read`"),
-        (execute("execute_read", "run_parallel"), "call `run_parallel` itself"),
+        (execute("execute_read", "run_parallel"), "is not served here"),
         // A former name is no way round this either.
         (
             json!({"name": "execute_read", "arguments": {"name": "background_status", "params": {"tool": "team.ask"}}}),

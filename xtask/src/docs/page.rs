@@ -34,12 +34,14 @@ fn one(page: &mut String, action: &Value) {
     let told = [
         ("confirmation_required", "Asks unless it is granted by name."),
         ("idempotent", "May be called again."),
-        ("operational", "Always shown to agents."),
     ];
     for (key, sentence) in told {
         if metadata[key] == true {
             let _ = write!(page, " {sentence}");
         }
+    }
+    if metadata["operational"] == true && metadata["presence"] == "essential" {
+        page.push_str(" Always shown to agents.");
     }
     page.push('\n');
     fields(page, "Arguments:", "argument", &action["parameters"]);

@@ -50,7 +50,10 @@ impl AgentPool {
     /// tools. Who may call them is for the policy to say.
     pub fn tools(&self) -> Vec<FunctionTool> {
         let (spawn, wait, cancel) = (self.clone(), self.clone(), self.clone());
-        let own = |tool: FunctionTool| tool.with_risk(Risk::Low).with_metadata("operational", true);
+        let own = |tool: FunctionTool| {
+            let tool = tool.with_risk(Risk::Low).with_metadata("operational", true);
+            tool.with_metadata("presence", "essential")
+        };
         let spawn = FunctionTool::new(
             Self::SPAWN,
             "Start another agent on a task, and go on while it works.",
@@ -76,12 +79,11 @@ impl AgentPool {
             },
         );
         vec![
-            own(spawn).with_output::<RunStatus>().with_side_effects(["starts an agent"]).with_aliases([
-                "delegate",
-                "subagent",
-                "déléguer",
-                "lancer un agent",
-            ]),
+            own(spawn)
+                .with_output::<RunStatus>()
+                .with_metadata("runs_others", true)
+                .with_side_effects(["starts an agent"])
+                .with_aliases(["delegate", "subagent", "déléguer", "lancer un agent"]),
             own(wait)
                 .with_output::<Runs>()
                 .with_metadata("timeout_seconds", (MAX_WAIT + WAIT_SLACK).as_secs())

@@ -38,7 +38,7 @@ pub(super) enum Refusal {
 impl Refusal {
     /// The result of the call.
     pub(super) fn of(self, call: &Call) -> ToolResult {
-        let tool = call.tool.name.dotted();
+        let tool = call.tool.name.shown();
         let source = format!("the source `{}` of `{tool}`", call.source);
         let subject = |whose| match whose {
             Whose::Tool => format!("`{tool}`"),

@@ -89,6 +89,7 @@ pub fn tools(results: Arc<Results>) -> Vec<FunctionTool> {
         FunctionTool::new("read_result", description, read)
             .with_risk(Risk::Low)
             .with_metadata("operational", true)
+            .with_metadata("presence", "essential")
             .with_metadata("idempotent", true),
     ]
 }

@@ -1,5 +1,6 @@
 //! Calls that take their time: progress, tasks, states that a server hands back.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -49,6 +50,28 @@ async fn progress_reaches_the_caller_and_nothing_else_does() {
     heard.sort_by(|left, right| left.done.total_cmp(&right.done));
     let step = |done: f64, message: &str| Progress { done, total: Some(2.0), message: Some(message.into()) };
     assert_eq!(heard, [step(1.0, "step 1"), step(2.0, "step 2")]);
+    server.engine.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_progress_right_before_a_result_is_heard_before_it() {
+    const CALLS: usize = 50;
+    let server = ScriptServer::new(
+        r#"on_call() {
+             token=${line#*\"progressToken\":}; token=${token%%[!0-9]*}
+             printf '{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,"progress":1}}\n' "$token"
+             text done
+           }"#,
+    );
+    let mut unheard = 0;
+    for _ in 0..CALLS {
+        let heard = Arc::new(Heard::default());
+        let context = context().with_progress(heard.clone());
+        let result = invoke(&server.engine, authorized("one", json!({})), &context).await;
+        assert_eq!(result.result, "done", "{:?}", result.error);
+        unheard += usize::from(heard.0.lock().unwrap().is_empty());
+    }
+    assert_eq!(unheard, 0);
     server.engine.close().await;
 }
 
@@ -301,6 +324,47 @@ on_other() {
     invoke(&server.engine, authorized("one", json!({})), &context()).await;
     server.loader.changed().await;
     assert_eq!(names().await, ["one", "list_prompts", "get_prompt"]);
+    server.engine.close().await;
+}
+
+#[tokio::test]
+async fn a_change_of_one_list_is_no_change_of_the_others() {
+    let server = ScriptServer::new(
+        r#"
+CAPABILITIES='{"tools":{},"resources":{},"prompts":{}}'
+on_call() { printf '{"jsonrpc":"2.0","method":"notifications/%s/list_changed"}\n' "$1"; text done; }
+on_list() { reply "{\"tools\":[$(tool tools),$(tool prompts),$(tool resources)]}"; }
+on_other() {
+  case $line in
+    *'"method":"resources/list"'*) reply '{"resources":[{"uri":"a:1","name":"first"}]}' ;;
+    *'"method":"resources/templates/list"'*) reply '{"resourceTemplates":[]}' ;;
+    *'"method":"prompts/list"'*) reply '{"prompts":[{"name":"greet"}]}' ;;
+  esac
+}
+"#,
+    );
+    let lists = async || {
+        let tools = server.loader.load().await.tools.into_iter();
+        let lists = tools.filter(|tool| ["list_prompts", "list_resources"].contains(&tool.name.name()));
+        lists.map(|tool| (tool.name.name().to_owned(), tool)).collect::<BTreeMap<_, _>>()
+    };
+    let mut before = lists().await;
+    assert_eq!(before.len(), 2);
+    for (changed, differs) in
+        [("tools", None), ("prompts", Some("list_prompts")), ("resources", Some("list_resources"))]
+    {
+        invoke(&server.engine, authorized(changed, json!({})), &context()).await;
+        tokio::time::timeout(super::PATIENCE, server.loader.changed()).await.unwrap();
+        let after = lists().await;
+        for name in ["list_prompts", "list_resources"] {
+            assert_eq!(
+                before[name] != after[name],
+                differs == Some(name),
+                "{name} after a change of {changed}"
+            );
+        }
+        before = after;
+    }
     server.engine.close().await;
 }
 

@@ -33,6 +33,7 @@ fn goal(memory: Memory) -> FunctionTool {
     };
     own(FunctionTool::new("set_goal", "Keeps what is to be reached in this session.", function))
         .with_output::<Goal>()
+        .with_side_effects(["sets the goal of the session"])
         .with_aliases(["goal", "objective", "définir l'objectif", "but"])
 }
 
@@ -49,13 +50,10 @@ fn tasks(memory: Memory) -> FunctionTool {
         }
     };
     let description = "Keeps the list of what is to be done in this session, in place of the one before.";
-    own(FunctionTool::new("set_tasks", description, function)).with_output::<Tasks>().with_aliases([
-        "plan",
-        "todo",
-        "task list",
-        "liste de tâches",
-        "planifier",
-    ])
+    own(FunctionTool::new("set_tasks", description, function))
+        .with_output::<Tasks>()
+        .with_side_effects(["replaces the tasks of the session"])
+        .with_aliases(["plan", "todo", "task list", "liste de tâches", "planifier"])
 }
 
 fn task(memory: Memory) -> FunctionTool {
@@ -71,6 +69,7 @@ fn task(memory: Memory) -> FunctionTool {
     };
     own(FunctionTool::new("update_task", "Sets how far one task is.", function))
         .with_output::<Tasks>()
+        .with_side_effects(["changes a task of the session"])
         .with_aliases(["complete task", "tick off", "terminer une tâche", "cocher"])
 }
 
@@ -137,5 +136,5 @@ fn all_tasks(notebook: &Notebook, owner: Owner<'_>) -> Tasks {
 
 /// An agent is always shown the tools of its own memory: it should not have to look for them.
 fn own(tool: FunctionTool) -> FunctionTool {
-    tool.with_risk(Risk::Low).with_metadata("operational", true)
+    tool.with_risk(Risk::Low).with_metadata("operational", true).with_metadata("presence", "essential")
 }

@@ -245,18 +245,15 @@ impl<'a> SystemPrompt<'a> {
     }
 
     fn identity(&self) -> String {
-        let access = format!(
-            "You have access to {} across {}.",
-            counted(self.plan.tool_count, "tool"),
-            counted(self.plan.domains.len(), "domain"),
-        );
-        match self.agent {
-            Some((id, role)) => {
-                let [id, role] = [id, role].map(|text| one_line(text, MAX_IDENTITY_CHARS));
-                format!("You are agent \"{id}\" (role: {role}).\n{access}")
-            }
-            None => access,
-        }
+        let agent = self.agent.map(|(id, role)| {
+            let [id, role] = [id, role].map(|text| one_line(text, MAX_IDENTITY_CHARS));
+            format!("You are agent \"{id}\" (role: {role}).")
+        });
+        let access = (self.plan.tool_count > 0).then(|| {
+            let domains = counted(self.plan.domains.len(), "domain");
+            format!("You have access to {} across {domains}.", counted(self.plan.tool_count, "tool"))
+        });
+        agent.into_iter().chain(access).collect::<Vec<_>>().join("\n")
     }
 }
 

@@ -61,6 +61,10 @@ fn indirect(plan: &Plan, style: CallStyle) -> String {
     if !plan.listed.is_empty() {
         parts.push(listing(plan));
     }
+    let found_alike = plan.found_alike();
+    if !found_alike.is_empty() {
+        parts.push(format!("Among the tools to be found: {found_alike}"));
+    }
     parts.join("\n\n")
 }
 
@@ -99,6 +103,17 @@ fn workflow(meta_tools: &[&OfferedTool]) -> String {
         }
     }
     lines.join("\n")
+}
+
+impl Plan {
+    /// Returns the names of the tools that belong to the running of an agent and have to be found, where no list has them:
+    /// nothing else says that there are watchers and schedules. Empty where there are none.
+    pub fn found_alike(&self) -> String {
+        let is_listed = |tool: &OfferedTool| self.listed.iter().any(|line| line.name == tool.name);
+        let hidden = self.hidden.iter().filter(|tool| tool.role == Role::Operational && !is_listed(tool));
+        let names = hidden.map(|tool| one_line(&tool.shown_name(), MAX_IDENTITY_CHARS));
+        bounded(names, ", ", MAX_DOMAINS_CHARS, "tool")
+    }
 }
 
 /// The tools of which there is a line each.

@@ -259,3 +259,65 @@ fn a_tool_without_a_wire_name_is_an_error_that_names_it() {
 fn a_token_is_four_bytes_rounded_up() {
     assert_eq!(["", "a", "abcd", "abcde", "天气"].map(estimate_tokens), [0, 1, 1, 2, 2]);
 }
+
+/// Tools that belong to the running of an agent, one of each presence, and one of a module.
+fn operational_tools() -> Vec<Tool> {
+    let own = |namespace: &str, name: &str, presence: &str| {
+        let tool = taking(namespace, name, "argument").with_description("Serves the agent itself.");
+        tool.with_metadata("operational", true).with_metadata("presence", presence)
+    };
+    let mut tools: Vec<_> =
+        runtime_tools().into_iter().filter(|tool| !tool.is_operational()).chain(example_tools()).collect();
+    tools.extend([
+        own(RUNTIME, "read_result", "essential"),
+        own(RUNTIME, "ask_user", ""),
+        own(RUNTIME, "use_skill", ""),
+        own(RUNTIME, "watch_start", "on_demand"),
+        own("memory", "remember", "essential"),
+    ]);
+    tools
+}
+
+#[test]
+fn tools_of_the_agents_running_are_at_hand_while_there_is_room_and_found_like_others_beyond_it() {
+    let operational = |settings: &InjectionSettings| {
+        let plan = plan(&operational_tools(), settings);
+        let offered = plan.offered.iter().filter(|tool| tool.role == Role::Operational);
+        let offered = offered.map(|tool| tool.wire_name.clone()).collect::<Vec<_>>().join(" ");
+        (offered, plan.found_alike())
+    };
+    let told = |offered: &str, found: &str| (offered.to_owned(), found.to_owned());
+    let discovery = wanted(InjectionMode::Discovery);
+    assert_eq!(
+        operational(&discovery),
+        told("read_result ask_user use_skill memory__remember", "watch_start")
+    );
+    // They may take a quarter of the budget.
+    let at_hand = plan(&operational_tools(), &discovery);
+    let at_hand = at_hand.offered.iter().filter(|tool| tool.role == Role::Operational);
+    let all: u64 = at_hand.map(|tool| u64::from(tool.tokens(CallStyle::Native, Tokenizer::Estimate))).sum();
+    let small = InjectionSettings { mode: InjectionMode::Discovery, ..budget(4 * (all - 1)) };
+    assert_eq!(operational(&small), told("read_result ask_user memory__remember", "use_skill, watch_start"));
+    let tiny = InjectionSettings { mode: InjectionMode::Discovery, ..budget(1) };
+    assert_eq!(operational(&tiny), told("read_result memory__remember", "ask_user, use_skill, watch_start"));
+    // A client has an agent of its own, with a memory of its own.
+    let client = InjectionSettings { for_client: true, ..wanted(InjectionMode::Discovery) };
+    assert_eq!(
+        operational(&client),
+        told("read_result", "ask_user, use_skill, watch_start, memory.remember")
+    );
+    let direct = InjectionSettings { for_client: true, ..wanted(InjectionMode::Direct) };
+    let all = "read_result ask_user use_skill watch_start memory__remember";
+    assert_eq!(operational(&direct), told(all, ""));
+    // Where there is a list, they stand in it.
+    let compact = plan(&operational_tools(), &wanted(InjectionMode::Compact));
+    assert!(
+        listed(&compact).contains(&"context_builder.watch_start".into()) && compact.found_alike().is_empty()
+    );
+    let prompt = SystemPrompt::new(&compact).render().text;
+    assert!(prompt.contains("\n- watch_start: ") && !prompt.contains(RUNTIME), "{prompt}");
+    // It is called by the name under which it is told of.
+    let pinned = [QualifiedName::new(RUNTIME, "watch_start").unwrap()].into();
+    let pinned = InjectionSettings { pinned, ..wanted(InjectionMode::Mixed) };
+    assert!(offered(&plan(&operational_tools(), &pinned)).contains(&"watch_start"));
+}

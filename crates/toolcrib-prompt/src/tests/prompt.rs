@@ -112,10 +112,10 @@ fn compact_text() {
 fn small_mixed(style: CallStyle) -> InjectionSettings {
     let pinned = [tool("filesystem", "read").name].into();
     let mut settings =
-        InjectionSettings { mode: InjectionMode::Mixed, style, pinned, ..InjectionSettings::default() };
-    settings.context_window = 0;
-    settings.tool_budget = 1.0;
+        InjectionSettings { mode: InjectionMode::Discovery, style, pinned, ..InjectionSettings::default() };
     let offered = plan(&all_tools(), &settings).tokens().chosen;
+    settings.mode = InjectionMode::Mixed;
+    settings.tool_budget = 1.0;
     settings.context_window = u32::try_from(offered).unwrap() + 20;
     settings
 }

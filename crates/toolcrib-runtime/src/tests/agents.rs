@@ -255,8 +255,8 @@ tools: {{capabilities: {{default_policy: grant}}}}"
     };
     let warnings = |runtime: &crate::Runtime| runtime.agent(None).unwrap().warnings();
     assert_eq!(warnings(&start(&app(131_072, "Be brief.")).await), Vec::<String>::new());
-    let told = warnings(&start(&app(8_000, &"p ".repeat(40_000))).await);
+    let told = warnings(&start(&app(4_000, &"p ".repeat(40_000))).await);
     assert_eq!(told.len(), 2, "{told:?}");
     assert!(told[0].contains("`system_prompt` of the agent `a` is cut off"), "{told:?}");
-    assert!(told[1].contains("tokens, and all tools together may take 1600"), "{told:?}");
+    assert!(told[1].contains("tokens, and all tools together may take 800"), "{told:?}");
 }

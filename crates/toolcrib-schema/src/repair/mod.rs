@@ -93,6 +93,8 @@ pub enum Change {
     DefaultFilled,
     /// An argument with the former name `from` has the name `to` now.
     Renamed,
+    /// An argument that was given at `from` stands at `to` now.
+    Moved,
 }
 
 impl Change {

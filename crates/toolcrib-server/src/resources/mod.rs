@@ -28,7 +28,7 @@ use crate::server::Shared;
 use crate::surface::standing_for;
 
 /// What the addresses of resources begin with that a server behind us has: its namespace follows, and its own address.
-const SCHEME: &str = "toolcrib://";
+pub(crate) const SCHEME: &str = "toolcrib://";
 
 /// What is to be read, and under which address its server knows it.
 struct Target<'a> {

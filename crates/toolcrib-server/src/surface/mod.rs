@@ -15,7 +15,7 @@ use toolcrib_prompt::OfferedTool;
 use toolcrib_runtime::{Runtime, Surface};
 
 pub use cost::{ListCost, ListedCost};
-pub(crate) use split::{Intent, refused};
+pub(crate) use split::{Intent, refused, say_which};
 
 /// What a client is shown of the tools of one generation.
 pub(crate) struct Shown {
@@ -44,19 +44,16 @@ impl Shown {
             let tool = found.and_then(|target| Some(&snapshot.get(&target.name)?.first()?.tool));
             let schema = offered.parameters.as_object().cloned().unwrap_or_default();
             let wire = WireTool::new(offered.wire_name.clone(), offered.description.clone(), schema);
-            match tool {
-                Some(tool) => wire.with_annotations(annotations(tool)),
-                None => wire,
-            }
+            let Some(tool) = tool else { return wire };
+            let mut wire = wire.with_annotations(annotations(tool));
+            wire.title = tool.title().map(str::to_owned);
+            wire
         };
         let mut tools = Vec::with_capacity(surface.plan.offered.len());
         for offered in &surface.plan.offered {
             let target = surface.wire_names.resolve(&offered.wire_name);
             let tool = target.and_then(|target| Some(&snapshot.get(&target.name)?.first()?.tool));
-            let runs_others = is_split
-                && tool.is_some_and(|tool| {
-                    tool.name.namespace() == RUNTIME_NAMESPACE && !split::only_reads(tool)
-                });
+            let runs_others = is_split && tool.is_some_and(|tool| split::runs_others(tool));
             match Intent::replacing(&offered.wire_name).filter(|_| runs_others) {
                 Some(intents) => tools.extend(intents.iter().map(|intent| intent.tool(listed(offered)))),
                 None if runs_others => {}
@@ -76,17 +73,20 @@ impl Shown {
     }
 }
 
-/// What a tool does. One of the runtime's own that runs others may do whatever they do.
+/// Returns what a client is told a tool does. One that runs others may do whatever they do. Of one that only reads, the
+/// protocol gives the other hints no meaning.
 fn annotations(tool: &Tool) -> ToolAnnotations {
     let is_own = tool.name.namespace() == RUNTIME_NAMESPACE;
-    let runs_others = is_own && !split::only_reads(tool);
+    let runs_others = split::runs_others(tool);
     let said = |hint: &str| tool.metadata.get("annotations")?.get(hint)?.as_bool();
     let reads = tool.risk() == Risk::Low && tool.side_effects().next().is_none() && !runs_others;
     let mut annotations = ToolAnnotations::new();
     annotations.title = tool.title().map(str::to_owned);
     annotations.read_only_hint = Some(reads);
-    annotations.destructive_hint = Some(tool.risk() == Risk::High || runs_others);
-    annotations.idempotent_hint = Some(reads || tool.is_idempotent());
+    if !reads {
+        annotations.destructive_hint = Some(tool.risk() == Risk::High || runs_others);
+        annotations.idempotent_hint = Some(tool.is_idempotent());
+    }
     // Clients take a tool that says nothing of it for one that reaches the world, as those do that run others.
     annotations.open_world_hint =
         if is_own { (!runs_others).then_some(false) } else { said("openWorldHint") };

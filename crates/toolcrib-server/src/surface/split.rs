@@ -1,10 +1,10 @@
 //! Running what was found, by what it does.
 
-use std::sync::Arc;
-
 use rmcp::model::{Tool as WireTool, ToolAnnotations};
 use serde_json::Value;
-use toolcrib_model::{ErrorKind, JsonObject, Risk, Tool, ToolCall, ToolError};
+use toolcrib_model::{
+    ErrorKind, JsonObject, NAMESPACE_SEPARATOR, Risk, Tool, ToolCall, ToolError, ToolResult,
+};
 use toolcrib_policy::RUNTIME_NAMESPACE;
 use toolcrib_port::CallContext;
 use toolcrib_runtime::Runtime;
@@ -21,7 +21,7 @@ pub(crate) enum Intent {
 }
 
 impl Intent {
-    const ALL: [Self; 3] = [Self::Read, Self::Write, Self::Destroy];
+    pub(crate) const ALL: [Self; 3] = [Self::Read, Self::Write, Self::Destroy];
 
     /// The tools that stand in the place of one, if some do.
     pub(super) fn replacing(wire_name: &str) -> Option<&'static [Self]> {
@@ -33,7 +33,7 @@ impl Intent {
         Self::ALL.into_iter().find(|intent| intent.name() == name)
     }
 
-    fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Read => "execute_read",
             Self::Write => "execute_write",
@@ -81,14 +81,8 @@ impl Intent {
         };
         // What is to be said of a name that means nothing, or more than one thing, the entrance says.
         for tool in runtime.executor().entrance().find_tools(&named, context).unwrap_or_default() {
-            if tool.name.namespace() == RUNTIME_NAMESPACE {
-                let message = format!(
-                    "`{}` runs the tools of others, and `{named}` is called by its own name",
-                    self.name()
-                );
-                return Err(
-                    ToolError::new(ErrorKind::Denied, message).with_hint(format!("call `{named}` itself"))
-                );
+            if runs_others(&tool) {
+                return Err(unsplit(&tool));
             }
             let kind = Self::kind(&tool);
             if kind != self {
@@ -101,6 +95,13 @@ impl Intent {
         Ok(ToolCall::new(named, params))
     }
 
+    /// Returns what calling the tool of this name says, where it is one tool and runs no others.
+    fn of_tool(name: &str, runtime: &Runtime, context: &CallContext) -> Option<Self> {
+        let tools = runtime.executor().entrance().find_tools(name, context).ok()?;
+        let kind = Self::kind(tools.first().filter(|tool| !runs_others(tool))?);
+        tools.iter().all(|tool| Self::kind(tool) == kind).then_some(kind)
+    }
+
     fn kind(tool: &Tool) -> Self {
         match tool.risk() {
             Risk::Low if tool.side_effects().next().is_none() => Self::Read,
@@ -110,25 +111,48 @@ impl Intent {
     }
 }
 
-/// The tools of the runtime that only look at tools and results.
-const READING: [&str; 5] = ["search_tools", "get_tool", "list_categories", "browse_category", "read_result"];
+/// The tools of the runtime whose results list tools, and the arrays that hold them.
+const LISTS: [(&str, &str); 2] = [("search_tools", "results"), ("browse_category", "tools")];
 
-/// Whether a tool of the runtime only looks. Any other may run tools, now or later, so that calling it says nothing of what is
-/// meant.
-pub(super) fn only_reads(tool: &Tool) -> bool {
-    READING.contains(&tool.name.name())
+/// Says in a list of tools by which of the three each is called, so that no call is spent on finding out.
+pub(crate) fn say_which(result: &mut ToolResult, runtime: &Runtime, context: &CallContext) {
+    let (namespace, name) = result.name.split_once(NAMESPACE_SEPARATOR).unwrap_or_default();
+    let list = LISTS.iter().find(|(tool, _)| namespace == RUNTIME_NAMESPACE && *tool == name);
+    let items = list.and_then(|(_, key)| result.result.get_mut(*key)?.as_array_mut());
+    for item in items.into_iter().flatten() {
+        let named =
+            item.get("name").unwrap_or(item).as_str().map(|text| text.split('(').next().unwrap_or(text));
+        let Some(intent) = named.and_then(|named| Intent::of_tool(named, runtime, context)) else { continue };
+        match item {
+            Value::String(line) => line.push_str(&format!(" [{}]", intent.name())),
+            Value::Object(map) => _ = map.insert("call_with".into(), intent.name().into()),
+            _ => {}
+        }
+    }
 }
 
-/// Why a tool of the runtime is not run where the three stand in the place of all that run others, if it is one of those.
+/// The namespaces whose tools are believed where they say that they run others: those of the runtime itself, and of its
+/// schedules as a module.
+const BELIEVED: [&str; 2] = [RUNTIME_NAMESPACE, toolcrib_tasks::SCHEDULER];
+
+/// The metadata of tools that run others: of those that forward calls, make them later, or let others make them.
+const RUNNING: [&str; 3] = ["forwards", "target", "runs_others"];
+
+/// Returns true if a call of a tool may run others, now or later, so that the call says nothing about the intent.
+pub(super) fn runs_others(tool: &Tool) -> bool {
+    BELIEVED.contains(&tool.name.namespace()) && RUNNING.iter().any(|key| tool.metadata.contains_key(*key))
+}
+
+/// Returns why a tool is not run where the three stand in the place of all that run others, if it is one of those.
 pub(crate) fn refused(name: &str, runtime: &Runtime, context: &CallContext) -> Option<ToolError> {
     let found = runtime.executor().entrance().find_tools(name, context).unwrap_or_default();
-    let runs_others =
-        |tool: &&Arc<Tool>| tool.name.namespace() == RUNTIME_NAMESPACE && !only_reads(tool.as_ref());
-    let tool = found.iter().find(runs_others)?;
+    let tool = found.iter().find(|tool| runs_others(tool.as_ref()))?;
+    Some(unsplit(tool))
+}
+
+fn unsplit(tool: &Tool) -> ToolError {
     let names = Intent::ALL.map(Intent::name).join("`, `");
     let message = format!("`{}` is not served here, since it does not say what is meant", tool.name.name());
-    Some(
-        ToolError::new(ErrorKind::Denied, message)
-            .with_hint(format!("call one tool at a time, by one of `{names}`")),
-    )
+    ToolError::new(ErrorKind::Denied, message)
+        .with_hint(format!("call one tool at a time, by one of `{names}`"))
 }

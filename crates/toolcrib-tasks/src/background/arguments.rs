@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use toolcrib_model::{ErrorKind, JsonObject, ToolError};
 
@@ -16,18 +16,32 @@ pub(super) struct BackgroundRun {
     #[serde(default)]
     pub(super) tool: Option<String>,
     #[serde(default)]
+    #[schemars(schema_with = "any_object")]
     pub(super) params: Option<JsonObject>,
     #[serde(default)]
     pub(super) task_id: Option<String>,
     #[serde(default)]
+    #[schemars(schema_with = "flag")]
     pub(super) wait: bool,
-    /// In seconds, 60 unless given, at most 3600.
+    // In seconds; see `waiting`.
     #[serde(default)]
     pub(super) timeout: Option<f64>,
     #[serde(default)]
+    #[schemars(schema_with = "flag")]
     pub(super) cancel: bool,
     #[serde(default)]
+    #[schemars(schema_with = "flag")]
     pub(super) list: bool,
+}
+
+/// Returns the schema of the arguments of another tool.
+fn any_object(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({"type": "object"})
+}
+
+/// Returns the schema of a flag. That it is not set by default needs no words.
+fn flag(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({"type": "boolean"})
 }
 
 /// What is asked for.

@@ -28,7 +28,7 @@ use self::table::{Live, Table, Waiting};
 use self::task::Task;
 use crate::id::random_id;
 use crate::owner::Owned;
-use crate::text::cut;
+use crate::text::{cut, shown_name};
 use crate::{Change, Kind, Record, Services, StoreError};
 
 pub use after::{MOVED, Patient};
@@ -124,7 +124,7 @@ impl Background {
                 self.inner.spawn(entrance, id, &live, None);
                 continue;
             }
-            let call = format!("the program ended while `{}` was under way", live.task.tool);
+            let call = format!("the program ended while `{}` was under way", shown_name(&live.task.tool));
             let error = ToolError::new(ErrorKind::OutcomeUnknown, call)
                 .with_hint("find out whether it has done what it does before you call it again");
             self.inner.finish(&id, Outcome::failed(TaskState::OutcomeUnknown, error)).await;
@@ -408,7 +408,7 @@ fn told(id: &str, task: &Task) -> String {
     };
     let parts = [task.facts.as_deref().unwrap_or_default(), &value];
     let what = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ");
-    let tool = &task.tool;
+    let tool = shown_name(&task.tool);
     let how = match task.state {
         TaskState::Completed => "has ended",
         TaskState::Cancelled => "was cancelled",

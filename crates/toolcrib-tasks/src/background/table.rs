@@ -12,6 +12,7 @@ use toolcrib_port::{CallContext, CallPhase, PhaseTracker, Progress};
 
 use super::task::{Task, TaskState, TaskStatus};
 use super::{BackgroundSettings, not_found};
+use crate::text::shown_name;
 
 /// How much of what a tool says of its progress is told, in characters.
 const PROGRESS_CHARS: usize = 200;
@@ -107,7 +108,7 @@ impl Live {
         let state = self.state();
         TaskStatus {
             task_id: id.to_owned(),
-            tool: tool.clone(),
+            tool: shown_name(tool),
             status: state,
             started: *started,
             ended: *ended,

@@ -10,8 +10,7 @@ use super::{Background, MAX_TASK_WAIT};
 /// How much longer than its waiting a call may take, in seconds.
 const SLACK_SECONDS: u64 = 30;
 
-const DESCRIPTION: &str = "Run `tool` with `params` in the background: gives a `task_id`. With that: its status, or `wait` for \
-                           it, or `cancel` it. `list` all";
+const DESCRIPTION: &str = "Run `tool` in the background: gives a `task_id`. With that: its status, or `wait`, or `cancel`. `list` all";
 
 impl Background {
     /// `background_run`, as a function that belongs into the namespace of the runtime's own tools.
@@ -26,6 +25,7 @@ impl Background {
             .with_output::<Told>()
             .with_aliases(["async", "background task", "lancer en arrière-plan", "tâche de fond"])
             .with_metadata("operational", true)
+            .with_metadata("presence", "essential")
             .with_metadata("target", json!({"name": "tool"}))
             .with_metadata("timeout_seconds", MAX_TASK_WAIT.as_secs() + SLACK_SECONDS);
         vec![tool]

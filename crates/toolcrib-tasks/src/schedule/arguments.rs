@@ -17,7 +17,7 @@ use crate::{Action, Cron, Error, MAX_CRON_CHARS, MAX_PHRASE_CHARS, moment};
 /// What stands before what is remembered when it is told.
 const REMINDER: &str = "Reminder: ";
 
-/// What to do: `message`, or `tool` with `params`, or `prompt`.
+/// What to do: one of these.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(extend("examples" = [{"message": "Stand up!"}]))]

@@ -14,12 +14,13 @@ use toolcrib_sdk::{CallContext, FunctionTool, Module};
 
 use super::arguments::{AllSchedules, Listed, OneSchedule, Remind, ScheduleCron, ScheduleOnce};
 use super::{ScheduleRequest, ScheduleStatus, Schedules};
+use crate::TaskMeans;
 
-const ONCE: &str = "Do something at one later moment: tell a message, call a tool, or give an agent a prompt. It is done also \
-                    when the program was restarted meanwhile; permission is asked when it is done";
+const ONCE: &str = "Do something at one later moment, such as tell a message or call a tool. It is done also when the program \
+                    was restarted meanwhile; permission is asked when it is done";
 
-const CRON: &str = "Do something again and again, at all moments of a cron pattern: tell a message, call a tool, or give an \
-                    agent a prompt, until it is cancelled or `max_runs` is reached";
+const CRON: &str = "Do something again and again, at all moments of a cron pattern, such as tell a message or call a tool, until \
+                    it is cancelled or `max_runs` is reached";
 
 const CANCEL: &str = "Cancel a schedule, and the run of it that is under way";
 
@@ -39,18 +40,26 @@ pub const SCHEDULER: &str = "scheduler";
 /// The tools of schedules, which can be made before there are any schedules: an app is checked with the modules that it names,
 /// and opens its schedules when it starts. Clones share them.
 #[derive(Clone, Default)]
-pub struct Scheduler(Arc<OnceLock<Schedules>>);
+pub struct Scheduler {
+    schedules: Arc<OnceLock<Schedules>>,
+    means: TaskMeans,
+}
 
 impl fmt::Debug for Scheduler {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Scheduler").field("is_open", &self.0.get().is_some()).finish()
+        f.debug_struct("Scheduler").field("is_open", &self.schedules.get().is_some()).finish()
     }
 }
 
 impl Scheduler {
+    /// The tools for an app that has this for its tasks.
+    pub fn new(means: TaskMeans) -> Self {
+        Self { schedules: Arc::default(), means }
+    }
+
     /// Gives the tools the schedules that they are about. Only the first are taken.
     pub fn open(&self, schedules: &Schedules) {
-        let _ = self.0.set(schedules.clone());
+        let _ = self.schedules.set(schedules.clone());
     }
 
     /// The module `scheduler`: the tools in a namespace of their own, for an app to allow and deny as those of any other
@@ -61,7 +70,7 @@ impl Scheduler {
     }
 
     fn schedules(&self) -> Result<&Schedules, ToolError> {
-        self.0.get().ok_or_else(|| {
+        self.schedules.get().ok_or_else(|| {
             ToolError::new(ErrorKind::Unavailable, "there are no schedules before the app has started")
         })
     }
@@ -108,7 +117,10 @@ impl Scheduler {
             })
             .with_aliases(["remind me", "reminder", "alarm", "rappel", "rappelle-moi"]),
         ];
-        let own = |tool: FunctionTool| tool.with_risk(Risk::Low).with_metadata("operational", true);
+        let own = |tool: FunctionTool| {
+            let tool = tool.with_risk(Risk::Low).with_metadata("operational", true);
+            tool.with_metadata("presence", "on_demand").with_parameters(|schema| self.means.fit(schema))
+        };
         tools.into_iter().map(own).collect()
     }
 

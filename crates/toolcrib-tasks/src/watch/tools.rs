@@ -7,6 +7,7 @@ use toolcrib_model::Risk;
 use toolcrib_sdk::{CallContext, FunctionTool};
 
 use super::{MAX_WATCH_HISTORY, WatchRequest, WatcherCheck, WatcherStatus, Watchers};
+use crate::TaskMeans;
 
 /// How many checks are told where nothing is said.
 const DEFAULT_HISTORY: usize = 20;
@@ -108,7 +109,13 @@ impl Watchers {
         .with_side_effects(["resumes a watcher"])
         .with_aliases(["resume monitoring", "reprendre la surveillance"]);
         let all = [start, stop, pause, resume].into_iter().chain(self.readers());
-        all.map(|tool| tool.with_risk(Risk::Low).with_metadata("operational", true)).collect()
+        let services = &self.inner.services;
+        let means = TaskMeans { agents: services.prompter().is_some(), channels: services.has_channels() };
+        let own = |tool: FunctionTool| {
+            let tool = tool.with_risk(Risk::Low).with_metadata("operational", true);
+            tool.with_metadata("presence", "on_demand").with_parameters(|schema| means.fit(schema))
+        };
+        all.map(own).collect()
     }
 
     /// Those that only look.

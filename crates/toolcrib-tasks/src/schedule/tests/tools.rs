@@ -3,6 +3,7 @@
 use toolcrib_model::{ToolCall, ToolResult};
 
 use super::*;
+use crate::TaskMeans;
 
 /// The tools among the runtime's own.
 fn own(world: &World) -> Module {
@@ -165,4 +166,21 @@ async fn max_runs_of_0_means_that_a_schedule_has_no_end() {
     assert_eq!(made["max_runs"], Value::Null);
     pass(minutes(5)).await;
     assert!(world.count() >= 4, "{} runs", world.count());
+}
+
+#[test]
+fn an_app_without_agents_and_channels_is_offered_neither() {
+    let told = |means| {
+        let tools = Scheduler::new(means).module();
+        tools
+            .definitions()
+            .map(|tool| format!("{} {}", tool.description, tool.parameters))
+            .collect::<String>()
+    };
+    let all = told(TaskMeans::default());
+    assert!(all.contains("\"prompt\"") && all.contains("llm_prompt") && all.contains("\"channel\""));
+    let neither = told(TaskMeans { agents: false, channels: false });
+    for word in ["prompt", "agent", "channel"] {
+        assert!(!neither.to_lowercase().contains(word), "{word}: {neither}");
+    }
 }
