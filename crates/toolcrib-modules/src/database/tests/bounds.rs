@@ -134,9 +134,10 @@ async fn a_connection_of_one_client_is_not_there_for_another() {
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn heavy_queries_one_after_another_do_not_add_up() {
-    /// The most that the process may take on top. Each query takes about 256 MiB, with what the allocator adds, and
-    /// other threads may take over the memory of the first ones.
-    const MOST_MIB: u64 = 1100;
+    /// The maximum additional memory of the process. Each query takes about 256 MiB including the allocator's overhead, and
+    /// the allocator keeps freed memory for each thread that ran one: 545 to 1,420 MiB were measured, against 4,700 MiB if
+    /// the memory of all queries adds up.
+    const MOST_MIB: u64 = 2000;
     let resident_mib = || {
         let status = std::fs::read_to_string("/proc/self/status").unwrap();
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
