@@ -19,8 +19,11 @@ const DATA: &str = "data/retrieval/bfcl";
 /// How many tools are there.
 const TOOLS: usize = 527;
 
-/// What the system prompt and the tools may cost.
+/// The maximum cost of the tools that a client of the server lists, in tokens.
 const MAX_BEFORE: u64 = 900;
+
+/// The maximum cost of the system prompt and the tools of an agent, in tokens.
+const MAX_PROMPT: u64 = 1_000;
 
 /// What a search and one tool that is looked at may cost more.
 const MAX_SEARCH: u64 = 900;
@@ -42,7 +45,7 @@ runtime: {tool_injection: discovery}
 "#;
 
 #[tokio::test]
-async fn discovery_among_527_tools_stays_within_900_tokens_and_a_search_with_one_tool_within_900_more() {
+async fn discovery_among_527_tools_stays_within_1000_tokens_and_a_search_with_one_tool_within_900_more() {
     let Some(shared) = shared() else { return };
     let all = all_tools(&shared);
     let queries = std::fs::read_to_string(shared.join(DATA).join("queries.jsonl")).unwrap();
@@ -67,7 +70,7 @@ async fn discovery_among_527_tools_stays_within_900_tokens_and_a_search_with_one
         let prompt = count(last["messages"][0]["content"].as_str().unwrap());
         let offered: u64 =
             last["tools"].as_array().unwrap().iter().map(|tool| count(&tool.to_string())).sum();
-        assert!(prompt + offered <= MAX_BEFORE, "selection {number}: {prompt} and {offered}");
+        assert!(prompt + offered <= MAX_PROMPT, "selection {number}: {prompt} and {offered}");
 
         let messages = &last["messages"].as_array().unwrap()[2..];
         let mut costs = Vec::new();

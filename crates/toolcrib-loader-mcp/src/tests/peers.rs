@@ -23,7 +23,12 @@ async fn server_everything_loads_and_answers_over_stdio() {
 
     let found = loader.load().await;
     assert_eq!(found.rejected, []);
-    assert_eq!(found.tools.len(), 18, "13 of its own, 5 for its resources and prompts: {:?}", found.tools);
+    assert_eq!(
+        found.tools.len(),
+        19,
+        "13 of its own, 6 for its resources, prompts and completions: {:?}",
+        found.tools
+    );
     let echo = invoke(&engine, authorized("echo", json!({"message": "hello"})), &context()).await;
     assert_eq!(echo.result, "Echo: hello", "{:?}", echo.error);
     engine.close().await;
