@@ -115,7 +115,7 @@ async fn serve(lab: &Lab, program: impl AsRef<Path>, words: impl FnOnce(u16) -> 
 }
 
 async fn assert_everything_works(lab: &Lab) {
-    assert_tools(lab, &[EVERYTHING, RESOURCES, PROMPTS]).await;
+    assert_tools(lab, &[EVERYTHING, RESOURCES, PROMPTS, &["complete"]]).await;
     let echoed = call(lab, "echo", json!({"message": "naïve — ☃"})).await;
     assert_eq!(echoed, "Echo: naïve — ☃");
     let sum = call(lab, "get-sum", json!({"a": 20, "b": 22})).await;

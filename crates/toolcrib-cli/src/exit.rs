@@ -93,14 +93,12 @@ impl From<RuntimeError> for Failure {
 /// Returns what a person at the command line can do about an error. Hints of errors are written for models.
 pub(crate) fn advice(error: &ToolError) -> Option<&str> {
     match (error.kind, error.hint.as_deref()) {
-        // The person at the command line is the one who denied it.
-        (ErrorKind::ApprovalDenied, _) => None,
+        // The person at the command line denied the call, or reads in the message what to do about the change.
+        (ErrorKind::ApprovalDenied | ErrorKind::ToolChanged, _) => None,
         (ErrorKind::Denied, Some(DENIAL_HINT)) => Some("`toolcrib why APP TOOL` shows the rule that decides"),
         (ErrorKind::ApprovalRequired, _) => {
             Some("grant it under `tools.capabilities`, or run where somebody can answer")
         }
-        // The message says what the operator does about it.
-        (ErrorKind::ToolChanged, _) => None,
         (_, hint) => hint,
     }
 }

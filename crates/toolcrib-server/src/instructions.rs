@@ -41,13 +41,13 @@ fn finding(shown: &Shown) -> String {
     };
     if shown.is_split {
         let names = Intent::ALL.map(Intent::name).join("`, `");
-        text.push_str(&format!("Each result says which of `{names}` calls it."));
+        text.extend(["Each result says which of `", &names, "` calls it."]);
     } else {
         text.push_str("Results can be called with `execute_tool`.");
     }
     let found_alike = shown.surface.plan.found_alike();
     if !found_alike.is_empty() {
-        text.push_str(&format!(" Among the tools to be found: {found_alike}."));
+        text.extend([" Among the tools to be found: ", &found_alike, "."]);
     }
     text
 }

@@ -97,7 +97,7 @@ async fn a_tool_is_run_by_what_it_does_where_that_was_asked_for() {
         // A former name is no way round this either.
         (
             json!({"name": "execute_read", "arguments": {"name": "background_status", "params": {"tool": "team.ask"}}}),
-            "call `background_status` itself",
+            "is not served here",
         ),
         (json!({"name": "background_status", "arguments": {"tool": "team.ask"}}), "is not served here"),
         (

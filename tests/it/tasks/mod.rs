@@ -124,7 +124,11 @@ impl Served {
     async fn call(&mut self, name: &str, arguments: Value) -> Value {
         let result = self.request("tools/call", &json!({"name": name, "arguments": arguments})).await;
         match result["structuredContent"].clone() {
-            Value::Null => serde_json::from_str(result["content"][0]["text"].as_str().unwrap()).unwrap(),
+            Value::Null => {
+                let text = result["content"][0]["text"].as_str().unwrap();
+                // A result without a value has a line of facts alone.
+                serde_json::from_str(text).unwrap_or_else(|_| text.into())
+            }
             structured => structured,
         }
     }

@@ -72,7 +72,7 @@ mod tests {
 
     use super::*;
 
-    fn moved(parameters: Value, arguments: Value) -> (Value, usize) {
+    fn moved(parameters: Value, arguments: &Value) -> (Value, usize) {
         let tool = Tool::new(QualifiedName::new("sms", "send").unwrap()).with_parameters(parameters);
         let mut arguments = arguments.as_object().unwrap().clone();
         let repairs = nested(&tool, &mut arguments);
@@ -85,26 +85,26 @@ mod tests {
         let schema = json!({"type": "object", "properties": {"Sid": {}, "body": body}});
         let flat = json!({"Sid": "VA1", "To": "+33", "Channel": "sms"});
         let placed = json!({"Sid": "VA1", "body": {"To": "+33", "Channel": "sms"}});
-        assert_eq!(moved(schema.clone(), flat.clone()), (placed.clone(), 2));
+        assert_eq!(moved(schema.clone(), &flat), (placed.clone(), 2));
         let partly = json!({"Sid": "VA1", "To": "+33", "body": {"Channel": "sms"}});
-        assert_eq!(moved(schema.clone(), partly).1, 1);
+        assert_eq!(moved(schema.clone(), &partly).1, 1);
         let referred = json!({
             "properties": {"Sid": {}, "body": {"$ref": "#/$defs/Form"}}, "$defs": {"Form": body},
             "additionalProperties": false,
         });
-        assert_eq!(moved(referred, flat.clone()), (placed, 2));
+        assert_eq!(moved(referred, &flat), (placed, 2));
         // What may be meant in two ways, or is no field, stays for the schema to refuse.
         let two = json!({"properties": {"Sid": {}, "body": body, "other": body}});
         let open = json!({"properties": {"Sid": {}, "body": body}, "additionalProperties": true});
         for schema in [two, open] {
-            assert_eq!(moved(schema, flat.clone()), (flat.clone(), 0));
+            assert_eq!(moved(schema, &flat), (flat.clone(), 0));
         }
         for odd in [
             json!({"To": "+33", "Tone": 1}),
             json!({"To": "+33", "body": {"To": "+34"}}),
             json!({"To": "+33", "body": "x"}),
         ] {
-            assert_eq!(moved(schema.clone(), odd.clone()), (odd, 0));
+            assert_eq!(moved(schema.clone(), &odd), (odd, 0));
         }
     }
 }

@@ -124,7 +124,7 @@ pub(crate) fn say_which(result: &mut ToolResult, runtime: &Runtime, context: &Ca
             item.get("name").unwrap_or(item).as_str().map(|text| text.split('(').next().unwrap_or(text));
         let Some(intent) = named.and_then(|named| Intent::of_tool(named, runtime, context)) else { continue };
         match item {
-            Value::String(line) => line.push_str(&format!(" [{}]", intent.name())),
+            Value::String(line) => line.extend([" [", intent.name(), "]"]),
             Value::Object(map) => _ = map.insert("call_with".into(), intent.name().into()),
             _ => {}
         }

@@ -47,7 +47,7 @@ pub struct Scheduler {
 
 impl fmt::Debug for Scheduler {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Scheduler").field("is_open", &self.schedules.get().is_some()).finish()
+        f.debug_struct("Scheduler").field("is_open", &self.schedules.get().is_some()).finish_non_exhaustive()
     }
 }
 

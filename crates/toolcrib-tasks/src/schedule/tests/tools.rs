@@ -172,10 +172,8 @@ async fn max_runs_of_0_means_that_a_schedule_has_no_end() {
 fn an_app_without_agents_and_channels_is_offered_neither() {
     let told = |means| {
         let tools = Scheduler::new(means).module();
-        tools
-            .definitions()
-            .map(|tool| format!("{} {}", tool.description, tool.parameters))
-            .collect::<String>()
+        let texts = tools.definitions().map(|tool| format!("{} {}", tool.description, tool.parameters));
+        texts.collect::<Vec<_>>().join(" ")
     };
     let all = told(TaskMeans::default());
     assert!(all.contains("\"prompt\"") && all.contains("llm_prompt") && all.contains("\"channel\""));
