@@ -6,6 +6,7 @@
 use serde_json::{Map, Value};
 
 use crate::MAX_SCHEMA_DEPTH;
+use crate::work::Subschemas;
 
 /// The flags of draft 4, and the bound that each makes exclusive.
 const FLAGS: [(&str, &str); 2] = [("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum")];
@@ -53,35 +54,16 @@ fn rewrite(schema: &mut Value, depth: usize) {
         return;
     }
     for (key, value) in map.iter_mut() {
-        match key.as_str() {
-            "properties" | "patternProperties" | "$defs" | "definitions" | "dependentSchemas"
-            | "dependencies" => {
-                value
-                    .as_object_mut()
-                    .into_iter()
-                    .flat_map(Map::values_mut)
-                    .for_each(|one| rewrite(one, depth + 1));
+        match Subschemas::of_keyword(key) {
+            Some(Subschemas::Named) => {
+                let named = value.as_object_mut().into_iter().flat_map(Map::values_mut);
+                named.for_each(|one| rewrite(one, depth + 1));
             }
-            "allOf"
-            | "anyOf"
-            | "oneOf"
-            | "prefixItems"
-            | "items"
-            | "additionalItems"
-            | "additionalProperties"
-            | "contains"
-            | "contentSchema"
-            | "else"
-            | "if"
-            | "not"
-            | "propertyNames"
-            | "then"
-            | "unevaluatedItems"
-            | "unevaluatedProperties" => match value {
+            Some(Subschemas::One | Subschemas::OneOrList) => match value {
                 Value::Array(items) => items.iter_mut().for_each(|one| rewrite(one, depth + 1)),
                 one => rewrite(one, depth + 1),
             },
-            _ => {}
+            None => {}
         }
     }
     for (flag, bound) in FLAGS {

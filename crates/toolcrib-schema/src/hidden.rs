@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 use toolcrib_model::{is_hidden, visible_text};
 
 use crate::MAX_SCHEMA_DEPTH;
+use crate::work::Subschemas;
 
 /// A name or a value with hidden characters.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -77,24 +78,9 @@ fn cleaned(schema: &Value, depth: usize) -> Result<Value, HiddenCharacter> {
     let mut out = Map::new();
     for (key, value) in map {
         let value = match key.as_str() {
-            "properties" | "$defs" | "definitions" | "dependentSchemas" => {
-                named(value, one, |name| exact("the property or definition", name))?
-            }
             "patternProperties" => named(value, one, pattern)?,
             // A schema, or a list of names.
             "dependencies" => named(value, list, |name| exact("the property", name))?,
-            "allOf" | "anyOf" | "oneOf" | "prefixItems" | "items" => list(value)?,
-            "additionalItems"
-            | "additionalProperties"
-            | "contains"
-            | "contentSchema"
-            | "else"
-            | "if"
-            | "not"
-            | "propertyNames"
-            | "then"
-            | "unevaluatedItems"
-            | "unevaluatedProperties" => one(value)?,
             "enum" | "const" => exact_values("the value", value)?,
             "required" | "dependentRequired" => exact_values("the property", value)?,
             "$anchor" | "$dynamicAnchor" | "$dynamicRef" | "$id" | "$ref" => {
@@ -111,7 +97,14 @@ fn cleaned(schema: &Value, depth: usize) -> Result<Value, HiddenCharacter> {
                 }
                 other => text_of(other),
             },
-            _ => text_of(value),
+            _ => match Subschemas::of_keyword(key) {
+                Some(Subschemas::Named) => {
+                    named(value, one, |name| exact("the property or definition", name))?
+                }
+                Some(Subschemas::OneOrList) => list(value)?,
+                Some(Subschemas::One) => one(value)?,
+                None => text_of(value),
+            },
         };
         out.insert(visible_text(key).into_owned(), value);
     }

@@ -56,6 +56,34 @@ const LISTS_BELOW: [&str; 2] = ["prefixItems", "items"];
 /// Keywords whose mapping of schemas applies to members of the value.
 const MAPS_BELOW: [&str; 2] = ["properties", "patternProperties"];
 
+/// The keywords whose mapping of schemas applies only where a reference names one of them.
+const DEFINITIONS: [&str; 2] = ["$defs", "definitions"];
+
+/// The form of the schemas that a keyword holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Subschemas {
+    /// One schema.
+    One,
+    /// A list of schemas, or one schema.
+    OneOrList,
+    /// A mapping of names to schemas.
+    Named,
+}
+
+impl Subschemas {
+    /// Returns the form of the schemas of a keyword, or `None` if it holds no schemas.
+    pub(crate) fn of_keyword(keyword: &str) -> Option<Self> {
+        let is_in = |tables: &[&[&str]]| tables.iter().any(|table| table.contains(&keyword));
+        if is_in(&[&SAME_VALUE_MAPS, &MAPS_BELOW, &DEFINITIONS]) {
+            Some(Self::Named)
+        } else if is_in(&[&SAME_VALUE_LISTS, &LISTS_BELOW]) {
+            Some(Self::OneOrList)
+        } else {
+            is_in(&[&SAME_VALUE, &BELOW]).then_some(Self::One)
+        }
+    }
+}
+
 /// The keywords that repeat the checks of their siblings, to find the properties left over.
 const REPEATING: [&str; 2] = ["unevaluatedProperties", "unevaluatedItems"];
 
