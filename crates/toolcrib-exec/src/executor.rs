@@ -1,5 +1,7 @@
 //! The one entrance to execution.
 
+mod checks;
+
 use std::collections::HashMap;
 use std::io;
 use std::path::Path;
@@ -12,12 +14,11 @@ use tokio::time::Instant;
 use toolcrib_model::{ErrorKind, JsonObject, Tool, ToolCall, ToolError, ToolResult};
 use toolcrib_policy::{Approvals, Authorized, Call, Consent, Policy};
 use toolcrib_port::{Approver, CallContext, Media, ToolCaller, ToolEngine};
-use toolcrib_registry::{Entry, Snapshot, ToolRegistry};
+use toolcrib_registry::{Snapshot, ToolRegistry};
 use tracing::Instrument as _;
 
 use crate::approve::Asking;
 use crate::audit::{Audit, Pending};
-use crate::check::check;
 use crate::flow::{limited_as, milliseconds};
 use crate::heartbeat::Heartbeat;
 use crate::hooks::fault;
@@ -132,16 +133,6 @@ impl Executor {
         self.call_all_below(calls, context, &Lineage::default()).await
     }
 
-    /// Refuses callers to whom every tool is denied.
-    fn admit(&self, context: &CallContext) -> Result<(), ToolError> {
-        if self.policy.admits(context.principal()) {
-            return Ok(());
-        }
-        let message = "the client that this was started for is not one of the app any more";
-        Err(ToolError::new(ErrorKind::Denied, message)
-            .with_hint("add the client to `serve.tokens` or `serve.oauth.clients`, or cancel the task"))
-    }
-
     /// Whether a call only looks: its tool is of low risk and without side effects, and where it forwards calls, so are
     /// theirs.
     pub fn only_reads(&self, call: &ToolCall, context: &CallContext) -> bool {
@@ -169,13 +160,6 @@ impl Executor {
         let found = snapshot.find(&name, |entry| self.policy.is_visible(&entry.tool, principal));
         let overloads = found.map_err(|error| ToolError::from(&error))?;
         Ok(overloads.iter().map(|entry| Arc::clone(&entry.tool)).collect())
-    }
-
-    /// Returns the error that a call would end with before it runs, as the tools and the rules are now.
-    fn check_call(&self, call: &ToolCall, context: &CallContext) -> Result<(), ToolError> {
-        let snapshot = self.snapshot_of(context);
-        let ToolCall { name, arguments, .. } = self.current(call.clone());
-        check(&snapshot, &self.policy, &name, arguments, context)
     }
 
     /// Returns the tools of the session that a call belongs to.
@@ -305,51 +289,11 @@ impl Executor {
         }
     }
 
-    /// Has engines refuse what they would not run anyway, so that nobody is asked about it.
-    async fn check_engines(&self, calls: impl Iterator<Item = &mut Judged>, context: &CallContext) {
-        let asking = calls.filter(|judged| matches!(judged.state, State::Ask(_)));
-        let checking = asking.map(async |judged| {
-            let Some(call) = judged.call() else { return };
-            let Some(engine) = self.engine(call, context) else { return };
-            if let Err(error) = hooks::check(engine.as_ref(), call, context).await {
-                judged.state = State::Failed(error);
-            }
-        });
-        futures::future::join_all(checking).await;
-    }
-
     /// Returns the engine of the source of a call: one of the app, or one that the session of the call has added.
     fn engine(&self, call: &Call, context: &CallContext) -> Option<Arc<dyn ToolEngine>> {
         let engines = self.engines.read().unwrap_or_else(PoisonError::into_inner);
         let of_app = engines.get(&*call.source).cloned();
         of_app.or_else(|| self.registry.session_engine(&context.session, &call.source))
-    }
-
-    /// Runs the checks of one's own on all calls side by side.
-    async fn check(&self, calls: impl Iterator<Item = &mut Judged>, context: &CallContext) {
-        if self.hooks.is_empty() {
-            return;
-        }
-        let checking = calls.map(async |judged| {
-            let Some(call) = judged.call() else { return };
-            if let Err(error) = hooks::before(&self.hooks, call, context).await {
-                judged.state = State::Failed(error);
-            }
-        });
-        futures::future::join_all(checking).await;
-    }
-
-    fn is_current(&self, entry: &Arc<Entry>, context: &CallContext) -> bool {
-        let snapshot = self.snapshot_of(context);
-        let overloads = snapshot.get(&entry.tool.name);
-        overloads.is_some_and(|overloads| {
-            overloads.iter().any(|now| {
-                Arc::ptr_eq(now, entry)
-                    || now.fingerprint == entry.fingerprint
-                        && now.source == entry.source
-                        && now.tool == entry.tool
-            })
-        })
     }
 
     async fn finish(self: &Arc<Self>, call: OnItsWay, context: &CallContext, above: &Lineage) -> ToolResult {
