@@ -56,8 +56,8 @@ fn last_result(server: &ModelServer) -> Value {
     serde_json::from_str(content).unwrap_or_else(|_| Value::from(content))
 }
 
-#[tokio::test]
-async fn a_coordinator_starts_another_agent_and_reads_what_came_of_it() {
+/// The models of a coordinator that starts a helper, and of the helper, which greets Ada.
+async fn greeters() -> (ModelServer, ModelServer) {
     let lead = server([
         Turn::call("agent_spawn", &json!({"agent": "helper", "task": "Greet Ada."})),
         Turn::call("agent_wait", &json!({})),
@@ -66,6 +66,12 @@ async fn a_coordinator_starts_another_agent_and_reads_what_came_of_it() {
     .await;
     let helper =
         server([Turn::call("hello__say_hello", &json!({"name": "Ada"})), Turn::text("Hello, Ada!")]).await;
+    (lead, helper)
+}
+
+#[tokio::test]
+async fn a_coordinator_starts_another_agent_and_reads_what_came_of_it() {
+    let (lead, helper) = greeters().await;
     let lab = lab(&lead, &helper);
     let report = lab.run(["run", "app.yaml", "Greet Ada.", "--json"]).await.expect(0).json();
     assert_eq!(report["text"], "Ada was greeted.");
@@ -87,14 +93,7 @@ async fn a_coordinator_starts_another_agent_and_reads_what_came_of_it() {
 
 #[tokio::test]
 async fn the_calls_of_a_started_agent_are_shown_to_the_person_who_watches_the_run() {
-    let lead = server([
-        Turn::call("agent_spawn", &json!({"agent": "helper", "task": "Greet Ada."})),
-        Turn::call("agent_wait", &json!({})),
-        Turn::text("Ada was greeted."),
-    ])
-    .await;
-    let helper =
-        server([Turn::call("hello__say_hello", &json!({"name": "Ada"})), Turn::text("Hello, Ada!")]).await;
+    let (lead, helper) = greeters().await;
     let ran = lab(&lead, &helper).run(["run", "app.yaml", "Greet Ada."]).await.expect(0);
     let shown: Vec<&str> = ran.stderr.lines().filter(|line| line.starts_with("   helper: ")).collect();
     assert!(matches!(shown[..], [line] if line.starts_with("   helper: hello.say_hello ok in ")), "{ran:?}");
