@@ -22,6 +22,9 @@ const MAX_REPAIRS: usize = 3;
 /// The tool that runs tools outside the list.
 const EXECUTE: &str = "execute_tool";
 
+/// The namespace of the runtime's own tools, which have no prefix in newer programs.
+const RUNTIME_PREFIX: &str = "context_builder.";
+
 /// The requirements of one call.
 #[derive(Clone, Debug)]
 pub(crate) struct Need<'a> {
@@ -45,7 +48,9 @@ impl<'a> Need<'a> {
     }
 
     fn names(&self, hit: &Hit) -> bool {
-        self.tools.contains(&hit.name.as_str())
+        // Older programs show the tools of the runtime with their namespace.
+        let name = hit.name.strip_prefix(RUNTIME_PREFIX).unwrap_or(&hit.name);
+        self.tools.contains(&name)
     }
 }
 

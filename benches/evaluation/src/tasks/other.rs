@@ -71,7 +71,7 @@ fn forecast(agent: &mut Agent<'_>, _: &World) -> Result<String> {
     let knowledge = json!({"sku": "FOS-0100", "weeks": 8});
     let call =
         agent.prepare(&Need::new(&["forecast demand article"], &["shop.forecast_demand"], knowledge))?;
-    let tools = ["context_builder.background_run"];
+    let tools = ["background_run"];
     let searches = ["run call in background"];
     let start = Need::new(&searches, &tools, json!({"tool|name": call.name, "params": call.arguments}));
     let task = agent.call(&start)?.success()?.at("/task_id")?;
@@ -83,26 +83,26 @@ fn watch(agent: &mut Agent<'_>, _: &World) -> Result<String> {
     let price = Need::new(&["price of an article"], &["shop.get_price"], json!({"sku": "FOS-0007"}));
     let call = agent.prepare(&price)?;
     let knowledge = json!({"name|tool": call.name, "params": call.arguments, "interval": 600});
-    let tools = ["context_builder.watch_start"];
+    let tools = ["watch_start"];
     agent
         .call(&Need::new(&["watch tool result for change", "start watcher"], &tools, knowledge))?
         .success()?;
-    let tools = ["context_builder.watch_list"];
+    let tools = ["watch_list"];
     Ok(agent.call(&Need::new(&["list watchers"], &tools, json!({})))?.success()?.text)
 }
 
 fn reminder(agent: &mut Agent<'_>, _: &World) -> Result<String> {
     let knowledge = json!({"what": "Turn the casts", "when": "in 2 hours"});
-    let remind = Need::new(&["remind user later"], &["context_builder.remind"], knowledge);
+    let remind = Need::new(&["remind user later"], &["remind"], knowledge);
     agent.call(&remind)?.success()?;
-    let tools = ["context_builder.schedule_list"];
+    let tools = ["schedule_list"];
     Ok(agent.call(&Need::new(&["list schedules"], &tools, json!({})))?.success()?.text)
 }
 
 fn ask(agent: &mut Agent<'_>, _: &World) -> Result<String> {
     agent.expect([Reply::Say("ochre")]);
     let knowledge = json!({"question": "Which colour?", "choices": ["red", "ochre", "umber"]});
-    let need = Need::new(&["ask the user"], &["context_builder.ask_user"], knowledge);
+    let need = Need::new(&["ask the user"], &["ask_user"], knowledge);
     Ok(agent.call(&need)?.success()?.text)
 }
 
