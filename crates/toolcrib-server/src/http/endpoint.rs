@@ -21,6 +21,7 @@ use super::reply;
 use super::rules::Rules;
 use super::sessions::{Noted, Opening, Running, Sessions};
 use super::share::Sharer;
+use super::unanswered::AnsweredStream;
 use crate::client::Client;
 use crate::strict;
 
@@ -73,7 +74,7 @@ pub(super) async fn mcp(
         Err(Unread::NoRoom) => return reply::no_room(),
     };
     let (mut running, mut unsent, mut id) = ((None, None), None, None);
-    if parts.method == Method::POST && is_json(&parts.headers) {
+    if parts.method == Method::POST && has_type(&parts.headers, "application/json") {
         let message = match strict::read(&bytes, rules.max_body_bytes) {
             Ok(message) => message,
             Err(error) => return reply::unreadable(None, &error),
@@ -98,13 +99,19 @@ pub(super) async fn mcp(
     if is_delete && response.status() == StatusCode::ACCEPTED {
         *response.status_mut() = StatusCode::NO_CONTENT;
     }
-    if let Some(id) = id
-        && response.status() == StatusCode::INTERNAL_SERVER_ERROR
-        && door.shared.closing.is_cancelled()
-    {
-        return reply::cut_short(&id);
+    let Some(id) = id else {
+        return response.map(|body| Held::body(Body::new(body), (share, running, unsent)));
+    };
+    let closing = &door.shared.closing;
+    if response.status() == StatusCode::INTERNAL_SERVER_ERROR && closing.is_cancelled() {
+        return reply::interrupted(&id);
     }
-    response.map(|body| Held::body(Body::new(body), (share, running, unsent)))
+    let is_stream = has_type(response.headers(), "text/event-stream");
+    response.map(|body| {
+        let body = Body::new(body);
+        let body = if is_stream { AnsweredStream::body(body, id, closing.clone()) } else { body };
+        Held::body(body, (share, running, unsent))
+    })
 }
 
 impl Rules {
@@ -148,9 +155,9 @@ impl Door {
     }
 }
 
-fn is_json(headers: &HeaderMap) -> bool {
-    let kind = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    kind.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case("application/json")
+fn has_type(headers: &HeaderMap, expected: &str) -> bool {
+    let found = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    found.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case(expected)
 }
 
 /// Whether the process answers.

@@ -21,6 +21,7 @@ mod reply;
 mod rules;
 mod sessions;
 mod share;
+mod unanswered;
 
 #[cfg(test)]
 mod tests;

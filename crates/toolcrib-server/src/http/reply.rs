@@ -88,18 +88,27 @@ pub(super) fn unreadable(id: Option<&Value>, error: &ErrorData) -> Response<Body
     json_rpc(StatusCode::BAD_REQUEST, id, error)
 }
 
-/// The answer to a request that the end of the server cuts short. A client takes it for the answer to its call, which it does
-/// not for a bare status.
-pub(super) fn cut_short(id: &Value) -> Response<Body> {
+/// Returns the response to a request that the shutdown of the server interrupts. A client takes it for the answer to its call,
+/// which it does not for a bare status.
+pub(super) fn interrupted(id: &Value) -> Response<Body> {
+    json_rpc_text(StatusCode::OK, shut_down(id).to_string())
+}
+
+/// Returns the error message that answers a request which the shutdown of the server interrupts.
+pub(super) fn shut_down(id: &Value) -> Value {
     let error = ErrorData::internal_error(
         "the server was shut down before the request had ended; find out what it has done before you send it again",
         None,
     );
-    json_rpc(StatusCode::OK, Some(id), &error)
+    strict::answer(Some(id), &error)
 }
 
 fn json_rpc(status: StatusCode, id: Option<&Value>, error: &ErrorData) -> Response<Body> {
-    let mut response = Response::new(Body::from(strict::answer(id, error).to_string()));
+    json_rpc_text(status, strict::answer(id, error).to_string())
+}
+
+fn json_rpc_text(status: StatusCode, message: String) -> Response<Body> {
+    let mut response = Response::new(Body::from(message));
     *response.status_mut() = status;
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     response
