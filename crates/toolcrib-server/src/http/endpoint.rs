@@ -19,7 +19,7 @@ use super::access::WELL_KNOWN;
 use super::body::{self, Held, Unread};
 use super::reply;
 use super::rules::Rules;
-use super::sessions::{Noted, Opening, Running, Sessions};
+use super::sessions::{Noted, Opening, Running};
 use super::share::Sharer;
 use super::unanswered::AnsweredStream;
 use crate::client::Client;
@@ -93,7 +93,7 @@ pub(super) async fn mcp(
     }
     let is_delete = parts.method == Method::DELETE;
     let request = Request::from_parts(parts, Full::<Bytes>::new(bytes));
-    let mut response = Sessions::of(&client.owner, door.mcp.handle(request)).await;
+    let mut response = door.sessions.of(&client.owner, door.mcp.handle(request)).await;
     drop(body_share);
     // The end of a session is done when it is answered, and clients take 202 for a failure.
     if is_delete && response.status() == StatusCode::ACCEPTED {

@@ -1,7 +1,7 @@
 //! The sessions of clients before revision 2026-07-28, each for the client that began it.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use futures::Stream;
 use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};
@@ -9,10 +9,46 @@ use rmcp::transport::streamable_http_server::session::local::{
     LocalSessionManager, LocalSessionManagerError,
 };
 use rmcp::transport::streamable_http_server::session::{ServerSseMessage, SessionId, SessionManager};
+use tokio::runtime::Handle;
 
 tokio::task_local! {
-    /// The name of the client whose request is answered.
-    static CLIENT: Arc<str>;
+    /// Whose request is answered.
+    static CALLER: Caller;
+}
+
+/// The client of a request.
+struct Caller {
+    client: Arc<str>,
+    /// The session that its request has begun.
+    begun: Arc<OnceLock<SessionId>>,
+}
+
+/// A request without a response yet. If it is dropped before [`answered`](Self::answered), the session that it has begun is
+/// closed: its client has never learned the id.
+struct Unanswered {
+    sessions: Arc<Sessions>,
+    begun: Arc<OnceLock<SessionId>>,
+    is_answered: bool,
+}
+
+impl Unanswered {
+    fn answered(mut self) {
+        self.is_answered = true;
+    }
+}
+
+impl Drop for Unanswered {
+    fn drop(&mut self) {
+        let Some(session) = self.begun.get().filter(|_| !self.is_answered).cloned() else { return };
+        // A runtime that shuts down ends its sessions itself.
+        let Ok(runtime) = Handle::try_current() else { return };
+        let sessions = Arc::clone(&self.sessions);
+        runtime.spawn(async move {
+            if let Err(error) = sessions.close_session(&session).await {
+                tracing::warn!(%error, "a session whose client went away while it began is not closed");
+            }
+        });
+    }
 }
 
 /// The most sessions of one client, of those that `serve.limits.sessions` lets be.
@@ -77,9 +113,15 @@ pub(super) struct Running {
 }
 
 impl Sessions {
-    /// Answers a request of this client.
-    pub(super) async fn of<T>(client: &str, answer: impl Future<Output = T>) -> T {
-        CLIENT.scope(client.into(), answer).await
+    /// Answers a request of this client. If the future is dropped before it ends, the session that the request has begun is
+    /// closed.
+    pub(super) async fn of<T>(self: &Arc<Self>, client: &Arc<str>, answer: impl Future<Output = T>) -> T {
+        let begun = Arc::new(OnceLock::new());
+        let unanswered =
+            Unanswered { sessions: Arc::clone(self), begun: Arc::clone(&begun), is_answered: false };
+        let answer = CALLER.scope(Caller { client: Arc::clone(client), begun }, answer).await;
+        unanswered.answered();
+        answer
     }
 
     pub(super) fn count(&self) -> usize {
@@ -131,7 +173,7 @@ impl Sessions {
 
     /// Whether a session is the client's whose request is answered; outside of any, it is ours.
     fn is_own(&self, id: &SessionId) -> bool {
-        let Ok(client) = CLIENT.try_with(Arc::clone) else { return true };
+        let Ok(client) = CALLER.try_with(|caller| Arc::clone(&caller.client)) else { return true };
         self.known().get(id).is_some_and(|known| known.client == client)
     }
 
@@ -154,7 +196,12 @@ impl SessionManager for Sessions {
 
     async fn create_session(&self) -> Result<(SessionId, Self::Transport), Self::Error> {
         let (id, transport) = self.local.create_session().await?;
-        let client = CLIENT.try_with(Arc::clone).unwrap_or_default();
+        let caller = CALLER.try_with(|caller| {
+            // A request begins one session at most.
+            let _ = caller.begun.set(id.clone());
+            Arc::clone(&caller.client)
+        });
+        let client = caller.unwrap_or_default();
         self.known().insert(id.clone(), Known { client, running: HashSet::new() });
         Ok((id, transport))
     }

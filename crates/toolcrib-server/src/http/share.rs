@@ -47,6 +47,12 @@ impl Shares {
         }
     }
 
+    /// Returns how many requests are open.
+    #[cfg(test)]
+    pub(super) fn open(&self) -> usize {
+        self.taken.lock().unwrap_or_else(PoisonError::into_inner).values().map(|taken| taken.open).sum()
+    }
+
     /// Takes a share; after how long to come again where there is none.
     pub(super) fn take(&self, sharer: Sharer) -> Result<Share, Duration> {
         let now = Instant::now();

@@ -1,5 +1,6 @@
 //! What serving over HTTP promises of connections, tried on real sockets.
 
+mod drops;
 mod shutdown;
 
 use std::net::SocketAddr;
