@@ -36,6 +36,7 @@ mod skills;
 mod store;
 mod text;
 mod time;
+mod to_the_end;
 mod watch;
 
 #[cfg(test)]

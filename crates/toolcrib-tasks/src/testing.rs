@@ -1,7 +1,9 @@
 //! What the tests of tasks stand on.
 
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
+use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 use tokio::sync::Notify;
@@ -12,7 +14,7 @@ use toolcrib_port::{Answer, Approver, ToolLoader as _};
 use toolcrib_registry::ToolRegistry;
 use toolcrib_sdk::Module;
 
-use crate::Clock;
+use crate::{Change, Clock, Kind, MemoryStore, Record, Store, StoreError};
 
 /// A clock that goes as the time of the runtime does, which tests let stand still, and that can be set.
 pub(crate) struct TestClock {
@@ -36,6 +38,42 @@ impl Clock for TestClock {
     fn now(&self) -> Timestamp {
         self.set.lock().unwrap().checked_add(self.start.elapsed()).unwrap()
     }
+}
+
+/// A store in memory that gives way before and after each operation, as one on a disk does.
+#[derive(Default)]
+pub(crate) struct YieldingStore(MemoryStore);
+
+impl YieldingStore {
+    async fn yielding<T>(&self, operation: impl Future<Output = T>) -> T {
+        tokio::task::yield_now().await;
+        let result = operation.await;
+        tokio::task::yield_now().await;
+        result
+    }
+}
+
+#[async_trait]
+impl Store for YieldingStore {
+    async fn load(&self, kind: Kind) -> Result<Vec<Record>, StoreError> {
+        self.yielding(self.0.load(kind)).await
+    }
+    async fn get(&self, kind: Kind, id: &str) -> Result<Option<Record>, StoreError> {
+        self.yielding(self.0.get(kind, id)).await
+    }
+    async fn apply(&self, changes: Vec<Change>) -> Result<(), StoreError> {
+        self.yielding(self.0.apply(changes)).await
+    }
+    async fn lease(&self, id: &str, owner: &str, now: Timestamp, time: Duration) -> Result<bool, StoreError> {
+        self.yielding(self.0.lease(id, owner, now, time)).await
+    }
+    async fn release(&self, id: &str, owner: &str) -> Result<(), StoreError> {
+        self.yielding(self.0.release(id, owner)).await
+    }
+    fn is_durable(&self) -> bool {
+        false
+    }
+    async fn close(&self) {}
 }
 
 /// A person who approves one call each time that the other part is notified.

@@ -35,6 +35,7 @@ use toolcrib_port::CallContext;
 use self::shared::marked;
 use self::table::{Live, Table, not_found};
 use crate::owner::Owned;
+use crate::to_the_end::to_the_end;
 use crate::{Action, Kind, Services, StoreError};
 
 pub use decision::MAX_OVERLAPPING;
@@ -199,7 +200,7 @@ impl Schedules {
         let inner = Arc::clone(&self.inner);
         let schedule = inner.schedule(&request, context)?;
         // What has begun is brought to its end, also where the caller does not wait for it.
-        apart(async move { inner.add(schedule, request.time).await }).await?
+        to_the_end(async move { inner.add(schedule, request.time).await }).await
     }
 
     /// The schedules of whoever asks, in the order in which they were made.
@@ -218,7 +219,7 @@ impl Schedules {
     pub async fn cancel(&self, id: &str, context: &CallContext) -> Result<ScheduleStatus, ToolError> {
         let live = self.inner.table.find(id, context)?;
         let inner = Arc::clone(&self.inner);
-        apart(async move { inner.cancel(&live).await }).await
+        Ok(to_the_end(async move { inner.cancel(&live).await }).await)
     }
 
     /// The schedules of everybody, in the order in which they were made. For whoever operates the program.
@@ -244,7 +245,7 @@ impl Schedules {
     pub async fn cancel_any(&self, id: &str) -> Result<Owned<ScheduleStatus>, ToolError> {
         let live = self.inner.table.get(id).ok_or_else(|| not_found(id))?;
         let (inner, cancelled) = (Arc::clone(&self.inner), Arc::clone(&live));
-        let status = apart(async move { inner.cancel(&cancelled).await }).await?;
+        let status = to_the_end(async move { inner.cancel(&cancelled).await }).await;
         Ok(live.owning(status))
     }
 
@@ -298,11 +299,4 @@ impl Live {
 
 fn invalid(message: impl Into<String>) -> ToolError {
     ToolError::new(ErrorKind::InvalidArgs, message)
-}
-
-/// Does something to its end, also where nobody waits for it any more.
-async fn apart<T: Send + 'static>(work: impl Future<Output = T> + Send + 'static) -> Result<T, ToolError> {
-    let broken =
-        |error: tokio::task::JoinError| ToolError::new(ErrorKind::Internal, format!("it broke off: {error}"));
-    tokio::spawn(work).await.map_err(broken)
 }

@@ -45,6 +45,7 @@ use self::turn::record;
 use self::watcher::Watcher;
 use crate::id::random_id;
 use crate::owner::{Owned, Owner};
+use crate::to_the_end::to_the_end;
 use crate::{Change, Kind, Record, Services, StoreError};
 
 pub use request::{
@@ -164,28 +165,12 @@ impl Watchers {
         mut request: WatchRequest,
         context: &CallContext,
     ) -> Result<WatcherStatus, ToolError> {
-        let inner = &self.inner;
+        let inner = Arc::clone(&self.inner);
         request.max_checks = request.max_checks.filter(|most| *most > 0);
         let entrance = inner.services.entrance()?;
         let condition = request.check(&inner.services, entrance.as_ref(), context)?;
-        inner.forget_old().await;
-        let id =
-            random_id("watch").map_err(|error| ToolError::new(ErrorKind::Internal, error.to_string()))?;
-        let id: Arc<str> = id.into();
         let watcher = Watcher::new(Owner::of(context), request, inner.services.clock.now());
-        let mut changes = vec![record(&id, &watcher)];
-        let forgotten = inner.table.begin(&id, Entry::new(watcher, condition), &inner.settings)?;
-        changes.extend(forgotten.into_iter().map(|id| Change::remove(Kind::Watcher, &*id)));
-        let kept = inner.services.store.apply(changes).await;
-        if let Err(error) = &kept {
-            tracing::warn!(%error, %id, "a watcher is not kept");
-            inner.table.with(&id, |entry| entry.unsaved = Some(Instant::now()));
-        }
-        inner.schedule(&id, Some(Instant::now()));
-        Ok(inner.status(&id, Viewer::Owner(context))?.with_note(match kept {
-            Ok(()) => "it checks in the background; you are told".to_owned(),
-            Err(error) => format!("it checks, and is forgotten when the program ends: {error}"),
-        }))
+        to_the_end(async move { inner.start(Entry::new(watcher, condition)).await }).await
     }
 
     /// Stops a watcher, and forgets it. What it was at is cancelled.
@@ -195,12 +180,23 @@ impl Watchers {
 
     /// Lets a watcher check no more until it is [unpaused](Self::unpause). A check that is under way ends as it does.
     pub async fn pause(&self, id: &str, context: &CallContext) -> Result<WatcherStatus, ToolError> {
-        self.inner.change(id, context, WatcherState::Paused).await
+        self.change(id, context, WatcherState::Paused).await
     }
 
     /// Lets a watcher go on that is paused, or has paused itself, with a check at once.
     pub async fn unpause(&self, id: &str, context: &CallContext) -> Result<WatcherStatus, ToolError> {
-        self.inner.change(id, context, WatcherState::Active).await
+        self.change(id, context, WatcherState::Active).await
+    }
+
+    async fn change(
+        &self,
+        id: &str,
+        context: &CallContext,
+        state: WatcherState,
+    ) -> Result<WatcherStatus, ToolError> {
+        let inner = Arc::clone(&self.inner);
+        let id = inner.table.find(id, Viewer::Owner(context))?;
+        to_the_end(async move { inner.change(&id, state).await }).await
     }
 
     /// How a watcher stands.
@@ -245,11 +241,16 @@ impl Watchers {
     /// Stops the watchers of a session that nobody goes on with, and forgets them: there would be nobody to tell. A session
     /// that goes on after a restart has not ended, and keeps its watchers.
     pub async fn end_session(&self, session: &str) {
-        for id in self.inner.table.of_session(session) {
-            if let Err(error) = self.inner.remove(&id).await {
-                tracing::warn!(%error, %id, "a watcher of a session that has ended comes back");
+        let inner = Arc::clone(&self.inner);
+        let ids = inner.table.of_session(session);
+        let removing = async move {
+            for id in ids {
+                if let Err(error) = inner.remove(&id).await {
+                    tracing::warn!(%error, %id, "a watcher of a session that has ended comes back");
+                }
             }
-        }
+        };
+        to_the_end(removing).await;
     }
 
     /// Gives the checks that are made so much time, cancels the others, and writes down how all watchers stand. No more are
@@ -295,12 +296,37 @@ impl Inner {
         checks.ok_or_else(|| gone(&id))
     }
 
-    async fn stop(&self, id: &str, viewer: Viewer<'_>) -> Result<WatcherStatus, ToolError> {
+    async fn start(&self, entry: Entry) -> Result<WatcherStatus, ToolError> {
+        self.forget_old().await;
+        let id =
+            random_id("watch").map_err(|error| ToolError::new(ErrorKind::Internal, error.to_string()))?;
+        let id: Arc<str> = id.into();
+        let mut changes = vec![record(&id, &entry.watcher)];
+        let forgotten = self.table.begin(&id, entry, &self.settings)?;
+        changes.extend(forgotten.into_iter().map(|id| Change::remove(Kind::Watcher, &*id)));
+        let kept = self.services.store.apply(changes).await;
+        if let Err(error) = &kept {
+            tracing::warn!(%error, %id, "a watcher is not kept");
+            self.table.with(&id, |entry| entry.unsaved = Some(Instant::now()));
+        }
+        self.schedule(&id, Some(Instant::now()));
+        Ok(self.status(&id, Viewer::Operator)?.with_note(match kept {
+            Ok(()) => "it checks in the background; you are told".to_owned(),
+            Err(error) => format!("it checks, and is forgotten when the program ends: {error}"),
+        }))
+    }
+
+    async fn stop(self: &Arc<Self>, id: &str, viewer: Viewer<'_>) -> Result<WatcherStatus, ToolError> {
+        let inner = Arc::clone(self);
         let id = self.table.find(id, viewer)?;
-        let mut status = self.status(&id, viewer)?;
-        self.take_lease(&id).await?;
-        let removed = self.remove(&id).await;
-        self.services.release(&id).await;
+        to_the_end(async move { inner.stop_known(&id).await }).await
+    }
+
+    async fn stop_known(&self, id: &str) -> Result<WatcherStatus, ToolError> {
+        let mut status = self.status(id, Viewer::Operator)?;
+        self.take_lease(id).await?;
+        let removed = self.remove(id).await;
+        self.services.release(id).await;
         (status.status, status.next_check) = (WatcherState::Ended, None);
         Ok(status.with_note(match removed {
             Ok(()) => "it is stopped and forgotten".to_owned(),
@@ -309,16 +335,9 @@ impl Inner {
     }
 
     /// Pauses a watcher, or lets it go on.
-    async fn change(
-        &self,
-        id: &str,
-        context: &CallContext,
-        state: WatcherState,
-    ) -> Result<WatcherStatus, ToolError> {
-        let viewer = Viewer::Owner(context);
-        let id = self.table.find(id, viewer)?;
-        self.take_lease(&id).await?;
-        let changed = self.table.with(&id, |entry| {
+    async fn change(&self, id: &Arc<str>, state: WatcherState) -> Result<WatcherStatus, ToolError> {
+        self.take_lease(id).await?;
+        let changed = self.table.with(id, |entry| {
             let watcher = &mut entry.watcher;
             if watcher.state == WatcherState::Ended {
                 let message = format!("the watcher `{id}` has ended");
@@ -332,11 +351,11 @@ impl Inner {
             }
             Ok(is_changed)
         });
-        let note = match changed.ok_or_else(|| gone(&id)) {
+        let note = match changed.ok_or_else(|| gone(id)) {
             Ok(Ok(true)) => {
-                let saved = self.save(&id).await;
+                let saved = self.save(id).await;
                 let is_active = state == WatcherState::Active;
-                self.schedule(&id, is_active.then(Instant::now));
+                self.schedule(id, is_active.then(Instant::now));
                 match saved {
                     Ok(()) => None,
                     Err(error) => Some(format!("this is forgotten when the program ends: {error}")),
@@ -344,12 +363,12 @@ impl Inner {
             }
             Ok(Ok(false)) => Some("it was so already".to_owned()),
             Ok(Err(error)) | Err(error) => {
-                self.give_lease(&id).await;
+                self.give_lease(id).await;
                 return Err(error);
             }
         };
-        self.give_lease(&id).await;
-        let status = self.status(&id, viewer)?;
+        self.give_lease(id).await;
+        let status = self.status(id, Viewer::Operator)?;
         Ok(match note {
             Some(note) => status.with_note(note),
             None => status,

@@ -2,6 +2,7 @@
 
 mod checks;
 mod crashes;
+mod drops;
 mod durable;
 mod follow;
 mod modes;

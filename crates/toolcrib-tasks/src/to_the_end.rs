@@ -1,0 +1,48 @@
+//! Work that is done to its end once it has begun.
+
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use tokio::runtime::Handle;
+
+type Work<T> = Pin<Box<dyn Future<Output = T> + Send>>;
+
+/// Does work to its end, even if the returned future is dropped in the middle of it: the rest is then done in the background.
+/// A change that has begun is thus made as a whole. Work that is dropped before its first poll has not begun.
+pub(crate) fn to_the_end<T: Send + 'static>(
+    work: impl Future<Output = T> + Send + 'static,
+) -> impl Future<Output = T> + Send {
+    ToTheEnd { work: Some(Box::pin(work)), has_begun: false }
+}
+
+struct ToTheEnd<T: Send + 'static> {
+    /// Not there while it is polled, so that work which panics is not polled again.
+    work: Option<Work<T>>,
+    has_begun: bool,
+}
+
+impl<T: Send + 'static> Future for ToTheEnd<T> {
+    type Output = T;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<T> {
+        self.has_begun = true;
+        let Some(mut work) = self.work.take() else { return Poll::Pending };
+        let polled = work.as_mut().poll(context);
+        if polled.is_pending() {
+            self.work = Some(work);
+        }
+        polled
+    }
+}
+
+impl<T: Send + 'static> Drop for ToTheEnd<T> {
+    fn drop(&mut self) {
+        let Some(work) = self.work.take().filter(|_| self.has_begun) else { return };
+        // Without a runtime the process ends, and the store is as after a crash.
+        if let Ok(runtime) = Handle::try_current() {
+            runtime.spawn(async move {
+                work.await;
+            });
+        }
+    }
+}
