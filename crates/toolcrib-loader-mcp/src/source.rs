@@ -218,4 +218,12 @@ impl McpTransport {
             auth: None,
         }
     }
+
+    /// Sets whether the address behind the URL need not be public. A transport over pipes has no address.
+    pub(crate) fn allowing_private(mut self, is_allowed: bool) -> Self {
+        if let Self::Http { allow_private, .. } = &mut self {
+            *allow_private = is_allowed;
+        }
+        self
+    }
 }

@@ -7,6 +7,7 @@
 mod client;
 mod headers;
 mod message;
+mod origin;
 mod policy;
 
 mod address;
@@ -20,6 +21,7 @@ pub use address::{AddressClass, names_private_address};
 pub use client::{HttpClient, causes};
 pub use headers::{all_headers, header_text, may_pass, retry_after, selected_headers};
 pub use message::{Incoming, Request, Response};
+pub use origin::parse_origin;
 pub use policy::{
     CONNECT_TIMEOUT, DEFAULT_MAX_RESPONSE_BYTES, DEFAULT_TIMEOUT, HttpPolicy, MAX_IDLE_CONNECTIONS_PER_HOST,
 };

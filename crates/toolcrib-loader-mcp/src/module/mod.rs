@@ -1,5 +1,6 @@
 //! The module `mcp`: servers that are connected to while an app runs.
 
+mod config;
 mod link;
 mod servers;
 
@@ -9,6 +10,7 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
+use toolcrib_io::http::parse_origin;
 use toolcrib_model::{JsonObject, ToolError};
 use toolcrib_policy::Access;
 use toolcrib_port::ToolLoader as _;
@@ -16,8 +18,9 @@ use toolcrib_registry::SessionTools;
 use toolcrib_sdk::{CallContext, Module, module};
 
 use crate::extras::Extra;
-use servers::{Address, Server, Servers};
+use servers::{Address, Reach, Server, Servers};
 
+pub use config::ModuleConfig;
 pub use servers::{IDLE_TIME, MAX_SERVERS, MAX_SHOWN_TOOLS, NAMESPACE_PREFIX};
 
 /// The namespace of the tools.
@@ -26,22 +29,34 @@ pub const ID: &str = "mcp";
 /// The tool that calls tools of servers.
 const CALL_TOOL: &str = "call_tool";
 
-/// The module `mcp`, whose servers are started in this folder. It starts programs and reaches hosts that `access` lets it,
-/// and no private addresses: the URL is written by a model.
+/// The module `mcp`, whose servers are started in this folder. It starts programs and reaches hosts that `access` lets it. A
+/// model writes the URL, so private addresses are refused, except at the origins that the configuration names.
 ///
 /// A server that was connected to is known to its session alone, and ends with it. Its tools are added to `session_tools`
 /// as `mcp_` and what the model has called it. A call of one amounts to a call of `mcp.call_tool` with the server and the
 /// tool as arguments, by whichever name it is called, so that the rules for both hold. What the server asks the user is put
 /// to them as what a server of the app asks is.
-pub fn module(access: Access, folder: impl Into<PathBuf>, session_tools: SessionTools) -> Module {
-    let servers = Arc::new(Servers::new(access, folder.into(), session_tools));
+///
+/// # Errors
+///
+/// Returns a message for the operator if the configuration is wrong.
+pub fn module(
+    config: &ModuleConfig,
+    access: Access,
+    folder: impl Into<PathBuf>,
+    session_tools: SessionTools,
+) -> Result<Module, String> {
+    let parse = |origin: &String| parse_origin("private_origins", origin);
+    let private_origins = config.private_origins.iter().map(parse).collect::<Result<_, _>>()?;
+    let reach = Reach { access, private_origins };
+    let servers = Arc::new(Servers::new(reach, folder.into(), session_tools));
     let governed = Arc::clone(&servers);
     let (attended, left, closed) = (Arc::clone(&servers), Arc::clone(&servers), Arc::clone(&servers));
     let module = Module::from(Mcp { servers }).reaching_out().reporting_progress();
     if let Some(call_tool) = module.definitions().find(|tool| tool.name.name() == CALL_TOOL) {
         governed.govern_by(call_tool, module.source());
     }
-    module
+    Ok(module
         .with_attend(move |approver| attended.attend(approver))
         .with_session_end(move |session| {
             let (servers, session) = (Arc::clone(&left), session.to_owned());
@@ -50,7 +65,7 @@ pub fn module(access: Access, folder: impl Into<PathBuf>, session_tools: Session
         .with_close(move || {
             let servers = Arc::clone(&closed);
             async move { servers.close().await }
-        })
+        }))
 }
 
 struct Mcp {

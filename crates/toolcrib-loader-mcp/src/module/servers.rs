@@ -7,11 +7,12 @@ use std::time::Duration;
 
 use futures::future::join_all;
 use serde_json::{Value, json};
+use toolcrib_io::http::names_private_address;
 use toolcrib_model::{EquivalentCall, ErrorKind, JsonObject, NAMESPACE_SEPARATOR, Risk, Tool, ToolError};
 use toolcrib_policy::{Access, Call};
 use toolcrib_port::{Approver, CallContext, ToolEngine as _, ToolLoader as _};
 use toolcrib_registry::{AddedTools, SessionSource, SessionTools, SessionToolsError};
-use url::Url;
+use url::{Origin, Url};
 
 use super::link::{Link, LinkEngine};
 use crate::extras::Extra;
@@ -35,6 +36,10 @@ const MAX_NOTES: usize = 10;
 
 /// The longest name of a server, in bytes.
 const MAX_NAME_BYTES: usize = 40;
+
+/// What to do when a URL is not reached that no configuration names.
+const PRIVATE_HINT: &str = "check `url`, or use a server at a public address; the operator names the origin of a private one under \
+                            `modules.mcp.config.private_origins`";
 
 /// Where a server is.
 pub(super) enum Address {
@@ -61,23 +66,57 @@ impl Address {
     }
 
     /// Refuses what may not be started or reached.
-    fn check(&self, access: &Access) -> Result<(), ToolError> {
-        let (what, is_allowed) = match self {
+    fn check(&self, reach: &Reach) -> Result<(), ToolError> {
+        let denied =
+            |message: String, hint: &str| Err(ToolError::new(ErrorKind::Denied, message).with_hint(hint));
+        let hint = "use a server that is allowed, or ask the user";
+        match self {
             Self::Command(command) => {
                 let program = command.first().map_or("", String::as_str);
-                (format!("`{program}` may not be started"), access.allows_program(program))
+                if !reach.access.allows_program(program) {
+                    return denied(format!("`{program}` may not be started"), hint);
+                }
             }
             Self::Url(url) => {
-                let (host, port) =
-                    (url.host_str().unwrap_or_default(), url.port_or_known_default().unwrap_or_default());
-                (format!("`{host}:{port}` may not be reached"), access.allows_host(host, port))
+                let host = url.host_str().unwrap_or_default();
+                let port = url.port_or_known_default().unwrap_or_default();
+                if !reach.access.allows_host(host, port) {
+                    return denied(format!("`{host}:{port}` may not be reached"), hint);
+                }
+                if names_private_address(url) && !reach.allows_private(url) {
+                    return denied(
+                        format!("`{host}:{port}` is a private address, which may not be reached"),
+                        PRIVATE_HINT,
+                    );
+                }
             }
-        };
-        if is_allowed {
-            return Ok(());
         }
-        Err(ToolError::new(ErrorKind::Denied, what)
-            .with_hint("use a server that is allowed, or ask the user"))
+        Ok(())
+    }
+
+    /// Returns what to do when the server is not there.
+    fn hint(&self, reach: &Reach) -> &'static str {
+        match self {
+            Self::Command(_) => "check the words of `command`, or ask the user",
+            Self::Url(url) if reach.allows_private(url) => {
+                "check `url`, or ask the user whether the server runs"
+            }
+            // The name of its host may have a private address.
+            Self::Url(_) => PRIVATE_HINT,
+        }
+    }
+}
+
+/// The rules for what the module starts and reaches.
+pub(super) struct Reach {
+    pub(super) access: Access,
+    /// The origins whose addresses need not be public.
+    pub(super) private_origins: Vec<Origin>,
+}
+
+impl Reach {
+    fn allows_private(&self, url: &Url) -> bool {
+        self.private_origins.contains(&url.origin())
     }
 }
 
@@ -148,7 +187,7 @@ type Known = BTreeMap<(Arc<str>, String), Arc<Server>>;
 
 /// The servers of all sessions.
 pub(super) struct Servers {
-    access: Access,
+    reach: Reach,
     folder: PathBuf,
     /// Where the tools of the servers are added to those of a session.
     session_tools: SessionTools,
@@ -160,9 +199,9 @@ pub(super) struct Servers {
 }
 
 impl Servers {
-    pub(super) fn new(access: Access, folder: PathBuf, session_tools: SessionTools) -> Self {
+    pub(super) fn new(reach: Reach, folder: PathBuf, session_tools: SessionTools) -> Self {
         let (call_tool, approver) = (OnceLock::new(), OnceLock::new());
-        Self { access, folder, session_tools, call_tool, approver, known: Mutex::default() }
+        Self { reach, folder, session_tools, call_tool, approver, known: Mutex::default() }
     }
 
     /// Sets the tool whose rules and limits hold for all tools of the servers.
@@ -207,7 +246,8 @@ impl Servers {
             );
             return Err(invalid(message));
         }
-        address.check(&self.access)?;
+        address.check(&self.reach)?;
+        let hint = address.hint(&self.reach);
         let key = (Arc::clone(session), name.clone());
         self.make_room(&key).await?;
         let namespace = namespace_of(&name);
@@ -218,7 +258,10 @@ impl Servers {
             Address::Command(command) => {
                 McpTransport::Stdio { command, env: BTreeMap::new(), cwd: Some(self.folder.clone()) }
             }
-            Address::Url(url) => McpTransport::http(url),
+            Address::Url(url) => {
+                let allow_private = self.reach.allows_private(&url);
+                McpTransport::http(url).allowing_private(allow_private)
+            }
         };
         let link = Arc::new(Link::new(McpSource::new(namespace, transport).eager()));
         // It is told with the first message whether there is somebody to ask.
@@ -229,7 +272,7 @@ impl Servers {
         let loaded = loader.load().await;
         if let Some(failed) = loaded.rejected.iter().find(|reject| reject.name.is_none()) {
             link.connection.close().await;
-            return Err(ToolError::new(ErrorKind::Unavailable, failed.reason.clone()));
+            return Err(ToolError::new(ErrorKind::Unavailable, failed.reason.clone()).with_hint(hint));
         }
         let mut notes: Vec<String> = loaded.rejected.into_iter().map(|reject| reject.reason).collect();
         let added = match self.add_tools(&key, &link, loaded.tools).await {

@@ -104,6 +104,11 @@ async fn start() -> Running {
     start_behind(|router| router).await
 }
 
+/// Returns the URL of a server that runs to the end of the test.
+pub(super) async fn url_of_server() -> String {
+    start().await.url
+}
+
 async fn start_behind(front: impl FnOnce(axum::Router) -> axum::Router) -> Running {
     let server = Server::default();
     let seen = Arc::clone(&server.seen);

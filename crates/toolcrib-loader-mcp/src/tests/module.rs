@@ -13,7 +13,7 @@ use toolcrib_sdk::Module;
 use super::elicitation::{NEW, OLD, User, filled};
 use super::eventually;
 use super::server::{ScriptServer, runs};
-use crate::{MAX_SERVERS, module};
+use crate::{MAX_SERVERS, ModuleConfig, module};
 
 const RESOURCES: &str = r#"
 CAPABILITIES='{"tools":{},"resources":{}}'
@@ -30,7 +30,11 @@ fn command(server: &ScriptServer) -> Value {
 }
 
 fn plain() -> Module {
-    module(Access::unlimited(), std::env::temp_dir(), SessionTools::default())
+    with(&ModuleConfig::default(), Access::unlimited())
+}
+
+fn with(config: &ModuleConfig, access: Access) -> Module {
+    module(config, access, std::env::temp_dir(), SessionTools::default()).unwrap()
 }
 
 async fn call_in(session: &str, module: &Module, name: &str, arguments: Value) -> ToolResult {
@@ -167,6 +171,7 @@ async fn a_server_that_does_not_start_is_an_error_and_leaves_nothing() {
     let broken = error(&module, "connect", json!({"server": "x", "command": ["no-such-server"]})).await;
     assert_eq!(broken.kind, ErrorKind::Unavailable);
     assert!(broken.message.contains("no-such-server"), "{broken}");
+    assert_eq!(broken.hint.as_deref(), Some("check the words of `command`, or ask the user"));
     assert_eq!(ok(&module, "list_servers", json!({})).await, json!([]));
     let server = ScriptServer::new("on_list() { exit 3; }");
     error(&module, "connect", json!({"server": "x", "command": command(&server)})).await;
@@ -208,8 +213,8 @@ async fn wrong_calls_are_told_what_would_be_right() {
         (
             "connect",
             json!({"server": "x", "url": "http://127.0.0.1:9/mcp"}),
-            ErrorKind::Unavailable,
-            "127.0.0.1",
+            ErrorKind::Denied,
+            "`127.0.0.1:9` is a private address",
         ),
         (
             "call_tool",
@@ -233,8 +238,7 @@ async fn wrong_calls_are_told_what_would_be_right() {
 async fn only_what_may_be_started_or_reached_is() {
     let rules: AccessRules =
         serde_json::from_value(json!({"system": ["sh"], "network": ["mcp.example"]})).unwrap();
-    let module =
-        module(Access::of_module("mcp", &rules).unwrap(), std::env::temp_dir(), SessionTools::default());
+    let module = with(&ModuleConfig::default(), Access::of_module("mcp", &rules).unwrap());
     for (address, told) in [
         (json!({"server": "x", "command": ["python3", "server.py"]}), "`python3` may not be started"),
         (
@@ -247,6 +251,24 @@ async fn only_what_may_be_started_or_reached_is() {
     }
     let server = ScriptServer::new("");
     ok(&module, "connect", json!({"server": "x", "command": command(&server)})).await;
+    module.close().await;
+}
+
+#[tokio::test]
+async fn a_server_at_a_private_address_is_connected_to_only_where_the_operator_names_its_origin() {
+    let url = super::http::url_of_server().await;
+    let arguments = json!({"server": "near", "url": url});
+    let refused = error(&plain(), "connect", arguments.clone()).await;
+    assert_eq!(refused.kind, ErrorKind::Denied, "{refused}");
+    assert!(refused.hint.unwrap().contains("under `modules.mcp.config.private_origins`"));
+
+    let origin = url::Url::parse(&url).unwrap().origin().ascii_serialization();
+    let module = with(&ModuleConfig { private_origins: vec![origin] }, Access::unlimited());
+    let connected = ok(&module, "connect", arguments).await;
+    assert_eq!(connected["tools"][0]["name"], "get_header");
+    // Another port is another origin.
+    let other = json!({"server": "other", "url": "http://127.0.0.1:9/mcp"});
+    assert_eq!(error(&module, "connect", other).await.kind, ErrorKind::Denied);
     module.close().await;
 }
 

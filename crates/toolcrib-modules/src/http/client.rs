@@ -7,7 +7,7 @@ use bytes::Bytes;
 use http::header::LOCATION;
 use http::{HeaderMap, HeaderName, HeaderValue, Method};
 use toolcrib_io::Error as IoError;
-use toolcrib_io::http::{HttpClient, HttpPolicy, Incoming, Request, Response, header_text};
+use toolcrib_io::http::{HttpClient, HttpPolicy, Incoming, Request, Response, header_text, parse_origin};
 use toolcrib_model::ToolError;
 use toolcrib_policy::Access;
 use url::{Origin, Url};
@@ -221,24 +221,8 @@ pub(super) fn url(written: &str) -> Result<Url, ToolError> {
     Ok(url)
 }
 
-/// An origin that an operator wrote down.
 fn origin(key: &str, written: &str) -> Result<Origin, Error> {
-    let full = if written.contains("://") { written.to_owned() } else { format!("https://{written}") };
-    let is_origin = |url: &Url| {
-        let rest = (url.path(), url.query(), url.fragment());
-        matches!(url.scheme(), "http" | "https")
-            && rest == ("/", None, None)
-            && url.username().is_empty()
-            && !full.contains('*')
-    };
-    let parsed = Url::parse(&full).ok().filter(is_origin);
-    parsed.map(|url| url.origin()).ok_or_else(|| {
-        let message = format!(
-            "`{written}` under `{key}` is no origin; write `api.example.com`, or `http://localhost:8080` with scheme and \
-             port"
-        );
-        Error::Config { module: ID, message }
-    })
+    parse_origin(key, written).map_err(|message| Error::Config { module: ID, message })
 }
 
 fn default_headers(

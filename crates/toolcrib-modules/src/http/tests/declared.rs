@@ -38,11 +38,11 @@ fn a_configuration_that_cannot_be_meant_is_refused() {
     for (config, said) in [
         (
             json!({"headers": {"api.example.com/path": {}}}),
-            "`api.example.com/path` under `headers` is no origin",
+            "`api.example.com/path` under `headers` is not an origin",
         ),
-        (json!({"headers": {"ftp://api.example.com": {}}}), "is no origin"),
-        (json!({"headers": {"https://user@api.example.com": {}}}), "is no origin"),
-        (json!({"private_origins": ["*"]}), "`*` under `private_origins` is no origin"),
+        (json!({"headers": {"ftp://api.example.com": {}}}), "is not an origin"),
+        (json!({"headers": {"https://user@api.example.com": {}}}), "is not an origin"),
+        (json!({"private_origins": ["*"]}), "`*` under `private_origins` is not an origin"),
         (json!({"headers": {"a.example": {"a b": "x"}}}), "the header `a b` of `a.example` cannot be sent"),
         (json!({"headers": {"a.example": {"Key": "secret\r\nX: 1"}}}), "the header `Key`"),
     ] {

@@ -1,0 +1,20 @@
+//! The configuration of the module.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+/// The configuration of the module `mcp`: `modules.mcp.config`.
+///
+/// ```yaml
+/// modules:
+///   mcp:
+///     config:
+///       # Servers at private addresses that agents may connect to.
+///       private_origins: ["http://localhost:8931"]
+/// ```
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct ModuleConfig {
+    /// Origins of MCP servers whose addresses need not be public: loopback, private networks and the like. None by default.
+    pub private_origins: Vec<String>,
+}
