@@ -28,6 +28,12 @@ pub(crate) fn check(app: &App, module: &Module, actions: &[SetupAction], errors:
     if actions.is_empty() {
         return;
     }
+    if let Some(reason) = module.setup_refusal() {
+        let pointer = format!("/modules/{}/setup", pointer_part(module.id()));
+        let message = format!("the module `{}` has no use for `setup`: {reason}", module.id());
+        errors.push(app.document.error_at(&pointer, message));
+        return;
+    }
     let tools: Vec<Tool> = module.definitions().collect();
     let known: Vec<&str> = tools.iter().map(|tool| tool.name.name()).collect();
     // What is wrong with the rules is said where they are checked.

@@ -23,6 +23,7 @@ pub struct Module {
     reports_progress: bool,
     /// The tools that are turned off.
     off: Vec<String>,
+    setup_refusal: Option<String>,
     check: Option<Check>,
     attend: Option<Attend>,
     close: Option<Close>,
@@ -55,6 +56,7 @@ impl Module {
             reaches_out: false,
             reports_progress: false,
             off: Vec::new(),
+            setup_refusal: None,
             check: None,
             attend: None,
             close: None,
@@ -116,6 +118,13 @@ impl Module {
         self
     }
 
+    /// Declares that the actions are of no use in the `setup` of an app file, and what to write there instead. Such a file is
+    /// refused.
+    pub fn refusing_setup(mut self, reason: impl Into<String>) -> Self {
+        self.setup_refusal = Some(reason.into());
+        self
+    }
+
     /// Sets what takes note of whom to ask what a call cannot go on without. It is called once, before any call.
     pub fn with_attend(mut self, attend: impl Fn(&Arc<dyn Approver>) + Send + Sync + 'static) -> Self {
         self.attend = Some(Arc::new(attend));
@@ -140,6 +149,11 @@ impl Module {
     {
         self.end_session = Some(Arc::new(move |session| Box::pin(end(session))));
         self
+    }
+
+    /// Returns why the actions are of no use in the `setup` of an app file, if they are not.
+    pub fn setup_refusal(&self) -> Option<&str> {
+        self.setup_refusal.as_deref()
     }
 
     /// The namespace of its tools.

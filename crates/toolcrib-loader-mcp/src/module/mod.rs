@@ -26,6 +26,10 @@ pub use servers::{IDLE_TIME, MAX_SERVERS, MAX_SHOWN_TOOLS, NAMESPACE_PREFIX};
 /// The namespace of the tools.
 pub const ID: &str = "mcp";
 
+/// Why an app file has no use for `setup` in this module.
+const SETUP_REFUSAL: &str = "a server that an action connects to belongs to one session, and no session of an agent would have \
+                             it; name the server under `tools.registry`, as `{type: mcp, name: NAME, url: URL}`, for all of them";
+
 /// The tool that calls tools of servers.
 const CALL_TOOL: &str = "call_tool";
 
@@ -52,7 +56,8 @@ pub fn module(
     let servers = Arc::new(Servers::new(reach, folder.into(), session_tools));
     let governed = Arc::clone(&servers);
     let (attended, left, closed) = (Arc::clone(&servers), Arc::clone(&servers), Arc::clone(&servers));
-    let module = Module::from(Mcp { servers }).reaching_out().reporting_progress();
+    let module =
+        Module::from(Mcp { servers }).reaching_out().reporting_progress().refusing_setup(SETUP_REFUSAL);
     if let Some(call_tool) = module.definitions().find(|tool| tool.name.name() == CALL_TOOL) {
         governed.govern_by(call_tool, module.source());
     }
