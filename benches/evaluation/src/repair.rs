@@ -47,10 +47,11 @@ fn missing(error: &str, arguments: &Value, knowledge: &Knowledge) -> Option<Valu
     Some(arguments.into())
 }
 
-/// ``unknown argument `To`; expected one of: ServiceSid, body``: moves it into the one that holds the rest.
+/// ``unknown argument `To`; expected one of: ServiceSid, body``, or with the schemas of those: moves it into the one that
+/// holds the rest.
 fn misplaced(error: &str, arguments: &Value, _: &Knowledge) -> Option<Value> {
     let unknown = unknown(error);
-    let (_, expected) = error.split_once("expected one of: ")?;
+    let (_, expected) = error.split_once("expected one of: ").or_else(|| error.split_once("expected {"))?;
     let holder = expected.split([',', ';', ' ', '"']).find(|name| *name == "body")?;
     let mut arguments = arguments.as_object()?.clone();
     let mut inside: Map<String, Value> =
@@ -113,6 +114,9 @@ mod tests {
             repaired(body, &json!({"Sid": 1, "To": 2}), &json!({})),
             to(json!({"Sid": 1, "body": {"To": 2}}))
         );
+        let schemas =
+            r#"{"message":"unknown argument `To`","hint":"expected {\"body\":{\"type\":\"object\"}}"}"#;
+        assert_eq!(repaired(schemas, &json!({"To": 2}), &json!({})), to(json!({"body": {"To": 2}})));
         let trace = "unknown argument `trace`; expected one of: id";
         assert_eq!(
             repaired(trace, &json!({"id": 1, "trace": 2}), &json!({"trace?": 2})),

@@ -4,6 +4,7 @@ use serde_json::Value;
 use toolcrib_model::{DENIAL_HINT, ErrorKind, ToolError};
 use toolcrib_policy::{Call, Decision};
 use toolcrib_registry::OverloadError;
+use toolcrib_schema::Violations;
 
 /// Returns the error of a call that policy forbids, with the arguments that the rule is about.
 pub(crate) fn denied(decision: &Decision) -> ToolError {
@@ -29,27 +30,52 @@ pub(crate) fn no_engine(call: &Call) -> ToolError {
         .with_retryable(false)
 }
 
-/// What is wrong, the part of the schema it breaks, and a call that would be right.
+/// Returns an error that says what is wrong, which parts of the schema it breaks, and which call would be right.
 pub(crate) fn overload_error(error: &OverloadError<'_>) -> ToolError {
     let tool = &error.nearest.tool;
     let among = if error.overloads > 1 { " (the nearest of its overloads)" } else { "" };
     let message = format!("the arguments do not fit `{}`{among}: {}", tool.name.shown(), error.violations);
     let mut hints = Vec::new();
-    let mut expected: Vec<String> = Vec::new();
-    for violation in error.violations.iter() {
-        let Some(schema) = &violation.expected else { continue };
-        let name = violation.subject.trim_start_matches('/').replace('/', ".");
-        let part = if name.is_empty() { schema.to_string() } else { format!("`{name}`: {schema}") };
-        if !expected.contains(&part) {
-            expected.push(part);
-        }
-    }
+    let expected = expected_parts(&error.violations);
     if !expected.is_empty() {
         hints.push(format!("expected {}", expected.join(", ")));
     }
-    if let Some(example) = error.nearest.example_arguments() {
-        hints.push(format!("a minimal valid example: {}", Value::to_string(&example)));
+    let example = error.nearest.example_arguments();
+    if let Some(example) =
+        example.filter(|example| example.as_object().is_none_or(|example| !example.is_empty()))
+    {
+        hints.push(format!("a minimal valid example: {example}"));
     }
     let failed = ToolError::new(ErrorKind::InvalidArgs, message);
     if hints.is_empty() { failed } else { failed.with_hint(hints.join("; ")) }
+}
+
+/// Returns the broken parts of the schema with their names, each once: what stands in another part is left out.
+fn expected_parts(violations: &Violations) -> Vec<String> {
+    let parts = violations
+        .iter()
+        .filter_map(|violation| Some((violation.subject.as_str(), violation.expected.as_ref()?)));
+    let parts: Vec<_> = parts.collect();
+    let is_within = |&(subject, schema): &(&str, &Value), &(outer, outer_schema): &(&str, &Value)| {
+        let path = subject.strip_prefix(outer).filter(|path| path.starts_with('/'));
+        path.is_some_and(|path| part_at(outer_schema, path) == Some(schema))
+    };
+    let mut expected = Vec::new();
+    for part in &parts {
+        let (subject, schema) = part;
+        let name = subject.trim_start_matches('/').replace('/', ".");
+        let text = if name.is_empty() { schema.to_string() } else { format!("`{name}`: {schema}") };
+        if !expected.contains(&text) && !parts.iter().any(|outer| is_within(part, outer)) {
+            expected.push(text);
+        }
+    }
+    expected
+}
+
+/// Returns the schema of a place below that of a schema or a list of properties.
+fn part_at<'a>(schema: &'a Value, path: &str) -> Option<&'a Value> {
+    path.split('/').skip(1).try_fold(schema, |schema, segment| {
+        let in_properties = schema.pointer(&format!("/properties/{segment}"));
+        in_properties.or_else(|| schema.pointer(&format!("/{segment}"))).or_else(|| schema.get("items"))
+    })
 }

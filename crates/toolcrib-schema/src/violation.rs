@@ -1,5 +1,6 @@
 //! Violations of a schema, described so that the caller can correct the value.
 
+use std::collections::HashSet;
 use std::fmt;
 
 use jsonschema::ValidationError;
@@ -42,6 +43,9 @@ const MAX_COMPARED_BYTES: usize = 48;
 /// The minimum similarity of two texts, from 0 to 1, for a suggestion.
 const MIN_LIKENESS: f64 = 0.6;
 
+/// The words before the names that are known, in the message about one that is not.
+const LIST: &str = "; expected one of: ";
+
 /// One thing that is wrong with a value.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Violation {
@@ -52,7 +56,7 @@ pub struct Violation {
     /// JSON pointer of what `expected` describes: the wrong part, or of an unknown argument the one that was meant;
     /// empty when it describes all arguments.
     pub subject: String,
-    /// The part of the schema that was expected; `None` when that is too large to show.
+    /// The part of the schema that was expected; `None` when it is too large to show, or says no more than the message.
     pub expected: Option<Value>,
 }
 
@@ -71,7 +75,13 @@ impl std::error::Error for Violations {}
 
 impl fmt::Display for Violations {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let messages: Vec<&str> = self.0.iter().map(|violation| violation.message.as_str()).collect();
+        let mut lists = HashSet::new();
+        let messages = self.0.iter().map(|violation| match violation.message.split_once(LIST) {
+            // Several unknown arguments have the same list of known ones.
+            Some((unknown, list)) if !lists.insert(list) => unknown,
+            _ => violation.message.as_str(),
+        });
+        let messages: Vec<&str> = messages.collect();
         f.write_str(&cut(&messages.join("; "), MAX_DISPLAY_CHARS))
     }
 }
@@ -110,7 +120,8 @@ impl Violation {
                 unexpected.map(|name| unknown_argument(&path, name, parent)).collect()
             }
             _ => {
-                let expected = parent_schema(error, schema).and_then(bounded);
+                let expected = parent_schema(error, schema).filter(|part| adds_to_message(error, part));
+                let expected = expected.and_then(bounded);
                 one(path.clone(), format!("{} {}", place(&path), reason(error)), expected)
             }
         }
@@ -126,11 +137,6 @@ pub(crate) fn unknown_argument(path: &str, name: &str, schema: Option<&Value>) -
     let nearest = nearest(name, known.iter().copied());
     let full = pointer_below(path, name);
     let unknown = format!("unknown {} {}", what(path), place(&full));
-    let message = match nearest {
-        Some(nearest) => format!("{unknown}, did you mean `{nearest}`?"),
-        None if known.is_empty() => format!("{unknown}; none is expected here"),
-        None => format!("{unknown}; expected one of: {}", listed(&known)),
-    };
     // The nearest argument is what was meant; without one, all that there are.
     let properties = schema.and_then(|schema| schema.get("properties"));
     let (subject, expected) = match nearest {
@@ -139,7 +145,15 @@ pub(crate) fn unknown_argument(path: &str, name: &str, schema: Option<&Value>) -
         }
         None => (path.to_owned(), properties),
     };
-    Violation { path: full, message, subject, expected: expected.and_then(bounded) }
+    let expected = expected.and_then(bounded);
+    let message = match nearest {
+        Some(nearest) => format!("{unknown}, did you mean `{nearest}`?"),
+        None if known.is_empty() => format!("{unknown}; none is expected here"),
+        // The schemas of the known arguments name them.
+        None if expected.is_some() => unknown,
+        None => format!("{unknown}{LIST}{}", listed(&known)),
+    };
+    Violation { path: full, message, subject, expected }
 }
 
 /// A name that some readers take for another one.
@@ -263,6 +277,12 @@ fn choices(options: &[Value]) -> String {
     }
 }
 
+/// Returns true if [`choices`] shows all of the allowed values, and each whole.
+fn are_all_shown(options: &[Value]) -> bool {
+    let chars = options.iter().map(|option| option.to_string().chars().count() + 2);
+    options.len() <= MAX_LISTED_NAMES && chars.sum::<usize>() <= MAX_QUOTED_CHARS
+}
+
 /// The allowed text that was meant by a wrong one.
 fn meant(value: &Value, options: &[Value]) -> String {
     let given = value.as_str().unwrap_or_default();
@@ -311,6 +331,23 @@ fn property_schema<'a>(error: &ValidationError<'_>, schema: &'a Value, property:
     parent_schema(error, schema)?.get("properties")?.get(property)
 }
 
+/// Returns false for a part of a schema that holds only the type or the choices that the message names.
+fn adds_to_message(error: &ValidationError<'_>, part: &Value) -> bool {
+    let is_told = |key: &str, value: &Value| match (error.kind(), key) {
+        (ValidationErrorKind::Type { .. } | ValidationErrorKind::Enum { .. }, "type") => true,
+        (ValidationErrorKind::Enum { .. }, "enum") => {
+            value.as_array().is_some_and(|options| are_all_shown(options))
+        }
+        _ => false,
+    };
+    !part.as_object().is_some_and(|part| part.iter().all(|(key, value)| is_told(key, value)))
+}
+
+/// Returns a part of a schema that is small enough to show, and says anything.
 fn bounded(schema: &Value) -> Option<Value> {
+    let is_empty = schema.as_object().is_some_and(serde_json::Map::is_empty);
+    if is_empty {
+        return None;
+    }
     json_within(schema, MAX_EXPECTED_BYTES).is_ok().then(|| schema.clone())
 }

@@ -19,6 +19,22 @@ async fn a_search_takes_its_arguments_by_other_names_and_brings_the_number_of_re
 }
 
 #[tokio::test]
+async fn the_error_of_wrong_arguments_shows_each_part_of_the_schema_once() {
+    let fixture = fixture().await;
+    let mut errors = Vec::new();
+    for (name, arguments) in [
+        ("search_tools", json!({"text_to_find": "slack", "count": 2})),
+        ("search_tools", json!({"query": "slack", "max_results": "many"})),
+        ("get_tool", json!({"name": "files.read", "include": ["everything"]})),
+        ("execute_tool", json!({"name": "files.read", "params": {"file": "a", "encoding": "b"}})),
+    ] {
+        let error = fixture.call(name, arguments.clone()).await.error.unwrap();
+        errors.push(format!("{name} {arguments}\n  {error}"));
+    }
+    insta::assert_snapshot!(errors.join("\n"));
+}
+
+#[tokio::test]
 async fn a_tool_is_shown_by_any_spelling_of_its_name_and_with_a_slip() {
     let fixture = fixture().await;
     for name in ["files_read", "FILES.Read", "files/read", "mcp__files__read", "files.raed"] {

@@ -36,34 +36,37 @@ fn violations_say_what_is_wrong_and_what_was_expected() {
         (
             json!({"city": "x", "unit": "kelvin"}),
             "`unit` must be one of \"celsius\", \"fahrenheit\", not \"kelvin\"",
-            json!({"enum": ["celsius", "fahrenheit"]}),
+            Value::Null,
         ),
         (
             json!({"city": "x", "days": 15}),
             "`days` is not valid: it is greater than the maximum of 14",
             json!({"type": "integer", "minimum": 1, "maximum": 14}),
         ),
-        (
-            json!({"city": "x", "tags": ["a", 1]}),
-            "`tags[1]` must be of type string, not 1",
-            json!({"type": "string"}),
-        ),
+        (json!({"city": "x", "tags": ["a", 1]}), "`tags[1]` must be of type string, not 1", Value::Null),
         (
             json!({"city": "x", "dais": 3}),
             "unknown argument `dais`, did you mean `days`?",
             json!({"type": "integer", "minimum": 1, "maximum": 14}),
         ),
-        (
-            json!({"city": "x", "zzz": 3}),
-            "unknown argument `zzz`; expected one of: city, days, unit, tags",
-            weather().schema()["properties"].clone(),
-        ),
+        (json!({"city": "x", "zzz": 3}), "unknown argument `zzz`", weather().schema()["properties"].clone()),
     ] {
         let violations = weather().validate(&given).unwrap_err();
         assert_eq!(violations.to_string(), message);
         let first = violations.iter().next().unwrap();
         assert_eq!(first.expected.clone().unwrap_or_default(), expected, "{message}");
     }
+}
+
+#[test]
+fn several_unknown_arguments_are_followed_by_one_list_of_the_known_ones() {
+    let long = "Long enough that the schema is not shown. ".repeat(10);
+    let schema = json!({"properties": {"a": {"description": long}, "b": {}}, "additionalProperties": false});
+    let violations =
+        CompiledSchema::compile(&schema).unwrap().validate(&json!({"xx": 1, "yy": 2})).unwrap_err();
+    let told = "unknown argument `xx`; expected one of: a, b; unknown argument `yy`";
+    assert_eq!(violations.to_string(), told);
+    assert!(violations.iter().all(|violation| violation.expected.is_none()));
 }
 
 #[test]
