@@ -50,7 +50,8 @@ pub(crate) fn overload_error(error: &OverloadError<'_>) -> ToolError {
     if hints.is_empty() { failed } else { failed.with_hint(hints.join("; ")) }
 }
 
-/// Returns the broken parts of the schema with their names, each once: what stands in another part is left out.
+/// Returns the broken parts of the schema with their names, or examples of them, each once: what stands in another part
+/// is left out.
 fn expected_parts(violations: &Violations) -> Vec<String> {
     let parts = violations
         .iter()
@@ -63,13 +64,25 @@ fn expected_parts(violations: &Violations) -> Vec<String> {
     let mut expected = Vec::new();
     for part in &parts {
         let (subject, schema) = part;
-        let name = subject.trim_start_matches('/').replace('/', ".");
-        let text = if name.is_empty() { schema.to_string() } else { format!("`{name}`: {schema}") };
+        let text = named(subject, ": ", &schema.to_string());
         if !expected.contains(&text) && !parts.iter().any(|outer| is_within(part, outer)) {
             expected.push(text);
         }
     }
+    for violation in violations.iter().filter(|violation| !violation.examples.is_empty()) {
+        let examples: Vec<_> = violation.examples.iter().map(Value::to_string).collect();
+        let text = named(&violation.subject, " such as ", &examples.join(" or "));
+        if !expected.contains(&text) {
+            expected.push(text);
+        }
+    }
     expected
+}
+
+/// Returns the description of a part with the name of its place, where that is not the whole.
+fn named(subject: &str, separator: &str, part: &str) -> String {
+    let name = subject.trim_start_matches('/').replace('/', ".");
+    if name.is_empty() { part.to_owned() } else { format!("`{name}`{separator}{part}") }
 }
 
 /// Returns the schema of a place below that of a schema or a list of properties.

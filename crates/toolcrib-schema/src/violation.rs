@@ -22,6 +22,9 @@ const MAX_QUOTED_CHARS: usize = 180;
 /// The most bytes of a schema part that are quoted.
 const MAX_EXPECTED_BYTES: usize = 400;
 
+/// The most examples of one part that are shown.
+const MAX_EXAMPLES: usize = 2;
+
 /// The most characters of one name that are shown.
 const MAX_NAME_CHARS: usize = 80;
 
@@ -58,6 +61,8 @@ pub struct Violation {
     pub subject: String,
     /// The part of the schema that was expected; `None` when it is too large to show, or says no more than the message.
     pub expected: Option<Value>,
+    /// Examples of the subject that its schema gives, where the schema itself is too large to show.
+    pub examples: Vec<Value>,
 }
 
 /// Everything that is wrong with a value; never empty.
@@ -90,28 +95,29 @@ impl Violation {
     /// A wrong value whose errors are too many to look at.
     pub(crate) fn unexplained() -> Self {
         let message = "the value does not fit, and is too large or deep for this schema to say where".into();
-        Self { path: String::new(), message, subject: String::new(), expected: None }
+        Self { path: String::new(), message, subject: String::new(), expected: None, examples: Vec::new() }
     }
 
     /// A name that is not the same for all readers of JSON.
     pub(crate) fn with_nul(pointer: &str, name: &str) -> Self {
         let path = pointer_below(pointer, name);
         let message = format!("the name {} holds the character NUL; leave it out", place(&path));
-        Self { subject: pointer.to_owned(), path, message, expected: None }
+        Self { subject: pointer.to_owned(), path, message, expected: None, examples: Vec::new() }
     }
 
     /// A schema error in our words. One error about several properties becomes one violation each.
     pub(crate) fn from_error(error: &ValidationError<'_>, schema: &Value) -> Vec<Self> {
         let path = error.instance_path().to_string();
-        let one = |path: String, message: String, expected: Option<Value>| {
-            vec![Self { subject: path.clone(), path, message, expected }]
+        let one = |path: String, message: String, part: Option<&Value>| {
+            let (expected, examples) = shown(part, part);
+            vec![Self { subject: path.clone(), path, message, expected, examples }]
         };
         match error.kind() {
             ValidationErrorKind::Required { property } => {
                 let property = property.as_str().unwrap_or_default();
                 let full = pointer_below(&path, property);
-                let expected = property_schema(error, schema, property).and_then(bounded);
-                one(full.clone(), format!("{} is missing", place(&full)), expected)
+                let part = property_schema(error, schema, property);
+                one(full.clone(), format!("{} is missing", place(&full)), part)
             }
             ValidationErrorKind::AdditionalProperties { unexpected }
             | ValidationErrorKind::UnevaluatedProperties { unexpected } => {
@@ -120,9 +126,8 @@ impl Violation {
                 unexpected.map(|name| unknown_argument(&path, name, parent)).collect()
             }
             _ => {
-                let expected = parent_schema(error, schema).filter(|part| adds_to_message(error, part));
-                let expected = expected.and_then(bounded);
-                one(path.clone(), format!("{} {}", place(&path), reason(error)), expected)
+                let part = parent_schema(error, schema).filter(|part| adds_to_message(error, part));
+                one(path.clone(), format!("{} {}", place(&path), reason(error)), part)
             }
         }
     }
@@ -139,13 +144,13 @@ pub(crate) fn unknown_argument(path: &str, name: &str, schema: Option<&Value>) -
     let unknown = format!("unknown {} {}", what(path), place(&full));
     // The nearest argument is what was meant; without one, all that there are.
     let properties = schema.and_then(|schema| schema.get("properties"));
-    let (subject, expected) = match nearest {
+    let (subject, (expected, examples)) = match nearest {
         Some(nearest) => {
-            (pointer_below(path, nearest), properties.and_then(|properties| properties.get(nearest)))
+            let part = properties.and_then(|properties| properties.get(nearest));
+            (pointer_below(path, nearest), shown(part, part))
         }
-        None => (path.to_owned(), properties),
+        None => (path.to_owned(), shown(properties, schema)),
     };
-    let expected = expected.and_then(bounded);
     let message = match nearest {
         Some(nearest) => format!("{unknown}, did you mean `{nearest}`?"),
         None if known.is_empty() => format!("{unknown}; none is expected here"),
@@ -153,7 +158,7 @@ pub(crate) fn unknown_argument(path: &str, name: &str, schema: Option<&Value>) -
         None if expected.is_some() => unknown,
         None => format!("{unknown}{LIST}{}", listed(&known)),
     };
-    Violation { path: full, message, subject, expected }
+    Violation { path: full, message, subject, expected, examples }
 }
 
 /// A name that some readers take for another one.
@@ -165,7 +170,13 @@ pub(crate) fn mistaken_name(path: &str, name: &str, meant: &str) -> Violation {
         place(&full),
         cut(meant, MAX_NAME_CHARS),
     );
-    Violation { path: full, message, subject: pointer_below(path, meant), expected: None }
+    Violation {
+        path: full,
+        message,
+        subject: pointer_below(path, meant),
+        expected: None,
+        examples: Vec::new(),
+    }
 }
 
 fn what(path: &str) -> &'static str {
@@ -343,11 +354,18 @@ fn adds_to_message(error: &ValidationError<'_>, part: &Value) -> bool {
     !part.as_object().is_some_and(|part| part.iter().all(|(key, value)| is_told(key, value)))
 }
 
-/// Returns a part of a schema that is small enough to show, and says anything.
-fn bounded(schema: &Value) -> Option<Value> {
-    let is_empty = schema.as_object().is_some_and(serde_json::Map::is_empty);
-    if is_empty {
-        return None;
+/// Returns a part of a schema where it is small enough to show, or else the examples that its schema gives.
+fn shown(part: Option<&Value>, schema: Option<&Value>) -> (Option<Value>, Vec<Value>) {
+    let Some(part) = part.filter(|part| part.as_object().is_none_or(|part| !part.is_empty())) else {
+        return (None, Vec::new());
+    };
+    if let Some(part) = bounded(part) {
+        return (Some(part), Vec::new());
     }
+    let examples = schema.and_then(|schema| schema.get("examples")?.as_array());
+    (None, examples.into_iter().flatten().take(MAX_EXAMPLES).filter_map(bounded).collect())
+}
+
+fn bounded(schema: &Value) -> Option<Value> {
     json_within(schema, MAX_EXPECTED_BYTES).is_ok().then(|| schema.clone())
 }

@@ -12,14 +12,14 @@ use crate::owner::Owner;
 
 /// What is done when the time has come.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(tag = "type", rename_all = "snake_case", deny_unknown_fields)]
+#[serde(tag = "type", rename_all = "snake_case", try_from = "ActionForm")]
 pub enum Action {
     /// Tell something.
     Notification {
         /// What.
         message: String,
         /// By which channel; in the conversation when absent.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none")]
         channel: Option<String>,
     },
     /// Call a tool.
@@ -27,7 +27,6 @@ pub enum Action {
         /// Its name, as `namespace.name`.
         tool: String,
         /// Its arguments.
-        #[serde(default)]
         params: JsonObject,
     },
     /// Give an agent a prompt, whose answer is told.
@@ -35,6 +34,59 @@ pub enum Action {
         /// The prompt.
         prompt: String,
     },
+}
+
+/// An action as models write it. Its type may be left out, since the other arguments decide it.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(description = "What to do: one of these.")]
+#[schemars(extend("examples" = [{"message": "Stand up!"}, {"tool": "shop.order", "params": {"amount": 1}}]))]
+struct ActionForm {
+    /// May be left out.
+    #[serde(rename = "type", default)]
+    #[schemars(with = "ActionKind")]
+    kind: Option<ActionKind>,
+    /// For a notification: what to tell.
+    message: Option<String>,
+    /// For a notification: by which channel; in the conversation otherwise.
+    channel: Option<String>,
+    /// For a tool call: the tool, as `namespace.name`.
+    tool: Option<String>,
+    /// For a tool call: its arguments.
+    params: Option<JsonObject>,
+    /// For an agent: what to ask it. Its answer is told.
+    prompt: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum ActionKind {
+    Notification,
+    ToolCall,
+    LlmPrompt,
+}
+
+/// The reason why an action cannot be read, with the forms that can.
+const UNCLEAR: &str = "it is not clear what an action is to do. Give one of these forms: {\"message\": \"Stand up!\"} to tell \
+                       something; {\"tool\": \"shop.order\", \"params\": {\"amount\": 1}} to call a tool";
+
+impl TryFrom<ActionForm> for Action {
+    type Error = &'static str;
+
+    fn try_from(form: ActionForm) -> Result<Self, Self::Error> {
+        let ActionForm { kind, message, channel, tool, params, prompt } = form;
+        let (meant, action) = match (message, channel, tool, params, prompt) {
+            (Some(message), channel, None, None, None) => {
+                (ActionKind::Notification, Self::Notification { message, channel })
+            }
+            (None, None, Some(tool), params, None) => {
+                (ActionKind::ToolCall, Self::ToolCall { tool, params: params.unwrap_or_default() })
+            }
+            (None, None, None, None, Some(prompt)) => (ActionKind::LlmPrompt, Self::LlmPrompt { prompt }),
+            _ => return Err(UNCLEAR),
+        };
+        if kind.is_some_and(|kind| kind != meant) { Err(UNCLEAR) } else { Ok(action) }
+    }
 }
 
 impl Action {

@@ -6,7 +6,7 @@ use jiff::Zoned;
 use jiff::tz::TimeZone;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use toolcrib_model::{ErrorKind, JsonObject, ToolError};
+use toolcrib_model::{ErrorKind, ToolError};
 
 use super::{
     MAX_CATCH_UP, MAX_LABEL_CHARS, MIN_CATCH_UP, Overlap, ScheduleRequest, ScheduleStatus, ScheduleTime,
@@ -17,69 +17,13 @@ use crate::{Action, Cron, Error, MAX_CRON_CHARS, MAX_PHRASE_CHARS, moment};
 /// What stands before what is remembered when it is told.
 const REMINDER: &str = "Reminder: ";
 
-/// What to do: one of these.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-#[schemars(extend("examples" = [{"message": "Stand up!"}]))]
-pub(super) struct GivenAction {
-    /// May be left out.
-    #[serde(rename = "type", default)]
-    #[schemars(with = "ActionKind")]
-    kind: Option<ActionKind>,
-    /// For a notification: what to tell.
-    message: Option<String>,
-    /// For a notification: by which channel; in the conversation otherwise.
-    channel: Option<String>,
-    /// For a tool call: the tool, as `namespace.name`.
-    tool: Option<String>,
-    /// For a tool call: its arguments.
-    params: Option<JsonObject>,
-    /// For an agent: what to ask it. Its answer is told.
-    prompt: Option<String>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-enum ActionKind {
-    Notification,
-    ToolCall,
-    LlmPrompt,
-}
-
-impl GivenAction {
-    fn action(self) -> Result<Action, ToolError> {
-        let Self { kind, message, channel, tool, params, prompt } = self;
-        let (given, action) = match (message, channel, tool, params, prompt) {
-            (Some(message), channel, None, None, None) => {
-                (ActionKind::Notification, Action::Notification { message, channel })
-            }
-            (None, None, Some(tool), params, None) => {
-                (ActionKind::ToolCall, Action::ToolCall { tool, params: params.unwrap_or_default() })
-            }
-            (None, None, None, None, Some(prompt)) => (ActionKind::LlmPrompt, Action::LlmPrompt { prompt }),
-            _ => return Err(unclear()),
-        };
-        match kind {
-            Some(kind) if kind != given => Err(unclear()),
-            _ => Ok(action),
-        }
-    }
-}
-
-fn unclear() -> ToolError {
-    invalid("it is not clear what `action` is to do").with_hint(
-        "give `message` to tell something, perhaps with `channel`; `tool` and `params` to call a tool; or `prompt` to ask an \
-         agent; no two of them",
-    )
-}
-
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ScheduleOnce {
     /// `2026-03-01T09:00`, `in 5m`, `tomorrow at 9am`, `dans 30 minutes`.
     #[schemars(length(max = MAX_PHRASE_CHARS))]
     when: String,
-    action: GivenAction,
+    action: Action,
     /// A name for people.
     #[schemars(length(max = MAX_LABEL_CHARS))]
     label: Option<String>,
@@ -96,7 +40,7 @@ pub(super) struct ScheduleCron {
     /// Minute, hour, day, month, day of the week, as `0 9 * * MON`; with six fields the second comes first.
     #[schemars(length(max = MAX_CRON_CHARS))]
     cron: String,
-    action: GivenAction,
+    action: Action,
     /// A name for people.
     #[schemars(length(max = MAX_LABEL_CHARS))]
     label: Option<String>,
@@ -121,7 +65,7 @@ pub(super) struct Remind {
     #[schemars(length(max = MAX_CRON_CHARS))]
     when: String,
     /// What to do then, in place of telling `what`.
-    action: Option<GivenAction>,
+    action: Option<Action>,
     /// Such as `Europe/Paris`; where `when` names none.
     time_zone: Option<String>,
 }
@@ -157,7 +101,7 @@ impl ScheduleOnce {
             }
             Err(error) => return Err(unreadable(&error)),
         };
-        let mut request = ScheduleRequest::new(time, self.action.action()?);
+        let mut request = ScheduleRequest::new(time, self.action);
         (request.label, request.catch_up) = (self.label, self.catch_up.map(Duration::from_secs));
         Ok(request)
     }
@@ -170,7 +114,7 @@ impl ScheduleCron {
     ) -> Result<ScheduleRequest, ToolError> {
         let now = now(zone(self.time_zone)?);
         let cron = Cron::parse(&self.cron, now.time_zone()).map_err(|error| unreadable(&error))?;
-        let mut request = ScheduleRequest::new(ScheduleTime::Cron(Box::new(cron)), self.action.action()?);
+        let mut request = ScheduleRequest::new(ScheduleTime::Cron(Box::new(cron)), self.action);
         (request.label, request.catch_up) = (self.label, self.catch_up.map(Duration::from_secs));
         (request.max_runs, request.overlap) = (self.max_runs, self.overlap);
         Ok(request)
@@ -195,7 +139,7 @@ impl Remind {
             return Err(invalid("there is nothing to remember: `what` is empty"));
         }
         let action = match self.action {
-            Some(action) => action.action()?,
+            Some(action) => action,
             None => Action::Notification { message: format!("{REMINDER}{what}"), channel: None },
         };
         let mut request = ScheduleRequest::new(time, action);

@@ -118,6 +118,35 @@ async fn what_cannot_be_watched_is_said_at_once_and_nothing_is_called() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn the_type_of_an_action_may_be_left_out_and_an_error_shows_the_form_by_example() {
+    let office = Office::new().await;
+    with_tools(&office).await;
+    office.plant.shows([json!(1), json!(2)]);
+    let start = async |actions: Value| {
+        call(&office, "watch_start", json!({"name": "plant.gauge", "actions": actions})).await
+    };
+    let started = start(json!([{"tool": "plant.bell"}, {"message": "It is {{value}}."}])).await;
+    let id = started.result["watcher_id"].as_str().unwrap().to_owned();
+    let actions = office.watchers.inner.table.with(&id, |entry| json!(entry.watcher.request.actions));
+    let typed = json!([
+        {"type": "tool_call", "tool": "plant.bell", "params": {}},
+        {"type": "notification", "message": "It is {{value}}."},
+    ]);
+    assert_eq!(actions, Some(typed));
+    let mut errors = Vec::new();
+    for action in [
+        json!({}),
+        json!({"message": "x", "tool": "plant.bell"}),
+        json!({"type": "tool_call", "message": "x"}),
+        json!({"text_to_tell": "x"}),
+        json!({"type": "call", "tool": "plant.bell"}),
+    ] {
+        errors.push(format!("{action}\n  {}", start(json!([action])).await.error.unwrap()));
+    }
+    insta::assert_snapshot!(errors.join("\n"));
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_result_can_name_no_tool_even_when_names_come_to_mean_others() {
     let office = Office::new().await;
     office.plant.shows([json!("plant.probe"), json!("plant.lamp")]);
