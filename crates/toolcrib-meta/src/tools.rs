@@ -32,25 +32,28 @@ const OTHER_ARGUMENTS: [(&str, &[(&str, &str)]); 3] = [
 
 const SEARCH: &str = "Find tools. Query in English, two to six words, verb and noun. Results can be called with `execute_tool`";
 
-const GET: &str = "Parameters of a tool, where a search did not show them";
+const GET: &str = "Parameters of a tool that a search did not show";
 
 const EXECUTE: &str = "Call a tool by its name";
 
 const PARALLEL: &str =
-    "Run up to 50 independent calls at once. Results keep their order; one that fails stops no other";
+    "Run independent calls at once. Results keep their order; one that fails stops no other";
 
 /// How many tools a search shows when the model does not say.
-const DEFAULT_RESULTS: u8 = 5;
+const DEFAULT_RESULTS: i64 = 5;
+
+/// The most tools that a search shows.
+const MAX_RESULTS: i64 = 20;
 
 #[derive(Deserialize, JsonSchema)]
 struct SearchTools {
     query: String,
     #[serde(default = "default_results")]
-    #[schemars(range(min = 1, max = 20))]
-    max_results: u8,
+    #[schemars(schema_with = "results_schema")]
+    max_results: i64,
 }
 
-fn default_results() -> u8 {
+fn default_results() -> i64 {
     DEFAULT_RESULTS
 }
 
@@ -75,20 +78,18 @@ struct ExecuteTool {
 
 #[derive(Deserialize, JsonSchema)]
 struct ListCategories {
-    #[serde(default = "first_page")]
-    #[schemars(schema_with = "page_schema")]
-    page: u32,
+    #[serde(default)]
+    page: Option<i64>,
 }
 
 #[derive(Deserialize, JsonSchema)]
 struct BrowseCategory {
     category: String,
-    #[serde(default = "first_page")]
-    #[schemars(schema_with = "page_schema")]
-    page: u32,
-    #[serde(default = "default_page_size")]
-    #[schemars(range(min = 1, max = MAX_PAGE_SIZE))]
-    page_size: usize,
+    #[serde(default)]
+    page: Option<i64>,
+    #[serde(default)]
+    #[schemars(schema_with = "page_size_schema")]
+    page_size: Option<i64>,
 }
 
 /// Returns the schema of arguments that another schema describes.
@@ -96,17 +97,14 @@ fn any_object(_: &mut SchemaGenerator) -> Schema {
     json_schema!({"type": "object"})
 }
 
-/// Returns the schema of the number of a page. That pages count from the first one needs no words.
-fn page_schema(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({"type": "integer", "minimum": 1})
+// Every request carries these schemas: numbers below 1 mean 1, which needs no words.
+
+fn results_schema(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({"type": "integer", "maximum": MAX_RESULTS})
 }
 
-fn first_page() -> u32 {
-    1
-}
-
-fn default_page_size() -> usize {
-    PAGE_SIZE
+fn page_size_schema(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({"type": "integer", "maximum": MAX_PAGE_SIZE})
 }
 
 /// Returns a schema without a sentence for each part, which every request would carry.
@@ -134,7 +132,7 @@ pub fn module(discovery: Arc<Discovery>) -> Module {
         .with_tool(meta(SEARCH_TOOL, "discover", SEARCH, {
             move |arguments: SearchTools, context: CallContext| {
                 let SearchTools { query, max_results } = arguments;
-                let found = search.search_for_model(&query, max_results.into(), context.principal());
+                let found = search.search_for_model(&query, at_least_1(max_results), context.principal());
                 async move { found }
             }
         }))
@@ -161,16 +159,22 @@ pub fn module(discovery: Arc<Discovery>) -> Module {
         )
         .with_tool(meta("list_categories", "discover", "List the categories of tools", {
             move |arguments: ListCategories, context: CallContext| {
-                let page = list.category_page(numbered(arguments.page), PAGE_SIZE, context.principal());
+                let page = list.category_page(
+                    at_least_1(arguments.page.unwrap_or(1)),
+                    PAGE_SIZE,
+                    context.principal(),
+                );
                 async move { page.map(|page| page_for_model(page, "categories")) }
             }
         }))
         .with_tool(meta("browse_category", "discover", "List the tools of a category", {
             move |arguments: BrowseCategory, context: CallContext| {
                 let BrowseCategory { category, page, page_size } = arguments;
-                let is_first = page <= 1;
+                let page = at_least_1(page.unwrap_or(1));
+                let page_size = page_size.map_or(PAGE_SIZE, at_least_1);
+                let is_first = page == 1;
                 let discovery = Arc::clone(&browse);
-                let page = browse.browse(&category, numbered(page), page_size, context.principal());
+                let page = browse.browse(&category, page, page_size, context.principal());
                 async move {
                     let (category, page) = page?;
                     let mut told = page_for_model(page, "tools");
@@ -218,9 +222,9 @@ fn page_for_model<T: Serialize>(page: Page<T>, items: &str) -> JsonObject {
     ])
 }
 
-/// The number of a page that a model gave.
-fn numbered(page: u32) -> usize {
-    usize::try_from(page).unwrap_or(usize::MAX)
+/// Returns a number that a model gave, or 1 for a lower one.
+fn at_least_1(number: i64) -> usize {
+    usize::try_from(number).unwrap_or(1).max(1)
 }
 
 /// Gives the call inside to the entrance. The result is that of the call inside, and so is its name; its metadata says

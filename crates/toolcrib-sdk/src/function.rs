@@ -218,8 +218,9 @@ fn folded(text: &str) -> String {
     out
 }
 
-/// Lets an argument that may be left out be left out, and no more: `Option` would also allow null, in words that every
-/// request of a model pays for. One that sends null all the same is repaired.
+/// Lets an argument that may be left out be left out, and no more: `Option` would also allow null, and a default such as
+/// `false` or `[]` says what leaving it out means anyway, in words that every request of a model pays for. A null that is
+/// sent all the same is repaired.
 fn leave_out_null(schema: &mut Value) {
     match schema {
         Value::Object(map) => {
@@ -236,7 +237,7 @@ fn leave_out_null(schema: &mut Value) {
 }
 
 fn without_null(property: &mut JsonObject) {
-    if property.get("default") == Some(&Value::Null) {
+    if property.get("default").is_some_and(is_empty) {
         property.shift_remove("default");
     }
     let alone = match property.get("type").and_then(Value::as_array).map(Vec::as_slice) {
@@ -245,6 +246,16 @@ fn without_null(property: &mut JsonObject) {
     };
     if let Some(alone) = alone {
         property.insert("type".into(), alone);
+    }
+}
+
+fn is_empty(value: &Value) -> bool {
+    match value {
+        Value::Null | Value::Bool(false) => true,
+        Value::String(text) => text.is_empty(),
+        Value::Array(items) => items.is_empty(),
+        Value::Object(map) => map.is_empty(),
+        Value::Bool(true) | Value::Number(_) => false,
     }
 }
 

@@ -117,7 +117,12 @@ impl Reading<'_> {
     }
 
     fn limit(&self) -> Option<usize> {
-        self.request.limit.filter(|limit| *limit > 0)
+        self.request.limit.and_then(|limit| usize::try_from(limit).ok()).filter(|limit| *limit > 0)
+    }
+
+    /// Returns the number of the page to answer with, which is the first for numbers below 1.
+    fn page_number(&self) -> usize {
+        self.request.page.map_or(1, |page| usize::try_from(page).unwrap_or(1).max(1))
     }
 
     /// Shows a picture or a sound, and reads text that was sent as bytes.
@@ -308,7 +313,7 @@ impl Reading<'_> {
             let size = size + 1 + json_size(value, most)?;
             (size <= most).then_some(size)
         });
-        if size.is_some() && self.request.page.unwrap_or(1) == 1 {
+        if size.is_some() && self.page_number() == 1 {
             let mut whole = answer.clone();
             whole.insert("values".into(), found.iter().map(|value| value.as_ref().clone()).collect());
             let whole = Value::Object(whole);
@@ -343,7 +348,7 @@ impl Reading<'_> {
     /// Answers with one page of a text, with a note on where it stands and how to go on.
     fn page(&self, part: Part<'_>) -> Result<Value, ToolError> {
         let Part { text, what, first_line } = part;
-        let page = usize::try_from(self.request.page.unwrap_or(1)).unwrap_or(usize::MAX);
+        let page = self.page_number();
         let pages = Pages::new(&text, self.tokens.saturating_sub(MAX_NOTE_TOKENS), self.counter);
         let found = if first_line.is_some() {
             // Pages of the whole are asked for one after the other.

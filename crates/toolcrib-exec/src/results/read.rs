@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 use serde_json::Value;
 use toolcrib_document::nearest;
@@ -12,6 +12,7 @@ use toolcrib_sdk::FunctionTool;
 
 use super::Results;
 use super::answer::Reading;
+use super::grep;
 use super::seek::Asker;
 use super::store::{Kept, Owner};
 
@@ -33,8 +34,7 @@ pub(super) struct ReadResult {
     #[serde(default)]
     pub(super) sort: Option<String>,
     #[serde(default)]
-    #[schemars(range(min = 1))]
-    pub(super) limit: Option<usize>,
+    pub(super) limit: Option<i64>,
     #[serde(default)]
     pub(super) count: Option<bool>,
     #[serde(default)]
@@ -54,13 +54,17 @@ pub(super) struct ReadResult {
     #[serde(default)]
     pub(super) grep: Option<String>,
     #[serde(default)]
-    #[schemars(range(min = 0, max = 10))]
+    #[schemars(schema_with = "context_schema")]
     pub(super) context: Option<u8>,
     #[serde(default)]
     pub(super) lines: Option<String>,
     #[serde(default)]
-    #[schemars(range(min = 1))]
-    pub(super) page: Option<u32>,
+    pub(super) page: Option<i64>,
+}
+
+/// Returns the schema of the number of lines around a match. That it is not negative needs no words.
+fn context_schema(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({"type": "integer", "maximum": grep::MAX_CONTEXT})
 }
 
 impl ReadResult {
@@ -82,9 +86,8 @@ pub fn tools(results: Arc<Results>) -> Vec<FunctionTool> {
         let results = Arc::clone(&results);
         async move { results.read(request, &context).await }
     };
-    let description = "Read a large result by its handle. Rows: where (`stock < 2 && name == 'a'`), fields, sort (`-price`), \
-                       limit; figures: count, sum (`qty * price`), min, max, mean, group_by. Or jq, jsonpath, grep, \
-                       lines (`10-50`), page";
+    let description = "Read a large result by its handle: rows (where `stock < 2 && name == 'a'`, sort `-price`), figures (sum \
+                       `qty * price`), or jq, jsonpath, grep, lines (`10-50`), page";
     vec![
         FunctionTool::new("read_result", description, read)
             .with_risk(Risk::Low)

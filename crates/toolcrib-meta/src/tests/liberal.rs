@@ -16,6 +16,11 @@ async fn a_search_takes_its_arguments_by_other_names_and_brings_the_number_of_re
     let many = fixture.call("search_tools", json!({"query": "read a text file", "max_results": 50})).await;
     assert!(many.is_ok(), "{many:?}");
     assert!(many.metadata["repairs"].to_string().contains("20"), "{:?}", many.metadata);
+    for few in [0, -3] {
+        let found =
+            fixture.call("search_tools", json!({"query": "read a text file", "max_results": few})).await;
+        assert_eq!(found.result["results"].as_array().map(Vec::len), Some(1), "{few}: {found:?}");
+    }
 }
 
 #[tokio::test]

@@ -9,9 +9,8 @@ use toolcrib_model::{ErrorKind, JsonObject, ToolError};
 use super::{DEFAULT_TASK_WAIT, MAX_TASK_WAIT, TaskStatus};
 
 /// One action in five modes: each has arguments of its own. Models read this with every turn, so it is brief: what each is for
-/// is in the description of the tool.
+/// is in the description of the tool. Calls with other arguments are refused before, without a word of it in the schema.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub(super) struct BackgroundRun {
     #[serde(default)]
     pub(super) tool: Option<String>,
