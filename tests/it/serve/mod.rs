@@ -3,6 +3,7 @@
 mod approvals;
 mod approve;
 mod background;
+mod behind;
 pub(crate) mod client;
 mod ends;
 mod hostile;
