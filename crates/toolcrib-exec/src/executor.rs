@@ -180,6 +180,11 @@ impl Executor {
         Arc::new(Entrance { executor: Arc::downgrade(self), lineage: Lineage::default() })
     }
 
+    /// Shapes a result for a model, such as one that a program got whole; see [`Results::shape`].
+    pub fn shape(&self, result: ToolResult, tool: Option<&Arc<Tool>>, context: &CallContext) -> ToolResult {
+        self.results.shape(result, tool, context)
+    }
+
     /// Keeps the results of a session in this folder too; see [`Results::keep_in`].
     pub fn keep_results_in(&self, session: &str, folder: &Path) -> io::Result<()> {
         self.results.keep_in(session, folder)

@@ -13,7 +13,7 @@ use tracing::Instrument as _;
 
 use crate::approval::Key;
 use crate::client::Client;
-use crate::content::content;
+use crate::content::{content, with_structure};
 use crate::metrics::{logged, milliseconds};
 use crate::notes::notes;
 use crate::running::{Beginning, Caller, Ended, Gone, Patience, Running, trace_of};
@@ -75,6 +75,9 @@ impl Shared {
         context: &RequestContext<RoleServer>,
         client: &Client,
     ) -> Result<Running, Box<CallToolResult>> {
+        let shown = self.shown_of(&beginning.lease.runtime, &client.name);
+        let has_schema = shown.is_ok_and(|shown| shown.declares_output(name));
+        let beginning = if has_schema { beginning.with_structure() } else { beginning };
         let meant = self.meant(name, arguments, &beginning.lease.runtime, &beginning.context, client);
         match meant {
             Ok(call) => {
@@ -115,7 +118,10 @@ impl Shared {
             say_which(&mut ended.result, &ended.lease.runtime, &ended.context);
         }
         let entrance = ended.lease.runtime.executor().entrance();
-        let mut told = content(ended.result, entrance.as_ref(), &ended.context);
+        let mut told = match ended.structure.map(|structure| structure.take()) {
+            Some(structure) => with_structure(ended.result, structure, entrance.as_ref(), &ended.context),
+            None => content(ended.result, entrance.as_ref(), &ended.context),
+        };
         told.content.extend(noted);
         told.into()
     }

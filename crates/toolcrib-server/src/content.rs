@@ -70,6 +70,31 @@ pub(crate) fn content(result: ToolResult, caller: &dyn ToolCaller, context: &Cal
     content
 }
 
+/// Returns the result of a tool that is listed with an `outputSchema`, with its structure, or the reason why it has none.
+///
+/// Clients refuse a result without a structure that fits the schema, and do not check errors. So a result that has none is told
+/// as an error that says what has happened.
+pub(crate) fn with_structure(
+    result: ToolResult,
+    structure: Result<Value, &'static str>,
+    caller: &dyn ToolCaller,
+    context: &CallContext,
+) -> CallToolResult {
+    let mut told = content(result, caller, context);
+    if told.is_error == Some(true) {
+        return told;
+    }
+    match structure {
+        Ok(structure) => told.structured_content = Some(structure),
+        Err(reason) => {
+            told.is_error = Some(true);
+            told.structured_content = None;
+            told.content.insert(0, ContentBlock::text(reason));
+        }
+    }
+    told
+}
+
 /// Returns a value as text, and the pictures and sounds that are in it.
 fn as_text(value: &Value, caller: &dyn ToolCaller, context: &CallContext) -> Vec<ContentBlock> {
     with_media(ContentBlock::text(value.to_string()), media(value, caller, context))

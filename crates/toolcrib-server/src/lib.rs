@@ -35,6 +35,7 @@ mod metrics;
 mod random;
 mod server;
 mod strict;
+mod structured;
 mod version;
 
 mod surface;

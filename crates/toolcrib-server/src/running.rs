@@ -19,6 +19,7 @@ use crate::approval::{AtDesk, Desk, Early, Key, Way};
 use crate::client::Client;
 use crate::progress::{Reporter, steps};
 use crate::server::Shared;
+use crate::structured::{Structure, StructuredCaller};
 use crate::version::Lease;
 
 /// Who makes a call, and in which session.
@@ -56,6 +57,8 @@ pub(crate) struct Beginning {
     way: Option<Way>,
     /// What its client has answered already.
     early: InputResponses,
+    /// The structure of the result, which the client checks by a schema.
+    structure: Option<Structure>,
 }
 
 /// How long a call is waited for.
@@ -77,6 +80,7 @@ pub(crate) struct Running {
     asks_by_result: bool,
     reporter: Reporter,
     started: Instant,
+    structure: Option<Structure>,
     /// The version of the app that it began with.
     lease: Lease,
     /// Ends it when nobody has it any more.
@@ -102,6 +106,8 @@ pub(crate) struct Ended {
     pub(crate) context: CallContext,
     pub(crate) desk: Option<Arc<Desk>>,
     pub(crate) started: Instant,
+    /// The structure that the client checks by the schema of the tool, if it was shown one.
+    pub(crate) structure: Option<Structure>,
     pub(crate) lease: Lease,
 }
 
@@ -136,8 +142,8 @@ impl Shared {
         running.reporter.report_to(token.map(|token| (context.peer.clone(), token)));
         match running.attend(&context.ct).await {
             Attended::Done(result) => {
-                let Running { context, desk, started, lease, .. } = running;
-                let ended = Ended { result: *result, context, desk, started, lease };
+                let Running { context, desk, started, structure, lease, .. } = running;
+                let ended = Ended { result: *result, context, desk, started, structure, lease };
                 Ok(Gone::Done(Box::new(ended)))
             }
             Attended::Asks(requests) => {
@@ -166,7 +172,14 @@ impl Beginning {
             reporter,
             way: way(context),
             early: InputResponses::default(),
+            structure: None,
         }
+    }
+
+    /// Says that the client checks the structure of the result.
+    pub(crate) fn with_structure(mut self) -> Self {
+        self.structure = Some(Structure::default());
+        self
     }
 
     /// Says that a program reads the result.
@@ -183,13 +196,17 @@ impl Beginning {
 
     /// Runs a call. Where it may have to wait for its client to come back, it runs apart from the request.
     pub(crate) fn run(self, call: ToolCall, patience: Patience) -> Running {
-        let Self { lease, context, cancel, reporter, way, early } = self;
+        let Self { lease, context, cancel, reporter, way, early, structure } = self;
         let asks_by_result = matches!(way, Some(Way::Results));
         let server = if early.is_empty() { String::new() } else { server_of(&call, &lease, &context) };
         let desk = way.map(|way| Desk::new(way, Early { server, answers: early }));
         let mut entrance: Arc<dyn ToolCaller> = lease.runtime.executor().entrance();
         if let Some(desk) = &desk {
             entrance = Arc::new(AtDesk::new(entrance, desk, &context.session));
+        }
+        if let Some(structure) = structure.clone() {
+            let executor = Arc::clone(lease.runtime.executor());
+            entrance = Arc::new(StructuredCaller { inner: entrance, executor, structure });
         }
         if let Patience::Of(otherwise) = patience {
             entrance = lease.runtime.patient(entrance, otherwise);
@@ -214,6 +231,7 @@ impl Beginning {
             asks_by_result,
             reporter,
             started: Instant::now(),
+            structure,
             lease,
             _given_up: cancel.drop_guard(),
         }

@@ -3,6 +3,7 @@
 
 mod inspector;
 mod shop;
+mod structured;
 
 use std::path::{Path, PathBuf};
 

@@ -22,6 +22,10 @@ pub const PREVIEW_TOKENS: u32 = 500;
 /// The most bytes of a result that a program is given: 16 MiB.
 pub const MAX_FULL_RESULT_BYTES: usize = 16 * 1024 * 1024;
 
+/// The most bytes of a result, as JSON, that is checked against the schema that its tool declares: 1 MiB. Of a larger one,
+/// clients of a server get no structure either.
+pub const MAX_CHECKED_RESULT_BYTES: usize = 1024 * 1024;
+
 /// The most bytes of one result that are kept for `read_result`: 32 MiB.
 pub const MAX_KEPT_RESULT_BYTES: usize = 32 * 1024 * 1024;
 

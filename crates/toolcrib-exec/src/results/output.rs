@@ -7,13 +7,11 @@ use serde_json::Value;
 use toolcrib_model::Tool;
 use toolcrib_schema::CompiledSchema;
 
+use super::limits::MAX_CHECKED_RESULT_BYTES;
 use super::measure::json_size;
 
 /// The most compiled schemas that are kept; the oldest go first.
 const MAX_SCHEMAS: usize = 256;
-
-/// The most bytes of a result that is checked, as JSON. A larger one is a preview to its reader anyway.
-const MAX_CHECKED_BYTES: usize = 1 << 20;
 
 /// The schemas of results, each compiled when a result is first checked by it.
 #[derive(Default)]
@@ -30,7 +28,7 @@ impl OutputSchemas {
     /// does not compile.
     pub(super) fn violations(&self, tool: &Arc<Tool>, result: &Value) -> Vec<Value> {
         let declares = tool.output_parameters.as_object().is_some_and(|schema| !schema.is_empty());
-        if !declares || json_size(result, MAX_CHECKED_BYTES).is_none() {
+        if !declares || json_size(result, MAX_CHECKED_RESULT_BYTES).is_none() {
             return Vec::new();
         }
         // The schema of an MCP tool is about the structure; other content may stand beside it.

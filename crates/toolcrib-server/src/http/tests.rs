@@ -43,6 +43,18 @@ enum OrderState {
     Paid,
 }
 
+/// What the tool `stock` declares.
+#[derive(JsonSchema)]
+struct Stock {
+    #[expect(dead_code, reason = "its schema is all that is wanted")]
+    items: Vec<u32>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct HowMany {
+    count: u32,
+}
+
 /// What the tool `price` declares.
 #[derive(JsonSchema)]
 struct Price {
@@ -104,6 +116,9 @@ impl Served {
                 let price = FunctionTool::new("price", "Prices.", |_: Nothing, _| async {
                     Ok::<_, ToolError>(json!({"price": "five"}))
                 });
+                let stock = FunctionTool::new("stock", "Lists the stock.", |given: HowMany, _| async move {
+                    Ok::<_, ToolError>(json!({"items": (0..given.count).collect::<Vec<_>>()}))
+                });
                 let orders = FunctionTool::new("orders", "Lists orders.", |_: Orders, _| async {
                     Ok::<_, ToolError>("no orders")
                 });
@@ -116,6 +131,9 @@ impl Served {
                     .with_tool(forget.with_risk(Risk::Low))
                     .with_tool(who.with_risk(Risk::Low))
                     .with_tool(hang.with_risk(Risk::Low))
+                    .with_tool(
+                        stock.with_risk(Risk::Low).with_output::<Stock>().with_metadata("title", "The stock"),
+                    )
                     .with_tool(price.with_risk(Risk::Low).with_output::<Price>()))
             });
         let text =
@@ -202,6 +220,18 @@ fn request(method: &str, path: &str, headers: &str, body: &str) -> Vec<u8> {
 /// A call of revision 2026-07-28, without arguments.
 fn call(tool: &str) -> Vec<u8> {
     call_with(tool, &json!({}))
+}
+
+fn list() -> Vec<u8> {
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
+        "io.modelcontextprotocol/clientCapabilities": {},
+    });
+    let body =
+        json!({"jsonrpc": "2.0", "id": 7, "method": "tools/list", "params": {"_meta": meta}}).to_string();
+    let headers = "mcp-protocol-version: 2026-07-28\r\nmcp-method: tools/list\r\n";
+    request("POST", "/mcp", headers, &body)
 }
 
 fn call_with(tool: &str, arguments: &Value) -> Vec<u8> {
@@ -377,7 +407,46 @@ async fn a_client_is_told_that_a_result_is_not_what_its_tool_declares() {
     let told = "[does not fit the declared output: `price` must be of type number, not \"five\"]";
     assert_eq!(last["text"], told);
     assert_eq!(result["_meta"]["toolcrib/outputViolations"].as_array().map(Vec::len), Some(1), "{result:#}");
-    assert_eq!(result["structuredContent"], json!({"price": "five"}));
+    let texts: Vec<&str> =
+        result["content"].as_array().unwrap().iter().filter_map(|block| block["text"].as_str()).collect();
+    assert!(texts[0].starts_with("[The call succeeded. Its result does not fit"), "{texts:?}");
+    assert_eq!(texts[1], r#"{"price":"five"}"#);
+    // Clients refuse a structure that does not fit, and do not check errors.
+    assert_eq!((&result["isError"], result.get("structuredContent")), (&json!(true), None));
+    served.end().await;
+}
+
+#[tokio::test]
+async fn a_tool_served_by_itself_has_its_output_schema_and_sends_its_structure_whole() {
+    let served = Served::start().await;
+    let listed = message(&served.answer(&list()).await)["result"]["tools"].clone();
+    let tools = listed.as_array().unwrap();
+    let stock = tools.iter().find(|tool| tool["name"] == "shop__stock").unwrap();
+    assert_eq!(stock["title"], "The stock");
+    assert_eq!(stock["outputSchema"]["properties"]["items"]["type"], "array");
+    assert!(tools.iter().find(|tool| tool["name"] == "shop__who").unwrap().get("outputSchema").is_none());
+    let stock = async |count: u32| {
+        message(&served.answer(&call_with("shop__stock", &json!({"count": count}))).await)["result"].clone()
+    };
+    let small = stock(3).await;
+    assert_eq!(
+        (small["isError"].as_bool(), &small["structuredContent"]),
+        (Some(false), &json!({"items": [0, 1, 2]}))
+    );
+    // More than a model is given whole: it reads a preview, and the program has everything.
+    let large = stock(20_000).await;
+    assert_eq!(large["isError"], false, "{}", large["content"]);
+    assert_eq!(large["structuredContent"]["items"].as_array().map(Vec::len), Some(20_000));
+    assert!(large["content"].to_string().len() < 10_000);
+    assert!(large["content"].to_string().contains("resource_link"));
+    // More than is checked.
+    let huge = stock(200_000).await;
+    assert_eq!((&huge["isError"], huge.get("structuredContent")), (&json!(true), None));
+    let told = huge["content"].to_string();
+    assert!(
+        told.contains("The call succeeded. Its result is too large") && told.contains("resource_link"),
+        "{told}"
+    );
     served.end().await;
 }
 

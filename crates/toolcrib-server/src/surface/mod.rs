@@ -1,6 +1,7 @@
 //! What a client is shown of the tools, as MCP has it.
 
 mod cost;
+mod output;
 mod split;
 
 use std::collections::BTreeMap;
@@ -11,7 +12,7 @@ use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 use toolcrib_model::{Risk, Tool};
 use toolcrib_policy::RUNTIME_NAMESPACE;
-use toolcrib_prompt::OfferedTool;
+use toolcrib_prompt::{Injection, OfferedTool};
 use toolcrib_runtime::{Runtime, Surface};
 
 pub use cost::{ListCost, ListedCost};
@@ -39,14 +40,21 @@ impl Shown {
     pub(crate) fn new(surface: Surface, runtime: &Arc<Runtime>) -> Self {
         let snapshot = runtime.snapshot();
         let is_split = runtime.app().config.serve.split_execute;
+        let is_direct = surface.plan.mode == Injection::Direct;
         let listed = |offered: &OfferedTool| {
             let found = surface.wire_names.resolve(&offered.wire_name);
-            let tool = found.and_then(|target| Some(&snapshot.get(&target.name)?.first()?.tool));
+            let overloads = found.and_then(|target| snapshot.get(&target.name));
+            let tool = overloads.as_ref().and_then(|overloads| Some(&overloads.first()?.tool));
             let schema = offered.parameters.as_object().cloned().unwrap_or_default();
             let wire = WireTool::new(offered.wire_name.clone(), offered.description.clone(), schema);
             let Some(tool) = tool else { return wire };
             let mut wire = wire.with_annotations(annotations(tool));
             wire.title = tool.title().map(str::to_owned);
+            // Of several tools by one name, each has a schema of its own. The runtime's own results are texts for models.
+            let is_one = overloads.is_some_and(|overloads| overloads.iter().count() == 1);
+            if is_direct && is_one && tool.name.namespace() != RUNTIME_NAMESPACE {
+                wire.output_schema = output::output_schema(tool).map(Arc::new);
+            }
             wire
         };
         let mut tools = Vec::with_capacity(surface.plan.offered.len());
@@ -62,6 +70,11 @@ impl Shown {
         }
         let digest = Sha256::digest(serde_json::to_vec(&tools).unwrap_or_default()).into();
         Self { surface, tools, digest, is_split, of: Arc::downgrade(runtime) }
+    }
+
+    /// Returns true if a client was shown a schema of the results of the tool that it calls by this name.
+    pub(crate) fn declares_output(&self, name: &str) -> bool {
+        self.tools.iter().any(|tool| tool.name == name && tool.output_schema.is_some())
     }
 
     /// The tool that a client means by a name: one that it was shown, or that it has found.

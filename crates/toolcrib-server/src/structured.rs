@@ -1,0 +1,72 @@
+//! Results that clients check by the `outputSchema` of their tool.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use async_trait::async_trait;
+use serde_json::Value;
+use toolcrib_exec::{Executor, MAX_CHECKED_RESULT_BYTES};
+use toolcrib_model::{ToolCall, ToolResult};
+use toolcrib_port::{CallContext, ToolCaller};
+
+/// The message before a result without a structure whose call goes on.
+const GOES_ON: &str = "[The call has not failed: it goes on in the background.]";
+
+/// The message before a part of a result that is too large for a structure.
+const TOO_LARGE: &str =
+    "[The call succeeded. Its result is too large to be sent whole; this is a part of it.]";
+
+/// The message before a result that breaks the schema that its tool declares.
+const UNFIT: &str =
+    "[The call succeeded. Its result does not fit the `outputSchema` of the tool; this is the result.]";
+
+/// The structure of a result, or the reason why it has none; the result of the call goes beside it.
+#[derive(Clone, Default)]
+pub(crate) struct Structure(Arc<Mutex<Option<Result<Value, &'static str>>>>);
+
+impl Structure {
+    /// Takes the structure of a call that has been answered.
+    pub(crate) fn take(&self) -> Result<Value, &'static str> {
+        // A call without a result goes on.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take().unwrap_or(Err(GOES_ON))
+    }
+
+    fn set(&self, structure: Result<Value, &'static str>) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(structure);
+    }
+}
+
+/// The entrance for one call of a tool that is listed with an `outputSchema`. The result is shortened for models, also
+/// where it is kept in the background, and its structure is set aside whole.
+pub(crate) struct StructuredCaller {
+    pub(crate) inner: Arc<dyn ToolCaller>,
+    pub(crate) executor: Arc<Executor>,
+    pub(crate) structure: Structure,
+}
+
+#[async_trait]
+impl ToolCaller for StructuredCaller {
+    async fn call(&self, call: ToolCall, context: &CallContext) -> ToolResult {
+        let whole = self.inner.call(call, &context.clone().with_full_results()).await;
+        self.structure.set(structure_of(&whole));
+        let tools = self.inner.find_tools(&whole.name, context).unwrap_or_default();
+        self.executor.shape(whole, tools.first(), context)
+    }
+
+    fn inner(&self) -> Option<&dyn ToolCaller> {
+        Some(self.inner.as_ref())
+    }
+}
+
+fn structure_of(result: &ToolResult) -> Result<Value, &'static str> {
+    let has = |key: &str| result.metadata.contains_key(key);
+    // A larger result was not checked.
+    if has("truncated_bytes") || result.result.to_string().len() > MAX_CHECKED_RESULT_BYTES {
+        return Err(TOO_LARGE);
+    }
+    let Value::Object(map) = &result.result else { return Err(UNFIT) };
+    let structure = match (map.get("structuredContent"), map.get("content")) {
+        (Some(structure), Some(Value::Array(_))) if map.len() == 2 => structure,
+        _ => &result.result,
+    };
+    if has("output_violations") || !structure.is_object() { Err(UNFIT) } else { Ok(structure.clone()) }
+}
