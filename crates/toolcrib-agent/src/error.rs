@@ -1,10 +1,10 @@
-//! Why there is no reply of a model, or no end of a run.
+//! The errors of models and runs.
 
 use std::borrow::Cow;
 use std::io;
 use std::time::Duration;
 
-/// Why there is no reply of a model, or no end of a run.
+/// An error of a model or of a run.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -40,11 +40,11 @@ pub enum Error {
         provider: &'static str,
     },
     /// The provider has no server, as `recorded`.
-    #[error("`{provider}` has no server of its own; {advice}")]
+    #[error("`{provider}` has no public server; {advice}")]
     NoServer {
         /// The provider.
         provider: &'static str,
-        /// What to write instead.
+        /// The setting to use instead.
         advice: &'static str,
     },
     /// The address of the server is not one.
@@ -52,7 +52,7 @@ pub enum Error {
     InvalidBaseUrl {
         /// The address as it was given.
         url: String,
-        /// What is wrong with it.
+        /// The reason why it is invalid.
         reason: String,
     },
     /// The HTTP client does not go to the server's address.
@@ -60,7 +60,7 @@ pub enum Error {
     Forbidden {
         /// The address of the request.
         url: String,
-        /// Why not.
+        /// The cause.
         source: toolcrib_io::Error,
     },
 
@@ -81,7 +81,7 @@ pub enum Error {
     TimedOut {
         /// The address of the request.
         url: String,
-        /// How long it was waited for.
+        /// The time that the request waited.
         waited: Duration,
     },
     /// The server refused the request, or failed at it.
@@ -91,14 +91,14 @@ pub enum Error {
         url: String,
         /// The HTTP status; 200 for an error that came in the middle of an answer.
         status: u16,
-        /// What the server says.
+        /// The message of the server.
         message: String,
-        /// What to do.
+        /// The remedy.
         hint: Option<String>,
-        /// How long the server wants to be left alone.
+        /// The pause that the server asks for.
         retry_after: Option<Duration>,
     },
-    /// The account has no quota or credit left, so that the same request fails until somebody pays.
+    /// The account has no quota or credit left, so that the same request fails until its owner pays.
     #[error(
         "the account of the model at {url} has no quota left: {message}; check its plan and its billing, or name another \
          model under `fallback` of its `brain`"
@@ -106,7 +106,7 @@ pub enum Error {
     QuotaExhausted {
         /// The address of the request.
         url: String,
-        /// What the server says.
+        /// The message of the server.
         message: String,
     },
     /// The request is longer than what the model takes in.
@@ -114,7 +114,7 @@ pub enum Error {
     ContextOverflow {
         /// The address of the request.
         url: String,
-        /// What the server says.
+        /// The message of the server.
         message: String,
     },
     /// The answer broke off.
@@ -122,15 +122,15 @@ pub enum Error {
     Interrupted {
         /// The address of the request.
         url: String,
-        /// How.
+        /// The way in which it broke off.
         reason: String,
     },
     /// The answer is not in the form of the Chat Completions API.
-    #[error("the model at {url} sent something that is no chat completion: {reason}; check `base_url`")]
+    #[error("the model at {url} sent no valid chat completion: {reason}; check `base_url`")]
     NotAReply {
         /// The address of the request.
         url: String,
-        /// What was found.
+        /// The problem that was found.
         reason: String,
     },
     /// The answer is longer than is read of one.
@@ -140,7 +140,7 @@ pub enum Error {
     TooLarge {
         /// The address of the request.
         url: String,
-        /// How many there may be.
+        /// The limit.
         limit: usize,
         /// Of what.
         unit: &'static str,
@@ -151,7 +151,7 @@ pub enum Error {
     Recording {
         /// The name of the file.
         file: String,
-        /// What is wrong, and where.
+        /// The error, with its position.
         source: toolcrib_document::Error,
     },
     /// The model was asked once more than the recording has turns.
@@ -159,7 +159,7 @@ pub enum Error {
     RecordingEnded {
         /// The name of the file.
         file: String,
-        /// How many turns it has.
+        /// The number of turns.
         turns: usize,
     },
     /// The conversation is not the one that was recorded.
@@ -170,7 +170,7 @@ pub enum Error {
     Unexpected {
         /// The name of the file.
         file: String,
-        /// Which turn, from 1.
+        /// The number of the turn, from 1.
         turn: usize,
         /// The text that is not there.
         missing: String,
@@ -185,26 +185,26 @@ pub enum Error {
     RequestDiffers {
         /// The name of the file.
         file: String,
-        /// Which turn, from 1.
+        /// The number of the turn, from 1.
         turn: usize,
-        /// What differs, and from which line on.
+        /// The part that differs, with its first line.
         place: String,
-        /// What was asked there.
+        /// The recorded text.
         recorded: String,
-        /// What is.
+        /// The actual text.
         found: String,
     },
     /// The recording cannot be written.
     #[error("cannot write the recording: {source}")]
     RecordFailed {
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
 
     /// The session cannot be kept.
     #[error("cannot keep the session: {source}; nothing more was begun")]
     SessionFailed {
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
 
@@ -212,7 +212,7 @@ pub enum Error {
     #[error("the model answered with neither text nor a call, twice{}; try another model or a shorter prompt",
         finish_reason.as_ref().map_or(String::new(), |reason| format!(" (finish reason `{reason}`)")))]
     EmptyReply {
-        /// What the server gives as the reason for the end.
+        /// The finish reason of the server.
         finish_reason: Option<String>,
     },
     /// There is no model to ask.
@@ -224,7 +224,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// What sort of failure it is, in a word, as traces name it.
+    /// Returns the kind of the failure as one word, for traces.
     pub(crate) fn kind(&self) -> Cow<'static, str> {
         Cow::Borrowed(match self {
             Self::Refused { status, .. } => return status.to_string().into(),
@@ -246,7 +246,7 @@ impl Error {
         })
     }
 
-    /// Whether the server or the account is the trouble rather than what was asked, so that another model may answer.
+    /// Returns true if the server or the account failed rather than the request, so that another model may answer.
     pub fn concerns_the_server(&self) -> bool {
         match self {
             Self::Refused { status, .. } => !matches!(*status, 400 | 413 | 422),
@@ -255,12 +255,12 @@ impl Error {
         }
     }
 
-    /// Whether the request was longer than what the model takes in.
+    /// Returns true if the request exceeded the context window of the model.
     pub fn is_context_overflow(&self) -> bool {
         matches!(self, Self::ContextOverflow { .. })
     }
 
-    /// Whether the model's server is the trouble, and the same request may succeed later or elsewhere.
+    /// Returns true if the model's server failed, and the same request may succeed later or elsewhere.
     pub fn is_unavailable(&self) -> bool {
         match self {
             Self::Unreachable { .. } | Self::TimedOut { .. } | Self::Interrupted { .. } => true,

@@ -7,7 +7,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use tokio::time::Instant;
 
-use crate::chat::Heard;
+use crate::chat::EmptyReplyCheck;
 use crate::{ChatModel, ChatReply, ChatRequest, Error, Piece, TextSink};
 
 /// After how many requests in a row that failed a model is left alone.
@@ -20,7 +20,7 @@ pub const BREAKER_PAUSE: Duration = Duration::from_secs(30);
 pub struct Brain {
     /// Its name at its provider.
     pub name: String,
-    /// Who is asked.
+    /// The model.
     pub model: Arc<dyn ChatModel>,
 }
 
@@ -56,7 +56,7 @@ impl FallbackModel {
                 sink(Piece::Notice(&format!("{latest}; asking `{}` instead", brain.name)));
             }
             let request = ChatRequest { model: &brain.name, ..*request };
-            let mut heard = Heard::new(sink);
+            let mut heard = EmptyReplyCheck::new(sink);
             let error = match brain.model.complete(&request, &mut |piece| heard.take(piece)).await {
                 Ok(mut reply) => {
                     breaker.succeeded();
@@ -110,14 +110,14 @@ impl fmt::Debug for FallbackModel {
     }
 }
 
-/// Whether a model is left alone.
+/// The circuit breaker of a model.
 #[derive(Debug, Default)]
 struct Breaker {
     state: Mutex<(u32, Option<Instant>)>,
 }
 
 impl Breaker {
-    /// Whether it is to be left alone. Of those who ask after the pause, the first may try.
+    /// Returns true if the model is not to be asked. After the pause, the first request may try.
     fn is_open(&self, now: Instant) -> bool {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let (_, until) = &mut *state;

@@ -1,15 +1,15 @@
 //! The agent loop, and the models that it talks to.
 //!
-//! - An [`Agent`] answers a prompt: it asks a [`ChatModel`], runs what the model calls through a
-//!   [`ToolCaller`](toolcrib_port::ToolCaller), feeds back what came of it, and ends in every case, within its
+//! - An [`Agent`] answers a prompt: it asks a [`ChatModel`], runs the calls of the model through a
+//!   [`ToolCaller`](toolcrib_port::ToolCaller), returns their results to the model, and always ends within its
 //!   [`RunLimits`], with a [`RunReport`]. An [`Observer`] watches.
-//! - A [`Budget`] is what a run may spend together with all that it gives work to.
+//! - A [`Budget`] limits a run together with all runs that it starts.
 //! - [`OpenAiModel`] is a model behind the Chat Completions API of any [`Provider`].
 //! - [`FallbackModel`] asks the next of several models where one cannot answer, and [`TextModel`] is a model that writes
 //!   its calls as text, as one that calls through its API.
 //! - [`RecordedModel`] plays turns from a file, and [`Recorder`] writes such a file.
-//! - An [`Inbox`] has what happened beside the conversation, of which the model is told with its next turn.
-//! - A [`Journal`] keeps what happens in a run as [`Entry`]s, and [`Conversation::restore`] goes back to where it was.
+//! - An [`NotificationQueue`] holds out-of-band notifications, which the model reads with its next turn.
+//! - A [`Journal`] stores the events of a run as [`Entry`]s, and [`Conversation::restore`] restores the run from them.
 //!
 //! ```
 //! use async_trait::async_trait;
@@ -66,19 +66,19 @@ mod fallback;
 mod openai;
 mod provider;
 
-mod inbox;
+mod notifications;
 mod recorded;
 mod session;
 
 mod error;
 
 pub use agent::{
-    ANSWER_AFTER_SEARCHES, Agent, AgentSettings, CallRecord, Conversation, DEFAULT_COMPACT_AT,
+    ANSWER_AFTER_SEARCHES, Agent, AgentSettings, CallRecord, Compacted, Conversation, DEFAULT_COMPACT_AT,
     DEFAULT_MAX_CALLS, DEFAULT_MAX_COST, DEFAULT_MAX_DURATION, DEFAULT_MAX_FAILURES,
     DEFAULT_MAX_RESULT_BYTES, DEFAULT_MAX_TOKENS, DEFAULT_MAX_TURNS, HINT_AFTER_SEARCHES, LAST_ANSWER_TIME,
     Limit, MAX_PARALLEL_CALLS, MAX_PICTURE_BYTES, MAX_PICTURES, MAX_REPORTED_CALLS, MAX_REPORTED_NOTICES,
     MAX_REVEALED_TOOLS, NOTE_AFTER_REPEATS, Observer, Outcome, REPEAT_WINDOW, RunLimits, RunReport,
-    STOP_AFTER_REPEATS, Shortened, Spent,
+    STOP_AFTER_REPEATS, Spent,
 };
 pub use budget::{Admission, Amount, Budget, Resource};
 pub use chat::{
@@ -87,7 +87,7 @@ pub use chat::{
 };
 pub use error::Error;
 pub use fallback::{BREAKER_FAILURES, BREAKER_PAUSE, Brain, FallbackModel};
-pub use inbox::{Inbox, MAX_NOTES, Note};
+pub use notifications::{MAX_NOTES, Note, NotificationQueue};
 pub use openai::{
     DEFAULT_ATTEMPTS, DEFAULT_IDLE_TIMEOUT, DEFAULT_REPLY_TIMEOUT, DEFAULT_RETRY_DELAY, MAX_EXTRA_BYTES,
     MAX_EXTRA_KEYS, MAX_RETRY_DELAY, MAX_STOP_BYTES, MAX_STOPS, OpenAiModel, OpenAiSettings, Parameters,

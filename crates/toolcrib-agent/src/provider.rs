@@ -1,4 +1,4 @@
-//! Who runs the model.
+//! Providers of models.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -15,7 +15,7 @@ use crate::Error;
 /// Tokens that a model takes in on a server that people run themselves, where neither they nor the server say.
 pub const LOCAL_CONTEXT_WINDOW: u32 = 8_192;
 
-/// Who runs the model: where its server is, which variable holds the key, and how its models call tools.
+/// A provider of models: the address of its server, the variable with its key, and the call style of its models.
 ///
 /// ```
 /// use toolcrib_agent::Provider;
@@ -62,7 +62,7 @@ impl Provider {
         Self::Recorded,
     ];
 
-    /// The name in an app file.
+    /// Returns the name in an app file.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::OpenAi => "openai",
@@ -77,7 +77,7 @@ impl Provider {
         }
     }
 
-    /// The name in traces, which has its own convention for some.
+    /// Returns the name in traces, which has its own convention for some.
     pub(crate) fn trace_name(self) -> &'static str {
         match self {
             Self::Mistral => "mistral_ai",
@@ -85,7 +85,7 @@ impl Provider {
         }
     }
 
-    /// Where its Chat Completions API is, without `/chat/completions`.
+    /// Returns the base URL of its Chat Completions API, without `/chat/completions`.
     pub fn base_url(self) -> Option<&'static str> {
         match self {
             Self::OpenAi => Some("https://api.openai.com/v1"),
@@ -100,7 +100,7 @@ impl Provider {
         }
     }
 
-    /// What its API accepts as the schema of a tool.
+    /// Returns the profile of tool schemas that its API accepts.
     pub fn profile(self) -> Profile {
         match self {
             Self::OpenAi => Profile::OpenAi,
@@ -108,7 +108,7 @@ impl Provider {
         }
     }
 
-    /// The environment variable that holds the key, where one is needed.
+    /// Returns the environment variable that holds the key, where one is needed.
     pub fn key_variable(self) -> Option<&'static str> {
         match self {
             Self::OpenAi => Some("OPENAI_API_KEY"),
@@ -120,8 +120,8 @@ impl Provider {
         }
     }
 
-    /// Returns true if a server may have the key of [`key_variable`](Self::key_variable) without being told to: the provider's
-    /// own, a regional one below that, or one on this machine.
+    /// Returns true if a server may have the key of [`key_variable`](Self::key_variable) without being told to: the
+    /// provider's own, a regional one below that, or one on this machine.
     pub fn shares_key_with(self, base_url: &str) -> bool {
         let Ok(url) = Url::parse(base_url) else { return false };
         match url.host() {
@@ -139,18 +139,19 @@ impl Provider {
             && (host == own_host || is_below())
     }
 
-    /// How many tokens its models take in where nobody says. Servers that people run themselves are started with little.
+    /// Returns the context window to assume if none is configured or reported, in tokens. Self-hosted servers are often
+    /// started with a small one.
     pub fn default_context_window(self) -> u32 {
         if self.is_local() { LOCAL_CONTEXT_WINDOW } else { DEFAULT_CONTEXT_WINDOW }
     }
 
-    /// Whether it is a server that people run themselves, with any model.
+    /// Returns true for self-hosted servers, which run any model.
     pub fn is_local(self) -> bool {
         matches!(self, Self::Ollama | Self::LmStudio | Self::Vllm)
     }
 
-    /// How its models call tools unless the app file says otherwise. Servers that run any model are asked for text,
-    /// since many of those models know no other way.
+    /// Returns the default call style of its models. Servers that run any model are asked for text, since many of those
+    /// models support nothing else.
     pub fn call_style(self) -> CallStyle {
         match self {
             local if local.is_local() => CallStyle::Text,
@@ -158,13 +159,13 @@ impl Provider {
         }
     }
 
-    /// Whether the server refuses a conversation without what the model thought before it called tools, which it has shown
-    /// us. Others leave it out, or want it left out.
+    /// Returns true if the server refuses a conversation without the reasoning that preceded tool calls. Other servers
+    /// ignore it or refuse it.
     pub fn wants_reasoning_back(self) -> bool {
         matches!(self, Self::DeepSeek)
     }
 
-    /// Whether a stream says what it cost only when it is asked to; other servers refuse the option or need none.
+    /// Returns true if a stream reports its usage only on request; other servers refuse the option or do not need it.
     pub(crate) fn wants_stream_options(self) -> bool {
         !matches!(self, Self::Mistral)
     }

@@ -9,7 +9,7 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
 
-use toolcrib_agent::Inbox;
+use toolcrib_agent::NotificationQueue;
 use toolcrib_exec::Executor;
 use toolcrib_port::ToolCaller;
 use toolcrib_sdk::FunctionTool;
@@ -172,7 +172,7 @@ impl Tasks {
     }
 
     /// What agents are told at their next turn.
-    pub fn inbox(&self) -> Arc<dyn Inbox> {
+    pub fn inbox(&self) -> Arc<dyn NotificationQueue> {
         Arc::new(SessionInbox(Arc::clone(self.services.notifications())))
     }
 

@@ -6,14 +6,14 @@ use toolcrib_model::{ErrorKind, JsonObject, ToolError};
 
 use crate::ToolFunction;
 
-/// How much of a model's text is repeated to it, in characters.
+/// The length of the excerpt of a model's text that an error repeats to it, in characters.
 const MAX_EXCERPT_CHARS: usize = 200;
 
 /// The longest schema that a hint shows, in bytes.
 const MAX_HINT_SCHEMA_BYTES: usize = 2000;
 
-/// Reads arguments as a model writes them through its API. Nothing at all stands for no arguments, and an object that
-/// was encoded twice is meant as the object.
+/// Parses arguments as a model writes them through its API. An empty text means no arguments, and an object that was
+/// encoded twice is decoded twice.
 pub(super) fn parse(raw: &str) -> Result<JsonObject, String> {
     if raw.trim().is_empty() {
         return Ok(JsonObject::new());
@@ -31,7 +31,7 @@ pub(super) fn parse(raw: &str) -> Result<JsonObject, String> {
     }
 }
 
-/// The error that a model reads whose call cannot be read.
+/// Returns the error that a model reads whose call cannot be read.
 pub(super) fn malformed(name: &str, problem: &str, raw: &str, tools: &[ToolFunction]) -> ToolError {
     let called =
         if name.is_empty() { "a call without a name".to_owned() } else { format!("the call of `{name}`") };

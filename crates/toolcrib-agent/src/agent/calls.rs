@@ -10,10 +10,10 @@ use super::arguments::parse;
 use crate::session::OpenCall;
 use crate::{Picture, RequestedCall};
 
-/// What stands in the conversation for a name that has no character of a name.
+/// The name in the conversation for a name without any valid character.
 const NO_NAME: &str = "unknown";
 
-/// What is wrong with the last call of a message that was cut off.
+/// The error of the last call of a message that was cut off.
 const CUT_OFF: &str =
     "the message was cut off, and the call may not be whole. Write it again, with less in it";
 
@@ -25,17 +25,17 @@ pub(super) struct Pending {
     pub(super) name: String,
     /// Or what is wrong with them.
     pub(super) arguments: Result<JsonObject, String>,
-    /// What the model wrote.
+    /// The arguments as the model wrote them.
     pub(super) raw: String,
-    /// Whether it is one of the same too often.
+    /// True if the model repeated the same call too often.
     pub(super) is_repeated: bool,
-    /// Whether it was begun in a run that was broken off.
+    /// True if an interrupted run began the call.
     pub(super) has_begun: bool,
-    /// Whether that may not be done again.
+    /// True if the interrupted call may not be repeated.
     pub(super) is_lost: bool,
-    /// What the model reads of what came of it, when it has come.
+    /// The text of the result for the model, once there is one.
     pub(super) answer: Option<String>,
-    /// What there is to see of it.
+    /// The pictures of the result.
     pub(super) pictures: Vec<Picture>,
 }
 
@@ -51,7 +51,7 @@ impl Pending {
         Self { id, name, arguments, raw, is_repeated, has_begun, is_lost, answer: None, pictures: Vec::new() }
     }
 
-    /// A call of a run that was broken off.
+    /// Returns a call of a run that was broken off.
     pub(super) fn open(open: OpenCall) -> Self {
         let (answer, pictures) = open.answer.map(|answer| (answer.text, answer.pictures)).unzip();
         let pictures = pictures.unwrap_or_default();
@@ -65,12 +65,12 @@ impl Pending {
         }
     }
 
-    /// The name that stands with the result: as the model wrote it, where it wrote any.
+    /// Returns the name that stands with the result: as the model wrote it, where it wrote any.
     pub(super) fn shown_name(&self) -> String {
         if self.name.is_empty() { NO_NAME.to_owned() } else { self.name.clone() }
     }
 
-    /// The arguments in a form that is the same for the same arguments.
+    /// Returns the arguments in a form that is the same for the same arguments.
     pub(super) fn compared(&self) -> String {
         match &self.arguments {
             Ok(arguments) => canonical_json(&Value::Object(arguments.clone())),
@@ -78,7 +78,7 @@ impl Pending {
         }
     }
 
-    /// The call as the model wrote it.
+    /// Returns the call as the model wrote it.
     pub(super) fn requested(&self) -> RequestedCall {
         RequestedCall {
             id: self.id.clone(),
@@ -88,8 +88,8 @@ impl Pending {
         }
     }
 
-    /// The call as it stands in the conversation. Servers refuse to read names that are none and arguments that are not
-    /// JSON; what the model really wrote, its result says.
+    /// Returns the call as it appears in the conversation. Servers refuse invalid names and arguments that are not
+    /// JSON; the result repeats what the model really wrote.
     pub(super) fn echo(&self) -> RequestedCall {
         let name: String = self
             .name
@@ -120,12 +120,12 @@ impl CallIds {
         Self { used }
     }
 
-    /// An id that was used, and may be gone from the conversation.
+    /// Records an id that was used, also if it is no longer in the conversation.
     pub(super) fn know(&mut self, id: &str) {
         self.used.insert(id.to_owned());
     }
 
-    /// The calls of a reply.
+    /// Returns the calls of a reply.
     pub(super) fn read(&mut self, turn: u32, calls: Vec<RequestedCall>) -> Vec<Pending> {
         let calls = calls.into_iter().enumerate().map(|(position, mut call)| {
             call.id = self.unique(&call.id, turn, position);
@@ -134,8 +134,8 @@ impl CallIds {
         calls.collect()
     }
 
-    /// The id itself, or one made of the places of turn and call where the model gave none, or one that it had given
-    /// before.
+    /// Returns the id itself, or one made of the places of turn and call where the model gave none, or one that it had
+    /// given before.
     fn unique(&mut self, id: &str, turn: u32, position: usize) -> String {
         let mut unique = id.to_owned();
         let mut number = position + 1;

@@ -1,4 +1,4 @@
-//! What has been said, from one prompt to the next.
+//! A conversation across prompts.
 
 use std::collections::HashSet;
 
@@ -7,8 +7,8 @@ use super::repair::{Repairs, repaired};
 use crate::Message;
 use crate::session::OpenRun;
 
-/// What has been said, without the system prompt. Each call in it has exactly one result, but for the last ones of a run
-/// that was broken off and [can go on](Self::is_open).
+/// The messages of a conversation, without the system prompt. Each call has exactly one result, except the last calls
+/// of an interrupted run that [can be resumed](Self::is_open).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Conversation {
     messages: Vec<Message>,
@@ -22,14 +22,15 @@ impl Conversation {
         Self::default()
     }
 
-    /// A conversation that was held elsewhere. A call without a result gets one that says so, a result without a call is
-    /// dropped, and ids that are used twice are told apart; the model is told of what was dropped with the next prompt.
+    /// Returns a conversation that was held elsewhere. A call without a result gets one that says so, a result without
+    /// a call is dropped, and ids that are used twice are told apart; the model is told of what was dropped with the
+    /// next prompt.
     pub fn from_messages(messages: Vec<Message>) -> Self {
         let (messages, repairs) = repaired(messages);
         Self { messages, open: None, repairs }
     }
 
-    /// The conversation of a session, and the run that is open in it.
+    /// Returns the conversation of a session, and the run that is open in it.
     pub(crate) fn restored(mut messages: Vec<Message>, open: Option<OpenRun>) -> Self {
         // What is open is at the end, and is not repaired but gone on with.
         let is_open = open.as_ref().is_some_and(|open| !open.calls.is_empty());
@@ -39,18 +40,18 @@ impl Conversation {
         Self { messages, open, repairs }
     }
 
-    /// The messages, oldest first.
+    /// Returns the messages, oldest first.
     pub fn messages(&self) -> &[Message] {
         &self.messages
     }
 
-    /// Whether its last run was broken off, so that [`Agent::resume`](crate::Agent::resume) goes on with it.
+    /// Returns true if the last run was interrupted, so that [`Agent::resume`](crate::Agent::resume) can continue it.
     pub fn is_open(&self) -> bool {
         self.open.is_some()
     }
 
-    /// Answers calls that have no result because the future of their run was dropped. Those of a run that is open are left
-    /// to it.
+    /// Answers calls that have no result because the future of their run was dropped. Those of a run that is open are
+    /// left to it.
     pub(super) fn complete(&mut self) {
         if self.open.is_none() && self.lacks_results() {
             let (messages, repairs) = repaired(std::mem::take(&mut self.messages));
@@ -98,7 +99,7 @@ impl Conversation {
         extend_last(&mut self.messages, text)
     }
 
-    /// The ids of all calls.
+    /// Returns the ids of all calls.
     pub(super) fn call_ids(&self) -> HashSet<String> {
         let calls = self.messages.iter().filter_map(|message| match message {
             Message::Assistant { tool_calls, .. } => Some(tool_calls),
@@ -108,7 +109,7 @@ impl Conversation {
     }
 }
 
-/// Puts a text at the end of the last message; `false` where that is none that takes any.
+/// Appends a text to the last message. Returns `false` if the last message cannot be extended.
 pub(crate) fn extend_last(messages: &mut [Message], text: &str) -> bool {
     match messages.last_mut() {
         Some(Message::User { content }) => append(content, text),

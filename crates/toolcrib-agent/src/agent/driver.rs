@@ -9,20 +9,20 @@ use toolcrib_model::{ErrorKind, ToolCall, ToolError, ToolResult};
 use toolcrib_port::{CallContext, ToolCaller};
 use tracing::Instrument as _;
 
+use super::compaction::OffloadedResult;
 use super::pictures::pictures;
-use super::room::Put;
 use super::state::{Action, Event, RunState, Step, Work};
 use super::{
-    AgentSettings, LAST_ANSWER_TIME, Limit, MAX_PARALLEL_CALLS, MAX_REPORTED_NOTICES, Observer, Outcome,
-    RunReport, Shortened, span,
+    AgentSettings, Compacted, LAST_ANSWER_TIME, Limit, MAX_PARALLEL_CALLS, MAX_REPORTED_NOTICES, Observer,
+    Outcome, RunReport, span,
 };
 use crate::session::Entry;
 use crate::{
-    Admission, Amount, ChatModel, ChatReply, ChatRequest, Error, Inbox, Journal, MAX_NOTES, Message, Piece,
-    ToolChoice,
+    Admission, Amount, ChatModel, ChatReply, ChatRequest, Error, Journal, MAX_NOTES, Message,
+    NotificationQueue, Piece, ToolChoice,
 };
 
-/// How long a call that is given up may take to say what became of it.
+/// The time that a cancelled call has to return its result.
 const GRACE: Duration = Duration::from_secs(2);
 
 /// Does what the state says.
@@ -31,16 +31,16 @@ pub(super) struct Driver<'a> {
     pub(super) model: &'a dyn ChatModel,
     pub(super) caller: &'a dyn ToolCaller,
     pub(super) context: CallContext,
-    /// When the time of the run is over.
+    /// The deadline of the run.
     pub(super) end: Instant,
-    /// When the time of whoever started it is.
+    /// The deadline of the caller that started the run.
     pub(super) outer: Option<Instant>,
     pub(super) observer: &'a mut dyn Observer,
     pub(super) journal: Option<&'a dyn Journal>,
-    pub(super) inbox: Option<&'a dyn Inbox>,
-    /// Whether the model was told what waited before the turn that comes.
+    pub(super) notifications: Option<&'a dyn NotificationQueue>,
+    /// True if the pending notifications were delivered before the next turn.
     pub(super) is_told: bool,
-    /// What happened on the way to the model's messages.
+    /// Notices about requests to the model, such as retries.
     pub(super) notices: Vec<String>,
 }
 
@@ -52,7 +52,7 @@ impl Driver<'_> {
             action = match action {
                 Action::Ask => self.ask(&mut state).await,
                 Action::Call(steps) => self.work(&mut state, steps).await,
-                Action::Keep(puts) => self.keep(&mut state, puts).await,
+                Action::Keep(offloaded) => self.keep(&mut state, offloaded).await,
                 Action::Summarize(request) => self.summarize(&mut state, &request).await,
                 // Each step has its result, so there is nothing to wait for.
                 Action::Wait => self.step(&mut state, Event::Stopped(cancelled()), false).await,
@@ -86,13 +86,13 @@ impl Driver<'_> {
     }
 
     async fn ask(&mut self, state: &mut RunState<'_>) -> Action {
-        if let Some(inbox) = self.inbox.filter(|_| !self.is_told && !state.is_last_answer()) {
+        if let Some(notifications) = self.notifications.filter(|_| !self.is_told && !state.is_last_answer()) {
             self.is_told = true;
-            let waiting = inbox.waiting(&self.context, MAX_NOTES).await;
+            let waiting = notifications.pending(&self.context, MAX_NOTES).await;
             if !waiting.is_empty() {
                 let told = waiting.iter().map(|note| note.text.clone()).collect();
-                let action = self.step(state, Event::Told(told), true).await;
-                inbox.told(&self.context, waiting).await;
+                let action = self.step(state, Event::Notifications(told), true).await;
+                notifications.acknowledge(&self.context, waiting).await;
                 return action;
             }
         }
@@ -116,12 +116,12 @@ impl Driver<'_> {
         action
     }
 
-    /// When the time of the turn that comes is over.
+    /// Returns the deadline of the next turn.
     fn end_of_turn(&self, state: &RunState<'_>) -> Instant {
         if state.is_last_answer() { self.end_of_answer() } else { self.end }
     }
 
-    /// When the time is over of what may take longer than the run.
+    /// Returns the deadline of work that may outlast the run.
     fn end_of_answer(&self) -> Instant {
         let end = Instant::now() + LAST_ANSWER_TIME;
         self.outer.map_or(end, |outer| outer.min(end))
@@ -179,7 +179,7 @@ impl Driver<'_> {
         reply
     }
 
-    /// Asks for a summary. Without one it goes on as well.
+    /// Asks for a summary. The run continues without one if the request fails.
     async fn summarize(&mut self, state: &mut RunState<'_>, request: &str) -> Action {
         let messages = [Message::user(request)];
         let request = ChatRequest {
@@ -204,16 +204,16 @@ impl Driver<'_> {
                 (None, crate::Usage::default())
             }
         };
-        let what = if summary.is_some() { Shortened::Summarized } else { Shortened::Dropped };
+        let what = if summary.is_some() { Compacted::Summarized } else { Compacted::Dropped };
         self.observer.on_shortened(what);
         self.step(state, Event::Summarized(summary, usage), false).await
     }
 
     /// Keeps results where they can be read later.
-    async fn keep(&mut self, state: &mut RunState<'_>, puts: Vec<Put>) -> Action {
-        self.observer.on_shortened(Shortened::Results(puts.len()));
+    async fn keep(&mut self, state: &mut RunState<'_>, offloaded: Vec<OffloadedResult>) -> Action {
+        self.observer.on_shortened(Compacted::Results(offloaded.len()));
         let hints =
-            puts.into_iter().map(|put| self.caller.keep(&put.name, put.text, &self.context)).collect();
+            offloaded.into_iter().map(|put| self.caller.keep(&put.name, put.text, &self.context)).collect();
         self.step(state, Event::Kept(hints), false).await
     }
 
@@ -242,7 +242,7 @@ impl Driver<'_> {
                 };
                 (id, result, began.elapsed())
             });
-            // In the order of the calls, so that whoever watches sees the same each time.
+            // In the order of the calls, so that observers see the same order each time.
             let mut finished = Box::pin(futures::stream::iter(running).buffered(MAX_PARALLEL_CALLS));
             let mut results = Vec::new();
             while let Some((id, result, elapsed)) = finished.next().await {
@@ -290,7 +290,7 @@ impl Driver<'_> {
         matches!(&step.work, Work::Run(call) if self.caller.only_reads(call, &self.context))
     }
 
-    /// Why nothing more is begun.
+    /// Returns the reason not to begin anything more, if there is one.
     fn over(&self) -> Option<Outcome> {
         if self.context.cancel.is_cancelled() {
             Some(cancelled())
@@ -316,7 +316,7 @@ async fn settle(caller: &dyn ToolCaller, call: ToolCall, context: &CallContext, 
         () = tokio::time::sleep_until(end) => "the time of the run was over",
     };
     tokio::time::timeout(GRACE, running).await.unwrap_or_else(|_| {
-        let message = format!("{why} while `{name}` ran, and what came of the call is not known");
+        let message = format!("{why} while `{name}` ran, and the outcome of the call is unknown");
         ToolResult::failed(call_id, name, ToolError::new(ErrorKind::OutcomeUnknown, message))
     })
 }

@@ -1,4 +1,4 @@
-//! How far a run may go.
+//! The limits of a run.
 
 use std::fmt;
 use std::time::Duration;
@@ -7,50 +7,51 @@ use serde::Serialize;
 
 use crate::{Amount, Resource};
 
-/// How often a model is asked in a run by default. Tasks that go well take fewer than twenty turns.
+/// The default number of turns of a run. Successful tasks take fewer than twenty.
 pub const DEFAULT_MAX_TURNS: u32 = 50;
 
-/// How many calls are run in a run by default: four for each turn.
+/// The default number of calls in a run: four for each turn.
 pub const DEFAULT_MAX_CALLS: u32 = 200;
 
-/// How many calls in a row may fail by default. A model that has not found a way after ten will not find one.
+/// The default number of consecutive calls that may fail. A model that has not recovered after ten failures rarely
+/// does.
 pub const DEFAULT_MAX_FAILURES: u32 = 10;
 
-/// How many tokens a run may cost by default, read and written: fifty turns of 200,000.
+/// The default number of tokens in a run, read and written: fifty turns of 200,000.
 pub const DEFAULT_MAX_TOKENS: u64 = 10_000_000;
 
-/// How much money a run may cost by default, in millionths of the currency of the model's prices: 10.00. Without prices
-/// nothing is known of it.
+/// The default cost of a run, in millionths of the currency of the model's prices: 10.00. Without prices the cost is
+/// unknown and not limited.
 pub const DEFAULT_MAX_COST: u64 = 10_000_000;
 
-/// How long a run may take by default.
+/// The default duration of a run.
 pub const DEFAULT_MAX_DURATION: Duration = Duration::from_mins(30);
 
-/// How long the last answer may take, after the time of the run is over.
+/// The time for the last answer, after the duration of the run is over.
 pub const LAST_ANSWER_TIME: Duration = Duration::from_mins(1);
 
-/// How much of a result the model is given by default, in bytes; about 16,000 tokens.
+/// The default size of a result as the model reads it, in bytes; about 16,000 tokens.
 pub const DEFAULT_MAX_RESULT_BYTES: usize = 64 * 1024;
 
-/// How far a run may go. Where it reaches one of these, the model is asked once more, to answer without tools.
+/// The limits of a run. A run that reaches one of them asks the model once more, to answer without tools.
 ///
-/// Calls, tokens, cost and time are for the run and all that it gives work to, by the [`Budget`](crate::Budget) that its
-/// calls carry; turns and failures are its own.
+/// Calls, tokens, cost and time count for the run and all runs below it, by the [`Budget`](crate::Budget) that its
+/// calls carry; turns and failures count for the run alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RunLimits {
-    /// How often the model is asked; [`DEFAULT_MAX_TURNS`] by default.
+    /// The number of turns; [`DEFAULT_MAX_TURNS`] by default.
     pub max_turns: u32,
-    /// How many calls are run; [`DEFAULT_MAX_CALLS`] by default.
+    /// The number of calls; [`DEFAULT_MAX_CALLS`] by default.
     pub max_calls: u32,
-    /// How many calls in a row fail; [`DEFAULT_MAX_FAILURES`] by default.
+    /// The number of consecutive calls that fail; [`DEFAULT_MAX_FAILURES`] by default.
     pub max_failures: u32,
-    /// How many tokens are read and written; [`DEFAULT_MAX_TOKENS`] by default.
+    /// The number of tokens read and written; [`DEFAULT_MAX_TOKENS`] by default.
     pub max_tokens: u64,
-    /// How much it costs, in millionths of the currency of the model's prices; [`DEFAULT_MAX_COST`] by default.
+    /// The cost, in millionths of the currency of the model's prices; [`DEFAULT_MAX_COST`] by default.
     pub max_cost: u64,
-    /// How long it may take; [`DEFAULT_MAX_DURATION`] by default.
+    /// The duration; [`DEFAULT_MAX_DURATION`] by default.
     pub max_duration: Duration,
-    /// How much of a result the model is given, in bytes; [`DEFAULT_MAX_RESULT_BYTES`] by default.
+    /// The size of a result as the model reads it, in bytes; [`DEFAULT_MAX_RESULT_BYTES`] by default.
     pub max_result_bytes: usize,
 }
 
@@ -69,12 +70,12 @@ impl Default for RunLimits {
 }
 
 impl RunLimits {
-    /// What a run may spend together with all that it gives work to.
+    /// Returns the amount that a run may spend together with all runs below it.
     pub(super) fn most(&self) -> Amount {
         Amount { tokens: self.max_tokens, cost: self.max_cost, calls: self.max_calls.into() }
     }
 
-    /// The figure of a limit, as it is told.
+    /// Returns the figure of a limit, as it is told.
     pub(super) fn reached(&self, limit: Limit) -> String {
         match limit {
             Limit::Turns => self.max_turns.to_string(),
@@ -105,8 +106,8 @@ pub enum Limit {
     Cost,
     /// [`RunLimits::max_duration`].
     Duration,
-    /// The model takes no request that is as long as the shortest that this conversation can be made. It is not asked for a
-    /// last answer.
+    /// The model takes no request that is as long as the shortest that this conversation can be made. It is not asked
+    /// for a last answer.
     ContextOverflow,
 }
 

@@ -1,22 +1,21 @@
-//! The loop: ask the model, run what it calls, feed back what came of it, until it answers or a limit is reached.
+//! The agent loop: asks the model, runs its calls and returns their results to it, until it answers or reaches a limit.
 //!
-//! What happens next is decided by a [state machine](state::RunState) that does no I/O and reads no clock; the driver
-//! in this module does what it says.
+//! A [state machine](state::RunState) without I/O and clock decides each step; the driver in this module carries it out.
 
 mod arguments;
 mod calls;
+mod compaction;
 mod conversation;
 mod driver;
-mod guard;
 mod limits;
 mod notes;
 mod observer;
 mod offer;
 mod pictures;
 mod repair;
+mod repetition;
 mod report;
 mod result_text;
-mod room;
 mod settings;
 mod span;
 mod state;
@@ -34,25 +33,25 @@ use tracing::Instrument as _;
 
 use self::driver::Driver;
 use self::state::RunState;
-use crate::{Budget, ChatModel, Inbox, Journal};
+use crate::{Budget, ChatModel, Journal, NotificationQueue};
 
+pub use self::compaction::DEFAULT_COMPACT_AT;
 pub use self::conversation::Conversation;
-pub use self::guard::{
-    ANSWER_AFTER_SEARCHES, HINT_AFTER_SEARCHES, NOTE_AFTER_REPEATS, REPEAT_WINDOW, STOP_AFTER_REPEATS,
-};
 pub use self::limits::{
     DEFAULT_MAX_CALLS, DEFAULT_MAX_COST, DEFAULT_MAX_DURATION, DEFAULT_MAX_FAILURES,
     DEFAULT_MAX_RESULT_BYTES, DEFAULT_MAX_TOKENS, DEFAULT_MAX_TURNS, LAST_ANSWER_TIME, Limit, RunLimits,
 };
-pub use self::observer::{Observer, Shortened};
+pub use self::observer::{Compacted, Observer};
 pub use self::offer::MAX_REVEALED_TOOLS;
 pub use self::pictures::{MAX_PICTURE_BYTES, MAX_PICTURES};
+pub use self::repetition::{
+    ANSWER_AFTER_SEARCHES, HINT_AFTER_SEARCHES, NOTE_AFTER_REPEATS, REPEAT_WINDOW, STOP_AFTER_REPEATS,
+};
 pub use self::report::{CallRecord, MAX_REPORTED_CALLS, MAX_REPORTED_NOTICES, Outcome, RunReport, Spent};
-pub use self::room::DEFAULT_COMPACT_AT;
 pub use self::settings::AgentSettings;
 pub(crate) use conversation::extend_last;
 
-/// How many calls that only read run side by side.
+/// The number of read-only calls that run concurrently.
 pub const MAX_PARALLEL_CALLS: usize = 8;
 
 /// An agent: a model's instructions, the tools that it is offered, and the limits of its runs.
@@ -60,13 +59,13 @@ pub const MAX_PARALLEL_CALLS: usize = 8;
 pub struct Agent {
     settings: AgentSettings,
     journal: Option<Arc<dyn Journal>>,
-    inbox: Option<Arc<dyn Inbox>>,
+    notifications: Option<Arc<dyn NotificationQueue>>,
 }
 
 impl Agent {
-    /// An agent with these settings.
+    /// Creates an agent with these settings.
     pub fn new(settings: AgentSettings) -> Self {
-        Self { settings, journal: None, inbox: None }
+        Self { settings, journal: None, notifications: None }
     }
 
     /// Keeps what happens in its runs, so that they can go on after a crash.
@@ -75,25 +74,25 @@ impl Agent {
         self
     }
 
-    /// Tells the model with each turn what happened beside the conversation.
-    pub fn with_inbox(mut self, inbox: Arc<dyn Inbox>) -> Self {
-        self.inbox = Some(inbox);
+    /// Delivers out-of-band notifications to the model with each turn.
+    pub fn with_notifications(mut self, notifications: Arc<dyn NotificationQueue>) -> Self {
+        self.notifications = Some(notifications);
         self
     }
 
-    /// The settings.
+    /// Returns the settings.
     pub fn settings(&self) -> &AgentSettings {
         &self.settings
     }
 
-    /// Answers a prompt. The conversation grows by the prompt and all that follows, and can be carried on, whatever
-    /// the outcome. Where it becomes longer than the model takes in, its older part becomes shorter.
+    /// Answers a prompt. The conversation grows by the prompt and all that follows, and can be continued after any
+    /// outcome. When it exceeds the context window of the model, its older part is compacted.
     ///
-    /// Calls that [only read](ToolCaller::only_reads) run side by side, up to [`MAX_PARALLEL_CALLS`] neighbours at once; the
-    /// others by themselves, in order. Each has exactly one result. Names that are in the table of wire names
-    /// are looked up there; all others are passed on as they are, so that a call of a tool that was not offered is
-    /// resolved where all names are. `context.cancel` ends the run. Where the context has a budget, the run spends no more than
-    /// is left of it, and what it spends is charged to it; what the calls of this run start is below this run in the same way.
+    /// Adjacent calls that [only read](ToolCaller::only_reads) run concurrently, up to [`MAX_PARALLEL_CALLS`] at once;
+    /// all other calls run one at a time, in order. Each call has exactly one result. Names in the table of wire names
+    /// are resolved there; all other names are passed on, so that the caller resolves tools that were not offered.
+    /// `context.cancel` ends the run. If the context has a budget, the run spends at most what is left of it and is
+    /// charged to it; runs that the calls of this run start are charged to this run in the same way.
     pub async fn run(
         &self,
         prompt: &str,
@@ -106,9 +105,9 @@ impl Agent {
         self.drive(Some(prompt), conversation, model, caller, context, observer).await
     }
 
-    /// Goes on with the run that is [open](Conversation::is_open) in the conversation. Calls that were begun and have no
-    /// result are begun again only if they [may](ToolCaller::may_repeat); else the model is told that what came of them is
-    /// not known.
+    /// Continues the interrupted run that is [open](Conversation::is_open) in the conversation. Calls that were begun
+    /// and have no result are repeated only if they [may be](ToolCaller::may_repeat); otherwise the model is told that
+    /// their outcome is unknown.
     pub async fn resume(
         &self,
         conversation: &mut Conversation,
@@ -152,7 +151,7 @@ impl Agent {
         context.budget = Some(state.budget().clone());
         let settings = &self.settings;
         let journal = self.journal.as_deref();
-        let (inbox, is_told, notices) = (self.inbox.as_deref(), false, Vec::new());
+        let (notifications, is_told, notices) = (self.notifications.as_deref(), false, Vec::new());
         let driver = Driver {
             settings,
             model,
@@ -162,7 +161,7 @@ impl Agent {
             outer,
             observer,
             journal,
-            inbox,
+            notifications,
             is_told,
             notices,
         };

@@ -1,21 +1,21 @@
-//! What the runtime says to a model beside the results of its calls.
+//! Texts of the runtime for a model, in addition to the results of its calls.
 
 use serde_json::Value;
 
-use super::guard::{ANSWER_AFTER_SEARCHES, HINT_AFTER_SEARCHES, NOTE_AFTER_REPEATS};
 use super::limits::Limit;
+use super::repetition::{ANSWER_AFTER_SEARCHES, HINT_AFTER_SEARCHES, NOTE_AFTER_REPEATS};
 
-/// What a model is told that said nothing.
+/// The text for a model whose message was empty.
 pub(super) const NUDGE: &str = "Your last message was empty. Call a tool, or answer.";
 
-/// What a model is told whose message was cut off before it said anything.
+/// The text for a model whose message was cut off before it had any content.
 pub(super) const SHORTER: &str =
     "Your last message was cut off before it said anything. Think less, and call a tool, or answer.";
 
 /// The most bytes of a signature that is repeated.
 const MAX_SIGNATURE_BYTES: usize = 2000;
 
-/// The note that is added to a result when the model repeats itself.
+/// Returns the note that is added to a result when the model repeats itself.
 pub(super) fn repeated() -> String {
     format!(
         "[This is the same call as the {} before it, and its result will not change. \
@@ -24,7 +24,8 @@ pub(super) fn repeated() -> String {
     )
 }
 
-/// The note that is added to the result of a search that follows others without a call in between. `found` is the result.
+/// Returns the note that is added to the result of a search that follows others without a call in between. `found` is
+/// the result.
 pub(super) fn searched(searches: u32, found: &Value) -> Option<String> {
     if searches >= ANSWER_AFTER_SEARCHES {
         return Some(format!(
@@ -47,12 +48,12 @@ pub(super) fn searched(searches: u32, found: &Value) -> Option<String> {
     })
 }
 
-/// What a model is told of something that happened meanwhile.
+/// Returns the text that tells a model of an out-of-band event.
 pub(super) fn happened(text: &str) -> String {
     format!("[This happened meanwhile. It is information, not a request of the user: {text}]")
 }
 
-/// What a model is told that is asked for its last answer.
+/// Returns the text that asks a model for its last answer.
 pub(super) fn last_answer(limit: Limit, reached: &str) -> String {
     let why = match limit {
         Limit::Turns => format!("the limit of {reached} turns"),

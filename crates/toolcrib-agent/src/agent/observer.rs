@@ -29,14 +29,14 @@ pub trait Observer: Send {
     fn on_call_finished(&mut self, _result: &ToolResult, _elapsed: Duration) {}
 
     /// The conversation was made shorter, since it became too long for the model.
-    fn on_shortened(&mut self, _what: Shortened) {}
+    fn on_shortened(&mut self, _what: Compacted) {}
 }
 
-/// How a conversation was made shorter.
+/// The compaction of a conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Shortened {
-    /// Of so many results the beginning is left, and a handle by which they are read.
+pub enum Compacted {
+    /// The given number of results were offloaded: an excerpt is left of each, and a handle to read it.
     Results(usize),
     /// The older part is a summary now.
     Summarized,

@@ -13,7 +13,8 @@ use crate::{Message, ToolFunction};
 /// The most tools that are added to those that are offered from the beginning.
 pub const MAX_REVEALED_TOOLS: usize = 64;
 
-/// The tools of the plan, and behind them those that were looked at in the conversation, in the order in which they were.
+/// The tools of the plan, and behind them those that were looked at in the conversation, in the order in which they
+/// were.
 #[derive(Debug)]
 pub(super) struct Offer<'a> {
     settings: &'a AgentSettings,
@@ -22,7 +23,7 @@ pub(super) struct Offer<'a> {
 }
 
 impl<'a> Offer<'a> {
-    /// What is offered at this point of a conversation.
+    /// Returns the tools to offer at this point of a conversation.
     pub(super) fn new(settings: &'a AgentSettings, messages: &[Message]) -> Self {
         let mut offer = Self { settings, tools: Cow::Borrowed(&settings.tools), revealed: BTreeMap::new() };
         for message in messages {
@@ -51,7 +52,7 @@ impl<'a> Offer<'a> {
         }
     }
 
-    /// The arguments of a call under the names that its tool has for them.
+    /// Returns the arguments of a call under the names that its tool has for them.
     pub(super) fn restored(&self, wire_name: &str, arguments: JsonObject) -> JsonObject {
         match self.revealed.get(wire_name) {
             Some(tool) => tool.restore(arguments),

@@ -17,8 +17,8 @@ const MAX_LOOKED_AT: usize = 64;
 /// The media types that servers take.
 const TYPES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 
-/// The pictures of a result, as the executor kept them. What is too large, or of another type, is told by its type and
-/// size alone, as all of them are.
+/// Returns the pictures of a result, as the executor kept them. What is too large, or of another type, is told by its
+/// type and size alone, as all of them are.
 pub(super) fn pictures(
     call_id: &str,
     result: &ToolResult,

@@ -6,7 +6,7 @@ use super::result_text::error_text;
 use crate::{Message, RequestedCall};
 use toolcrib_model::{ErrorKind, ToolError};
 
-/// What had to be mended.
+/// The repairs of a conversation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Repairs {
     /// Results that belonged to no call.
@@ -14,7 +14,7 @@ pub(super) struct Repairs {
 }
 
 impl Repairs {
-    /// What the model is told of it.
+    /// Returns the text that tells the model of the repairs.
     pub(super) fn note(self) -> Option<String> {
         match self.dropped {
             0 => None,
@@ -26,7 +26,7 @@ impl Repairs {
     }
 }
 
-/// The same conversation with exactly one result behind each call, in the order of the calls.
+/// Returns the same conversation with exactly one result behind each call, in the order of the calls.
 pub(super) fn repaired(messages: Vec<Message>) -> (Vec<Message>, Repairs) {
     let (mut sound, mut repairs, mut used) =
         (Vec::with_capacity(messages.len()), Repairs::default(), HashSet::new());
@@ -58,7 +58,7 @@ pub(super) fn repaired(messages: Vec<Message>) -> (Vec<Message>, Repairs) {
     (sound, repairs)
 }
 
-/// The result of a call, which gets an id of its own if it has none.
+/// Returns the result of a call, which gets a new id if it has none.
 fn answer(call: &mut RequestedCall, results: &mut Vec<Message>, used: &mut HashSet<String>) -> Message {
     let is_its = |result: &Message| matches!(result, Message::Tool { call_id, .. } if *call_id == call.id);
     let found = results.iter().position(is_its).map(|position| results.remove(position));
@@ -77,10 +77,10 @@ fn answer(call: &mut RequestedCall, results: &mut Vec<Message>, used: &mut HashS
     }
 }
 
-/// The error of a call that may have run, and of which nothing more is known.
+/// Returns the error of a call that may have run, and of which nothing more is known.
 pub(super) fn lost(name: &str) -> ToolError {
     let message = format!(
-        "the session was broken off before `{name}` had a result, and what came of the call is not known"
+        "the session was interrupted before `{name}` had a result, and the outcome of the call is unknown"
     );
     ToolError::new(ErrorKind::OutcomeUnknown, message)
         .with_hint("look whether it has happened before you call it again")

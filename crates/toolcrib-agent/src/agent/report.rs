@@ -1,64 +1,65 @@
-//! What came of a run.
+//! The report of a run.
 
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 
-use super::guard::STOP_AFTER_REPEATS;
 use super::limits::Limit;
+use super::repetition::STOP_AFTER_REPEATS;
 use crate::chat::{REFUSAL, is_zero, millionths, units};
 use crate::{Amount, Error, Usage};
 
-/// How many calls a report tells of: the last ones.
+/// The number of calls in a report: the last ones.
 pub const MAX_REPORTED_CALLS: usize = 1_000;
 
-/// How many notices a report has.
+/// The number of notices in a report.
 pub const MAX_REPORTED_NOTICES: usize = 20;
 
-/// What came of a run. Its JSON is `{"outcome": "completed|truncated|refused|content_filter|limit_reached|failed", "text", "turns", "calls":
-/// [{"name", "arguments", "ok", "ms"}], "usage": {"prompt_tokens", "completion_tokens"}, "models"}`, with `"limit"` or `"error"`
-/// beside the outcome that has one, and `"spent_below": {"tokens", "cost", "calls"}` where it gave work to others.
+/// The report of a run. Its JSON is `{"outcome": "completed|truncated|refused|content_filter|limit_reached|failed", "text",
+/// "turns", "calls": [{"name", "arguments", "ok", "ms"}], "usage": {"prompt_tokens", "completion_tokens"}, "models"}`, with
+/// `"limit"` or `"error"` for the outcomes that have one, and `"spent_below": {"tokens", "cost", "calls"}` if it started
+/// other runs.
 #[derive(Debug, Serialize)]
 #[non_exhaustive]
 pub struct RunReport {
-    /// How it ended.
+    /// The outcome of the run.
     #[serde(flatten)]
     pub outcome: Outcome,
     /// The answer; of a run that did not complete, the last that the model said.
     pub text: String,
-    /// How often the model was asked.
+    /// The number of requests to the model.
     pub turns: u32,
     /// The calls, in order; of more than [`MAX_REPORTED_CALLS`] the last.
     pub calls: Vec<CallRecord>,
-    /// How many calls came before those.
+    /// The number of earlier calls that are left out.
     #[serde(skip_serializing_if = "is_none")]
     pub calls_left_out: u32,
-    /// What all turns cost together.
+    /// The usage of all turns together.
     pub usage: Usage,
-    /// What the agents and apps spent that it gave work to, and those below them. It counts for its limits, and not for `usage`.
+    /// The amount that the runs below this run spent. It counts towards the limits of this run, but not towards `usage`.
     #[serde(skip_serializing_if = "Spent::is_nothing")]
     pub spent_below: Spent,
-    /// Whether the limit that ended it is not its own, but that of a run that gave it work.
+    /// True if the limit that ended the run belongs to a run above it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub limit_of_caller: bool,
     /// The models that answered, in the order of their first answers.
     pub models: Vec<String>,
-    /// What happened on the way to their messages, such as another attempt; the first [`MAX_REPORTED_NOTICES`].
+    /// Notices about requests to the models, such as retries; the first [`MAX_REPORTED_NOTICES`].
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notices: Vec<String>,
-    /// How often the conversation was made shorter.
+    /// The number of compactions of the conversation.
     #[serde(skip_serializing_if = "is_none")]
     pub compactions: u32,
 }
 
-/// What the runs below a run spent.
+/// The amount that the runs below a run spent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Spent {
     /// Tokens, read and written.
     pub tokens: u64,
-    /// What they cost, in millionths of the currency of the models' prices; in JSON a number of the currency itself.
+    /// The cost, in millionths of the currency of the models' prices; in JSON a number of the currency itself.
     #[serde(skip_serializing_if = "is_zero", serialize_with = "units", deserialize_with = "millionths")]
     pub cost: u64,
     /// Calls of tools.
@@ -66,7 +67,7 @@ pub struct Spent {
 }
 
 impl Spent {
-    /// Whether nothing was spent.
+    /// Returns true if nothing was spent.
     pub fn is_nothing(&self) -> bool {
         *self == Self::default()
     }
@@ -84,7 +85,7 @@ impl From<Spent> for Amount {
     }
 }
 
-/// How a run ended.
+/// The outcome of a run.
 #[derive(Debug, Serialize)]
 #[serde(tag = "outcome", rename_all = "snake_case")]
 pub enum Outcome {
@@ -98,20 +99,19 @@ pub enum Outcome {
     ContentFilter,
     /// The model would have gone on.
     LimitReached {
-        /// What ended it.
+        /// The limit that ended the run.
         limit: Limit,
     },
     /// There was no way to go on.
     Failed {
-        /// Why.
+        /// The cause of the failure.
         #[serde(serialize_with = "message")]
         error: Error,
     },
 }
 
 impl Outcome {
-    /// Returns the outcome that a finish reason stands for, in the words of any provider. `None` for a message that is
-    /// whole.
+    /// Returns the outcome of a finish reason in the terms of any provider. `None` for a complete message.
     pub(crate) fn of_finish_reason(reason: Option<&str>) -> Option<Self> {
         match reason?.to_ascii_lowercase().as_str() {
             "length" | "max_tokens" | "model_length" | "max_output_tokens" => Some(Self::Truncated),
@@ -156,13 +156,13 @@ impl Outcome {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct CallRecord {
-    /// The tool, as `namespace::name`; as the model wrote it, when there is none.
+    /// The tool, as `namespace::name`, or as the model wrote it if there is no such tool.
     pub name: String,
     /// The arguments; the text itself, where it is not the JSON of an object.
     pub arguments: Value,
-    /// Whether it succeeded.
+    /// True if the call succeeded.
     pub ok: bool,
-    /// How long it took.
+    /// The duration of the call.
     #[serde(rename = "ms", serialize_with = "milliseconds")]
     pub elapsed: Duration,
 }

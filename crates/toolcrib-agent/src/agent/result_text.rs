@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use toolcrib_model::{ToolError, ToolResult};
 
-/// A result as the model reads it: a text as it is, anything else as compact JSON, an error as
+/// Returns a result as the model reads it: a text as it is, anything else as compact JSON, an error as
 /// `{"error": {"kind", "message", "hint", "retryable"}}`; of all, the first `max_bytes`. Before it stands the line of
 /// [`facts`](ToolResult::facts), where there are any.
 pub(super) fn result_text(result: &ToolResult, max_bytes: usize) -> String {

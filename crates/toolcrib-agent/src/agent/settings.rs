@@ -1,18 +1,18 @@
-//! What an agent is.
+//! The settings of an agent.
 
 use std::collections::BTreeMap;
 
 use toolcrib_model::JsonObject;
 use toolcrib_prompt::{DEFAULT_CONTEXT_WINDOW, DiscoveryStep, OfferedTool, Plan, Reveals, WireNames};
 
+use super::compaction::DEFAULT_COMPACT_AT;
 use super::limits::RunLimits;
-use super::room::DEFAULT_COMPACT_AT;
 use crate::{ToolChoice, ToolFunction};
 
-/// The smallest share of the context window from which on room can be made.
+/// The smallest share of the context window above which a conversation can be compacted.
 const LEAST_COMPACT_AT: f64 = 0.1;
 
-/// What an agent is.
+/// The settings of an agent.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct AgentSettings {
@@ -32,20 +32,20 @@ pub struct AgentSettings {
     pub wire_names: WireNames,
     /// Tokens that the model takes in; [`DEFAULT_CONTEXT_WINDOW`] by default.
     pub context_window: u32,
-    /// The share of them from which on room is made in the conversation; [`DEFAULT_COMPACT_AT`] by default.
+    /// The share of the context window above which the conversation is compacted; [`DEFAULT_COMPACT_AT`] by default.
     pub compact_at: f64,
-    /// Whether the model sees the pictures of results; `false` by default, and then it is told of them.
+    /// True if the model sees the pictures of results; `false` by default, and then a text mentions them.
     pub sees_pictures: bool,
-    /// Whether the model's server wants back what the model thought before it called tools; `false` by default.
+    /// True if the model's server expects the reasoning before tool calls to be sent back; `false` by default.
     pub returns_reasoning: bool,
-    /// Whether the first turn of a run may or must call tools; the later ones decide for themselves.
+    /// The tool choice of the first turn of a run; later turns are free to call tools or not.
     pub tool_choice: ToolChoice,
-    /// How far a run may go.
+    /// The limits of a run.
     pub limits: RunLimits,
 }
 
 impl AgentSettings {
-    /// An agent that is offered the tools of a plan, with the default limits.
+    /// Creates an agent that is offered the tools of a plan, with the default limits.
     pub fn new(
         name: impl Into<String>,
         model: impl Into<String>,
@@ -69,7 +69,7 @@ impl AgentSettings {
         }
     }
 
-    /// The arguments of a call under the names that its tool has for them.
+    /// Returns the arguments of a call under the names that its tool has for them.
     pub(crate) fn restored(&self, wire_name: &str, arguments: JsonObject) -> JsonObject {
         match self.offered.get(wire_name) {
             Some(tool) => tool.restore(arguments),
@@ -94,7 +94,7 @@ impl AgentSettings {
         self
     }
 
-    /// Sets from which share of the context window on room is made in the conversation.
+    /// Sets the share of the context window above which the conversation is compacted.
     pub fn with_compact_at(mut self, share: f64) -> Self {
         // What is no number changes nothing.
         if !share.is_nan() {

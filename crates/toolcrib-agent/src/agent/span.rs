@@ -8,7 +8,7 @@ use tracing::field::Empty;
 use super::{AgentSettings, Outcome, RunReport};
 use crate::{ChatReply, Usage};
 
-/// The span of a run.
+/// Returns the span of a run.
 pub(super) fn invoke_agent(settings: &AgentSettings, provider: &str, context: &CallContext) -> Span {
     tracing::info_span!(
         "invoke_agent",
@@ -27,7 +27,7 @@ pub(super) fn invoke_agent(settings: &AgentSettings, provider: &str, context: &C
     )
 }
 
-/// The span of one turn of the model.
+/// Returns the span of one turn of the model.
 pub(super) fn chat(settings: &AgentSettings, provider: &str, context: &CallContext) -> Span {
     tracing::info_span!(
         "chat",

@@ -1,4 +1,4 @@
-//! What a run may spend, and what it and all that it started have spent.
+//! The budget of a run and of all runs that it starts.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -18,7 +18,7 @@ pub struct Amount {
     pub calls: u64,
 }
 
-/// What there is no more of.
+/// A resource that is exhausted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Resource {
     /// [`Amount::tokens`].
@@ -29,11 +29,11 @@ pub enum Resource {
     Calls,
 }
 
-/// What a run may spend, and what it has spent together with all that it started. What is spent is charged to every budget
-/// above too, so that the rest of each is the most that those below it may spend, however many they are.
+/// The budget of a run, with the amount that it and all runs below it have spent. Each charge also counts for every
+/// budget above, so that the remainder of a budget bounds all runs below it together.
 ///
-/// Calls are [taken](Self::take_call) one by one and never exceed a budget. What a request takes is known only after it:
-/// requests are [admitted](Self::admit) so that, of those that are under way at once, no more than the last one goes beyond.
+/// Calls are [taken](Self::take_call) one by one and never exceed a budget. The cost of a request is known only
+/// afterwards: concurrent requests are [admitted](Self::admit) such that only the last of them can exceed the budget.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -58,7 +58,7 @@ pub struct Budget {
     tree: Arc<Tree>,
 }
 
-/// What all budgets share that hang together.
+/// The state that all budgets of a tree share.
 #[derive(Debug, Default)]
 struct Tree {
     lock: Mutex<()>,
@@ -83,12 +83,12 @@ pub struct Admission {
 }
 
 impl Budget {
-    /// A budget that nothing stands above.
+    /// Creates a budget that nothing stands above.
     pub fn new(most: Amount) -> Self {
         Self::with_tree(most, None, Arc::default())
     }
 
-    /// A budget of something that is started by what has another one.
+    /// Returns a budget of something that is started by what has another one.
     pub fn below(above: &Arc<Self>, most: Amount) -> Self {
         Self::with_tree(most, Some(Arc::clone(above)), Arc::clone(&above.tree))
     }
@@ -97,7 +97,7 @@ impl Budget {
         Self { most, end: None, above, spent: Counters::default(), under_way: Counters::default(), tree }
     }
 
-    /// What is left to whoever makes a call in this context.
+    /// Returns the budget for calls in this context.
     pub fn of(context: &CallContext) -> Option<Arc<Self>> {
         Arc::clone(context.budget.as_ref()?).downcast().ok()
     }
@@ -114,27 +114,27 @@ impl Budget {
         self
     }
 
-    /// The budget above.
+    /// Returns the budget above.
     pub fn above(&self) -> Option<&Arc<Self>> {
         self.above.as_ref()
     }
 
-    /// When its time is over, or that of one above.
+    /// Returns its deadline, or an earlier one of a budget above.
     pub fn end(&self) -> Option<Instant> {
         self.chain().filter_map(|budget| budget.end).min()
     }
 
-    /// What was spent so far, here and below.
+    /// Returns the amount spent so far, here and below.
     pub fn spent(&self) -> Amount {
         self.spent.get()
     }
 
-    /// What there is no more of, of tokens and money, here or above.
+    /// Returns the resource that is exhausted here or above: tokens or cost.
     pub fn exhausted(&self) -> Option<Resource> {
         self.chain().find_map(|budget| budget.lacks(budget.spent.get()))
     }
 
-    /// Whether no call is left, here or above.
+    /// Returns true if no call is left, here or above.
     pub fn has_no_calls(&self) -> bool {
         self.chain().any(|budget| budget.spent.get().calls >= budget.most.calls)
     }
@@ -156,12 +156,12 @@ impl Budget {
         self.add_spent(amount);
     }
 
-    /// Waits until a request that takes no more than `most` may begin. While others are under way it may only where these
-    /// leave something, so that no more than one request goes beyond a budget.
+    /// Waits until a request that takes no more than `most` may begin. While others are under way it may only where
+    /// these leave something, so that no more than one request goes beyond a budget.
     ///
     /// # Errors
     ///
-    /// What there is no more of.
+    /// A resource that is exhausted.
     pub async fn admit(self: &Arc<Self>, most: Amount) -> Result<Admission, Resource> {
         loop {
             let over = self.tree.over.notified();
@@ -188,7 +188,7 @@ impl Budget {
         Ok(Some(Admission { budget: Arc::clone(self), most }))
     }
 
-    /// The budget and those above it.
+    /// Returns the budget and those above it.
     fn chain(&self) -> impl Iterator<Item = &Self> {
         std::iter::successors(Some(self), |budget| budget.above.as_deref())
     }
@@ -224,7 +224,7 @@ impl Tree {
 }
 
 impl Amount {
-    /// Both together.
+    /// Returns both together.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         Self {
@@ -234,7 +234,7 @@ impl Amount {
         }
     }
 
-    /// What is left of it without the other.
+    /// Returns this amount minus the other, at least zero.
     #[must_use]
     pub fn without(self, other: Self) -> Self {
         Self {

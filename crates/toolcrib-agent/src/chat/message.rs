@@ -1,4 +1,4 @@
-//! The messages of a conversation, whoever reads them and however calls are written there.
+//! The messages of a conversation, independent of provider and call style.
 
 use serde::ser::Serializer;
 use serde::{Deserialize, Serialize};
@@ -13,26 +13,26 @@ use toolcrib_prompt::OfferedTool;
 #[serde(tag = "role", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Message {
-    /// What a person said, or the runtime in their place.
+    /// A message of the user, or of the runtime in the user's name.
     User {
         /// The text.
         content: String,
     },
-    /// What the model said.
+    /// A message of the model.
     Assistant {
         /// The text, without calls; empty where there are only calls.
         content: String,
         /// The calls.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         tool_calls: Vec<RequestedCall>,
-        /// What it thought before it called, where its server wants that back.
+        /// The reasoning before the calls, if the server expects it back.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         reasoning: String,
         /// The text with the calls in it, of a model that writes them as text.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         written: Option<String>,
     },
-    /// What came of a call.
+    /// The result of a call.
     Tool {
         /// The id of the call.
         call_id: String,
@@ -41,7 +41,7 @@ pub enum Message {
         name: String,
         /// The result as the model reads it.
         content: String,
-        /// What the runtime says behind it; mostly nothing.
+        /// A text of the runtime after the result; usually empty.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         note: String,
     },
@@ -72,7 +72,7 @@ pub struct RequestedCall {
     pub name: String,
     /// The arguments as the model wrote them: JSON, one hopes.
     pub arguments: String,
-    /// Why they cannot be read, where whoever took the call out of a text knows that.
+    /// The reason why the arguments cannot be parsed, if the parser of a text style found one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
 }
@@ -82,19 +82,19 @@ pub struct RequestedCall {
 pub struct ToolFunction {
     /// The wire name.
     pub name: String,
-    /// What it does.
+    /// The description of the tool.
     pub description: String,
     /// The schema of its arguments.
     pub parameters: Value,
 }
 
 impl Message {
-    /// What a person says.
+    /// Creates a message of the user.
     pub fn user(content: impl Into<String>) -> Self {
         Self::User { content: content.into() }
     }
 
-    /// What a model says, without calls.
+    /// Creates a message of the model without calls.
     pub fn assistant(content: impl Into<String>) -> Self {
         Self::Assistant {
             content: content.into(),
@@ -104,13 +104,13 @@ impl Message {
         }
     }
 
-    /// What came of a call.
+    /// Creates the message with the result of a call.
     pub fn tool(call_id: impl Into<String>, name: impl Into<String>, content: impl Into<String>) -> Self {
         let (call_id, name, content) = (call_id.into(), name.into(), content.into());
         Self::Tool { call_id, name, content, note: String::new() }
     }
 
-    /// The text of the message.
+    /// Returns the text of the message.
     pub fn content(&self) -> &str {
         match self {
             Self::User { content } | Self::Assistant { content, .. } | Self::Tool { content, .. } => content,

@@ -1,12 +1,12 @@
-//! What is said to a model and what it says.
+//! Messages, requests and replies of a chat with a model.
 
-mod heard;
+mod empty_reply;
 mod message;
 mod model;
 mod recovery;
 mod text;
 
-pub(crate) use heard::Heard;
+pub(crate) use empty_reply::EmptyReplyCheck;
 pub use message::{Message, Picture, RequestedCall, ToolFunction};
 pub use model::{ChatModel, ChatReply, ChatRequest, Piece, TextSink, ToolChoice, Usage};
 pub(crate) use model::{REFUSAL, is_zero, millionths, units};

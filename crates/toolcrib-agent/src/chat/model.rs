@@ -8,7 +8,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::{Amount, Error, Message, RequestedCall, ToolFunction};
 
-/// What a model says, as it comes.
+/// A piece of a streamed reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Piece<'a> {
@@ -26,21 +26,21 @@ pub type TextSink<'a> = dyn FnMut(Piece<'_>) + Send + 'a;
 /// Something that continues a conversation: a server, or a recording of one.
 #[async_trait]
 pub trait ChatModel: Send + Sync {
-    /// The next message of the assistant. Its text is given to `on_text` piece by piece as it comes, and as a whole
-    /// in the reply. The future may be dropped at any time.
+    /// Returns the next message of the assistant. Its text is given to `on_text` piece by piece as it comes, and as a
+    /// whole in the reply. The future may be dropped at any time.
     async fn complete(
         &self,
         request: &ChatRequest<'_>,
         on_text: &mut TextSink<'_>,
     ) -> Result<ChatReply, Error>;
 
-    /// Who runs it, as traces name it: `gen_ai.provider.name` of the conventions of `OpenTelemetry`.
+    /// Returns the name of the provider for traces: `gen_ai.provider.name` of the conventions of `OpenTelemetry`.
     fn provider(&self) -> &'static str {
         "custom"
     }
 
-    /// The most that so many tokens cost, in millionths of the currency of its [`Prices`](crate::Prices); zero without prices.
-    /// By it, requests that are under way at once are kept within what a run may cost.
+    /// Returns the maximum cost of a number of tokens, in millionths of the currency of its [`Prices`](crate::Prices);
+    /// zero without prices. It keeps concurrent requests within the cost limit of a run.
     fn most_cost(&self, _tokens: u64) -> u64 {
         0
     }
@@ -51,17 +51,17 @@ pub trait ChatModel: Send + Sync {
 pub struct ChatRequest<'a> {
     /// The model's name at its provider.
     pub model: &'a str,
-    /// What stands before the conversation; may be empty.
+    /// The system prompt; may be empty.
     pub system: &'a str,
     /// The tools that are offered through the API.
     pub tools: &'a [ToolFunction],
     /// The conversation, oldest first.
     pub messages: &'a [Message],
-    /// Whether it may or must call tools.
+    /// The tool choice.
     pub tool_choice: &'a ToolChoice,
 }
 
-/// Whether a model that calls through its API may or must call tools.
+/// The tool choice of a request to a model that calls through its API.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ToolChoice {
@@ -84,16 +84,16 @@ pub(crate) const REFUSAL: &str = "refusal";
 pub struct ChatReply {
     /// The text, without calls.
     pub content: String,
-    /// What it thought before, where its server shows that.
+    /// The reasoning before the reply, if the server returns it.
     pub reasoning: String,
     /// The calls.
     pub tool_calls: Vec<RequestedCall>,
     /// The text with the calls in it, of a model that writes them as text.
     pub written: Option<String>,
-    /// What it cost.
+    /// The usage of the request.
     pub usage: Usage,
-    /// Why it ended, in the words of the provider: `stop`, `tool_calls`, `length`, …; `refusal` for a message that the
-    /// provider marks as one.
+    /// The finish reason in the terms of the provider: `stop`, `tool_calls`, `length`, …; `refusal` for a message that
+    /// the provider marks as one.
     pub finish_reason: Option<String>,
     /// The name of the model that answered, where it is not the one that was asked.
     pub model: Option<String>,
@@ -110,7 +110,7 @@ pub struct Usage {
     /// Of the tokens read, those that the server had kept from an earlier request.
     #[serde(skip_serializing_if = "is_zero")]
     pub cached_tokens: u64,
-    /// What they cost, in millionths of the currency of the model's [`Prices`](crate::Prices); zero without prices. In JSON
+    /// The cost, in millionths of the currency of the model's [`Prices`](crate::Prices); zero without prices. In JSON
     /// it is a number of the currency itself.
     #[serde(skip_serializing_if = "is_zero", serialize_with = "units", deserialize_with = "millionths")]
     pub cost: u64,

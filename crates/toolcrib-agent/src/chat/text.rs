@@ -15,9 +15,9 @@ use crate::{ChatModel, ChatReply, ChatRequest, Error, Message, Piece, RequestedC
 /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), toolcrib_agent::Error> {
 /// let file = b"turns:\n  - text: 'I look. <tool_call>{\"name\": \"ls\", \"arguments\": {}}</tool_call>'\n";
 /// let model = TextModel::new(RecordedModel::new("ls.yaml", file, CallStyle::Text)?, ToolNames::default());
-/// let request = ChatRequest { model: "recorded", system: "", tools: &[], messages: &[], tool_choice: &ToolChoice::Auto };
-/// let reply = model.complete(&request, &mut |_| ()).await?;
-/// assert_eq!((reply.content.as_str(), reply.tool_calls[0].name.as_str()), ("I look.", "ls"));
+/// let request = ChatRequest { model: "recorded", system: "", tools: &[], messages: &[], tool_choice: &ToolChoice::Auto
+/// }; let reply = model.complete(&request, &mut |_| ()).await?; assert_eq!((reply.content.as_str(),
+/// reply.tool_calls[0].name.as_str()), ("I look.", "ls"));
 /// # Ok(()) }
 /// ```
 #[derive(Debug)]
@@ -28,7 +28,7 @@ pub struct TextModel<M> {
 }
 
 impl<M> TextModel<M> {
-    /// The model, which may call tools of these names.
+    /// Creates the model, which may call tools of these names.
     pub fn new(inner: M, names: ToolNames) -> Self {
         Self { inner, names, system_prompt: None }
     }
@@ -73,7 +73,7 @@ impl<M: ChatModel> ChatModel for TextModel<M> {
         let (rest, message) = if read == reply.content.len() {
             reader.finish()
         } else {
-            // Whoever does not pass on what comes as it comes, has said nothing yet.
+            // Nothing was shown yet where pieces are not passed on as they arrive.
             let message = TextReader::new(&self.names).with_results(results).read(&reply.content);
             (message.prose.clone(), message)
         };
@@ -112,13 +112,13 @@ pub(super) fn requested(call: TextCall) -> RequestedCall {
     RequestedCall { id: String::new(), name: call.name, arguments, problem }
 }
 
-/// A call as models are told to write it. The arguments may be no JSON.
+/// Returns a call as models are told to write it. The arguments may be no JSON.
 pub(crate) fn written_call(name: &str, arguments: &str) -> String {
     format!(r#"<tool_call>{{"name": {}, "arguments": {arguments}}}</tool_call>"#, json!(name))
 }
 
-/// A conversation as a model reads it that knows no other way than text: the results behind a message come as one,
-/// each labelled.
+/// Returns a conversation as a model reads it that knows no other way than text: the results behind a message come as
+/// one, each labelled.
 fn as_text(messages: &[Message]) -> Vec<Message> {
     let mut texts = Vec::with_capacity(messages.len());
     let mut results = Vec::new();

@@ -5,26 +5,26 @@
 
 use bytes::{Buf as _, BufMut as _, Bytes, BytesMut};
 
-/// The longest event, in bytes. A reply has a bound of its own, which is half of this; escapes take room.
+/// The longest event, in bytes. A reply has a separate bound, which is half of this, since escapes take space.
 pub(super) const MAX_EVENT_BYTES: usize = 8 * 1024 * 1024;
 
-/// How many bytes of lines are passed on at once, or one line that is longer.
+/// The number of bytes of lines that are passed on at once; a longer line is passed on alone.
 const BATCH_BYTES: usize = 512;
 
-/// What some servers begin texts with. It means nothing.
+/// The mark with which some servers begin texts. It has no meaning.
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
 /// Bytes on their way to lines. What means nothing, such as comments, is left out.
 #[derive(Debug, Default)]
 pub(super) struct Lines {
     buffer: BytesMut,
-    /// How many bytes of the buffer are known to have no end of a line.
+    /// The number of bytes of the buffer that were searched and contain no line end.
     searched: usize,
-    /// How many bytes the event has so far.
+    /// The number of bytes of the current event.
     event_bytes: usize,
-    /// Whether the first line has come.
+    /// True once the first line has arrived.
     has_begun: bool,
-    /// Whether the last line ended with a carriage return, to which a line feed belongs that follows.
+    /// True if the last line ended with a carriage return, so that a line feed that follows belongs to it.
     is_after_return: bool,
 }
 
@@ -36,7 +36,7 @@ impl Lines {
         if bytes > MAX_EVENT_BYTES { Err(MAX_EVENT_BYTES) } else { Ok(()) }
     }
 
-    /// The next whole lines, each with a line feed at its end.
+    /// Returns the next whole lines, each with a line feed at its end.
     pub(super) fn next(&mut self) -> Option<Bytes> {
         let mut lines = BytesMut::new();
         while lines.len() < BATCH_BYTES
@@ -53,12 +53,12 @@ impl Lines {
         (!lines.is_empty()).then(|| lines.freeze())
     }
 
-    /// What is left, which has no end of a line.
+    /// Returns the rest, which has no line end.
     pub(super) fn rest(&mut self) -> Bytes {
         self.buffer.split().freeze()
     }
 
-    /// The next line, without its end.
+    /// Returns the next line, without its end.
     fn line(&mut self) -> Option<BytesMut> {
         if let Some(first) = self.buffer.first()
             && std::mem::take(&mut self.is_after_return)

@@ -7,12 +7,12 @@
 mod lines;
 mod overflow;
 mod parameters;
+mod reasoning_tags;
 mod refusal;
 mod reply;
 mod request;
 mod retry;
 mod settings;
-mod thought;
 mod transport;
 mod window;
 
@@ -38,8 +38,8 @@ use self::refusal::{clean, refusal_within};
 use self::reply::{Assembler, Fault};
 use self::request::Body;
 use self::retry::{Retries, chance};
-use self::transport::{Outcome, Transport};
-use crate::chat::Heard;
+use self::transport::{StreamOutcome, Transport};
+use crate::chat::EmptyReplyCheck;
 use crate::{ChatModel, ChatReply, ChatRequest, Error, Piece, Provider, TextSink};
 
 pub use self::parameters::{MAX_EXTRA_BYTES, MAX_EXTRA_KEYS, MAX_STOP_BYTES, MAX_STOPS, Parameters};
@@ -51,7 +51,7 @@ pub use self::settings::{
 /// The path that the API has below its base.
 const COMPLETIONS_PATH: &str = "/chat/completions";
 
-/// How long is waited for what may follow the end of a reply: what it cost, and the mark of the stream's end.
+/// The time to wait after the end of a reply for its usage and for the mark of the stream's end.
 const AFTER_THE_END: Duration = Duration::from_secs(5);
 
 /// A model behind the Chat Completions API.
@@ -59,14 +59,14 @@ const AFTER_THE_END: Duration = Duration::from_secs(5);
 pub struct OpenAiModel {
     endpoint: Arc<Endpoint>,
     config: OpenAIConfig,
-    /// Where the API is.
+    /// The base URL of the API.
     base: String,
     attempts: u32,
     retry_delay: Duration,
     prices: Option<Prices>,
 }
 
-/// What is known of the server.
+/// The server and the facts known about it.
 #[derive(Debug)]
 struct Endpoint {
     provider: Provider,
@@ -83,8 +83,8 @@ struct Endpoint {
 }
 
 impl OpenAiModel {
-    /// A model at the server of the settings. The client's policy decides which addresses it may have. Nothing is
-    /// sent yet.
+    /// Creates a model at the server of the settings. The client's policy decides which addresses it may have. Nothing
+    /// is sent yet.
     pub fn new(settings: OpenAiSettings, http: &HttpClient) -> Result<Self, Error> {
         let provider = settings.provider;
         let base = match (&settings.base_url, provider.base_url()) {
@@ -137,7 +137,7 @@ impl OpenAiModel {
     }
 
     async fn attempt(&self, body: &Body<'_>, sink: &mut TextSink<'_>) -> Result<ChatReply, Error> {
-        let outcome = Arc::new(Outcome::default());
+        let outcome = Arc::new(StreamOutcome::default());
         let transport = Transport { endpoint: Arc::clone(&self.endpoint), outcome: Arc::clone(&outcome) };
         let client =
             Client::build(self.endpoint.client.clone(), self.config.clone()).with_http_service(transport);
@@ -204,7 +204,7 @@ impl ChatModel for OpenAiModel {
         let body = Body::new(request, &self.endpoint);
         let mut retries = Retries::new(self.attempts, self.retry_delay);
         loop {
-            let mut heard = Heard::new(sink);
+            let mut heard = EmptyReplyCheck::new(sink);
             let error = match self.attempt(&body, &mut |piece| heard.take(piece)).await {
                 Ok(mut reply) => {
                     reply.usage.cost = self.prices.map_or(0, |prices| prices.cost(&reply.usage));
@@ -238,7 +238,7 @@ fn authorization(provider: Provider, key: &Secret) -> Result<HeaderValue, Error>
     Ok(value)
 }
 
-/// The URL as errors may show it.
+/// Returns the URL as errors may show it.
 fn shown(url: &Url) -> String {
     let mut url = url.clone();
     url.set_query(None);

@@ -1,6 +1,6 @@
-//! Whether a server refuses a request since it is longer than what the model takes in.
+//! Detection of requests that exceed the context window of a model.
 //!
-//! There is no field for it that all have: some give it a code, others only say it.
+//! Servers share no field for it: some have an error code, others only a message.
 
 use serde_json::Value;
 
@@ -14,7 +14,7 @@ const CODES: [&str; 6] = [
     "string_above_max_length",
 ];
 
-/// What says it by itself, in small letters.
+/// Phrases that indicate an overflow alone, in lower case.
 const PHRASES: [&str; 8] = [
     "reduce the length of the messages",
     "prompt is too long",
@@ -26,7 +26,7 @@ const PHRASES: [&str; 8] = [
     "fit into the model",
 ];
 
-/// What a model takes in is called one of these,
+/// Names of the context window,
 const BOUNDS: [&str; 7] = [
     "context length",
     "context size",
@@ -41,7 +41,7 @@ const BOUNDS: [&str; 7] = [
 const TOO_MUCH: [&str; 7] =
     ["exceed", "too long", "too large", "longer than", "however", "but the request", "greater than"];
 
-/// Whether this answer says so. `body` is the error as JSON, as far as it is any.
+/// Returns true if this response reports an overflow. `body` is the error as JSON, or null.
 pub(super) fn is_overflow(status: u16, body: &Value, message: &str) -> bool {
     let code = |body: &Value| {
         let word =

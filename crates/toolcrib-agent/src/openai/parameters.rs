@@ -1,4 +1,4 @@
-//! What a request says of how the model is to write.
+//! The sampling parameters of a request.
 
 use serde::Serialize;
 use serde::ser::{SerializeMap as _, Serializer};
@@ -31,10 +31,10 @@ const OWN_KEYS: [&str; 11] = [
     "seed",
 ];
 
-/// What a request says of how the model is to write. What is absent, the server decides.
+/// The sampling parameters of a request. The server decides those that are absent.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Parameters {
-    /// How much chance there is in what it writes, from 0 to 2.
+    /// The sampling temperature, from 0 to 2.
     pub temperature: Option<f64>,
     /// The share of the likeliest tokens that it chooses from, from 0 to 1.
     pub top_p: Option<f64>,
@@ -42,7 +42,7 @@ pub struct Parameters {
     pub max_tokens: Option<u32>,
     /// Texts before which it stops.
     pub stop: Vec<String>,
-    /// A number that makes what it writes repeatable, as far as its server can do that.
+    /// The seed that makes replies reproducible if the server supports it.
     pub seed: Option<i64>,
     /// Further keys of the request, as the server knows them.
     pub extra: JsonObject,

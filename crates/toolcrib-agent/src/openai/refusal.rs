@@ -1,4 +1,4 @@
-//! What a server says when it does not answer.
+//! Error responses of a server.
 
 use std::time::Duration;
 
@@ -12,16 +12,16 @@ use super::overflow::is_overflow;
 use super::settings::MAX_RETRY_DELAY;
 use crate::Error;
 
-/// What some servers say beside `Retry-After`, which has seconds only.
+/// The header of some servers in addition to `Retry-After`, which has seconds only.
 const RETRY_AFTER_MS: &str = "retry-after-ms";
 
-/// How much of a server's message is shown, in characters.
+/// The length of a server's message in an error, in characters.
 const MAX_MESSAGE_CHARS: usize = 500;
 
 /// The code of `OpenAI` for an account without credit, which comes with the status of too many requests.
 const INSUFFICIENT_QUOTA: &str = "insufficient_quota";
 
-/// The error of an answer with a status of failure.
+/// Returns the error of an answer with a status of failure.
 pub(super) fn refusal(endpoint: &Endpoint, status: StatusCode, headers: &HeaderMap, body: &[u8]) -> Error {
     let text = String::from_utf8_lossy(body);
     let body = serde_json::from_slice::<Value>(body).unwrap_or_default();
@@ -53,21 +53,21 @@ pub(super) fn refusal(endpoint: &Endpoint, status: StatusCode, headers: &HeaderM
     }
 }
 
-/// Whether the account is the trouble, and not how often it asks.
+/// Returns true if the account has no quota left, rather than too many requests at once.
 fn is_out_of_quota(status: u16, body: &Value) -> bool {
     let error = body.get("error").unwrap_or(body);
     let says = |key: &str| error.get(key).and_then(Value::as_str) == Some(INSUFFICIENT_QUOTA);
     status == StatusCode::PAYMENT_REQUIRED.as_u16() || says("code") || says("type")
 }
 
-/// How long the server wants to be left alone: in seconds, as a date, or in milliseconds under a name that some use.
+/// Returns the pause that the server asks for: in seconds, as a date, or in milliseconds in the header of some servers.
 fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let milliseconds = header_text(headers, HeaderName::from_static(RETRY_AFTER_MS));
     let milliseconds = milliseconds.and_then(|value| value.trim().parse().ok()).map(Duration::from_millis);
     milliseconds.or_else(|| toolcrib_io::http::retry_after(headers))
 }
 
-/// The error of an answer that holds one under a status of success, as streams do that fail on their way.
+/// Returns the error of an answer that holds one under a status of success, as streams do that fail on their way.
 pub(super) fn refusal_within(endpoint: &Endpoint, error: &Value) -> Error {
     let status = error.get("code").and_then(Value::as_u64).and_then(|code| u16::try_from(code).ok());
     let message = message_of(error).map_or_else(|| error.to_string(), ToOwned::to_owned);
@@ -86,7 +86,7 @@ pub(super) fn refusal_within(endpoint: &Endpoint, error: &Value) -> Error {
     }
 }
 
-/// The message in the forms that servers give their errors.
+/// Returns the message in the forms that servers give their errors.
 pub(super) fn message_of(body: &Value) -> Option<&str> {
     match body {
         Value::String(text) => Some(text),
@@ -97,7 +97,7 @@ pub(super) fn message_of(body: &Value) -> Option<&str> {
     }
 }
 
-/// The message as it may be shown: in one line, bounded, and without the key, which some servers repeat.
+/// Returns the message as it may be shown: in one line, bounded, and without the key, which some servers repeat.
 pub(super) fn clean(endpoint: &Endpoint, message: &str) -> String {
     let message = match &endpoint.api_key {
         Some(key) if !key.expose().is_empty() => message.replace(key.expose(), "[secret]"),

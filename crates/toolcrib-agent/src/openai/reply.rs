@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::thought::Thought;
+use super::reasoning_tags::ReasoningTagParser;
 use crate::chat::REFUSAL;
 use crate::{ChatReply, Piece, RequestedCall, TextSink, Usage};
 
@@ -15,7 +15,7 @@ pub(super) const MAX_REPLY_CALLS: usize = 128;
 /// The longest arguments that are looked at to see whether another call begins, in bytes.
 const MAX_CHECKED_BYTES: usize = 64 * 1024;
 
-/// Why the pieces are not a reply.
+/// The reason why the pieces are not a reply.
 #[derive(Debug)]
 pub(super) enum Fault {
     /// The server sent an error instead.
@@ -37,7 +37,7 @@ pub(super) struct Assembler {
     bytes: usize,
     has_choice: bool,
     is_refusal: bool,
-    thought: Thought,
+    thought: ReasoningTagParser,
 }
 
 impl Assembler {
@@ -79,12 +79,12 @@ impl Assembler {
         Ok(())
     }
 
-    /// Whether the server gave a reason for the end, so that no more of the reply comes.
+    /// Returns true if the server gave a finish reason, so that nothing of the reply follows.
     pub(super) fn has_ended(&self) -> bool {
         self.reply.finish_reason.is_some()
     }
 
-    /// The reply, after the last piece. `is_marked` is whether the server said that it was the last.
+    /// Returns the reply, after the last piece. `is_marked` is whether the server said that it was the last.
     pub(super) fn finish(mut self, is_marked: bool, sink: &mut TextSink<'_>) -> Result<ChatReply, Fault> {
         let Self { thought, reply, .. } = &mut self;
         thought.finish(&mut |piece| keep(reply, piece, sink));
@@ -153,8 +153,9 @@ impl Assembler {
         Ok(())
     }
 
-    /// The position of the call that a piece continues. Some servers give all calls one index and tell them apart by
-    /// id; others give none at all, or one index and no ids, and then a call begins where the one before is complete.
+    /// Returns the position of the call that a piece continues. Some servers give all calls one index and tell them
+    /// apart by id; others give none at all, or one index and no ids, and then a call begins where the one before is
+    /// complete.
     fn continued(&self, index: Option<u64>, id: &str, name: &str, arguments: &str) -> Option<usize> {
         let position = match index {
             Some(_) => self.indexes.iter().rposition(|known| *known == index)?,
@@ -178,7 +179,7 @@ impl Assembler {
     }
 }
 
-/// Whether the arguments of a call are an object with nothing missing. Longer ones are not looked at again and again.
+/// Returns true if the arguments of a call are a complete object. Long arguments are not parsed again for each piece.
 fn is_complete(arguments: &str) -> bool {
     arguments.trim_end().ends_with('}')
         && arguments.len() <= MAX_CHECKED_BYTES
@@ -195,7 +196,7 @@ fn keep(reply: &mut ChatReply, piece: Piece<'_>, sink: &mut TextSink<'_>) {
     sink(piece);
 }
 
-/// The text of a content: a string, or a list of parts of which some are text.
+/// Returns the text of a content: a string, or a list of parts of which some are text.
 fn text_of(content: &Value) -> Option<String> {
     match content {
         Value::String(text) => Some(text.clone()),

@@ -53,7 +53,7 @@ impl<'a> Body<'a> {
     }
 }
 
-/// Which a server takes where nothing is said.
+/// Returns true for the tool choice that servers default to.
 fn is_auto(choice: &ToolChoice) -> bool {
     *choice == ToolChoice::Auto
 }

@@ -1,11 +1,11 @@
-//! When a request that failed is sent again.
+//! Retries of failed requests.
 
 use std::time::Duration;
 
 use super::settings::MAX_RETRY_DELAY;
 use crate::Error;
 
-/// How often a request is sent again whose answer fell silent or broke off. Each time may take the whole of the timeout.
+/// The number of retries of a request whose response stalled or broke off. Each retry may take the whole timeout.
 const MAX_BROKEN_RETRIES: u32 = 1;
 
 /// The attempts at one request.
@@ -22,7 +22,8 @@ impl Retries {
         Self { attempts, delay, made: 0, broken: 0 }
     }
 
-    /// The pause before another attempt, if there is to be one. `chance`, below 1, spreads those who failed together.
+    /// Returns the pause before another attempt, if there is to be one. `chance`, below 1, spreads those who failed
+    /// together.
     pub(super) fn pause(&mut self, error: &Error, chance: f64) -> Option<Duration> {
         self.made += 1;
         if self.made >= self.attempts || !error.is_unavailable() {
@@ -44,7 +45,7 @@ impl Retries {
     }
 }
 
-/// A number from 0 to below 1.
+/// Returns a number from 0 to below 1.
 pub(super) fn chance() -> f64 {
     // Without a source of chance all wait equally long.
     getrandom::u32().map_or(0.5, |number| f64::from(number) / (f64::from(u32::MAX) + 1.0))

@@ -1,4 +1,4 @@
-//! How an OpenAI-compatible server is asked.
+//! The settings of an OpenAI-compatible server.
 
 use std::time::Duration;
 
@@ -7,13 +7,13 @@ use toolcrib_model::Secret;
 use super::parameters::Parameters;
 use crate::{Provider, Usage};
 
-/// How long a stream may be silent by default. Models that reason before they write need a minute and more.
+/// The default idle timeout of a stream. Models that reason before they write need more than a minute.
 pub const DEFAULT_IDLE_TIMEOUT: Duration = Duration::from_mins(2);
 
-/// How long a reply may take by default that is not streamed, and so silent until it is complete.
+/// The default timeout of a reply that is not streamed, and therefore silent until it is complete.
 pub const DEFAULT_REPLY_TIMEOUT: Duration = Duration::from_mins(10);
 
-/// How often a request is sent at most by default.
+/// The default number of attempts of a request.
 pub const DEFAULT_ATTEMPTS: u32 = 4;
 
 /// The pause before the second attempt by default; each later one is twice as long.
@@ -22,7 +22,7 @@ pub const DEFAULT_RETRY_DELAY: Duration = Duration::from_millis(500);
 /// The longest pause before another attempt. A server that wants to be left alone for longer has refused.
 pub const MAX_RETRY_DELAY: Duration = Duration::from_secs(30);
 
-/// What tokens cost, a million of each, in any currency.
+/// The prices of a million tokens of each kind, in any currency.
 ///
 /// ```
 /// use toolcrib_agent::{Prices, Usage};
@@ -41,7 +41,7 @@ pub struct Prices {
 }
 
 impl Prices {
-    /// What these tokens cost, in millionths.
+    /// Returns the cost of the usage, in millionths.
     pub fn cost(&self, usage: &Usage) -> u64 {
         let cached = usage.cached_tokens.min(usage.prompt_tokens);
         #[expect(clippy::cast_precision_loss, reason = "exact up to 2^53 tokens")]
@@ -58,7 +58,7 @@ impl Prices {
         cost
     }
 
-    /// The most that so many tokens cost, in millionths.
+    /// Returns the maximum cost of a number of tokens, in millionths.
     pub(super) fn most_cost(&self, tokens: u64) -> u64 {
         let read = Usage { prompt_tokens: tokens, ..Usage::default() };
         let kept = Usage { cached_tokens: tokens, ..read };
@@ -67,34 +67,34 @@ impl Prices {
     }
 }
 
-/// How an OpenAI-compatible server is asked.
+/// The settings of an OpenAI-compatible server.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct OpenAiSettings {
-    /// Whose server, or whose kind of server.
+    /// The provider, or the kind of server.
     pub provider: Provider,
-    /// Where the API is, instead of at the provider's own address: `https://host/v1`.
+    /// The base URL of the API instead of the provider's own: `https://host/v1`.
     pub base_url: Option<String>,
     /// The key. The provider's own server may need one; another one is asked without.
     pub api_key: Option<Secret>,
-    /// Whether the reply comes piece by piece; `true` by default.
+    /// True to stream the reply; `true` by default.
     pub stream: bool,
-    /// How long a stream may be silent, from one piece to the next; [`DEFAULT_IDLE_TIMEOUT`] by default.
+    /// The idle timeout of a stream, from one piece to the next; [`DEFAULT_IDLE_TIMEOUT`] by default.
     pub idle_timeout: Duration,
-    /// How long a reply may take that is not streamed; [`DEFAULT_REPLY_TIMEOUT`] by default.
+    /// The timeout of a reply that is not streamed; [`DEFAULT_REPLY_TIMEOUT`] by default.
     pub reply_timeout: Duration,
-    /// How often a request is sent at most; [`DEFAULT_ATTEMPTS`] by default.
+    /// The number of attempts of a request; [`DEFAULT_ATTEMPTS`] by default.
     pub attempts: u32,
     /// The pause before the second attempt; [`DEFAULT_RETRY_DELAY`] by default.
     pub retry_delay: Duration,
-    /// What its tokens cost, where that is known.
+    /// The prices of its tokens, if known.
     pub prices: Option<Prices>,
-    /// How the model is to write; as the server decides by default.
+    /// The sampling parameters; the server decides by default.
     pub parameters: Parameters,
 }
 
 impl OpenAiSettings {
-    /// The provider's own server, without a key.
+    /// Creates the provider's own server, without a key.
     pub fn new(provider: Provider) -> Self {
         Self {
             provider,
@@ -110,7 +110,7 @@ impl OpenAiSettings {
         }
     }
 
-    /// Another server.
+    /// Sets the base URL of another server.
     pub fn with_base_url(mut self, base_url: impl Into<String>) -> Self {
         self.base_url = Some(base_url.into());
         self

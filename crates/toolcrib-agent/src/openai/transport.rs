@@ -1,6 +1,6 @@
-//! How a request goes out and its answer comes in: one attempt, within bounds, with errors of our own.
+//! One attempt of a request: within bounds, with this crate's errors.
 //!
-//! It is the service below `async-openai`, in place of the one that retries by itself and reads without end.
+//! It is the service below `async-openai`, in place of the default one, which retries and reads without a limit.
 
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -26,31 +26,31 @@ use crate::Error;
 /// some hundred bytes of packing.
 pub(super) const MAX_ANSWER_BYTES: usize = 64 * 1024 * 1024;
 
-/// How much of an error's body is read, in bytes.
+/// The maximum size of an error's body, in bytes.
 const MAX_ERROR_BYTES: usize = 64 * 1024;
 
-/// How long the text of a refusal is waited for, and at most a quarter of what an answer may take.
+/// The time to wait for the body of an error response; at most a quarter of the timeout of a response.
 const MAX_ERROR_WAIT: Duration = Duration::from_secs(5);
 
-/// What marks the end of a stream, and how much of its tail is kept to see it: line ends may follow.
+/// The mark of the end of a stream. Line ends may follow it.
 const END_MARK: &[u8] = b"[DONE]";
 const TAIL_BYTES: usize = 32;
 
-/// What became of a stream. Below `async-openai`, errors are texts; here they keep their type.
+/// The outcome of a stream. Errors lose their type in `async-openai`; here they keep it.
 #[derive(Debug, Default)]
-pub(super) struct Outcome {
-    /// Whether the server said that the stream is over.
+pub(super) struct StreamOutcome {
+    /// True once the server has sent the mark of the end.
     pub(super) is_marked: AtomicBool,
-    /// What went wrong.
+    /// The error, until it is taken.
     error: Mutex<Option<Error>>,
 }
 
-impl Outcome {
+impl StreamOutcome {
     fn fail(&self, error: Error) {
         *self.error.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
     }
 
-    /// What went wrong, for the first who asks.
+    /// Takes the error. Later calls return `None`.
     pub(super) fn take_error(&self) -> Option<Error> {
         self.error.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
@@ -60,7 +60,7 @@ impl Outcome {
 #[derive(Clone)]
 pub(super) struct Transport {
     pub(super) endpoint: Arc<Endpoint>,
-    pub(super) outcome: Arc<Outcome>,
+    pub(super) outcome: Arc<StreamOutcome>,
 }
 
 impl Service<HttpRequestFactory> for Transport {
@@ -100,7 +100,7 @@ impl Transport {
                 return Err(refusal(&endpoint, status, &headers, &body));
             }
             if let Some(coding) = headers.get(CONTENT_ENCODING).filter(|coding| *coding != "identity") {
-                let reason = format!("it comes as {coding:?}, which nobody asked for");
+                let reason = format!("its content encoding is {coding:?}, which was not requested");
                 return Err(Error::NotAReply { url: endpoint.url.clone(), reason });
             }
             if endpoint.stream && is_of_type(&headers, b"text/html") {
@@ -136,7 +136,7 @@ fn is_of_type(headers: &HeaderMap, media_type: &[u8]) -> bool {
     headers.get(CONTENT_TYPE).is_some_and(|value| value.as_bytes().starts_with(media_type))
 }
 
-/// What is known of a stream while it is read.
+/// A stream that records its outcome while it is read.
 struct Watched {
     body: futures::stream::BoxStream<'static, reqwest::Result<Bytes>>,
     received: usize,
@@ -145,11 +145,11 @@ struct Watched {
     is_over: bool,
 }
 
-/// The body in whole lines, until it is too long, falls silent or breaks off.
+/// Returns the body in whole lines, until it is too long, falls silent or breaks off.
 fn watched(
     response: reqwest::Response,
     endpoint: Arc<Endpoint>,
-    outcome: Arc<Outcome>,
+    outcome: Arc<StreamOutcome>,
 ) -> impl Stream<Item = Result<Bytes, &'static str>> + Send + 'static {
     let body = response.bytes_stream().boxed();
     let state = Watched { body, received: 0, tail: Vec::new(), lines: Lines::default(), is_over: false };
@@ -196,8 +196,8 @@ fn keep_tail(tail: &mut Vec<u8>, bytes: &[u8]) {
     tail.drain(..tail.len().saturating_sub(TAIL_BYTES));
 }
 
-/// A JSON document as the one event of a stream. Line ends in it are white space and nothing else.
-fn only_event(json: &[u8], outcome: &Outcome) -> Vec<u8> {
+/// Returns a JSON document as the one event of a stream. Line ends in it are white space and nothing else.
+fn only_event(json: &[u8], outcome: &StreamOutcome) -> Vec<u8> {
     outcome.is_marked.store(true, Ordering::Relaxed);
     let mut event = b"data: ".to_vec();
     event.extend(json.iter().map(|byte| if matches!(byte, b'\n' | b'\r') { b' ' } else { *byte }));
@@ -205,7 +205,7 @@ fn only_event(json: &[u8], outcome: &Outcome) -> Vec<u8> {
     event
 }
 
-/// The beginning of a text that explains something, as far as it comes.
+/// Returns the beginning of an error's body, or what arrives of it within the time.
 async fn beginning(mut response: reqwest::Response, wait: Duration) -> Bytes {
     let mut body = BytesMut::new();
     let reading = async {

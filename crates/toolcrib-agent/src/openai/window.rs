@@ -1,7 +1,7 @@
-//! How many tokens a model takes in, as its server says.
+//! The context window of a model, as reported by its server.
 //!
-//! The Chat Completions API does not tell. Servers that people run themselves do in ways of their own, and what they say
-//! matters more there: most are started with a small part of what the model could take.
+//! The Chat Completions API does not report it. Self-hosted servers report it, each by a different endpoint. It matters more
+//! there, since most are started with a small part of the model's maximum.
 
 use reqwest::{Method, RequestBuilder};
 use serde_json::{Value, json};
@@ -15,8 +15,8 @@ use crate::{LOCAL_CONTEXT_WINDOW, Provider};
 const MAX_ANSWER_BYTES: usize = 4 * 1024 * 1024;
 
 impl OpenAiModel {
-    /// Asks the server how many tokens a model takes in as it runs there. `None` where the server is none that people run
-    /// themselves, or does not say.
+    /// Asks the server for the context window of a model as it runs there, in tokens. Returns `None` if the server is
+    /// not self-hosted or does not report it.
     pub async fn context_window(&self, model: &str) -> Option<u32> {
         let endpoint = &self.endpoint;
         // Without the `/v1` below which the common API is.
@@ -53,7 +53,7 @@ async fn answer(endpoint: &Endpoint, request: RequestBuilder, url: &str) -> Opti
     if is_longer { None } else { serde_json::from_slice(&body).ok() }
 }
 
-/// What a model that is loaded was loaded with.
+/// Returns the context window of a loaded model.
 fn ollama_running(running: &Value, model: &str) -> Option<u32> {
     let models = running.get("models")?.as_array()?;
     // A name without a tag means this one.
@@ -64,8 +64,8 @@ fn ollama_running(running: &Value, model: &str) -> Option<u32> {
     tokens(models.iter().find(is_meant)?.get("context_length")?)
 }
 
-/// What a model is going to be loaded with: the parameter that its file sets; else what the server sets for all, which it does
-/// not tell and is below what the model could take.
+/// Returns the context window that a model will be loaded with: the parameter of its file. Otherwise the server's
+/// default applies, which it does not report and which is below the model's maximum.
 fn ollama_shown(shown: &Value) -> Option<u32> {
     let parameters = shown.get("parameters").and_then(Value::as_str).unwrap_or_default();
     let set = parameters.lines().find_map(|line| line.trim().strip_prefix("num_ctx")?.trim().parse().ok());
@@ -88,7 +88,7 @@ fn vllm(models: &Value, model: &str) -> Option<u32> {
     tokens(listed(models, model)?.get("max_model_len")?)
 }
 
-/// The entry of a model in a list as the common API gives it.
+/// Returns the entry of a model in a list as the common API gives it.
 fn listed<'a>(models: &'a Value, model: &str) -> Option<&'a Value> {
     let models = models.get("data")?.as_array()?;
     models.iter().find(|entry| entry.get("id").and_then(Value::as_str) == Some(model))

@@ -1,4 +1,4 @@
-//! What the tools take and give.
+//! The arguments and results of the tools.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,7 +11,7 @@ use super::tools::{DEFAULT_WAIT, MAX_TASK_CHARS, MAX_WAIT};
 pub(super) struct Spawn {
     /// The id of the agent.
     pub(super) agent: String,
-    /// What it shall do, with all that it has to know: it sees nothing of this conversation.
+    /// The task, with everything that the agent has to know: it sees nothing of this conversation.
     #[schemars(length(min = 1, max = MAX_TASK_CHARS))]
     pub(super) task: String,
 }
@@ -22,7 +22,7 @@ pub(super) struct Wait {
     /// The runs to wait for; leave it out for all that were started.
     #[serde(default)]
     pub(super) runs: Vec<String>,
-    /// How long to wait at most, in seconds.
+    /// The longest time to wait, in seconds.
     #[serde(default = "default_wait")]
     #[schemars(range(min = 0, max = MAX_WAIT.as_secs()))]
     pub(super) timeout_seconds: u64,
@@ -39,7 +39,7 @@ pub(super) struct Cancel {
     pub(super) run: String,
 }
 
-/// How a run stands.
+/// The status of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub(super) struct RunStatus {
     /// The id of the run.
@@ -48,7 +48,7 @@ pub(super) struct RunStatus {
     pub(super) agent: String,
     /// `running`, `waiting_for_approval`, `completed`, `truncated`, `refused`, `content_filter`, `limit_reached` or `failed`.
     pub(super) status: String,
-    /// What came of it, once it is over: its answer as `text`, with `turns`, `calls` and `usage`.
+    /// The report of a run that has ended: its answer as `text`, with `turns`, `calls` and `usage`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) report: Option<Value>,
 }

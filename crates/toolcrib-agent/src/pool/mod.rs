@@ -1,13 +1,13 @@
 //! Agents that start others.
 //!
-//! An [`AgentPool`] offers a coordinator the tools to start the agents that an [`AgentFactory`] makes, to wait for what
-//! comes of them, and to end them. A started agent works by itself beside its coordinator, in the same session:
+//! An [`AgentPool`] offers a coordinator the tools to start the agents that an [`AgentFactory`] makes, to wait for their
+//! reports, and to end them. A started agent works concurrently with its coordinator, in the same session:
 //!
-//! - it has a conversation of its own that begins with its task;
-//! - it has the limits of its own settings, and of calls, tokens, cost and time no more than the run that started it has left,
-//!   to which what it spends is charged, also after that run has answered;
-//! - its calls are made on behalf of the coordinator too, so that it may do no more than either;
-//! - it ends when the run that started it is cancelled, and when its session or the pool does.
+//! - It has a separate conversation that begins with its task.
+//! - It has the limits of its settings, and at most the calls, tokens, cost and time that are left to the run that started
+//!   it. Its costs are charged to that run, also after that run has answered.
+//! - Its calls are made on behalf of the coordinator too, so that both must be permitted to make them.
+//! - It ends when the run that started it is cancelled, and when its session or the pool ends.
 
 mod arguments;
 mod runs;
@@ -25,21 +25,21 @@ use crate::{Agent, ChatModel};
 pub use runs::{MAX_RUNNING, MAX_RUNS};
 pub use tools::{AgentPool, DEFAULT_WAIT, MAX_TASK_CHARS, MAX_WAIT};
 
-/// How many agents may stand above one that is started: a coordinator may start one that starts others, and those start
-/// none.
+/// The number of agents above one that is started: a coordinator may start an agent that starts others, which may not
+/// start any.
 pub const MAX_SPAWN_DEPTH: usize = 2;
 
 /// Makes the agents of a pool.
 pub trait AgentFactory: Send + Sync {
-    /// The ids of the agents that there are, in a stable order.
+    /// Returns the ids of the agents that there are, in a stable order.
     fn ids(&self) -> Vec<String>;
 
-    /// Makes one for the session of a call. The context is the one of its own calls: it names the agent, and those on whose
-    /// behalf it works.
+    /// Makes an agent for the session of a call. The context is that of the agent's calls: it names the agent, and
+    /// those on whose behalf it works.
     ///
     /// # Errors
     ///
-    /// Why it cannot be made, as its coordinator may read it.
+    /// Returns a message for the coordinator if the agent cannot be made.
     fn make(&self, id: &str, context: &CallContext) -> Result<SpawnedAgent, String>;
 }
 
@@ -47,6 +47,6 @@ pub trait AgentFactory: Send + Sync {
 pub struct SpawnedAgent {
     /// The agent.
     pub agent: Agent,
-    /// What it thinks with.
+    /// The model of the agent.
     pub model: Arc<dyn ChatModel>,
 }

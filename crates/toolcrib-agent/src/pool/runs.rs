@@ -12,10 +12,10 @@ use toolcrib_port::{CallContext, CallPhase, PhaseTracker};
 use super::arguments::RunStatus;
 use crate::RunReport;
 
-/// How many agents of a session work at the same time.
+/// The number of agents of a session that run at the same time.
 pub const MAX_RUNNING: usize = 8;
 
-/// How many runs of a session are kept, with what came of them. Of more, those that ended first are forgotten.
+/// The number of runs of a session that are stored with their reports. Beyond it, the runs that ended first are dropped.
 pub const MAX_RUNS: usize = 64;
 
 /// The runs of all sessions.
@@ -26,17 +26,17 @@ pub(super) struct RunTable {
 
 #[derive(Default)]
 struct Session {
-    /// How many were started in all, so that no id is used twice.
+    /// The total number of runs, so that no id is used twice.
     started: u64,
     runs: Vec<Run>,
 }
 
-/// One agent at work, or what came of it.
+/// The run of a started agent, or its report.
 #[derive(Clone)]
 pub(super) struct Run {
     id: String,
     agent: String,
-    /// Who started it. Nobody else sees it.
+    /// The agent that started it. No other agent sees it.
     owner: Option<Arc<str>>,
     /// The stage of its calls.
     phase: PhaseTracker,
@@ -44,7 +44,7 @@ pub(super) struct Run {
     report: watch::Receiver<Option<Arc<Value>>>,
 }
 
-/// Where a run tells what came of it. One that is dropped without a word, as by a panic, tells that.
+/// The sender of a run's report. A reporter that is dropped without a report, as by a panic, reports that.
 pub(super) struct Reporter(watch::Sender<Option<Arc<Value>>>);
 
 impl Reporter {
@@ -98,7 +98,7 @@ impl Run {
             status: status.to_owned(),
             report: report.map(|report| {
                 let mut report = Value::clone(&report);
-                // It stands beside, as the status.
+                // The status has it already.
                 if let Some(report) = report.as_object_mut() {
                     report.shift_remove("outcome");
                 }
@@ -156,7 +156,7 @@ impl RunTable {
         Ok((run, Reporter(sender)))
     }
 
-    /// The runs of these ids that the caller started; all of its own where there are none.
+    /// Returns the runs with these ids that the caller started, or all of its runs if there are no ids.
     pub(super) fn find(&self, context: &CallContext, ids: &[String]) -> Result<Vec<Run>, ToolError> {
         let sessions = self.lock();
         let runs = sessions.get(&context.session).map_or(&[][..], |session| &session.runs);

@@ -15,19 +15,19 @@ use super::runs::{Run, RunTable};
 use super::{AgentFactory, MAX_SPAWN_DEPTH};
 use crate::Conversation;
 
-/// How long a task may be, in characters; about 5,000 tokens.
+/// The maximum length of a task, in characters; about 5,000 tokens.
 pub const MAX_TASK_CHARS: usize = 20_000;
 
-/// How long one call waits by default.
+/// The default time that one call waits.
 pub const DEFAULT_WAIT: Duration = Duration::from_mins(5);
 
-/// How long one call waits at most: less than the longest deadline of a call.
+/// The maximum time that one call waits: less than the longest deadline of a call.
 pub const MAX_WAIT: Duration = Duration::from_mins(9);
 
-/// How much longer than its waiting a call may take.
+/// The time that a call may take in addition to its wait.
 const WAIT_SLACK: Duration = Duration::from_secs(30);
 
-/// How long the end of the pool waits for its agents to end.
+/// The time that the pool waits for its agents when it closes.
 const CLOSE_WAIT: Duration = Duration::from_secs(5);
 
 /// The agents that coordinators have started. Clones share them.
@@ -41,7 +41,7 @@ impl AgentPool {
     /// The bare name of the tool that starts an agent.
     pub const SPAWN: &str = "agent_spawn";
 
-    /// A pool of the agents that a factory makes.
+    /// Creates a pool of the agents that a factory makes.
     pub fn new(factory: Arc<dyn AgentFactory>) -> Self {
         Self { factory, runs: Arc::default() }
     }
@@ -64,7 +64,7 @@ impl AgentPool {
         );
         let wait = FunctionTool::new(
             "agent_wait",
-            "Wait for agents that were started, and read what came of them.",
+            "Wait for agents that were started, and read their reports.",
             move |arguments: Wait, context: CallContext| {
                 let pool = wait.clone();
                 async move { pool.wait(&arguments, &context).await }
@@ -95,7 +95,7 @@ impl AgentPool {
         ]
     }
 
-    /// Ends the agents of a session, and forgets what came of them.
+    /// Ends the agents of a session, and drops their reports.
     pub async fn end_session(&self, session: &str) {
         end(self.runs.take(Some(session))).await;
     }
@@ -183,7 +183,7 @@ impl AgentPool {
     }
 }
 
-/// How much of its deadline a call leaves for its result.
+/// The part of its deadline that a call reserves for its result.
 const TELLING: Duration = Duration::from_millis(500);
 
 async fn end(runs: Vec<Run>) {

@@ -4,7 +4,7 @@ use serde::{Deserialize, Deserializer, de};
 use serde_json::Value;
 use toolcrib_document::{Format, Limits, parse};
 
-use super::request::Asked;
+use super::request::RequestDelta;
 use crate::Error;
 
 /// The longest file that is read, in bytes.
@@ -29,11 +29,11 @@ pub(super) struct Turn {
     pub(super) calls: Vec<RecordedCall>,
     #[serde(default)]
     pub(super) expect: Vec<String>,
-    /// Why the message ended, where that is not as its calls say: `length`, `content_filter`, `refusal`.
+    /// The finish reason, if the calls do not imply it: `length`, `content_filter`, `refusal`.
     #[serde(default)]
     pub(super) finish_reason: Option<String>,
     #[serde(default)]
-    pub(super) request: Option<Asked>,
+    pub(super) request: Option<RequestDelta>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -43,7 +43,7 @@ pub(super) struct RecordedCall {
     /// As the model sends them: JSON, or what was recorded of a failure to write it.
     #[serde(default = "no_arguments", deserialize_with = "raw_arguments")]
     pub(super) arguments: String,
-    /// Why it could not be read, of a call in a text.
+    /// The reason why a call in a text could not be parsed.
     #[serde(default)]
     pub(super) problem: Option<String>,
 }

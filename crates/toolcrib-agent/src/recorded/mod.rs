@@ -13,11 +13,11 @@
 //!   - text: Cobalt blue.
 //! ```
 //!
-//! A recording stands in for the model only: what it calls is really called. With `expect` it says on which results its
-//! answer rests: each text must stand in a message that came after the last turn, as the model reads it, or the run
-//! fails. What [`Recorder`] writes has a `request` for each turn: what the model was asked, as far as that was not what the
-//! turn before was asked. It is compared with what is asked when the turn is played, but for handles, which are others
-//! each time; where it differs, the run fails and says where. Turns without one are not compared.
+//! A recording replaces only the model: its calls are really made. `expect` lists the texts that the answer depends on: each
+//! must be contained in a message that came after the last turn, as the model reads it, or the run fails. [`Recorder`] writes a
+//! `request` for each turn: the request to the model, without what the previous request already had. It is compared with
+//! the request when the turn is played, except for handles, which change each time. If they differ, the run fails and reports
+//! the difference. Turns without a `request` are not compared.
 
 mod format;
 mod model;

@@ -7,11 +7,11 @@ use async_trait::async_trait;
 use toolcrib_prompt::CallStyle;
 
 use super::format::{RecordedCall, Turn, read};
-use super::request::{Asked, Difference, Whole};
+use super::request::{Difference, RecordedRequest, RequestDelta};
 use crate::chat::written_call;
 use crate::{ChatModel, ChatReply, ChatRequest, Error, Message, Piece, Provider, RequestedCall, TextSink};
 
-/// How much of what came is shown when it is not what was expected, in characters.
+/// The length of the excerpt of an unexpected text, in characters.
 const MAX_FOUND_CHARS: usize = 300;
 
 /// Plays assistant turns from a file, one for each request.
@@ -22,9 +22,8 @@ const MAX_FOUND_CHARS: usize = 300;
 /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), toolcrib_agent::Error> {
 /// let file = b"turns:\n  - calls: [{name: hello.greet, arguments: {name: Ada}}]\n  - text: Done.\n";
 /// let model = RecordedModel::new("greet.yaml", file, CallStyle::Native)?;
-/// let request = ChatRequest { model: "recorded", system: "", tools: &[], messages: &[], tool_choice: &ToolChoice::Auto };
-/// let reply = model.complete(&request, &mut |_| ()).await?;
-/// assert_eq!(reply.tool_calls[0].name, "hello.greet");
+/// let request = ChatRequest { model: "recorded", system: "", tools: &[], messages: &[], tool_choice: &ToolChoice::Auto
+/// }; let reply = model.complete(&request, &mut |_| ()).await?; assert_eq!(reply.tool_calls[0].name, "hello.greet");
 /// # Ok(()) }
 /// ```
 #[derive(Debug)]
@@ -33,13 +32,13 @@ pub struct RecordedModel {
     turns: Vec<Turn>,
     style: CallStyle,
     next: AtomicUsize,
-    /// What the last turn was asked when it was recorded.
-    asked: Mutex<Whole>,
+    /// The recorded request of the last turn.
+    asked: Mutex<RecordedRequest>,
 }
 
 impl RecordedModel {
-    /// A model that plays the recording in `bytes`; `file` is its name, for errors. In [`CallStyle::Text`] the calls
-    /// are written into the text, so that one file serves both styles. Names are sent as they are recorded.
+    /// Creates a model that plays the recording in `bytes`; `file` is its name, for errors. In [`CallStyle::Text`] the
+    /// calls are written into the text, so that one file serves both styles. Names are sent as they are recorded.
     pub fn new(file: impl Into<String>, bytes: &[u8], style: CallStyle) -> Result<Self, Error> {
         let file = file.into();
         let turns = read(&file, bytes)?;
@@ -47,13 +46,13 @@ impl RecordedModel {
     }
 
     /// Compares what is asked with what was recorded. In a text it is not as the loop asks it.
-    fn compare(&self, turn: usize, asked: &Asked, request: &ChatRequest<'_>) -> Result<(), Error> {
+    fn compare(&self, turn: usize, asked: &RequestDelta, request: &ChatRequest<'_>) -> Result<(), Error> {
         let mut recorded = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
         recorded.then(asked);
         if self.style == CallStyle::Text {
             return Ok(());
         }
-        match recorded.difference(&Whole::of(request)) {
+        match recorded.difference(&RecordedRequest::of(request)) {
             None => Ok(()),
             Some(Difference { place, recorded, found }) => {
                 Err(Error::RequestDiffers { file: self.file.clone(), turn, place, recorded, found })
@@ -126,7 +125,7 @@ fn native_call(call: &RecordedCall) -> RequestedCall {
     }
 }
 
-/// The turn as a model writes it that knows no other way than text.
+/// Returns the turn as a model writes it that knows no other way than text.
 fn with_text_calls(turn: &Turn) -> String {
     let calls = turn.calls.iter().map(|call| written_call(&call.name, &call.arguments));
     let text = Some(turn.text.clone()).filter(|text| !text.is_empty());

@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use async_trait::async_trait;
 use serde_json::{Value, json};
 
-use super::request::Whole;
+use super::request::RecordedRequest;
 use crate::{ChatModel, ChatReply, ChatRequest, Error, Outcome, TextSink};
 
 /// Passes on what another model says, and writes it as a recording that [`RecordedModel`](crate::RecordedModel) plays.
@@ -22,8 +22,8 @@ pub struct Recorder<M, W> {
 struct Output<W> {
     writer: W,
     has_turns: bool,
-    /// What was asked last.
-    asked: Option<Whole>,
+    /// The last request.
+    asked: Option<RecordedRequest>,
 }
 
 impl<M, W: Write> Recorder<M, W> {
@@ -39,7 +39,7 @@ impl<M, W: Write> Recorder<M, W> {
 
     fn record(&self, request: &ChatRequest<'_>, reply: &ChatReply) -> io::Result<()> {
         let (text, calls) = turn(reply);
-        let whole = Whole::of(request);
+        let whole = RecordedRequest::of(request);
         let mut output = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         let mut lines = Vec::new();
         if !std::mem::replace(&mut output.has_turns, true) {
@@ -66,7 +66,7 @@ impl<M, W: Write> Recorder<M, W> {
     }
 }
 
-/// The text and the calls of a reply.
+/// Returns the text and the calls of a reply.
 fn turn(reply: &ChatReply) -> (&str, Vec<Value>) {
     let calls = reply.tool_calls.iter().map(|call| {
         let arguments = serde_json::from_str::<Value>(&call.arguments).ok().filter(Value::is_object);

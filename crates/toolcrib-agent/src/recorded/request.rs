@@ -1,4 +1,4 @@
-//! What a model was asked, in a form that is the same each time that the same happens.
+//! Requests to a model in a reproducible form.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -6,26 +6,26 @@ use toolcrib_model::Fingerprint;
 
 use crate::ChatRequest;
 
-/// How much is shown of what differs, in characters.
+/// The length of the excerpt of a difference, in characters.
 const MAX_SHOWN_CHARS: usize = 100;
 
-/// How much of it stands before the difference.
+/// The part of the excerpt before the difference, in characters.
 const BEFORE_CHARS: usize = 30;
 
 /// The letters of a handle behind `r_`.
 const HANDLE_LETTERS: usize = 26;
 
-/// What a turn was asked, as far as it is not what the turn before was asked.
+/// A request without what the previous request already had.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Asked {
+pub(super) struct RequestDelta {
     /// The system prompt, where it changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     system: Option<String>,
     /// The names of the tools, and a digest of each, where they changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     tools: Option<Vec<(String, String)>>,
-    /// How many messages are those of the turn before.
+    /// The number of messages of the previous request.
     #[serde(default)]
     from: usize,
     /// The messages behind those.
@@ -35,13 +35,13 @@ pub(super) struct Asked {
 
 /// A whole request.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Whole {
+pub(super) struct RecordedRequest {
     system: String,
     tools: Vec<(String, String)>,
     messages: Vec<Value>,
 }
 
-/// Where two requests differ.
+/// The first difference of two requests.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Difference {
     pub(super) place: String,
@@ -49,7 +49,7 @@ pub(super) struct Difference {
     pub(super) found: String,
 }
 
-impl Whole {
+impl RecordedRequest {
     pub(super) fn of(request: &ChatRequest<'_>) -> Self {
         let tool = |tool: &crate::ToolFunction| {
             let digest = Fingerprint::of(&json!([tool.description, tool.parameters])).to_string();
@@ -71,12 +71,12 @@ impl Whole {
         }
     }
 
-    /// What of it is not as in the one before.
-    pub(super) fn since(&self, before: Option<&Self>) -> Asked {
+    /// Returns the part of the request that differs from the one before.
+    pub(super) fn since(&self, before: Option<&Self>) -> RequestDelta {
         let is_new = |is_same: fn(&Self, &Self) -> bool| before.is_none_or(|before| !is_same(self, before));
         let both = before.map_or(&[][..], |before| &before.messages).iter().zip(&self.messages);
         let from = both.take_while(|(one, other)| one == other).count();
-        Asked {
+        RequestDelta {
             system: is_new(|one, other| one.system == other.system).then(|| self.system.clone()),
             tools: is_new(|one, other| one.tools == other.tools).then(|| self.tools.clone()),
             from,
@@ -84,8 +84,8 @@ impl Whole {
         }
     }
 
-    /// The request that follows this one.
-    pub(super) fn then(&mut self, asked: &Asked) {
+    /// Applies the difference to get the next request.
+    pub(super) fn then(&mut self, asked: &RequestDelta) {
         if let Some(system) = &asked.system {
             self.system.clone_from(system);
         }
@@ -96,7 +96,7 @@ impl Whole {
         self.messages.extend(asked.messages.iter().cloned());
     }
 
-    /// Where another request first differs from this one, which was recorded.
+    /// Returns the first difference between this recorded request and another.
     pub(super) fn difference(&self, found: &Self) -> Option<Difference> {
         if self.system != found.system {
             return Some(within("the system prompt", &self.system, &found.system));
@@ -131,7 +131,7 @@ impl Whole {
     }
 }
 
-/// A message as it is compared: its text where it is only that.
+/// Returns a message as it is compared: its text where it is only that.
 fn told(message: &Value) -> String {
     match message {
         Value::Object(map) if map.get("role").is_some_and(|role| role == "user" || role == "tool") => {
@@ -142,7 +142,7 @@ fn told(message: &Value) -> String {
     }
 }
 
-/// Where two texts first differ, and what stands there.
+/// Returns the first difference of two texts, with an excerpt of each.
 fn within(place: &str, recorded: &str, found: &str) -> Difference {
     let same = recorded.chars().zip(found.chars()).take_while(|(one, other)| one == other).count();
     let line = recorded.chars().take(same).filter(|c| *c == '\n').count() + 1;
@@ -157,7 +157,7 @@ fn normalise(value: &mut Value) {
         Value::String(text) => *text = without_handles(text),
         Value::Array(items) => items.iter_mut().for_each(normalise),
         Value::Object(map) => {
-            // Each server makes ids of its own. Which result belongs to which call, their order says.
+            // Each server makes different ids. The order says which result belongs to which call.
             for id in ["id", "call_id"] {
                 map.shift_remove(id);
             }

@@ -1,7 +1,7 @@
-//! What is kept of a run while it goes on, so that it goes on after a crash.
+//! The journal of a run, by which it is resumed after a crash.
 //!
-//! Each [`Entry`] is written as soon as what it tells has happened, and before what follows from it: a call that is
-//! not known to have begun did not. [`Conversation::restore`](crate::Conversation::restore) reads them back.
+//! Each [`Entry`] is written as soon as its event has happened, and before anything that follows from it: a call without an
+//! entry has not begun. [`Conversation::restore`](crate::Conversation::restore) reads the entries.
 
 mod restore;
 
@@ -24,12 +24,12 @@ pub(crate) use restore::{OpenCall, OpenRun};
 pub enum Entry {
     /// A run began with this prompt.
     Began {
-        /// What was asked.
+        /// The prompt of the user.
         prompt: String,
     },
     /// Something was said to the model: a prompt, results, notes.
     Said {
-        /// What was added to the conversation.
+        /// The messages that were added to the conversation.
         messages: Vec<Message>,
     },
     /// A note was put at the end of the last message, which had been kept without it.
@@ -39,18 +39,18 @@ pub enum Entry {
     },
     /// The model replied.
     Replied {
-        /// What was added to the conversation.
+        /// The message that was added to the conversation.
         message: Message,
         /// Its calls as it wrote them, with the ids that they have in the conversation.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         calls: Vec<RequestedCall>,
-        /// What the turn cost.
+        /// The usage of the turn.
         #[serde(default)]
         usage: Usage,
     },
     /// The model replied with nothing.
     SaidNothing {
-        /// What the turn cost.
+        /// The usage of the turn.
         #[serde(default)]
         usage: Usage,
     },
@@ -63,7 +63,7 @@ pub enum Entry {
     Finished {
         /// Its id.
         call_id: String,
-        /// Whether it succeeded.
+        /// True if the call succeeded.
         ok: bool,
         /// The result as the model will read it.
         answer: String,
@@ -75,18 +75,18 @@ pub enum Entry {
     Compacted {
         /// All of it.
         messages: Vec<Message>,
-        /// Which of them holds the prompt.
+        /// The index of the message with the prompt.
         prompt_at: usize,
-        /// What the summary cost.
+        /// The usage of the summary.
         #[serde(default)]
         usage: Usage,
     },
     /// Agents and apps that the run gave work to have spent something, and those below them.
     SpentBelow {
-        /// How much, since this was kept before.
+        /// The amount since the previous entry of this kind.
         spent: Spent,
     },
-    /// The run ended, for whatever reason. There is nothing to go on with.
+    /// The run ended, for any reason. There is nothing to resume.
     Ended,
 }
 

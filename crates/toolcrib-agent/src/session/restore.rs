@@ -8,14 +8,14 @@ use crate::{Amount, Conversation, Message, Picture, RequestedCall, Usage};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct OpenRun {
     pub(crate) prompt: String,
-    /// Which message holds it.
+    /// The index of the message with the prompt.
     pub(crate) prompt_at: usize,
     pub(crate) turns: u32,
     pub(crate) executed: u32,
     pub(crate) usage: Usage,
-    /// What was spent by those that it started.
+    /// The amount that the runs below spent.
     pub(crate) below: Amount,
-    /// Whether the last reply was nothing.
+    /// True if the last reply was empty.
     pub(crate) was_empty: bool,
     /// The calls of the replies before, of which the limits know.
     pub(crate) past: Vec<OpenCall>,
@@ -31,7 +31,7 @@ pub(crate) struct OpenCall {
     pub(crate) answer: Option<Answer>,
 }
 
-/// What came of a call.
+/// The result of a call.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Answer {
     pub(crate) ok: bool,
@@ -40,7 +40,7 @@ pub(crate) struct Answer {
 }
 
 impl OpenRun {
-    /// The calls of the last reply are in the conversation now. What was read of them is not needed twice.
+    /// Drops the calls of the last reply, which are in the conversation now.
     fn settle(&mut self) {
         for mut call in self.calls.drain(..) {
             if let Some(answer) = &mut call.answer {
@@ -52,8 +52,8 @@ impl OpenRun {
 }
 
 impl Conversation {
-    /// The conversation of these entries, and where its last run was if it did not [end](Entry::Ended). What else has been
-    /// lost of it is repaired as in [`from_messages`](Self::from_messages).
+    /// Returns the conversation of these entries, and where its last run was if it did not [end](Entry::Ended). What
+    /// else has been lost of it is repaired as in [`from_messages`](Self::from_messages).
     pub fn restore(entries: impl IntoIterator<Item = Entry>) -> Self {
         let mut messages: Vec<Message> = Vec::new();
         let mut open: Option<OpenRun> = None;
@@ -76,7 +76,7 @@ impl Conversation {
                     messages.extend(said);
                 }
                 (Entry::Noted { text }, _) => {
-                    // Where what it was put behind is lost, it stands by itself.
+                    // If the message that it was appended to is lost, it becomes a message.
                     if !extend_last(&mut messages, &text) {
                         messages.push(Message::user(text));
                     }

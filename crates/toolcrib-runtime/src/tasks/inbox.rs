@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use toolcrib_agent::{Inbox, Note};
+use toolcrib_agent::{Note, NotificationQueue};
 use toolcrib_port::CallContext;
 use toolcrib_tasks::{Notification, Notifications};
 
@@ -11,8 +11,8 @@ use toolcrib_tasks::{Notification, Notifications};
 pub(super) struct SessionInbox(pub(super) Arc<Notifications>);
 
 #[async_trait]
-impl Inbox for SessionInbox {
-    async fn waiting(&self, context: &CallContext, most: usize) -> Vec<Note> {
+impl NotificationQueue for SessionInbox {
+    async fn pending(&self, context: &CallContext, most: usize) -> Vec<Note> {
         // What one agent of a session waits for is told to the one that talks to the user, not to those that it has started.
         if !context.on_behalf_of.is_empty() {
             return Vec::new();
@@ -21,7 +21,7 @@ impl Inbox for SessionInbox {
         waiting.into_iter().map(|(id, told)| Note { id, text: line(&told) }).collect()
     }
 
-    async fn told(&self, context: &CallContext, notes: Vec<Note>) {
+    async fn acknowledge(&self, context: &CallContext, notes: Vec<Note>) {
         let ids: Vec<String> = notes.into_iter().map(|note| note.id).collect();
         self.0.read(&context.session, &ids).await;
     }

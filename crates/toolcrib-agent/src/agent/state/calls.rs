@@ -7,10 +7,10 @@ use toolcrib_model::{ErrorKind, ToolCall, ToolError, ToolResult};
 
 use super::super::arguments::malformed;
 use super::super::calls::Pending;
-use super::super::guard::Repetition;
 use super::super::limits::Limit;
 use super::super::notes;
 use super::super::repair::lost;
+use super::super::repetition::Repetition;
 use super::super::report::{CallRecord, MAX_REPORTED_CALLS, Outcome};
 use super::super::result_text::result_text;
 use super::{Action, RunState, Step, Work};
@@ -18,7 +18,7 @@ use crate::Picture;
 use crate::session::Entry;
 
 impl RunState<'_> {
-    /// What is done about each call of the last reply. Those that there is no room for have their answer already.
+    /// Plans each call of the last reply. Calls beyond the limit have their answer already.
     pub(super) fn plan(&mut self) -> Vec<Step> {
         let mut pending = std::mem::take(&mut self.pending);
         let mut steps = Vec::with_capacity(pending.len());
@@ -141,14 +141,14 @@ impl RunState<'_> {
         call.answer = Some(result_text(&result, self.settings.limits.max_result_bytes));
     }
 
-    /// The tool behind a wire name; any other name as it is, for the entrance to resolve.
+    /// Returns the tool behind a wire name; any other name as it is, for the entrance to resolve.
     pub(super) fn qualified(&self, name: &str) -> String {
         let target = self.settings.wire_names.resolve(name);
         target.map_or_else(|| name.to_owned(), |target| target.name.to_string())
     }
 }
 
-/// A call that is not run, with the error that is its result.
+/// Returns a call that is not run, with the error that is its result.
 fn refused(call: &Pending, name: String, error: ToolError) -> Work {
     let result = Box::new(ToolResult::failed(Some(call.id.clone()), name, error));
     Work::Refused { name: call.shown_name(), raw: call.raw.clone(), result }
@@ -168,7 +168,7 @@ fn record(call: &Pending, result: &ToolResult, elapsed: Duration) -> CallRecord 
     }
 }
 
-/// Why a call of a run that ends is not run.
+/// Returns the error of a call that is not run because the run ends.
 fn not_run(ending: &Outcome) -> ToolError {
     match ending {
         Outcome::LimitReached { limit } => {

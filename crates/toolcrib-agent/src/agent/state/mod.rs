@@ -1,8 +1,8 @@
-//! What happens next in a run. No I/O, no clock: [`RunState::step`] takes what happened and says what is to be done.
+//! The state machine of a run, without I/O and clock: [`RunState::step`] takes an event and returns the next action.
 
 mod calls;
+mod compact;
 mod resume;
-mod shorten;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -11,18 +11,18 @@ use std::time::Duration;
 use toolcrib_model::{ToolCall, ToolResult};
 
 use super::calls::{CallIds, Pending};
+use super::compaction::{OffloadedResult, SizeLimit, fixed};
 use super::conversation::Conversation;
-use super::guard::{RepeatGuard, SearchGuard};
 use super::limits::Limit;
 use super::notes;
 use super::offer::Offer;
+use super::repetition::{RepeatGuard, SearchGuard};
 use super::report::{CallRecord, Outcome, RunReport, Spent};
-use super::room::{Put, Room, fixed};
 use super::settings::AgentSettings;
 use crate::session::Entry;
 use crate::{Amount, Budget, ChatReply, ChatRequest, Error, Message, Picture, ToolChoice, Usage};
 
-/// What happened.
+/// An event of a run.
 #[derive(Debug)]
 pub(super) enum Event {
     /// The model replied.
@@ -37,26 +37,26 @@ pub(super) enum Event {
     Summarized(Option<String>, Usage),
     /// The model was not asked, since what it takes is used up: others have spent the rest meanwhile.
     Exhausted(Limit),
-    /// Something happened beside the conversation, of which the model is to know. It has not been asked yet.
-    Told(Vec<String>),
-    /// The run has to end. Nothing that was to be run is running any more; what has no result is not run. The first reason
-    /// counts.
+    /// Out-of-band notifications for the model, which has not been asked yet.
+    Notifications(Vec<String>),
+    /// The run has to end. Nothing that was to be run is running any more; what has no result is not run. The first
+    /// reason counts.
     Stopped(Outcome),
 }
 
-/// What is to be done.
+/// The next action of a run.
 #[derive(Debug)]
 pub(super) enum Action {
-    /// The model is asked what [`RunState::request`] says: [`Event::Replied`], [`Event::Overflowed`], [`Event::Exhausted`] or
-    /// [`Event::Stopped`] follows.
+    /// The model is asked what [`RunState::request`] says: [`Event::Replied`], [`Event::Overflowed`],
+    /// [`Event::Exhausted`] or [`Event::Stopped`] follows.
     Ask,
     /// These are done in this order, or side by side where they only read. [`Event::Finished`] follows for each, or
     /// [`Event::Stopped`] instead of those that were not begun.
     Call(Vec<Step>),
     /// These results are kept elsewhere: [`Event::Kept`] follows.
-    Keep(Vec<Put>),
-    /// The model is asked this, apart from the conversation: [`Event::Summarized`], [`Event::Exhausted`] or [`Event::Stopped`]
-    /// follows.
+    Keep(Vec<OffloadedResult>),
+    /// The model is asked this, apart from the conversation: [`Event::Summarized`], [`Event::Exhausted`] or
+    /// [`Event::Stopped`] follows.
     Summarize(String),
     /// Others are still running.
     Wait,
@@ -64,14 +64,14 @@ pub(super) enum Action {
     End(Box<RunReport>),
 }
 
-/// What is to be done about one call.
+/// The plan for one call.
 #[derive(Debug)]
 pub(super) struct Step {
     pub(super) id: String,
     pub(super) work: Work,
 }
 
-/// How a call comes to its result.
+/// The source of a call's result.
 #[derive(Debug)]
 pub(super) enum Work {
     /// It is run.
@@ -85,58 +85,58 @@ pub(super) enum Work {
 pub(super) struct RunState<'a> {
     settings: &'a AgentSettings,
     conversation: &'a mut Conversation,
-    /// How many messages the model has been sent. Those do not change any more.
+    /// The number of messages that were sent to the model. These do not change any more.
     sent: usize,
-    /// How many it had been sent when it was asked before.
+    /// The number of messages that were sent with the previous request.
     sent_before: usize,
     ids: CallIds,
     /// The calls of the last reply, until each has its result.
     pending: Vec<Pending>,
-    /// What is said to the model with the next messages.
+    /// Texts for the model that are added to the next messages.
     notes: Vec<String>,
     repeats: RepeatGuard,
     searches: SearchGuard,
     was_empty: bool,
-    /// Whether the last message with calls was cut off.
+    /// True if the last message with calls was cut off.
     was_truncated: bool,
     executed: u32,
-    /// How many calls in a row have failed.
+    /// The number of consecutive calls that have failed.
     failures: u32,
-    /// Why the run ends, as soon as each call has its result.
+    /// The outcome with which the run ends as soon as each call has its result.
     ending: Option<Outcome>,
-    /// Whether the model is asked for its last answer, without tools.
+    /// True if the model is asked for its last answer, without tools.
     is_last_answer: bool,
     /// The latest prompt, and which message holds it.
     prompt: String,
     prompt_at: usize,
     /// The tools that the model is offered.
     offer: Offer<'a>,
-    room: Room,
+    size_limit: SizeLimit,
     /// The bytes of what stands before the conversation.
     fixed: usize,
-    /// What is being made smaller, and where.
-    shortening: shorten::Shortening,
+    /// The compaction in progress.
+    shortening: compact::Compaction,
     compactions: u32,
     /// The models that answered.
     models: Vec<String>,
-    /// What happened and is not kept yet, and how many messages are.
+    /// The journal entries that are not written yet.
     entries: Vec<Entry>,
     kept: usize,
     /// The last that the model said at all.
     text: String,
     turns: u32,
     calls: VecDeque<CallRecord>,
-    /// How many calls are told of no more.
+    /// The number of calls that the report leaves out.
     calls_left_out: u32,
     usage: Usage,
-    /// What is left, and what was spent below.
+    /// The budget of the run, with the amount that runs below it spent.
     budget: Arc<Budget>,
-    /// What of it is kept.
+    /// The amount spent below that the journal has.
     kept_below: Amount,
 }
 
 impl<'a> RunState<'a> {
-    /// A run that begins within this budget, and what is to be done first.
+    /// Returns a run that begins within this budget, and what is to be done first.
     pub(super) fn begin(
         settings: &'a AgentSettings,
         conversation: &'a mut Conversation,
@@ -174,9 +174,9 @@ impl<'a> RunState<'a> {
             prompt: String::new(),
             prompt_at: 0,
             offer: Offer::new(settings, conversation.messages()),
-            room: Room::new(settings.context_window, settings.compact_at),
+            size_limit: SizeLimit::new(settings.context_window, settings.compact_at),
             fixed: fixed(&settings.system_prompt, &settings.tools),
-            shortening: shorten::Shortening::default(),
+            shortening: compact::Compaction::default(),
             compactions: 0,
             models: Vec::new(),
             entries: Vec::new(),
@@ -201,11 +201,11 @@ impl<'a> RunState<'a> {
             }
             Event::Overflowed(error) => self.overflowed(&error),
             Event::Kept(hints) => self.put_aside(&hints),
-            Event::Summarized(summary, usage) => self.fold(summary.as_deref(), usage),
+            Event::Summarized(summary, usage) => self.summarized(summary.as_deref(), usage),
             Event::Exhausted(limit) => self.exhausted(limit),
-            Event::Told(told) => self.told(&told),
+            Event::Notifications(told) => self.told(&told),
             Event::Stopped(outcome) => {
-                // Whoever is asked for the last answer and does not give it ends as was said before.
+                // A run whose model does not give its last answer ends with the outcome that was decided before.
                 self.ending.get_or_insert(outcome);
                 self.give_up();
                 self.next()
@@ -213,7 +213,7 @@ impl<'a> RunState<'a> {
         }
     }
 
-    /// What happened since this was asked last, in order.
+    /// Takes the journal entries since the last call, in order.
     pub(super) fn take_entries(&mut self) -> Vec<Entry> {
         let mut entries = std::mem::take(&mut self.entries);
         let below = self.spent_below();
@@ -226,12 +226,12 @@ impl<'a> RunState<'a> {
         entries
     }
 
-    /// What the run may spend. All that it starts is below it.
+    /// Returns the budget of the run. Runs that it starts are below it.
     pub(super) fn budget(&self) -> &Arc<Budget> {
         &self.budget
     }
 
-    /// What was spent by those that it started.
+    /// Returns the amount that the runs below this run spent.
     fn spent_below(&self) -> Amount {
         self.budget.spent().without(self.spent_itself())
     }
@@ -240,12 +240,12 @@ impl<'a> RunState<'a> {
         Amount { calls: self.executed.into(), ..self.usage.into() }
     }
 
-    /// Whether the model is asked for its last answer, for which there is time beyond the run's.
+    /// Returns true if the model is asked for its last answer, which may take longer than the run.
     pub(super) fn is_last_answer(&self) -> bool {
         self.is_last_answer
     }
 
-    /// The conversation as the model is asked to continue it.
+    /// Returns the conversation as the model is asked to continue it.
     pub(super) fn request(&self) -> ChatRequest<'_> {
         ChatRequest {
             model: &self.settings.model,
@@ -255,7 +255,7 @@ impl<'a> RunState<'a> {
             messages: self.conversation.messages(),
             tool_choice: match (self.is_last_answer, self.turns) {
                 (true, _) => &ToolChoice::None,
-                // Whoever always had to call would never answer.
+                // A model that always has to call would never answer.
                 (false, 1) => &self.settings.tool_choice,
                 (false, _) => &ToolChoice::Auto,
             },
@@ -268,7 +268,7 @@ impl<'a> RunState<'a> {
         if !self.models.contains(&model) {
             self.models.push(model);
         }
-        self.room.answered(reply.usage);
+        self.size_limit.answered(reply.usage);
         let mut calls = self.ids.read(self.turns, reply.tool_calls);
         if reply.content.trim().is_empty() && calls.is_empty() {
             return self.said_nothing(reply.finish_reason, reply.usage);
@@ -307,7 +307,7 @@ impl<'a> RunState<'a> {
         self.work()
     }
 
-    /// What is done about the calls that have no result.
+    /// Returns the action for the calls without a result.
     fn work(&mut self) -> Action {
         let steps = self.plan();
         if steps.is_empty() { self.next() } else { Action::Call(steps) }
@@ -336,8 +336,7 @@ impl<'a> RunState<'a> {
         self.next()
     }
 
-    /// What is done when each call has its result: they go into the conversation, and the model is asked, if there is to
-    /// be another turn.
+    /// Adds the results to the conversation once each call has one, and asks the model if there is another turn.
     fn next(&mut self) -> Action {
         self.give_results();
         self.check_budget();
@@ -359,7 +358,7 @@ impl<'a> RunState<'a> {
         self.ask()
     }
 
-    /// The model is told something before it is asked what it was about to be asked.
+    /// Returns the model is told something before it is asked what it was about to be asked.
     fn told(&mut self, told: &[String]) -> Action {
         self.take_back();
         self.notes.extend(told.iter().map(|text| notes::happened(text)));
@@ -392,12 +391,12 @@ impl<'a> RunState<'a> {
         self.budget.charge(usage.into());
     }
 
-    /// Whether nothing is left above. Whoever gave work to others answers then, and they do not.
+    /// Returns true if the budget of a run above is exhausted. That run gives the last answer then, not the ones below.
     fn is_exhausted_above(&self) -> bool {
         self.budget.above().is_some_and(|above| above.exhausted().is_some())
     }
 
-    /// Whether a limit is not the run's own, but that of one above.
+    /// Returns true if a limit belongs to a run above, not to this one.
     fn is_of_caller(&self, limit: Limit) -> bool {
         let (spent, most) = (self.budget.spent(), self.settings.limits.most());
         match limit {
@@ -416,7 +415,7 @@ impl<'a> RunState<'a> {
         self.next()
     }
 
-    /// The results of the last reply's calls, in the order of the calls, and behind them what there is to see.
+    /// Adds the results of the last reply's calls, in the order of the calls, followed by their pictures.
     fn give_results(&mut self) {
         let mut seen = Vec::new();
         for call in std::mem::take(&mut self.pending) {
@@ -430,8 +429,8 @@ impl<'a> RunState<'a> {
         }
     }
 
-    /// What else is said goes behind the last message that the model has not seen: some servers take no user's message
-    /// behind another one or behind a result.
+    /// Appends the notes to the last message that the model has not seen: some servers refuse a user message after
+    /// another one or after a result.
     fn give_notes(&mut self) {
         for note in std::mem::take(&mut self.notes) {
             let count = self.conversation.messages().len();

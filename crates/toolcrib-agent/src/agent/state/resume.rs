@@ -12,8 +12,8 @@ use crate::session::OpenCall;
 use crate::{Amount, Budget, Message};
 
 impl<'a> RunState<'a> {
-    /// A run that goes on, and what is to be done first. Calls that were not begun are run; those that were and have no
-    /// result only if they `may_repeat`, and else their result is that what came of them is not known.
+    /// Returns a resumed run and its first action. Calls that were not begun are run. Calls that were begun and have no result are
+    /// run only if they `may_repeat`; otherwise their result says that the outcome is unknown.
     pub(in crate::agent) fn resume(
         settings: &'a AgentSettings,
         conversation: &'a mut Conversation,
@@ -63,7 +63,7 @@ impl<'a> RunState<'a> {
     /// Counts a call that was made before the run was broken off, as it was counted then. One without a result is counted
     /// when it is looked at again.
     fn remember(&mut self, open: &OpenCall) {
-        // What was folded away is not in the conversation any more.
+        // What was with_summary away is not in the conversation any more.
         self.ids.know(&open.call.id);
         let Some(answer) = &open.answer else { return };
         let call = Pending::open(open.clone());

@@ -100,7 +100,7 @@ impl World {
                         let (url, message) = (String::new(), String::new());
                         state.step(Event::Overflowed(Error::ContextOverflow { url, message }))
                     } else if self.draw("told").is_multiple_of(7) {
-                        state.step(Event::Told(vec!["The lamp has come.".to_owned()]))
+                        state.step(Event::Notifications(vec!["The lamp has come.".to_owned()]))
                     } else if self.draw("exhausted").is_multiple_of(11) {
                         state.step(Event::Exhausted(Limit::Tokens))
                     } else {
@@ -110,10 +110,10 @@ impl World {
                         }
                     }
                 }
-                Action::Keep(puts) => {
-                    assert!(!puts.is_empty());
+                Action::Keep(offloaded) => {
+                    assert!(!offloaded.is_empty());
                     let hint = |number| self.draw(number).is_multiple_of(2).then(|| "read on".to_owned());
-                    state.step(Event::Kept((0..puts.len()).map(hint).collect()))
+                    state.step(Event::Kept((0..offloaded.len()).map(hint).collect()))
                 }
                 Action::Summarize(request) => {
                     assert!(request.len() < 300_000);

@@ -2,15 +2,15 @@
 
 mod budget;
 mod calls;
+mod compaction;
 mod conversations;
 mod drops;
 mod endings;
-mod inbox;
 mod limits;
 mod machine;
+mod notifications;
 mod repair;
 mod resume;
-mod room;
 mod styles;
 
 use std::sync::Mutex;

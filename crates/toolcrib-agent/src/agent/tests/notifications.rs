@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use toolcrib_port::CallContext;
 
 use super::{Caller, agent, call, calls, limited, says, scripted};
-use crate::{Conversation, Inbox, Message, Note, Outcome, RunLimits};
+use crate::{Conversation, Message, Note, NotificationQueue, Outcome, RunLimits};
 
 /// Has notes until they were told.
 #[derive(Default)]
@@ -20,13 +20,13 @@ impl Letters {
 }
 
 #[async_trait]
-impl Inbox for Letters {
-    async fn waiting(&self, context: &CallContext, most: usize) -> Vec<Note> {
+impl NotificationQueue for Letters {
+    async fn pending(&self, context: &CallContext, most: usize) -> Vec<Note> {
         assert_eq!((&*context.session, context.agent.as_deref()), ("session", Some("assistant")));
         self.0.lock().unwrap().iter().take(most).cloned().collect()
     }
 
-    async fn told(&self, _context: &CallContext, notes: Vec<Note>) {
+    async fn acknowledge(&self, _context: &CallContext, notes: Vec<Note>) {
         self.0.lock().unwrap().retain(|note| !notes.contains(note));
     }
 }
@@ -43,7 +43,7 @@ async fn the_model_is_told_at_its_next_turn_what_happened_meanwhile_and_once() {
         }
         _ => says("Done."),
     });
-    let (agent, mut conversation) = (agent().with_inbox(inbox.clone()), Conversation::new());
+    let (agent, mut conversation) = (agent().with_notifications(inbox.clone()), Conversation::new());
     let context = CallContext::new("session");
     let report = agent.run("Go.", &mut conversation, &model, &Caller::default(), &context, &mut ()).await;
     assert_eq!((report.turns, report.text.as_str()), (2, "Done."));
@@ -61,14 +61,15 @@ async fn an_inbox_that_never_empties_keeps_no_run_from_its_end() {
     /// Always has something new.
     struct Endless;
     #[async_trait]
-    impl Inbox for Endless {
-        async fn waiting(&self, _context: &CallContext, most: usize) -> Vec<Note> {
+    impl NotificationQueue for Endless {
+        async fn pending(&self, _context: &CallContext, most: usize) -> Vec<Note> {
             vec![Note { id: "n".to_owned(), text: "again".to_owned() }; most]
         }
-        async fn told(&self, _context: &CallContext, _notes: Vec<Note>) {}
+        async fn acknowledge(&self, _context: &CallContext, _notes: Vec<Note>) {}
     }
     let model = scripted(|_, _| calls(vec![call("", "notes__search", "{}")]));
-    let agent = limited(RunLimits { max_turns: 2, ..RunLimits::default() }).with_inbox(Arc::new(Endless));
+    let agent =
+        limited(RunLimits { max_turns: 2, ..RunLimits::default() }).with_notifications(Arc::new(Endless));
     let (mut conversation, context) = (Conversation::new(), CallContext::new("session"));
     let report = agent.run("Go.", &mut conversation, &model, &Caller::default(), &context, &mut ()).await;
     assert!(matches!(report.outcome, Outcome::LimitReached { .. }), "{report:?}");

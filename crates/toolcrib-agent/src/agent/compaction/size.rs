@@ -1,14 +1,14 @@
-//! How large a request is.
+//! The size of a request.
 
 use crate::{Message, ToolFunction};
 
-/// What stands around a message, and around a tool, in bytes.
+/// The overhead of a message, and of a tool, in bytes.
 const AROUND: usize = 24;
 
-/// What a picture counts for, in bytes: about a thousand tokens, whatever its file is like.
+/// The size that is counted for a picture of any file size, in bytes: about a thousand tokens.
 pub(super) const PICTURE_BYTES: usize = 4_000;
 
-/// The bytes of a system prompt and of tools.
+/// Returns the bytes of a system prompt and of tools.
 pub(in crate::agent) fn fixed(system: &str, tools: &[ToolFunction]) -> usize {
     let tool = |tool: &ToolFunction| {
         tool.name.len() + tool.description.len() + tool.parameters.to_string().len() + AROUND
@@ -16,7 +16,7 @@ pub(in crate::agent) fn fixed(system: &str, tools: &[ToolFunction]) -> usize {
     system.len() + tools.iter().map(tool).sum::<usize>()
 }
 
-/// The bytes of messages.
+/// Returns the bytes of messages.
 pub(in crate::agent) fn size(messages: &[Message]) -> usize {
     messages.iter().map(message).sum()
 }

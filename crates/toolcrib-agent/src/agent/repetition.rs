@@ -11,10 +11,10 @@ pub const NOTE_AFTER_REPEATS: usize = 3;
 /// After how many identical calls among the last [`REPEAT_WINDOW`] the run is ended.
 pub const STOP_AFTER_REPEATS: usize = 8;
 
-/// How many calls are looked back on.
+/// The number of past calls that are compared.
 pub const REPEAT_WINDOW: usize = 20;
 
-/// What is to be done about a call.
+/// The response to a repeated call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Repetition {
     None,

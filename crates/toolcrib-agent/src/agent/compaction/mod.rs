@@ -1,46 +1,46 @@
-//! Keeping a conversation within what a model takes in.
+//! Compaction of a conversation to fit the context window of a model.
 //!
-//! First old results make room, each for its beginning and the handle by which the rest is read; then what is older than
-//! the last turns is put in a summary that the model writes, or dropped where it does not; then the last results make
-//! room too. The system prompt, the latest prompt, and each call with its result always stay.
+//! First old results are offloaded: an excerpt stays, with a handle to read the rest. Then the model summarizes the turns
+//! before the last ones; they are dropped if it does not. Then the last results are offloaded too. The system prompt, the
+//! latest prompt, and each call with its result always stay.
 
-mod aside;
-mod fold;
+mod offload;
 mod size;
+mod summarize;
 
 #[cfg(test)]
 mod tests;
 
-pub(super) use aside::{Put, last_turn, put_in_place, results, without_pictures};
-pub(super) use fold::{Fold, fold, folded, summary_request};
+pub(super) use offload::{OffloadedResult, last_turn, offload, results, without_pictures};
 pub(super) use size::{fixed, size};
+pub(super) use summarize::{SplitPoint, split_point, summary_request, with_summary};
 
 use crate::Usage;
 
-/// The share of the context window from which on room is made by default. What is left has room for the answer, and for
-/// an estimate that is wrong by a quarter.
+/// The default share of the context window above which a conversation is compacted. The rest leaves space for the answer, and
+/// for an estimate that is wrong by a quarter.
 pub const DEFAULT_COMPACT_AT: f64 = 0.75;
 
-/// The share of what is allowed that is to be left when room has been made, so that it is not made in each turn.
+/// The share of the allowed size to reach by compaction, so that it does not run in each turn.
 const GOAL: f64 = 0.6;
 
-/// Bytes that make a token, before the server has said how many tokens a request had.
+/// The estimated bytes per token, before the server has reported the tokens of a request.
 const BYTES_PER_TOKEN: f64 = 4.0;
 
-/// The bounds of what a server may say of that.
+/// The bounds of the bytes per token that a server reports.
 const LEAST_BYTES_PER_TOKEN: f64 = 1.5;
 const MOST_BYTES_PER_TOKEN: f64 = 6.0;
 
-/// From how many tokens on a server's count says something.
+/// The number of tokens above which a server's count is used.
 const MIN_COUNTED_TOKENS: u64 = 200;
 
-/// How often in a row a server may say that a request is too long before the run ends.
+/// The number of consecutive context overflows after which the run ends.
 const MAX_OVERFLOWS: u32 = 4;
 
-/// What a request may be as large as after the server refused one: this share of that one.
+/// The size of a request after the server refused one, as a share of the refused request.
 const AFTER_OVERFLOW: f64 = 0.9;
 
-/// How room is made next.
+/// The next step of compaction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Stage {
     #[default]
@@ -50,13 +50,13 @@ pub(super) enum Stage {
     Spent,
 }
 
-/// How much room there is, in bytes of a request.
+/// The limit of the size of a request, in bytes.
 #[derive(Debug)]
-pub(super) struct Room {
+pub(super) struct SizeLimit {
     window: f64,
     share: f64,
     bytes_per_token: f64,
-    /// What the server has taken for too long.
+    /// The size of the request that the server refused as too long.
     refused: Option<f64>,
     overflows: u32,
     pub(super) stage: Stage,
@@ -64,7 +64,7 @@ pub(super) struct Room {
     pub(super) asked: usize,
 }
 
-impl Room {
+impl SizeLimit {
     pub(super) fn new(window: u32, share: f64) -> Self {
         Self {
             window: f64::from(window),
@@ -77,7 +77,7 @@ impl Room {
         }
     }
 
-    /// Takes in how many tokens the last request had.
+    /// Records the number of tokens of the last request.
     #[expect(clippy::cast_precision_loss, reason = "an estimate")]
     pub(super) fn answered(&mut self, usage: Usage) {
         self.overflows = 0;
@@ -87,7 +87,7 @@ impl Room {
         }
     }
 
-    /// Takes in that the last request was too long. Whether there is to be another one.
+    /// Records that the last request was too long. Returns true if another one is to be made.
     #[expect(clippy::cast_precision_loss, reason = "an estimate")]
     pub(super) fn overflowed(&mut self) -> bool {
         self.overflows += 1;
@@ -97,19 +97,19 @@ impl Room {
         self.overflows < MAX_OVERFLOWS
     }
 
-    /// Whether the last request was too long, and the next one is not shorter.
+    /// Returns true if the last request was too long and the next one is not shorter.
     pub(super) fn is_hopeless(&self, size: usize) -> bool {
         self.overflows > 0 && size >= self.asked
     }
 
-    /// How large a request may be before room is made.
+    /// Returns the size of a request above which the conversation is compacted.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it saturates, also at zero")]
     pub(super) fn allowed(&self) -> usize {
         let whole = self.window * self.bytes_per_token;
         (self.refused.map_or(whole, |refused| whole.min(refused * AFTER_OVERFLOW)) * self.share) as usize
     }
 
-    /// How large it is to be then.
+    /// Returns the size of a request after compaction.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,

@@ -1,15 +1,15 @@
-//! Whether anything was said.
+//! The check for empty replies.
 
 use crate::{Piece, TextSink};
 
-/// Passes on what a model says, and knows whether it was anything: what was shown cannot be taken back, so nobody else
-/// is asked then.
-pub(crate) struct Heard<'a, 'b> {
+/// Passes on the pieces of a reply and records whether there were any. A text that was shown cannot be withdrawn, so no other
+/// model is asked after the first piece.
+pub(crate) struct EmptyReplyCheck<'a, 'b> {
     sink: &'a mut TextSink<'b>,
     pub(crate) anything: bool,
 }
 
-impl<'a, 'b> Heard<'a, 'b> {
+impl<'a, 'b> EmptyReplyCheck<'a, 'b> {
     pub(crate) fn new(sink: &'a mut TextSink<'b>) -> Self {
         Self { sink, anything: false }
     }

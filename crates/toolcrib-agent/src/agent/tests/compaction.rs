@@ -7,7 +7,7 @@ use serde_json::json;
 use toolcrib_model::{ToolCall, ToolResult};
 use toolcrib_port::{CallContext, ToolCaller};
 
-use super::super::{Agent, Conversation, Limit, Observer, Outcome, RunReport, Shortened};
+use super::super::{Agent, Compacted, Conversation, Limit, Observer, Outcome, RunReport};
 use super::{agent, call, calls, says, scripted, sent};
 use crate::{ChatModel, ChatReply, ChatRequest, Error, Message, TextSink, ToolChoice};
 
@@ -54,10 +54,10 @@ impl<M: ChatModel> ChatModel for Bounded<M> {
 }
 
 #[derive(Default)]
-struct Watching(Vec<Shortened>);
+struct Watching(Vec<Compacted>);
 
 impl Observer for Watching {
-    fn on_shortened(&mut self, what: Shortened) {
+    fn on_shortened(&mut self, what: Compacted) {
         self.0.push(what);
     }
 }
@@ -87,7 +87,7 @@ async fn run(
     agent: &Agent,
     model: &dyn ChatModel,
     caller: &Long,
-) -> (RunReport, Conversation, Vec<Shortened>) {
+) -> (RunReport, Conversation, Vec<Compacted>) {
     let (mut conversation, mut watching) = (Conversation::new(), Watching::default());
     let context = CallContext::new("session");
     let report =
@@ -102,7 +102,7 @@ async fn old_results_make_room_first_and_can_be_read_by_their_handles() {
     let (report, conversation, shortened) = run(&windowed(8_000), &working(7, "no"), &caller).await;
     assert!(matches!(report.outcome, Outcome::Completed), "{report:?}");
     assert_eq!(report.compactions, 1);
-    assert!(matches!(shortened[..], [Shortened::Results(3)]), "{shortened:?}");
+    assert!(matches!(shortened[..], [Compacted::Results(3)]), "{shortened:?}");
     assert_eq!(caller.kept.lock().unwrap().first(), Some(&("notes__search".to_owned(), 4_012)));
     let told: Vec<_> = conversation
         .messages()
@@ -115,7 +115,7 @@ async fn old_results_make_room_first_and_can_be_read_by_their_handles() {
     assert_eq!(told.len(), 7);
     assert!(told[0].starts_with("result of 1 xxx"), "{}", told[0]);
     assert!(
-        told[0].ends_with("[Put aside to make room: 4012 bytes; read the rest with handle 1]"),
+        told[0].ends_with("[OffloadedResult aside to make room: 4012 bytes; read the rest with handle 1]"),
         "{}",
         told[0]
     );
@@ -136,7 +136,7 @@ async fn then_the_older_part_is_a_summary_and_the_prompt_stays() {
     let (report, conversation, shortened) =
         run(&windowed(4_000), &working(20, "Nothing yet."), &caller).await;
     assert!(matches!(report.outcome, Outcome::Completed), "{report:?}");
-    assert!(shortened.contains(&Shortened::Summarized), "{shortened:?}");
+    assert!(shortened.contains(&Compacted::Summarized), "{shortened:?}");
     let Message::User { content } = &conversation.messages()[0] else { panic!() };
     assert!(content.contains("made to make room") || content.contains("taken out to make room"), "{content}");
     assert!(content.contains("Nothing yet.") && content.ends_with("Find all paint."), "{content}");
@@ -177,7 +177,7 @@ async fn a_last_result_that_is_too_long_by_itself_makes_room_too() {
     let model = Bounded(working(1, "no"), 20_000);
     let (report, conversation, shortened) = run(&windowed(131_072), &model, &Long::new(60_000, true)).await;
     assert!(matches!(report.outcome, Outcome::Completed), "{report:?}");
-    assert_eq!(shortened, [Shortened::Results(1)]);
+    assert_eq!(shortened, [Compacted::Results(1)]);
     assert!(conversation.messages()[2].content().len() < 1_000);
 }
 

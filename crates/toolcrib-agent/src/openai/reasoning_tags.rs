@@ -1,46 +1,46 @@
-//! Telling apart what a model thinks and what it says, where its server sends both as one text.
+//! A parser of the tags that separate the reasoning of a model from its text, for servers that send both as one text.
 
 use crate::{Piece, TextSink};
 
 const OPEN: &str = "<think>";
 const CLOSE: &str = "</think>";
 
-/// A text that may begin with `<think>…</think>`, as it comes. A tag further on is a part of the text.
+/// A streamed text that may begin with `<think>…</think>`. A later tag is a part of the text.
 #[derive(Debug, Default)]
-pub(super) struct Thought {
-    place: Place,
-    /// What may be a part of a tag.
+pub(super) struct ReasoningTagParser {
+    place: TagState,
+    /// Text that may be a part of a tag.
     held: String,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Place {
+enum TagState {
     #[default]
     Beginning,
     Thinking,
-    /// Behind the thought: blanks are left out.
+    /// After the reasoning: blanks are skipped.
     Behind,
     Text,
 }
 
-impl Thought {
-    /// Takes the next part in. What it is known to be goes to `sink`.
+impl ReasoningTagParser {
+    /// Parses the next part, and passes on what is complete to `sink`.
     pub(super) fn push(&mut self, part: &str, sink: &mut TextSink<'_>) {
         self.held.push_str(part);
         loop {
             let held = self.held.as_str();
             let (used, next) = match self.place {
-                Place::Beginning => {
+                TagState::Beginning => {
                     let rest = held.trim_start();
                     if let Some(thought) = rest.strip_prefix(OPEN) {
-                        (held.len() - thought.len(), Place::Thinking)
+                        (held.len() - thought.len(), TagState::Thinking)
                     } else if OPEN.starts_with(rest) {
                         return;
                     } else {
-                        (0, Place::Text)
+                        (0, TagState::Text)
                     }
                 }
-                Place::Thinking => {
+                TagState::Thinking => {
                     let Some((thought, _)) = held.split_once(CLOSE) else {
                         let safe = held.len() - unfinished(held);
                         say(Piece::Reasoning(held.get(..safe).unwrap_or_default()), sink);
@@ -48,17 +48,17 @@ impl Thought {
                         return;
                     };
                     say(Piece::Reasoning(thought), sink);
-                    (thought.len() + CLOSE.len(), Place::Behind)
+                    (thought.len() + CLOSE.len(), TagState::Behind)
                 }
-                Place::Behind => {
+                TagState::Behind => {
                     let text = held.trim_start();
                     if text.is_empty() {
                         self.held.clear();
                         return;
                     }
-                    (held.len() - text.len(), Place::Text)
+                    (held.len() - text.len(), TagState::Text)
                 }
-                Place::Text => {
+                TagState::Text => {
                     say(Piece::Text(held), sink);
                     self.held.clear();
                     return;
@@ -69,13 +69,13 @@ impl Thought {
         }
     }
 
-    /// What is still held is what it seems to be.
+    /// Passes on the text that is still held, which is not a tag.
     pub(super) fn finish(&mut self, sink: &mut TextSink<'_>) {
         let held = std::mem::take(&mut self.held);
         match self.place {
-            Place::Beginning | Place::Text => say(Piece::Text(&held), sink),
-            Place::Thinking => say(Piece::Reasoning(&held), sink),
-            Place::Behind => {}
+            TagState::Beginning | TagState::Text => say(Piece::Text(&held), sink),
+            TagState::Thinking => say(Piece::Reasoning(&held), sink),
+            TagState::Behind => {}
         }
     }
 }
@@ -86,7 +86,7 @@ fn say(piece: Piece<'_>, sink: &mut TextSink<'_>) {
     }
 }
 
-/// How many bytes at the end may be the beginning of the closing tag.
+/// Returns the number of bytes at the end that may begin the closing tag.
 fn unfinished(text: &str) -> usize {
     (1..CLOSE.len())
         .rev()
@@ -101,7 +101,8 @@ mod tests {
     use super::*;
 
     fn read(parts: &[&str]) -> (String, String) {
-        let (mut thought, mut reasoning, mut text) = (Thought::default(), String::new(), String::new());
+        let (mut thought, mut reasoning, mut text) =
+            (ReasoningTagParser::default(), String::new(), String::new());
         let mut sink = |piece: Piece<'_>| match piece {
             Piece::Reasoning(part) => reasoning.push_str(part),
             Piece::Text(part) => text.push_str(part),

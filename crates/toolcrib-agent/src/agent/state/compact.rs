@@ -1,29 +1,30 @@
-//! Making room in the conversation, step by step.
+//! Compaction of the conversation, step by step.
 
-use super::super::limits::Limit;
-use super::super::room::{
-    Fold, Stage, fold, folded, last_turn, put_in_place, results, size, summary_request, without_pictures,
+use super::super::compaction::{
+    SplitPoint, Stage, last_turn, offload, results, size, split_point, summary_request, with_summary,
+    without_pictures,
 };
+use super::super::limits::Limit;
 use super::{Action, RunState};
 use crate::session::Entry;
 use crate::{Error, Usage};
 
-/// What is being made smaller.
+/// The compaction in progress.
 #[derive(Debug, Default)]
-pub(super) struct Shortening {
+pub(super) struct Compaction {
     /// The results that are being kept elsewhere.
-    puts: Vec<usize>,
-    /// Where the conversation is cut for a summary.
-    fold: Option<Fold>,
-    /// Whether it has become smaller since the model was asked.
+    offloaded: Vec<usize>,
+    /// The point at which the conversation is split for a summary.
+    split_point: Option<SplitPoint>,
+    /// True if the conversation has become smaller since the model was asked.
     is_smaller: bool,
 }
 
 impl RunState<'_> {
-    /// Asks the model, or makes room first.
+    /// Asks the model, or compacts the conversation first.
     pub(super) fn ask(&mut self) -> Action {
-        if self.size() > self.room.allowed()
-            && let Some(action) = self.make_room()
+        if self.size() > self.size_limit.allowed()
+            && let Some(action) = self.compact()
         {
             return action;
         }
@@ -34,39 +35,39 @@ impl RunState<'_> {
         if self.shortening.is_smaller {
             self.compactions += 1;
         }
-        self.shortening = Shortening::default();
-        if self.room.is_hopeless(self.size()) {
+        self.shortening = Compaction::default();
+        if self.size_limit.is_hopeless(self.size()) {
             return self.give_in();
         }
-        self.room.stage = Stage::default();
-        self.room.asked = self.size();
+        self.size_limit.stage = Stage::default();
+        self.size_limit.asked = self.size();
         self.sent_before = self.sent;
         self.sent = self.conversation.messages().len();
         self.turns += 1;
         Action::Ask
     }
 
-    /// The model was not asked after all.
+    /// Reverts the last request, which was not sent.
     pub(super) fn take_back(&mut self) {
         self.sent = self.sent_before;
         self.turns = self.turns.saturating_sub(1);
     }
 
-    /// The server says that the request was too long.
+    /// Returns the server says that the request was too long.
     pub(super) fn overflowed(&mut self, error: &Error) -> Action {
-        tracing::warn!(%error, "the conversation is too long for the model, making room");
+        tracing::warn!(%error, "the conversation is too long for the model, compacting it");
         // It was no turn.
         self.turns = self.turns.saturating_sub(1);
-        if !self.room.overflowed() {
+        if !self.size_limit.overflowed() {
             return self.give_in();
         }
-        match self.make_room() {
+        match self.compact() {
             Some(action) => action,
             None => self.go(),
         }
     }
 
-    /// There is no way to go on.
+    /// Ends the run, since no further compaction is possible.
     fn give_in(&mut self) -> Action {
         self.reach(Limit::ContextOverflow);
         // The last answer would be refused as well.
@@ -78,14 +79,14 @@ impl RunState<'_> {
         self.fixed + size(self.conversation.messages())
     }
 
-    /// The next step by which room is made, if there is one.
-    fn make_room(&mut self) -> Option<Action> {
+    /// Returns the next step of compaction, if there is one.
+    fn compact(&mut self) -> Option<Action> {
         loop {
-            let excess = self.size().saturating_sub(self.room.goal());
+            let excess = self.size().saturating_sub(self.size_limit.goal());
             let messages = self.conversation.messages();
-            match self.room.stage {
+            match self.size_limit.stage {
                 Stage::OldResults => {
-                    self.room.stage = Stage::Summary;
+                    self.size_limit.stage = Stage::Summary;
                     let before = last_turn(messages);
                     let mut messages = messages.to_vec();
                     if without_pictures(&mut messages, before) > 0 {
@@ -96,20 +97,20 @@ impl RunState<'_> {
                     }
                 }
                 Stage::Summary => {
-                    self.room.stage = Stage::LastResults;
-                    let room = self.room.goal().saturating_sub(self.fixed);
-                    if let Some(fold) = fold(messages, room / 2) {
-                        let older = messages.get(..fold.tail).unwrap_or_default();
-                        let request = summary_request(older, room);
-                        self.shortening.fold = Some(fold);
+                    self.size_limit.stage = Stage::LastResults;
+                    let limit = self.size_limit.goal().saturating_sub(self.fixed);
+                    if let Some(split_point) = split_point(messages, limit / 2) {
+                        let older = messages.get(..split_point.tail).unwrap_or_default();
+                        let request = summary_request(older, limit);
+                        self.shortening.split_point = Some(split_point);
                         return Some(Action::Summarize(request));
                     }
                 }
                 Stage::LastResults => {
-                    self.room.stage = Stage::Spent;
+                    self.size_limit.stage = Stage::Spent;
                     let all = messages.len();
-                    // The model has asked for them: they stay where there is any room.
-                    let excess = self.size().saturating_sub(self.room.allowed());
+                    // The model has asked for them: they stay where they fit.
+                    let excess = self.size().saturating_sub(self.size_limit.allowed());
                     if let Some(action) = self.put(all, excess) {
                         return Some(action);
                     }
@@ -120,18 +121,18 @@ impl RunState<'_> {
     }
 
     fn put(&mut self, before: usize, excess: usize) -> Option<Action> {
-        let puts = results(self.conversation.messages(), before, excess);
-        self.shortening.puts = puts.iter().map(|put| put.position).collect();
-        (!puts.is_empty()).then_some(Action::Keep(puts))
+        let offloaded = results(self.conversation.messages(), before, excess);
+        self.shortening.offloaded = offloaded.iter().map(|put| put.position).collect();
+        (!offloaded.is_empty()).then_some(Action::Keep(offloaded))
     }
 
     /// Leaves the beginnings of results that are kept elsewhere, or nowhere.
     pub(super) fn put_aside(&mut self, hints: &[Option<String>]) -> Action {
         let mut hints = hints.iter();
-        for position in std::mem::take(&mut self.shortening.puts) {
+        for position in std::mem::take(&mut self.shortening.offloaded) {
             let hint = hints.next().and_then(Option::as_deref);
             if let Some(message) = self.conversation.get_mut(position) {
-                put_in_place(message, hint);
+                offload(message, hint);
             }
         }
         let messages = self.conversation.messages().to_vec();
@@ -139,23 +140,23 @@ impl RunState<'_> {
         self.on()
     }
 
-    /// There is no summary yet, where one was asked for. It is asked for again when the model is.
+    /// Withdraws a pending request for a summary. It is repeated with the next request to the model.
     pub(super) fn unfold(&mut self) -> bool {
-        let is_folding = self.shortening.fold.take().is_some();
+        let is_folding = self.shortening.split_point.take().is_some();
         if is_folding {
-            self.room.stage = Stage::default();
+            self.size_limit.stage = Stage::default();
         }
         is_folding
     }
 
     /// Puts a summary, or a note, in the place of the older part.
-    pub(super) fn fold(&mut self, summary: Option<&str>, usage: Usage) -> Action {
+    pub(super) fn summarized(&mut self, summary: Option<&str>, usage: Usage) -> Action {
         self.charge(usage);
-        if let Some(fold) = self.shortening.fold.take() {
+        if let Some(split_point) = self.shortening.split_point.take() {
             let messages = self.conversation.messages();
-            let prompt = (self.prompt_at < fold.tail).then_some(self.prompt.as_str());
+            let prompt = (self.prompt_at < split_point.tail).then_some(self.prompt.as_str());
             let summary = summary.filter(|summary| !summary.trim().is_empty());
-            let all = folded(messages, fold, summary, prompt);
+            let all = with_summary(messages, split_point, summary, prompt);
             let dropped = messages.len().saturating_sub(all.len());
             self.prompt_at = self.prompt_at.saturating_sub(dropped);
             self.shortened(all, usage);
@@ -163,10 +164,10 @@ impl RunState<'_> {
         self.on()
     }
 
-    /// Goes on, with more room or to make more.
+    /// Returns the next action: a request if it fits, otherwise the next step of compaction.
     fn on(&mut self) -> Action {
-        if self.size() > self.room.goal()
-            && let Some(action) = self.make_room()
+        if self.size() > self.size_limit.goal()
+            && let Some(action) = self.compact()
         {
             return action;
         }
