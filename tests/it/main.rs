@@ -53,4 +53,5 @@ mod tasks;
 mod telemetry;
 mod together;
 mod trust;
+mod tutorials;
 mod verbs;

@@ -18,7 +18,7 @@ use crate::process::{cargo, describe, run as run_command};
 use crate::workspace::Workspace;
 
 /// Where the pages are, seen from the root.
-const FOLDER: &str = "docs/modules";
+const FOLDER: &str = "docs/reference/modules";
 
 /// Builds the program, and writes the pages.
 pub(crate) fn run(workspace: &Workspace) -> Result<()> {

@@ -1,5 +1,5 @@
-//! The chores of the project: `cargo xtask tidy`, `lint`, `test`, `databases`, `conformance`, `bench`, `eval-agent`,
-//! `fuzz` and `distill`.
+//! The project's tasks: `cargo xtask tidy`, `lint`, `test`, `book`, `docs`, `databases`, `conformance`, `bench`,
+//! `eval-agent`, `fuzz` and `distill`.
 //!
 //! Nothing here ships. The tasks are plain Rust, so that they run wherever the project builds; `.ci/run`
 //! calls the same ones as a developer does.
@@ -9,6 +9,7 @@
 mod workspace;
 
 mod bench;
+mod book;
 mod conformance;
 mod databases;
 mod distill;
@@ -24,6 +25,7 @@ mod deny;
 mod install;
 mod peers;
 mod process;
+mod recording;
 
 use std::process::ExitCode;
 
@@ -40,8 +42,11 @@ Tasks:
   lint           rustfmt, clippy with warnings denied, tidy, the docs build, cargo-deny where installed
   test [ARGS…]   all tests: install the outside peers, start the databases, build the binary, run
                  cargo-nextest (where installed, else cargo test) with ARGS, then the doctests
-  docs           the pages of docs/modules, made of what the built-in modules declare; test fails
+  book           the documentation as a site in target/book, built by mdBook, which is installed under
+                 target/tools when it is missing; fails at a broken link or a warning
+  docs           the pages of docs/reference/modules, made of what the built-in modules declare; test fails
                  where they are not those
+  recording      the picture of the README, made of what the quickstart prints
   databases COMMAND…
                  run a command while the database servers run that tests talk to, with the variables
                  that name them: PostgreSQL and MariaDB, which CI=true installs by apt-get
@@ -79,6 +84,8 @@ fn main() -> ExitCode {
         Some("lint") => without_arguments("lint", &rest, lint::run),
         Some("test") => Workspace::read().and_then(|workspace| test::run(&workspace, &rest)),
         Some("fuzz") => Workspace::read().and_then(|workspace| fuzz::run(&workspace, &rest)),
+        Some("book") => without_arguments("book", &rest, book::run),
+        Some("recording") => without_arguments("recording", &rest, recording::run),
         Some("docs") => Workspace::read().and_then(|workspace| docs::run(&workspace)),
         Some("databases") => Workspace::read().and_then(|workspace| databases::run(&workspace, &rest)),
         Some("conformance") => Workspace::read().and_then(|workspace| conformance::run(&workspace, &rest)),

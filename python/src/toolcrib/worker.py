@@ -1,6 +1,6 @@
 """The worker that serves the tools of a module to the runtime: ``python -m toolcrib.worker modules/reports``.
 
-It speaks JSON lines over its standard input and output, as ``docs/worker-protocol.md`` describes. What tools print goes
+It speaks JSON lines over its standard input and output, as ``docs/reference/worker-protocol.md`` describes. What tools print goes
 to standard error.
 """
 

@@ -41,7 +41,7 @@ const PYTHON_WORKER: &str = "toolcrib.worker";
 
 /// A module whose tools one process serves for many calls: a *worker*, which is started when it is first needed, lists
 /// its tools, and is replaced when it ends. It speaks JSON lines over its standard input and output, as
-/// `docs/worker-protocol.md` describes.
+/// `docs/reference/worker-protocol.md` describes.
 ///
 /// The worker sees the variables that [every child inherits](toolcrib_io::process::INHERITED_ENVIRONMENT), those of
 /// [`with_env`](Self::with_env), and `TOOLCRIB_WORKSPACE`. What it writes to standard error goes to the log.

@@ -16,14 +16,17 @@ const BLESS: &str = "TOOLCRIB_BLESS";
 
 #[test]
 fn the_reference_of_the_app_file_is_what_its_schema_says() {
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/app-yaml.md");
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/app-yaml.md");
     let text = fs::read_to_string(&page).unwrap();
     let (written, _) = text.split_once(BEGIN).expect("the page has a part that is made");
     let made = format!("{written}{BEGIN}{}", reference(&Extensions::default().app_schema()));
     if std::env::var_os(BLESS).is_some() {
         fs::write(&page, &made).unwrap();
     }
-    assert!(fs::read_to_string(&page).unwrap() == made, "docs/app-yaml.md is old; {BLESS}=1 writes it again");
+    assert!(
+        fs::read_to_string(&page).unwrap() == made,
+        "docs/reference/app-yaml.md is old; {BLESS}=1 writes it again"
+    );
 }
 
 /// A section that is still to be written: its path, and its schema.
@@ -98,7 +101,7 @@ impl<'a> Reference<'a> {
             return format!("mapping of {}, see below", ids.join(", "));
         }
         if place == "modules.ID.config" {
-            return "mapping, see the page of the module in `docs/modules`".into();
+            return "mapping, see the page of the module in `docs/reference/modules`".into();
         }
         if let Some(values) = schema.get("enum").and_then(Value::as_array) {
             return values

@@ -112,7 +112,7 @@ async fn a_call_of_the_meta_tool_ends_as_the_call_inside_does() {
 
 #[test]
 fn the_example_of_the_policy_guide_is_an_app() {
-    let guide = include_str!("../../../../docs/policy.md");
+    let guide = include_str!("../../../../docs/reference/policy.md");
     let (_, rest) = guide.split_once("```yaml\n").unwrap();
     let (example, _) = rest.split_once("```").unwrap();
     let app = App::from_text("policy.md", example).unwrap();

@@ -16,7 +16,7 @@ const TOOLS: &str = r#"read list; echo '{"type":"tools","id":1,"tools":[{"name":
 read list; echo '{"type":"tools","id":2,"tools":[{"name":"run","description":"Runs."}]}'"#;
 
 /// The page that describes the protocol.
-const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/worker-protocol.md");
+const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/worker-protocol.md");
 
 #[tokio::test]
 async fn the_worker_that_the_page_of_the_protocol_shows_works() {

@@ -1,0 +1,189 @@
+//! The tutorials of the documentation, run as a reader follows them: files are written, commands run in one shell, and
+//! the output that a page shows is compared with the real one.
+
+mod page;
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+use tokio::process::Command;
+use tokio::time::timeout;
+use toolcrib_testkit::{ModelServer, Turn};
+
+use self::page::{Step, matches, steps};
+use crate::support::{Lab, PATIENCE, binary, peer};
+
+/// The line before the output of a step. No command prints it.
+const MARK: &str = "@@ step ";
+
+/// The port that pages use for a server of the reader. Tests replace it by one that is free.
+const PORT: &str = "8765";
+
+/// The folder that a reader works in. The clone of the repository is beside it.
+const FOLDER: &str = "tutorial";
+
+/// The time that a build of a module with all its dependencies may take.
+const BUILD_MINUTES: u32 = 15;
+
+fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
+}
+
+/// A folder with the reader's programs: `toolcrib`, and the package runners, which start the packages that are installed
+/// for tests and download nothing.
+struct Reader {
+    lab: Lab,
+}
+
+impl Reader {
+    fn new() -> Self {
+        let lab = Lab::new();
+        for folder in ["bin", FOLDER] {
+            fs::create_dir(lab.path(folder)).unwrap();
+        }
+        symlink(binary(), lab.path("bin/toolcrib")).unwrap();
+        symlink(repository(), lab.path("toolcrib")).unwrap();
+        let path = format!("{}:{}", lab.path("bin").display(), std::env::var("PATH").unwrap());
+        Self { lab: lab.with_variable("PATH", path) }
+    }
+
+    fn with_variable(self, name: &str, value: impl Into<String>) -> Self {
+        Self { lab: self.lab.with_variable(name, value) }
+    }
+
+    /// Adds a program, as the text of a shell script.
+    fn with_program(self, name: &str, script: &str) -> Self {
+        let path = self.lab.path("bin").join(name);
+        fs::write(&path, format!("#!/bin/sh\n{script}")).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        self
+    }
+
+    /// Follows a page to its end.
+    async fn follow(&self, name: &str) {
+        let page = repository().join("docs/tutorials").join(format!("{name}.md"));
+        let text = fs::read_to_string(&page).unwrap_or_else(|error| panic!("{}: {error}", page.display()));
+        let text = text.replace(PORT, &free_port().to_string());
+        let steps = steps(&text);
+        let script = self.script(&steps);
+        let mut shell: Command = self.lab.command("sh", &self.lab.path(FOLDER));
+        let child = shell.arg("-c").arg(script).spawn().expect("the shell starts");
+        let output = timeout(PATIENCE * BUILD_MINUTES, child.wait_with_output()).await;
+        let output = output.expect("the tutorial ends").unwrap();
+        self.lab.assert_nothing_is_left(&[]).await;
+        let said = String::from_utf8(output.stdout).expect("the output is UTF-8");
+        assert!(output.status.success(), "{name}: {}:\n{said}", output.status);
+        let outputs: Vec<&str> = said.split(MARK).skip(1).collect();
+        let runs = steps.iter().filter_map(|step| match step {
+            Step::Run { line, expected, .. } => Some((line, expected)),
+            Step::Write { .. } => None,
+        });
+        for ((line, expected), output) in runs.zip(outputs) {
+            let (_, output) = output.split_once('\n').unwrap();
+            if let Some(expected) = expected {
+                let shown = output.trim_end();
+                assert!(matches(expected, shown), "{name}.md:{line}: expected\n{expected}\nfound\n{shown}");
+            }
+        }
+    }
+
+    /// One script for all steps, so that variables and background jobs last as they do for a reader.
+    fn script(&self, steps: &[Step]) -> String {
+        let mut script = "exec 2>&1\nset -e\n".to_owned();
+        for (number, step) in steps.iter().enumerate() {
+            match step {
+                Step::Write { path, text, is_added, .. } => {
+                    let staged = self.lab.path(&format!("staged-{number}"));
+                    fs::write(&staged, text).unwrap();
+                    let target = format!("\"$(dirname '{path}')\"");
+                    let operator = if *is_added { ">>" } else { ">" };
+                    script += &format!("mkdir -p {target}\ncat '{}' {operator} '{path}'\n", staged.display());
+                }
+                Step::Run { script: commands, .. } => {
+                    script += &format!("echo '{MARK}{number}'\n{commands}\n");
+                }
+            }
+        }
+        script
+    }
+}
+
+fn free_port() -> u16 {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.local_addr().unwrap().port()
+}
+
+#[tokio::test]
+async fn the_quickstart_runs_as_it_is_written() {
+    Reader::new().follow("quickstart").await;
+}
+
+#[tokio::test]
+async fn ten_servers_are_served_as_one_as_the_tutorial_says() {
+    let (Some(npm), Some(python)) = (peer("npm"), peer("python")) else { return };
+    let npx = format!(
+        "shift\nname=${{1##*/}}\nshift\nexec '{}/node_modules/.bin/mcp-'\"$name\" \"$@\"\n",
+        npm.display()
+    );
+    let uvx = format!(
+        "name=$(echo \"$1\" | tr - _)\nshift\nPYTHONPATH='{}' exec python3 -m \"$name\" \"$@\"\n",
+        python.display()
+    );
+    Reader::new().with_program("npx", &npx).with_program("uvx", &uvx).follow("ten-mcp-servers").await;
+}
+
+#[tokio::test]
+async fn an_openapi_document_becomes_tools_as_the_tutorial_says() {
+    Reader::new().follow("openapi").await;
+}
+
+#[tokio::test]
+async fn the_first_tools_in_bash_and_python_work_as_the_tutorial_says() {
+    Reader::new().follow("bash-and-python").await;
+}
+
+#[tokio::test]
+async fn the_first_rust_module_builds_and_runs_as_the_tutorial_says() {
+    let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".into());
+    let target = binary().parent().and_then(Path::parent).unwrap().display().to_string();
+    // The versions that are here already: nothing is downloaded.
+    let script = format!(
+        "[ -f Cargo.lock ] || cp '{}' .\nexec '{cargo}' --offline \"$@\"\n",
+        repository().join("Cargo.lock").display()
+    );
+    let mut reader = Reader::new().with_program("cargo", &script);
+    for (name, value) in [
+        ("CARGO_TARGET_DIR", target),
+        ("CARGO_PROFILE_DEV_DEBUG", "false".into()),
+        ("CARGO_INCREMENTAL", "0".into()),
+    ] {
+        reader = reader.with_variable(name, value);
+    }
+    for name in ["CARGO_HOME", "RUSTUP_HOME", "RUSTUP_TOOLCHAIN"] {
+        // Both default to folders of the home, which is another one here.
+        let home = std::env::var("HOME").unwrap();
+        let default = match name {
+            "CARGO_HOME" => Some(format!("{home}/.cargo")),
+            "RUSTUP_HOME" => Some(format!("{home}/.rustup")),
+            _ => None,
+        };
+        if let Some(value) = std::env::var(name).ok().or(default) {
+            reader = reader.with_variable(name, value);
+        }
+    }
+    reader.follow("rust-module").await;
+}
+
+#[tokio::test]
+async fn an_agent_works_with_a_model_server_as_the_tutorial_says() {
+    let turns = [
+        Turn::call("tickets__open", &json!({})).saying("I will look at the open tickets."),
+        Turn::call("tickets__close", &json!({"id": "7"})),
+        Turn::text("Ticket 7 is a duplicate of 3. I may not close it without your approval."),
+    ];
+    let server = ModelServer::start(turns).await.unwrap();
+    Reader::new().with_variable("MODEL_URL", server.base_url()).follow("own-model").await;
+    assert_eq!(server.requests().len(), 3);
+}

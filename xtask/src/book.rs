@@ -1,0 +1,78 @@
+//! `cargo xtask book`: the documentation as a site.
+
+mod links;
+
+use std::env::consts::EXE_SUFFIX;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail, ensure};
+
+use crate::process::{answers, cargo, describe, run as run_command};
+use crate::workspace::Workspace;
+
+/// The version of mdBook that builds the site.
+const VERSION: &str = "0.5.4";
+
+/// The folder of the pages, relative to the root.
+const SOURCE: &str = "docs";
+
+/// Checks the links, installs mdBook if necessary, and writes the site to `target/book`.
+pub(crate) fn run(workspace: &Workspace) -> Result<()> {
+    check(&workspace.root)?;
+    let program = installed(workspace)?;
+    let folder = workspace.target.join("book");
+    let mut command = Command::new(program);
+    command.current_dir(&workspace.root).args(["build", SOURCE, "--dest-dir"]).arg(&folder);
+    let line = describe(&command);
+    println!("xtask: {line}");
+    let output = command.output().with_context(|| format!("could not start {line}"))?;
+    let log = String::from_utf8_lossy(&output.stderr);
+    ensure!(output.status.success(), "{line}: {}\n{log}", output.status);
+    let warnings: Vec<&str> = log.lines().filter(|line| line.contains("WARN")).collect();
+    ensure!(warnings.is_empty(), "{line}:\n{}", warnings.join("\n"));
+    println!("book: {}", folder.join("index.html").display());
+    Ok(())
+}
+
+/// Fails if a link of the documentation leads nowhere, or if a page is missing in the table of contents.
+fn check(root: &Path) -> Result<()> {
+    let broken = links::check(root)?;
+    ensure!(broken.is_empty(), "{} broken links:\n{}", broken.len(), broken.join("\n"));
+    Ok(())
+}
+
+/// Returns the path of mdBook in the pinned version. Builds it under `target/tools` if it is not there.
+fn installed(workspace: &Workspace) -> Result<PathBuf> {
+    let tools = workspace.target.join("tools");
+    let program = tools.join("bin").join(format!("mdbook{EXE_SUFFIX}"));
+    if version(&program).is_some_and(|version| version == VERSION) {
+        return Ok(program);
+    }
+    let mut install = cargo(&workspace.root);
+    install.args(["install", "mdbook", "--locked", "--force", "--version", VERSION]);
+    install.args(["--no-default-features", "--features", "search", "--root"]).arg(&tools);
+    run_command(&mut install)?;
+    if !answers(Command::new(&program).arg("--version")) {
+        bail!("{} was installed but does not start", program.display());
+    }
+    Ok(program)
+}
+
+/// Returns the version that an installed mdBook prints, as in `mdbook v0.5.4`.
+fn version(program: &Path) -> Option<String> {
+    let output = Command::new(program).arg("--version").output().ok()?;
+    let text = String::from_utf8(output.stdout).ok()?;
+    Some(text.trim().trim_start_matches("mdbook v").to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    #[test]
+    fn every_link_of_the_documentation_leads_to_a_page_and_a_heading() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+        super::check(root).unwrap();
+    }
+}
