@@ -75,4 +75,19 @@ mod tests {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
         super::check(root).unwrap();
     }
+
+    #[test]
+    fn every_task_that_the_documentation_names_exists() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+        let mut named = 0;
+        for text in super::links::texts(root).unwrap() {
+            for rest in text.split("cargo xtask ").skip(1) {
+                let task =
+                    rest.split(|c: char| !c.is_ascii_lowercase() && c != '-').next().unwrap_or_default();
+                assert!(crate::HELP.contains(&format!("\n  {task} ")), "there is no task {task:?}");
+                named += 1;
+            }
+        }
+        assert!(named > 5, "{named} tasks");
+    }
 }

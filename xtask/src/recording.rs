@@ -8,6 +8,7 @@ use std::process::Command;
 use anyhow::{Context, Result, ensure};
 
 use crate::process::{cargo, run as run_command};
+use crate::test::FEATURES;
 use crate::workspace::Workspace;
 
 /// The command that is recorded, as it is typed.
@@ -35,7 +36,7 @@ const SHORT_PAUSE: f64 = 0.12;
 
 /// Builds the program, runs the command without a key, and writes the picture.
 pub(crate) fn run(workspace: &Workspace) -> Result<()> {
-    run_command(cargo(&workspace.root).args(["build", "--bin", "toolcrib", "--locked"]))?;
+    run_command(cargo(&workspace.root).args(["build", "--bin", "toolcrib", "--locked"]).args(FEATURES))?;
     let binary = workspace.target.join("debug").join(format!("toolcrib{EXE_SUFFIX}"));
     let words = COMMAND.split_whitespace().skip(1);
     let mut command = Command::new(&binary);

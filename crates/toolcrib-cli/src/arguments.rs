@@ -6,6 +6,9 @@ mod new;
 mod serve;
 mod sessions;
 
+#[cfg(test)]
+mod tests;
+
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};

@@ -136,3 +136,43 @@ fn a_field_takes_what_a_person_writes_for_its_kind_and_nothing_else() {
     assert!(choices().accepts(&json!([])) && !choices().accepts(&json!("red")));
     assert!(!choice().accepts(&json!("green")) && !FieldKind::Integer.accepts(&json!(1.5)));
 }
+
+/// The kind behind another in the order of their declaration.
+fn next(kind: ErrorKind) -> Option<ErrorKind> {
+    Some(match kind {
+        ErrorKind::UnknownTool => ErrorKind::AmbiguousTool,
+        ErrorKind::AmbiguousTool => ErrorKind::MalformedCall,
+        ErrorKind::MalformedCall => ErrorKind::InvalidArgs,
+        ErrorKind::InvalidArgs => ErrorKind::Denied,
+        ErrorKind::Denied => ErrorKind::ApprovalRequired,
+        ErrorKind::ApprovalRequired => ErrorKind::ApprovalDenied,
+        ErrorKind::ApprovalDenied => ErrorKind::ToolFailed,
+        ErrorKind::ToolFailed => ErrorKind::Timeout,
+        ErrorKind::Timeout => ErrorKind::Cancelled,
+        ErrorKind::Cancelled => ErrorKind::Unavailable,
+        ErrorKind::Unavailable => ErrorKind::Overloaded,
+        ErrorKind::Overloaded => ErrorKind::ToolChanged,
+        ErrorKind::ToolChanged => ErrorKind::OutcomeUnknown,
+        ErrorKind::OutcomeUnknown => ErrorKind::InputRequired,
+        ErrorKind::InputRequired => ErrorKind::LimitReached,
+        ErrorKind::LimitReached => ErrorKind::NotFound,
+        ErrorKind::NotFound => ErrorKind::Internal,
+        ErrorKind::Internal => return None,
+    })
+}
+
+#[test]
+fn the_reference_lists_every_kind_of_error_with_its_cause_and_remedy() {
+    let page = include_str!("../../../docs/reference/errors.md");
+    let rows = page.lines().filter_map(|line| line.strip_prefix("| `")?.split_once("` | "));
+    let rows: Vec<(&str, bool)> = rows
+        .map(|(kind, rest)| {
+            let cells: Vec<&str> = rest.trim_end_matches('|').split(" | ").map(str::trim).collect();
+            assert!(cells.len() == 3 && cells.iter().all(|cell| !cell.is_empty()), "{kind}: {cells:?}");
+            (kind, cells[0] == "yes")
+        })
+        .collect();
+    let kinds = std::iter::successors(Some(ErrorKind::UnknownTool), |kind| next(*kind));
+    let expected: Vec<(&str, bool)> = kinds.map(|kind| (kind.as_str(), kind.is_retryable())).collect();
+    assert_eq!(rows, expected);
+}

@@ -1,4 +1,4 @@
-//! Whether there is a tool for a query at all. The figures and the data they come from stand in `docs/reference/search.md`.
+//! Whether there is a tool for a query at all. The figures and the data they come from stand in `docs/reference/search-figures.md`.
 
 use crate::embedding::VectorIndex;
 use crate::keyword::SATURATION;

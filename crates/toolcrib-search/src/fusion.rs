@@ -1,7 +1,7 @@
 //! One ranking of two arms.
 //!
 //! The scores of each arm are brought to the range from 0 to 1 among the best [`DEPTH`] tools of that arm, and added with
-//! a weight of the meaning. How method and weight were chosen stands in `docs/reference/search.md`.
+//! a weight of the meaning. How method and weight were chosen stands in `docs/reference/search-figures.md`.
 
 use std::collections::HashMap;
 

@@ -31,7 +31,7 @@
 //! 3. Behind them stand those that the keyword arm finds: BM25F over six [`Field`]s on posting lists of tantivy, with
 //!    synonyms, and with completed or corrected words of names where no tool knows the word.
 //! 4. Where the index has vectors, the best of both arms are [fused](Ranking), and the [`Evidence`] decides whether there
-//!    is a match at all; `docs/reference/search.md` has the figures.
+//!    is a match at all; `docs/reference/search-figures.md` has the figures.
 //! 5. Ties are broken by name, so the same tools and query always give the same answer.
 //!
 //! What [`SearchOptions::filter`] refuses appears nowhere, neither among the hits nor among the nearest names. Every

@@ -1,5 +1,6 @@
 //! What serving promises: a client of MCP lists and calls the tools of an app.
 
+mod metrics;
 mod surface;
 
 use std::sync::Arc;

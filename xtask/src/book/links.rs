@@ -80,6 +80,14 @@ pub(super) fn check(root: &Path) -> Result<Vec<String>> {
     Ok(broken)
 }
 
+/// Returns the texts of the README and of all pages.
+#[cfg(test)]
+pub(super) fn texts(root: &Path) -> Result<Vec<String>> {
+    let mut paths = files(root, Path::new(SITE), &["md"])?;
+    paths.extend(OTHER_PAGES.map(PathBuf::from));
+    paths.iter().map(|path| read(root, path)).collect()
+}
+
 fn is_of_site(path: &Path) -> bool {
     path.starts_with(SITE)
 }

@@ -4,48 +4,50 @@ use std::fmt::Write as _;
 
 use serde_json::{Map, Value};
 
-/// How deep types are told, as in a list of lists.
+use super::NOTE;
+
+/// The depth to which types are described, as in an array of arrays.
 const MAX_DEPTH: usize = 4;
 
-/// The page of a module, of what `toolcrib schema MODULE --json` says.
+/// Returns the page of a module, from the answer of `toolcrib schema MODULE --json`.
 pub(super) fn of(module: &Value) -> String {
     let text = |key: &str| module[key].as_str().unwrap_or_default();
-    let mut page = format!(
-        "# `{}`\n\n<!-- Made by `cargo xtask docs` of the module's declarations, which are what to change. -->\n\n{}\n",
-        text("module"),
-        text("description")
-    );
+    let mut page = format!("# `{}`\n\n{NOTE}\n\n{}\n", text("module"), text("description"));
     fields(&mut page, "## Configuration", "key", &module["config"]);
     page.push_str("\n## Actions\n");
     for action in module["actions"].as_array().into_iter().flatten() {
-        one(&mut page, action);
+        tool(&mut page, "###", action);
     }
     page
 }
 
-fn one(page: &mut String, action: &Value) {
+/// Adds a tool under a heading of this level.
+pub(super) fn tool(page: &mut String, level: &str, action: &Value) {
     let text = |key: &str| action[key].as_str().unwrap_or_default();
+    let description = text("description").trim_end_matches('.');
     // Writing to a string does not fail.
-    let _ = write!(page, "\n### `{}`\n\n{}\n\n", text("name"), text("description"));
+    let _ = write!(page, "\n{level} `{}`\n\n{description}.\n\n", text("name"));
     let _ = write!(page, "Risk: {}.", text("risk"));
     let metadata = &action["metadata"];
     list(page, "Side effects", &metadata["side_effects"]);
-    list(page, "Also found as", &metadata["aliases"]);
-    let told = [
-        ("confirmation_required", "Asks unless it is granted by name."),
-        ("idempotent", "May be called again."),
+    list(page, "Aliases", &metadata["aliases"]);
+    let sentences = [
+        ("confirmation_required", "Requires approval unless a rule grants it by name."),
+        ("idempotent", "Idempotent."),
     ];
-    for (key, sentence) in told {
+    for (key, sentence) in sentences {
         if metadata[key] == true {
             let _ = write!(page, " {sentence}");
         }
     }
     if metadata["operational"] == true && metadata["presence"] == "essential" {
-        page.push_str(" Always shown to agents.");
+        page.push_str(" Always offered to agents.");
     }
     page.push('\n');
     fields(page, "Arguments:", "argument", &action["parameters"]);
-    fields(page, "Result:", "field", &action["output_parameters"]);
+    if !action["output_parameters"].is_null() {
+        fields(page, "Result:", "field", &action["output_parameters"]);
+    }
 }
 
 fn list(page: &mut String, what: &str, values: &Value) {
@@ -55,7 +57,7 @@ fn list(page: &mut String, what: &str, values: &Value) {
     }
 }
 
-/// A table of the fields of an object; a line where it is no object or has none.
+/// Adds a table of the fields of an object, or a line if it is no object or has no fields.
 fn fields(page: &mut String, title: &str, what: &str, schema: &Value) {
     let root = schema;
     let schema = resolved(root, schema);
@@ -65,11 +67,11 @@ fn fields(page: &mut String, title: &str, what: &str, schema: &Value) {
         let kind = if is_nothing { "none".to_owned() } else { kind(root, schema, 0) };
         let _ = match title.strip_suffix(':') {
             Some(title) => write!(page, "\n{title}: {kind}.\n"),
-            None => write!(page, "\n{title}\n\nThere is {kind}.\n"),
+            None => write!(page, "\n{title}\n\nThis module has no settings.\n"),
         };
         return;
     };
-    let _ = write!(page, "\n{title}\n\n| {what} | type | default | |\n|---|---|---|---|\n");
+    let _ = write!(page, "\n{title}\n\n| {what} | type | default | description |\n|---|---|---|---|\n");
     let required: Vec<&str> =
         schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
     for (name, property) in properties {
@@ -91,17 +93,17 @@ fn fields(page: &mut String, title: &str, what: &str, schema: &Value) {
     }
 }
 
-/// What a schema refers to.
+/// Returns the schema that a reference leads to.
 fn resolved<'a>(root: &'a Value, schema: &'a Value) -> &'a Value {
     let target = schema["$ref"].as_str().and_then(|target| target.strip_prefix('#'));
     target.and_then(|pointer| root.pointer(pointer)).unwrap_or(schema)
 }
 
-/// A type in words.
+/// Returns a type in words.
 fn kind(root: &Value, schema: &Value, depth: usize) -> String {
     let schema = resolved(root, schema);
     if depth > MAX_DEPTH {
-        return "anything".to_owned();
+        return "any".to_owned();
     }
     for key in ["anyOf", "oneOf"] {
         if let Some(branches) = schema[key].as_array() {
@@ -125,13 +127,11 @@ fn kind(root: &Value, schema: &Value, depth: usize) -> String {
     };
     let word = |name: &str| match name {
         "array" if schema["items"].is_object() => {
-            format!("list of {}", kind(root, &schema["items"], depth + 1))
+            format!("array of {}", kind(root, &schema["items"], depth + 1))
         }
-        "array" => "list".to_owned(),
-        "string" => "text".to_owned(),
-        "integer" => format!("whole number{bounds}"),
+        "array" => "array".to_owned(),
+        "integer" => format!("integer{bounds}"),
         "number" => format!("number{bounds}"),
-        "boolean" => "`true` or `false`".to_owned(),
         other => other.to_owned(),
     };
     match &schema["type"] {
@@ -139,6 +139,6 @@ fn kind(root: &Value, schema: &Value, depth: usize) -> String {
         Value::Array(names) => {
             names.iter().filter_map(Value::as_str).map(word).collect::<Vec<_>>().join(" or ")
         }
-        _ => "anything".to_owned(),
+        _ => "any".to_owned(),
     }
 }

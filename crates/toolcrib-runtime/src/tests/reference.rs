@@ -1,4 +1,4 @@
-//! The reference of the app file, which is made of its schema.
+//! The reference of the app file, which is generated from its schema.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Write as _;
@@ -9,7 +9,48 @@ use serde_json::Value;
 
 use crate::Extensions;
 
-const BEGIN: &str = "<!-- The rest is made of `toolcrib schema app`. -->\n";
+const BEGIN: &str = "<!-- The rest is generated from `toolcrib schema app`. -->\n";
+
+/// An example for each top-level section and for the sections that are used most.
+const EXAMPLES: [(&str, &str); 14] = [
+    ("app", "app: {id: desk, description: Answers customers., workspace: ./work}"),
+    (
+        "agents[]",
+        "agents:\n  - id: clerk\n    system_prompt: Be brief.\n    brain: {provider: openai, model: gpt-5-mini}",
+    ),
+    (
+        "agents[].brain",
+        "agents:\n  - id: clerk\n    brain:\n      provider: openai\n      model: gpt-5-mini\n      \
+         base_url: http://localhost:8080/v1\n      fallback: [{provider: ollama, model: qwen3}]",
+    ),
+    (
+        "modules.ID",
+        "modules:\n  filesystem:\n    constraints: {allowed_actions: [read, ls]}\n    limits: {timeout_seconds: 5}",
+    ),
+    (
+        "tools",
+        "tools:\n  registry:\n    - {type: mcp, namespace: time, command: [uvx, mcp-server-time]}\n  strict: true",
+    ),
+    (
+        "tools.capabilities",
+        "tools:\n  capabilities:\n    default_policy: approve\n    grant: [{module: \"*\", risk: low}]\n    \
+         deny: [{module: shell, session: \"guest-*\"}]",
+    ),
+    (
+        "tools.limits",
+        "tools:\n  limits:\n    approval_timeout_seconds: 60\n    tools: {search.query: {rate: {calls: 5, per_seconds: 1}}}",
+    ),
+    ("tools.search", "tools:\n  search: {tier: keyword, synonyms: [[parcel, consignment]]}"),
+    ("skills", "skills: {folders: [./skills]}"),
+    ("execution", "execution: {watchers: true, scheduler: true, background_after: 30}"),
+    ("runtime", "runtime: {max_turns: 20, max_cost: 1, tool_injection: discovery}"),
+    (
+        "serve",
+        "serve:\n  surface: discovery\n  tokens: [{name: ci, token: \"${CI_TOKEN}\", max_risk_level: low}]",
+    ),
+    ("serve.limits", "serve:\n  limits: {requests_per_second: 50}"),
+    ("audit", "audit: {path: audit.jsonl, required: true}"),
+];
 
 /// Set to write the page instead of comparing it.
 const BLESS: &str = "TOOLCRIB_BLESS";
@@ -18,38 +59,58 @@ const BLESS: &str = "TOOLCRIB_BLESS";
 fn the_reference_of_the_app_file_is_what_its_schema_says() {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/app-yaml.md");
     let text = fs::read_to_string(&page).unwrap();
-    let (written, _) = text.split_once(BEGIN).expect("the page has a part that is made");
+    let (written, _) = text.split_once(BEGIN).expect("the page has a generated part");
     let made = format!("{written}{BEGIN}{}", reference(&Extensions::default().app_schema()));
     if std::env::var_os(BLESS).is_some() {
         fs::write(&page, &made).unwrap();
     }
     assert!(
         fs::read_to_string(&page).unwrap() == made,
-        "docs/reference/app-yaml.md is old; {BLESS}=1 writes it again"
+        "docs/reference/app-yaml.md is stale; {BLESS}=1 updates it"
     );
 }
 
-/// A section that is still to be written: its path, and its schema.
+#[test]
+fn every_example_of_the_reference_belongs_to_a_section_and_every_part_of_the_file_has_one() {
+    let schema = Extensions::default().app_schema();
+    let page = reference(&schema);
+    for (path, example) in EXAMPLES {
+        assert!(page.contains(&format!("## `{path}`\n")), "{path} is not a section");
+        assert!(page.contains(example), "{path}");
+    }
+    for key in schema["properties"].as_object().unwrap().keys() {
+        let is_shown = EXAMPLES.iter().any(|(path, _)| path.split(['.', '[']).next() == Some(key.as_str()));
+        assert!(is_shown, "{key} has no example");
+    }
+}
+
+/// A section that is not written yet: its path and its schema.
 type Section<'a> = (String, &'a Value);
 
-/// The definitions of a schema, and the sections in which they are told.
+/// The definitions of a schema, and the sections that describe them.
 struct Reference<'a> {
     root: &'a Value,
-    told: BTreeMap<&'a str, String>,
+    sections: BTreeMap<&'a str, String>,
     next: VecDeque<Section<'a>>,
 }
 
 fn reference(schema: &Value) -> String {
-    let mut reference =
-        Reference { root: schema, told: BTreeMap::new(), next: VecDeque::from([(String::new(), schema)]) };
+    let mut reference = Reference {
+        root: schema,
+        sections: BTreeMap::new(),
+        next: VecDeque::from([(String::new(), schema)]),
+    };
     let mut page = String::new();
     while let Some((path, section)) = reference.next.pop_front() {
         let title = if path.is_empty() { "The file".to_owned() } else { format!("`{path}`") };
         let _ = write!(page, "\n## {title}\n\n");
-        if let Some(text) = section.get("description").filter(|_| !path.is_empty()).and_then(Value::as_str) {
-            let _ = write!(page, "{}\n\n", one_line(text));
+        let text =
+            section.get("description").filter(|_| !path.is_empty()).and_then(Value::as_str).map(one_line);
+        // Some descriptions only repeat the title.
+        if let Some(text) = text.filter(|text| text.trim_end_matches('.') != title) {
+            let _ = write!(page, "{text}\n\n");
         }
-        page.push_str("| key | type | what it says |\n|---|---|---|\n");
+        page.push_str("| key | type | default | description |\n|---|---|---|---|\n");
         let keys = section.get("properties").and_then(Value::as_object).into_iter().flatten();
         let required: Vec<&str> = section
             .get("required")
@@ -62,11 +123,26 @@ fn reference(schema: &Value) -> String {
             let place = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
             let kind = reference.kind(value, &place);
             let text = value.get("description").and_then(Value::as_str).map(one_line).unwrap_or_default();
-            let needed = if required.contains(&key.as_str()) { " Required." } else { "" };
-            let _ = writeln!(page, "| `{key}` | {kind} | {text}{needed} |");
+            let default = match value.get("default") {
+                _ if required.contains(&key.as_str()) => "required".to_owned(),
+                None | Some(Value::Null) => String::new(),
+                Some(Value::Array(items)) if items.is_empty() => String::new(),
+                Some(Value::Object(_)) => String::new(),
+                Some(default) => format!("`{default}`"),
+            };
+            let _ = writeln!(page, "| `{key}` | {kind} | {default} | {text} |");
+        }
+        if let Some((_, example)) = EXAMPLES.iter().find(|(section, _)| *section == path) {
+            let _ = write!(page, "\n```yaml\n{example}\n```\n");
         }
     }
     page
+}
+
+/// Returns a link to a section.
+fn link(path: &str) -> String {
+    let anchor: String = path.chars().filter(|c| c.is_alphanumeric() || *c == '_').collect();
+    format!("[mapping](#{})", anchor.to_lowercase())
 }
 
 fn one_line(text: &str) -> String {
@@ -76,7 +152,7 @@ fn one_line(text: &str) -> String {
 }
 
 impl<'a> Reference<'a> {
-    /// The type of a value in words. A mapping with keys of its own becomes a section.
+    /// Returns the type of a value in words. A mapping with fixed keys becomes a section.
     fn kind(&mut self, schema: &'a Value, place: &str) -> String {
         if let Some(name) =
             schema.get("$ref").and_then(Value::as_str).and_then(|path| path.rsplit('/').next())
@@ -86,22 +162,22 @@ impl<'a> Reference<'a> {
             if !is_section {
                 return self.kind(definition, place);
             }
-            if let Some(told) = self.told.get(name) {
-                return format!("as `{told}`");
+            if let Some(section) = self.sections.get(name) {
+                return link(section);
             }
-            self.told.insert(name, place.to_owned());
+            self.sections.insert(name, place.to_owned());
             self.next.push_back((place.to_owned(), definition));
-            return "mapping, see below".into();
+            return link(place);
         }
         if place == "modules" {
             let entry = schema.pointer("/properties/hello").expect("a module without settings");
             self.next.push_back(("modules.ID".into(), entry));
             let ids = schema.get("properties").and_then(Value::as_object).into_iter().flatten();
             let ids: Vec<String> = ids.map(|(id, _)| format!("`{id}`")).collect();
-            return format!("mapping of {}, see below", ids.join(", "));
+            return format!("{} by id: {}", link("modules.ID"), ids.join(", "));
         }
         if place == "modules.ID.config" {
-            return "mapping, see the page of the module in `docs/reference/modules`".into();
+            return "mapping, see [the module](modules.md)".into();
         }
         if let Some(values) = schema.get("enum").and_then(Value::as_array) {
             return values
@@ -132,14 +208,12 @@ impl<'a> Reference<'a> {
 
     fn simple(&mut self, kind: &str, schema: &'a Value, place: &str) -> String {
         match kind {
-            "string" => "text".into(),
             "integer" => match schema.get("minimum").filter(|least| least.as_u64() != Some(0)) {
-                Some(least) => format!("whole number, from {least}"),
-                None => "whole number".into(),
+                Some(least) => format!("integer from {least}"),
+                None => "integer".into(),
             },
-            "boolean" => "true or false".into(),
             "array" => match schema.get("items") {
-                Some(items) => format!("list: {}", self.kind(items, &format!("{place}[]"))),
+                Some(items) => format!("list of {}", self.kind(items, &format!("{place}[]"))),
                 None => "list".into(),
             },
             "object" if schema.get("properties").is_some() => {
@@ -150,10 +224,10 @@ impl<'a> Reference<'a> {
                     return format!("mapping with a `type`: {}", types.join(", "));
                 }
                 self.next.push_back((place.to_owned(), schema));
-                "mapping, see below".into()
+                link(place)
             }
             "object" => match schema.get("additionalProperties").filter(|more| more.is_object()) {
-                Some(more) => format!("mapping of names: {}", self.kind(more, &format!("{place}.NAME"))),
+                Some(more) => format!("mapping from names to {}", self.kind(more, &format!("{place}.NAME"))),
                 None => "mapping".into(),
             },
             other => other.to_owned(),

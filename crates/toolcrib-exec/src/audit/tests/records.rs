@@ -36,6 +36,29 @@ async fn a_record_says_who_called_what_who_allowed_it_and_what_came_of_it() {
 }
 
 #[tokio::test]
+async fn the_reference_lists_every_field_of_a_record_in_order() {
+    let (audit, records) = audit();
+    drop(begun(&audit));
+    let [mut record] = records.records().try_into().unwrap();
+    record.on_behalf_of = vec!["lead".to_owned()];
+    record.arguments = Some(Value::Null);
+    let text = serde_json::to_string(&record).unwrap();
+    let page = include_str!("../../../../../docs/reference/audit.md");
+    let (_, table) = page.split_once("| field | meaning |\n|---|---|\n").unwrap();
+    let rows = table.lines().take_while(|line| line.starts_with('|'));
+    let listed: Vec<&str> = rows.map(|row| row.split('`').nth(1).unwrap()).collect();
+    // Each key is found behind the one before it.
+    let mut rest = text.as_str();
+    for field in &listed {
+        let (_, behind) =
+            rest.split_once(&format!("\"{field}\":")).unwrap_or_else(|| panic!("{field} in {rest}"));
+        rest = behind;
+    }
+    let Value::Object(fields) = serde_json::from_str(&text).unwrap() else { panic!("{text}") };
+    assert_eq!(listed.len(), fields.len(), "{listed:?} {text}");
+}
+
+#[tokio::test]
 async fn there_is_one_record_on_every_way() {
     let ends: [(&str, End); 6] = [
         ("ok", |audit| {
