@@ -76,6 +76,33 @@ mod tests {
         super::check(root).unwrap();
     }
 
+    /// Returns the fenced blocks of a page in this language, without the indentation of the list that they are in.
+    fn blocks(page: &str, language: &str) -> Vec<String> {
+        let fence = format!("```{language}\n");
+        let rest = page.split(fence.as_str()).skip(1);
+        rest.filter_map(|rest| rest.split("```").next()).map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn every_block_of_json_and_toml_can_be_read() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+        let mut count = 0;
+        for text in super::links::texts(root).unwrap() {
+            let json = blocks(&text, "json");
+            let lines = blocks(&text, "jsonl");
+            for block in json.iter().map(String::as_str).chain(lines.iter().flat_map(|block| block.lines())) {
+                serde_json::from_str::<serde_json::Value>(block)
+                    .unwrap_or_else(|error| panic!("{error}:\n{block}"));
+                count += 1;
+            }
+            for block in blocks(&text, "toml") {
+                toml::de::DeTable::parse(&block).unwrap_or_else(|error| panic!("{error}:\n{block}"));
+                count += 1;
+            }
+        }
+        assert!(count > 10, "{count} blocks");
+    }
+
     #[test]
     fn every_task_that_the_documentation_names_exists() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();

@@ -50,22 +50,22 @@ const MAX_ABOUT_CHARS: usize = 300;
 /// The bare name of the tool.
 const CALL_APP: &str = "call_app";
 
-/// One entry of `tools.apps`: an app that agents may give work to.
+/// One entry of `tools.apps`: an app that agents can delegate to.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CalledAppConfig {
-    /// Its file, relative to this one.
+    /// The app file, relative to this one.
     pub path: String,
-    /// What it is good for, as agents read it; its own `app.description` when absent.
+    /// The purpose of the app, for agents. By default its `app.description`.
     pub description: Option<String>,
-    /// The most turns of one call; no more than its own `runtime.max_turns`, and this app's.
+    /// The maximum number of turns of one call, within `runtime.max_turns` of both apps.
     pub max_turns: Option<NonZeroU32>,
-    /// The most tokens of one call, in the same way.
+    /// The maximum number of tokens of one call, within the limits of both apps.
     pub max_tokens: Option<NonZeroU64>,
-    /// The most that one call may cost, in the same way.
+    /// The maximum cost of one call, within the limits of both apps.
     #[serde(default, deserialize_with = "some_amount")]
     pub max_cost: Option<f64>,
-    /// The longest that one call may take, in the same way.
+    /// The maximum number of seconds of one call, within the limits of both apps.
     pub max_seconds: Option<NonZeroU32>,
 }
 

@@ -23,20 +23,20 @@ pub const DEFAULT_MODEL: &str = "paraphrase-multilingual-MiniLM-L12-v2";
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, expecting = "a mapping, with keys such as `tier` and `synonyms`")]
 pub struct SearchSection {
-    /// What makes vectors of tools and queries; `builtin` when absent.
+    /// The method of search by meaning. The default is `builtin`.
     pub tier: SearchTier,
-    /// The model of the tier `fastembed`: any that `fastembed` names, fetched by `toolcrib models pull`;
-    /// [`DEFAULT_MODEL`] when absent.
+    /// The model of the tier `fastembed`, downloaded with `toolcrib models pull`. By default
+    /// `paraphrase-multilingual-MiniLM-L12-v2`.
     pub model: Option<String>,
-    /// A folder with a model for the tier `fastembed`, relative to the app file, in place of a named one.
+    /// A folder with a model for the tier `fastembed`, relative to the app file, instead of a named one.
     pub model_dir: Option<String>,
-    /// How words and meaning are made one ranking; `fused` when absent.
+    /// How the rankings by words and by meaning are combined. The default is `fused`.
     pub ranking: Ranking,
-    /// Groups of words that stand for each other, besides those that are built in.
+    /// Groups of synonyms, in addition to the built-in ones.
     pub synonyms: Vec<Vec<String>>,
 }
 
-/// What makes vectors of tools and queries.
+/// The method of search by meaning.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -46,7 +46,7 @@ pub enum SearchTier {
     Builtin,
     /// A model that ONNX Runtime runs.
     Fastembed,
-    /// Nothing: tools are found by their words alone.
+    /// No search by meaning: words only.
     Keyword,
 }
 

@@ -37,47 +37,48 @@ const MAX_CLIENT_CHARS: usize = 64;
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ServeSection {
-    /// What clients are shown of the tools; `auto` when absent.
+    /// The tools that clients see. The default is `auto`.
     pub surface: SurfaceMode,
-    /// Tools that clients are always shown with their parameters, by any spelling of their names, besides `runtime.pinned`.
+    /// Tools that clients always see with their parameters, in any spelling, in addition to `runtime.pinned`.
     pub pin: Vec<String>,
-    /// Whether tools are listed by the names that their sources gave them, where no two have the same; `NAMESPACE__NAME` unless
-    /// set.
+    /// True if tools are listed by the names that their sources gave them, if those are unique. Otherwise the names
+    /// are `NAMESPACE__NAME`.
     pub short_names: bool,
-    /// Whether a tool that was found is run by `execute_read`, `execute_write` or `execute_destructive`, each of which refuses
-    /// the others' tools, rather than by `execute_tool`; a client can approve them apart.
+    /// True if found tools run through `execute_read`, `execute_write` and `execute_destructive`, which a client can
+    /// approve separately, instead of `execute_tool`.
     pub split_execute: bool,
-    /// Who may come in over HTTP; without any, whoever is on this machine.
+    /// The clients that may connect over HTTP. Without any, every client on this machine may.
     pub tokens: Vec<TokenConfig>,
-    /// Who else may come in over HTTP: whoever has a token of an authorization server.
+    /// An authorization server whose tokens are accepted.
     #[serde(deserialize_with = "present")]
     pub oauth: Option<OAuthConfig>,
-    /// Names that requests over HTTP may call this server by, besides those of this machine: `host` or `host:port`.
+    /// Host names under which clients may address this server, in addition to those of this machine: `host` or
+    /// `host:port`.
     pub allowed_hosts: Vec<String>,
-    /// Web pages that may send requests: `https://example.com:443`, or with `:*` for any port; none when absent.
+    /// Web origins that may send requests: `https://example.com:443`, or with `:*` for any port. By default none.
     pub allowed_origins: Vec<String>,
-    /// Whether there is a status page at `/` over HTTP; only on loopback when absent.
+    /// True if there is a status page at `/`. By default only on loopback addresses.
     #[serde(deserialize_with = "present")]
     pub page: Option<bool>,
-    /// Whether calls that wait for a yes may be answered by `toolcrib approve` on this machine; not when absent, since a
-    /// program that runs as the same user could answer them too. Read when serving begins.
+    /// True if `toolcrib approve` on this machine can answer waiting calls. The default is false, since a program of
+    /// the same user could answer them too. Read when serving begins.
     pub approve: bool,
-    /// How much may come in at once.
+    /// Limits of connections and requests.
     pub limits: ServeLimits,
 }
 
-/// `serve.surface`: what clients are shown of the tools.
+/// `serve.surface`: the tools that clients see.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum SurfaceMode {
-    /// All tools while they take no more than a fifth of a usual context window, else as `mixed` where tools are pinned, else
-    /// as `discovery`.
+    /// All tools if they fit a fifth of a usual context window, otherwise `mixed` if tools are pinned, otherwise
+    /// `discovery`.
     #[default]
     Auto,
     /// All tools.
     Direct,
-    /// The tools by which others are found and run.
+    /// The tools that find and run others.
     Discovery,
     /// These, and the pinned tools.
     Mixed,
@@ -87,14 +88,14 @@ pub enum SurfaceMode {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TokenConfig {
-    /// The client that has it. Rules name its sessions as `serve/NAME/*`.
+    /// The name of the client. Rules refer to its sessions as `serve/NAME/*`.
     pub name: String,
     /// The token, as `${NAME}`; at least [`MIN_TOKEN_CHARS`] characters.
     pub token: String,
-    /// The namespaces that it is left; all when absent. Globs.
+    /// The namespaces that exist for the client. By default all. Globs.
     #[serde(default, deserialize_with = "present")]
     pub namespaces: Option<Vec<String>>,
-    /// The highest risk of the tools that it is left; any when absent.
+    /// The highest risk of tools that exist for the client. By default any.
     #[serde(default, deserialize_with = "present")]
     pub max_risk_level: Option<Risk>,
 }
@@ -103,21 +104,21 @@ pub struct TokenConfig {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ServeLimits {
-    /// The most bytes of a request's body; 4 MiB when absent, at most 64 MiB.
+    /// The maximum size of a request body in bytes. The default is 4 MiB, the maximum 64 MiB.
     #[serde(deserialize_with = "body_bytes")]
     pub body_bytes: NonZeroUsize,
-    /// The most connections; 1,024 when absent.
+    /// The maximum number of connections.
     pub connections: NonZeroUsize,
-    /// The most sessions of clients before revision 2026-07-28; 1,024 when absent.
+    /// The maximum number of sessions of clients before revision 2026-07-28.
     pub sessions: NonZeroUsize,
-    /// The most requests of one client that are open at once, streams among them; 512 when absent.
+    /// The maximum number of open requests of one client, including streams.
     pub requests_at_once: NonZeroUsize,
-    /// The most requests of one client in a second, of which twice as many may come at once; 500 when absent.
+    /// The maximum number of requests of one client per second. Bursts may have twice as many.
     pub requests_per_second: NonZeroU32,
-    /// Seconds that the head of a request may take to come in, from 1 to 300; 10 when absent.
+    /// The seconds for the head of a request, from 1 to 300.
     #[serde(deserialize_with = "seconds")]
     pub head_seconds: NonZeroU32,
-    /// Seconds that its body may take, from 1 to 300; 30 when absent.
+    /// The seconds for the body of a request, from 1 to 300.
     #[serde(deserialize_with = "seconds")]
     pub body_seconds: NonZeroU32,
 }

@@ -17,27 +17,27 @@ use crate::search::SearchSection;
 use crate::serve_section::ServeSection;
 use crate::skills::SkillsSection;
 
-/// A whole app file.
+/// The contents of an app file.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct AppConfig {
-    /// What the app is.
+    /// The name, the description and the workspace of the app.
     pub app: AppSection,
-    /// Its agents; the first is the one that runs when none is named.
+    /// The agents. The first one runs if a command names none.
     pub agents: Vec<AgentConfig>,
     /// The Rust modules, by id.
     pub modules: BTreeMap<String, ModuleConfig>,
-    /// Sources, engines and rules.
+    /// The sources of tools, their engines, and the rules.
     pub tools: ToolsSection,
     /// The workflows that agents can load.
     pub skills: SkillsSection,
-    /// Which execution primitives are on.
+    /// Background calls, watchers and schedules.
     pub execution: ExecutionSection,
-    /// How agents run.
+    /// The limits of runs, and how tools are shown to models.
     pub runtime: RuntimeSection,
-    /// What clients of the server get.
+    /// Settings of `toolcrib serve`.
     pub serve: ServeSection,
-    /// Where a record of each call goes; there are none when absent.
+    /// Audit records. Without this section none are written.
     #[serde(deserialize_with = "present")]
     pub audit: Option<AuditSection>,
 }
@@ -46,13 +46,13 @@ pub struct AppConfig {
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct AppSection {
-    /// A name for the app; the file's name when absent.
+    /// The name of the app. By default the name of the file.
     pub id: Option<String>,
-    /// What the app is for.
+    /// The purpose of the app.
     pub description: Option<String>,
-    /// The folder that file tools work in, relative to the app file; the app file's own folder when absent.
+    /// The folder that file tools work in, relative to the app file. By default the folder of the app file.
     pub workspace: Option<String>,
-    /// What `toolcrib run` asks when it is given no prompt.
+    /// The prompt of `toolcrib run` if the command line has none.
     pub prompt: Option<String>,
 }
 
@@ -60,19 +60,19 @@ pub struct AppSection {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AgentConfig {
-    /// Its name.
+    /// The name of the agent.
     pub id: String,
     /// `assistant` or `coordinator`.
     #[serde(default = "assistant")]
     pub role: String,
-    /// The model that it thinks with.
+    /// The model of the agent.
     pub brain: BrainConfig,
-    /// What it is good for, as those read it who can give it work; the first line of `system_prompt` when absent.
+    /// The purpose of the agent, for agents that can delegate to it. By default the first line of `system_prompt`.
     pub description: Option<String>,
-    /// What it is and how it behaves; the last part of its system prompt.
+    /// Instructions; the last part of the system prompt.
     #[serde(default)]
     pub system_prompt: String,
-    /// The skills that it may use; all when absent.
+    /// The skills that the agent may use. By default all.
     pub capabilities: Option<Vec<String>>,
 }
 
@@ -84,58 +84,59 @@ fn assistant() -> String {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BrainConfig {
-    /// Who runs the model.
+    /// The provider of the model, which determines the API, the key and the default server.
     pub provider: Provider,
-    /// The model's name there.
+    /// The name of the model at the provider.
     #[serde(default)]
     pub model: String,
-    /// Where its server is; the provider's own address when absent or empty.
+    /// The URL of the server. By default, and if empty, that of the provider.
     pub base_url: Option<String>,
-    /// The key, as `${NAME}`; the provider's own variable when absent.
+    /// The API key, as `${NAME}`. By default the provider's variable.
     pub api_key: Option<String>,
-    /// Tokens that the model takes in. When absent, `ollama`, `lm_studio` and `vllm` are asked, and 8,192 is assumed where they
-    /// do not say; with all others it is 131,072.
+    /// The context window in tokens. By default the servers of `ollama`, `lm_studio` and `vllm` are asked, with 8,192
+    /// as a fallback; for others it is 131,072.
     pub context_window: Option<NonZeroU32>,
-    /// Whether the model calls tools through its API rather than as text; the provider's way when absent.
+    /// True if the model calls tools through its API, false if it writes calls as text. By default the provider's
+    /// usual way.
     pub native_tool_use: Option<bool>,
-    /// What the server accepts as the schema of a tool; what the provider's API does when absent.
+    /// The form of tool schemas that the server accepts. By default that of the provider's API.
     pub schemas: Option<SchemaForm>,
-    /// Whether the first turn of a run may or must call tools: `auto`, `none`, `required`, or the name of a tool; `auto` when
-    /// absent. Only for models that call through their API.
+    /// Whether the first turn of a run may or must call tools: `auto` (the default), `none`, `required`, or the name
+    /// of a tool. Requires a model that calls through its API.
     #[schemars(with = "Option<String>")]
     pub tool_choice: Option<ToolChoiceConfig>,
-    /// Whether answers come as a stream; they do when absent.
+    /// True, the default, if answers are streamed.
     pub stream: Option<bool>,
-    /// Seconds that its server may be silent: between two pieces of a stream, or until an answer that is none; 120 and 600
-    /// when absent.
+    /// The longest silence of the server in seconds: 120 by default for streams, 600 for answers that are not
+    /// streamed.
     pub timeout_seconds: Option<NonZeroU32>,
-    /// How much chance there is in what the model writes, from 0 to 2; as its server decides when absent.
+    /// The sampling temperature, from 0 to 2. By default that of the server.
     pub temperature: Option<f64>,
-    /// The share of the likeliest tokens that it chooses from, from 0 to 1; as its server decides when absent.
+    /// The nucleus sampling share, from 0 to 1. By default that of the server.
     pub top_p: Option<f64>,
-    /// The most tokens that it writes in one message; as its server decides when absent. What is cut off by it ends a run
-    /// with `truncated`.
+    /// The maximum number of tokens of one message. By default that of the server. A message that is cut off ends the
+    /// run with `truncated`.
     pub max_tokens: Option<NonZeroU32>,
-    /// Texts before which it stops, at most 16.
+    /// Texts at which the model stops, at most 16.
     #[serde(default)]
     pub stop: Vec<String>,
-    /// A number that makes what it writes repeatable, as far as its server can do that.
+    /// The seed for repeatable output, if the server supports it.
     pub seed: Option<i64>,
-    /// Further keys of each request, as the server knows them, such as `reasoning_effort`: at most 32, of 16 KiB. The keys
-    /// that a request has already cannot be set.
+    /// Further keys of each request, such as `reasoning_effort`: at most 32, with 16 KiB in total. Keys that Toolcrib
+    /// sets cannot be changed.
     #[serde(default)]
     #[schemars(with = "BTreeMap<String, Value>")]
     pub extra: JsonObject,
-    /// Whether the model sees the pictures of results; it is told their type and size unless set.
+    /// True if the model sees pictures in results. Otherwise it gets their type and size.
     #[serde(default)]
     pub images: bool,
-    /// What its tokens cost; not known when absent.
+    /// The prices of tokens. By default unknown.
     pub prices: Option<PricesConfig>,
-    /// Models that are asked, in this order, when this one cannot answer.
+    /// Models to ask, in this order, if this one cannot answer.
     #[serde(default)]
     pub fallback: Vec<BrainConfig>,
-    /// A file of recorded turns, relative to the app file: what `provider: recorded` plays, and what any other
-    /// provider plays while its key is not set.
+    /// A file of recorded turns, relative to the app file. `provider: recorded` plays it, and any other provider does
+    /// while its key is not set.
     pub recording: Option<String>,
 }
 
@@ -153,22 +154,22 @@ impl BrainConfig {
     }
 }
 
-/// `agents[].brain.schemas`: the form in which schemas are sent to the model's server. Calls are always checked against
-/// the schemas as their sources gave them.
+/// `agents[].brain.schemas`: the form in which schemas are sent to the server. Calls are always validated against the
+/// original schemas.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum SchemaForm {
-    /// As `OpenAI` takes them.
+    /// The form that `OpenAI` accepts.
     #[serde(rename = "openai")]
     OpenAi,
-    /// As Anthropic takes them.
+    /// The form that Anthropic accepts.
     Anthropic,
-    /// As Gemini takes them.
+    /// The form that Gemini accepts.
     Gemini,
-    /// As all of them take them.
+    /// The form that all of them accept.
     Portable,
-    /// As they are.
+    /// The original schemas.
     Original,
 }
 
@@ -215,26 +216,26 @@ impl<'de> Deserialize<'de> for ToolChoiceConfig {
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ModuleConfig {
-    /// Settings of the module's own, of the type that it says.
+    /// The settings of the module.
     pub config: Value,
-    /// Its actions that run once at start, in this order.
+    /// Actions of the module that run once when the app starts, in this order.
     pub setup: Vec<SetupAction>,
-    /// Which of its actions exist for agents.
+    /// The actions that exist for agents.
     pub constraints: Constraints,
-    /// How long its calls take, and how many run at once; no bound but the time when absent.
+    /// Limits of calls. By default only the timeout applies.
     pub limits: SourceLimits,
-    /// What it may reach; what `tools.capabilities.access` says when absent. Both hold.
+    /// The resources that the module may access, within `tools.capabilities.access`. By default all of them.
     #[serde(deserialize_with = "present")]
     pub access: Option<AccessRules>,
 }
 
-/// One entry of `modules.<id>.setup`: a call that the operator makes when the app starts.
+/// One entry of `modules.<id>.setup`: a call that is made when the app starts.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SetupAction {
-    /// The bare name of one of the module's tools.
+    /// The name of a tool of the module, without the namespace.
     pub action: String,
-    /// Its arguments.
+    /// The arguments.
     #[serde(default)]
     pub params: JsonObject,
 }
@@ -248,21 +249,22 @@ fn present<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> R
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ToolsSection {
-    /// The sources, each `{type: …}` with the settings of that loader.
+    /// The sources of tools, each `{type: …}` with the settings of that loader.
     pub registry: Vec<Value>,
-    /// The engines that file sources name, each `{type: …}` with the settings of that engine.
+    /// The engines of tool files by name, each `{type: …}` with the settings of that engine.
     pub engines: BTreeMap<String, Value>,
     /// The rules of the gate.
     pub capabilities: Capabilities,
-    /// Whether a duplicate tool or a source that cannot be loaded stops the app; it runs without them unless set.
+    /// True if a duplicate tool, or a source that does not load, stops the app. Otherwise the app runs without it.
     pub strict: bool,
-    /// How long calls take, how many run at once, how much of a result is shown.
+    /// Limits of calls and results.
     pub limits: LimitsSection,
-    /// How tools are found.
+    /// Settings of search.
     pub search: SearchSection,
-    /// Where notifications go besides the conversation, by name, each `{type: …}` with the settings of that type.
+    /// Destinations of notifications outside of the conversation by name, each `{type: …}` with the settings of that
+    /// type.
     pub channels: BTreeMap<String, Value>,
-    /// Other apps that agents may give work to, by name.
+    /// Other apps that agents can delegate to, by name.
     pub apps: BTreeMap<String, CalledAppConfig>,
 }
 
@@ -270,15 +272,16 @@ pub struct ToolsSection {
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct LimitsSection {
-    /// What holds for each source whose entry has no `limits` of its own.
+    /// The limits of every source without `limits`.
     pub source: SourceLimits,
-    /// What holds for one tool, by its name.
+    /// The limits of single tools by name.
     pub tools: BTreeMap<String, ToolLimits>,
-    /// How much is kept of results that may be used again.
+    /// The cache for results of `cacheable` tools.
     pub cache: CacheLimits,
-    /// Seconds that a person may take to answer, from 10 to 1,800; 300 when absent.
+    /// The seconds that a person has to answer, from 10 to 1,800. The default is 300.
     pub approval_timeout_seconds: Option<NonZeroU32>,
-    /// The most tokens of a result that a model is given whole, from 250 to 16,000; 6,000 when absent. A larger one is a preview.
+    /// The maximum number of tokens of a result that a model gets in full, from 250 to 16,000. The default is 6,000.
+    /// A larger result becomes a preview.
     pub result_tokens: Option<NonZeroU32>,
 }
 
@@ -286,18 +289,20 @@ pub struct LimitsSection {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a mapping with a `path`")]
 pub struct AuditSection {
-    /// The file that records are added to, relative to the app file; made when it is not there, in a folder that is.
+    /// The file that records are appended to, relative to the app file. Its folder must exist.
     pub path: String,
-    /// Whether records have the values of arguments, without secrets; only their types and a digest unless set.
+    /// True if records contain the values of arguments, without secrets. Otherwise they contain types and a digest.
     #[serde(default)]
     pub values: bool,
-    /// How large the file grows before it is renamed to `.1`, in place of the last; 64 MiB when absent, at least 1 MiB.
+    /// The size in bytes at which the file is renamed to `.1`, replacing the previous one. The default is 64 MiB, the
+    /// minimum 1 MiB.
     pub max_bytes: Option<NonZeroU64>,
-    /// Whether no call runs while records cannot be written, as on a full disk; calls go on without them unless set.
+    /// True if a call runs only after its record was written. Otherwise calls continue without records, for example
+    /// on a full disk.
     #[serde(default)]
     pub required: bool,
-    /// The key of the digests, as `${NAME}`, so that those of several runs can be compared; one that nobody knows when
-    /// absent.
+    /// The key of the digests, as `${NAME}`, which makes digests of several runs comparable. By default a random one
+    /// for each process.
     pub key: Option<String>,
 }
 
@@ -305,16 +310,16 @@ pub struct AuditSection {
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ExecutionSection {
-    /// Whether agents may watch.
+    /// True if agents can create watchers.
     pub watchers: bool,
-    /// Whether agents may schedule.
+    /// True if agents can create schedules.
     pub scheduler: bool,
-    /// The seconds after which a call of an agent goes on in the background by itself; never when absent.
+    /// The seconds after which a call of an agent continues in the background. By default never.
     pub background_after: Option<NonZeroU32>,
-    /// The file that background calls, watchers and schedules are kept in, relative to the app file; one in the folder for
-    /// the state of programs when absent.
+    /// The file that stores background calls, watchers and schedules, relative to the app file. By default a file in
+    /// the state folder of the user.
     pub store: Option<String>,
-    /// Whether several processes may run this app on the same store; one alone unless set.
+    /// True if several processes run this app on the same store.
     pub shared: bool,
 }
 
@@ -322,35 +327,37 @@ pub struct ExecutionSection {
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct RuntimeSection {
-    /// How tools are put before the model; `auto` when absent.
+    /// How tools are shown to the model. The default is `auto`.
     pub tool_injection: InjectionMode,
-    /// The share of the context window that tools may take; 0.2 when absent.
+    /// The share of the context window for tools. The default is 0.2.
     pub tool_budget: Option<f64>,
-    /// How the size of tools is known: counted on what is sent (`payload`), or so many tokens for each (`per_tool`); counted
-    /// when absent, unless `tokens_per_tool` is there.
+    /// How the size of tools is estimated: counted on what is sent (`payload`, the default), or with a fixed number
+    /// of tokens for each (`per_tool`).
     pub estimate: Option<SizeEstimate>,
-    /// What a tool is taken to cost with `estimate: per_tool`, in tokens; 200 when absent.
+    /// The tokens of a tool with `estimate: per_tool`. The default is 200.
     pub tokens_per_tool: Option<NonZeroU32>,
-    /// Tools that models always see with their parameters, by any spelling of their names.
+    /// Tools that models always see with their parameters, in any spelling.
     pub pinned: Vec<String>,
-    /// How a tool is called that was found: `execute`, through the tool that runs others, or `append`, also by its own name,
-    /// for which it is added to the request; `execute` when absent.
+    /// How a model calls a tool that it found: `execute` (the default) through `execute_tool`, or `append`, which
+    /// also adds the tool to the request.
     pub reveal: Reveal,
-    /// The most turns of a run; 50 when absent.
+    /// The maximum number of turns of a run. The default is 50.
     pub max_turns: Option<NonZeroU32>,
-    /// The most calls of a run, with those of all that it gives work to; 200 when absent.
+    /// The maximum number of calls of a run and of the work that it delegates. The default is 200.
     pub max_calls: Option<NonZeroU32>,
-    /// How many calls in a row may fail; 10 when absent.
+    /// The maximum number of failed calls in a row. The default is 10.
     pub max_failures: Option<NonZeroU32>,
-    /// The most tokens of a run, read and written, with those of all that it gives work to; 10,000,000 when absent.
+    /// The maximum number of tokens, read and written, of a run and of the work that it delegates. The default is
+    /// 10,000,000.
     pub max_tokens: Option<NonZeroU64>,
-    /// The most that a run may cost with all that it gives work to, in the currency of `brain.prices`; 10 when absent, and
-    /// nothing is known of it without prices.
+    /// The maximum cost of a run and of the work that it delegates, in the currency of `brain.prices`. The default is
+    /// 10. It requires prices.
     #[serde(deserialize_with = "some_amount")]
     pub max_cost: Option<f64>,
-    /// The share of the context window, from 0.1 to 1, from which on older results and turns make room; 0.75 when absent.
+    /// The share of the context window, from 0.1 to 1, at which older results and turns are compacted. The default is
+    /// 0.75.
     pub compact_at: Option<f64>,
-    /// The longest a run may take; 1,800 when absent.
+    /// The maximum number of seconds of a run. The default is 1,800.
     pub max_seconds: Option<NonZeroU32>,
 }
 
@@ -359,9 +366,9 @@ pub struct RuntimeSection {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum SizeEstimate {
-    /// Counted on what is sent.
+    /// Counts the tokens that are sent.
     Payload,
-    /// So many tokens for each tool.
+    /// Assumes a fixed number of tokens for each tool.
     PerTool,
 }
 
@@ -381,17 +388,17 @@ pub(crate) fn some_amount<'de, D: Deserializer<'de>>(deserializer: D) -> Result<
     amount(deserializer).map(Some)
 }
 
-/// `agents[].brain.prices`: what a million tokens cost, in any currency.
+/// `agents[].brain.prices`: prices of a million tokens, in any currency.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PricesConfig {
-    /// Of tokens read.
+    /// The price of tokens read.
     #[serde(deserialize_with = "amount")]
     pub input: f64,
-    /// Of tokens read that the server had kept from an earlier request; as `input` when absent.
+    /// The price of tokens read from the cache of the server. By default that of `input`.
     #[serde(default, deserialize_with = "some_amount")]
     pub cached_input: Option<f64>,
-    /// Of tokens written.
+    /// The price of tokens written.
     #[serde(deserialize_with = "amount")]
     pub output: f64,
 }

@@ -30,7 +30,7 @@ const MAX_TOLD_TRIGGERS: usize = 5;
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct SkillsSection {
-    /// The folders with skills, relative to the app file; `skills` beside it when absent, if it is there.
+    /// The folders with skills, relative to the app file. By default `skills`, if it exists.
     pub folders: Option<Vec<String>>,
 }
 

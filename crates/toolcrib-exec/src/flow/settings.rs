@@ -71,7 +71,7 @@ pub struct FlowSettings {
     pub sources: HashMap<String, SourceLimits>,
     /// What holds for one tool; in data by `namespace::name`.
     pub tools: HashMap<QualifiedName, ToolLimits>,
-    /// How much is kept of results that may be used again.
+    /// The cache for results of `cacheable` tools.
     pub cache: CacheLimits,
 }
 
@@ -79,70 +79,70 @@ pub struct FlowSettings {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct SourceLimits {
-    /// How long a call may take, waiting included; [`DEFAULT_DEADLINE`](crate::DEFAULT_DEADLINE), at most
-    /// [`MAX_DEADLINE`](crate::MAX_DEADLINE).
+    /// The time limit of a call, including waiting. By default 60 seconds, at most 600.
     #[serde(rename = "timeout_seconds", with = "seconds::optional")]
     #[schemars(with = "Option<f64>")]
     pub timeout: Option<Duration>,
-    /// How many of its calls run side by side; [`DEFAULT_SOURCE_CONCURRENCY`].
+    /// The maximum number of concurrent calls of the source. By default 32, and unlimited for tools in this process.
     pub max_concurrency: Option<NonZeroU32>,
-    /// How many calls of each of its tools run side by side; [`DEFAULT_TOOL_CONCURRENCY`].
+    /// The maximum number of concurrent calls of each tool. By default 8, and unlimited for tools in this process.
     pub max_concurrency_per_tool: Option<NonZeroU32>,
-    /// How many calls wait, for the source and for each of its tools; [`DEFAULT_QUEUE`]. With 0, none does.
+    /// The maximum number of waiting calls, for the source and for each of its tools. The default is 10,000; 0
+    /// means none.
     pub queue: Option<u32>,
-    /// How often it is called; as often as may be.
+    /// The rate limit. By default none.
     pub rate: Option<RateLimit>,
-    /// When it is left alone for a while.
+    /// The circuit breaker.
     pub breaker: Option<BreakerLimits>,
-    /// How often a call of an idempotent tool is tried again; [`DEFAULT_RETRIES`], at most [`MAX_RETRIES`].
+    /// The number of retries of an idempotent tool. The default is 2, the maximum 10.
     pub retries: Option<u32>,
 }
 
-/// The limits of a tool. What is not set is as its source has it.
+/// The limits of a tool. By default those of its source.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ToolLimits {
-    /// How long a call may take; at most [`MAX_DEADLINE`](crate::MAX_DEADLINE).
+    /// The time limit of a call, at most 600 seconds.
     #[serde(rename = "timeout_seconds", with = "seconds::optional")]
     #[schemars(with = "Option<f64>")]
     pub timeout: Option<Duration>,
-    /// How many of its calls run side by side.
+    /// The maximum number of concurrent calls.
     pub max_concurrency: Option<NonZeroU32>,
-    /// How many of its calls wait.
+    /// The maximum number of waiting calls.
     pub queue: Option<u32>,
-    /// How often it is called; as often as its source allows.
+    /// The rate limit, within that of the source.
     pub rate: Option<RateLimit>,
-    /// How often a call is tried again, when the tool is idempotent.
+    /// The number of retries if the tool is idempotent.
     pub retries: Option<u32>,
 }
 
-/// So many calls in so much time. They are let through evenly, with a burst at the start.
+/// A rate limit. Calls are spread evenly, with a burst at the start.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RateLimit {
-    /// How many calls.
+    /// The number of calls per period.
     pub calls: NonZeroU32,
-    /// In how much time; [`DEFAULT_RATE_PERIOD`].
+    /// The length of the period. By default one minute.
     #[serde(rename = "per_seconds", default = "default_rate_period", with = "seconds")]
     #[schemars(with = "f64")]
     pub per: Duration,
-    /// How many of them may come at once after a pause; all of them. A burst and what follows it can come to twice the
-    /// calls in one period, so a source that counts exactly wants less.
+    /// The maximum burst after a pause. By default `calls`. A burst and the calls after it can reach twice the calls
+    /// of a period.
     #[serde(default)]
     pub burst: Option<NonZeroU32>,
 }
 
-/// When a source is left alone for a while, and for how long.
+/// A circuit breaker, which pauses a source after repeated failures.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct BreakerLimits {
-    /// How many failures in a row it takes; [`DEFAULT_BREAKER_FAILURES`]. With 0, a source is never left alone.
+    /// The number of failures in a row that open the breaker. The default is 5; 0 disables it.
     pub failures: u32,
-    /// For how long; [`DEFAULT_OPEN`].
+    /// The first pause. The default is 5 seconds.
     #[serde(rename = "open_seconds", with = "seconds")]
     #[schemars(with = "f64")]
     pub open: Duration,
-    /// For how long at most, when it fails again and again; [`DEFAULT_MAX_OPEN`].
+    /// The longest pause after repeated failures. The default is one minute.
     #[serde(rename = "max_open_seconds", with = "seconds")]
     #[schemars(with = "f64")]
     pub max_open: Duration,
@@ -152,13 +152,13 @@ pub struct BreakerLimits {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct CacheLimits {
-    /// How many; [`DEFAULT_CACHE_ENTRIES`]. With 0, nothing is kept.
+    /// The maximum number of entries. The default is 1,000; 0 disables the cache.
     pub max_entries: usize,
-    /// How many bytes in all; [`DEFAULT_CACHE_BYTES`].
+    /// The maximum size in bytes. The default is 32 MiB.
     pub max_bytes: usize,
-    /// How many bytes each; [`DEFAULT_CACHE_ENTRY_BYTES`].
+    /// The maximum size of an entry in bytes. The default is 1 MiB.
     pub max_entry_bytes: usize,
-    /// For how long, where the tool does not say; [`DEFAULT_TTL`].
+    /// The lifetime of an entry if the tool does not set one. The default is one minute.
     #[serde(rename = "ttl_seconds", with = "seconds")]
     #[schemars(with = "f64")]
     pub ttl: Duration,

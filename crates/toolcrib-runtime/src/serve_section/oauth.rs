@@ -23,24 +23,24 @@ const MAX_TEXT_BYTES: usize = 2048;
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct OAuthConfig {
-    /// Who issues the tokens: the URL of the authorization server, as their `iss` has it.
+    /// The issuer of the tokens: the URL of the authorization server, exactly as in `iss`.
     pub issuer: String,
-    /// Whom the tokens are for, as their `aud` has it.
+    /// The audience of the tokens, exactly as in `aud`.
     pub audience: String,
-    /// The URL by which clients call this server's `/mcp`; `audience` when absent, which is a URL then.
+    /// The URL that clients use for `/mcp`. By default `audience`, which must be a URL then.
     #[serde(default, deserialize_with = "present")]
     pub resource: Option<String>,
-    /// Where the keys are that tokens are signed with; what the authorization server publishes when absent.
+    /// The URL of the signing keys. By default the one that the authorization server publishes.
     #[serde(default, deserialize_with = "present")]
     pub jwks_url: Option<String>,
-    /// Whether the names of the authorization server may lead to addresses that are not public; only where the URL plainly
-    /// names one when absent.
+    /// True if host names of the authorization server may resolve to private addresses. By default only if the URL
+    /// names one.
     #[serde(default)]
     pub allow_private: bool,
-    /// How tokens may be signed; in any of these ways when absent.
+    /// The accepted signature algorithms. By default all of these.
     #[serde(default, deserialize_with = "present")]
     pub algorithms: Option<Vec<SignatureAlgorithm>>,
-    /// Who comes in with which token. The first entry that a token fits counts.
+    /// The clients. The first entry that matches a token applies.
     pub clients: Vec<OAuthClient>,
 }
 
@@ -60,25 +60,26 @@ pub enum SignatureAlgorithm {
     EdDsa,
 }
 
-/// One entry of `serve.oauth.clients`. A token fits that fits all that it says of tokens, and it says something.
+/// One entry of `serve.oauth.clients`. It matches tokens that satisfy all of its conditions, of which there must be
+/// one.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct OAuthClient {
-    /// What these clients are called here. Rules name their sessions as `serve/NAME/*`; each subject has its own.
+    /// The name of these clients. Rules refer to their sessions as `serve/NAME/*`; each subject has separate ones.
     pub name: String,
-    /// Whom the token speaks for, as its `sub` has it; anybody when absent.
+    /// The subject of the token (`sub`). By default any.
     #[serde(default, deserialize_with = "present")]
     pub subject: Option<String>,
-    /// Whom it was issued to, as its `client_id` or `azp` has it; anybody when absent.
+    /// The client of the token (`client_id` or `azp`). By default any.
     #[serde(default, deserialize_with = "present")]
     pub client_id: Option<String>,
-    /// The scopes that it has, all of them; any when absent.
+    /// The scopes of the token, all of which are required. By default any.
     #[serde(default)]
     pub scopes: Vec<String>,
-    /// The namespaces that they are left; all when absent. Globs.
+    /// The namespaces that exist for these clients. By default all. Globs.
     #[serde(default, deserialize_with = "present")]
     pub namespaces: Option<Vec<String>>,
-    /// The highest risk of the tools that they are left; any when absent.
+    /// The highest risk of tools that exist for these clients. By default any.
     #[serde(default, deserialize_with = "present")]
     pub max_risk_level: Option<Risk>,
 }

@@ -102,7 +102,7 @@ fn reference(schema: &Value) -> String {
     };
     let mut page = String::new();
     while let Some((path, section)) = reference.next.pop_front() {
-        let title = if path.is_empty() { "The file".to_owned() } else { format!("`{path}`") };
+        let title = if path.is_empty() { "Top-level keys".to_owned() } else { format!("`{path}`") };
         let _ = write!(page, "\n## {title}\n\n");
         let text =
             section.get("description").filter(|_| !path.is_empty()).and_then(Value::as_str).map(one_line);
@@ -125,9 +125,9 @@ fn reference(schema: &Value) -> String {
             let text = value.get("description").and_then(Value::as_str).map(one_line).unwrap_or_default();
             let default = match value.get("default") {
                 _ if required.contains(&key.as_str()) => "required".to_owned(),
-                None | Some(Value::Null) => String::new(),
+                None | Some(Value::Null | Value::Object(_)) => String::new(),
+                Some(Value::String(text)) if text.is_empty() => String::new(),
                 Some(Value::Array(items)) if items.is_empty() => String::new(),
-                Some(Value::Object(_)) => String::new(),
                 Some(default) => format!("`{default}`"),
             };
             let _ = writeln!(page, "| `{key}` | {kind} | {default} | {text} |");
