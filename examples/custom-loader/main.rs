@@ -1,7 +1,7 @@
-//! A loader of one's own: `cargo run --example custom-loader`.
+//! A custom loader: `cargo run --example custom-loader`.
 //!
-//! It is registered under the name `csv`, and `app.yaml` uses it like any other: its settings are typed and checked,
-//! its tools are searched, gated and called, and nothing in Toolcrib knows of it.
+//! It is registered as `csv`, and `app.yaml` uses it like any other loader: its settings are typed and checked, and its
+//! tools are searched, gated and called.
 #![expect(clippy::print_stdout, reason = "an example shows what it does")]
 
 use std::error::Error;
@@ -16,7 +16,7 @@ use toolcrib_policy::{Authorized, Call};
 use toolcrib_port::{CallContext, Loaded, Reject, RejectKind, ToolEngine, ToolLoader};
 use toolcrib_runtime::{App, Extensions, Place, Runtime, Source};
 
-/// What stands beside `type: csv`.
+/// The settings of `type: csv`.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Settings {

@@ -1,7 +1,7 @@
-//! The registry layer by itself: `cargo run --example registry-only`.
+//! The registry layer alone: `cargo run --example registry-only`.
 //!
-//! It loads a tool file, resolves calls by name and arguments, and sees what a changed file changes. It depends on the
-//! data model, the registry and one loader, and on nothing else of Toolcrib.
+//! It loads a tool file, resolves calls by name and arguments, and observes the changes of an edited file. It depends on
+//! the data model, the registry and one loader only.
 #![expect(clippy::print_stdout, reason = "an example shows what it does")]
 
 use std::error::Error;
@@ -24,7 +24,7 @@ weather_api:
       properties: {latitude: {type: number}, longitude: {type: number}}
       required: [latitude, longitude]
 hr_api:
-  - {name: holidays, description: How many days of holiday somebody has left.}
+  - {name: holidays, description: The remaining days of holiday of an employee.}
 ";
 
 #[tokio::main(flavor = "current_thread")]

@@ -1,7 +1,7 @@
-//! The search layer by itself: `cargo run --example search-only`.
+//! The search layer alone: `cargo run --example search-only`.
 //!
-//! It indexes a few tools, finds them by their words and then by what they mean, and says when none fits. It depends on
-//! the data model and the search, and on nothing else of Toolcrib.
+//! It indexes a few tools, finds them by words and then by meaning, and reports when none matches. It depends on the data
+//! model and the search only.
 #![expect(clippy::print_stdout, reason = "an example shows what it does")]
 
 use std::error::Error;
@@ -13,7 +13,7 @@ use toolcrib_search::{SearchIndex, SearchOptions};
 
 const TOOLS: [(&str, &str, &str); 5] = [
     ("weather_api", "forecast", "The weather of the coming days in a city."),
-    ("hr_api", "holidays", "How many days of vacation somebody has left."),
+    ("hr_api", "holidays", "The remaining days of vacation of an employee."),
     ("files", "remove", "Takes a file out of a folder."),
     ("mail", "send", "Sends a message to a person."),
     ("bank", "convert", "The worth of an amount of money in another currency."),

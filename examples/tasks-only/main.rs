@@ -1,7 +1,7 @@
-//! The layer of tasks by itself: `cargo run --example tasks-only`.
+//! The layer of tasks alone: `cargo run --example tasks-only`.
 //!
-//! It calls tools by any [`ToolCaller`], here one of a single tool, and keeps what it is to do in a file: what was
-//! acknowledged is known again after a crash.
+//! It calls tools through any [`ToolCaller`], here one with a single tool, and stores its work in a file: acknowledged
+//! work survives a crash.
 #![expect(clippy::print_stdout, reason = "an example shows what it does")]
 
 use std::sync::Arc;
@@ -54,7 +54,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     schedules.resume().await?;
     watchers.resume()?;
 
-    // A call that runs beside whatever else there is to do.
+    // A call in the background.
     let context = CallContext::new("kitchen");
     let look = || ToolCall::new(TEMPERATURE, JsonObject::new());
     let task = background.launch(look(), &context).await?;

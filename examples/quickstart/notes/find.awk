@@ -1,2 +1,2 @@
-# Prints the lines that contain `words`, whatever their case.
+# Prints the lines that contain `words`, regardless of case.
 index(tolower($0), tolower(words)) { print FILENAME ": " $0 }

@@ -35,7 +35,7 @@ async def compare_reports(
     found = {}
     for number, report_id in enumerate(report_ids, start=1):
         sdk.progress(number, len(report_ids), f"reading report {report_id}")
-        # Goes through the gate on behalf of whoever called this tool.
+        # Goes through the gate on behalf of the caller of this tool.
         result = await sdk.run_tool("reports.get-report", {"report_id": report_id})
         found[str(report_id)] = result.get("report", {}).get(by)
     return {"status": "ok", "asked_by": context["session_id"], by: found}
