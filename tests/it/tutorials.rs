@@ -3,6 +3,7 @@
 
 mod page;
 
+use std::fmt::Write as _;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
@@ -99,10 +100,11 @@ impl Reader {
                     fs::write(&staged, text).unwrap();
                     let target = format!("\"$(dirname '{path}')\"");
                     let operator = if *is_added { ">>" } else { ">" };
-                    script += &format!("mkdir -p {target}\ncat '{}' {operator} '{path}'\n", staged.display());
+                    let _ =
+                        writeln!(script, "mkdir -p {target}\ncat '{}' {operator} '{path}'", staged.display());
                 }
                 Step::Run { script: commands, .. } => {
-                    script += &format!("echo '{MARK}{number}'\n{commands}\n");
+                    let _ = writeln!(script, "echo '{MARK}{number}'\n{commands}");
                 }
             }
         }
