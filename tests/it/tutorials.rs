@@ -1,5 +1,5 @@
-//! The tutorials of the documentation, run as a reader follows them: files are written, commands run in one shell, and
-//! the output that a page shows is compared with the real one.
+//! The tutorials of the documentation, and recipes that can be run, followed as a reader does: files are written, commands
+//! run in one shell, and the output that a page shows is compared with the real one.
 
 mod page;
 
@@ -64,7 +64,7 @@ impl Reader {
 
     /// Follows a page to its end.
     async fn follow(&self, name: &str) {
-        let page = repository().join("docs/tutorials").join(format!("{name}.md"));
+        let page = repository().join("docs").join(format!("{name}.md"));
         let text = fs::read_to_string(&page).unwrap_or_else(|error| panic!("{}: {error}", page.display()));
         let text = text.replace(PORT, &free_port().to_string());
         let steps = steps(&text);
@@ -119,7 +119,12 @@ fn free_port() -> u16 {
 
 #[tokio::test]
 async fn the_quickstart_runs_as_it_is_written() {
-    Reader::new().follow("quickstart").await;
+    Reader::new().follow("tutorials/quickstart").await;
+}
+
+#[tokio::test]
+async fn the_recipe_that_denies_the_shell_to_guests_decides_as_it_says() {
+    Reader::new().follow("how-to/deny-the-shell-to-guests").await;
 }
 
 #[tokio::test]
@@ -133,17 +138,21 @@ async fn ten_servers_are_served_as_one_as_the_tutorial_says() {
         "name=$(echo \"$1\" | tr - _)\nshift\nPYTHONPATH='{}' exec python3 -m \"$name\" \"$@\"\n",
         python.display()
     );
-    Reader::new().with_program("npx", &npx).with_program("uvx", &uvx).follow("ten-mcp-servers").await;
+    Reader::new()
+        .with_program("npx", &npx)
+        .with_program("uvx", &uvx)
+        .follow("tutorials/ten-mcp-servers")
+        .await;
 }
 
 #[tokio::test]
 async fn an_openapi_document_becomes_tools_as_the_tutorial_says() {
-    Reader::new().follow("openapi").await;
+    Reader::new().follow("tutorials/openapi").await;
 }
 
 #[tokio::test]
 async fn the_first_tools_in_bash_and_python_work_as_the_tutorial_says() {
-    Reader::new().follow("bash-and-python").await;
+    Reader::new().follow("tutorials/bash-and-python").await;
 }
 
 #[tokio::test]
@@ -175,7 +184,7 @@ async fn the_first_rust_module_builds_and_runs_as_the_tutorial_says() {
             reader = reader.with_variable(name, value);
         }
     }
-    reader.follow("rust-module").await;
+    reader.follow("tutorials/rust-module").await;
 }
 
 #[tokio::test]
@@ -186,6 +195,6 @@ async fn an_agent_works_with_a_model_server_as_the_tutorial_says() {
         Turn::text("Ticket 7 is a duplicate of 3. I may not close it without your approval."),
     ];
     let server = ModelServer::start(turns).await.unwrap();
-    Reader::new().with_variable("MODEL_URL", server.base_url()).follow("own-model").await;
+    Reader::new().with_variable("MODEL_URL", server.base_url()).follow("tutorials/own-model").await;
     assert_eq!(server.requests().len(), 3);
 }

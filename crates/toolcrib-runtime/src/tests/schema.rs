@@ -147,6 +147,15 @@ fn every_app_that_the_documents_show_can_be_used_as_it_stands() {
 }
 
 #[test]
+fn every_block_of_yaml_that_the_documents_show_can_be_read() {
+    // A tutorial may show the end of a file, and is run.
+    for (page, block) in examples().into_iter().filter(|(page, _)| !page.contains("docs/tutorials/")) {
+        let parsed = parse(block.as_bytes(), Format::Yaml, &Limits::default());
+        assert!(parsed.is_ok(), "{page}: {:?}\n{block}", parsed.err());
+    }
+}
+
+#[test]
 fn an_example_whose_keys_do_not_go_together_is_found() {
     let text = "tools: {registry: [{type: mcp, name: a, command: [x], max_sessions: 16}]}";
     assert_eq!(faults(text).len(), 1, "{:?}", faults(text));
