@@ -91,7 +91,7 @@ pub use error::Error;
 pub use loader::McpLoader;
 pub use manifest::{MAX_MANIFEST_BYTES, ManifestCache};
 pub use module::{
-    ID as MODULE_ID, IDLE_TIME, MAX_SERVERS, MAX_SHOWN_TOOLS, ModuleConfig, NAMESPACE_PREFIX, module,
+    ID as MODULE_ID, IDLE_TIME, MAX_SERVERS, MAX_SHOWN_TOOLS, McpModuleConfig, NAMESPACE_PREFIX, module,
 };
 pub use per_session::{DEFAULT_SESSION_SERVERS, SESSION_IDLE_TIME, SessionEngines};
 pub use pins::{Change, MAX_LOCK_BYTES, Pins, PinsError};

@@ -5,7 +5,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use toolcrib_document::Error as DocumentError;
 use toolcrib_exec::is_secret;
-use toolcrib_loader_mcp::ModuleConfig as McpConfig;
+use toolcrib_loader_mcp::McpModuleConfig;
 use toolcrib_model::{Secret, Tool, pointer_part};
 use toolcrib_modules::{Error, ModuleContext, ModuleTable, NoConfig, built_in};
 use toolcrib_policy::Access;
@@ -34,7 +34,7 @@ pub(crate) fn register(extensions: &mut Extensions) {
     built_in(extensions);
     extensions.add_module(
         toolcrib_loader_mcp::MODULE_ID.to_owned(),
-        |config: McpConfig, place: &Place<'_>| {
+        |config: McpModuleConfig, place: &Place<'_>| {
             let session_tools = place.app.session_tools.clone();
             toolcrib_loader_mcp::module(&config, place.access()?, place.workspace()?, session_tools)
         },

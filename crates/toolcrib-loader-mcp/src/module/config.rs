@@ -14,7 +14,7 @@ use serde::Deserialize;
 /// ```
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub struct ModuleConfig {
+pub struct McpModuleConfig {
     /// Origins of MCP servers whose addresses need not be public: loopback, private networks and the like. None by default.
     pub private_origins: Vec<String>,
 }

@@ -20,7 +20,7 @@ use toolcrib_sdk::{CallContext, Module, module};
 use crate::extras::Extra;
 use servers::{Address, Reach, Server, Servers};
 
-pub use config::ModuleConfig;
+pub use config::McpModuleConfig;
 pub use servers::{IDLE_TIME, MAX_SERVERS, MAX_SHOWN_TOOLS, NAMESPACE_PREFIX};
 
 /// The namespace of the tools.
@@ -45,7 +45,7 @@ const CALL_TOOL: &str = "call_tool";
 ///
 /// Returns a message for the operator if the configuration is wrong.
 pub fn module(
-    config: &ModuleConfig,
+    config: &McpModuleConfig,
     access: Access,
     folder: impl Into<PathBuf>,
     session_tools: SessionTools,

@@ -13,7 +13,7 @@ use toolcrib_sdk::Module;
 use super::elicitation::{NEW, OLD, User, filled};
 use super::eventually;
 use super::server::{ScriptServer, runs};
-use crate::{MAX_SERVERS, ModuleConfig, module};
+use crate::{MAX_SERVERS, McpModuleConfig, module};
 
 const RESOURCES: &str = r#"
 CAPABILITIES='{"tools":{},"resources":{}}'
@@ -30,10 +30,10 @@ fn command(server: &ScriptServer) -> Value {
 }
 
 fn plain() -> Module {
-    with(&ModuleConfig::default(), Access::unlimited())
+    with(&McpModuleConfig::default(), Access::unlimited())
 }
 
-fn with(config: &ModuleConfig, access: Access) -> Module {
+fn with(config: &McpModuleConfig, access: Access) -> Module {
     module(config, access, std::env::temp_dir(), SessionTools::default()).unwrap()
 }
 
@@ -238,7 +238,7 @@ async fn wrong_calls_are_told_what_would_be_right() {
 async fn only_what_may_be_started_or_reached_is() {
     let rules: AccessRules =
         serde_json::from_value(json!({"system": ["sh"], "network": ["mcp.example"]})).unwrap();
-    let module = with(&ModuleConfig::default(), Access::of_module("mcp", &rules).unwrap());
+    let module = with(&McpModuleConfig::default(), Access::of_module("mcp", &rules).unwrap());
     for (address, told) in [
         (json!({"server": "x", "command": ["python3", "server.py"]}), "`python3` may not be started"),
         (
@@ -263,7 +263,7 @@ async fn a_server_at_a_private_address_is_connected_to_only_where_the_operator_n
     assert!(refused.hint.unwrap().contains("under `modules.mcp.config.private_origins`"));
 
     let origin = url::Url::parse(&url).unwrap().origin().ascii_serialization();
-    let module = with(&ModuleConfig { private_origins: vec![origin] }, Access::unlimited());
+    let module = with(&McpModuleConfig { private_origins: vec![origin] }, Access::unlimited());
     let connected = ok(&module, "connect", arguments).await;
     assert_eq!(connected["tools"][0]["name"], "get_header");
     // Another port is another origin.

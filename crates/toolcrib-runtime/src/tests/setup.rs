@@ -197,5 +197,5 @@ fn a_mistake_in_setup_is_said_at_its_place_before_anything_starts() {
 fn a_setup_that_connects_to_an_mcp_server_is_refused_with_where_to_name_the_server() {
     let text =
         "modules: {mcp: {setup: [{action: connect, params: {server: a, url: 'https://a.example/mcp'}}]}}\n";
-    insta::assert_snapshot!(super::wrong(text), @"app.yaml:1:24: the module `mcp` has no use for `setup`: a server that an action connects to belongs to one session, and no session of an agent would have it; name the server under `tools.registry`, as `{type: mcp, name: NAME, url: URL}`, for all of them");
+    insta::assert_snapshot!(super::wrong(text), @"app.yaml:1:17: the module `mcp` has no use for `setup`: a server that an action connects to belongs to one session, and no session of an agent would have it; name the server under `tools.registry`, as `{type: mcp, name: NAME, url: URL}`, for all of them");
 }
