@@ -1,4 +1,4 @@
-//! The action of a tool and the action that a query asks for: the verb decides between the tools of one noun.
+//! The actions of tools and of queries. The verb decides between tools that handle the same noun.
 
 use toolcrib_model::{Tool, words_of_name};
 
@@ -6,25 +6,25 @@ use crate::clauses::clauses;
 use crate::query::Query;
 use crate::text::{is_stop, truncated, words};
 
-/// The most bytes of a description in which the verb is looked for.
+/// The most bytes of a description that are searched for a verb.
 const MAX_BYTES: usize = 200;
 
-/// The share of its score that a tool keeps whose action differs from the one asked for, where both only look.
+/// The factor for a tool whose action differs from the requested one, if both only read.
 const OTHER_LOOK: f32 = 0.92;
-/// The share of a tool that gets one item where a list was asked for.
+/// The factor for a tool that returns one item, if a list was requested.
 const ONE_FOR_ALL: f32 = 0.78;
-/// The share of a tool that changes something in another way.
+/// The factor for a tool that changes something in a different way.
 const OTHER_CHANGE: f32 = 0.75;
-/// The share of a tool that looks where a change was asked for.
+/// The factor for a tool that only reads, if a change was requested.
 const LOOK_FOR_CHANGE: f32 = 0.65;
-/// The share of a tool that changes something where the query only looks.
+/// The factor for a tool that changes something, if the query only reads.
 const CHANGE_FOR_LOOK: f32 = 0.5;
-/// The share of a tool without a known action.
+/// The factor for a tool without a known action.
 const UNKNOWN: f32 = 0.95;
-/// The share of a deprecated tool.
+/// The factor for a deprecated tool.
 const DEPRECATED: f32 = 0.6;
 
-/// An action on a subject.
+/// The kind of operation that a verb names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Action {
     Get,
@@ -62,7 +62,7 @@ const VERBS: [(Action, &str); 6] = [
     ),
 ];
 
-/// Words that say that something is changed, wherever they stand in a query.
+/// Words that indicate a change, at any position in a query.
 const CHANGING: &str = "new make makes send sends save saves write writes set sets upload uploads move moves copy copies \
      cancel cancels book books buy buys pay pays start starts stop stops run runs schedule schedules approve post publish";
 
@@ -77,7 +77,7 @@ impl Action {
     }
 }
 
-/// The action of a tool, and its deprecation.
+/// The action of a tool, and whether the tool is deprecated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Role {
     action: Option<Action>,
@@ -85,8 +85,8 @@ pub(crate) struct Role {
 }
 
 impl Role {
-    /// Returns the role of a tool: by the verb that its name begins or ends with, else by the first word of its
-    /// description.
+    /// Returns the action of a tool. It is determined by the verb at the start or the end of the name, or else by the
+    /// first word of the description.
     pub(crate) fn of(tool: &Tool) -> Self {
         let name = words_of_name(tool.name.name());
         let ends = [name.first(), name.last()];
@@ -107,24 +107,24 @@ pub(crate) struct Request {
 }
 
 impl Role {
-    /// Returns true for a tool that is known to look only.
+    /// Returns true if the tool is known to only read.
     pub(crate) fn looks(self) -> bool {
         self.action.is_some_and(|action| !action.changes())
     }
 
-    /// Returns true for a tool that is known to change something.
+    /// Returns true if the tool is known to change something.
     pub(crate) fn changes(self) -> bool {
         self.action.is_some_and(Action::changes)
     }
 }
 
 impl Request {
-    /// Returns true if nothing in the query asks for a change.
+    /// Returns true if no word of the query asks for a change.
     pub(crate) fn only_looks(self) -> bool {
         self.only_looks
     }
 
-    /// Reads a query that begins with a verb and asks for one thing.
+    /// Parses a query that begins with a verb and asks for one thing. Returns `None` for any other query.
     pub(crate) fn of(query: &Query<'_>) -> Option<Self> {
         let action = query.words.iter().find(|word| Action::of_word(&word.text).is_some() || !is_stop(word));
         let action = Action::of_word(&action?.text)?;
@@ -140,7 +140,7 @@ impl Request {
     }
 }
 
-/// Returns the share of its score that a tool keeps.
+/// Returns the factor by which the score of a tool is multiplied.
 pub(crate) fn share(request: Option<Request>, role: Role) -> f32 {
     let deprecated = if role.is_deprecated { DEPRECATED } else { 1.0 };
     let Some(Request { action, only_looks }) = request else { return deprecated };

@@ -1,4 +1,4 @@
-//! The other names of tools: a query that has all words of one, side by side, means its tool.
+//! The aliases of tools. A query that contains all words of an alias in sequence mentions its tool.
 
 use std::collections::HashMap;
 
@@ -6,16 +6,16 @@ use toolcrib_model::Tool;
 
 use crate::text::{Analyzer, Word, is_stop, truncated, words};
 
-/// The most words of an alias that is looked for.
+/// The most words of an alias that is indexed.
 const MAX_WORDS: usize = 6;
 
-/// The most bytes of an alias that is looked for.
+/// The most bytes of an alias that are read.
 const MAX_BYTES: usize = 200;
 
-/// The most aliases of one tool.
+/// The most aliases of one tool that are indexed.
 const MAX_ALIASES: usize = 64;
 
-/// The most tools that share an alias and are still meant by it.
+/// The most tools that may share an alias. An alias of more tools identifies none of them.
 const MAX_BEARERS: usize = 3;
 
 /// The tools of each alias.
@@ -24,7 +24,7 @@ pub(crate) struct Aliases {
     by_text: HashMap<String, Vec<u32>>,
 }
 
-/// An alias that a query has: its tools, and the words of the query that it is.
+/// An alias that occurs in a query: its tools, and the range of query words that it covers.
 pub(crate) struct AliasMention<'a> {
     pub(crate) documents: &'a [u32],
     pub(crate) span: (usize, usize),
@@ -45,8 +45,8 @@ impl Aliases {
         }
     }
 
-    /// Returns the aliases that a query has, the longest first. One of a single word is meant only where it is all of the
-    /// query, or where `is_rare` says that no other tool uses the word.
+    /// Returns the aliases that occur in a query, the longest first. An alias of a single word counts only if it is the
+    /// whole query, or if `is_rare` returns true: no other tool uses the word.
     pub(crate) fn mentions(
         &self,
         query: &[Word],
@@ -75,7 +75,7 @@ impl Aliases {
     }
 }
 
-/// Returns the stems of words, in the form in which aliases are compared.
+/// Returns the stems of the words, joined in the form in which aliases are compared.
 fn joined(words: &[&Word], analyzer: Analyzer) -> String {
     words.iter().map(|word| analyzer.stem(&word.text)).collect::<Vec<_>>().join(" ")
 }

@@ -1,22 +1,22 @@
-//! The clauses of a query. A request often asks for several things, and says in between why: a tool that does one of them
-//! is like the clause that asks for it, and not much like the whole.
+//! The clauses of a query. A request often asks for several things and explains why in between. A tool that does one of
+//! them resembles the clause that asks for it more than the whole request.
 
 use crate::query::Query;
 use crate::text::is_stop;
 
-/// The most clauses that are looked at; requests that ask for more than four tools are rare.
+/// The most clauses that are considered. Requests for more than four tools are rare.
 pub(crate) const MAX_CLAUSES: usize = 8;
 
-/// The fewest words of a clause, those of asking aside: a single word means too much.
+/// The fewest words of a clause, not counting stop words: a single word is too ambiguous.
 const MIN_WORDS: usize = 2;
 
-/// The marks that end a clause where no word goes on behind them.
+/// The punctuation marks that end a clause, unless a word continues directly behind them.
 const MARKS: [char; 12] = ['.', ',', ';', ':', '?', '!', '\n', '。', '，', '；', '：', '、'];
 
-/// The word that begins another clause; the models that do well with clauses are English.
+/// The word that begins another clause. The embedding models that benefit from clauses are English.
 const LINK: &str = "and";
 
-/// The clauses of a query, the first [`MAX_CLAUSES`]; none where the query is one clause itself.
+/// Returns the first [`MAX_CLAUSES`] clauses of a query, or nothing if the query is a single clause.
 pub(crate) fn clauses<'a>(query: &Query<'a>) -> Vec<&'a str> {
     let mut clauses: Vec<&str> = Vec::new();
     let mut open: Option<(usize, usize, usize)> = None;
@@ -31,7 +31,7 @@ pub(crate) fn clauses<'a>(query: &Query<'a>) -> Vec<&'a str> {
     for word in &query.words {
         let end = open.map_or(word.start, |(_, end, _)| end);
         let between = query.text.get(end..word.start).unwrap_or_default();
-        // `3.5` and `math.sqrt` are one thing.
+        // Tokens such as `3.5` and `math.sqrt` are not split.
         let is_new = between.contains(MARKS) && (between.chars().count() > 1 || word.unspaced);
         if is_new || word.text == LINK {
             close(open.take());

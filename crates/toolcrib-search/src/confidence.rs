@@ -1,55 +1,58 @@
-//! Whether there is a tool for a query at all. The figures and the data they come from stand in `docs/reference/search-figures.md`.
+//! The confidence that any tool matches a query. The figures and the data they are based on are in `docs/reference/search-figures.md`.
 
 use crate::embedding::VectorIndex;
 use crate::keyword::SATURATION;
 use crate::outcome::Evidence;
 
-/// The confidence below which there is no match.
+/// The confidence below which a search reports no match.
 pub const MIN_CONFIDENCE: f32 = 0.5;
 
-/// The confidence below which a match is weak where the best tool has little of the query.
+/// The confidence below which a match is weak, if the best tool also covers little of the query.
 pub const SURE_CONFIDENCE: f32 = 0.6;
 
-/// The share of what the words of a query weigh from which on the best tool has enough of it.
+/// The coverage of the query's weighted words from which on a match is never weak.
 const SURE_COVERAGE: f32 = 0.5;
 
-/// The share of a query that an embedder has to know for its likeness to say whether there is a tool.
+/// The share of a query that an embedder must know for its similarity to count as evidence.
 const MIN_COVERAGE: f32 = 0.5;
 
-/// How many tools are asked for to see how alike the tools are.
+/// The number of tools that are sampled to measure the cohesion of a tool set.
 const SAMPLED: usize = 64;
-/// How many of the nearest of such a tool are looked at.
+/// The number of nearest neighbours of each sampled tool that are examined.
 const NEIGHBOURS: usize = 8;
-/// The likeness from which on a tool is taken for the same tool again, which says nothing of the others.
+/// The similarity from which on a neighbour counts as a duplicate of the tool, which says nothing about the other
+/// tools.
 const SAME: f32 = 0.9;
-/// How alike the tools of a set of two usually are, which counts as so many tools that were asked for: a set of one has
-/// none that could be.
+/// The prior of the cohesion: its usual value for a set of two tools, and the number of samples that the prior counts
+/// for. A set of one tool has no neighbours to measure.
 const USUAL: (f32, f32) = (0.4, 1.0);
 
 impl Evidence {
-    /// Returns true if it speaks for some tool, but hardly.
+    /// Returns true if the evidence is barely sufficient for a match.
     pub(crate) fn is_weak(&self) -> bool {
         (MIN_CONFIDENCE..SURE_CONFIDENCE).contains(&self.confidence) && self.covered < SURE_COVERAGE
     }
 }
 
-/// A logistic model: what each figure of the evidence counts, and a constant.
+/// A logistic regression model: the coefficient of each feature, and a constant.
 struct Model {
     covered: f32,
     likeness: f32,
-    /// For how [`alike`] the tools are, which is what the likeness of a request for something else grows with.
+    /// The coefficient of the [cohesion](alike) of the tool set. The similarity of an unrelated query grows with it.
     alike: f32,
     constant: f32,
 }
 
-/// With vectors. The constant is where 3 % of the answerable queries of the hardest set are lost.
+/// The model for both retrievers. The constant loses 3 % of the answerable queries of the hardest labelled set.
 const BOTH: Model = Model { covered: 2.9, likeness: 8.75, alike: -4.4, constant: -0.37 };
-/// Of the keyword arm alone, which can only say that hardly a word is known.
+/// The model for the keyword retriever alone, which can only detect that hardly any word of the query is known.
 const WORDS: Model = Model { covered: 5.2, likeness: 0.0, alike: 0.0, constant: -0.14 };
 
-/// How alike the tools of a set are to each other: the mean likeness of a tool to the one that is most like it, over
-/// some tools spread over all. It is what a request for something else comes to in this set: where tools say little
-/// of themselves, or are of many kinds, it is small, and a small likeness of a query then says more.
+/// Returns the cohesion of a set of tools: the mean similarity of a tool to its nearest neighbour, over a sample of
+/// tools.
+///
+/// An unrelated query reaches about this similarity. If the tools have short descriptions or are diverse, the cohesion
+/// is low, and a low similarity of a query is stronger evidence.
 pub(crate) fn alike(index: &VectorIndex) -> f32 {
     let step = index.len().div_ceil(SAMPLED).max(1);
     let rows = (0..u32::try_from(index.len()).unwrap_or(u32::MAX)).step_by(step);
@@ -68,21 +71,21 @@ pub(crate) fn alike(index: &VectorIndex) -> f32 {
     sum / count
 }
 
-/// What the arm of meaning makes of a query.
+/// The result of the semantic retriever for a query.
 #[derive(Clone, Copy)]
 pub(crate) struct Near {
-    /// The best likeness.
+    /// The highest similarity.
     pub likeness: f32,
     /// The share of the query that the embedder knows.
     pub coverage: f32,
-    /// How [`alike`] the tools are.
+    /// The [cohesion](alike) of the tool set.
     pub alike: f32,
 }
 
-/// The evidence of a query.
+/// Computes the evidence for a query.
 ///
-/// `weights` are those of its terms, `covered` the terms that the best tool has, one bit each, and `keyword` the best
-/// score of the keyword arm.
+/// `weights` are the weights of the query terms, `covered` are the terms that the best tool contains, one bit each, and
+/// `keyword` is the best score of the keyword retriever.
 pub(crate) fn evidence(
     weights: &[f32],
     covered: u64,

@@ -1,4 +1,4 @@
-//! What a tool says of itself, sorted into fields and bounded: the text that every arm of the search works on.
+//! The searchable text of a tool, sorted into fields and bounded. Both retrievers work on it.
 
 use std::collections::HashSet;
 
@@ -8,25 +8,25 @@ use toolcrib_model::Tool;
 
 use crate::text::truncated;
 
-/// The most bytes of one piece of text (a description, an alias) that are indexed. Real descriptions stay below
-/// 2 KB; the rest of a long one adds noise.
+/// The most bytes of one piece of text (a description, an alias) that are indexed. Real descriptions stay below 2 KB;
+/// the rest of a long one adds noise.
 pub const MAX_PIECE_BYTES: usize = 4 * 1024;
-/// The most bytes of one field of a tool, all overloads together.
+/// The most bytes of one field of a tool, over all overloads.
 pub const MAX_FIELD_BYTES: usize = 32 * 1024;
-/// The most properties of one schema that are looked at, nested ones and branches included.
+/// The most properties of one schema that are read, including nested ones and those of branches.
 pub const MAX_PROPERTIES: usize = 256;
-/// The most enum values of one property.
+/// The most enum values of one property that are read.
 pub const MAX_ENUM_VALUES: usize = 64;
-/// How deep properties are followed: those of the schema, and those of its properties.
+/// The depth to which properties are followed: those of the schema, and those of its properties.
 pub const MAX_DEPTH: usize = 2;
 
-/// Where in a tool a text stands. Matches weigh differently by field.
+/// The part of a tool that a text comes from. Matches have a different weight in each field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Field {
     /// The name of the tool.
     Name,
-    /// The namespace, and the category that the tool says of itself.
+    /// The namespace, and the category that the tool declares.
     Category,
     /// The description.
     Description,
@@ -34,16 +34,16 @@ pub enum Field {
     Keywords,
     /// Names, descriptions and enum values of the parameters.
     Parameters,
-    /// Names and descriptions of what comes out, and side effects.
+    /// The names and descriptions of the results, and the side effects.
     Results,
 }
 
 impl Field {
-    /// Every field, in the order of their numbers.
+    /// All fields, in the order of their numbers.
     pub(crate) const ALL: [Self; 6] =
         [Self::Name, Self::Category, Self::Description, Self::Keywords, Self::Parameters, Self::Results];
 
-    /// The name in the index; the same that serde writes.
+    /// Returns the name of the field in the index, which is also its serialized form.
     pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Name => "name",
@@ -62,7 +62,7 @@ impl std::fmt::Display for Field {
     }
 }
 
-/// Gives each piece of what a tool says of itself with its field: trimmed, and cut to [`MAX_PIECE_BYTES`].
+/// Calls `found` with each piece of text of a tool and its field. Pieces are trimmed and cut to [`MAX_PIECE_BYTES`].
 pub(crate) fn each_piece<'a>(tool: &'a Tool, found: impl FnMut(Field, &'a str)) {
     let mut pieces = Pieces { found };
     pieces.push(Field::Name, tool.name.name());
@@ -81,7 +81,7 @@ pub(crate) fn each_piece<'a>(tool: &'a Tool, found: impl FnMut(Field, &'a str)) 
     }
 }
 
-/// The text of one field for every field. Pieces stand on lines of their own, so that no phrase runs across two.
+/// The text of a tool, by field. Each piece is on a separate line, so that no phrase spans two pieces.
 #[derive(Debug, Default)]
 pub(crate) struct ToolText<'a> {
     fields: [FieldText<'a>; Field::ALL.len()],
@@ -94,7 +94,7 @@ struct FieldText<'a> {
 }
 
 impl<'a> ToolText<'a> {
-    /// Adds the text of a tool, or of one more overload of it. What is there already is not repeated.
+    /// Adds the text of a tool, or of another overload of it. Text that is already present is not repeated.
     pub(crate) fn add(&mut self, tool: &'a Tool) {
         each_piece(tool, |field, piece| {
             let Some(field) = self.fields.get_mut(field as usize) else { return };
@@ -106,7 +106,7 @@ impl<'a> ToolText<'a> {
         });
     }
 
-    /// The text of a field, one piece a line.
+    /// Returns the text of a field, one piece per line.
     pub(crate) fn get(&self, field: Field) -> &str {
         self.fields.get(field as usize).map_or("", |field| &field.text)
     }
@@ -129,7 +129,7 @@ impl<'a, F: FnMut(Field, &'a str)> Pieces<F> {
         self.properties(field, root, root, MAX_DEPTH, &mut left);
     }
 
-    /// Gives the properties of `schema`: its own, those of its items and those of its branches.
+    /// Visits the properties of `schema`, those of its items and those of its branches.
     fn properties(
         &mut self,
         field: Field,
@@ -157,7 +157,7 @@ impl<'a, F: FnMut(Field, &'a str)> Pieces<F> {
             if *left == 0 {
                 return;
             }
-            // A branch may refer to itself: each step costs one, so that the walk ends.
+            // A branch may refer to itself. Each step consumes part of the budget, so the walk ends.
             *left -= 1;
             self.properties(field, root, inner, depth, left);
         }
@@ -178,7 +178,7 @@ impl<'a, F: FnMut(Field, &'a str)> Pieces<F> {
     }
 }
 
-/// Follows one reference inside the same document.
+/// Follows one reference within the same document.
 fn resolved<'a>(root: &'a Value, schema: &'a Value) -> &'a Value {
     let reference = schema.get("$ref").and_then(Value::as_str).and_then(|text| text.strip_prefix('#'));
     reference.and_then(|pointer| root.pointer(pointer)).unwrap_or(schema)

@@ -1,9 +1,9 @@
-//! Which tools say nearly the same of themselves: those that a model, and a search, cannot tell apart.
+//! Detection of tools with nearly the same description, which neither a model nor a search can tell apart.
 //!
-//! Two tools are compared where they share one of their rarest words, or where the vector of one is among the nearest to
-//! the other's; so the comparisons grow with the number of tools and not with its square, but for the exact scan of up to
-//! [`MAX_SCANNED`] vectors. They are near duplicates when both say so: the share of their words that they have in common,
-//! a rare one counting more, and the likeness of their vectors; or, without vectors, the words alone.
+//! Two tools are compared if they share one of their rarest words, or if the vector of one is among the nearest to the
+//! other's. So the number of comparisons grows with the number of tools and not with its square, except for the exact
+//! scan of up to [`MAX_SCANNED`] vectors. Two measures decide: the weighted share of words that the tools have in
+//! common, where rare words count more, and the similarity of their vectors. Without vectors the words decide alone.
 
 use std::collections::{BTreeMap, HashMap};
 use std::num::NonZero;
@@ -16,16 +16,17 @@ use crate::document::{Field, ToolText};
 use crate::embedding::Vectors;
 use crate::text::Analyzer;
 
-/// The most vectors that are all compared with all; of more tools, only those that share a rare word.
+/// The most vectors that are compared pairwise. Among more tools, only those that share a rare word are compared.
 pub const MAX_SCANNED: usize = 20_000;
 
-/// How many of its rarest words a tool is looked up by.
+/// The number of rarest words by which a tool is looked up.
 const RARE_TERMS: usize = 6;
 
-/// The most tools that have a word by which they are compared; a word of more tells nothing apart.
+/// The most tools that may share a word for it to be used as a lookup key. A more common word does not distinguish
+/// tools.
 const MAX_BEARERS: usize = 48;
 
-/// How many of the nearest vectors of a tool are looked at.
+/// The number of nearest vectors of each tool that are examined.
 const NEIGHBOURS: usize = 4;
 
 /// The most terms of one tool that are compared.
@@ -34,30 +35,32 @@ const MAX_TERMS: usize = 256;
 /// The most threads that compare vectors.
 const MAX_THREADS: usize = 4;
 
-/// The share of words from which on tools are duplicates whatever their vectors say.
+/// The share of common words from which on tools are duplicates regardless of their vectors.
 const SAME_WORDS: f32 = 0.9;
-/// The share of words from which on tools are duplicates when their meaning is [`ALIKE`] too.
+/// The share of common words from which on tools are duplicates if their vectors are also [`ALIKE`].
 const MANY_WORDS: f32 = 0.6;
-/// The likeness that goes with it.
+/// The similarity required together with [`MANY_WORDS`].
 const ALIKE: f32 = 0.9;
-/// The likeness from which on tools are duplicates with any words in common.
+/// The similarity from which on tools are duplicates if they share [`SOME_WORDS`].
 const SAME_MEANING: f32 = 0.95;
-/// The least share of words that goes with it: a likeness of vectors alone proves nothing.
+/// The share of common words required together with [`SAME_MEANING`]: the similarity of vectors alone proves nothing.
 const SOME_WORDS: f32 = 0.3;
 
-/// Tools that are hard to tell apart from the first of them.
+/// A group of tools that are hard to tell apart from the first one.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Alike {
-    /// Their names, sorted; at least two.
+    /// The names of the tools, sorted. There are at least two.
     pub names: Vec<QualifiedName>,
-    /// The share of words that the nearest of them has in common with the first, from 0 to 1.
+    /// The share of words that the most similar tool has in common with the first, from 0 to 1.
     pub words: f32,
-    /// The likeness of its vector with that of the first, where both have one.
+    /// The similarity of its vector to that of the first, if both have a vector.
     pub meaning: Option<f32>,
 }
 
-/// The groups of tools that say nearly the same, by the name of their first. A tool is in one group at most, overloads are
-/// one tool. The vectors are those of the same tools; names that they do not have are compared by words.
+/// Returns the groups of near duplicates, ordered by the name of their first tool.
+///
+/// A tool is in at most one group, and overloads count as one tool. `vectors` are those of the same tools; tools
+/// without a vector are compared by words alone.
 pub fn near_duplicates<'a>(
     tools: impl IntoIterator<Item = &'a Tool>,
     vectors: Option<&'a Vectors>,
@@ -105,18 +108,18 @@ fn is_duplicate(words: f32, meaning: Option<f32>) -> bool {
         || meaning.is_some_and(|meaning| meaning >= SAME_MEANING) && words >= SOME_WORDS
 }
 
-/// What is compared of the tools, by place in the order of their names.
+/// The data of the tools that is compared, by position in the order of their names.
 struct Compared<'a> {
     names: Vec<&'a QualifiedName>,
-    /// The terms of each tool, sorted, as numbers.
+    /// The terms of each tool, as sorted numbers.
     terms: Vec<Vec<u32>>,
-    /// What each term counts.
+    /// The weight of each term.
     weights: Vec<f32>,
-    /// Which tools have each term.
+    /// The tools that contain each term.
     bearers: Vec<Vec<u32>>,
-    /// The vector of each tool, of length one.
+    /// The unit vector of each tool.
     vectors: Vec<Option<Vec<f32>>>,
-    /// The vectors as they are scanned, with the place of each row.
+    /// The vectors that are scanned, with the position of the tool of each row.
     index: Option<(&'a Vectors, Vec<Option<u32>>)>,
 }
 
@@ -168,7 +171,7 @@ impl<'a> Compared<'a> {
         Self { vectors: names.iter().map(unit).collect(), names, terms, weights, bearers, index }
     }
 
-    /// The pairs that share one of the rarest words of the first.
+    /// Returns the pairs that share one of the rarest words of the first tool.
     fn by_rare_words(&self) -> Vec<(u32, u32)> {
         let mut pairs = Vec::new();
         for (place, terms) in (0_u32..).zip(&self.terms) {
@@ -182,7 +185,7 @@ impl<'a> Compared<'a> {
         pairs
     }
 
-    /// The pairs of which one is among the nearest of the other.
+    /// Returns the pairs in which one tool is among the nearest neighbours of the other.
     fn by_vectors(&self) -> Vec<(u32, u32)> {
         let Some((vectors, places)) = self.index.as_ref().filter(|(_, places)| places.len() <= MAX_SCANNED)
         else {
@@ -207,14 +210,14 @@ impl<'a> Compared<'a> {
                 .collect();
             let found = parts.into_iter().map(|(rows, part)| match part {
                 Ok(part) => part.join().unwrap_or_default(),
-                // There are no more threads to be had.
+                // No further thread could be started.
                 Err(_) => find(rows),
             });
             found.flatten().collect()
         })
     }
 
-    /// The share of what their words weigh that both have.
+    /// Returns the weighted share of words that both tools contain.
     fn words(&self, one: u32, other: u32) -> f32 {
         let of = |place: u32| self.terms.get(place as usize).map_or(&[][..], Vec::as_slice);
         let weight = |term: &u32| self.weights.get(*term as usize).copied().unwrap_or_default();
@@ -225,7 +228,7 @@ impl<'a> Compared<'a> {
         if all > 0.0 { shared / all } else { 0.0 }
     }
 
-    /// The cosine of their vectors.
+    /// Returns the cosine of the tools' vectors.
     fn meaning(&self, one: u32, other: u32) -> Option<f32> {
         let of = |place: u32| self.vectors.get(place as usize)?.as_ref();
         Some(of(one)?.iter().zip(of(other)?).map(|(one, other)| one * other).sum())

@@ -1,6 +1,7 @@
-//! What can go wrong while an index is built or read.
+//! Errors of building and reading an index.
 
-/// Why an index could not be built or read. Queries never fail for what they say; see [`Reason`](crate::Reason).
+/// An error that occurred while an index was built or read. The content of a query never causes an error; see
+/// [`Reason`](crate::Reason).
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -15,22 +16,22 @@ pub enum Error {
         "the texts of {tools} tools need more than {limit} bytes while they are indexed; load fewer sources"
     )]
     TooMuchText {
-        /// How many tools had been indexed.
+        /// The number of tools that had been indexed.
         tools: usize,
         /// The limit, in bytes.
         limit: usize,
     },
-    /// The index itself refused.
+    /// The index writer reported an error.
     #[error("the search index could not be built")]
     Index {
-        /// What it said.
+        /// The error of the index writer.
         #[from]
         source: tantivy::TantivyError,
     },
     /// The index could not be read back.
     #[error("the search index could not be read")]
     Read {
-        /// What it said.
+        /// The error of the index reader.
         #[from]
         source: std::io::Error,
     },

@@ -1,6 +1,6 @@
-//! How good a search is, against labels: [`evaluate`] asks every query of a labelled set and says what came of it.
+//! Evaluation of search quality: [`evaluate`] runs every query of a labelled set and reports the measures.
 //!
-//! What a query needs is a list of groups; the members of a group are interchangeable, and a group counts once, at its
+//! A query needs a list of groups. The members of a group are interchangeable, and a group counts once, at its
 //! best-ranked member. Gains are binary.
 
 use std::collections::HashSet;
@@ -12,19 +12,19 @@ use toolcrib_model::QualifiedName;
 
 use crate::{SearchIndex, SearchOptions};
 
-/// How many hits of each query are judged.
+/// The number of hits of each query that are evaluated.
 const DEPTH: usize = 10;
 
 /// A query with the tools that answer it: one line of a labelled set.
 ///
-/// Read from `{"query", "relevant": ["ns::name", …]}`, where each tool is needed, or
-/// `{"query", "relevant_any": [["ns::a", "ns::b"], …]}`, where one of each inner list is.
+/// It is parsed from `{"query", "relevant": ["ns::name", …]}`, where every tool is needed, or from `{"query",
+/// "relevant_any": [["ns::a", "ns::b"], …]}`, where one tool of each inner list is needed.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(from = "LabelledForm")]
 pub struct LabelledQuery {
-    /// What is asked.
+    /// The text of the query.
     pub query: String,
-    /// The groups that are needed; none when no tool answers the query.
+    /// The groups of tools that are needed. Empty if no tool answers the query.
     pub needed: Vec<Vec<QualifiedName>>,
 }
 
@@ -45,11 +45,11 @@ impl From<LabelledForm> for LabelledQuery {
     }
 }
 
-/// What came of the queries of a labelled set. Shares are fractions of 1; those of ranking are means over the queries
-/// that something answers, and 0 when there is none.
+/// The results of the queries of a labelled set. Shares are fractions of 1. The measures of ranking are means over the
+/// queries that a tool answers, or 0 if there are no such queries.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Report {
-    /// How many queries there are.
+    /// The number of queries.
     pub queries: usize,
     /// [`ndcg_at`] 10.
     #[serde(rename = "ndcg@10")]
@@ -63,31 +63,31 @@ pub struct Report {
     /// [`recall_at`] 10.
     #[serde(rename = "recall@10")]
     pub recall_at_10: f64,
-    /// The share of queries that have everything they need in the first ten.
+    /// The share of queries whose needed tools are all among the first ten.
     #[serde(rename = "completeness@10")]
     pub completeness_at_10: f64,
-    /// The mean of 1/rank of the first tool that is needed, within the first ten.
+    /// The mean of 1/rank of the first needed tool within the first ten.
     #[serde(rename = "mrr@10")]
     pub mrr_at_10: f64,
-    /// The share of queries whose first tool is needed.
+    /// The share of queries whose first hit is a needed tool.
     #[serde(rename = "hit@1")]
     pub hit_at_1: f64,
-    /// The share of all queries that were answered with no match: right for those that nothing answers.
+    /// The share of all queries that were answered with no match, which is correct for queries that no tool answers.
     pub abstained: f64,
-    /// How long a query takes.
+    /// The time that a query takes.
     pub latency_ms: Latency,
 }
 
-/// How long queries take, in milliseconds.
+/// The distribution of query times, in milliseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Latency {
-    /// Half of them take no longer.
+    /// The median.
     pub p50: f64,
-    /// 95 in a hundred take no longer.
+    /// The 95th percentile.
     pub p95: f64,
 }
 
-/// Asks every query, one after the other.
+/// Runs every query, one after the other.
 pub fn evaluate(index: &SearchIndex, queries: &[LabelledQuery]) -> Report {
     let mut report = Report { queries: queries.len(), ..Report::default() };
     let (mut times, mut answerable, mut abstained) = (Vec::with_capacity(queries.len()), 0, 0);
@@ -129,13 +129,13 @@ pub fn evaluate(index: &SearchIndex, queries: &[LabelledQuery]) -> Report {
     report
 }
 
-/// The time that so many in a hundred do not exceed, in milliseconds; 0 of none.
+/// Returns the given percentile in milliseconds, or 0 if there are no durations.
 fn quantile(sorted: &[Duration], percent: usize) -> f64 {
     let rank = (sorted.len() * percent).div_ceil(100).saturating_sub(1);
     sorted.get(rank).map_or(0.0, |time| time.as_secs_f64() * 1000.0)
 }
 
-/// Normalised discounted cumulative gain of the first `k`: 1 when everything needed is at the top.
+/// Returns the normalised discounted cumulative gain of the first `k`: 1 if everything needed is at the top.
 ///
 /// `Σ 1/log2(rank + 1)` over the ranks at which a group is served, divided by the sum of the best possible ranking
 /// (Järvelin and Kekäläinen, 2002). 0 when nothing is needed; leave such queries out of a mean.
@@ -145,12 +145,12 @@ pub fn ndcg_at<T: Eq + Hash>(k: usize, ranked: &[T], needed: &[Vec<T>]) -> f64 {
     if ideal == 0.0 { 0.0 } else { gain / ideal }
 }
 
-/// The share of the groups that are served in the first `k`. 0 when nothing is needed.
+/// Returns the share of the groups that are served in the first `k`, or 0 if nothing is needed.
 pub fn recall_at<T: Eq + Hash>(k: usize, ranked: &[T], needed: &[Vec<T>]) -> f64 {
     if needed.is_empty() { 0.0 } else { as_f64(served_ranks(k, ranked, needed).len()) / as_f64(needed.len()) }
 }
 
-/// The ranks, from 1, at which a group that was not yet served is served. A tool serves one group only.
+/// Returns the ranks, from 1, at which a group is served for the first time. A tool serves one group only.
 fn served_ranks<T: Eq + Hash>(k: usize, ranked: &[T], needed: &[Vec<T>]) -> Vec<usize> {
     let mut served: HashSet<usize> = HashSet::new();
     let mut ranks = Vec::new();

@@ -1,57 +1,57 @@
-//! One ranking of two arms.
+//! Fusion of the results of both retrievers into one ranking.
 //!
-//! The scores of each arm are brought to the range from 0 to 1 among the best [`DEPTH`] tools of that arm, and added with
-//! a weight of the meaning. How method and weight were chosen stands in `docs/reference/search-figures.md`.
+//! The scores of each retriever are normalized to the range from 0 to 1 among its best [`DEPTH`] tools, and added with
+//! a semantic weight. `docs/reference/search-figures.md` describes how the method and the weight were chosen.
 
 use std::collections::HashMap;
 
 use crate::Ranking;
 use crate::keyword::Candidate;
 
-/// How many tools of each arm are looked at.
+/// The number of tools of each retriever that are considered.
 pub(crate) const DEPTH: usize = 50;
 
-/// The weight of the meaning for a query without terms.
+/// The semantic weight for a query without terms.
 const WEIGHT: f32 = 0.7;
-/// How much each distinct term takes from it: the more words a query has, the better they tell tools apart.
+/// The amount by which each distinct term lowers the weight: the more words a query has, the better they distinguish
+/// tools.
 const WEIGHT_PER_TERM: f32 = 0.02;
-/// The least weight.
+/// The lowest weight.
 const MIN_WEIGHT: f32 = 0.2;
-/// The least distance from the best tool to the last of the arm of meaning: where all are alike, what little sets them
-/// apart is noise.
+/// The minimum range between the first and the last similarity. If all tools are similar, small differences are noise.
 const MIN_SPREAD: f32 = 0.15;
 
-/// What a likeness of one counts in [`Ranking::Weighted`].
+/// The factor of the similarity in [`Ranking::Weighted`].
 const SEMANTIC_FACTOR: f32 = 10.0;
-/// What a tool gets there for matching a word, and how much more the best match gets.
+/// The boost of a keyword match in [`Ranking::Weighted`], and the additional boost of the best match.
 const KEYWORD_BOOST: (f32, f32) = (2.0, 1.0);
 
-/// A place in one arm.
+/// The position and score of a tool in the results of one retriever.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Place {
-    /// From 1; none behind the best [`DEPTH`].
+    /// The rank, from 1. `None` if the tool is not among the best [`DEPTH`].
     pub rank: Option<usize>,
-    /// The score as the arm gives it.
+    /// The score that the retriever gives.
     pub score: f32,
-    /// What it counts for in the ranking, before its weight.
+    /// The normalized score, before it is weighted.
     pub share: f32,
 }
 
-/// A tool in the ranking of both arms.
+/// A tool in the combined ranking.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Fused {
     pub document: u32,
     pub score: f32,
     pub keyword: Option<Place>,
     pub meaning: Option<Place>,
-    /// One bit for each term of the query.
+    /// The matched terms of the query, one bit each.
     pub terms: u64,
-    /// One bit for each field.
+    /// The matched fields, one bit each.
     pub fields: u8,
 }
 
 impl Fused {
-    /// A tool that is not among the best of any arm.
+    /// Creates the entry of a tool that is not among the best of either retriever.
     pub(crate) fn named(candidate: Candidate) -> Self {
         let Candidate { document, score, terms, fields } = candidate;
         let place = Place { rank: None, score, share: 0.0 };
@@ -60,16 +60,16 @@ impl Fused {
     }
 }
 
-/// The weight of the meaning, of a query with so many terms of which the embedder knows so much.
+/// Returns the semantic weight for a query with this many terms, of which the embedder knows the share `coverage`.
 pub(crate) fn weight(terms: usize, coverage: f32) -> f32 {
     let terms = f32::from(u8::try_from(terms).unwrap_or(u8::MAX));
     (WEIGHT - WEIGHT_PER_TERM * terms).max(MIN_WEIGHT) * coverage
 }
 
-/// The tools of both arms, best first, ties by number.
+/// Combines the results of both retrievers, best first. Ties are broken by document number.
 ///
-/// `keyword` are the best of the keyword arm in order, `meaning` those of the arm of meaning with their likeness, and
-/// `likeness` that of each of `keyword`.
+/// `keyword` has the best keyword results in order, `meaning` the best semantic results with their similarity, and
+/// `likeness` the similarity of each tool in `keyword`.
 pub(crate) fn fuse(
     ranking: Ranking,
     weight: f32,
@@ -78,7 +78,7 @@ pub(crate) fn fuse(
     likeness: &[Option<f32>],
 ) -> Vec<Fused> {
     let best = keyword.first().map_or(0.0, |candidate| candidate.score);
-    // The last of the best tools: where fewer match, it is one that does not.
+    // The score of the last tool, or 0 if fewer than `DEPTH` tools match.
     let last = keyword.last().filter(|_| keyword.len() >= DEPTH).map_or(0.0, |candidate| candidate.score);
     let scale = Scale::new(ranking, best, last, meaning);
     let mut fused: Vec<Fused> = Vec::with_capacity(keyword.len() + meaning.len());
@@ -117,7 +117,7 @@ pub(crate) fn fuse(
     fused
 }
 
-/// What the scores of each arm count for.
+/// The normalization of the scores of each retriever.
 struct Scale {
     ranking: Ranking,
     keyword: (f32, f32),

@@ -1,4 +1,4 @@
-//! The index: built once from all tools of a generation, then only read.
+//! The search index: built once from all tools of a generation, read-only afterwards.
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
@@ -25,35 +25,35 @@ use crate::{
     ArmPlace, Error, Evidence, Explain, Field, Hit, Outcome, Ranking, Reason, SearchOptions, SearchSettings,
 };
 
-/// The share of the best score from which on a tool that may not be seen counts as one that fits.
+/// The share of the best score that a hidden tool must reach to be counted as withheld.
 const WITHHELD_SHARE: f32 = 0.8;
 
-/// The share of the best score from which on a tool that looks stands before those that change something, where the query
-/// only looks.
+/// The share of the best score that a read-only tool must reach to rank above tools that change something, if the query
+/// itself only reads.
 const NEAR_LOOK: f32 = 0.35;
 
-/// The share of another score that is just below it.
+/// The factor that puts a score just below another one.
 const BEHIND: f32 = 0.999;
 
 /// The most overloads that are compared with a query.
 const MAX_FORMS: usize = 16;
 
-/// Finds tools by what they are called and what they say of themselves.
+/// An index that finds tools by their names, descriptions and other metadata.
 ///
-/// Immutable and `Sync`: a new generation of tools gets a new index.
+/// It is immutable and `Sync`: each generation of tools gets a new index.
 pub struct SearchIndex {
-    /// In the order of their names; the place is the number of the document.
+    /// The names in order. The position of a name is its document number.
     names: Vec<QualifiedName>,
     exact: Names,
     aliases: Aliases,
-    /// The role of each tool.
+    /// The action of each tool.
     roles: Vec<Role>,
     keyword: KeywordIndex,
     vocabulary: Vocabulary,
     synonyms: Synonyms,
     analyzer: Analyzer,
     ranking: Ranking,
-    /// Not there while vectors are being made, or when there is nothing that makes any.
+    /// The semantic retriever. Unset until vectors are attached.
     meaning: OnceLock<Meaning>,
 }
 
@@ -64,12 +64,12 @@ impl std::fmt::Debug for SearchIndex {
 }
 
 impl SearchIndex {
-    /// Indexes the tools. Overloads of one name become one entry.
+    /// Indexes the tools with the default settings. Overloads of one name become one entry.
     pub fn build<'a>(tools: impl IntoIterator<Item = &'a Tool>) -> Result<Self, Error> {
         Self::build_with(tools, &SearchSettings::default())
     }
 
-    /// Indexes the tools for a search of one's own settings.
+    /// Indexes the tools with the given settings.
     pub fn build_with<'a>(
         tools: impl IntoIterator<Item = &'a Tool>,
         settings: &SearchSettings,
@@ -77,8 +77,10 @@ impl SearchIndex {
         Self::build_kept(tools, settings, None)
     }
 
-    /// The same, with the words of [many](crate::MIN_KEPT_TOOLS) tools kept in a folder, where the next start finds them.
-    /// It is the operator's own folder, which may be shared by several processes; what is wrong with it costs time only.
+    /// Indexes the tools like [`build_with`](Self::build_with), and caches the index in `folder` if there are at least
+    /// [`MIN_KEPT_TOOLS`](crate::MIN_KEPT_TOOLS) tools, so that the next start loads it.
+    ///
+    /// The folder belongs to the operator and several processes may share it. A faulty cache costs time, nothing else.
     pub fn build_kept<'a>(
         tools: impl IntoIterator<Item = &'a Tool>,
         settings: &SearchSettings,
@@ -97,31 +99,31 @@ impl SearchIndex {
         Ok(Self { names, exact, aliases, roles, keyword, vocabulary, synonyms, analyzer, ranking, meaning })
     }
 
-    /// Adds the vectors of the same tools: from then on queries are answered by meaning too. The first that are added
-    /// stay.
+    /// Adds the vectors of the same tools. From then on, queries are also answered by meaning. Later calls have no
+    /// effect.
     pub fn attach(&self, vectors: &Arc<Vectors>) {
         self.meaning.get_or_init(|| Meaning::new(&self.names, Arc::clone(vectors)));
     }
 
-    /// The model that the vectors are of, when there are vectors.
+    /// Returns the id of the embedding model, if vectors are attached.
     pub fn model(&self) -> Option<&str> {
         self.meaning.get().map(Meaning::model)
     }
 
-    /// How many names are indexed.
+    /// Returns the number of indexed names.
     pub fn len(&self) -> usize {
         self.names.len()
     }
 
-    /// Whether there is nothing to find.
+    /// Returns true if the index has no tools.
     pub fn is_empty(&self) -> bool {
         self.names.is_empty()
     }
 
-    /// Finds the visible tools that fit a query: those that it names first, in order of mention, then by score, ties by
-    /// name.
+    /// Returns the visible tools that match a query: first those that it names, in order of mention, then the others by
+    /// score. Ties are broken by name.
     ///
-    /// Never fails: a query that is empty or finds nothing gets a reason.
+    /// The search never fails: if the query is empty or nothing matches, the outcome carries the reason.
     pub fn search(&self, query: &str, options: &SearchOptions<'_>) -> Outcome {
         let query = Query::new(query);
         if query.words.is_empty() {
@@ -141,7 +143,8 @@ impl SearchIndex {
         Outcome { withheld, ..Outcome::no_match(reason, nearest, ranked.evidence) }
     }
 
-    /// Returns which of several tools of one name fits a query best: the first of those that have the most of its words.
+    /// Returns the position of the overload that fits a query best: the first of those that share the most words with
+    /// it.
     pub fn best_form<'a>(&self, query: &str, forms: impl IntoIterator<Item = &'a Tool>) -> usize {
         let query = Query::new(query);
         let wanted: Vec<String> =
@@ -162,7 +165,7 @@ impl SearchIndex {
         best.1
     }
 
-    /// How many tools would be found if all were visible.
+    /// Counts the tools that the filter hides and that the search would otherwise have found.
     fn withheld(&self, query: &Query<'_>, options: &SearchOptions<'_>) -> usize {
         if options.filter.is_none() {
             return 0;
@@ -222,7 +225,7 @@ impl SearchIndex {
         Ok(Ranked { fused, named, terms, evidence })
     }
 
-    /// Returns the visible tools that have an alias in the query and are not named.
+    /// Returns the visible tools whose alias occurs in the query, except those in `named`.
     fn mentions_by_alias(
         &self,
         query: &Query<'_>,
@@ -252,7 +255,7 @@ impl SearchIndex {
         found
     }
 
-    /// Lets tools that do something else than the query asks for fall behind.
+    /// Lowers the scores of tools whose action differs from the one that the query asks for.
     fn weigh_actions(&self, query: &Query<'_>, fused: &mut [Fused]) {
         let request = Request::of(query);
         let best = fused.first().map_or(0.0, |one| one.score);
@@ -260,7 +263,7 @@ impl SearchIndex {
         for one in fused.iter_mut() {
             one.score *= share(request, role(one));
         }
-        // Where the query only looks, a tool that changes something stands behind all that look and are near.
+        // For a read-only query, tools that change something rank below all relevant tools that only read.
         if request.is_some_and(Request::only_looks) {
             let looking = fused.iter().filter(|one| role(one).looks() && one.score >= best * NEAR_LOOK);
             let bound = looking.map(|one| one.score).fold(f32::INFINITY, f32::min) * BEHIND;
@@ -282,7 +285,7 @@ impl SearchIndex {
             .rev()
             .filter_map(|(place, one)| {
                 let exact = place < ranked.named;
-                // Named tools stand above the best of the others, one point apart.
+                // Named tools rank above the best of the others, one point apart.
                 let score = if exact {
                     lift += 1.0;
                     best + lift
@@ -321,7 +324,7 @@ impl SearchIndex {
     }
 }
 
-/// Returns the aliases of all tools, and what each does; of overloads, what the first does.
+/// Returns the aliases of all tools and the action of each. The action of overloads is that of the first one.
 fn aliases_and_roles(names: &[QualifiedName], tools: &[&Tool], analyzer: Analyzer) -> (Aliases, Vec<Role>) {
     let mut aliases = Aliases::default();
     let mut roles = vec![None; names.len()];
@@ -335,11 +338,11 @@ fn aliases_and_roles(names: &[QualifiedName], tools: &[&Tool], analyzer: Analyze
     (aliases, roles.into_iter().map(Option::unwrap_or_default).collect())
 }
 
-/// What both arms make of a query.
+/// The combined results of the retrievers for a query.
 struct Ranked {
-    /// Named tools first, then the others, best first.
+    /// The named tools, then the others, best first.
     fused: Vec<Fused>,
-    /// How many are named.
+    /// The number of named tools.
     named: usize,
     terms: Vec<QueryTerm>,
     evidence: Evidence,
@@ -351,7 +354,7 @@ impl Ranked {
     }
 }
 
-/// Puts the named tools first, and says how many they are.
+/// Moves the named tools to the front and returns their number.
 fn put_first(named: Vec<Candidate>, fused: &mut Vec<Fused>) -> usize {
     let count = named.len();
     let first: Vec<Fused> = named
@@ -365,7 +368,8 @@ fn put_first(named: Vec<Candidate>, fused: &mut Vec<Fused>) -> usize {
     count
 }
 
-/// What the keyword arm knows of the named tools, in order of mention; at one place, the better fit first.
+/// Returns the keyword results of the mentioned tools in order of mention. If several are mentioned at one position,
+/// the better match comes first.
 fn named_first(mut mentions: Vec<Mention>, candidates: &[Candidate]) -> Vec<Candidate> {
     if mentions.is_empty() {
         return Vec::new();
@@ -387,7 +391,7 @@ fn named_first(mut mentions: Vec<Mention>, candidates: &[Candidate]) -> Vec<Cand
     mentions.into_iter().map(|mention| of(mention.document)).collect()
 }
 
-/// The words of a name run together, for comparing spellings.
+/// Returns the words of a name joined without separators, for comparing spellings.
 pub(crate) fn compact(text: &str) -> String {
     words(text).into_iter().map(|word| word.text).collect()
 }

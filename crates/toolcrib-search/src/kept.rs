@@ -1,5 +1,5 @@
-//! Files that save the next start its work. Each is whole or as good as none; there are few; and when one is gone, what it
-//! held is made again.
+//! Cache files that make the next start faster. Each file is either complete or ignored, their number is bounded, and a
+//! deleted file is written again.
 
 use std::fs;
 use std::path::Path;
@@ -7,26 +7,26 @@ use std::time::{Duration, SystemTime};
 
 use sha2::{Digest, Sha256};
 
-/// The bytes of a digest.
+/// The length of a digest in bytes.
 pub(crate) const DIGEST: usize = 32;
 
-/// How old something half written is when nobody can be writing it any more.
+/// The age from which on an unfinished file is abandoned: no process can still be writing it.
 const STALE: Duration = Duration::from_hours(1);
 
-/// Puts the digest of all bytes behind them.
+/// Appends the digest of all bytes.
 pub(crate) fn seal(bytes: &mut Vec<u8>) {
     let digest = Sha256::digest(&bytes);
     bytes.extend_from_slice(&digest);
 }
 
-/// What stands before the digest; none where the two do not agree.
+/// Returns the bytes before the digest, or `None` if the digest does not match them.
 pub(crate) fn unsealed(bytes: &[u8]) -> Option<&[u8]> {
     let (content, digest) = bytes.split_last_chunk::<DIGEST>()?;
     (Sha256::digest(content).as_slice() == digest).then_some(content)
 }
 
-/// Leaves `most` files of this extension in a folder, `file` and those that were written or [touched](touch) last; and removes
-/// what crashes have left half written.
+/// Deletes all but `most` files of this extension in a folder. It keeps `file` and the ones that were written or
+/// [touched](touch) last. Unfinished files that a crash left behind are deleted too.
 pub(crate) fn keep_newest(folder: &Path, extension: &str, file: &Path, most: usize) {
     let entries = fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
     let mut others = Vec::new();
@@ -47,23 +47,24 @@ pub(crate) fn keep_newest(folder: &Path, extension: &str, file: &Path, most: usi
     }
 }
 
-/// Says that a file is in use. When that fails, it is removed earlier than it had to be.
+/// Marks a file as used. If that fails, the file is deleted earlier than necessary.
 pub(crate) fn touch(file: &Path) {
     let _ = fs::File::options().append(true).open(file).and_then(|file| file.set_modified(SystemTime::now()));
 }
 
-/// Writes a number that counts something in memory. Where it does not fit, the file will not be read again.
+/// Writes a count of items in memory. If it does not fit, the file is rejected when it is read.
 pub(crate) fn put_count(bytes: &mut Vec<u8>, count: usize) {
     bytes.extend_from_slice(&u32::try_from(count).unwrap_or(u32::MAX).to_le_bytes());
 }
 
-/// Writes bytes with their number before them.
+/// Writes a length-prefixed byte string.
 pub(crate) fn put_bytes(bytes: &mut Vec<u8>, content: &[u8]) {
     put_count(bytes, content.len());
     bytes.extend_from_slice(content);
 }
 
-/// What is still to be read of a file. Nothing is set aside for a number before as many bytes were seen.
+/// A reader of the remaining bytes of a file. It allocates nothing for a count that the file has not backed with as
+/// many bytes.
 pub(crate) struct Parts<'a> {
     pub(crate) rest: &'a [u8],
 }
@@ -79,20 +80,20 @@ impl<'a> Parts<'a> {
         self.take(1)?.first().copied()
     }
 
-    /// What [`put_count`] wrote.
+    /// Reads a count that [`put_count`] wrote.
     pub(crate) fn count(&mut self) -> Option<usize> {
         let (count, rest) = self.rest.split_first_chunk()?;
         self.rest = rest;
         usize::try_from(u32::from_le_bytes(*count)).ok()
     }
 
-    /// What [`put_bytes`] wrote.
+    /// Reads bytes that [`put_bytes`] wrote.
     pub(crate) fn bytes(&mut self) -> Option<&'a [u8]> {
         let count = self.count()?;
         self.take(count)
     }
 
-    /// The same, when it is text.
+    /// Reads bytes that [`put_bytes`] wrote, as text.
     pub(crate) fn text(&mut self) -> Option<&'a str> {
         str::from_utf8(self.bytes()?).ok()
     }

@@ -1,8 +1,9 @@
-//! The index of words on disk, so that the same tools are read once.
+//! A cache of the keyword index on disk, so that the same tools are indexed once.
 //!
-//! One file for each set of tools, named by the digest of all that they say of themselves, and replaced as a whole: a reader
-//! finds a whole file or none, also after a crash and beside other writers, who would write the same. It begins with
-//! [`MAGIC`] and that digest, and ends with the digest of all before. A file that is anything else is made anew.
+//! There is one file for each set of tools, named by the digest of their searchable text and replaced as a whole. A
+//! reader finds a complete file or none, even after a crash or next to other writers, which would write the same
+//! content. The file begins with [`MAGIC`] and that digest, and ends with the digest of all bytes before. Any other
+//! file is replaced.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -16,27 +17,28 @@ use crate::embedding::ContentHash;
 use crate::kept::{self, Parts, keep_newest, put_bytes, put_count, seal, touch, unsealed};
 use crate::reading::Words;
 
-/// The most bytes of the file of one set of tools; of more, nothing is kept. It holds the words of some 100,000 tools.
+/// The most bytes of the file of one set of tools; a larger index is not cached. It holds the words of about 100,000
+/// tools.
 pub const MAX_KEPT_BYTES: usize = 64 << 20;
 
-/// For how many sets of tools there are files; the one that was not used for longest goes.
+/// The most sets of tools that have a file. The least recently used file is deleted.
 pub const MAX_KEPT_SETS: usize = 4;
 
-/// From how many tools on their words are kept: fewer are read from the tools in the time that the disk takes.
+/// The number of tools from which on an index is cached. Fewer tools are indexed in the time that the disk takes.
 pub const MIN_KEPT_TOOLS: usize = 1_000;
 
-/// What a file begins with.
+/// The first bytes of a file.
 const MAGIC: &[u8; 8] = b"tcwords1";
 
-/// The version of the way from a tool to its terms; raised when the same tools would give other terms.
+/// The version of the text analysis. It is raised whenever the same tools would give different terms.
 pub(crate) const TERMS: u32 = 2;
 
-/// Of how many bytes a digest is made at once: pieces are short.
+/// The number of bytes that are hashed at once, since the pieces are short.
 const DIGESTED: usize = 64 * 1024;
 
 const EXTENSION: &str = "words";
 
-/// The file of a set of tools.
+/// The cache file of a set of tools.
 pub(crate) struct KeptWords {
     folder: PathBuf,
     file: PathBuf,
@@ -45,7 +47,7 @@ pub(crate) struct KeptWords {
 }
 
 impl KeptWords {
-    /// The file of these tools; those of one name stand together.
+    /// Creates the cache file of these tools, grouped by name.
     pub(crate) fn new(folder: &Path, overloads: &[&[&Tool]]) -> Self {
         let key = key(overloads);
         let name = format!("{:?}", ContentHash::from_bytes(key));
@@ -60,42 +62,43 @@ impl KeptWords {
         self
     }
 
-    /// The words of so many names; none when there is no file, or one that does not fit.
+    /// Loads the index of this many names. Returns `None` if there is no file, or if it does not match.
     pub(crate) fn read(&self, names: usize) -> Option<Words> {
         let bytes = read_bounded(&self.file, MAX_KEPT_BYTES as u64).ok()?;
         let content = || unsealed(&bytes)?.strip_prefix(MAGIC)?.strip_prefix(&self.key);
-        // The files of tantivy are not bounded here; they are what was written, but who wrote them is not known.
+        // The files of tantivy are parsed without bounds: the digest shows that they are unchanged, but not who wrote
+        // them.
         let words = content().and_then(|content| {
             catch_unwind(AssertUnwindSafe(|| Words::decode(&mut Parts { rest: content }, names))).ok()?
         });
         if words.is_none() {
-            tracing::info!(file = %self.file.display(), "a damaged file of words is made anew");
+            tracing::info!(file = %self.file.display(), "a damaged index cache is replaced");
         }
         touch(&self.file);
         words
     }
 
-    /// Keeps words. That they cannot be kept costs time at the next start, nothing else.
+    /// Writes the index to the file. A failure costs time at the next start, nothing else.
     pub(crate) fn write(&self, words: &Words) {
         let mut bytes = MAGIC.to_vec();
         bytes.extend_from_slice(&self.key);
         if let Err(error) = words.encode(&mut bytes) {
-            tracing::debug!("words are not kept: {error}");
+            tracing::debug!("the index is not cached: {error}");
             return;
         }
         seal(&mut bytes);
         if bytes.len() > self.max_bytes {
-            tracing::debug!(bytes = bytes.len(), most = self.max_bytes, "words are not kept");
+            tracing::debug!(bytes = bytes.len(), most = self.max_bytes, "the index is not cached");
             return;
         }
         match replace(&self.file, &bytes) {
             Ok(()) => keep_newest(&self.folder, EXTENSION, &self.file, MAX_KEPT_SETS),
-            Err(error) => tracing::debug!("words are not kept: {error}"),
+            Err(error) => tracing::debug!("the index is not cached: {error}"),
         }
     }
 }
 
-/// The digest of all that shapes the words of these tools.
+/// Returns the digest of everything that determines the index of these tools.
 fn key(overloads: &[&[&Tool]]) -> [u8; kept::DIGEST] {
     let mut hash = Sha256::new();
     let mut bytes = TERMS.to_le_bytes().to_vec();
@@ -109,7 +112,7 @@ fn key(overloads: &[&[&Tool]]) -> [u8; kept::DIGEST] {
                 bytes.push(field as u8);
                 put_bytes(&mut bytes, piece.as_bytes());
             });
-            // Where one tool ends: no field has this number.
+            // The end of a tool: no field has this number.
             bytes.push(u8::MAX);
         }
         if bytes.len() >= DIGESTED {

@@ -1,4 +1,4 @@
-//! The terms of all tools, each once; and the way on which they get into the index without being taken apart again.
+//! The terms of all tools, each once, and the tokenizer by which they enter the index without being analyzed twice.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use tantivy::tokenizer::{Token, TokenStream, Tokenizer};
 use crate::kept::{Parts, put_bytes, put_count};
 use crate::text::{Analyzer, each_term, words};
 
-/// What stands behind each term in a text that the index reads. No word has it inside.
+/// The character behind each term in a text for the index. No word contains it.
 pub(crate) const SEPARATOR: char = '\n';
 
 /// The name of [`Separated`] among the tokenizers of the index.
@@ -21,33 +21,32 @@ pub(crate) struct Lexicon {
     terms: Vec<Use>,
 }
 
-/// Reads the terms of tools.
+/// A builder of a [`Lexicon`] from the texts of tools.
 pub(crate) struct LexiconReader {
     analyzer: Analyzer,
     lexicon: Lexicon,
-    /// The number of the term that a word is stemmed to: words come again and again, and stemming costs more than a
-    /// look.
+    /// The number of the stem of each word. Words recur, and stemming costs more than a lookup.
     stems: HashMap<Box<str>, usize>,
 }
 
-/// A term, and where it stands.
+/// A term and its occurrences.
 pub(crate) struct Use {
     pub(crate) text: Arc<str>,
-    /// One bit for each field.
+    /// The fields that contain it, one bit each.
     pub(crate) fields: u8,
-    /// How many tools have it.
+    /// The number of tools that contain it.
     pub(crate) tools: usize,
-    /// One more than the number of the last tool that has it.
+    /// One more than the number of the last tool that contains it.
     last: usize,
 }
 
 impl Lexicon {
-    /// The fields that a term stands in, one bit each.
+    /// Returns the fields that contain a term, one bit each.
     pub(crate) fn fields(&self, term: &str) -> u8 {
         self.used(term).map_or(0, |used| used.fields)
     }
 
-    /// How many tools have a term.
+    /// Returns the number of tools that contain a term.
     pub(crate) fn tools(&self, term: &str) -> usize {
         self.used(term).map_or(0, |used| used.tools)
     }
@@ -62,7 +61,7 @@ impl Lexicon {
         }
     }
 
-    /// Reads what was written.
+    /// Reads terms that [`encode`](Self::encode) wrote.
     pub(crate) fn decode(parts: &mut Parts<'_>) -> Option<Self> {
         let mut lexicon = Self::default();
         for _ in 0..parts.count()? {
@@ -73,13 +72,13 @@ impl Lexicon {
         Some(lexicon)
     }
 
-    /// A term with its number.
+    /// Returns a term and its number.
     pub(crate) fn find(&self, term: &str) -> Option<(usize, &Use)> {
         let number = *self.numbers.get(term)?;
         Some((number, self.terms.get(number)?))
     }
 
-    /// How many terms there are. Their numbers are all below.
+    /// Returns the number of terms. The number of each term is below it.
     pub(crate) fn len(&self) -> usize {
         self.terms.len()
     }
@@ -104,8 +103,9 @@ impl LexiconReader {
         Self { analyzer, lexicon: Lexicon::default(), stems: HashMap::new() }
     }
 
-    /// Takes the terms of one field of a tool, and gives them as a text that the index reads, with their number. Tools
-    /// come in the order of their numbers.
+    /// Adds the terms of one field of a tool. Returns them as a text for the index, and their count.
+    ///
+    /// Tools must be added in the order of their numbers.
     pub(crate) fn read(&mut self, text: &str, field: usize, tool: usize) -> (String, usize) {
         let (mut separated, mut length) = (String::new(), 0);
         each_term(&words(text), |word, has_stem| {
@@ -123,7 +123,7 @@ impl LexiconReader {
         (separated, length)
     }
 
-    /// All terms that were read.
+    /// Returns all terms that were added.
     pub(crate) fn finish(self) -> Lexicon {
         self.lexicon
     }
@@ -138,13 +138,13 @@ impl LexiconReader {
     }
 }
 
-/// Cuts a text at its separators.
+/// A tokenizer that splits a text at its separators.
 #[derive(Clone, Default)]
 pub(crate) struct Separated {
     token: Token,
 }
 
-/// What is left of a text.
+/// The remaining text of a token stream.
 pub(crate) struct Rest<'a> {
     text: &'a str,
     token: &'a mut Token,

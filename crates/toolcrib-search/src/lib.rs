@@ -1,8 +1,8 @@
-//! Finds the right tool among thousands.
+//! Search that finds the right tool among thousands.
 //!
-//! A [`SearchIndex`] is built once from all tools of a generation and then only read. [`SearchIndex::search`] takes the
-//! words of a person or a model and gives an [`Outcome`]: [`Hit`]s with the reason of each, or a [`Reason`] why there
-//! are none, with the nearest names.
+//! A [`SearchIndex`] is built once from all tools of a generation and is read-only afterwards. [`SearchIndex::search`]
+//! takes a query by a person or a model and returns an [`Outcome`]: either [`Hit`]s, each with an explanation, or the
+//! [`Reason`] why nothing matched and the names that resemble the query.
 //!
 //! ```
 //! use toolcrib_model::{QualifiedName, Tool};
@@ -25,23 +25,24 @@
 //!
 //! # How a query is answered
 //!
-//! 1. Text becomes terms, for tools and queries alike: cut at punctuation and inside `camelCase` and `snake_case`,
-//!    folded, without stop words and words of asking, stemmed as English, Chinese and its kind by characters and pairs.
+//! 1. Text becomes terms, in the same way for tools and for queries: it is split at punctuation and inside `camelCase`
+//!    and `snake_case`, folded, stripped of stop words and request words, and stemmed as English. Chinese, Japanese and
+//!    Korean text is split into characters and pairs of characters.
 //! 2. Tools that the query names, in any spelling, come first, in order of mention.
-//! 3. Behind them stand those that the keyword arm finds: BM25F over six [`Field`]s on posting lists of tantivy, with
-//!    synonyms, and with completed or corrected words of names where no tool knows the word.
-//! 4. Where the index has vectors, the best of both arms are [fused](Ranking), and the [`Evidence`] decides whether there
-//!    is a match at all; `docs/reference/search-figures.md` has the figures.
+//! 3. The results of the keyword retriever follow: BM25F over six [`Field`]s on posting lists of tantivy, with
+//!    synonyms. A query word that no tool contains is completed or corrected to words of tool names.
+//! 4. If the index has vectors, the best results of both retrievers are [fused](Ranking), and the [`Evidence`] decides
+//!    whether there is a match at all; `docs/reference/search-figures.md` has the figures.
 //! 5. Ties are broken by name, so the same tools and query always give the same answer.
 //!
-//! What [`SearchOptions::filter`] refuses appears nowhere, neither among the hits nor among the nearest names. Every
-//! text, number and list that tools or queries bring in is bounded by a constant of this crate.
+//! A tool that [`SearchOptions::filter`] rejects appears neither among the hits nor among the suggested names. Every
+//! text, number and list that comes from tools or queries is bounded by a constant of this crate.
 //!
-//! [`embedding`] makes a vector of each tool; [`SearchIndex::attach`] adds them to an index, which then finds by meaning
-//! too. [`evaluation`] has the measures by which rankings are judged.
+//! [`embedding`] makes a vector for each tool; [`SearchIndex::attach`] adds the vectors to an index, which then also
+//! searches by meaning. [`evaluation`] measures the quality of rankings.
 //!
-//! Nothing here executes a tool or decides who may see it, and nothing is read from a disk but embedding models, the
-//! vectors that they made, and the words of tools that [were kept](SearchIndex::build_kept).
+//! This crate neither executes tools nor decides who may see them. From the disk it reads only embedding models, the
+//! vectors that they made, and [cached indexes](SearchIndex::build_kept).
 
 mod index;
 mod outcome;

@@ -1,4 +1,4 @@
-//! The arm of meaning: the vectors of the tools, beside the keyword index.
+//! The semantic retriever: it compares the vectors of the tools with that of the query.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -10,19 +10,19 @@ use crate::confidence::alike;
 use crate::embedding::Vectors;
 use crate::query::Query;
 
-/// The vectors of the tools of an index. Rows of vectors and numbers of documents differ where one of the two has names
-/// that the other has not.
+/// The vectors of the tools of an index. The row of a vector and the document number of its tool differ if one of the
+/// two has names that the other lacks.
 pub(crate) struct Meaning {
     vectors: Arc<Vectors>,
     /// The document of each row.
     documents: Vec<Option<u32>>,
     /// The row of each document.
     rows: Vec<Option<u32>>,
-    /// How alike the tools are to each other.
+    /// The cohesion of the tool set.
     pub alike: f32,
 }
 
-/// What a query means: its vector and those of its clauses, and how far they can be trusted.
+/// The vectors of a query and of its clauses.
 pub(crate) struct Meant {
     vector: Vec<f32>,
     clauses: Vec<Vec<f32>>,
@@ -31,7 +31,7 @@ pub(crate) struct Meant {
 }
 
 impl Meaning {
-    /// Brings rows and documents together; the names of both are sorted.
+    /// Creates the retriever. `names` and the names of the vectors are sorted.
     pub(crate) fn new(names: &[QualifiedName], vectors: Arc<Vectors>) -> Self {
         let mut rows = vec![None; names.len()];
         let mut documents = vec![None; vectors.names().len()];
@@ -49,30 +49,30 @@ impl Meaning {
         Self { vectors, documents, rows, alike }
     }
 
-    /// The name of the model.
+    /// Returns the id of the embedding model.
     pub(crate) fn model(&self) -> &str {
         self.vectors.embedder().id()
     }
 
-    /// What a query means. None where the embedder knows nothing of it, or fails on it.
+    /// Embeds a query. Returns `None` if the embedder knows nothing of it or fails.
     pub(crate) fn of(&self, query: &Query<'_>) -> Option<Meant> {
         let coverage = self.vectors.embedder().coverage(query.text).clamp(0.0, 1.0);
-        // What is not a number is not above zero either.
+        // A coverage of NaN is not above zero either.
         if coverage > 0.0 {
             let vector = self.vectors.query(query.text);
             let vector = vector.inspect_err(|error| tracing::debug!("no vector: {error}")).ok()?;
-            // A clause of unknown words has none.
+            // A clause of unknown words has no vector.
             let clauses = clauses(query).into_iter().filter_map(|clause| self.vectors.query(clause).ok());
             return Some(Meant { vector, clauses: clauses.collect(), coverage });
         }
         None
     }
 
-    /// The documents that are most like a query, best first, and how like it each of `documents` is; none where one has
-    /// no vector.
+    /// Returns the documents that are most similar to a query, best first, and the similarity of each of `documents`,
+    /// which is `None` if the document has no vector.
     ///
-    /// Found by the whole query, among the visible; these and `documents` are then ordered by the mean of the
-    /// likeness with the whole and that with the clause that is most like it.
+    /// The candidates are the visible tools nearest to the whole query. They and `documents` are then ordered by the
+    /// mean of two similarities: that to the whole query, and that to the most similar clause.
     pub(crate) fn nearest(
         &self,
         meant: &Meant,
@@ -101,7 +101,7 @@ impl Meaning {
         (found.into_iter().filter_map(|(row, score)| Some((self.document(row)?, score))).collect(), likeness)
     }
 
-    /// Makes the likeness of each row the mean of that with the whole query and that with its best clause.
+    /// Replaces the similarity of each row by the mean of that to the whole query and that to its best clause.
     fn weigh_clauses(&self, meant: &Meant, found: &mut [(u32, f32)]) {
         let rows: Vec<u32> = found.iter().map(|(row, _)| *row).collect();
         let mut best = vec![f32::NEG_INFINITY; rows.len()];

@@ -1,18 +1,19 @@
-//! The exact-name guarantee: which tools a query names.
+//! The exact-name guarantee: a query that names tools finds them.
 //!
-//! Spellings are compared without case, accents and separators, so `ns::get_user`, `ns.getUser` and `ns__get_user` lead
-//! to the same key. A query names a tool when it contains
+//! Spellings are compared without case, accents and separators, so `ns::get_user`, `ns.getUser` and `ns__get_user` have
+//! the same key. A query names a tool when it contains
 //!
 //! - its full name, in any such spelling; or
-//! - its bare name, when that has several parts and is written as one (`get_user`, `getUser`, `get-user`); or
-//! - its bare name otherwise (`read`, `get user`), when it is clear that the name is meant and not the words: the query
-//!   holds nothing else but words of asking ("please search"); or it stands in backticks or before `()`; or behind
-//!   "use", "call" and the like, or before "tool" or "function"; or it is one word that no other tool's text has, and
-//!   none of the usual words for what tools do (those with [synonyms](crate::synonyms)).
+//! - its bare name, if that has several words and is written as one (`get_user`, `getUser`, `get-user`); or
+//! - its bare name otherwise (`read`, `get user`), if it is clearly meant as a name. That is so if the query holds
+//!   nothing else but request words ("please search"); if the name is in backticks or before `()`; if it follows "use",
+//!   "call" and the like, or precedes "tool" or "function"; or if it is one word that no other tool's text contains and
+//!   that is not a usual word for what tools do (one with [synonyms](crate::synonyms)).
 //!
-//! Names made of stop words only (`all`, `how_to`) count when they are the whole query, in full, in backticks, or written
-//! letter for letter behind "use" and the like; names with other punctuation inside, when they are written letter for letter. A name inside a longer name of the same
-//! query is not meant: `files.read` does not name `database.read`.
+//! Names made of stop words only (`all`, `how_to`) count if they are the whole query, are written in full or in
+//! backticks, or are written literally behind "use" and the like. Names with other punctuation inside count if they are
+//! written literally. A name inside a longer name of the same query does not count: `files.read` does not name
+//! `database.read`.
 
 use std::collections::{HashMap, HashSet};
 
@@ -20,13 +21,13 @@ use toolcrib_model::QualifiedName;
 
 use crate::text::{Gap, Word, is_stop, words};
 
-/// Words behind which a single word is the name of a tool.
+/// Words that mark the following word as the name of a tool.
 const CUES_BEFORE: &[&str] =
     &["use", "using", "call", "calling", "invoke", "execute", "via", "utilise", "utilize", "utiliser"];
-/// Words before which a single word is the name of a tool.
+/// Words that mark the preceding word as the name of a tool.
 const CUES_BEHIND: &[&str] = &["tool", "function", "plugin", "outil", "fonction"];
 
-/// The keys of all names, sorted, so that a query is matched like in a trie.
+/// The keys of all names, sorted, so that a query is matched as in a trie.
 #[derive(Default)]
 pub(crate) struct Names {
     keys: Vec<Key>,
@@ -42,9 +43,9 @@ struct Key {
 enum Kind {
     Full,
     Bare {
-        /// Whether it has several words.
+        /// True if the name has several words.
         compound: bool,
-        /// Whether it can be nothing but a name, written as one word.
+        /// True if the word can only be a name when it is written as one word.
         distinctive: bool,
     },
 }
@@ -54,17 +55,17 @@ enum Kind {
 pub(crate) struct Mention {
     /// The number of the tool.
     pub document: u32,
-    /// The words of the query that name it: the first, and the one behind the last.
+    /// The range of query words that name it.
     pub span: (usize, usize),
-    /// Whether it is written letter for letter.
+    /// True if the name is written literally.
     pub literal: bool,
-    /// Whether it is the full name.
+    /// True if it is the full name.
     pub full: bool,
 }
 
 impl Names {
-    /// Takes the names in the order of their numbers. `is_distinctive` says of a folded word whether at most so
-    /// many tools use it, and whether it can be nothing but a name.
+    /// Indexes the names in the order of their numbers. `is_distinctive` returns true if at most the given number of
+    /// tools use a folded word, and the word can only be a name.
     pub(crate) fn new(names: &[QualifiedName], is_distinctive: impl Fn(&str, usize) -> bool) -> Self {
         let mut bearers: HashMap<&str, usize> = HashMap::new();
         for name in names {
@@ -88,12 +89,12 @@ impl Names {
         Self { keys }
     }
 
-    /// The number of each tool with the words of its name run together, once without and once with the namespace.
+    /// Returns the number of each tool with the joined words of its name, once without and once with the namespace.
     pub(crate) fn spellings(&self) -> impl Iterator<Item = (u32, &str)> {
         self.keys.iter().map(|key| (key.document, key.text.as_str()))
     }
 
-    /// The visible tools that the query names, in order of mention, each once.
+    /// Returns the visible tools that the query names, in order of mention, each once.
     pub(crate) fn mentions(
         &self,
         names: &[QualifiedName],
@@ -122,7 +123,7 @@ impl Names {
         found
     }
 
-    /// Every key that begins at word `from` and ends with a word.
+    /// Calls `found` with every key that begins at word `from` and ends with a word.
     fn mentions_at(&self, from: usize, words: &[Word], found: &mut impl FnMut(Mention, Kind)) {
         let mut range = self.keys.as_slice();
         let mut written = String::new();
@@ -149,7 +150,7 @@ impl Names {
     }
 }
 
-/// Whether the word and the one before it are parts of one written word.
+/// Returns true if the word and the one before it are parts of one written word.
 fn is_inside_word(words: &[Word], at: usize) -> bool {
     let Some((previous, word)) =
         at.checked_sub(1).and_then(|before| Some((words.get(before)?, words.get(at)?)))
@@ -163,7 +164,7 @@ fn is_inside_word(words: &[Word], at: usize) -> bool {
     }
 }
 
-/// The rules above.
+/// Applies the rules of the module documentation.
 fn is_meant(kind: Kind, literal: bool, span: (usize, usize), words: &[Word], text: &str) -> bool {
     let (from, to) = span;
     let inside = words.get(from..to).unwrap_or_default();
@@ -200,7 +201,7 @@ fn is_meant(kind: Kind, literal: bool, span: (usize, usize), words: &[Word], tex
         || behind.is_some_and(|word| CUES_BEHIND.contains(&word.text.as_str()))
 }
 
-/// Whether the words stand in backticks or before `()`.
+/// Returns true if the words are in backticks or before `()`.
 fn is_code(text: &str, words: &[Word], (from, to): (usize, usize)) -> bool {
     let Some((start, end)) = bytes_of(words, (from, to)) else { return false };
     let (before, behind) = (text.get(..start).unwrap_or_default(), text.get(end..).unwrap_or_default());
@@ -211,7 +212,7 @@ fn bytes_of(words: &[Word], (from, to): (usize, usize)) -> Option<(usize, usize)
     Some((words.get(from)?.start, words.get(to.checked_sub(1)?)?.end))
 }
 
-/// Whether the words are the name as it is written, but for punctuation at its ends.
+/// Returns true if the words are the name as it is written, apart from punctuation at its ends.
 fn is_literal(name: &QualifiedName, span: (usize, usize), words: &[Word], text: &str) -> bool {
     let written = bytes_of(words, span).and_then(|(start, end)| text.get(start..end)).unwrap_or_default();
     let is_edge = |c: char| !c.is_alphanumeric();

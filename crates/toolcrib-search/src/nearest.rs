@@ -1,4 +1,4 @@
-//! Names like the query, for an answer that found nothing.
+//! Names that resemble a query, suggested when a search finds nothing ("did you mean").
 
 use toolcrib_model::QualifiedName;
 
@@ -6,14 +6,14 @@ use crate::MAX_NEAREST;
 use crate::names::Names;
 use crate::text::Word;
 
-/// The most characters of a query that are compared with names, and of a name.
+/// The most characters of a query and of a name that are compared.
 const MAX_COMPARED_CHARS: usize = 64;
 
-/// The likeness from which on a name is taken for what was meant.
+/// The similarity from which on a name precedes the search results among the suggestions.
 const MIN_LIKENESS: f64 = 0.5;
 
-/// The visible names that come nearest: those that are written like the query, then what was found for it (`best`),
-/// then those that have anything in common with it.
+/// Returns visible names to suggest: those spelled like the query, then the rejected results of the search (`best`),
+/// then those that have anything in common with the query.
 pub(crate) fn nearest<'a>(
     names: &'a [QualifiedName],
     exact: &Names,
@@ -45,18 +45,19 @@ pub(crate) fn nearest<'a>(
     nearest
 }
 
-/// The pairs of characters of a query, each with how often it occurs.
+/// The character pairs of a query, each with the number of its occurrences.
 struct Pairs {
-    /// Sorted.
+    /// The pairs, sorted, with their counts.
     counts: Vec<((char, char), u32)>,
     all: u32,
-    /// How often each was met in the name that is looked at.
+    /// The number of occurrences of each pair in the name that is compared.
     met: Vec<u32>,
-    /// Where a pair may be: most pairs of a name are none of the query's, which this tells at a glance.
+    /// A filter over the pairs, by hash. Most pairs of a name do not occur in the query, and the filter rejects them
+    /// cheaply.
     hints: Box<[bool; HINTS]>,
 }
 
-/// How many hints there are.
+/// The size of the filter.
 const HINTS: usize = 4096;
 
 impl Pairs {
@@ -81,7 +82,7 @@ impl Pairs {
         Self { met: vec![0; counts.len()], counts, all, hints }
     }
 
-    /// The pairs that both have, as a share of all (the coefficient of Sørensen and Dice).
+    /// Returns the share of pairs that the query and the name have in common (the Sørensen–Dice coefficient).
     fn likeness(&mut self, name: &str) -> f64 {
         let (mut both, mut all) = (0_u32, self.all);
         let mut is_new = true;

@@ -1,25 +1,25 @@
-//! What a search gives back.
+//! The result of a search.
 
 use serde::Serialize;
 use toolcrib_model::QualifiedName;
 
 use crate::Field;
 
-/// The fewest hits that can be asked for.
+/// The fewest hits that can be requested.
 pub const MIN_LIMIT: usize = 1;
-/// The most hits of one answer: more is not read, and costs the model its window.
+/// The most hits of one outcome: more would not be read, and would fill the model's context window.
 pub const MAX_LIMIT: usize = 20;
-/// How many hits there are when nothing is said.
+/// The number of hits unless a limit is set.
 pub const DEFAULT_LIMIT: usize = 5;
-/// How many names [`Outcome::nearest`] holds at most.
+/// The most names in [`Outcome::nearest`].
 pub const MAX_NEAREST: usize = 3;
 
-/// How to search.
+/// The options of a search.
 #[derive(Clone, Copy)]
 pub struct SearchOptions<'a> {
-    /// How many hits at most; brought into [`MIN_LIMIT`]`..=`[`MAX_LIMIT`].
+    /// The most hits to return, clamped to [`MIN_LIMIT`]`..=`[`MAX_LIMIT`].
     pub limit: usize,
-    /// Which tools may be seen. What it refuses appears nowhere in the outcome.
+    /// A filter that returns true for visible tools. The others appear nowhere in the outcome.
     pub filter: Option<&'a dyn Fn(&QualifiedName) -> bool>,
 }
 
@@ -51,20 +51,20 @@ impl SearchOptions<'_> {
 /// The answer to a query.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Outcome {
-    /// What was found, best first.
+    /// The tools that match, best first.
     pub hits: Vec<Hit>,
-    /// Why nothing was found; `None` exactly when there are hits.
+    /// The reason why nothing was found. `None` exactly if there are hits.
     pub no_match: Option<Reason>,
-    /// Visible tools that come nearest, when nothing was found.
+    /// Visible tools that resemble the query, if nothing was found.
     pub nearest: Vec<QualifiedName>,
-    /// How many tools fit that may not be seen, when nothing else was found: never more than [`MAX_LIMIT`].
+    /// The number of matching tools that the filter hides, if nothing else was found. At most [`MAX_LIMIT`].
     pub withheld: usize,
-    /// What the answer rests on.
+    /// The evidence that the answer is based on.
     pub evidence: Evidence,
 }
 
 impl Outcome {
-    /// Returns true if there are hits that may well not be what was asked for: none is named, and the best has little of the
+    /// Returns true if the hits may well be wrong: the query names no tool, and the best hit covers little of the
     /// query.
     pub fn is_weak(&self) -> bool {
         self.hits.first().is_some_and(|hit| !hit.explain.exact) && self.evidence.is_weak()
@@ -75,42 +75,43 @@ impl Outcome {
     }
 }
 
-/// What speaks for and against that there is a tool for a query.
+/// The evidence for and against a match.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Evidence {
-    /// How sure it is, from 0 to 1, that one of the tools is meant; below [`MIN_CONFIDENCE`](crate::MIN_CONFIDENCE) there is no match.
+    /// The confidence, from 0 to 1, that one of the tools is meant. Below [`MIN_CONFIDENCE`](crate::MIN_CONFIDENCE)
+    /// there is no match.
     pub confidence: f32,
-    /// The share of what the words of the query weigh that the best tool has.
+    /// The weighted share of the query's words that the best tool contains.
     pub covered: f32,
-    /// The best score of the keyword arm, beside what a tool could have that has every word.
+    /// The best score of the keyword retriever, relative to the score of a tool that contains every word.
     pub keyword: f32,
-    /// The likeness of the tool that is most like the query; none without vectors, or for a query of unknown words.
+    /// The similarity of the tool most similar to the query. `None` without vectors, or for a query of unknown words.
     pub likeness: Option<f32>,
-    /// The weight of the meaning in the ranking.
+    /// The semantic weight in the ranking.
     pub weight: f32,
 }
 
 /// A tool that was found.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Hit {
-    /// Which tool.
+    /// The name of the tool.
     pub name: QualifiedName,
-    /// How well it fits. Never rises from one hit to the next; not to be compared between queries.
+    /// The score. It never rises from one hit to the next. Scores of different queries are not comparable.
     pub score: f32,
-    /// Why it was found.
+    /// The explanation of the match.
     pub explain: Explain,
 }
 
-/// Why a tool was found.
+/// The reasons why a tool was found.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Explain {
-    /// Whether the query names the tool.
+    /// True if the query names the tool.
     pub exact: bool,
-    /// What the arms make of it together, before an exact name lifted the tool.
+    /// The combined score of the retrievers, before an exact name raised it.
     pub fused: f32,
-    /// Its place in the keyword arm.
+    /// The result of the keyword retriever.
     pub keyword: Option<ArmPlace>,
-    /// Its place in the arm of meaning.
+    /// The result of the semantic retriever.
     pub meaning: Option<ArmPlace>,
     /// The words of the query that the tool matched, as they were written (folded).
     pub terms: Vec<String>,
@@ -118,43 +119,43 @@ pub struct Explain {
     pub fields: Vec<Field>,
 }
 
-/// The place of a tool in one arm.
+/// The rank and the score of a tool in one retriever.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct ArmPlace {
-    /// From 1; none where it is not among the best of the arm.
+    /// The rank, from 1. `None` if the tool is not among the best of the retriever.
     pub rank: Option<usize>,
-    /// The score of the arm: of BM25F, or the cosine.
+    /// The score of the retriever: BM25F, or the cosine.
     pub score: f32,
-    /// What the score counts for, before the weight of the arm: from 0 to 1 when they are fused.
+    /// The normalized score, before the weight of the retriever: from 0 to 1 if the ranking is fused.
     pub share: f32,
-    /// The weight of the arm.
+    /// The weight of the retriever.
     pub weight: f32,
 }
 
-/// Why nothing was found.
+/// The reason why nothing was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Reason {
-    /// The query has no word in it.
+    /// The query contains no word.
     EmptyQuery,
-    /// No visible tool is like the query.
+    /// No visible tool resembles the query.
     NothingSimilar,
-    /// Tools fit that may not be used: [`Outcome::withheld`] says how many.
+    /// The matching tools may not be used. [`Outcome::withheld`] is their number.
     NotPermitted,
-    /// A source is down, and what is asked for may be among its tools. For whoever knows the sources; never from an
+    /// A source is unavailable, and the tool may be one of its tools. Set by callers that know the sources, never by an
     /// index.
     SourceDown,
-    /// A source waits for a login, and what is asked for may be among its tools. For whoever knows the sources.
+    /// A source needs a login, and the tool may be one of its tools. Set by callers that know the sources.
     NeedsLogin,
-    /// A tool is held back since it is not the one that was approved. For whoever knows the sources.
+    /// A tool is withheld because it differs from the one that was approved. Set by callers that know the sources.
     Quarantined,
     /// The index could not be read.
     IndexUnreadable,
 }
 
 impl Reason {
-    /// As serde writes it.
+    /// Returns the serialized form.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::EmptyQuery => "empty_query",

@@ -1,4 +1,4 @@
-//! From the text of a query to what is looked up.
+//! Conversion of a query text to the terms that are looked up.
 
 use crate::keyword::{KeywordIndex, MAX_QUERY_TERMS, QueryTerm};
 use crate::synonyms::Synonyms;
@@ -8,17 +8,17 @@ use crate::vocabulary::Vocabulary;
 /// The most bytes of a query that are read. Requests that people write stay below 2 KB.
 pub const MAX_QUERY_BYTES: usize = 4 * 1024;
 
-/// How much a synonym counts beside the word itself.
+/// The weight of a synonym relative to the word itself.
 const SYNONYM_SHARE: f32 = 0.3;
-/// How much a longer word counts beside the beginning that was written.
+/// The weight of a completed word relative to the word as written.
 const PREFIX_SHARE: f32 = 0.6;
-/// How much a word at one edit counts beside what was written.
+/// The weight of a corrected word relative to the word as written.
 const FUZZY_SHARE: f32 = 0.6;
 
-/// The most words of a query that are one word of an app's synonyms.
+/// The most words of a query that form one phrase of an app's synonyms.
 const MAX_PHRASE_WORDS: usize = 4;
 
-/// A query, bounded and cut into words.
+/// A query, bounded and split into words.
 pub(crate) struct Query<'a> {
     pub text: &'a str,
     pub words: Vec<Word>,
@@ -30,7 +30,7 @@ impl<'a> Query<'a> {
         Self { text, words: words(text) }
     }
 
-    /// The terms to look up, each once, at most [`MAX_QUERY_TERMS`].
+    /// Returns the terms to look up, each once, at most [`MAX_QUERY_TERMS`].
     pub(crate) fn terms(
         &self,
         analyzer: Analyzer,
@@ -56,7 +56,8 @@ impl<'a> Query<'a> {
                     }
                 }
             };
-            // A word that no tool knows may be a part of one or a slip; one that is known means what it says.
+            // A word that no tool contains may be incomplete or misspelled. A word that tools contain is taken
+            // literally.
             if !index.contains(&term.text) {
                 push(vocabulary.completions(&term.word), PREFIX_SHARE);
                 push(vocabulary.corrections(&term.word), FUZZY_SHARE);
@@ -67,11 +68,11 @@ impl<'a> Query<'a> {
         terms
     }
 
-    /// The query in the words of the tools: where no tool has a word, and a group of the app says which of theirs stands
-    /// for it, that one. None where there is no such word.
+    /// Returns the query in the words of the tools: each word that no tool contains is replaced by a word of its
+    /// synonym group that tools do contain. Returns `None` if there is no such word.
     ///
-    /// An embedder knows nothing of what an app calls its things. The keyword arm finds them by the group; to the arm of
-    /// meaning, and so to the confidence, the query is one that uses the other word.
+    /// An embedder does not know the terms that an app has for its things. The keyword retriever resolves them by the
+    /// synonym group. The semantic retriever, and so the confidence, is given the reworded query.
     pub(crate) fn reworded(
         &self,
         analyzer: Analyzer,
@@ -83,7 +84,7 @@ impl<'a> Query<'a> {
         }
         let (mut text, mut copied, mut place) = (String::new(), 0, 0);
         while let Some(rest) = self.words.get(place..).filter(|rest| !rest.is_empty()) {
-            // What is longer is cut anyway.
+            // A longer query would be cut anyway.
             if text.len() > MAX_QUERY_BYTES {
                 break;
             }
@@ -116,7 +117,8 @@ impl<'a> Query<'a> {
     }
 }
 
-/// The phrases that words begin with, the longest first: no phrase goes across punctuation, and a word of asking is none.
+/// Returns the phrases that `words` begins with, the longest first. A phrase does not span punctuation, and a stop word
+/// alone is not a phrase.
 fn phrases(words: &[Word]) -> impl Iterator<Item = &[Word]> {
     let goes_on = |word: &&Word| matches!(word.gap, Gap::Fused | Gap::Compound | Gap::Spaced);
     let length = 1 + words.iter().skip(1).take(MAX_PHRASE_WORDS - 1).take_while(goes_on).count();

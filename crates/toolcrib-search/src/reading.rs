@@ -1,4 +1,4 @@
-//! From tools to the index of their words: one thread takes texts apart, another puts the terms into the index.
+//! The builder of the word index. One thread analyzes the texts of tools, another adds the terms to the index.
 
 use std::collections::BTreeMap;
 use std::panic::resume_unwind;
@@ -17,14 +17,15 @@ use crate::text::Analyzer;
 use crate::vocabulary::Vocabulary;
 use crate::{Error, Field};
 
-/// From how many tools on they are read by a thread of its own: below, starting it costs more than it saves.
+/// The number of tools from which on a separate thread analyzes them. For fewer tools, starting it costs more than it
+/// saves.
 const MIN_SHARED_TOOLS: usize = 256;
-/// How many tools are handed over at once.
+/// The number of tools in one batch.
 const BATCH: usize = 64;
-/// How many batches may wait.
+/// The most batches that are queued.
 const MAX_WAITING: usize = 8;
 
-/// The words of all tools.
+/// The index of the words of all tools.
 pub(crate) struct Words {
     pub keyword: KeywordIndex,
     /// The words of names, titles, tags and aliases.
@@ -32,21 +33,23 @@ pub(crate) struct Words {
 }
 
 impl Words {
-    /// Writes them all.
+    /// Writes the index.
     pub(crate) fn encode(&self, bytes: &mut Vec<u8>) -> Result<(), Error> {
         self.vocabulary.encode(bytes);
         self.keyword.encode(bytes)
     }
 
-    /// Reads what was written of so many names.
+    /// Reads an index that [`encode`](Self::encode) wrote. Returns `None` unless it has this many names.
     pub(crate) fn decode(parts: &mut Parts<'_>, names: usize) -> Option<Self> {
         let (vocabulary, keyword) = (Vocabulary::decode(parts)?, KeywordIndex::decode(parts, names)?);
         parts.rest.is_empty().then_some(Self { keyword, vocabulary })
     }
 }
 
-/// Reads the tools: their names in order, where overloads of one name are one, and their words. Of many tools the words
-/// are kept in the folder, if there is one.
+/// Builds the index, or loads it from the cache in `folder`. Returns it with the names of the tools in order, where
+/// overloads count once.
+///
+/// The cache is used for [`MIN_KEPT_TOOLS`] tools and more.
 pub(crate) fn read<'a>(
     tools: impl IntoIterator<Item = &'a Tool>,
     analyzer: Analyzer,
@@ -69,7 +72,7 @@ pub(crate) fn read<'a>(
     Ok((overloads.iter().filter_map(|tools| Some(tools.first()?.name.clone())).collect(), words))
 }
 
-/// The words of tools; those of one name stand together.
+/// Builds the index of tools, which are grouped by name.
 pub(crate) fn words(overloads: &[&[&Tool]], analyzer: Analyzer) -> Result<Words, Error> {
     let mut writer = Writer::new()?;
     let reader = match shared(overloads, &mut writer, analyzer) {
@@ -88,7 +91,8 @@ fn alone(overloads: &[&[&Tool]], writer: &mut Writer, analyzer: Analyzer) -> Res
     Ok(reader)
 }
 
-/// None when the tools are few, or there is no other thread.
+/// Builds the index with a second thread. Returns `None` if there are too few tools, or if the thread cannot be
+/// started.
 fn shared(overloads: &[&[&Tool]], writer: &mut Writer, analyzer: Analyzer) -> Option<Result<Reader, Error>> {
     if overloads.len() < MIN_SHARED_TOOLS {
         return None;
@@ -100,7 +104,7 @@ fn shared(overloads: &[&[&Tool]], writer: &mut Writer, analyzer: Analyzer) -> Op
             let mut numbered = overloads.iter().enumerate().peekable();
             while numbered.peek().is_some() {
                 let batch = numbered.by_ref().take(BATCH).map(|(number, tools)| reader.read(number, tools));
-                // Nobody takes it when the index has refused what came before.
+                // The receiver is gone if the index has rejected an earlier batch.
                 if sender.send(batch.collect()).is_err() {
                     break;
                 }
@@ -116,7 +120,7 @@ fn shared(overloads: &[&[&Tool]], writer: &mut Writer, analyzer: Analyzer) -> Op
     })
 }
 
-/// Takes the texts of tools apart.
+/// An analyzer of the texts of tools.
 struct Reader {
     analyzer: Analyzer,
     lexicon: LexiconReader,
@@ -128,7 +132,7 @@ impl Reader {
         Self { analyzer, lexicon: LexiconReader::new(analyzer), vocabulary: BTreeMap::new() }
     }
 
-    /// The terms of a tool with its overloads.
+    /// Returns the terms of a tool and its overloads.
     fn read(&mut self, number: usize, overloads: &[&Tool]) -> Document {
         let mut text = ToolText::default();
         for tool in overloads {

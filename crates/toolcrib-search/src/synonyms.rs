@@ -1,4 +1,4 @@
-//! Words that mean the same to somebody who looks for a tool: data, English and French.
+//! Synonyms of words that occur in searches for tools: data in English and French.
 
 use std::collections::HashMap;
 
@@ -7,10 +7,10 @@ use crate::query::MAX_QUERY_BYTES;
 use crate::settings::{MAX_SYNONYM_GROUPS, MAX_SYNONYM_WORDS};
 use crate::text::{Analyzer, truncated, words};
 
-/// One group a line; every member stands for every other. Verbs first, then things.
+/// The built-in groups, one per line. All members of a group are interchangeable. Verbs come first, then nouns.
 ///
-/// Kept to words that are used for the same act on the same thing: `get` is not here, since nearly every tool gets
-/// something, nor are words with a second common meaning (`book`, `order`, `charge`).
+/// Only words for the same act on the same thing are included: `get` is missing, since nearly every tool gets
+/// something, and so are words with a second common meaning (`book`, `order`, `charge`).
 const GROUPS: &[&str] = &[
     "delete remove destroy erase drop supprimer supprime effacer enlever retirer detruire",
     "create add make new insert creer cree ajouter ajoute nouveau nouvelle",
@@ -66,35 +66,36 @@ const GROUPS: &[&str] = &[
     "university college school ecole universite",
 ];
 
-/// Which terms stand for a term.
+/// The synonyms of each term.
 pub(crate) struct Synonyms {
     groups: Vec<Vec<String>>,
     by_term: HashMap<String, Vec<usize>>,
     /// The groups of an app as they were written.
     own: Vec<Vec<Member>>,
-    /// The places of the groups of an app that have a term.
+    /// The indices of the groups of an app that contain a term.
     own_by_term: HashMap<String, Vec<usize>>,
 }
 
 /// A member of a group of an app.
 pub(crate) struct Member {
-    /// As it was written.
+    /// The member as it was written.
     pub text: String,
-    /// All of it as one term.
+    /// The joined words as one term.
     term: String,
-    /// The terms of its words, where they are several.
+    /// The terms of its words, if there are several.
     terms: Vec<String>,
 }
 
 impl Member {
-    /// Whether all of it is there.
+    /// Returns true if `contains` accepts the joined term, or the terms of all words.
     pub(crate) fn is_among(&self, contains: impl Fn(&str) -> bool) -> bool {
         contains(&self.term) || (!self.terms.is_empty() && self.terms.iter().all(|term| contains(term)))
     }
 }
 
 impl Synonyms {
-    /// The groups above and those of an app, as terms. A member of several words stands for what they are joined.
+    /// Creates the synonyms from the built-in groups and those of an app. A member of several words is represented by
+    /// its joined words.
     pub(crate) fn new(analyzer: Analyzer, added: &[Vec<String>]) -> Self {
         let mut groups = Vec::with_capacity(GROUPS.len() + added.len());
         let mut by_term: HashMap<String, Vec<usize>> = HashMap::new();
@@ -115,23 +116,23 @@ impl Synonyms {
         Self { groups, by_term, own, own_by_term }
     }
 
-    /// Whether an app has groups of its own.
+    /// Returns true if the app has synonym groups.
     pub(crate) fn has_own(&self) -> bool {
         !self.own.is_empty()
     }
 
-    /// The members of the groups of an app that have the term, as they were written.
+    /// Returns the members of the app's groups that contain the term, as they were written.
     pub(crate) fn own(&self, term: &str) -> impl Iterator<Item = &Member> {
         let groups = self.own_by_term.get(term).into_iter().flatten();
         groups.filter_map(|group| self.own.get(*group)).flatten()
     }
 
-    /// Whether the term is in a group.
+    /// Returns true if the term is in a group.
     pub(crate) fn knows(&self, term: &str) -> bool {
         self.by_term.contains_key(term)
     }
 
-    /// The other terms of the groups that `term` is in, in order, without repetition.
+    /// Returns the other terms of the groups that contain `term`, sorted and without duplicates.
     pub(crate) fn of(&self, term: &str) -> Vec<&str> {
         let groups = self.by_term.get(term).into_iter().flatten().filter_map(|group| self.groups.get(*group));
         let mut terms: Vec<&str> =

@@ -1,4 +1,4 @@
-//! The words of all names, titles, tags and aliases, for queries that write one of them in part or with a slip.
+//! The words of all names, titles, tags and aliases, for completing and correcting the words of a query.
 
 use std::collections::BTreeMap;
 
@@ -6,24 +6,24 @@ use crate::kept::{Parts, put_bytes, put_count};
 
 /// The fewest characters of a query word that is completed to longer words.
 const MIN_PREFIX_CHARS: usize = 3;
-/// The fewest characters of a query word that may differ from a word by one edit; in shorter ones an edit makes
-/// another word.
+/// The fewest characters of a query word that is corrected by one edit. In shorter words an edit gives a different
+/// word.
 const MIN_FUZZY_CHARS: usize = 5;
-/// The most words that one query word stands for.
+/// The most words that one query word expands to.
 const MAX_EXPANSIONS: usize = 8;
 /// The most words that are compared with one query word.
 const MAX_COMPARED: usize = 4096;
 
-/// The folded words by which tools are called, with the term that each is indexed as.
+/// The folded words by which tools are called, each with the term it is indexed as.
 pub(crate) struct Vocabulary {
-    /// Sorted by word.
+    /// The words, sorted, with their terms.
     forward: Vec<(String, String)>,
-    /// The words reversed, sorted, with their place in `forward`.
+    /// The reversed words, sorted, with their position in `forward`.
     backward: Vec<(String, usize)>,
 }
 
 impl Vocabulary {
-    /// Takes each word with its term.
+    /// Creates the vocabulary from words and their terms.
     pub(crate) fn new(words: BTreeMap<String, String>) -> Self {
         Self::sorted(words.into_iter().collect())
     }
@@ -37,7 +37,7 @@ impl Vocabulary {
         }
     }
 
-    /// Reads what was written.
+    /// Reads words that [`encode`](Self::encode) wrote.
     pub(crate) fn decode(parts: &mut Parts<'_>) -> Option<Self> {
         let count = parts.count()?;
         let forward = (0..count).map(|_| Some((parts.text()?.to_owned(), parts.text()?.to_owned())));
@@ -66,14 +66,15 @@ impl Vocabulary {
         terms(found)
     }
 
-    /// Returns the terms of words at one edit (a character more, less or other, or two swapped) from `word`.
+    /// Returns the terms of words at one edit from `word`: an inserted, deleted or replaced character, or two swapped
+    /// ones.
     pub(crate) fn corrections(&self, word: &str) -> Vec<&str> {
         let length = word.chars().count();
         if length < MIN_FUZZY_CHARS {
             return Vec::new();
         }
-        // One edit leaves the first half or the last half as it is, so only words that share one are compared. Halves
-        // are short enough that a swap in the very middle touches one of them only.
+        // One edit leaves the first half or the last half as it is, so only words that share one are compared. The
+        // halves are short enough that a swap in the very middle touches only one of them.
         let half = (length - 1) / 2;
         let head: String = word.chars().take(half).collect();
         let tail: String = word.chars().rev().take(half).collect();
@@ -90,7 +91,7 @@ impl Vocabulary {
     }
 }
 
-/// The entries that begin with `prefix`.
+/// Returns the entries that begin with `prefix`.
 fn range<'a, T>(sorted: &'a [(String, T)], prefix: &str) -> &'a [(String, T)] {
     let from = sorted.partition_point(|(word, _)| word.as_str() < prefix);
     let rest = sorted.get(from..).unwrap_or_default();

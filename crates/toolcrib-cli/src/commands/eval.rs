@@ -43,7 +43,7 @@ pub(crate) async fn run(arguments: &Eval, json: bool) -> Result<Exit, Failure> {
         let embeddings = Embeddings::of_tools(embedder, &tools);
         embeddings.finished().await;
         if let Some(error) = embeddings.degraded() {
-            output::tell(&format!("warning: search by meaning is degraded: {error}"));
+            output::tell(&format!("warning: semantic search is degraded: {error}"));
         }
         if let Some(vectors) = embeddings.vectors() {
             index.attach(vectors);

@@ -17,7 +17,7 @@ pub(crate) async fn run(arguments: &Search, json: bool) -> Result<Exit, Failure>
     if let Some(error) =
         snapshot.artifacts().get::<Embeddings>(Embeddings::KEY).and_then(|made| made.degraded())
     {
-        output::tell(&format!("warning: search by meaning is degraded: {error}"));
+        output::tell(&format!("warning: semantic search is degraded: {error}"));
     }
     runtime.close().await;
     let found = found?;

@@ -1,9 +1,9 @@
-//! Vectors on disk, so that a model is asked only once about each text.
+//! A cache of vectors on disk, so that a model embeds each text only once.
 //!
-//! One file for each model, replaced as a whole: a reader finds the old one or the new one, also after a crash. Its last
-//! 32 bytes are the digest of all others; a file that does not agree with them is as good as none. Of two processes that
-//! write at once, the second takes along what the first has written, unless both write in the same moment; what is lost
-//! then is made again.
+//! There is one file for each model, replaced as a whole: a reader finds the old file or the new one, even after a
+//! crash. Its last 32 bytes are the digest of all others; a file that does not match its digest is ignored. If two
+//! processes write, the second one merges what the first one has written, unless both write at the same moment. Vectors
+//! that are lost in this way are made again.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -14,19 +14,19 @@ use super::index::Row;
 use super::{ContentHash, MAX_DIMENSION};
 use crate::kept::{DIGEST, keep_newest, seal, unsealed};
 
-/// The most bytes of the file of one model; of more vectors, those that were not used for longest go. It holds 200,000 of
-/// 256 numbers.
+/// The most bytes of the file of one model. The least recently used vectors are dropped from a larger one. It holds
+/// 200,000 vectors of 256 numbers.
 pub const MAX_CACHE_BYTES: usize = 64 << 20;
 
-/// For how many models there are files; the one that was not written for longest goes.
+/// The most models that have a file. The least recently written file is deleted.
 pub const MAX_CACHED_MODELS: usize = 4;
 
-/// What a file starts with: what it is, and the version of its form.
+/// The first bytes of a file: its type and the version of its format.
 const MAGIC: &[u8; 8] = b"tcvecs01";
 
 const EXTENSION: &str = "vectors";
 
-/// The file of one model.
+/// The cache file of one model.
 pub(crate) struct Cache {
     folder: PathBuf,
     file: PathBuf,
@@ -34,11 +34,11 @@ pub(crate) struct Cache {
     max_bytes: usize,
 }
 
-/// Vectors by content, those that were not used for longest first.
+/// Vectors by content, the least recently used first.
 pub(crate) type Rows = Vec<(ContentHash, Row)>;
 
 impl Cache {
-    /// The file of a model in a folder.
+    /// Creates the cache of a model in a folder.
     pub(crate) fn new(folder: &Path, model: &str, dimension: usize) -> Self {
         let name = format!("{:?}", ContentHash::of(model, &[dimension.to_string()]));
         let file = folder.join(name.get(..24).unwrap_or(&name)).with_extension(EXTENSION);
@@ -51,18 +51,18 @@ impl Cache {
         self
     }
 
-    /// All that is in the file; nothing when it is not there, not whole, or of another form.
+    /// Returns the vectors in the file. Returns none if the file is missing, damaged, or has another format.
     pub(crate) fn read(&self) -> Rows {
         let rows = read_bounded(&self.file, MAX_CACHE_BYTES as u64).ok().and_then(|bytes| self.rows(&bytes));
         rows.unwrap_or_default()
     }
 
-    /// Adds vectors to the file, and puts those that were used behind all others.
+    /// Merges vectors into the file and marks them as the most recently used.
     pub(crate) fn write(&self, used: &HashMap<ContentHash, Row>) -> Result<(), toolcrib_io::Error> {
         let kept = self.read();
         let known: HashSet<&ContentHash> = kept.iter().map(|(content, _)| content).collect();
         let mut added: Vec<_> = used.iter().filter(|(content, _)| !known.contains(content)).collect();
-        // So that the same vectors make the same file.
+        // Sorted, so that the same vectors make the same file.
         added.sort_by_key(|(content, _)| **content);
         let (touched, others): (Vec<_>, Vec<_>) = kept
             .iter()
@@ -84,7 +84,7 @@ impl Cache {
         Ok(())
     }
 
-    /// The bytes of one vector in the file.
+    /// Returns the length of one vector in the file, in bytes.
     fn record(&self) -> usize {
         ContentHash::BYTES + size_of::<f32>() + self.dimension
     }

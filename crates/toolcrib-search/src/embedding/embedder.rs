@@ -1,100 +1,101 @@
-//! Whatever makes vectors of texts.
+//! The interface of embedding models.
 
 /// The most numbers of one vector.
 pub const MAX_DIMENSION: usize = 4096;
 
-/// Makes vectors of texts: texts that mean alike get vectors that point alike.
+/// An embedding model: texts of similar meaning get vectors of similar direction.
 ///
-/// The vector of a text must not depend on the texts beside it, since vectors are kept and compared with later ones.
-/// It may take its time: it is called on a thread that may block.
+/// The vector of a text must not depend on the other texts of the call, since vectors are stored and compared with
+/// later ones. The methods may block: they are called on a thread that permits it.
 pub trait Embedder: Send + Sync {
-    /// Names the model, and with it everything that makes its vectors differ from those of another.
+    /// Returns the id of the model. It must change whenever the vectors change.
     fn id(&self) -> &str;
 
-    /// How many numbers each vector has, at most [`MAX_DIMENSION`].
+    /// Returns the dimension of the vectors, at most [`MAX_DIMENSION`].
     fn dimension(&self) -> usize;
 
-    /// One vector for each text, in their order.
+    /// Returns one vector for each text, in the same order.
     fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError>;
 
-    /// How much of a text the embedder knows, from 0 (no word of it) to 1 (all): how far its vector can be trusted.
+    /// Returns the share of a text that the embedder knows, from 0 (no word of it) to 1 (all). It measures how far the
+    /// vector can be trusted.
     ///
-    /// A text of coverage 0 may have a vector of zeros, which is no fault.
+    /// The vector of a text of coverage 0 may be all zeros, which is not an error.
     fn coverage(&self, text: &str) -> f32 {
         let _ = text;
         1.0
     }
 }
 
-/// Why there are no vectors, or not all.
+/// The error that left some or all texts without vectors.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum EmbedError {
     /// The model cannot be used.
     #[error("the embedding model in {model} cannot be used: {message}")]
     Model {
-        /// Where it is.
+        /// The path or name of the model.
         model: String,
-        /// What is wrong.
+        /// The cause.
         message: String,
     },
     /// The library that runs the model cannot be used.
     #[error("ONNX Runtime cannot be used: {message}; set ORT_DYLIB_PATH to its library")]
     Library {
-        /// What is wrong.
+        /// The cause.
         message: String,
     },
     /// The model failed on a text.
     #[error("the embedding model {model} failed: {message}")]
     Failed {
-        /// The model.
+        /// The id of the model.
         model: String,
-        /// What it said.
+        /// The error message of the model.
         message: String,
     },
     /// The embedder panicked.
     #[error("the embedding model {model} panicked; this is a fault in its embedder")]
     Panicked {
-        /// The model.
+        /// The id of the model.
         model: String,
     },
-    /// Not one vector for each text.
+    /// The number of vectors differs from the number of texts.
     #[error("the embedding model {model} gave {found} vectors for {texts} texts")]
     Count {
-        /// The model.
+        /// The id of the model.
         model: String,
-        /// How many texts there were.
+        /// The number of texts.
         texts: usize,
-        /// How many vectors came.
+        /// The number of vectors.
         found: usize,
     },
-    /// A vector of another size than the model says.
+    /// A vector has another dimension than the model declares.
     #[error("the embedding model {model} gave a vector of {found} numbers where {expected} are due")]
     Dimension {
-        /// The model.
+        /// The id of the model.
         model: String,
-        /// How many numbers each vector should have.
+        /// The declared dimension.
         expected: usize,
-        /// How many it has.
+        /// The dimension of the vector.
         found: usize,
     },
-    /// A vector that points nowhere: not a number, infinite, or all zeros.
-    #[error("the embedding model {model} gave a vector that points nowhere for `{text}`")]
+    /// A vector has no direction: it contains NaN or an infinity, or is all zeros.
+    #[error("the embedding model {model} gave a vector without direction for `{text}`")]
     Nowhere {
-        /// The model.
+        /// The id of the model.
         model: String,
         /// The start of the text.
         text: String,
     },
-    /// The time was over before all texts had their vectors.
-    #[error("{left} tools have no vector yet; the next refresh goes on with them")]
+    /// The vectors of some tools are still being made.
+    #[error("{left} tools have no vector yet; the next refresh continues with them")]
     Unfinished {
-        /// How many.
+        /// The number of tools without a vector.
         left: usize,
     },
 }
 
-/// A vector of length one, when it is one of the right size that points somewhere.
+/// Scales a vector to length one. Returns an error if it has the wrong dimension or no direction.
 pub(crate) fn checked(embedder: &dyn Embedder, text: &str, vector: Vec<f32>) -> Result<Vec<f32>, EmbedError> {
     /// The most characters of a text that are shown.
     const MAX_SHOWN_CHARS: usize = 40;
@@ -107,7 +108,7 @@ pub(crate) fn checked(embedder: &dyn Embedder, text: &str, vector: Vec<f32>) -> 
     if !length.is_finite() || length == 0.0 {
         return Err(EmbedError::Nowhere { model, text: text.chars().take(MAX_SHOWN_CHARS).collect() });
     }
-    // Numbers below one lose nothing that counts.
+    // Numbers of magnitude below one lose nothing significant.
     #[expect(clippy::cast_possible_truncation, reason = "each is at most one")]
     Ok(vector.into_iter().map(|number| (f64::from(number) / length) as f32).collect())
 }

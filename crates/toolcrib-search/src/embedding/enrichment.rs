@@ -1,4 +1,4 @@
-//! Vectors of all tools, after each load.
+//! The enrichment that makes the vectors of all tools after each load.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -11,52 +11,53 @@ use toolcrib_registry::{Artifact, Artifacts, Enrichment, Snapshot};
 use super::maker::Maker;
 use super::{EmbedError, Embedder, Embeddings};
 
-/// How long a refresh waits for vectors unless set. What is not there by then follows while tools are found by their
-/// words.
+/// The default time that a refresh waits for vectors. The remaining vectors follow later; until then tools are found by
+/// their words.
 pub const PATIENCE: Duration = Duration::from_millis(500);
 
-/// An embedder, as far as one could be opened.
+/// The result of opening an embedder.
 #[derive(Clone)]
 pub struct Opened {
-    /// The embedder; none when there is none to be had.
+    /// The embedder, or a replacement. `None` if neither is available.
     pub embedder: Option<Arc<dyn Embedder>>,
-    /// Why it is not the one that was asked for.
+    /// The reason why it is not the requested embedder.
     pub fault: Option<EmbedError>,
 }
 
-/// The [`Enrichment`] that makes [`Embeddings`] under [`Embeddings::KEY`], in a thread of its own. It makes vectors of
-/// what is new or changed, and never fails a refresh.
+/// The [`Enrichment`] that makes [`Embeddings`] under [`Embeddings::KEY`] in a separate thread. It embeds only new and
+/// changed tools, and never fails a refresh.
 ///
-/// It needs a runtime with time.
+/// It requires a Tokio runtime with time enabled.
 pub struct EmbeddingsEnrichment {
     maker: Arc<Maker>,
     patience: Duration,
 }
 
 impl EmbeddingsEnrichment {
-    /// Makes the vectors with this embedder.
+    /// Makes the vectors with the given embedder.
     pub fn new(embedder: Arc<dyn Embedder>) -> Self {
         Self::opening(move || Opened { embedder: Some(Arc::clone(&embedder)), fault: None })
     }
 
-    /// Makes the vectors with an embedder that is opened when it is first needed, where that holds nobody up.
+    /// Makes the vectors with an embedder that `open` opens in the background on first use.
     pub fn opening(open: impl Fn() -> Opened + Send + Sync + 'static) -> Self {
         Self { maker: Arc::new(Maker::new(Box::new(open))), patience: PATIENCE }
     }
 
-    /// Stands in for an embedder that could not be opened: every generation says so, and has no vectors.
+    /// Creates an enrichment for an embedder that could not be opened. Every generation reports the error and has no
+    /// vectors.
     pub fn degraded(error: EmbedError) -> Self {
         Self::opening(move || Opened { embedder: None, fault: Some(error.clone()) })
     }
 
-    /// Sets how long a refresh waits; [`PATIENCE`] by default.
+    /// Sets the time that a refresh waits; [`PATIENCE`] by default.
     pub fn with_patience(mut self, patience: Duration) -> Self {
         self.patience = patience;
         self
     }
 
-    /// Keeps vectors in this folder, so that each is made once. It is the operator's own folder, which may be shared by
-    /// several processes.
+    /// Caches vectors in this folder, so that each is made once. The folder belongs to the operator, and several
+    /// processes may share it.
     pub fn with_cache(self, folder: impl Into<PathBuf>) -> Self {
         self.maker.cache.get_or_init(|| folder.into());
         self
@@ -72,7 +73,7 @@ impl Enrichment for EmbeddingsEnrichment {
     async fn run(&self, tools: &Snapshot, _artifacts: &Artifacts) -> Result<Artifact, String> {
         let embeddings = self.maker.begin(tools.iter().map(|entry| &entry.tool));
         if !self.patience.is_zero() {
-            // Whether they are there by now, they say themselves.
+            // A timeout is no error: the embeddings report their progress.
             let _ = tokio::time::timeout(self.patience, embeddings.finished()).await;
         }
         Ok(Arc::new(embeddings))
@@ -80,7 +81,7 @@ impl Enrichment for EmbeddingsEnrichment {
 }
 
 impl Embeddings {
-    /// Begins to make the vectors of these tools, without a registry.
+    /// Starts to make the vectors of these tools, without a registry.
     pub fn of_tools<'a>(embedder: Arc<dyn Embedder>, tools: impl IntoIterator<Item = &'a Arc<Tool>>) -> Self {
         let open = move || Opened { embedder: Some(Arc::clone(&embedder)), fault: None };
         Arc::new(Maker::new(Box::new(open))).begin(tools.into_iter())

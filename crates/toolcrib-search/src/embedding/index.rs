@@ -1,39 +1,40 @@
-//! Which vectors point most nearly where a query points: an exact scan over bytes.
+//! Nearest-neighbour search over vectors: an exact scan over bytes.
 //!
-//! Each vector is kept as one byte a number and a scale of its own; the query as 16 bits a number, so that a product of
-//! the two fits what a processor multiplies and adds in one step. Sums are whole numbers, hence the same on every
-//! machine and in every order.
+//! Each vector is stored as one byte per number and a scale, the query as 16 bits per number, so that their product
+//! fits a multiply-add instruction of the processor. Sums are integers, and therefore the same on every machine and in
+//! every order.
 //!
-//! # Why no graph
+//! # Why there is no graph index
 //!
-//! A graph of neighbours (`hnsw_rs` 0.3.5, M 24, 200 candidates while it is built, its SIMD feature on) was measured
-//! against this scan on two cores with AVX2: vectors of 7,542 tools, enlarged by noise, 400 queries of real users, the
-//! best 100 of each. `ef` is the smallest of 100, 200, 400, … by which it finds 99 % of them.
+//! A graph of neighbours (`hnsw_rs` 0.3.5, M 24, 200 candidates during construction, with its SIMD feature) was
+//! measured against this scan on two cores with AVX2: vectors of 7,542 tools, enlarged by noise, 400 queries of real
+//! users, the best 100 of each. `ef` is the smallest of 100, 200, 400, … that finds 99 % of them.
 //!
-//! | vectors of 256 | scan, f32 | scan, bytes | graph | `ef` | its share of the best 100 | building it |
+//! | vectors of 256 | scan, f32 | scan, bytes | graph | `ef` | recall of the best 100 | construction |
 //! |---|---|---|---|---|---|---|
 //! | 2,000 | 0.07 ms | 0.03 ms | 0.32 ms | 200 | 99.8 % | 0.8 s |
 //! | 10,000 | 0.55 ms | 0.14 ms | 1.12 ms | 200 | 99.3 % | 11 s |
 //! | 30,000 | 3.6 ms | 0.48 ms | 7.0 ms | 400 | 99.8 % | 54 s |
 //! | 100,000 | 18 ms | 3.6 ms | 5.9 ms | 400 | 99.4 % | 304 s |
 //!
-//! Others used the machine meanwhile, and not evenly. The bytes find 99.3 % of the best 100 that the f32 find, with queries
-//! of bytes. In the same run two threads did not make the scan faster below 30,000 vectors.
+//! Other programs used the machine at the same time, with varying load. The scan over bytes, with queries of bytes,
+//! finds 99.3 % of the best 100 that the scan over f32 finds. In the same run, two threads did not make the scan faster
+//! below 30,000 vectors.
 //!
-//! So there is no graph, and nothing to build again when tools change.
+//! So there is no graph, and nothing to rebuild when tools change.
 //!
-//! # Very many rows
+//! # Large numbers of rows
 //!
-//! From 50,000 rows on the vectors do not fit into what a processor keeps at hand, and a scan takes as long as the memory
-//! takes to bring them: adding up the bytes without any query takes as long. There a [`Sketch`] of one bit a number says
-//! which fiftieth of the rows is looked at. Of the best 50 of 100,000 vectors, for 200 queries of real users, a trial of the
-//! method held on average, and 76 % for the worst query where 2,000 rows are looked at:
+//! From 50,000 rows on, the vectors do not fit into the processor's cache, and memory bandwidth limits the scan: adding
+//! up the bytes without any query takes as long. A [`Sketch`] of one bit per number then selects the fiftieth of the
+//! rows that is scanned. In an experiment with 200 queries of real users, this method found the following share of the
+//! best 50 of 100,000 vectors on average, and 76 % for the worst query where 2,000 rows are scanned:
 //!
-//! | rows that are looked at | 200 | 500 | 1,000 | 2,000 | 4,000 |
+//! | rows that are scanned | 200 | 500 | 1,000 | 2,000 | 4,000 |
 //! |---|---|---|---|---|---|
-//! | the tools of the four sets under twelve names each | 91.2 % | 96.8 % | 98.7 % | 99.4 % | 99.8 % |
-//! | the same once, and mixtures of two with noise | 89.8 % | 96.0 % | 98.2 % | 99.3 % | 99.7 % |
-//! | signs of the query too, the first of these | 78.7 % | 87.0 % | 91.0 % | 93.9 % | 96.1 % |
+//! | the tools of the four sets, under twelve names each | 91.2 % | 96.8 % | 98.7 % | 99.4 % | 99.8 % |
+//! | the same tools once, and mixtures of two with noise | 89.8 % | 96.0 % | 98.2 % | 99.3 % | 99.7 % |
+//! | signs of the query too, on the first data set | 78.7 % | 87.0 % | 91.0 % | 93.9 % | 96.1 % |
 
 use std::cell::Cell;
 use std::cmp::Ordering;
@@ -45,33 +46,34 @@ use pulp::Arch;
 
 use super::sketch::Sketch;
 
-/// From how many rows on only those are looked at that their [sketch](Sketch) speaks for: all of them are more bytes than a
-/// processor has at hand.
+/// The number of rows from which on a [sketch](Sketch) selects the rows that are scanned: all of them exceed the
+/// processor's cache.
 const MIN_SKETCHED_ROWS: usize = 50_000;
 
-/// Of how many rows one is looked at then.
+/// The divisor of the number of rows that gives the number of scanned rows.
 const SKETCHED_SHARE: usize = 50;
 
-/// How many rows are looked at then for each that is wanted, where that is more.
+/// The fewest rows that are scanned for each requested result.
 const MIN_CANDIDATES: usize = 20;
 
-/// From how many multiplications on a scan is shared by two threads: below, starting one costs more than it saves.
+/// The number of multiplications from which on two threads share a scan. Below it, starting a thread costs more than it
+/// saves.
 const MIN_SHARED_PRODUCTS: usize = 8 << 20;
 
 /// The largest byte of a row.
 const MAX_BYTE: f32 = 127.0;
 
-/// A vector as bytes.
+/// A vector quantized to bytes.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Row {
-    /// What the bytes are to be multiplied by; above zero.
+    /// The factor by which the bytes are multiplied; above zero.
     pub(crate) scale: f32,
-    /// The numbers.
+    /// The quantized numbers.
     pub(crate) bytes: Box<[i8]>,
 }
 
 impl Row {
-    /// The nearest bytes. None for a vector that points nowhere.
+    /// Quantizes a vector. Returns `None` if it has no direction.
     pub(crate) fn of(vector: &[f32]) -> Option<Self> {
         let largest = vector.iter().fold(0.0_f32, |largest, number| largest.max(number.abs()));
         let scale = largest / MAX_BYTE;
@@ -89,15 +91,15 @@ impl Row {
 pub struct VectorIndex {
     dimension: usize,
     bytes: Vec<i8>,
-    /// Zero where a row has no vector.
+    /// The scales of the rows; zero for a row without a vector.
     scales: Vec<f32>,
     present: usize,
-    /// Of very many rows.
+    /// The sketch, if there are many rows.
     sketch: Option<Sketch>,
 }
 
 impl VectorIndex {
-    /// Puts the rows one after the other; those of another dimension count as absent.
+    /// Creates an index of the rows in order. A row of another dimension counts as absent.
     pub(crate) fn new<'a>(dimension: usize, rows: impl ExactSizeIterator<Item = Option<&'a Row>>) -> Self {
         let mut index = Self {
             dimension,
@@ -120,32 +122,32 @@ impl VectorIndex {
         index
     }
 
-    /// How many rows there are, those without a vector among them.
+    /// Returns the number of rows, including those without a vector.
     pub fn len(&self) -> usize {
         self.scales.len()
     }
 
-    /// Whether there is no row.
+    /// Returns true if there are no rows.
     pub fn is_empty(&self) -> bool {
         self.scales.is_empty()
     }
 
-    /// How many rows have a vector.
+    /// Returns the number of rows that have a vector.
     pub fn present(&self) -> usize {
         self.present
     }
 
-    /// How many numbers each vector has.
+    /// Returns the dimension of the vectors.
     pub fn dimension(&self) -> usize {
         self.dimension
     }
 
-    /// The rows that fit a query best and that the filter lets through: their numbers with the products of query and
-    /// vector (of unit vectors, the cosine), best first, ties by row. Nothing for a query of another dimension, or one
-    /// that points nowhere.
+    /// Returns the rows most similar to a query among those that the filter accepts, best first, each with its dot
+    /// product with the query (for unit vectors, the cosine). Ties are broken by row. Returns nothing if the query has
+    /// another dimension or no direction.
     ///
-    /// The filter is asked only about rows that would be among the best so far. Of 50,000 rows and more some of the best may
-    /// be missing: see the table above.
+    /// The filter is called only for rows that would be among the best so far. For 50,000 rows and more, some of the
+    /// best may be missing: see the table in the module documentation.
     pub fn search(&self, query: &[f32], limit: usize, filter: &dyn Fn(u32) -> bool) -> Vec<(u32, f32)> {
         let Some(query) = Query::of(query, self.dimension).filter(|_| limit > 0) else { return Vec::new() };
         if let Some(sketch) = &self.sketch {
@@ -160,7 +162,7 @@ impl VectorIndex {
                 is_seen
             };
             let best = self.best(&query, rows.into_iter().zip(sums), limit, &counted);
-            // Where most are hidden, the best of the others may lie behind what was looked at.
+            // If most rows are hidden, the best of the others may be outside of the scanned rows.
             if best.len() == limit && seen.get() > hidden.get() {
                 return best;
             }
@@ -168,7 +170,7 @@ impl VectorIndex {
         self.best(&query, (0_u32..).zip(self.sums(&query.numbers)), limit, filter)
     }
 
-    /// The best of rows that come in order, each with the sum of its products with the query.
+    /// Returns the best of the rows, which come in order, each with its dot product with the query.
     fn best(
         &self,
         query: &Query,
@@ -181,7 +183,7 @@ impl VectorIndex {
         for (row, sum) in rows {
             let scale = self.scales.get(row as usize).copied().unwrap_or_default();
             let score = query.score(sum, scale);
-            // Of equals the first rows stay.
+            // Of equal rows the first ones stay.
             if scale == 0.0 || best.len() == limit && score <= least || !filter(row) {
                 continue;
             }
@@ -194,14 +196,14 @@ impl VectorIndex {
         best.into_sorted_vec().into_iter().map(|found| (found.row, found.score)).collect()
     }
 
-    /// The products of a query and of these rows; none where a row has no vector.
+    /// Returns the dot products of a query and these rows; `None` for a row without a vector.
     pub fn scores(&self, query: &[f32], rows: &[u32]) -> Vec<Option<f32>> {
         let Some(query) = Query::of(query, self.dimension) else { return vec![None; rows.len()] };
         let sums = self.sums_of(&query.numbers, rows).into_iter().zip(rows);
         sums.map(|(sum, row)| Some(query.score(sum, self.row(*row)?.1))).collect()
     }
 
-    /// The sums of the products of these rows with the query; zero for one that is not there.
+    /// Returns the integer dot products of these rows with the query; zero for a missing row.
     fn sums_of(&self, query: &[i16], rows: &[u32]) -> Vec<i32> {
         let mut sums = vec![0; rows.len()];
         Arch::new().dispatch(|| {
@@ -212,7 +214,7 @@ impl VectorIndex {
         sums
     }
 
-    /// The vector of a row, to within half a byte.
+    /// Returns the vector of a row, accurate to half a byte.
     pub fn vector(&self, row: u32) -> Option<Vec<f32>> {
         let (bytes, scale) = self.row(row)?;
         Some(bytes.iter().map(|byte| f32::from(*byte) * scale).collect())
@@ -225,7 +227,7 @@ impl VectorIndex {
         Some((self.bytes.get(start..start + self.dimension)?, scale))
     }
 
-    /// The sums of the products of each row with the query.
+    /// Returns the integer dot product of each row with the query.
     fn sums(&self, query: &[i16]) -> Vec<i32> {
         let arch = Arch::new();
         let mut sums = vec![0; self.len()];
@@ -257,7 +259,7 @@ impl std::fmt::Debug for VectorIndex {
     }
 }
 
-/// A query as whole numbers.
+/// A query quantized to integers.
 struct Query {
     scale: f32,
     numbers: Vec<i16>,
@@ -278,19 +280,19 @@ impl Query {
         Some(Self { scale, numbers })
     }
 
-    #[expect(clippy::cast_precision_loss, reason = "what is lost is less than what the bytes have lost")]
+    #[expect(clippy::cast_precision_loss, reason = "the rounding is finer than that of the bytes")]
     fn score(&self, sum: i32, scale: f32) -> f32 {
         sum as f32 * (scale * self.scale)
     }
 }
 
-/// The largest number of a query of which as many products with the largest byte can be added as there are dimensions.
+/// Returns the largest number of a query for which the sum of its products with the largest byte cannot overflow.
 fn largest_number(dimension: usize) -> f32 {
     let most = i32::MAX / 127 / i32::try_from(dimension.max(1)).unwrap_or(i32::MAX);
     i16::try_from(most).map_or_else(|_| f32::from(i16::MAX), f32::from)
 }
 
-/// Inlined, so that it is compiled anew with what each processor can do.
+/// Inlined, so that it is compiled for the features of each processor.
 #[inline(always)]
 #[expect(clippy::inline_always, reason = "a call would leave the processor's features behind")]
 fn scan(rows: &[i8], query: &[i16], sums: &mut [i32]) {
@@ -305,7 +307,8 @@ fn product(row: &[i8], query: &[i16]) -> i32 {
     row.iter().zip(query).map(|(byte, number)| i32::from(i16::from(*byte)) * i32::from(*number)).sum()
 }
 
-/// Ordered so that the worst is the greatest: the heap gives it up first, and sorted it stands last.
+/// A row with its score. It is ordered so that the worst is the greatest: the heap removes it first, and it is last
+/// when sorted.
 #[derive(PartialEq)]
 struct Found {
     score: f32,

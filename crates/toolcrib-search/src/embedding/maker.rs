@@ -1,4 +1,4 @@
-//! One thread that makes vectors, for the newest generation first.
+//! The background thread that makes vectors, for the newest generation first.
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -16,28 +16,29 @@ use super::text::texts_of;
 use super::vectors::{Made, State, Vectors, embed};
 use super::{ContentHash, EmbedError, Embedder, Embeddings, Opened};
 
-/// Of how many tools an embedder is given the texts at once.
+/// The number of tools whose texts an embedder is given at once.
 pub const BATCH: usize = 32;
 
-/// After how long vectors are written to the disk while more are being made: what a crash may lose.
+/// The interval at which vectors are written to the disk while more are being made. A crash loses at most this much
+/// work.
 const CHECKPOINT: Duration = Duration::from_secs(10);
 
-/// Makes vectors in a thread that lives while there is something to do.
+/// A worker that makes vectors in a thread, which runs only while there are jobs.
 pub(crate) struct Maker {
     open: Box<dyn Fn() -> Opened + Send + Sync>,
     opened: OnceLock<Opened>,
     pub(crate) cache: OnceLock<PathBuf>,
     jobs: Mutex<Jobs>,
-    /// What is known of the last generation that was finished, and of those that are under way.
+    /// The vectors of the last finished generation and of those in progress.
     pool: Mutex<Pool>,
 }
 
 #[derive(Default)]
 struct Jobs {
-    /// The newest last.
+    /// The pending jobs, the newest last.
     waiting: Vec<Job>,
     is_running: bool,
-    /// How many there ever were.
+    /// The number of jobs that were ever added.
     count: u64,
 }
 
@@ -47,7 +48,7 @@ struct Pool {
     is_read: bool,
 }
 
-/// The vectors of one generation. Dropped when nobody holds that generation any more.
+/// A job that makes the vectors of one generation. It is dropped when that generation is no longer referenced.
 struct Job {
     number: u64,
     state: Weak<State>,
@@ -55,11 +56,11 @@ struct Job {
     work: Option<Work>,
 }
 
-/// What is to be done for a generation, once its texts were looked at.
+/// The remaining work of a job, once its texts are known.
 struct Work {
     embedder: Arc<dyn Embedder>,
     contents: Vec<ContentHash>,
-    /// How many tools have each content that has no vector yet.
+    /// The contents without a vector, each with its texts and the number of its tools.
     missing: VecDeque<(ContentHash, Vec<String>, usize)>,
     made: usize,
     fault: Option<EmbedError>,
@@ -72,7 +73,7 @@ impl Maker {
         Self { open, opened, cache, jobs: Mutex::default(), pool: Mutex::default() }
     }
 
-    /// Begins to make the vectors of a generation.
+    /// Starts to make the vectors of a generation.
     pub(crate) fn begin<'a>(self: &Arc<Self>, tools: impl Iterator<Item = &'a Arc<Tool>>) -> Embeddings {
         let mut overloads: BTreeMap<&QualifiedName, Vec<Arc<Tool>>> = BTreeMap::new();
         for tool in tools {
@@ -88,12 +89,12 @@ impl Maker {
         jobs.waiting.push(Job { number, state, tools, work: None });
         if !jobs.is_running {
             let maker = Arc::clone(self);
-            // Not a task of the runtime, which would wait for it when it ends.
+            // Not a task of the runtime, which would wait for it at its shutdown.
             let thread = thread::Builder::new().name("toolcrib-vectors".into()).spawn(move || maker.run());
             jobs.is_running = thread.is_ok();
             if let Err(error) = thread {
                 jobs.waiting.pop();
-                let model = "in a thread of its own".to_owned();
+                let model = "in its background thread".to_owned();
                 let fault = Some(EmbedError::Model { model, message: error.to_string() });
                 embeddings.state.finish(Made { vectors: None, fault });
             }
@@ -101,7 +102,7 @@ impl Maker {
         embeddings
     }
 
-    /// Does one step of the newest job after the other, until none is left.
+    /// Runs one step of the newest job at a time, until there are no more jobs.
     fn run(&self) {
         loop {
             let mut jobs = locked(&self.jobs);
@@ -113,7 +114,7 @@ impl Maker {
             let Some(state) = job.state.upgrade() else { continue };
             let step = catch_unwind(AssertUnwindSafe(|| self.step(&mut job, &state)));
             let is_done = step.unwrap_or_else(|_| {
-                let fault = Some(EmbedError::Panicked { model: "that is used".into() });
+                let fault = Some(EmbedError::Panicked { model: "in use".into() });
                 state.finish(Made { vectors: None, fault });
                 true
             });
@@ -125,7 +126,7 @@ impl Maker {
         }
     }
 
-    /// Does a little for a job; whether that was the last.
+    /// Runs one step of a job. Returns true if it was the last one.
     fn step(&self, job: &mut Job, state: &State) -> bool {
         let Some(work) = &mut job.work else {
             let opened = self.opened.get_or_init(|| self.opened());
@@ -142,7 +143,7 @@ impl Maker {
         let mut batch: Vec<_> = work.missing.drain(..work.missing.len().min(BATCH)).collect();
         let tools: usize = batch.iter().map(|(_, _, tools)| tools).sum();
         let pool = locked(&self.pool);
-        // Another generation may have made some meanwhile.
+        // Another generation may have made some of them in the meantime.
         batch.retain(|(content, _, _)| !pool.rows.contains_key(content));
         drop(pool);
         let is_fine = batch.is_empty() || self.embed(work, &batch);
@@ -161,11 +162,11 @@ impl Maker {
     fn opened(&self) -> Opened {
         catch_unwind(AssertUnwindSafe(|| (self.open)())).unwrap_or_else(|_| Opened {
             embedder: None,
-            fault: Some(EmbedError::Panicked { model: "that is opened".into() }),
+            fault: Some(EmbedError::Panicked { model: "being opened".into() }),
         })
     }
 
-    /// Finds out which vectors are missing.
+    /// Determines which vectors are missing.
     fn prepare(
         &self,
         embedder: &Arc<dyn Embedder>,
@@ -198,7 +199,8 @@ impl Maker {
         Work { embedder, contents, missing, made: 0, fault, written: Instant::now() }
     }
 
-    /// Makes the vectors of a batch; whether the next may be tried. A text whose vector is none is left out.
+    /// Makes the vectors of a batch. Returns true if the next batch may be tried. A text with an invalid vector is
+    /// skipped.
     fn embed(&self, work: &mut Work, batch: &[(ContentHash, Vec<String>, usize)]) -> bool {
         let embedder = work.embedder.as_ref();
         let texts: Vec<&str> = batch.iter().flat_map(|(_, texts, _)| texts).map(String::as_str).collect();
@@ -230,7 +232,7 @@ impl Maker {
         true
     }
 
-    /// Publishes the vectors of a generation, and keeps them.
+    /// Publishes the vectors of a generation and writes them to the cache.
     fn finish(&self, job: &mut Job, state: &State) {
         let Some(work) = job.work.take() else { return };
         let mut pool = locked(&self.pool);
@@ -247,21 +249,21 @@ impl Maker {
         drop(pool);
         let names = std::mem::take(&mut job.tools).into_iter().map(|(name, _)| name).collect();
         if let Some(fault) = &work.fault {
-            tracing::warn!("search by meaning is degraded: {fault}");
+            tracing::warn!("semantic search is degraded: {fault}");
         }
-        tracing::debug!(tools = index.len(), made = work.made, "the vectors of a generation are there");
+        tracing::debug!(tools = index.len(), made = work.made, "the vectors of a generation are complete");
         // Without any vector, but with tools, there is nothing to search.
         let is_usable = index.present() > 0 || work.fault.is_none();
         let vectors = Vectors { embedder: Arc::clone(&work.embedder), names, index, made: work.made };
         let vectors = is_usable.then(|| Arc::new(vectors));
-        // First, since a command may end once it has its answer.
+        // The cache is written first, since a command may exit as soon as it has its result.
         if work.made > 0 {
             self.write(&work);
         }
         state.finish(Made { vectors, fault: work.fault });
     }
 
-    /// Writes what a generation uses to the disk. That it cannot be written costs time at the next start, nothing else.
+    /// Writes the vectors of a generation to the cache. A failure costs time at the next start, nothing else.
     fn write(&self, work: &Work) {
         let Some(cache) = self.cache(work.embedder.as_ref()) else { return };
         let pool = locked(&self.pool);
@@ -270,7 +272,7 @@ impl Maker {
         let used: HashMap<ContentHash, Row> = used.collect();
         drop(pool);
         if let Err(error) = cache.write(&used) {
-            tracing::debug!("vectors are not kept: {error}");
+            tracing::debug!("the vectors are not cached: {error}");
         }
     }
 
@@ -279,7 +281,7 @@ impl Maker {
     }
 }
 
-/// The mean of vectors.
+/// The mean of several vectors.
 #[derive(Default)]
 struct Mean {
     sum: Vec<f32>,

@@ -1,19 +1,19 @@
-//! Texts as vectors, for a search by meaning.
+//! Embeddings of tools, for semantic search.
 //!
-//! An [`Embedder`] makes vectors of texts. The [`EmbeddingsEnrichment`] has it make one of each tool whenever the registry
-//! is refreshed, and puts them beside the snapshot as [`Embeddings`]. A refresh waits a little for them and then goes on;
-//! they are made in a thread of their own, of what is new or changed only, and kept on disk if a folder is given.
-//! Whatever the embedder does (fail, panic, give vectors of another size or with holes), the tools are there;
-//! [`Embeddings::degraded`] says what is missing and why.
+//! An [`Embedder`] makes vectors of texts. The [`EmbeddingsEnrichment`] makes one of each tool whenever the registry is
+//! refreshed, and adds them to the snapshot as [`Embeddings`]. A refresh waits for them for a short time and then
+//! continues without them. A separate thread embeds only new and changed tools, and caches the vectors on disk if it is
+//! given a folder. If the embedder fails, panics, or returns invalid vectors, the tools remain available;
+//! [`Embeddings::degraded`] reports what is missing and the cause.
 //!
-//! A [`VectorIndex`] finds the vectors that point most nearly where a query points.
+//! A [`VectorIndex`] finds the vectors that are most similar to that of a query.
 //!
 //! ```
 //! use std::sync::Arc;
 //! use toolcrib_model::{QualifiedName, Tool};
 //! use toolcrib_search::embedding::{EmbedError, Embedder, Embeddings};
 //!
-//! /// How long a text is, and how many words it has.
+//! /// Represents a text by its length and the number of its words.
 //! struct Lengths;
 //!
 //! impl Embedder for Lengths {

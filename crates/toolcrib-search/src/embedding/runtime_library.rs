@@ -1,25 +1,25 @@
-//! Where the library that runs ONNX models may be: ONNX Runtime, which is not a part of this program.
+//! The search for ONNX Runtime, the library that runs ONNX models. It is not a part of this program.
 
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The environment variable that says where the library is.
+/// The environment variable that contains the path of the library.
 pub const LIBRARY_VARIABLE: &str = "ORT_DYLIB_PATH";
 
-/// The most entries of a folder that are looked at.
+/// The most entries of a folder that are examined.
 const MAX_ENTRIES: usize = 4096;
 
-/// A library that is there, and by which rule it was found.
+/// A library file that exists, and the rule by which it was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RuntimeLibrary {
     /// The file.
     pub path: PathBuf,
-    /// Which place it is, for people.
+    /// A description of the place, for display.
     pub place: &'static str,
 }
 
-/// What is looked at: the environment, as far as it matters here.
+/// The places that are searched, as given by the environment.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Surroundings {
     pub(crate) variable: Option<PathBuf>,
@@ -29,9 +29,11 @@ pub(crate) struct Surroundings {
     pub(crate) python: Vec<PathBuf>,
 }
 
-/// The libraries that are there, in the order in which they are tried: the one that `ORT_DYLIB_PATH` names, and then no
-/// other; else those beside the program, in this folder, in the library path of the system, and in the `onnxruntime`
-/// package of a Python environment that is active or in `PATH`.
+/// Returns the existing libraries in the order in which they are tried.
+///
+/// If `ORT_DYLIB_PATH` is set, that is the only one. Otherwise they are the libraries in the program's folder, in the
+/// folder `cache`, in the library path of the system, and in the `onnxruntime` package of a Python environment that is
+/// active or in `PATH`.
 pub fn runtime_libraries(cache: Option<&Path>) -> Vec<RuntimeLibrary> {
     Surroundings::of_process(cache).libraries()
 }
@@ -85,7 +87,7 @@ impl Surroundings {
     }
 }
 
-/// Where Python environments with this prefix have the libraries of `onnxruntime`.
+/// Returns the folders in which Python environments with this prefix have the libraries of `onnxruntime`.
 fn packages(prefix: &Path) -> Vec<PathBuf> {
     let mut homes = vec![prefix.join("Lib")];
     for lib in ["lib", "lib64", "local/lib"] {
@@ -96,7 +98,7 @@ fn packages(prefix: &Path) -> Vec<PathBuf> {
     folders.filter(|folder| folder.is_dir()).collect()
 }
 
-/// The libraries in a folder, the newest first. They have the version behind their name, or not.
+/// Returns the libraries in a folder, the newest first. Their names may end with a version.
 fn libraries_in(folder: &Path) -> Vec<PathBuf> {
     let start = format!("{}onnxruntime.", env::consts::DLL_PREFIX);
     let is_library = |path: &PathBuf| {
@@ -108,7 +110,7 @@ fn libraries_in(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// The numbers of a name.
+/// Returns the numbers in a name.
 fn version(name: &str) -> Vec<u64> {
     name.split(|character: char| !character.is_ascii_digit()).filter_map(|part| part.parse().ok()).collect()
 }

@@ -1,30 +1,30 @@
-//! One bit for each number of a vector: which of very many vectors are worth a look.
+//! A sketch of vectors: one bit for each number, to preselect rows among very many vectors.
 //!
-//! A bit says whether a number is above zero. The product of a query with these signs goes roughly with that of the query
-//! and the vector, and a thirty-second of the bytes is read for it. The query is whole numbers of four bits, taken apart
-//! into planes of one bit each, so that the product is a count of the bits that two words have in common.
+//! A bit is set if the number is above zero. The product of a query with these signs approximates that of the query and
+//! the vector, and reads a thirty-second of the bytes. The query is quantized to integers of four bits and split into
+//! bit planes, so that the product is a count of common bits.
 
 use pulp::Arch;
 
-/// How many bits a number of the query has.
+/// The bits of a number of the query.
 const PLANES: usize = 4;
 
 /// The largest number of the query.
 const LARGEST: f32 = 7.0;
 
-/// What makes every number of the query positive.
+/// The offset that makes every number of the query positive.
 const MIDDLE: i32 = 8;
 
 /// The signs of vectors, row by row.
 #[derive(Clone, Default)]
 pub(super) struct Sketch {
-    /// How many words a row has.
+    /// The number of words of a row.
     width: usize,
     words: Vec<u64>,
 }
 
 impl Sketch {
-    /// The signs of rows of bytes.
+    /// Creates the sketch of rows of bytes.
     pub(super) fn of(dimension: usize, bytes: &[i8]) -> Self {
         let width = dimension.div_ceil(u64::BITS as usize);
         let rows = bytes.chunks_exact(dimension.max(1));
@@ -35,7 +35,8 @@ impl Sketch {
         Self { width, words }
     }
 
-    /// The rows that may be among the best for a query, in order: `most` of them, and more where several are alike.
+    /// Returns the rows that may be among the best for a query, in order: `most` of them, or more if several have the
+    /// same product.
     pub(super) fn candidates(&self, query: &[i16], most: usize) -> Vec<u32> {
         let planes = planes(query);
         let mut products = vec![0; self.words.len() / self.width.max(1)];
@@ -46,7 +47,7 @@ impl Sketch {
     }
 }
 
-/// The planes of a query, whose numbers are made positive by adding [`MIDDLE`] to each.
+/// Returns the bit planes of a query, whose numbers are made positive by adding [`MIDDLE`] to each.
 fn planes(query: &[i16]) -> [Vec<u64>; PLANES] {
     let largest = query.iter().map(|number| f32::from(*number).abs()).fold(1.0, f32::max);
     #[expect(clippy::cast_possible_truncation, reason = "from 1 to 15")]
@@ -61,9 +62,10 @@ fn signs(bits: impl Iterator<Item = bool>) -> u64 {
     (0..u64::BITS).zip(bits).fold(0, |word, (place, bit)| word | u64::from(bit) << place)
 }
 
-/// What the signs of each row have in common with the query: the sum of its numbers where the row is above zero.
+/// Computes the product of each row's signs and the query: the sum of the query's numbers at which the row is above
+/// zero.
 ///
-/// Inlined, so that it is compiled anew with what each processor can do.
+/// Inlined, so that it is compiled for the features of each processor.
 #[inline(always)]
 #[expect(clippy::inline_always, reason = "a call would leave the processor's features behind")]
 #[expect(clippy::cast_possible_wrap, reason = "there are no more bits than numbers of a vector")]
@@ -79,7 +81,7 @@ fn products_of(words: &[u64], planes: &[Vec<u64>; PLANES], width: usize, product
     }
 }
 
-/// The product that `most` rows have or exceed, or more of them where several have the same.
+/// Returns the largest product that at least `most` rows reach.
 fn least(products: &[i32], most: usize) -> i32 {
     let lowest = products.iter().copied().min().unwrap_or_default();
     let place = |product: i32| usize::try_from(product - lowest).unwrap_or_default();

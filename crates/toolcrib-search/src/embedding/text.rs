@@ -1,4 +1,4 @@
-//! The texts of a tool that are made a vector of.
+//! The texts of a tool that are embedded.
 
 use std::fmt;
 
@@ -8,18 +8,18 @@ use toolcrib_model::{Tool, words_of_name};
 use crate::document::{Field, ToolText};
 use crate::text::truncated;
 
-/// The most bytes of one text. Models of this size read some 256 words, and leave the rest out.
+/// The most bytes of one text. Models of this size read about 256 words and ignore the rest.
 pub const MAX_EMBEDDED_BYTES: usize = 2 * 1024;
 
-/// The digest of texts and of the model that makes a vector of them: the key of the vector.
+/// The digest of texts and of the model that embeds them: the key of their vector.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ContentHash([u8; Self::BYTES]);
 
 impl ContentHash {
-    /// How many bytes it has.
+    /// The length in bytes.
     pub(crate) const BYTES: usize = 32;
 
-    /// The digest of these texts for the model of this [id](super::Embedder::id).
+    /// Returns the digest of these texts for the model of this [id](super::Embedder::id).
     pub fn of<T: AsRef<str>>(model: &str, texts: &[T]) -> Self {
         let mut hash = Sha256::new().chain_update(model.len().to_le_bytes()).chain_update(model);
         for text in texts.iter().map(AsRef::as_ref) {
@@ -44,9 +44,10 @@ impl fmt::Debug for ContentHash {
     }
 }
 
-/// The texts of a tool and of its overloads: what it is called and for, and the same with what else it says of itself.
-/// One of them when they are the same. The vector of the tool is the mean of theirs, so that the product with a query is
-/// the mean of their scores.
+/// Returns the texts of a tool and its overloads: the name and the purpose, and the same with all other metadata. If
+/// both are the same, only one is returned.
+///
+/// The vector of the tool is the mean of their vectors, so that its product with a query is the mean of their scores.
 pub(crate) fn texts_of(overloads: &[&Tool]) -> Vec<String> {
     let mut fields = ToolText::default();
     for tool in overloads {
@@ -58,7 +59,7 @@ pub(crate) fn texts_of(overloads: &[&Tool]) -> Vec<String> {
     if short == whole { vec![short] } else { vec![short, whole] }
 }
 
-/// The words of the name and these fields, a line each piece.
+/// Returns the words of the name and the pieces of these fields, one per line.
 fn text(name: &str, fields: &ToolText<'_>, wanted: &[Field]) -> String {
     let mut text = name.to_owned();
     for line in wanted.iter().flat_map(|field| fields.get(*field).lines()) {

@@ -12,13 +12,12 @@ use super::embedder::checked;
 use super::index::VectorIndex;
 use super::{EmbedError, Embedder};
 
-/// The vectors of one generation, whether they are there already or are still being made. They are never those of
-/// another.
+/// The vectors of one generation, which may still be in progress. They are never those of another generation.
 pub struct Embeddings {
     pub(crate) state: Arc<State>,
 }
 
-/// What the maker of the vectors and their readers share.
+/// The state that the worker shares with its readers.
 pub(crate) struct State {
     pub(crate) total: usize,
     pub(crate) done: AtomicUsize,
@@ -26,19 +25,19 @@ pub(crate) struct State {
     finished: watch::Sender<bool>,
 }
 
-/// What came of it.
+/// The result of a finished job.
 pub(crate) struct Made {
-    /// None when there is no embedder, or it made no vector at all.
+    /// The vectors. `None` if there is no embedder, or if it made no vector.
     pub(crate) vectors: Option<Arc<Vectors>>,
     pub(crate) fault: Option<EmbedError>,
 }
 
-/// How far the making of vectors is.
+/// The progress of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
-    /// How many tools are done with.
+    /// The number of tools that are finished.
     pub done: usize,
-    /// How many there are.
+    /// The number of all tools.
     pub total: usize,
 }
 
@@ -51,14 +50,13 @@ impl Embeddings {
         Self { state: Arc::new(State { total, done, made, finished }) }
     }
 
-    /// The vectors. None while they are being made, and when there is nothing that makes any, or it made none.
+    /// Returns the vectors. Returns `None` while they are being made, and if there is no embedder or it made no vector.
     pub fn vectors(&self) -> Option<&Arc<Vectors>> {
         self.state.made.get()?.vectors.as_ref()
     }
 
-    /// Why tools have no vector, when some have none, or why they are of another model than was asked for: the first
-    /// thing that went wrong. Tools without a vector are found by their words alone, and are tried again when the
-    /// registry is refreshed.
+    /// Returns the first error that left tools without a vector or replaced the requested model. Tools without a vector
+    /// are found by their words alone. Their vectors are tried again at the next refresh of the registry.
     pub fn degraded(&self) -> Option<EmbedError> {
         if let Some(made) = self.state.made.get() {
             return made.fault.clone();
@@ -67,15 +65,15 @@ impl Embeddings {
         Some(EmbedError::Unfinished { left: total - done })
     }
 
-    /// How far they are.
+    /// Returns the progress.
     pub fn progress(&self) -> Progress {
         let total = self.state.total;
         Progress { done: self.state.done.load(Ordering::Relaxed).min(total), total }
     }
 
-    /// Waits until all are made that can be made.
+    /// Waits until the job is finished.
     pub async fn finished(&self) {
-        // It fails when the sender is gone, which this holds.
+        // This fails only if the sender is dropped, and `self` holds it.
         let _ = self.state.finished.subscribe().wait_for(|finished| *finished).await;
     }
 }
@@ -97,7 +95,7 @@ impl fmt::Debug for Embeddings {
     }
 }
 
-/// The vectors of all tools of a generation: a row for each name, in the order of the names.
+/// The vectors of all tools of a generation: one row for each name, in the order of the names.
 pub struct Vectors {
     pub(crate) embedder: Arc<dyn Embedder>,
     pub(crate) names: Vec<QualifiedName>,
@@ -106,32 +104,34 @@ pub struct Vectors {
 }
 
 impl Vectors {
-    /// What made them.
+    /// Returns the embedder that made the vectors.
     pub fn embedder(&self) -> &Arc<dyn Embedder> {
         &self.embedder
     }
 
-    /// The names of the tools, sorted: the row of each is its place. Overloads of one name share a row.
+    /// Returns the names of the tools, sorted. The row of a tool is the position of its name. Overloads of one name
+    /// share a row.
     pub fn names(&self) -> &[QualifiedName] {
         &self.names
     }
 
-    /// The vectors.
+    /// Returns the index of the vectors.
     pub fn index(&self) -> &VectorIndex {
         &self.index
     }
 
-    /// The vector of a tool; the mean of those of its texts, so that its length is at most one. None where there is none.
+    /// Returns the vector of a tool: the mean of the vectors of its texts, whose length is at most one. Returns `None`
+    /// if the tool has no vector.
     pub fn of(&self, name: &QualifiedName) -> Option<Vec<f32>> {
         self.index.vector(u32::try_from(self.names.binary_search(name).ok()?).ok()?)
     }
 
-    /// How many vectors were made for this generation; the others were there before.
+    /// Returns the number of vectors that were made for this generation. The others were reused.
     pub fn made(&self) -> usize {
         self.made
     }
 
-    /// The vector of a query, of length one. It may take as long as the embedder takes.
+    /// Returns the unit vector of a query. It blocks while the embedder runs.
     pub fn query(&self, text: &str) -> Result<Vec<f32>, EmbedError> {
         let mut vectors = embed(self.embedder.as_ref(), &[text])?;
         vectors.pop().unwrap_or_else(|| Err(EmbedError::Panicked { model: self.embedder.id().to_owned() }))
@@ -146,7 +146,7 @@ impl fmt::Debug for Vectors {
     }
 }
 
-/// One checked vector for each text, whatever the embedder does.
+/// Returns one validated vector for each text. A panic of the embedder becomes an error.
 pub(crate) fn embed(
     embedder: &dyn Embedder,
     texts: &[&str],

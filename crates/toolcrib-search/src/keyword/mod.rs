@@ -1,8 +1,8 @@
-//! The keyword arm: an inverted index of tantivy in memory, scored with BM25F.
+//! The keyword retriever: an inverted index of tantivy in memory, scored with BM25F.
 //!
-//! BM25F adds the weighted frequencies of a term over the fields *before* they saturate, so a word that stands in the
+//! BM25F adds the weighted frequencies of a term over the fields *before* they saturate. A word that occurs in the
 //! name, the description and a parameter counts once, strongly, instead of three times (Robertson, Zaragoza, Taylor:
-//! "Simple BM25 extension to multiple weighted fields", 2004). tantivy scores each field by itself, therefore only its
+//! "Simple BM25 extension to multiple weighted fields", 2004). tantivy scores each field separately, therefore only its
 //! term dictionaries and posting lists are used here.
 
 mod postings;
@@ -30,49 +30,49 @@ use crate::{Error, Field};
 pub const MAX_TOOLS: usize = 1_000_000;
 /// The most bytes that the index writer may hold while tools are added.
 pub const MAX_WRITER_BYTES: usize = 1024 * 1024 * 1024;
-/// The memory with which the writer begins, in bytes; it sets the size of its first hash table.
+/// The initial memory budget of the writer in bytes. It sets the size of its first hash table.
 const WRITER_BUDGET_BYTES: usize = 16 * 1024 * 1024;
 
-/// How many searches leave their rows to others. More of them at once make rows of their own.
+/// The most score accumulators that are kept for reuse. Additional concurrent searches allocate new ones.
 const MAX_IDLE: usize = 4;
 
 pub(crate) const FIELDS: usize = Field::ALL.len();
 
-/// How fast a term saturates (BM25's `k1`), chosen like the weights.
+/// The term saturation of BM25 (`k1`), chosen like the weights.
 pub(crate) const SATURATION: f32 = 2.0;
 
-/// How much a field counts beside the description, in the order of the fields. Round values from the middle of the
-/// range in which the mean over the labelled sets hardly moves; keywords and results, which those sets do not have,
-/// are set by analogy with description and parameters.
+/// The weight of each field relative to the description, in the order of the fields. Round values from the middle of
+/// the range in which the mean over the labelled sets hardly changes. Keywords and results, which those sets do not
+/// have, are set by analogy with description and parameters.
 const WEIGHTS: [f32; FIELDS] = [2.0, 1.0, 1.0, 1.0, 0.5, 0.3];
 
-/// How much the length of a field counts against it (BM25's `b`).
+/// The length normalization of BM25 (`b`).
 const LENGTH_PENALTY: f32 = 0.5;
 
-/// One thing that a query asks for.
+/// A term of a query, with its variants.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct QueryTerm {
     /// The folded word of the query.
     pub word: String,
-    /// What is looked up for it, with the share that it counts.
+    /// The terms to look up, each with its share of the weight.
     pub variants: Vec<(String, f32)>,
 }
 
 /// The most terms of a query: one bit each in [`Candidate::terms`].
 pub(crate) const MAX_QUERY_TERMS: usize = u64::BITS as usize;
 
-/// The terms of a tool, as they are given to the index.
+/// The terms of a tool, in the form that the index takes.
 pub(crate) struct Document {
-    /// The terms of each field, each with a [separator](crate::lexicon::SEPARATOR) behind it.
+    /// The terms of each field, each followed by a [separator](crate::lexicon::SEPARATOR).
     pub texts: [String; FIELDS],
-    /// How many terms each field has.
+    /// The number of terms of each field.
     pub lengths: [usize; FIELDS],
 }
 
-/// The file of tantivy that names all others.
+/// The file of tantivy that lists all other files.
 const META: &str = "meta.json";
 
-/// Builds a [`KeywordIndex`].
+/// A writer that builds a [`KeywordIndex`].
 pub(crate) struct Writer {
     inner: SingleSegmentIndexWriter,
     directory: RamDirectory,
@@ -119,49 +119,50 @@ impl Writer {
         Ok(())
     }
 
-    /// Closes the index of tools that have these terms.
+    /// Completes the index. `lexicon` has the terms of the added documents.
     pub(crate) fn finish(self, lexicon: Lexicon) -> Result<KeywordIndex, Error> {
         let Self { inner, directory, lengths, .. } = self;
         KeywordIndex::of(&inner.finalize()?, directory, lengths, lexicon)
     }
 }
 
-/// The posting lists of all tools, and what each field of each tool weighs.
+/// The posting lists of all tools, and the lengths of their fields.
 pub(crate) struct KeywordIndex {
     postings: Postings,
-    /// What the postings are read from.
+    /// The files that the postings are read from.
     directory: RamDirectory,
-    /// How many terms each field of each tool has.
+    /// The number of terms in each field of each tool.
     lengths: Vec<[usize; FIELDS]>,
-    /// The terms with the fields that each stands in: most lookups in the dictionaries would find nothing.
+    /// The terms, each with the fields that contain it. It avoids most lookups in the term dictionaries, which would
+    /// find nothing.
     lexicon: Lexicon,
-    /// Rows of searches that are over, all of them as new, for those that follow: at most [`MAX_IDLE`] times all.
+    /// Cleared score accumulators of finished searches, at most [`MAX_IDLE`], for reuse.
     idle: Mutex<Vec<Rows>>,
 }
 
-/// What the keyword arm finds.
+/// The result of a keyword search.
 pub(crate) struct Matches {
-    /// Every tool that matches a term, best first when popped.
+    /// Every tool that matches a term. The best is popped first.
     pub best: BinaryHeap<Candidate>,
-    /// What each term of the query weighs: the more, the fewer tools have it.
+    /// The weight of each term of the query: the fewer tools contain it, the higher.
     pub weights: Vec<f32>,
 }
 
-/// A tool that matches, and what of the query it matches.
+/// A tool that matches a query.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Candidate {
     pub document: u32,
     pub score: f32,
-    /// One bit for each term of the query.
+    /// The matched terms of the query, one bit each.
     pub terms: u64,
-    /// One bit for each field.
+    /// The matched fields, one bit each.
     pub fields: u8,
 }
 
 impl Eq for Candidate {}
 
 impl Ord for Candidate {
-    /// By score; the lower number, which is the earlier name, wins a tie.
+    /// Orders by score. The lower number, which is the earlier name, wins a tie.
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
         self.score.total_cmp(&other.score).then_with(|| other.document.cmp(&self.document))
     }
@@ -201,7 +202,7 @@ impl KeywordIndex {
         Ok(Self { postings, directory, lengths, lexicon, idle: Mutex::default() })
     }
 
-    /// Writes all of it.
+    /// Writes the index.
     pub(crate) fn encode(&self, bytes: &mut Vec<u8>) -> Result<(), Error> {
         put_count(bytes, self.lengths.len());
         self.lengths.iter().flatten().for_each(|length| put_count(bytes, *length));
@@ -220,7 +221,7 @@ impl KeywordIndex {
         Ok(())
     }
 
-    /// Reads what was written of so many tools.
+    /// Reads an index that [`encode`](Self::encode) wrote. Returns `None` unless it has this many tools.
     pub(crate) fn decode(parts: &mut Parts<'_>, tools: usize) -> Option<Self> {
         if parts.count()? != tools {
             return None;
@@ -244,17 +245,17 @@ impl KeywordIndex {
         Self::of(&Index::open(directory.clone()).ok()?, directory, rows, lexicon).ok()
     }
 
-    /// The terms of all tools.
+    /// Returns the terms of all tools.
     pub(crate) fn lexicon(&self) -> &Lexicon {
         &self.lexicon
     }
 
-    /// Whether any tool has the term in any field.
+    /// Returns true if any tool contains the term in any field.
     pub(crate) fn contains(&self, term: &str) -> bool {
         self.lexicon.fields(term) != 0
     }
 
-    /// Every tool that matches a term.
+    /// Returns every tool that matches a term.
     pub(crate) fn search(&self, terms: &[QueryTerm]) -> Result<Matches, Error> {
         let mut rows = self.idle().pop().unwrap_or_else(|| Rows::new(self.lengths.len()));
         let mut weights = Vec::with_capacity(terms.len());
@@ -265,7 +266,7 @@ impl KeywordIndex {
                     variants.push((self.postings.of(number, used, &mut rows.sums)?, *share));
                 }
             }
-            // How rare a term is, is a matter of the word itself; its synonyms only count when it is nowhere.
+            // The rarity of a term is that of the word itself. Its synonyms count only if no tool contains the word.
             let idf = self.idf(variants.first().map_or(0, |(postings, _)| postings.len()));
             weights.push(idf);
             match variants.as_slice() {
@@ -289,7 +290,7 @@ impl KeywordIndex {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The weight of a term that `documents` tools have (BM25's, which is never negative).
+    /// Returns the weight of a term that `documents` tools contain (the IDF of BM25, which is never negative).
     fn idf(&self, documents: usize) -> f32 {
         let (all, with) = (as_f32(self.lengths.len()), as_f32(documents));
         (1.0 + (all - with + 0.5) / (with + 0.5)).ln()

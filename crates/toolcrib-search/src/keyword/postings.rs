@@ -1,4 +1,4 @@
-//! What each tool has of a term, over all fields.
+//! Posting lists: the weighted frequency of a term in each tool, over all fields.
 
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -11,26 +11,26 @@ use super::as_f32;
 use crate::Error;
 use crate::lexicon::Use;
 
-/// How many postings are kept once they were asked for, of all terms together: 24 MB. Those of further terms are read from
-/// the index each time.
+/// The most postings that are cached in memory, over all terms: 24 MB. The postings of further terms are read from the
+/// index each time.
 const MAX_KEPT: usize = 2_000_000;
 
-/// What a tool has of a term.
+/// The occurrences of a term in one tool.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Posting {
     pub(super) document: u32,
-    /// How often it has it, over all fields, by what they weigh and how long they are.
+    /// The frequency over all fields, weighted by field and normalized by field length.
     pub(super) frequency: f32,
-    /// The fields that have it, one bit each.
+    /// The fields that contain the term, one bit each.
     pub(super) fields: u8,
 }
 
 /// The posting lists of all terms.
 pub(super) struct Postings {
     fields: Vec<IndexedField>,
-    /// Those of each term that were asked for, by its number.
+    /// The cached postings of each term, by its number.
     kept: Vec<OnceLock<Box<[Posting]>>>,
-    /// How many more are kept.
+    /// The number of postings that may still be cached.
     room: AtomicUsize,
 }
 
@@ -39,18 +39,18 @@ pub(super) struct IndexedField {
     pub(super) number: usize,
     pub(super) field: IndexField,
     pub(super) postings: Arc<InvertedIndexReader>,
-    /// What a term in this field counts, for each tool.
+    /// The weight of one occurrence in this field, for each tool.
     pub(super) norms: Vec<f32>,
 }
 
 impl Postings {
-    /// Those of so many terms.
+    /// Creates the posting lists of this many terms.
     pub(super) fn new(fields: Vec<IndexedField>, terms: usize) -> Self {
         let kept = std::iter::repeat_with(OnceLock::new).take(terms).collect();
         Self { fields, kept, room: AtomicUsize::new(MAX_KEPT) }
     }
 
-    /// The tools that have a term. `sums` is as long as there are tools, all zero, and is left so.
+    /// Returns the tools that contain a term. `sums` must have one zero entry for each tool, and is left in that state.
     pub(super) fn of(
         &self,
         number: usize,
@@ -71,7 +71,7 @@ impl Postings {
         }
     }
 
-    /// Keeps no more than so many.
+    /// Sets the most postings that are cached.
     #[cfg(test)]
     pub(super) fn keep_at_most(&mut self, postings: usize) {
         self.room = AtomicUsize::new(postings);
@@ -108,7 +108,7 @@ impl Postings {
     }
 }
 
-/// What was found of a tool so far.
+/// The sum over the fields of a tool that have been read.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Sum {
     pub(super) frequency: f32,

@@ -1,16 +1,16 @@
-//! What is known of each tool while a query is scored.
+//! Score accumulators: the scores of all tools while a query runs.
 
 use std::borrow::Cow;
 
 use super::postings::{Posting, Sum};
 use super::{Candidate, SATURATION};
 
-/// What is known of each tool while a query is scored; between two queries, nothing.
+/// The score of each tool while a query runs. Between two queries all of them are zero.
 pub(super) struct Rows {
     tools: Vec<Row>,
-    /// The tools that match so far.
+    /// The tools that match.
     matched: Vec<u32>,
-    /// What the tools have of one term, while that is added up.
+    /// The sums of each tool for the current term.
     pub(super) sums: Vec<Sum>,
 }
 
@@ -26,7 +26,7 @@ impl Rows {
         Self { tools: vec![Row::default(); tools], matched: Vec::new(), sums: vec![Sum::default(); tools] }
     }
 
-    /// Adds what a tool has of the term of this bit.
+    /// Adds the occurrences of a term to the score of a tool. `bit` is the number of the term.
     pub(super) fn add(&mut self, document: u32, sum: Sum, idf: f32, bit: usize) {
         let Some(row) = self.tools.get_mut(document as usize) else { return };
         if row.terms == 0 {
@@ -37,7 +37,7 @@ impl Rows {
         row.terms |= 1 << bit;
     }
 
-    /// Adds what tools have of a term that is written in several ways, each with the share that it counts.
+    /// Adds the occurrences of a term that has several variants, each with its share of the weight.
     pub(super) fn add_together(&mut self, variants: &[(Cow<'_, [Posting]>, f32)], idf: f32, bit: usize) {
         let mut documents = Vec::new();
         for (postings, share) in variants {
@@ -56,7 +56,7 @@ impl Rows {
         }
     }
 
-    /// Every tool that matches, which is forgotten.
+    /// Returns every tool that matches, and resets the accumulator.
     pub(super) fn taken(&mut self) -> Vec<Candidate> {
         let tools = &mut self.tools;
         let candidates = self.matched.drain(..).filter_map(|document| {

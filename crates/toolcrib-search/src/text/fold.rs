@@ -1,12 +1,12 @@
-//! Folding a word: lower case, no accents, one form for characters that mean the same.
+//! Folding of words: lower case, no accents, one form for equivalent characters.
 
 use icu_normalizer::properties::CanonicalCombiningClassMapBorrowed;
 use icu_normalizer::{ComposingNormalizerBorrowed, DecomposingNormalizerBorrowed};
 
 /// Folds one word, so that `Été`, `ÉTÉ` and `ete` are the same.
 ///
-/// Compatibility forms (full-width letters, ligatures) become plain ones. Marks that belong to the letters of their
-/// script (Devanagari virama, Thai tones, kana voicing) stay.
+/// Compatibility forms (full-width letters, ligatures) become plain characters. Marks that belong to the letters of
+/// their script (Devanagari virama, Thai tones, kana voicing) are kept.
 pub(crate) fn fold(word: &str) -> String {
     if word.is_ascii() {
         let mut plain = String::with_capacity(word.len());
@@ -34,14 +34,14 @@ pub(crate) fn fold(word: &str) -> String {
     ComposingNormalizerBorrowed::new_nfc().normalize(&plain).into_owned()
 }
 
-/// Whether the character modifies the one before it, and so never begins or ends a word.
+/// Returns true if the character modifies the one before it, so that it never begins or ends a word.
 pub(crate) fn is_mark(c: char) -> bool {
-    // The voicing marks of half-width kana only become marks when they are folded.
+    // The voicing marks of half-width kana become combining marks only when they are folded.
     !c.is_ascii() && (combining_class(c) != 0 || matches!(c, '\u{FF9E}' | '\u{FF9F}'))
 }
 
-/// Marks that can be left off without making another letter of it: the accents of Latin, Greek and Cyrillic
-/// (classes from 200 on) and the vowel points of Hebrew and Arabic (10 to 36). Classes as in Unicode's
+/// Returns true for marks that can be dropped without changing the letter: the accents of Latin, Greek and Cyrillic
+/// (classes from 200 on) and the vowel points of Hebrew and Arabic (10 to 36). The classes are those of Unicode's
 /// `DerivedCombiningClass.txt`.
 fn is_accent(c: char) -> bool {
     matches!(combining_class(c), 10..=36 | 200..)

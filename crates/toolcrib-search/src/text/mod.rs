@@ -1,4 +1,5 @@
-//! From text to the terms that are indexed and looked up; the same road for tools and for queries.
+//! Text analysis: conversion of text to the terms that are indexed and looked up. It is the same for tools and for
+//! queries.
 
 mod fold;
 mod stop_words;
@@ -12,19 +13,19 @@ use frostem::{Algorithm, Stemmer};
 use stop_words::{is_stop_character, is_stop_word};
 pub(crate) use words::{Gap, Word, words};
 
-/// The most parts of a compound that are also indexed as one joined term: `get_weather` gives `getweather`.
+/// The most parts of a compound that is also indexed as one joined term: `get_weather` gives `getweather`.
 const MAX_JOINED_PARTS: usize = 6;
 
-/// A term, and the folded words it was made of.
+/// A term and the folded word it comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Term {
-    /// What is looked up: stemmed.
+    /// The stemmed form, which is looked up.
     pub text: String,
-    /// What was written: folded only.
+    /// The folded form.
     pub word: String,
 }
 
-/// Makes terms of words.
+/// An analyzer that converts words to terms.
 #[derive(Clone, Copy)]
 pub(crate) struct Analyzer {
     stemmer: Stemmer,
@@ -35,17 +36,17 @@ impl Analyzer {
         Self { stemmer: Stemmer::new(Algorithm::English) }
     }
 
-    /// The stem of a folded word.
+    /// Returns the stem of a folded word.
     pub(crate) fn stem(self, word: &str) -> String {
         self.stemmer.stem(word).into_owned()
     }
 
-    /// The terms of a text, in order, repeated as often as they occur.
+    /// Returns the terms of a text in order, including repetitions.
     pub(crate) fn terms(self, text: &str) -> Vec<Term> {
         self.terms_of(&words(text))
     }
 
-    /// The terms of words: see [`each_term`].
+    /// Returns the terms of words; see [`each_term`].
     pub(crate) fn terms_of(self, words: &[Word]) -> Vec<Term> {
         let mut terms = Vec::with_capacity(words.len());
         each_term(words, |word, has_stem| {
@@ -56,8 +57,8 @@ impl Analyzer {
     }
 }
 
-/// Gives what the terms of words are made of, and whether it is to be stemmed: each word that is not a stop word, each
-/// compound joined, and pairs of unspaced characters.
+/// Calls `found` with the source of each term and whether it needs stemming. The sources are each word that is not a
+/// stop word, each compound joined, and pairs of characters of unspaced scripts.
 pub(crate) fn each_term(words: &[Word], mut found: impl FnMut(&str, bool)) {
     let mut compound = 0..0;
     let mut joined = String::new();
@@ -87,7 +88,7 @@ pub(crate) fn each_term(words: &[Word], mut found: impl FnMut(&str, bool)) {
     join(words.get(compound), &mut joined, &mut found);
 }
 
-/// Gives a compound as one word.
+/// Calls `found` with a compound as one word.
 fn join(compound: Option<&[Word]>, joined: &mut String, found: &mut impl FnMut(&str, bool)) {
     let compound = compound.filter(|compound| (2..=MAX_JOINED_PARTS).contains(&compound.len()));
     if let Some(compound) = compound {
@@ -97,12 +98,12 @@ fn join(compound: Option<&[Word]>, joined: &mut String, found: &mut impl FnMut(&
     }
 }
 
-/// Whether a folded word says nothing of what is looked for.
+/// Returns true if a folded word is a stop word.
 pub(crate) fn is_stop(word: &Word) -> bool {
     if word.unspaced { is_stop_character(&word.text) } else { is_stop_word(&word.text) }
 }
 
-/// At most `bytes` of a text, cut between characters.
+/// Returns at most `bytes` of a text, cut at a character boundary.
 pub(crate) fn truncated(text: &str, bytes: usize) -> &str {
     text.get(..text.floor_char_boundary(bytes)).unwrap_or(text)
 }

@@ -1,23 +1,23 @@
-//! Cutting text into words: at white space and punctuation, inside `camelCase`, `snake_case` and between letters and
-//! digits, and character by character where a script does not write spaces.
+//! Word segmentation: at white space and punctuation, inside `camelCase` and `snake_case`, between letters and digits,
+//! and at each character if a script does not write spaces.
 
 use super::fold::{fold, is_mark};
 
-/// How many characters of a word count. What is longer is an encoded blob, not a word.
+/// The most characters of a word that are read. A longer one is an encoded blob, not a word.
 const MAX_WORD_CHARS: usize = 64;
 
-/// What stands between a word and the one before it.
+/// The separator between a word and the one before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Gap {
-    /// Nothing: a change of case, between letters and digits, between characters of an unspaced script.
+    /// No separator: a change of case, a boundary of letters and digits, or characters of an unspaced script.
     Fused,
-    /// Underscores or a hyphen: parts of one compound.
+    /// Underscores or a hyphen, which join the parts of a compound.
     Compound,
     /// Other punctuation without white space, as in `math.sqrt` and `files::read`.
     Linked,
     /// White space only.
     Spaced,
-    /// Anything else, and the start of the text: no phrase goes across.
+    /// Any other separator, and the start of the text. No phrase spans it.
     Break,
 }
 
@@ -26,13 +26,13 @@ pub(crate) enum Gap {
 pub(crate) struct Word {
     /// The folded word.
     pub text: String,
-    /// Whether it is one character of a script that writes no spaces.
+    /// True if it is one character of a script that does not write spaces.
     pub unspaced: bool,
-    /// What stands before it.
+    /// The separator before it.
     pub gap: Gap,
-    /// The first byte in the text.
+    /// The offset of its first byte in the text.
     pub start: usize,
-    /// The byte behind the last in the text.
+    /// The offset behind its last byte in the text.
     pub end: usize,
 }
 
@@ -44,7 +44,7 @@ enum Class {
     Unspaced,
 }
 
-/// Cuts `text` into folded words.
+/// Splits `text` into folded words.
 pub(crate) fn words(text: &str) -> Vec<Word> {
     let mut words: Vec<Word> = Vec::new();
     let mut chars = text.char_indices().peekable();
@@ -87,7 +87,7 @@ fn bounded(word: &str) -> &str {
     word.char_indices().nth(MAX_WORD_CHARS).and_then(|(at, _)| word.get(..at)).unwrap_or(word)
 }
 
-/// What the characters between two words mean.
+/// Classifies the characters between two words.
 fn gap(between: &str) -> Gap {
     if between.is_empty() {
         Gap::Fused
@@ -126,7 +126,7 @@ fn class(c: char) -> Option<Class> {
     }
 }
 
-/// Whether the character of class `next` at byte `at` belongs to the word that ends before it.
+/// Returns true if the character of class `next` at byte `at` continues the word that ends before it.
 fn joins(previous: Class, next: Class, text: &str, at: usize) -> bool {
     match (previous, next) {
         (Class::Lower | Class::Upper, Class::Lower) | (Class::Digit, Class::Digit) => true,
@@ -152,7 +152,7 @@ fn apostrophe_inside(text: &str, at: usize, c: char) -> bool {
             .is_some_and(|c| matches!(class(c), Some(Class::Lower | Class::Upper)))
 }
 
-/// `user's` → `user`, `l'adresse` → `adresse`; `don't` stays one word.
+/// Removes an elision: `user's` → `user`, `l'adresse` → `adresse`. `don't` stays one word.
 fn without_elision(word: &str) -> &str {
     match word.split_once(['\'', '’']) {
         Some((head, "s" | "S")) => head,
@@ -162,7 +162,8 @@ fn without_elision(word: &str) -> &str {
     }
 }
 
-/// Scripts that write no spaces between words, and Hangul, whose words carry their particles.
+/// Returns true for scripts that do not write spaces between words, and for Hangul, whose words include their
+/// particles.
 fn is_unspaced(c: char) -> bool {
     matches!(u32::from(c),
         // Thai, Lao, Myanmar, Khmer

@@ -1,22 +1,22 @@
-//! What BERT makes of single characters, before words are cut into tokens.
+//! The classification of characters by BERT, before words are split into tokens.
 
 use icu_properties::CodePointMapData;
 use icu_properties::props::{GeneralCategory, GeneralCategoryGroup};
 
-/// What a character is for the tokenizer.
+/// The class of a character.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// A part of a word.
     Letter,
-    /// A token of its own.
+    /// A separate token.
     Alone,
     /// The end of a word.
     Space,
-    /// Nothing: left out, as if it were not there.
+    /// A character that is ignored.
     Nothing,
 }
 
-/// The kind of a character in a text without composed characters: accents stand for themselves, and are left out.
+/// Returns the class of a character of a decomposed text, in which accents are separate characters and are ignored.
 pub(super) fn kind(c: char) -> Kind {
     match c {
         '\t' | '\n' | '\r' | ' ' => Kind::Space,
@@ -38,7 +38,7 @@ pub(super) fn kind(c: char) -> Kind {
     }
 }
 
-/// Whether a character is one of the unified ideographs, which BERT takes apart. Kana and Hangul are not among them.
+/// Returns true for unified ideographs, each of which is a separate token. Kana and Hangul are excluded.
 fn is_ideograph(c: char) -> bool {
     matches!(
         u32::from(c),

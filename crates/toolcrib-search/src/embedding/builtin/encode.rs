@@ -1,28 +1,28 @@
-//! Writing a table, for whoever makes one.
+//! The encoder of tables, for programs that create one.
 
 use sha2::{Digest, Sha256};
 
 use super::table::{MAGIC, MAX_TOKEN_BYTES, Table, TableError, hash};
 
-/// The most tokens of a table: one less than a number of two bytes can count, which stands for no token.
+/// The most tokens of a table. A number of two bytes counts one more, which represents the absence of a token.
 pub const MAX_TABLE_ROWS: usize = u16::MAX as usize - 1;
 
-/// The largest of the whole numbers that a row is written in.
+/// The largest quantized number of a row.
 const LARGEST: f32 = 127.0;
 
-/// A token to be written.
+/// A token to be encoded.
 #[derive(Clone, Debug)]
 pub struct NewToken<'a> {
-    /// Its text, without a mark of continuation.
+    /// The text, without a continuation mark.
     pub text: &'a str,
-    /// Whether it continues a word.
+    /// True if the token continues a word.
     pub continues: bool,
-    /// Its row.
+    /// The row of numbers.
     pub row: &'a [f32],
 }
 
 impl Table<'_> {
-    /// The bytes of a table of these tokens. Those that begin words have to stand before those that continue them.
+    /// Encodes a table of these tokens. Tokens that begin words must precede those that continue them.
     pub fn encode(dimension: u16, tokens: &[NewToken<'_>]) -> Result<Vec<u8>, TableError> {
         let too_much = |what: String| Err(TableError::TooMuch { what });
         let Some(count) = u32::try_from(tokens.len()).ok().filter(|_| tokens.len() <= MAX_TABLE_ROWS) else {
@@ -32,13 +32,13 @@ impl Table<'_> {
             return too_much(format!("a token of {} bytes", token.text.len()));
         }
         if tokens.iter().any(|token| token.row.len() != usize::from(dimension)) {
-            return too_much(format!("rows that have not {dimension} numbers"));
+            return too_much(format!("rows that do not have {dimension} numbers"));
         }
         if !tokens.is_sorted_by_key(|token| token.continues) {
-            return too_much("tokens that begin words after such that continue them".to_owned());
+            return too_much("tokens that begin words behind tokens that continue them".to_owned());
         }
         let words = tokens.iter().zip(0_u32..).filter(|(token, _)| !token.continues).count();
-        // Half of the slots stay free, so that a search is short.
+        // Half of the slots stay free, so that a lookup is short.
         let slot_count = (2 * tokens.len()).next_power_of_two();
         let slot_bits = u16::try_from(slot_count.trailing_zeros()).unwrap_or_default();
 
@@ -74,7 +74,7 @@ fn slots(tokens: &[NewToken<'_>], count: usize) -> Vec<u16> {
     slots
 }
 
-/// The scale of a row as the upper half of an f32, rounded up, so that the largest number stays within its eight bits.
+/// Returns the scale of a row as the upper half of an f32, rounded up, so that the largest number fits in eight bits.
 fn scale(row: &[f32]) -> u16 {
     let largest = row.iter().map(|number| number.abs()).fold(0.0, f32::max);
     let upper = (largest / LARGEST).to_bits() >> 16;

@@ -1,8 +1,8 @@
-//! The embedder that is always there: a table of vectors inside the binary.
+//! The built-in embedder: a table of vectors inside the binary.
 //!
-//! The vector of a text is the sum of the rows of its tokens, brought to length one. The rows were made by
-//! `cargo xtask distill`, so that these vectors come near to those of a sentence transformer at a thousandth of its
-//! cost; `assets/builtin.json` says from what and how.
+//! The vector of a text is the normalized sum of the rows of its tokens. `cargo xtask distill` makes the rows so that
+//! these vectors approximate those of a sentence transformer at a thousandth of its cost. `assets/builtin.json` records
+//! the sources and the settings.
 
 mod encode;
 mod table;
@@ -22,11 +22,11 @@ pub use wordpiece::{MAX_TEXT_BYTES, MAX_TEXT_TOKENS, MAX_WORD_CHARACTERS, TokenI
 /// The table that ships.
 static TABLE: &[u8] = include_bytes!("../../../assets/builtin.bin");
 
-/// Looks the tokens of a text up in a table. It needs no file, no library and no start: the table is a part of the
-/// program, read where it lies.
+/// An embedder that looks up the tokens of a text in a table. It needs no file, no library and no initialization: the
+/// table is a part of the binary and is read in place.
 ///
-/// It knows English, and words of other languages as far as English texts have them. A text without any token that it
-/// knows gets a vector of zeros, and a [coverage](Embedder::coverage) of 0.
+/// It knows English, and those words of other languages that occur in English texts. A text without any known token
+/// gets a vector of zeros and a [coverage](Embedder::coverage) of 0.
 #[derive(Clone, Debug)]
 pub struct BuiltinEmbedder {
     id: String,
@@ -34,7 +34,7 @@ pub struct BuiltinEmbedder {
 }
 
 impl BuiltinEmbedder {
-    /// The embedder over the table that ships.
+    /// Creates an embedder with the built-in table.
     pub fn new() -> Result<Self, EmbedError> {
         let wrong = |error: TableError| EmbedError::Model {
             model: "the built-in table".to_owned(),
@@ -43,12 +43,12 @@ impl BuiltinEmbedder {
         Table::parse(TABLE).map(Self::over).map_err(wrong)
     }
 
-    /// The embedder over another table.
+    /// Creates an embedder with another table.
     pub fn over(table: Table<'static>) -> Self {
         Self { id: format!("builtin:{}", table.short_digest()), table }
     }
 
-    /// The vector of one text: of length one, or all zeros when no token is known.
+    /// Returns the vector of one text. It has length one, or is all zeros if no token is known.
     pub fn embed_one(&self, text: &str) -> Vec<f32> {
         let mut sum = vec![0.0; self.table.dimension()];
         for token in self.table.tokens(text) {

@@ -1,13 +1,13 @@
-//! The table as bytes: which tokens there are, and a row of numbers for each.
+//! The format of the table: its tokens, and a row of numbers for each.
 //!
 //! All numbers are little-endian. In this order, without gaps:
 //! - 8 bytes: `TCTABLE1`
-//! - 32 bytes: the SHA-256 of all that follows
-//! - u32: how many tokens; u32: how many of them begin a word, the others continue one; u16: how many numbers a row
-//!   has; u16: the logarithm to base 2 of the number of slots
-//! - for each token, u8: how many bytes it has; then the bytes of all tokens
-//! - for each slot, u16: one more than the number of a token, 0 where the slot is free. A token stands in the first
-//!   slot that was free, from that of its hash on
+//! - 32 bytes: the SHA-256 of the following bytes
+//! - u32: the number of tokens; u32: the number of those that begin a word, while the others continue one; u16: the
+//!   dimension of a row; u16: the logarithm to base 2 of the number of slots
+//! - for each token, u8: its length in bytes; then the bytes of all tokens
+//! - for each slot, u16: one more than the number of a token, or 0 if the slot is free. A token is in the first slot
+//!   that was free, starting from that of its hash
 //! - for each token, u16: the scale of its row, the upper half of an f32
 //! - for each token, its row: one i8 for each number, to be multiplied by the scale
 
@@ -16,49 +16,49 @@ use sha2::{Digest, Sha256};
 use super::encode::MAX_TABLE_ROWS;
 use super::wordpiece::TokenId;
 
-/// What a table begins with.
+/// The first bytes of a table.
 pub(super) const MAGIC: &[u8; 8] = b"TCTABLE1";
 
-/// The bytes of the digest.
+/// The length of the digest in bytes.
 pub(super) const DIGEST_BYTES: usize = 32;
 
 /// The most bytes of one token.
 pub const MAX_TOKEN_BYTES: usize = u8::MAX as usize;
 
-/// The most slots, as a logarithm: more than numbers of tokens fit into.
+/// The logarithm of the most slots: more than the numbers of tokens can fill.
 const MAX_SLOT_BITS: u16 = 17;
 
-/// Why bytes are no table.
+/// The error of parsing or encoding a table.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TableError {
-    /// They begin differently.
-    #[error("this is no table of vectors, or one of another version")]
+    /// The bytes have another signature.
+    #[error("this is not a table of vectors, or it has another version")]
     Foreign,
-    /// They end too early or too late, or contradict themselves.
+    /// The bytes are truncated, too long, or inconsistent.
     #[error("the table of vectors is damaged at its {part}")]
     Damaged {
-        /// Where.
+        /// The part of the table.
         part: &'static str,
     },
-    /// What a table cannot hold.
+    /// The content does not fit into a table.
     #[error("a table of vectors cannot hold {what}")]
     TooMuch {
-        /// What is too much.
+        /// The content that does not fit.
         what: String,
     },
 }
 
-/// Tokens and their rows, read where they lie.
+/// A table of tokens and their rows, read in place.
 #[derive(Clone)]
 pub struct Table<'a> {
     digest: &'a [u8],
     body: &'a [u8],
     dimension: usize,
-    /// How many tokens begin a word.
+    /// The number of tokens that begin a word.
     words: usize,
     longest: usize,
-    /// Where each token starts in `text`, and where the last one ends.
+    /// The offset of each token in `text`, and the end of the last one.
     starts: Vec<u32>,
     text: &'a [u8],
     slots: &'a [u8],
@@ -68,7 +68,7 @@ pub struct Table<'a> {
 }
 
 impl<'a> Table<'a> {
-    /// Reads a table. Checks its form, not its digest: that would read every byte of it.
+    /// Parses a table. It checks the structure but not the digest, which would read every byte.
     pub fn parse(bytes: &'a [u8]) -> Result<Self, TableError> {
         let rest = bytes.strip_prefix(MAGIC).ok_or(TableError::Foreign)?;
         let mut parts = Parts { rest };
@@ -106,41 +106,41 @@ impl<'a> Table<'a> {
         Ok(Self { digest, body, dimension, words, longest, starts, text, slots, mask, scales, rows })
     }
 
-    /// How many numbers a row has.
+    /// Returns the dimension of a row.
     pub fn dimension(&self) -> usize {
         self.dimension
     }
 
-    /// How many tokens there are.
+    /// Returns the number of tokens.
     pub fn len(&self) -> usize {
         self.starts.len() - 1
     }
 
-    /// Whether there is no token.
+    /// Returns true if there are no tokens.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Whether the table is what its digest says.
+    /// Returns true if the table matches its digest.
     pub fn is_intact(&self) -> bool {
         Sha256::digest(self.body).as_slice() == self.digest
     }
 
-    /// The first digits of the digest, to name the table by.
+    /// Returns the first digits of the digest, which identify the table.
     pub fn short_digest(&self) -> String {
         let digits = self.digest.iter().take(6).fold(0_u64, |digits, byte| digits << 8 | u64::from(*byte));
         format!("{digits:012x}")
     }
 
-    /// The bytes of the longest token.
+    /// Returns the length of the longest token in bytes.
     pub(super) fn longest(&self) -> usize {
         self.longest
     }
 
-    /// The token of these bytes that begins a word, or that continues one.
+    /// Returns the token with these bytes that begins a word, or that continues one.
     pub(super) fn find(&self, bytes: &[u8], continues: bool) -> Option<TokenId> {
         let first = hash(bytes, continues) as usize;
-        // As many steps as slots at most; a table has free slots, but a damaged one may say otherwise.
+        // The number of steps is bounded by the number of slots. A table has free slots, but a damaged one may not.
         for slot in first..=first + self.mask {
             let number = u16_at(self.slots, slot & self.mask)?.checked_sub(1)?;
             if (usize::from(number) >= self.words) == continues && self.token(number) == bytes {
@@ -150,12 +150,12 @@ impl<'a> Table<'a> {
         None
     }
 
-    /// Whether a token continues a word.
+    /// Returns true if a token continues a word.
     pub fn continues(&self, token: TokenId) -> bool {
         usize::from(token.0) >= self.words
     }
 
-    /// The bytes of a token, without a mark of continuation; none for one that is not there.
+    /// Returns the bytes of a token without a continuation mark, or nothing if the token does not exist.
     pub fn text_of(&self, token: TokenId) -> &'a [u8] {
         self.token(token.0)
     }
@@ -166,7 +166,7 @@ impl<'a> Table<'a> {
         bounds.and_then(|(start, end)| self.text.get(*start as usize..*end as usize)).unwrap_or_default()
     }
 
-    /// Adds the row of a token; nothing for one that is not there.
+    /// Adds the row of a token to a sum. Does nothing if the token does not exist.
     pub(super) fn add_row(&self, token: TokenId, sum: &mut [f32]) {
         let number = usize::from(token.0);
         let row = self.rows.get(number * self.dimension..(number + 1) * self.dimension);
@@ -185,7 +185,8 @@ impl std::fmt::Debug for Table<'_> {
     }
 }
 
-/// Where the search for a token begins. The same for writing and reading: 32-bit FNV-1a, its upper half folded in.
+/// Returns the hash that determines the first slot of a token, for writing and reading: 32-bit FNV-1a, with its upper
+/// half folded in.
 pub(super) fn hash(bytes: &[u8], continues: bool) -> u32 {
     let start = 0x811c_9dc5 ^ u32::from(continues);
     let hash = bytes.iter().fold(start, |hash, byte| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193));
@@ -197,7 +198,7 @@ fn u16_at(bytes: &[u8], place: usize) -> Option<u16> {
     pair.try_into().ok().map(u16::from_le_bytes)
 }
 
-/// What is still to be read.
+/// A reader of the remaining bytes.
 struct Parts<'a> {
     rest: &'a [u8],
 }

@@ -1,5 +1,5 @@
-//! From a text to its tokens, as BERT's uncased models do it: lower case, no accents, punctuation and ideographs apart;
-//! then each word as the longest token that it begins with, and so on with the rest of it.
+//! The WordPiece tokenizer of BERT's uncased models: it lowercases a text, drops accents, and separates punctuation and
+//! ideographs. Then it splits each word into the longest token that the word begins with, and so on with the rest.
 //!
 //! (Devlin, Chang, Lee, Toutanova: "BERT: Pre-training of Deep Bidirectional Transformers", 2019.)
 
@@ -9,13 +9,13 @@ use super::characters::{Kind, kind};
 use super::table::Table;
 use crate::text::truncated;
 
-/// The most tokens of one text that count; the teacher of the table reads as many.
+/// The most tokens of one text that count. The teacher model of the table reads the same number.
 pub const MAX_TEXT_TOKENS: usize = 256;
 
 /// The most bytes of one text that are read: 64 for each token.
 pub const MAX_TEXT_BYTES: usize = 64 * MAX_TEXT_TOKENS;
 
-/// The most characters of one word; a longer one is unknown.
+/// The most characters of one word. A longer word is unknown.
 pub const MAX_WORD_CHARACTERS: usize = 100;
 
 /// The number of a token in its table.
@@ -23,13 +23,13 @@ pub const MAX_WORD_CHARACTERS: usize = 100;
 pub struct TokenId(pub u16);
 
 impl TokenId {
-    /// What stands for a word that has no tokens.
+    /// The id of a word that has no tokens.
     pub const UNKNOWN: Self = Self(u16::MAX);
 }
 
 impl Table<'_> {
-    /// The tokens of a text, at most [`MAX_TEXT_TOKENS`] from its first [`MAX_TEXT_BYTES`]; each word that has none is
-    /// one [unknown](TokenId::UNKNOWN) token.
+    /// Returns the tokens of a text, at most [`MAX_TEXT_TOKENS`] from its first [`MAX_TEXT_BYTES`]. Each word that has
+    /// no tokens becomes one [unknown](TokenId::UNKNOWN) token.
     pub fn tokens(&self, text: &str) -> Vec<TokenId> {
         let text = truncated(text, MAX_TEXT_BYTES);
         let mut words =
@@ -43,9 +43,9 @@ impl Table<'_> {
         words.tokens
     }
 
-    /// The share of a text that is known, from 0 to 1: tokens of two and more characters, among all but punctuation,
-    /// plain letters and digits that stand alone. Words that fall apart into characters, and ideographs, tell the table
-    /// next to nothing. 0 where there is nothing to know.
+    /// Returns the share of a text that is known, from 0 to 1. It counts tokens of two and more characters, relative to
+    /// all tokens except punctuation, single letters and digits. Words that are split into characters, and ideographs,
+    /// carry almost no information in the table. Returns 0 for a text without countable tokens.
     pub(super) fn coverage(&self, text: &str) -> f32 {
         let (mut known, mut all) = (0_u16, 0_u16);
         for token in self.tokens(text) {
@@ -61,12 +61,12 @@ impl Table<'_> {
     }
 }
 
-/// The reading of a text.
+/// The state of tokenizing a text.
 struct Words<'t, 'a> {
     table: &'t Table<'a>,
     /// The word that is being read.
     word: String,
-    /// How many characters of it were read, also those that are too many to be kept.
+    /// The number of its characters, including those beyond the limit.
     characters: usize,
     tokens: Vec<TokenId>,
 }
@@ -100,7 +100,7 @@ impl Words<'_, '_> {
         }
     }
 
-    /// Cuts the word into tokens, and begins the next.
+    /// Splits the word into tokens and begins the next one.
     fn end(&mut self) {
         if self.characters == 0 {
             return;

@@ -1,15 +1,15 @@
-//! Loading ONNX Runtime, once for the process.
+//! Loading of ONNX Runtime, once per process.
 
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use crate::embedding::{EmbedError, RuntimeLibrary, runtime_libraries};
 
-/// The library that was loaded: the first stays, the system could not take another.
+/// The library that was loaded. A process cannot load another one.
 static LOADED: Mutex<Option<RuntimeLibrary>> = Mutex::new(None);
 
-/// Loads the first library that fits, of those that [`runtime_libraries`] finds and then of the one that the system finds
-/// by its usual name; or says what is wrong with them.
+/// Loads the first library that works: those that [`runtime_libraries`] finds, and then the one that the system's
+/// loader finds by its usual name. The error lists the cause for each of them.
 pub fn load_library(cache: Option<&Path>) -> Result<RuntimeLibrary, EmbedError> {
     let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(library) = &*loaded {
@@ -44,10 +44,10 @@ pub fn load_library(cache: Option<&Path>) -> Result<RuntimeLibrary, EmbedError> 
 
 #[cfg(feature = "fastembed")]
 fn try_load(path: &Path) -> Result<(), String> {
-    // The crate panics on a library that exports what it should and then gives none of it.
+    // The crate panics on a library that exports the expected symbol but does not provide the API.
     let loading =
         std::panic::catch_unwind(|| ort::init_from(path).map(drop).map_err(|error| error.to_string()));
-    loading.unwrap_or_else(|_| Err("it is no ONNX Runtime".into()))
+    loading.unwrap_or_else(|_| Err("it is not ONNX Runtime".into()))
 }
 
 #[cfg(not(feature = "fastembed"))]

@@ -1,5 +1,5 @@
-//! Models as ONNX files, run by ONNX Runtime: a folder of one's own, or one that `fastembed` names. Neither a model nor the
-//! library is fetched unless [`pull`] is called.
+//! Models as ONNX files, run by ONNX Runtime: a custom folder, or a model that `fastembed` names. Neither a model nor
+//! the library is downloaded unless [`pull`] is called.
 
 mod library;
 mod models;
@@ -23,32 +23,32 @@ pub use library::load_library;
 pub use models::NamedModel;
 pub use pull::{DEFAULT_ENDPOINT, Pulled, STALL_TIMEOUT, pull};
 
-/// The most bytes of a file of a model: 1 GiB, which is twice the largest that is meant for sentences.
+/// The most bytes of a model file: 1 GiB, twice the size of the largest sentence model.
 pub const MAX_MODEL_BYTES: u64 = 1 << 30;
 
-/// The most bytes of each file of its tokenizer.
+/// The most bytes of each tokenizer file.
 pub const MAX_TOKENIZER_BYTES: u64 = 64 << 20;
 
-/// The model that is used unless another is named: sentences in fifty languages.
+/// The default model: sentences in fifty languages.
 pub const DEFAULT_MODEL: &str = "paraphrase-multilingual-MiniLM-L12-v2";
 
 /// The most tokens of one text.
 const MAX_TOKENS: usize = 256;
 
-/// A model that ONNX Runtime runs.
+/// An embedder whose model runs in ONNX Runtime.
 pub struct FastEmbedder {
     id: String,
     dimension: usize,
-    // It takes the model mutably, although it changes nothing.
+    // Locked, since `embed` takes the model mutably although it changes nothing.
     model: Mutex<TextEmbedding>,
 }
 
-/// The files of a model, and how its output is read.
+/// The files of a model, and the interpretation of its output.
 struct Parts {
-    /// What it is called in errors.
+    /// The name of the model in errors.
     name: String,
     onnx: Vec<u8>,
-    /// The rest of it, by name.
+    /// The additional files of the model, by name.
     more: Vec<(String, Vec<u8>)>,
     tokenizer: [Vec<u8>; TOKENIZER_FILES.len()],
     pooling: Pooling,
@@ -58,8 +58,8 @@ struct Parts {
 
 impl FastEmbedder {
     /// Opens a folder with `model.onnx`, `tokenizer.json`, `config.json`, `special_tokens_map.json` and
-    /// `tokenizer_config.json`, as sentence transformers are exported; the vectors of the tokens are averaged. The library
-    /// is looked for in `libraries` too, see [`load_library`].
+    /// `tokenizer_config.json`, as sentence transformers are exported. The vectors of the tokens are averaged. The
+    /// library is also searched for in `libraries`; see [`load_library`].
     pub fn open(folder: impl AsRef<Path>, libraries: Option<&Path>) -> Result<Self, EmbedError> {
         let folder = folder.as_ref();
         let read = |file: &str, max| {
@@ -82,7 +82,7 @@ impl FastEmbedder {
         )
     }
 
-    /// Opens a model that [`pull`] has fetched into the folder of all models.
+    /// Opens a model that [`pull`] has downloaded into the folder of all models.
     pub fn open_named(name: &str, models: &Path, libraries: Option<&Path>) -> Result<Self, EmbedError> {
         let model = NamedModel::find(name)?;
         let list = model.list(models)?;
@@ -149,7 +149,7 @@ impl FastEmbedder {
 }
 
 impl Parts {
-    /// What the vectors depend on.
+    /// Returns the digest of everything that determines the vectors.
     fn fingerprint(&self) -> String {
         let mut hash = Sha256::new();
         for file in
@@ -181,8 +181,8 @@ impl Embedder for FastEmbedder {
 
     fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {
         let mut model = self.model.lock().unwrap_or_else(PoisonError::into_inner);
-        // One by one: a quantised model fits its numbers to the texts that it is given together, and the vector of a
-        // text would depend on its neighbours.
+        // One by one: a quantized model scales its numbers to the texts of a batch, so the vector of a text would
+        // depend on the other texts.
         let mut embed = |text: &&str| {
             let vectors = model.embed([*text], None);
             let vectors = vectors

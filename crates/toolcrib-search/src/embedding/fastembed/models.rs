@@ -1,4 +1,4 @@
-//! The models that have a name, and where their files are.
+//! The named models and the places of their files.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ const MAX_LIST_BYTES: u64 = 1 << 20;
 /// The name of the list of a model's files.
 pub(super) const LIST: &str = "files.json";
 
-/// What every model has besides itself.
+/// The tokenizer files that every model has.
 pub(super) const TOKENIZER_FILES: [&str; 4] =
     ["tokenizer.json", "config.json", "special_tokens_map.json", "tokenizer_config.json"];
 
@@ -23,16 +23,16 @@ pub(super) const TOKENIZER_FILES: [&str; 4] =
 #[derive(Clone, Debug)]
 pub struct NamedModel(pub(super) ModelInfo<EmbeddingModel>);
 
-/// The files of a model that was fetched, as they were when they came.
+/// The files of a downloaded model, as they were at the time of the download.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct FileList {
-    /// Where they are from.
+    /// The source of the files.
     pub(super) source: String,
-    /// Bytes and SHA-256 of each.
+    /// The length and the SHA-256 of each file.
     pub(super) files: BTreeMap<String, FileEntry>,
 }
 
-/// One of these files.
+/// The length and the digest of a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct FileEntry {
     pub(super) bytes: u64,
@@ -40,7 +40,8 @@ pub(super) struct FileEntry {
 }
 
 impl NamedModel {
-    /// The model of a name: that of its repository, with or without the owner, or the one that `fastembed` gives it.
+    /// Returns the model with a name: that of its repository, with or without the owner, or the name that `fastembed`
+    /// gives it.
     pub fn find(name: &str) -> Result<Self, EmbedError> {
         let same = |other: &str| other.eq_ignore_ascii_case(name.trim());
         let is_named = |model: &ModelInfo<EmbeddingModel>| {
@@ -55,39 +56,39 @@ impl NamedModel {
         })
     }
 
-    /// All that have a name, by it.
+    /// Returns all named models, ordered by name.
     pub fn all() -> Vec<Self> {
         let mut models: Vec<_> = TextEmbedding::list_supported_models().into_iter().map(Self).collect();
         models.sort_by_key(|model| model.repository().to_ascii_lowercase());
         models
     }
 
-    /// Its repository, `owner/name`.
+    /// Returns its repository, `owner/name`.
     pub fn repository(&self) -> &str {
         &self.0.model_code
     }
 
-    /// The name that `fastembed` gives it, which no other model has.
+    /// Returns the name that `fastembed` gives it, which is unique.
     pub fn own_name(&self) -> String {
         format!("{:?}", self.0.model)
     }
 
-    /// Its name without the owner.
+    /// Returns its name without the owner.
     pub fn name(&self) -> &str {
         last(&self.0.model_code)
     }
 
-    /// What it is.
+    /// Returns its description.
     pub fn description(&self) -> &str {
         &self.0.description
     }
 
-    /// Where its files are, below the folder of all models.
+    /// Returns the folder of its files, below the folder of all models.
     pub fn folder(&self, models: &Path) -> PathBuf {
         models.join(self.repository().replace('/', "--")).join(self.0.model_file.replace('/', "--"))
     }
 
-    /// Its files: the model first.
+    /// Returns its files, the model first.
     pub(super) fn files(&self) -> impl Iterator<Item = &str> {
         let own = std::iter::once(&self.0.model_file).chain(&self.0.additional_files).map(String::as_str);
         own.chain(TOKENIZER_FILES)
@@ -101,7 +102,7 @@ impl NamedModel {
         TextEmbedding::get_quantization_mode(&self.0.model)
     }
 
-    /// Reads its list of files, which says that it was fetched to the end.
+    /// Reads its list of files, which exists only if the download was completed.
     pub(super) fn list(&self, models: &Path) -> Result<FileList, EmbedError> {
         let wrong = |message: String| EmbedError::Model { model: self.repository().to_owned(), message };
         let pull = format!("`toolcrib models pull {}` fetches it", self.name());
@@ -116,7 +117,7 @@ impl NamedModel {
     }
 }
 
-/// The last part of a path.
+/// Returns the last component of a path.
 pub(super) fn last(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }

@@ -1,4 +1,4 @@
-//! Fetching a model, once and when it is asked for.
+//! The download of a model, on request.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -16,26 +16,26 @@ use super::models::{FileEntry, FileList, LIST, NamedModel};
 use super::{MAX_MODEL_BYTES, wrong};
 use crate::embedding::EmbedError;
 
-/// Where models are from unless `HF_ENDPOINT` says otherwise.
+/// The server of models, unless `HF_ENDPOINT` overrides it.
 pub const DEFAULT_ENDPOINT: &str = "https://huggingface.co";
 
-/// How long a server may send nothing.
+/// The longest time without any received bytes.
 pub const STALL_TIMEOUT: Duration = Duration::from_mins(1);
 
-/// How many redirects are followed, to other hosts too, each checked by the client's policy.
+/// The most redirects that are followed, also to other hosts. The client's policy checks each of them.
 const MAX_REDIRECTS: usize = 5;
 
-/// The most bytes of what the server says of a model.
+/// The most bytes of the server's description of a model.
 const MAX_ANSWER_BYTES: u64 = 8 << 20;
 
-/// How far a pull is.
+/// The progress of a download.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pulled<'a> {
-    /// The file that is being fetched.
+    /// The file that is being downloaded.
     pub file: &'a str,
-    /// How much of it is there.
+    /// The number of its bytes that were received.
     pub done: u64,
-    /// How many bytes it has.
+    /// The size of the file in bytes.
     pub total: u64,
 }
 
@@ -45,7 +45,7 @@ struct Revision {
     sha: String,
 }
 
-/// A file of a repository.
+/// A file in a repository.
 #[derive(Deserialize)]
 struct Listed {
     path: String,
@@ -54,15 +54,17 @@ struct Listed {
     lfs: Option<Lfs>,
 }
 
-/// What is kept of a large file.
+/// The reference to a large file in Git LFS.
 #[derive(Deserialize)]
 struct Lfs {
     oid: String,
 }
 
-/// Fetches a model into the folder of all models, unless it is there already and whole. Files come from one revision; each is
-/// checked against the size that the server lists, large ones against their SHA-256 too, and is in its place only when it
-/// is whole. The list of the files, with their digests, comes last: without it the model counts as not fetched.
+/// Downloads a model into the folder of all models, unless it is already complete.
+///
+/// All files come from one revision. Each is checked against the size that the server lists, and large ones also
+/// against their SHA-256. A file is moved into place only when it is complete. The list of the files, with their
+/// digests, is written last: without it the model counts as not downloaded.
 pub async fn pull(
     client: &HttpClient,
     endpoint: &Url,
@@ -76,7 +78,7 @@ pub async fn pull(
     let pull = Pull { client, model, endpoint };
     let revision: Revision = pull.json(&format!("api/models/{}/revision/main", model.repository())).await?;
     if revision.sha.is_empty() || !revision.sha.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
-        return Err(pull.wrong("the server gave a revision that is none"));
+        return Err(pull.wrong("the server gave an invalid revision"));
     }
     let revision = revision.sha;
     let listed: Vec<Listed> =
@@ -97,7 +99,7 @@ pub async fn pull(
     replace(folder.join(LIST), &text).map_err(|error| pull.wrong(error.to_string()))
 }
 
-/// Whether all files are there, and of the size that they had.
+/// Returns true if all files exist and have their recorded sizes.
 fn is_whole(list: &FileList, folder: &Path) -> bool {
     list.files.iter().all(|(file, entry)| {
         fs::metadata(folder.join(file)).is_ok_and(|metadata| metadata.len() == entry.bytes)
@@ -126,7 +128,7 @@ impl Pull<'_> {
             .map_err(|error| self.wrong(format!("the answer to {address}: {error}")))
     }
 
-    /// Fetches one file, and gives its digest.
+    /// Downloads one file and returns its digest.
     async fn file(
         &self,
         address: &str,
@@ -166,13 +168,13 @@ impl Pull<'_> {
         };
         let fetched = fetched.await;
         if fetched.is_err() {
-            // What is left of it is of no use.
+            // The incomplete file is of no use.
             let _ = fs::remove_file(&partial);
         }
         fetched
     }
 
-    /// Reads an answer, piece by piece, of at most so many bytes.
+    /// Reads a response in pieces, up to `max` bytes.
     async fn read(
         &self,
         address: &str,

@@ -70,7 +70,7 @@ async fn overloads_of_one_name_share_a_vector() {
 
 #[tokio::test]
 async fn whatever_goes_wrong_the_tools_are_there_and_the_next_refresh_mends_it() {
-    let nowhere = "the embedding model words gave a vector that points nowhere for `odd\nIs odd.`";
+    let nowhere = "the embedding model words gave a vector without direction for `odd\nIs odd.`";
     for (fault, error, others) in [
         (Fault::Fails, "the embedding model words failed: odd", false),
         (Fault::Panics, "the embedding model words panicked; this is a fault in its embedder", false),

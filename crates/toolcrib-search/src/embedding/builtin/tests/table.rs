@@ -64,7 +64,7 @@ fn what_does_not_fit_is_refused() {
     for (dimension, tokens, expected) in [
         (4, vec![token(&long, false)], "a token of 256 bytes"),
         (4, vec![token("", false)], "a token of 0 bytes"),
-        (3, vec![token("a", false)], "rows that have not 3 numbers"),
+        (3, vec![token("a", false)], "rows that do not have 3 numbers"),
         (
             4,
             vec![token("a", true), token("a", false)],
