@@ -1,5 +1,5 @@
-//! Documents that were fetched, kept in a folder: so that one that has not changed is not sent again, and one that cannot
-//! be fetched now is there all the same.
+//! A cache of documents in a folder. A document that has not changed is not downloaded again, and one that cannot be
+//! fetched is still available.
 
 use std::path::PathBuf;
 use std::time::SystemTime;
@@ -12,61 +12,61 @@ use toolcrib_io::files::Root;
 use toolcrib_model::Fingerprint;
 use url::Url;
 
-/// How many bytes a cache holds by default: 64 MiB.
+/// The default size of a cache: 64 MiB.
 pub const DEFAULT_CACHE_BYTES: u64 = 64 * 1024 * 1024;
 
-/// How the names of the files end.
+/// The extension of the files.
 const ENDING: &str = ".document";
 
-/// The most bytes of what stands before the document.
+/// The most bytes of the header in front of the document.
 const MAX_HEAD_BYTES: usize = 64 * 1024;
 
-/// Where documents from servers are kept: a folder that several sources may share. What was kept first goes first when
-/// there is no room.
+/// A folder that caches documents from servers. Several sources may share it. The oldest documents are deleted when it
+/// is full.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DocumentCache {
-    /// The folder. It is made when there is something to keep.
+    /// The folder. It is created on first use.
     pub folder: PathBuf,
     /// The most bytes of all files in it; [`DEFAULT_CACHE_BYTES`] by default.
     pub max_bytes: u64,
 }
 
-/// A document as it was kept, with what a server calls this state of it.
+/// A cached document with its validators.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Kept {
     pub(crate) validators: Validators,
     pub(crate) bytes: Vec<u8>,
 }
 
-/// What a server calls the state of a document.
+/// The HTTP validators of a document.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Validators {
     pub(crate) etag: Option<String>,
     pub(crate) last_modified: Option<String>,
 }
 
-/// What stands before a document in its file, on a line of its own.
+/// The header in front of a document in its file, on a separate line.
 #[derive(Serialize, Deserialize)]
 struct Head {
     validators: Validators,
-    /// Of the document. One that was not written to its end is not used.
+    /// The digest of the document, which detects a partial write.
     digest: String,
 }
 
 impl DocumentCache {
-    /// Documents in this folder.
+    /// Creates a cache in this folder.
     pub fn new(folder: impl Into<PathBuf>) -> Self {
         Self { folder: folder.into(), max_bytes: DEFAULT_CACHE_BYTES }
     }
 
-    /// Sets how many bytes it may hold.
+    /// Sets the most bytes that it may hold.
     pub fn with_max_bytes(mut self, max_bytes: u64) -> Self {
         self.max_bytes = max_bytes;
         self
     }
 
-    /// The document of a URL, as it was kept last.
+    /// Returns the cached document of a URL.
     pub(crate) fn load(&self, url: &Url) -> Option<Kept> {
         let root = Root::open(&self.folder).ok()?;
         let slice = root.read(file_name(url), 0, MAX_BYTES + MAX_HEAD_BYTES).ok()?;
@@ -76,7 +76,7 @@ impl DocumentCache {
         (head.digest == digest(&bytes)?).then_some(Kept { validators: head.validators, bytes })
     }
 
-    /// Keeps a document.
+    /// Stores a document.
     pub(crate) fn store(&self, url: &Url, kept: &Kept) -> Result<(), Error> {
         let (Some(digest), Ok(size)) = (digest(&kept.bytes), u64::try_from(kept.bytes.len())) else {
             return Ok(());
@@ -94,7 +94,7 @@ impl DocumentCache {
         root.write(&name, &content)
     }
 
-    /// Removes the oldest files until there is room for this much.
+    /// Deletes the oldest files until there is room for this many bytes.
     fn make_room(&self, root: &Root, name: &str, bytes: usize) -> Result<(), Error> {
         let mut others: Vec<(SystemTime, String, u64)> = root
             .list(".")?
@@ -120,12 +120,12 @@ impl DocumentCache {
     }
 }
 
-/// The URL itself is in no file name: it may hold a key, and any character.
+/// Returns the file name for a URL. The URL itself may contain a key, and any character.
 fn file_name(url: &Url) -> String {
     format!("{}{ENDING}", Fingerprint::of(&Value::from(url.as_str())))
 }
 
-/// Only texts are documents.
+/// Returns the digest of a document. Only texts are documents.
 fn digest(bytes: &[u8]) -> Option<String> {
     let text = std::str::from_utf8(bytes).ok()?;
     Some(Fingerprint::of(&Value::from(text)).to_string())

@@ -6,14 +6,14 @@ use url::{Origin, Url};
 
 use crate::Error;
 
-/// How many redirects a request follows that changes nothing; all of them stay at the same origin.
+/// The most redirects that a safe request follows. All of them stay at the same origin.
 pub(crate) const MAX_REDIRECTS: usize = 5;
 
-/// The pooled client of a source.
+/// The pooled clients of a source.
 pub(crate) struct Clients {
     general: HttpClient,
-    /// For the origin that the operator wrote down, when that plainly names a private address: for it, and for no other
-    /// that a document names.
+    /// The client for the configured origin, if that is explicitly a private address. Other addresses that a document
+    /// names are not included.
     own: Option<(Origin, HttpClient)>,
 }
 
@@ -30,7 +30,7 @@ impl Clients {
         Ok(Self { general: client(policy, access)?, own })
     }
 
-    /// The client for requests to a URL.
+    /// Returns the client for requests to a URL.
     pub(crate) fn to(&self, url: &Url) -> &HttpClient {
         match &self.own {
             Some((origin, client)) if *origin == url.origin() => client,
@@ -39,7 +39,7 @@ impl Clients {
     }
 }
 
-/// A client that keeps to the policy and the access rules.
+/// Creates a client that enforces the policy and the access rules.
 pub(crate) fn client(policy: HttpPolicy, access: &Access) -> Result<HttpClient, Error> {
     let access = access.clone();
     match HttpClient::new(policy) {

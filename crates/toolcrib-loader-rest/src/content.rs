@@ -1,11 +1,11 @@
-//! What a file is, when the document leaves that open.
+//! Detection of the media type of a file that the document does not specify.
 
 use crate::media::{UNKNOWN, essence};
 
-/// The longest media type that a `data:` URL may bring.
+/// The most bytes of the media type in a `data:` URL.
 const MAX_MEDIA_TYPE_BYTES: usize = 100;
 
-/// What files begin with: how many bytes before it, the bytes, and the media type.
+/// The signatures of file formats: offset, bytes, and media type.
 const BEGINNINGS: [(usize, &[u8], &str); 17] = [
     (0, b"\x89PNG\r\n\x1a\n", "image/png"),
     (0, b"\xff\xd8\xff", "image/jpeg"),
@@ -26,11 +26,13 @@ const BEGINNINGS: [(usize, &[u8], &str); 17] = [
     (0, b"wOF2", "font/woff2"),
 ];
 
-/// The media type to send content as: of those that the document lists, ranges among them, the one that the content is
-/// said to be, or begins like; else the first that is no range, and bytes of which nothing is known where there is none.
+/// Returns the media type to send content as.
+///
+/// Among the types and ranges that the document lists, it is the declared or detected type of the content. Otherwise it
+/// is the first listed type that is not a range, or the type of unknown bytes.
 pub(crate) fn of_content(listed: Option<&str>, said: Option<&str>, bytes: &[u8]) -> String {
     let listed: Vec<&str> = listed.unwrap_or_default().split(',').map(str::trim).collect();
-    // What the document says of one type only is not to be doubted.
+    // A single type in the document is always used.
     if let [only] = listed.as_slice()
         && !only.is_empty()
         && !only.contains('*')
@@ -50,7 +52,7 @@ pub(crate) fn of_content(listed: Option<&str>, said: Option<&str>, bytes: &[u8])
     known.or_else(|| listed.iter().find(is_one).copied()).unwrap_or(UNKNOWN).to_owned()
 }
 
-/// Whether a media type is one of a range, or the same.
+/// Returns true if a media type equals a range or belongs to it.
 fn covers(range: &str, media_type: &str) -> bool {
     let (range, media_type) = (essence(range), essence(media_type));
     match range.strip_suffix('*') {
@@ -60,7 +62,7 @@ fn covers(range: &str, media_type: &str) -> bool {
     }
 }
 
-/// The media type that stands before the content of a `data:` URL, if it is one that can be sent.
+/// Returns the media type of a `data:` URL, if it can be sent.
 pub(crate) fn of_data_url(text: &str) -> Option<&str> {
     let is_token = |text: &str| {
         !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || "!#$&^_.+-".contains(c))
@@ -90,7 +92,7 @@ mod tests {
             (Some("image/png, image/jpeg"), None, b"\xff\xd8\xff\xe0", "image/jpeg"),
             (Some("image/png, image/jpeg"), None, b"GIF89a", "image/png"),
             (Some("image/gif, image/*"), None, PNG, "image/png"),
-            // One type is what the server wants, whatever the content looks like.
+            // A single type is used regardless of the content.
             (Some("image/png"), Some("image/jpeg"), b"\xff\xd8\xff\xe0", "image/png"),
             (Some("image/png; q=1"), None, b"", "image/png; q=1"),
             (None, None, PNG, "application/octet-stream"),

@@ -1,4 +1,4 @@
-//! The engine: it sends the calls of the tools that were loaded.
+//! The engine, which sends the calls of the loaded tools.
 
 use std::sync::Arc;
 
@@ -17,12 +17,12 @@ use crate::loader::Shared;
 use crate::operation::Operation;
 use crate::{request, response};
 
-/// Sends the calls of the tools of an OpenAPI document. Made by [`RestSource::open`](crate::RestSource::open).
+/// The engine of the tools of an OpenAPI document, created by [`RestSource::open`](crate::RestSource::open).
 ///
-/// JSON answers become the result as they are, texts a text, and anything else `{mimeType, bytes, blob}` with base64,
-/// which the executor takes out as a handle. A status other than 2xx is a failure of the tool, with the beginning of the
-/// body. `metadata` has `status`, `content_type`, `elapsed_ms` and some of the `headers`; `retry_after_ms` where the
-/// server says when to come back.
+/// A JSON response becomes the result as it is, a text becomes a string, and other content becomes `{mimeType, bytes,
+/// blob}` with base64, which the executor stores as a handle. A status other than 2xx is a failure of the tool, with
+/// the beginning of the body. `metadata` has `status`, `content_type`, `elapsed_ms` and some of the `headers`, and
+/// `retry_after_ms` if the server names a delay.
 #[derive(Clone)]
 pub struct RestEngine {
     pub(crate) shared: Arc<Shared>,
@@ -33,10 +33,8 @@ impl ToolEngine for RestEngine {
     async fn invoke(&self, call: &Authorized<Call>, context: &CallContext) -> ToolResult {
         let operation = self.shared.operations.load().get(call.tool.name.name()).cloned();
         let Some(operation) = operation.filter(|operation| operation.fingerprint == call.fingerprint) else {
-            let message = format!(
-                "`{}` is not as it was in the document when this call was made",
-                call.tool.name.dotted()
-            );
+            let message =
+                format!("`{}` has changed in the document since this call was made", call.tool.name.dotted());
             let error = ToolError::new(ErrorKind::ToolChanged, message);
             return call.failed(error.with_hint("look the tool up again"));
         };
@@ -53,11 +51,11 @@ impl ToolEngine for RestEngine {
     }
 }
 
-/// The header by which a server tells a second attempt from a second request, as `draft-ietf-httpapi-idempotency-key-header`
-/// has it.
+/// The header that identifies retries of one request, as in `draft-ietf-httpapi-idempotency-key-header`.
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 
-/// A request that changes something says which run of a task it belongs to, unless the call says something there itself.
+/// Adds an idempotency key to a request that changes something, if the call belongs to a task run. A key among the
+/// arguments takes precedence.
 fn keyed(mut request: Request, context: &CallContext) -> Request {
     let key = context.run_key.as_deref().and_then(|key| HeaderValue::try_from(format!("\"{key}\"")).ok());
     if let Some(key) =
@@ -68,7 +66,7 @@ fn keyed(mut request: Request, context: &CallContext) -> Request {
     request
 }
 
-/// Why there is no answer.
+/// The reason why there is no response.
 enum Failure {
     /// Nothing was sent.
     Early(Error),
@@ -90,8 +88,8 @@ impl RestEngine {
         .unwrap_or_else(|error| Err(Error::malformed(format!("preparing the request failed: {error}"))))
     }
 
-    /// Sends a request with its credentials. A fetched token that the server does not take is fetched anew, once: a call
-    /// that was answered with 401 had no effect.
+    /// Sends a request with its credentials. If the server rejects an obtained token, a new one is requested once: a
+    /// call that was answered with 401 had no effect.
     async fn send(&self, operation: &Operation, request: Request) -> Result<(Response, Sent), Failure> {
         let first = self.attempt(operation, request.clone()).await?;
         if first.0.status == StatusCode::UNAUTHORIZED && self.shared.auth.discard(&first.1).await {
@@ -109,7 +107,7 @@ impl RestEngine {
             request.max_redirects = MAX_REDIRECTS;
         }
         let client = self.shared.clients.to(&request.url);
-        // Before a token is fetched for a request that cannot be sent.
+        // Checked first, so that no token is requested for a request that cannot be sent.
         client.check_url(&request.url).map_err(Failure::Sending)?;
         let sent =
             self.shared.auth.write(&operation.credentials, &mut request).await.map_err(Failure::Early)?;
@@ -117,7 +115,8 @@ impl RestEngine {
         Ok((sent.without_echoes(response), sent))
     }
 
-    /// A call that has no answer. When it may have arrived and is not harmless to repeat, that is what is said.
+    /// Returns the error of a call without a response. If the call may have arrived and cannot be repeated safely, the
+    /// hint says so.
     fn failure(&self, operation: &Operation, error: &IoError) -> ToolError {
         let source = self.shared.name();
         let (kind, hint) = match error {

@@ -1,37 +1,37 @@
-//! What can go wrong between a document and an answer.
+//! The errors of a source, its document and its calls.
 
 use toolcrib_model::{ErrorKind, ToolError};
 use toolcrib_port::RejectKind;
 
-/// What can go wrong: with the source as it is set up, with the document, or with the arguments of a call.
+/// An error in the settings of a source, in its document, or in the arguments of a call.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// A setting of the source cannot be used.
     #[error("`{setting}` of the OpenAPI source {source_name}: {problem}")]
     Setting {
-        /// The setting, as it is called in an app file.
+        /// The name of the setting in an app file.
         setting: &'static str,
         /// The source.
         source_name: String,
-        /// What is wrong with it and what to write.
+        /// The problem and its solution.
         problem: String,
     },
     /// The HTTP client could not be made.
     #[error("cannot make the HTTP client: {reason}")]
     Client {
-        /// What is wrong.
+        /// The cause.
         reason: String,
     },
     /// The text is not an OpenAPI document.
     #[error("there is no `openapi` version at the top; is this an OpenAPI document?")]
     NotOpenApi,
-    /// A version that this loader does not read.
+    /// The version is not supported.
     #[error("{format} {version} is not read; convert the document to OpenAPI 3.0, 3.1 or 3.2")]
     Version {
         /// `OpenAPI` or `Swagger`.
         format: &'static str,
-        /// As the document says it.
+        /// The version as written in the document.
         version: String,
     },
     /// A reference leaves the document and its folder.
@@ -48,71 +48,71 @@ pub enum Error {
     UnreadableReference {
         /// The reference.
         reference: String,
-        /// What is wrong with the file.
+        /// The cause.
         reason: String,
     },
-    /// A reference points to nothing.
+    /// A reference points to a missing value.
     #[error("the reference `{reference}` points to nothing in the document")]
     DanglingReference {
         /// The reference.
         reference: String,
     },
-    /// References lead from one to the next without end.
+    /// A chain of references is circular or too long.
     #[error("the reference `{reference}` leads back to itself, or through too many others")]
     ReferenceLoop {
-        /// One of them.
+        /// One of the references.
         reference: String,
     },
-    /// A bound was passed.
+    /// A limit was exceeded.
     #[error("{what} has more than {max} values")]
     TooLarge {
-        /// What is too large.
+        /// The part that is too large.
         what: &'static str,
-        /// The bound.
+        /// The limit.
         max: usize,
     },
-    /// A part of the document is not what OpenAPI says.
+    /// A part of the document violates the OpenAPI specification.
     #[error("{problem}")]
     Malformed {
-        /// What is wrong, and where.
+        /// The problem and its location.
         problem: String,
     },
-    /// A part of the document that this loader does not read.
+    /// A part of the document uses an unsupported feature.
     #[error("{what} is not supported yet")]
     Unsupported {
         /// The part.
         what: String,
     },
-    /// An argument that cannot be sent.
+    /// An argument cannot be sent.
     #[error("the argument `{argument}` {problem}")]
     Argument {
         /// The argument.
         argument: String,
-        /// What is wrong with it.
+        /// The problem.
         problem: String,
     },
-    /// There is no token to make a call with.
+    /// No token could be obtained for a call.
     #[error("no token from {issuer}: {problem}")]
     Token {
         /// The URL that issues tokens, without its query.
         issuer: String,
-        /// What went wrong.
+        /// The problem.
         problem: String,
-        /// Whether it may go better later.
+        /// True if a later attempt may succeed.
         passes: bool,
     },
-    /// There is no server to send a call to.
+    /// There is no server for the call.
     #[error("{problem}; set `base_url` for this source")]
     NoServer {
-        /// Why.
+        /// The problem.
         problem: String,
     },
 }
 
-/// How much of a reference is told, in characters.
+/// The most characters of a reference that a message includes.
 const MAX_TOLD_CHARS: usize = 200;
 
-/// The beginning of a text that the document wrote.
+/// Returns the beginning of a text from the document, for messages.
 pub(crate) fn beginning(text: &str) -> String {
     match text.char_indices().nth(MAX_TOLD_CHARS) {
         Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
@@ -149,7 +149,7 @@ impl Error {
         Self::Argument { argument: argument.into(), problem: problem.into() }
     }
 
-    /// The kind of reject that this is, when it keeps a tool or a document from loading.
+    /// Returns the kind of reject, for an error that prevents a tool or document from loading.
     pub fn reject_kind(&self) -> RejectKind {
         match self {
             Self::ExternalReference { .. } | Self::UnreadableReference { .. } => RejectKind::ExternalRef,
@@ -160,7 +160,7 @@ impl Error {
         }
     }
 
-    /// The failure of a call that this is.
+    /// Returns the error as the failure of a call.
     pub(crate) fn tool_error(&self) -> ToolError {
         match self {
             Self::Argument { .. } => ToolError::new(ErrorKind::InvalidArgs, self.to_string())

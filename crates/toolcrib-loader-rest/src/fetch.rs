@@ -1,4 +1,4 @@
-//! The bytes of a document: from its file, from its server, or from what was kept of it.
+//! Retrieval of a document from its file, its server, or the cache.
 
 use http::header::{
     ACCEPT, ETAG, HeaderMap, HeaderName, HeaderValue, IF_MODIFIED_SINCE, IF_NONE_MATCH, LAST_MODIFIED,
@@ -15,27 +15,27 @@ use crate::cache::{DocumentCache, Kept, Validators};
 use crate::client::MAX_REDIRECTS;
 use crate::{RestSource, SpecLocation};
 
-/// What documents are fetched as.
+/// The `Accept` header of document requests.
 const ACCEPTED_DOCUMENTS: &str = "application/json, application/yaml, */*;q=0.5";
 
-/// A document that was fetched.
+/// A document that was retrieved.
 #[derive(Debug, Default)]
 pub(crate) struct Fetched {
     pub(crate) bytes: Vec<u8>,
-    /// What its server calls it, when it came from there just now and can be kept.
+    /// The validators, if the document was just downloaded and can be cached.
     pub(crate) fresh: Option<Validators>,
-    /// What was kept of it earlier.
+    /// The cached document.
     pub(crate) kept: Option<Kept>,
-    /// Why it is not what its server has now.
+    /// The reason why it may be outdated.
     pub(crate) warning: Option<String>,
 }
 
-/// Why there is no document.
+/// The failure to retrieve a document.
 #[derive(Debug)]
 pub(crate) struct Failed {
     pub(crate) kind: RejectKind,
     pub(crate) reason: String,
-    /// Whether a copy may stand in for it: not when nobody is to go where it is.
+    /// True if access to the document is denied. A cached copy is not used then.
     is_refused: bool,
 }
 
@@ -45,7 +45,7 @@ impl Failed {
     }
 }
 
-/// Fetches the document of a source.
+/// Retrieves the document of a source.
 pub(crate) async fn fetch(
     source: &RestSource,
     client: impl Fn(&Url) -> HttpClient,
@@ -90,14 +90,14 @@ pub(crate) async fn fetch(
     }
 }
 
-/// Keeps a document that could be read.
+/// Caches a document that was parsed successfully.
 pub(crate) fn keep(cache: &DocumentCache, url: &Url, bytes: Vec<u8>, validators: Validators) {
     if let Err(error) = cache.store(url, &Kept { validators, bytes }) {
         tracing::warn!(%error, folder = %cache.folder.display(), "an OpenAPI document could not be kept");
     }
 }
 
-/// Asks the server; nothing when what was kept is what it has.
+/// Requests the document from the server. Returns `None` if the cached copy is current.
 async fn ask(
     source: &RestSource,
     url: &Url,

@@ -11,13 +11,13 @@ use toolcrib_policy::{Access, Mode};
 use crate::Error;
 use crate::content::of_data_url;
 
-/// What stands before the path of a file. No base64 text has a colon.
+/// The prefix of a file path. Base64 contains no colon.
 pub(crate) const FILE_PREFIX: &str = "file:";
 
-/// The most bytes of files that one call uploads.
+/// The most bytes that one call uploads.
 pub(crate) const MAX_UPLOAD_BYTES: usize = 32 * 1024 * 1024;
 
-/// Base64 as people write it: with padding or without.
+/// A decoder of base64 with or without padding.
 const BASE64: GeneralPurpose = GeneralPurpose::new(
     &alphabet::STANDARD,
     GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
@@ -30,13 +30,13 @@ pub(crate) struct Files<'a> {
     room: usize,
 }
 
-/// What an argument stands for.
+/// The content of a file argument.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Content {
     pub(crate) bytes: Vec<u8>,
-    /// The name of the file, when it came from one.
+    /// The file name, if the content comes from a file.
     pub(crate) name: Option<String>,
-    /// The media type, when it came with one.
+    /// The media type, if the argument declares one.
     pub(crate) media_type: Option<String>,
 }
 
@@ -45,7 +45,8 @@ impl<'a> Files<'a> {
         Self { workspace, access, room: MAX_UPLOAD_BYTES }
     }
 
-    /// The content of an argument: base64, a `data:` URL of it, or `file:` and a path below the workspace.
+    /// Returns the content of an argument: base64, a `data:` URL with base64, or `file:` and a path below the
+    /// workspace.
     pub(crate) fn content(&mut self, argument: &str, text: &str) -> Result<Content, Error> {
         if let Some(path) = text.strip_prefix(FILE_PREFIX) {
             return self.read(argument, path.trim_start());
@@ -87,7 +88,7 @@ impl<'a> Files<'a> {
         Ok(Content { bytes: slice.bytes, name, media_type: None })
     }
 
-    /// The workspace under the access rules.
+    /// Opens the workspace under the access rules.
     fn guarded(&self, folder: &Path) -> Result<Root, toolcrib_io::Error> {
         let root = Root::open(folder)?;
         let folder = root.path().to_string_lossy().into_owned();
@@ -97,7 +98,7 @@ impl<'a> Files<'a> {
                 Purpose::Read => Mode::Read,
                 Purpose::Write => Mode::Write,
             };
-            // What is not UTF-8 cannot be compared.
+            // A path that is not UTF-8 cannot be compared with the rules.
             path.to_str().is_some_and(|path| access.allows_path_below(&folder, path, mode))
         }))
     }

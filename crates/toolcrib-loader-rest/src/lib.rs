@@ -1,15 +1,15 @@
-//! Every operation of an OpenAPI document as a tool, called over HTTP.
+//! Loader of OpenAPI documents: each operation becomes a tool that is called over HTTP.
 //!
-//! A [`RestSource`] says where the document is and how its calls are sent. [`RestSource::open`] makes the two halves
-//! of it: a [`RestLoader`], which turns the document into tools, and a [`RestEngine`], which sends their calls.
+//! A [`RestSource`] holds the location of the document and the settings of its calls. [`RestSource::open`] creates its
+//! two halves: a [`RestLoader`], which turns the document into tools, and a [`RestEngine`], which sends their calls.
 //!
-//! - **Nothing is lost.** Each operation becomes one tool, or a reject that says why it cannot. References are resolved
-//!   everywhere, in the document and in the files below its folder; schemas are bundled with what they refer to in
+//! - **Nothing is lost.** Each operation becomes either one tool, or a reject with its reason. References are resolved
+//!   everywhere, in the document and in the files below its folder. Schemas are bundled with their definitions in
 //!   `$defs`, so recursive ones stay recursive and finite. A reference that leaves the folder is not followed.
-//! - **Arguments are flat.** Path, query, header and cookie parameters and, where that loses nothing, the properties
-//!   of the body stand side by side. A name that is used in two places becomes `id` and `id__query`.
-//! - **A value never leaves its slot.** `../../etc/passwd?x=1#f` in a path parameter is one path segment of the
-//!   server that was meant, and what cannot be sent safely is refused as an invalid argument.
+//! - **Arguments are flat.** Path, query, header and cookie parameters and, where that loses nothing, the properties of
+//!   the body are arguments at the same level. If two of them have the same name, they become `id` and `id__query`.
+//! - **A value never leaves its slot.** `../../etc/passwd?x=1#f` in a path parameter becomes one path segment of the
+//!   configured server. A value that cannot be sent safely is rejected as an invalid argument.
 //!
 //! ```
 //! use toolcrib_loader_rest::RestSource;
@@ -39,8 +39,8 @@
 //! # }
 //! ```
 //!
-//! It reads Swagger 2.0 and OpenAPI 3.0, 3.1 and 3.2. It checks no argument against its schema, because the executor
-//! has done that before, and it retries nothing.
+//! It reads Swagger 2.0 and OpenAPI 3.0, 3.1 and 3.2. It does not validate arguments against their schema, because
+//! the executor has done that before, and it does not retry.
 
 mod selection;
 mod source;

@@ -1,4 +1,4 @@
-//! The loader: it reads the document, and shares its operations with the engine.
+//! The loader, which reads the document and shares its operations with the engine.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -24,26 +24,26 @@ use crate::selection::Selection;
 use crate::spec::{Documents, Spec, limits};
 use crate::{Error, RestEngine, RestSource, SpecLocation};
 
-/// Loads the tools of an OpenAPI document. Made by [`RestSource::open`].
+/// The loader of the tools of an OpenAPI document, created by [`RestSource::open`].
 #[derive(Clone)]
 pub struct RestLoader {
     shared: Arc<Shared>,
 }
 
-/// What loader and engine have in common.
+/// The state that the loader shares with the engine.
 pub(crate) struct Shared {
     source: RestSource,
     base_url: Option<Url>,
     /// The headers of every call.
     pub(crate) headers: HeaderMap,
-    /// The slots of these headers, which arguments do not reach.
+    /// The slots of these headers, which arguments cannot write.
     own_slots: Vec<Slot>,
     pub(crate) auth: Auth,
     selection: Selection,
-    /// Of the last document that could be read, by the names of their tools.
+    /// The operations of the last document that was read successfully, by tool name.
     pub(crate) operations: ArcSwap<HashMap<String, Arc<Operation>>>,
     pub(crate) clients: Clients,
-    /// The title of the last document that could be read.
+    /// The title of the last document that was read successfully.
     title: RwLock<Option<String>>,
 }
 
@@ -51,8 +51,8 @@ pub(crate) struct Shared {
 const MAX_TITLE_CHARS: usize = 200;
 
 impl RestSource {
-    /// Makes the loader and the engine, which works on what the loader has loaded last. Reads nothing yet; an error
-    /// is one of the settings.
+    /// Creates the loader and the engine. The engine uses the operations that the loader has loaded last. Nothing is
+    /// read yet; an error concerns the settings.
     pub fn open(self) -> Result<(RestLoader, RestEngine), Error> {
         let setting =
             |setting, problem: String| Error::Setting { setting, source_name: self.name.clone(), problem };
@@ -91,7 +91,7 @@ impl RestSource {
             SpecLocation::File(_) => None,
         });
         let clients = Clients::new(policy, &self.access, operator_url)?;
-        // The operator wrote the URL down that tokens come from.
+        // The operator configured the URL that issues tokens.
         let issuer = |url: &Url| {
             let allow_private = policy.allow_private || names_private_address(url);
             let policy = HttpPolicy { allow_private, max_response_bytes: MAX_TOKEN_ANSWER_BYTES, ..policy };
@@ -141,7 +141,7 @@ impl ToolLoader for RestLoader {
             Err(failed) => return shared.failed(failed.kind, failed.reason),
             Ok(fetched) => fetched,
         };
-        // Parsing and conversion take a while on a document of some megabytes.
+        // Parsing and conversion block for a while on a document of some megabytes.
         let read = tokio::task::spawn_blocking(move || shared.read_fetched(fetched)).await;
         self.share(match read {
             Ok(read) => read,
@@ -154,32 +154,32 @@ impl ToolLoader for RestLoader {
 }
 
 impl RestLoader {
-    /// Loads from this text, as if it stood where the document is. References to other files are not followed. It
-    /// blocks for as long as the reading takes.
+    /// Loads the tools from this text, as if it were the content of the document. References to other files are not
+    /// followed. This method blocks until the text is converted.
     pub fn load_text(&self, text: &[u8]) -> Loaded {
         self.share(self.shared.read(text, None))
     }
 
-    /// Hands the operations to the engine.
+    /// Publishes the operations to the engine.
     fn share(&self, read: Result<Reading, Loaded>) -> Loaded {
         match read {
             Ok(reading) => {
                 self.shared.operations.store(Arc::new(reading.operations));
                 reading.loaded
             }
-            // The operations of the last good document stay, for calls to the tools that came from it.
+            // The operations of the last valid document remain, for calls to the tools that came from it.
             Err(failed) => failed,
         }
     }
 }
 
 impl Shared {
-    /// The files that a call may upload.
+    /// Returns the files that a call may upload.
     pub(crate) fn files(&self) -> Files<'_> {
         Files::new(self.source.workspace.as_deref(), &self.source.access)
     }
 
-    /// What messages call the source.
+    /// Returns the name of the source for messages.
     pub(crate) fn name(&self) -> &str {
         &self.source.name
     }
@@ -188,7 +188,7 @@ impl Shared {
         Loaded::failed(self.source.name.as_str(), kind, reason)
     }
 
-    /// Reads what was fetched, and keeps it if it can be read; else what was kept earlier.
+    /// Converts a retrieved document and caches it. If it is invalid, converts the cached copy instead.
     fn read_fetched(&self, fetched: Fetched) -> Result<Reading, Loaded> {
         let Fetched { bytes, fresh, kept, warning } = fetched;
         let (read, warning) = match (self.read(&bytes, self.folder()), kept) {
@@ -208,14 +208,14 @@ impl Shared {
         };
         let mut reading = read?;
         if let Some(reason) = warning {
-            let told = format!("{reason}; until then the copy that was kept of it is used");
+            let told = format!("{reason}; until then the cached copy is used");
             let reject = Reject::source(self.source.name.as_str(), RejectKind::Unavailable, told);
             reading.loaded.rejected.push(reject);
         }
         Ok(reading)
     }
 
-    /// The folder of a document on disk, and its name there.
+    /// Returns the folder and the file name of a document on disk.
     fn folder(&self) -> Option<(PathBuf, String)> {
         let SpecLocation::File(path) = &self.source.spec else { return None };
         let name = path.file_name()?.to_str()?.to_owned();
@@ -264,7 +264,7 @@ impl Shared {
     }
 }
 
-/// Returns the title of a document on one line, cut.
+/// Returns the title of a document on one line, truncated.
 fn title(text: &str) -> String {
     let line = visible_text(text).split_whitespace().collect::<Vec<_>>().join(" ");
     line.chars().take(MAX_TITLE_CHARS).collect()

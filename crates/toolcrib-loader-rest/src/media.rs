@@ -1,4 +1,4 @@
-//! Media types: which of them a request is sent in, and which are JSON or text.
+//! Media types: the choice for a request, and the recognition of JSON and text.
 
 use serde_json::Value;
 use toolcrib_model::JsonObject;
@@ -6,13 +6,13 @@ use toolcrib_model::JsonObject;
 /// The media type of JSON.
 pub(crate) const JSON: &str = "application/json";
 
-/// The media type of bytes of which nothing is known.
+/// The media type of unknown bytes.
 pub(crate) const UNKNOWN: &str = "application/octet-stream";
 
-/// Any media type; as that of a request, JSON is meant.
+/// Any media type. For a request it means JSON.
 pub(crate) const ANY: &str = "*/*";
 
-/// What is done with a body of a media type.
+/// The encoding of a body, by media type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum MediaKind {
     // In the order of preference for a request.
@@ -56,12 +56,12 @@ fn is_text_subtype(subtype: &str) -> bool {
         || subtype.ends_with("+yaml")
 }
 
-/// Type and subtype in lower case, without parameters.
+/// Returns the type and subtype in lower case, without parameters.
 pub(crate) fn essence(media_type: &str) -> String {
     media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
 }
 
-/// A media type to send, in place of a range such as `text/*`.
+/// Returns the media type to send for a range such as `text/*`.
 pub(crate) fn concrete(media_type: &str) -> &str {
     match (media_type.contains('*'), MediaKind::of(media_type)) {
         (false, _) => media_type,
@@ -72,19 +72,19 @@ pub(crate) fn concrete(media_type: &str) -> &str {
     }
 }
 
-/// What stands before and behind each item of a media type that is a sequence of JSON texts.
+/// The delimiters of an item in a sequence of JSON texts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Frame {
     pub(crate) before: &'static str,
     pub(crate) behind: &'static str,
 }
 
-/// How the items stand in a sequence of JSON texts; nothing when the media type is none.
+/// Returns the delimiters of the items in a sequence of JSON texts, or `None` if the media type is not such a sequence.
 pub(crate) fn frame(media_type: &str) -> Option<Frame> {
     let essence = essence(media_type);
     match essence.split_once('/').map_or("", |(_, subtype)| subtype) {
         "jsonl" | "ndjson" | "x-ndjson" | "x-jsonlines" => Some(Frame { before: "", behind: "\n" }),
-        // RFC 7464 and 8142.
+        // RFC 7464 and RFC 8142.
         subtype if subtype == "json-seq" || subtype.ends_with("+json-seq") => {
             Some(Frame { before: "\x1e", behind: "\n" })
         }
@@ -92,8 +92,8 @@ pub(crate) fn frame(media_type: &str) -> Option<Frame> {
     }
 }
 
-/// The entry of a request's `content` that calls are sent in: JSON first, and of several kinds of it the plain one,
-/// then a merge patch, whose body looks like what it changes, and a patch as a list of operations last.
+/// Returns the entry of a request's `content` that is used for calls: JSON first. Among several kinds of JSON, plain
+/// JSON comes first, then a merge patch, whose body resembles the resource, and last a patch as a list of operations.
 pub(crate) fn preferred_request(content: &JsonObject) -> Option<(&str, &Value)> {
     let rank = |media_type: &str| match essence(media_type).as_str() {
         JSON => 0,
@@ -107,7 +107,7 @@ pub(crate) fn preferred_request(content: &JsonObject) -> Option<(&str, &Value)> 
         .min_by_key(|(media_type, _)| (MediaKind::of(media_type), rank(media_type)))
 }
 
-/// The entry of a response's `content` that is JSON, the plain one first.
+/// Returns the JSON entry of a response's `content`. Plain JSON comes first.
 pub(crate) fn preferred_response(content: &JsonObject) -> Option<(&str, &Value)> {
     content
         .iter()
@@ -116,7 +116,7 @@ pub(crate) fn preferred_response(content: &JsonObject) -> Option<(&str, &Value)>
         .min_by_key(|(media_type, _)| (essence(media_type) != JSON, media_type.contains(';')))
 }
 
-/// The value of a parameter, such as `charset`, without quotes.
+/// Returns the value of a parameter such as `charset`, without quotes.
 pub(crate) fn parameter<'a>(media_type: &'a str, name: &str) -> Option<&'a str> {
     media_type.split(';').skip(1).find_map(|parameter| {
         let (key, value) = parameter.split_once('=')?;

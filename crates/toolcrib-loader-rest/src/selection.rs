@@ -1,9 +1,9 @@
-//! Which operations of a document become tools, and which risk they have.
+//! The selection of the operations that become tools, and of their risks.
 
 use toolcrib_model::Risk;
 
-/// Some of the operations of a document: those that fit all of its lists that are not empty. A word fits that is in the
-/// list; in operations and paths, `*` stands for any text without a `/`, and `**` for any text.
+/// A selector of operations. It matches the operations that match all of its non-empty lists. A word matches if it is
+/// in the list. In operations and paths, `*` matches any text without a `/`, and `**` matches any text.
 ///
 /// ```
 /// use toolcrib_loader_rest::{OperationSelector, RestSource};
@@ -15,13 +15,13 @@ use toolcrib_model::Risk;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct OperationSelector {
-    /// By `operationId`, or by the name of the tool.
+    /// Patterns for the `operationId` or the name of the tool.
     pub operations: Vec<String>,
-    /// By one of their tags.
+    /// Tags, one of which the operation has.
     pub tags: Vec<String>,
-    /// By method, in any case.
+    /// Methods, in any case.
     pub methods: Vec<String>,
-    /// By path, as the document writes it.
+    /// Patterns for the path as the document writes it.
     pub paths: Vec<String>,
 }
 
@@ -30,13 +30,13 @@ pub struct OperationSelector {
 pub(crate) struct Selection {
     pub(crate) include: Vec<OperationSelector>,
     pub(crate) exclude: Vec<OperationSelector>,
-    /// The first that fits says the risk.
+    /// The risks, of which the first match applies.
     pub(crate) risks: Vec<(OperationSelector, Risk)>,
-    /// Which operations may be repeated, beside those whose method says so.
+    /// The operations that may be repeated, in addition to those with an idempotent method.
     pub(crate) idempotent: Vec<OperationSelector>,
 }
 
-/// What a selector looks at.
+/// The properties of an operation that a selector matches.
 #[derive(Clone, Debug)]
 pub(crate) struct Outline<'a> {
     pub(crate) names: [Option<&'a str>; 2],
@@ -82,12 +82,13 @@ impl OperationSelector {
 }
 
 impl Selection {
-    /// Whether an operation becomes a tool: it fits what is included, where anything is, and nothing that is excluded.
+    /// Returns true if an operation becomes a tool: it matches `include`, unless that is empty, and nothing in
+    /// `exclude`.
     pub(crate) fn admits(&self, outline: &Outline<'_>) -> bool {
         (self.include.is_empty() || any_fits(&self.include, outline)) && !any_fits(&self.exclude, outline)
     }
 
-    /// Whether it may leave operations out.
+    /// Returns true if the selection may exclude operations.
     pub(crate) fn narrows(&self) -> bool {
         !self.include.is_empty() || !self.exclude.is_empty()
     }
@@ -105,13 +106,13 @@ fn any_fits(selectors: &[OperationSelector], outline: &Outline<'_>) -> bool {
     selectors.iter().any(|selector| selector.fits(outline))
 }
 
-/// Whether a text fits a pattern: one pass over the text, which remembers everywhere in the pattern it may be.
+/// Returns true if a text matches a pattern. It reads the text once and tracks all reachable positions in the pattern.
 fn fits_glob(pattern: &str, text: &str) -> bool {
     if !pattern.contains('*') {
         return pattern == text;
     }
     let parts = parts(pattern);
-    // Which parts of the pattern are behind.
+    // The positions in the pattern that have been reached.
     let mut reached = vec![false; parts.len() + 1];
     reach(&mut reached, &parts, 0);
     for c in text.chars() {
@@ -151,7 +152,7 @@ fn parts(pattern: &str) -> Vec<Part> {
     parts
 }
 
-/// Marks a position, and those behind it that a star for no text leads to.
+/// Marks a position as reached, and the following positions that are reachable because a star matches the empty text.
 fn reach(reached: &mut [bool], parts: &[Part], mut position: usize) {
     while let Some(mark) = reached.get_mut(position) {
         *mark = true;

@@ -1,4 +1,4 @@
-//! Where a document is, and how its calls are to be sent.
+//! The configuration of a source: the location of a document, and the settings of its calls.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -14,19 +14,19 @@ use url::Url;
 
 use crate::{Credential, DocumentCache, OperationSelector};
 
-/// Where an OpenAPI document is.
+/// The location of an OpenAPI document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SpecLocation {
-    /// In a file.
+    /// A file.
     File(PathBuf),
-    /// On a server, fetched by the guarded client at each load, unless it has not changed since.
+    /// A URL. The guarded client fetches it at each load, unless it has not changed since.
     Url(Url),
 }
 
 impl FromStr for SpecLocation {
     type Err = Infallible;
 
-    /// A URL when it starts with `http://` or `https://`, else a path.
+    /// Parses a URL if the text starts with `http://` or `https://`, or else a path.
     fn from_str(text: &str) -> Result<Self, Infallible> {
         Ok(match Url::parse(text) {
             Ok(url) if matches!(url.scheme(), "http" | "https") => Self::Url(url),
@@ -36,7 +36,7 @@ impl FromStr for SpecLocation {
 }
 
 impl fmt::Display for SpecLocation {
-    /// The path, or the URL without credentials and query.
+    /// Writes the path, or the URL without credentials and query.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::File(path) => write!(f, "{}", path.display()),
@@ -45,7 +45,7 @@ impl fmt::Display for SpecLocation {
     }
 }
 
-/// One OpenAPI document as a source of tools: `{type: rest, spec: …, namespace: …}` of an app file.
+/// An OpenAPI document as a source of tools: `{type: rest, spec: …, namespace: …}` of an app file.
 ///
 /// ```
 /// use toolcrib_loader_rest::RestSource;
@@ -62,43 +62,43 @@ pub struct RestSource {
     pub spec: SpecLocation,
     /// The namespace of its tools.
     pub namespace: String,
-    /// Where calls go, in place of the servers that the document names. A path in it comes before the paths of the
+    /// The base URL of calls, in place of the servers that the document names. Its path precedes the paths of the
     /// operations.
     pub base_url: Option<String>,
-    /// Which operations become tools: those that fit one of these; all where there is none.
+    /// Selectors of the operations that become tools. If empty, all do.
     pub include: Vec<OperationSelector>,
-    /// Which operations do not.
+    /// Selectors of the operations that do not become tools.
     pub exclude: Vec<OperationSelector>,
-    /// Of what risk operations are, by the first that fits; else the method says it: low for `GET`, `HEAD`, `OPTIONS`,
-    /// `TRACE` and `QUERY`, high for `DELETE`, and medium for all others.
+    /// The risks of operations, of which the first match applies. By default the method determines the risk: low for
+    /// `GET`, `HEAD`, `OPTIONS`, `TRACE` and `QUERY`, high for `DELETE`, and medium for all others.
     pub risks: Vec<(OperationSelector, Risk)>,
-    /// Which operations may be called twice with no other effect than once, beside those whose method says so: `GET`,
-    /// `HEAD`, `PUT`, `DELETE`, `OPTIONS`, `TRACE` and `QUERY`. Only such calls are tried again.
+    /// Selectors of idempotent operations, in addition to those with an idempotent method: `GET`, `HEAD`, `PUT`,
+    /// `DELETE`, `OPTIONS`, `TRACE` and `QUERY`. Only calls of idempotent operations are retried.
     pub idempotent: Vec<OperationSelector>,
-    /// Where a document from a server is kept, so that it is not sent again when it has not changed, and is there when
-    /// it cannot be fetched; nowhere by default.
+    /// The cache of a document from a server. It avoids downloading an unchanged document, and replaces one that cannot
+    /// be fetched. Unset by default.
     pub cache: Option<DocumentCache>,
-    /// Whether the document and its servers may be on loopback and private addresses. Off by default.
+    /// True if the document and its servers may have loopback and private addresses. Off by default.
     pub allow_private: bool,
-    /// How long a request and its answer may take; [`DEFAULT_TIMEOUT`] by default.
+    /// The timeout of a request including its response; [`DEFAULT_TIMEOUT`] by default.
     pub timeout: Duration,
-    /// How much of an answer is read, in bytes; [`DEFAULT_MAX_RESPONSE_BYTES`] by default.
+    /// The most bytes of a response that are read; [`DEFAULT_MAX_RESPONSE_BYTES`] by default.
     pub max_response_bytes: usize,
-    /// Headers of every call, such as `Authorization`. They need a `base_url`, because that is the only origin they
-    /// are sent to: a document must not choose who receives a credential. Arguments cannot change them.
+    /// Headers of every call, such as `Authorization`. They require a `base_url`, because that is the only origin they
+    /// are sent to: a document must not choose the recipient of a credential. Arguments cannot change them.
     pub headers: Vec<(String, Secret)>,
-    /// What calls prove with who makes them. Each credential goes to one origin, and arguments cannot change it.
+    /// The credentials that authenticate calls. Each is sent to one origin only, and arguments cannot change it.
     pub auth: Vec<Credential>,
-    /// Values of the variables in the URLs of the document's servers, in place of their defaults.
+    /// Values of the variables in the server URLs of the document, in place of their defaults.
     pub variables: BTreeMap<String, String>,
     /// The folder that calls may upload files from; none by default.
     pub workspace: Option<PathBuf>,
-    /// The hosts that requests may go to, and the files that may be uploaded; any by default.
+    /// The hosts that requests may be sent to, and the files that may be uploaded; any by default.
     pub access: Access,
 }
 
 impl RestSource {
-    /// The document at a path or URL, whose tools come into this namespace.
+    /// Creates a source for the document at a path or URL, with the namespace of its tools.
     pub fn new(spec: &str, namespace: impl Into<String>) -> Self {
         let Ok(spec) = spec.parse::<SpecLocation>();
         Self {
@@ -122,67 +122,67 @@ impl RestSource {
         }
     }
 
-    /// Sets the name, where the same document is loaded twice.
+    /// Sets the name. It is required if the same document is loaded twice.
     pub fn with_name(mut self, name: impl Into<String>) -> Self {
         self.name = name.into();
         self
     }
 
-    /// Sets where calls go.
+    /// Sets the base URL of calls.
     pub fn with_base_url(mut self, base_url: impl Into<String>) -> Self {
         self.base_url = Some(base_url.into());
         self
     }
 
-    /// Makes tools only of these operations, and of those that were added before.
+    /// Restricts the tools to operations that match this selector or one that was added before.
     pub fn with_included(mut self, selector: OperationSelector) -> Self {
         self.include.push(selector);
         self
     }
 
-    /// Makes no tools of these operations.
+    /// Excludes operations that match this selector.
     pub fn with_excluded(mut self, selector: OperationSelector) -> Self {
         self.exclude.push(selector);
         self
     }
 
-    /// Sets the risk of these operations.
+    /// Sets the risk of operations that match this selector.
     pub fn with_risk(mut self, selector: OperationSelector, risk: Risk) -> Self {
         self.risks.push((selector, risk));
         self
     }
 
-    /// Lets calls of these operations be tried again.
+    /// Marks operations that match this selector as idempotent, so that their calls are retried.
     pub fn with_idempotent(mut self, selector: OperationSelector) -> Self {
         self.idempotent.push(selector);
         self
     }
 
-    /// Sets where the document is kept.
+    /// Sets the cache of the document.
     pub fn with_cache(mut self, cache: DocumentCache) -> Self {
         self.cache = Some(cache);
         self
     }
 
-    /// Lets the document and its servers be on loopback and private addresses.
+    /// Permits loopback and private addresses for the document and its servers.
     pub fn with_private_allowed(mut self) -> Self {
         self.allow_private = true;
         self
     }
 
-    /// Sets how long a request may take.
+    /// Sets the timeout of a request.
     pub fn with_timeout(mut self, timeout: Duration) -> Self {
         self.timeout = timeout;
         self
     }
 
-    /// Sets how much of an answer is read.
+    /// Sets the most bytes of a response that are read.
     pub fn with_max_response_bytes(mut self, bytes: usize) -> Self {
         self.max_response_bytes = bytes;
         self
     }
 
-    /// Sets which hosts requests may go to.
+    /// Sets the hosts that requests may be sent to.
     pub fn with_access(mut self, access: Access) -> Self {
         self.access = access;
         self

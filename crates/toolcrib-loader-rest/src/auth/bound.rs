@@ -1,4 +1,4 @@
-//! Credentials and the security schemes of a document.
+//! The assignment of credentials to the security schemes of a document.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -10,19 +10,19 @@ use toolcrib_model::JsonObject;
 use super::{KeyPlace, Slot};
 use crate::operation::Place;
 
-/// What is to be known of a credential to find the operations that it is for.
+/// The properties of a credential that decide which operations it is for.
 #[derive(Clone, Debug)]
 pub(super) struct Sketch {
     pub(super) scheme: Option<String>,
     pub(super) family: Family,
-    /// Where it goes, where the document need not say it.
+    /// The slot of the credential, unless the document has to declare it.
     pub(super) slot: Option<Slot>,
 }
 
-/// What a scheme asks for, and what a credential is.
+/// The kind of authentication that a scheme requires or a credential provides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Family {
-    /// A bearer token, however it was come by.
+    /// A bearer token, regardless of its origin.
     Token,
     Basic,
     Key,
@@ -36,7 +36,7 @@ enum Scheme {
     Unknown,
 }
 
-/// The credentials of a source beside the security schemes of its document.
+/// The credentials of a source, matched with the security schemes of its document.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct BoundAuth {
     sketches: Vec<Sketch>,
@@ -44,12 +44,12 @@ pub(crate) struct BoundAuth {
     owned: Arc<[Slot]>,
 }
 
-/// The credentials of the calls of one operation.
+/// The credentials for the calls of one operation.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Credentials {
-    /// Which of the source's go where.
+    /// The credentials to send, each with its slot.
     pub(super) planned: Vec<Planned>,
-    /// The slots of all credentials of the source, which nothing else is written into.
+    /// The slots of all credentials of the source. Nothing else may be written into them.
     pub(crate) owned: Arc<[Slot]>,
 }
 
@@ -60,8 +60,8 @@ pub(super) struct Planned {
 }
 
 impl BoundAuth {
-    /// Beside the security schemes of a document, as OpenAPI 3 writes them. `own` are the slots of the source's own
-    /// headers.
+    /// Matches credentials with the security schemes of a document, in the form of OpenAPI 3. `own` are the slots of
+    /// the headers that the source sets.
     pub(super) fn new(sketches: Vec<Sketch>, schemes: &JsonObject, own: &[Slot]) -> Self {
         let schemes: HashMap<String, Scheme> =
             schemes.iter().map(|(name, scheme)| (name.clone(), Scheme::read(scheme))).collect();
@@ -76,14 +76,16 @@ impl BoundAuth {
         Self { sketches, schemes, owned: owned.into() }
     }
 
-    /// Whether a parameter of this place and name would write into the slot of a credential.
+    /// Returns true if a parameter with this location and name would write into the slot of a credential.
     pub(crate) fn owns(&self, place: Place, name: &str) -> bool {
         self.owned.iter().any(|slot| slot.is_written_by(place, name))
     }
 
-    /// What the calls of an operation with this `security` are sent with: what the first of its alternatives asks for of
-    /// which all is there; else everything that is for no scheme in particular, since documents are often wrong here.
-    /// Nothing goes with a call that says it needs none, or one that servers send back as they got it.
+    /// Selects the credentials for an operation with this `security`.
+    ///
+    /// They are those for its first alternative whose schemes all have a credential. If there is no such alternative,
+    /// they are all credentials that are not bound to a scheme, since documents are often wrong here. No credentials
+    /// are sent if the operation requires none, or if the server echoes the request (`TRACE`).
     pub(crate) fn credentials(&self, security: Option<&Value>, method: &Method) -> Credentials {
         let alternatives = security.and_then(Value::as_array);
         let planned = match alternatives {
@@ -98,7 +100,7 @@ impl BoundAuth {
         Credentials { planned, owned: Arc::clone(&self.owned) }
     }
 
-    /// What answers all schemes of an alternative.
+    /// Returns the credentials for all schemes of an alternative, or `None` if one is missing.
     fn answer(&self, alternative: &Value) -> Option<Vec<Planned>> {
         let schemes = alternative.as_object().filter(|schemes| !schemes.is_empty())?;
         let mut planned = Vec::new();
@@ -114,7 +116,7 @@ impl BoundAuth {
         Some(planned)
     }
 
-    /// Everything that is for no scheme in particular and whose slot is known.
+    /// Returns all credentials that are not bound to a scheme and whose slot is known.
     fn general(&self) -> Vec<Planned> {
         let mut keys = self.schemes.values().filter_map(Scheme::slot);
         let only_key = keys.next().filter(|_| keys.next().is_none());
@@ -130,7 +132,7 @@ impl BoundAuth {
     }
 }
 
-/// One credential for each slot.
+/// Adds a credential unless its slot is taken.
 fn plan(planned: &mut Vec<Planned>, credential: usize, slot: Slot) {
     if !planned.iter().any(|other| other.slot == slot) {
         planned.push(Planned { credential, slot });
@@ -141,7 +143,7 @@ impl Sketch {
     fn fits(&self, scheme: &Scheme) -> bool {
         match scheme {
             Scheme::Authorization(family) => self.family == *family,
-            // Documents that know no bearer tokens write them as a key in this header.
+            // Documents of versions without bearer tokens declare them as a key in this header.
             Scheme::Key(slot) if *slot == Slot::authorization() => {
                 self.slot.as_ref().is_none_or(|own| own == slot)
             }
@@ -181,7 +183,8 @@ impl Scheme {
     }
 }
 
-/// Whether a key may go into a header of this name: a document must not have one written where the client writes.
+/// Returns true if a key may be sent in a header of this name. The headers that the client sets are excluded, since a
+/// document must not overwrite them.
 pub(super) fn may_hold_key(name: &str) -> bool {
     let is_ours = ["connection", "content-length", "host", "te", "trailer", "transfer-encoding", "upgrade"]
         .iter()

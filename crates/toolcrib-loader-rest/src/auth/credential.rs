@@ -1,8 +1,8 @@
-//! A credential as it is set up.
+//! The settings of a credential.
 
 use toolcrib_model::Secret;
 
-/// Something that calls prove with who makes them: `auth` of a source.
+/// A credential that authenticates calls: `auth` of a source.
 ///
 /// ```
 /// use toolcrib_loader_rest::{Credential, CredentialKind, KeyPlace, RestSource};
@@ -19,11 +19,11 @@ use toolcrib_model::Secret;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Credential {
-    /// What it is.
+    /// The kind of credential.
     pub kind: CredentialKind,
     /// The security scheme of the document that it is for. By default it is for every scheme that it fits.
     pub scheme: Option<String>,
-    /// The only origin that it is sent to, as a URL; that of `base_url` by default, and one of both there must be.
+    /// The only origin that it is sent to, as a URL. Defaults to the origin of `base_url`; one of the two is required.
     pub origin: Option<String>,
 }
 
@@ -47,14 +47,14 @@ pub enum CredentialKind {
     ApiKey {
         /// The key.
         value: Secret,
-        /// Where it goes; where the security scheme of the document says, by default.
+        /// The slot of the key. By default the security scheme of the document declares it.
         slot: Option<(KeyPlace, String)>,
     },
-    /// `Authorization: Bearer …` with a token that is fetched with client credentials.
+    /// `Authorization: Bearer …` with a token that is obtained with client credentials.
     OAuth2(ClientCredentials),
 }
 
-/// Where in a request a key goes.
+/// The part of a request that contains a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyPlace {
     /// A header.
@@ -65,25 +65,27 @@ pub enum KeyPlace {
     Cookie,
 }
 
-/// What tokens are fetched with, by the client credentials grant of OAuth 2.0 (RFC 6749, section 4.4).
+/// The settings of the client credentials grant of OAuth 2.0 (RFC 6749, section 4.4).
 #[derive(Clone, Debug)]
 pub struct ClientCredentials {
-    /// Where tokens are issued. It is never taken from a document, which would then choose who gets the secret.
+    /// The URL that issues tokens. It is never taken from a document, which could then choose the recipient of the
+    /// secret.
     pub token_url: String,
-    /// Who asks.
+    /// The client id.
     pub client_id: String,
-    /// What proves it.
+    /// The client secret.
     pub client_secret: Secret,
-    /// The scopes that are asked for.
+    /// The requested scopes.
     pub scopes: Vec<String>,
-    /// What the token is for, where the issuer wants to know.
+    /// The audience of the token, if the issuer requires one.
     pub audience: Option<String>,
-    /// Whether id and secret are sent in the body; in the `Authorization` header otherwise, as the standard prefers.
+    /// True if id and secret are sent in the body. By default they are sent in the `Authorization` header, as the
+    /// standard recommends.
     pub secret_in_body: bool,
 }
 
 impl Credential {
-    /// A credential for every scheme that it fits, and for the origin of `base_url`.
+    /// Creates a credential for every scheme that it fits, and for the origin of `base_url`.
     pub fn new(kind: CredentialKind) -> Self {
         Self { kind, scheme: None, origin: None }
     }

@@ -1,8 +1,8 @@
-//! Who calls are made as: credentials, where in a request they go, and to whom.
+//! Authentication of calls: credentials, their slots in a request, and the origins they are sent to.
 //!
-//! A credential is written into a request after everything else, and only when the request goes to the origin that the
-//! credential is for. The document says where in a request it goes, never to whom. What a document or a model puts into
-//! the same slot is dropped.
+//! A credential is written into a request last, and only if the request goes to the origin of the credential. The
+//! document determines the slot but never the recipient. Values that a document or a model puts into the same slot are
+//! dropped.
 
 mod credential;
 mod slot;

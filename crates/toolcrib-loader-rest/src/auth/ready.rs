@@ -1,4 +1,4 @@
-//! Credentials that were checked, and how they get into a request.
+//! Validated credentials, and writing them into requests.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -15,10 +15,10 @@ use crate::Error;
 use crate::operation::check;
 use crate::request::encode::encode;
 
-/// Shorter texts stand in answers by chance.
+/// The shortest credential that is masked in responses. Shorter texts occur in them by chance.
 const MIN_ECHO_BYTES: usize = 8;
 
-/// What stands in the place of a credential.
+/// The replacement of a masked credential.
 const MASK: &[u8] = b"[secret]";
 
 /// The credentials of a source.
@@ -34,28 +34,28 @@ struct Ready {
     content: Content,
 }
 
-/// What is written.
+/// The value of a credential.
 #[derive(Debug)]
 enum Content {
-    /// A whole `Authorization` header.
+    /// A complete `Authorization` header.
     Header(HeaderValue),
     Key(Secret),
     Token(Box<TokenSource>),
 }
 
-/// Which credentials went with a request.
+/// The credentials that were sent with a request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Sent {
-    /// The fetched token, by its credential and its number.
+    /// The obtained token, by its credential and its number.
     token: Option<(usize, u64)>,
-    /// What was sent. Some of it was made or fetched here, and is known to nobody else who takes secrets out of results.
+    /// The secrets that were sent. Those that were derived or obtained here are unknown to the redaction of results.
     echoes: Vec<Secret>,
-    /// Whether one was held back, because the request goes to another origin than it is for.
+    /// True if a credential was withheld, because the request goes to another origin.
     pub(crate) withheld: bool,
 }
 
 impl Sent {
-    /// Keeps what stands behind `Bearer` or `Basic`.
+    /// Records the value behind `Bearer` or `Basic`.
     fn note_header(&mut self, header: &HeaderValue) {
         let text = header.to_str().unwrap_or_default();
         if let Some((_, secret)) = text.split_once(' ') {
@@ -69,7 +69,7 @@ impl Sent {
         }
     }
 
-    /// An answer without the credentials of its request, which some servers send back.
+    /// Masks the credentials of the request in its response, since some servers echo them.
     pub(crate) fn without_echoes(&self, mut response: Response) -> Response {
         if self.echoes.is_empty() {
             return response;
@@ -109,7 +109,7 @@ impl Sent {
 }
 
 impl Auth {
-    /// Checks the credentials. `client` makes the one that tokens are fetched with, for the URL that issues them.
+    /// Validates the credentials. `client` creates the client that obtains tokens from the given URL.
     pub(crate) fn new(
         credentials: &[Credential],
         base_url: Option<&Url>,
@@ -120,7 +120,8 @@ impl Auth {
         Ok(Self { credentials: ready.collect::<Result<_, _>>()? })
     }
 
-    /// Beside the security schemes of a document, as OpenAPI 3 writes them. `own` are the slots of the source's own headers.
+    /// Matches the credentials with the security schemes of a document, in the form of OpenAPI 3. `own` are the slots
+    /// of the headers that the source sets.
     pub(crate) fn bind(&self, schemes: &JsonObject, own: &[Slot]) -> BoundAuth {
         BoundAuth::new(self.credentials.iter().map(|ready| ready.sketch.clone()).collect(), schemes, own)
     }
@@ -155,7 +156,7 @@ impl Auth {
                         KeyPlace::Header => {
                             insert(request, slot, sensitive(key.expose()).ok_or_else(unsendable)?)?;
                         }
-                        // Servers tell the URL that they were asked for, and that has it encoded.
+                        // Servers echo the requested URL, which contains the encoded key.
                         KeyPlace::Query => {
                             sent.note(&encode(key.expose()));
                             append_to_query(&mut request.url, slot, key);
@@ -171,7 +172,7 @@ impl Auth {
         Ok(sent)
     }
 
-    /// Forgets the token that a request was sent with, because the server did not take it. Whether there was one.
+    /// Discards the token of a request that the server rejected. Returns true if the request had one.
     pub(crate) async fn discard(&self, sent: &Sent) -> bool {
         let Some((credential, number)) = sent.token else { return false };
         match self.credentials.get(credential).map(|ready| &ready.content) {

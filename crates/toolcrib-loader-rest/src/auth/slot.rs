@@ -1,11 +1,11 @@
-//! Where in a request a credential goes.
+//! The slot of a credential: its position in a request.
 
 use http::header::AUTHORIZATION;
 
 use super::KeyPlace;
 use crate::operation::Place;
 
-/// A header, a name in the query, or a cookie.
+/// A header, a query parameter, or a cookie.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Slot {
     pub(crate) place: KeyPlace,
@@ -21,8 +21,8 @@ impl Slot {
         Self::new(KeyPlace::Header, AUTHORIZATION.as_str())
     }
 
-    /// Whether a parameter of this place and name would write into it. Servers differ in whether case counts in a query,
-    /// so it does not here; and a `Cookie` header is every cookie.
+    /// Returns true if a parameter with this location and name would write into the slot. Servers differ in whether
+    /// query names are case-sensitive, so case is ignored here. A `Cookie` header contains every cookie.
     pub(crate) fn is_written_by(&self, place: Place, name: &str) -> bool {
         match (self.place, place) {
             (KeyPlace::Header, Place::Header) | (KeyPlace::Query, Place::Query) => {
@@ -36,7 +36,7 @@ impl Slot {
 }
 
 impl KeyPlace {
-    /// As documents and app files call it.
+    /// Parses the name used in documents and app files.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         match text {
             "header" => Some(Self::Header),

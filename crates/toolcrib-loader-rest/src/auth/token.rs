@@ -1,4 +1,4 @@
-//! Tokens that are fetched with client credentials.
+//! Tokens that are obtained with client credentials.
 
 use std::time::Duration;
 
@@ -16,29 +16,29 @@ use super::ClientCredentials;
 use crate::Error;
 use crate::request::encode::encode;
 
-/// The largest answer that is read of a server that issues tokens, in bytes.
+/// The most bytes of a token response that are read.
 pub(crate) const MAX_TOKEN_ANSWER_BYTES: usize = 64 * 1024;
 
-/// How long before its end a token is no longer used: a request takes a while, and clocks differ. Of a token that lives
-/// shortly, half of its life.
+/// The time before its expiry at which a token is no longer used, since a request takes time and clocks differ. For a
+/// short-lived token it is half of its lifetime.
 const EXPIRY_MARGIN: Duration = Duration::from_secs(30);
 
-/// The longest life of a token that is believed.
+/// The longest token lifetime that is accepted.
 const MAX_LIFE: Duration = Duration::from_hours(365 * 24);
 
-/// How long a failure is told to other calls before the issuer is asked again.
+/// The time for which a failure is returned to other calls before the issuer is contacted again.
 const FAILURE_PAUSE: Duration = Duration::from_secs(2);
 
-/// How much of what an issuer says of a failure is told, in characters.
+/// The most characters of an issuer's error that are reported.
 const MAX_TOLD_CHARS: usize = 200;
 
-/// Fetches tokens, and keeps the last one while it lives.
+/// A source of tokens that caches the last one until it expires.
 #[derive(Debug)]
 pub(super) struct TokenSource {
     settings: ClientCredentials,
     client: HttpClient,
     url: Url,
-    /// Locked while a token is fetched: whoever needs one meanwhile waits for that.
+    /// Locked while a token is requested, so that concurrent calls wait for the same token.
     state: Mutex<State>,
 }
 
@@ -49,13 +49,13 @@ struct State {
     fetched: u64,
 }
 
-/// A token, ready to be sent.
+/// A token as a header value.
 #[derive(Clone, Debug)]
 pub(super) struct Token {
     pub(super) header: HeaderValue,
-    /// Counts the tokens.
+    /// The sequence number of the token.
     pub(super) number: u64,
-    /// `None` when the issuer does not say.
+    /// The time until which it is used. `None` if the issuer does not declare a lifetime.
     usable_until: Option<Instant>,
 }
 
@@ -71,7 +71,7 @@ impl TokenSource {
         Self { settings, client, url, state: Mutex::default() }
     }
 
-    /// The token that is there, or a new one.
+    /// Returns the cached token or requests a new one.
     pub(super) async fn token(&self) -> Result<Token, Error> {
         let mut state = self.state.lock().await;
         let now = Instant::now();
@@ -98,7 +98,7 @@ impl TokenSource {
         }
     }
 
-    /// Forgets the token with this number, if it is still the last one.
+    /// Discards the token with this number, if it is still the cached one.
     pub(super) async fn discard(&self, number: u64) {
         let mut state = self.state.lock().await;
         state.token = state.token.take().filter(|token| token.number != number);
@@ -123,7 +123,7 @@ impl TokenSource {
             fields.push(("client_id", client_id.clone()));
             fields.push(("client_secret", client_secret.expose().to_owned()));
         } else {
-            // RFC 6749, section 2.3.1: both are encoded as in a form first.
+            // RFC 6749, section 2.3.1: both values are form-encoded first.
             let pair = STANDARD.encode(format!("{}:{}", encode(client_id), encode(client_secret.expose())));
             let mut value = HeaderValue::from_str(&format!("Basic {pair}"))
                 .map_err(|_| self.failed("the client credentials cannot be sent", false))?;
@@ -155,7 +155,7 @@ impl TokenSource {
             return Err(self.failed(format!("the answer was {}{told}", response.status), passes));
         }
         if text("token_type").is_some_and(|kind| !kind.eq_ignore_ascii_case("bearer")) {
-            return Err(self.failed("the token is no bearer token", false));
+            return Err(self.failed("the token is not a bearer token", false));
         }
         let token = text("access_token").filter(|token| !token.is_empty());
         let header = token.and_then(|token| HeaderValue::from_str(&format!("Bearer {token}")).ok());
@@ -175,7 +175,7 @@ impl TokenSource {
     }
 }
 
-/// Some issuers write the number as a text.
+/// Parses a lifetime in seconds. Some issuers write the number as a string.
 fn seconds(value: &Value) -> Option<Duration> {
     let seconds = value.as_f64().or_else(|| value.as_str()?.trim().parse().ok())?;
     Some(Duration::try_from_secs_f64(seconds.max(0.0)).unwrap_or(MAX_LIFE).min(MAX_LIFE))

@@ -1,4 +1,4 @@
-//! One flat list of arguments for everything that an operation takes.
+//! The flat list of arguments of an operation.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -8,17 +8,17 @@ use toolcrib_model::JsonObject;
 use super::body::{BodyDraft, Encoding};
 use super::parameter::{Parameter, Place, annotate};
 
-/// The name of the argument that is the whole body.
+/// The name of the argument that contains the whole body.
 const BODY: &str = "body";
 
-/// A parameter, and the argument that its value comes from.
+/// A parameter, and the argument that provides its value.
 #[derive(Clone, Debug)]
 pub(crate) struct BoundParameter {
     pub(crate) argument: String,
     pub(crate) parameter: Parameter,
 }
 
-/// A body, and the arguments that it is made of.
+/// A body, and the arguments that provide its value.
 #[derive(Clone, Debug)]
 pub(crate) struct BoundBody {
     pub(crate) media_type: String,
@@ -27,33 +27,33 @@ pub(crate) struct BoundBody {
     pub(crate) shape: Shape,
 }
 
-/// How a body is made of arguments.
+/// The composition of a body from arguments.
 #[derive(Clone, Debug)]
 pub(crate) enum Shape {
-    /// One argument for each of these properties.
+    /// One argument for each property.
     Fields(Vec<Field>),
-    /// One argument is the body.
+    /// One argument that is the body.
     Whole(String),
 }
 
-/// A property of a body, and the argument that its value comes from.
+/// A property of a body, and the argument that provides its value.
 #[derive(Clone, Debug)]
 pub(crate) struct Field {
     pub(crate) property: String,
     pub(crate) argument: String,
 }
 
-/// What an operation takes.
+/// The arguments of an operation.
 #[derive(Clone, Debug)]
 pub(crate) struct Arguments {
     pub(crate) parameters: Vec<BoundParameter>,
     pub(crate) body: Option<BoundBody>,
-    /// JSON Schema of the arguments, without `$defs`.
+    /// The JSON Schema of the arguments, without `$defs`.
     pub(crate) schema: JsonObject,
 }
 
 impl Arguments {
-    /// Returns the arguments that may be objects whose members are sent as fields under their own names.
+    /// Returns the arguments that may be objects whose members are sent as separate fields.
     pub(crate) fn exploded(&self) -> Vec<String> {
         let has_fields = |place| matches!(place, Place::Query | Place::QueryString | Place::Cookie);
         let parameters = self
@@ -82,9 +82,9 @@ impl Arguments {
 
 /// Names the arguments.
 ///
-/// A parameter has its own name; where two places use the same, path comes before query, header and cookie, and the
-/// others are called `id__query`. The properties of a body are arguments of their own when that loses nothing; those
-/// that are called like a parameter are called `id__body`.
+/// An argument has the name of its parameter. If two locations use the same name, path precedes query, header and
+/// cookie, and the others are called `id__query`. The properties of a body become separate arguments if that loses
+/// nothing. Those with the name of a parameter are called `id__body`.
 pub(crate) fn bind(mut parameters: Vec<Parameter>, body: Option<BodyDraft>) -> Arguments {
     parameters.sort_by_key(|parameter| parameter.place);
     let mut list = List::default();
@@ -143,7 +143,7 @@ impl List {
     fn add_body(&mut self, mut draft: BodyDraft) -> BoundBody {
         let shape = if let Some(properties) = draft.flat_properties().cloned() {
             let required: BTreeSet<String> = draft.required_properties().map(str::to_owned).collect();
-            // A required property without a schema is not listed, but has to be sent all the same.
+            // A required property without a schema is not listed, but has to be sent nevertheless.
             let unlisted = required.iter().filter(|name| !properties.contains_key(*name));
             let unlisted: Vec<(String, Value)> = unlisted.map(|name| (name.clone(), json!({}))).collect();
             let mut fields = Vec::new();
@@ -174,13 +174,13 @@ impl List {
         if !self.required.is_empty() {
             schema.insert("required".into(), self.required.into());
         }
-        // What is not listed has no place in the request.
+        // Unlisted arguments have no slot in the request.
         schema.insert("additionalProperties".into(), false.into());
         schema
     }
 }
 
-/// Puts a sentence behind the description.
+/// Appends a sentence to the description.
 fn explain(schema: &mut Value, sentence: &str) {
     let text = match schema.get("description").and_then(Value::as_str) {
         Some(description) if !description.is_empty() => format!("{description} ({sentence})"),

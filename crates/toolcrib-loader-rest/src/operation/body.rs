@@ -1,4 +1,4 @@
-//! What a document says of the body of a request.
+//! The declaration of a request body in a document.
 
 use std::collections::HashMap;
 
@@ -14,7 +14,7 @@ use crate::media::{self, Frame, MediaKind};
 use crate::schema::Converter;
 use crate::spec::{Dialect, Node};
 
-/// What may stand in a schema whose properties become arguments of their own, with nothing lost.
+/// The keywords of a schema whose properties can become separate arguments without loss.
 const FLAT_KEYWORDS: [&str; 8] =
     ["type", "properties", "required", "title", "description", "default", "examples", "deprecated"];
 
@@ -24,22 +24,22 @@ pub(crate) struct BodyDraft {
     pub(crate) media_type: String,
     pub(crate) encoding: Encoding,
     pub(crate) required: bool,
-    /// JSON Schema of the whole.
+    /// The JSON Schema of the whole body.
     pub(crate) schema: Value,
-    /// Whether there may be other properties than those of the schema, although it does not say so.
+    /// True if properties outside of the schema are possible, although the schema does not permit them explicitly.
     pub(crate) is_open: bool,
 }
 
-/// How the body is written.
+/// The encoding of a body.
 #[derive(Clone, Debug)]
 pub(crate) enum Encoding {
     /// As JSON.
     Json,
-    /// As `application/x-www-form-urlencoded`; fields that are not listed are written as text or JSON.
+    /// As `application/x-www-form-urlencoded`. Unlisted fields are written as text or JSON.
     Form(HashMap<String, Writing>),
-    /// As `multipart/form-data`; fields that are not listed are parts of text or JSON.
+    /// As `multipart/form-data`. Unlisted fields are parts with text or JSON.
     Multipart(HashMap<String, Part>),
-    /// As a list of JSON texts, each between these.
+    /// As a sequence of JSON texts with these delimiters.
     Sequence(Frame),
     /// The argument is the text.
     Text,
@@ -47,12 +47,12 @@ pub(crate) enum Encoding {
     Base64,
 }
 
-/// A body as a media type has it.
+/// The declaration of a body for one media type.
 #[derive(Clone, Copy)]
 pub(super) struct Content<'a> {
     pub(super) media_type: &'a str,
     pub(super) schema: Node<'a>,
-    /// What each item is of a media type that is a sequence of them, from OpenAPI 3.2 on.
+    /// The schema of an item, if the media type is a sequence (since OpenAPI 3.2).
     pub(super) items: Option<Node<'a>>,
     /// The `encoding` of a form.
     pub(super) fields: Option<Node<'a>>,
@@ -61,7 +61,7 @@ pub(super) struct Content<'a> {
 }
 
 impl BodyDraft {
-    /// Reads the `requestBody` of an operation; `None` when there is nothing to send.
+    /// Parses the `requestBody` of an operation. Returns `None` if there is nothing to send.
     pub(super) fn read<'a>(
         body: Node<'a>,
         files: &str,
@@ -84,7 +84,7 @@ impl BodyDraft {
         Self::of(content, files, converter).map(Some)
     }
 
-    /// The body of this content. `files` says how the argument for a file is written.
+    /// Creates the body for this content. `files` describes the format of a file argument.
     pub(super) fn of<'a>(
         content: Content<'a>,
         files: &str,
@@ -120,7 +120,7 @@ impl BodyDraft {
         {
             annotate(&mut schema, "description", plain_text(description).into());
         }
-        // What a file is, is known when it is sent.
+        // The type of a file is determined when it is sent.
         let media_type = if kind == MediaKind::Binary { media_type } else { media::concrete(media_type) };
         if http::HeaderValue::from_str(media_type).is_err() {
             return Err(Error::malformed(format!("the media type {media_type:?} cannot be sent")));
@@ -131,13 +131,13 @@ impl BodyDraft {
             encoding,
             required,
             schema,
-            // The value of the discriminator says which schema holds, and that has properties of its own.
+            // The value of the discriminator selects a schema, which has further properties.
             is_open: resolved.get("discriminator").is_some(),
         })
     }
 
-    /// The properties, when they can be arguments of their own and the same bodies can be sent: a plain object, that
-    /// takes no others by its schema, and that can be left out when the body can.
+    /// Returns the properties if they can be separate arguments that express the same bodies: the body is a plain
+    /// object whose schema permits no other properties, and that can be omitted if the body can.
     pub(crate) fn flat_properties(&self) -> Option<&JsonObject> {
         let schema = self.schema.as_object()?;
         let properties = schema.get("properties")?.as_object().filter(|properties| !properties.is_empty())?;
@@ -150,14 +150,14 @@ impl BodyDraft {
         (is_object && is_flat && !all_or_nothing && !self.is_open).then_some(properties)
     }
 
-    /// The names of the properties that must be there.
+    /// Returns the names of the required properties.
     pub(crate) fn required_properties(&self) -> impl Iterator<Item = &str> {
         self.schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str)
     }
 }
 
-/// How the items stand in a media type that is a sequence of them, and the schema of the list, where the document says
-/// what they are.
+/// Returns the delimiters of a media type that is a sequence, and the schema of the list of its items, if the document
+/// declares it.
 fn sequence<'a>(
     media_type: &str,
     schema: Node<'a>,
@@ -178,7 +178,7 @@ fn sequence<'a>(
     Ok(if is_list { Some((frame, converter.convert_top(schema)?)) } else { None })
 }
 
-/// A form has fields, whatever its schema leaves open.
+/// Restricts a schema to objects, since a form has fields in any case.
 fn only_objects(schema: &mut Value) {
     if matches!(schema, Value::Bool(true)) {
         *schema = json!({});

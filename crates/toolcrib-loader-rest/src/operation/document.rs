@@ -1,4 +1,4 @@
-//! One pass over the paths of a document: each operation becomes a tool or a reject.
+//! The conversion of a document: each operation becomes a tool or a reject.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -20,45 +20,45 @@ use crate::selection::Selection;
 use crate::spec::Documents;
 use crate::spec::{Dialect, Node, Spec};
 
-/// The methods of all versions.
+/// The methods of all OpenAPI versions.
 const METHODS: [&str; 8] = ["get", "put", "post", "delete", "patch", "head", "options", "trace"];
 
-/// The most operations of a document; the largest public ones have some thousands.
+/// The most operations of a document. The largest public documents have some thousands.
 const MAX_OPERATIONS: usize = 20_000;
 
-/// The longest path of a document, in bytes; no server takes a longer one.
+/// The most bytes of a path. No server accepts a longer one.
 const MAX_PATH_BYTES: usize = 8 * 1024;
 
-/// What the source says of all its tools.
+/// The settings that apply to all tools of a source.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Setting<'a> {
     pub(crate) source: &'a str,
     pub(crate) namespace: &'a str,
     pub(crate) base: Base<'a>,
-    /// Which credentials there are for the document, and which parameters are theirs.
+    /// The credentials of the source, and the parameters that belong to them.
     pub(crate) auth: &'a BoundAuth,
-    /// Which operations become tools, and of what risk.
+    /// The selection of operations and their risks.
     pub(crate) selection: &'a Selection,
-    /// Whether an argument for a file may name one of the workspace.
+    /// True if a file argument may name a file of the workspace.
     pub(crate) has_workspace: bool,
 }
 
-/// What came of a document.
+/// The result of converting a document.
 #[derive(Debug, Default)]
 pub(crate) struct Reading {
     pub(crate) loaded: Loaded,
-    /// By the name of the tool.
+    /// The operations by tool name.
     pub(crate) operations: HashMap<String, Arc<Operation>>,
 }
 
-/// Reads all operations of a document of one file.
+/// Converts all operations of a document that is a single file.
 #[cfg(test)]
 pub(crate) fn read_document(root: &Value, setting: &Setting<'_>) -> Result<Reading, Error> {
     let documents = Documents::single(root.clone());
     read_documents(Spec::new(&documents)?, setting)
 }
 
-/// Reads all operations. An error is one of the document as a whole.
+/// Converts all operations of a document. An error concerns the document as a whole.
 pub(crate) fn read_documents(spec: Spec<'_>, setting: &Setting<'_>) -> Result<Reading, Error> {
     let mut reading = Reading::default();
     let mut found = Vec::new();
@@ -72,7 +72,7 @@ pub(crate) fn read_documents(spec: Spec<'_>, setting: &Setting<'_>) -> Result<Re
         }
     }
     let unnamed: Vec<_> = found.iter().map(Found::unnamed).collect();
-    // A name does not depend on what else is left out.
+    // A name does not depend on the operations that are excluded.
     let mut named: Vec<_> = found.into_iter().zip(names::allot(&unnamed)).collect();
     named.retain(|(found, name)| setting.selection.admits(&found.outline(name)));
     if named.is_empty() && setting.selection.narrows() {
@@ -85,7 +85,7 @@ pub(crate) fn read_documents(spec: Spec<'_>, setting: &Setting<'_>) -> Result<Re
         ));
     }
     let mut schemas = Schemas::new(spec);
-    // Each has a schema of its arguments, and one of its result.
+    // Each operation has a schema of its arguments and one of its result.
     schemas.share_among(2 * named.len());
     for (found, name) in named {
         match found.read(&name, setting, &mut schemas) {
@@ -114,7 +114,8 @@ fn paths(root: Node<'_>) -> Result<impl Iterator<Item = (&str, Node<'_>)>, Error
     Ok(paths.entries().filter(|(path, _)| !path.starts_with("x-")))
 }
 
-/// The operations of a path, in the order of the document; what stands beside a `$ref` goes before what it leads to.
+/// Returns the operations of a path, in the order of the document. Siblings of a `$ref` take precedence over its
+/// target.
 fn operations<'a>(spec: Spec<'a>, path: &'a str, item: Node<'a>) -> Result<Vec<Found<'a>>, Error> {
     if path.len() > MAX_PATH_BYTES {
         return Err(Error::malformed(format!("the path has more than {MAX_PATH_BYTES} bytes")));
@@ -147,7 +148,7 @@ fn operations<'a>(spec: Spec<'a>, path: &'a str, item: Node<'a>) -> Result<Vec<F
     Ok(found)
 }
 
-/// The method of a key. Those of `additionalOperations` are written as they are sent.
+/// Parses the method of a key. The methods in `additionalOperations` are case-sensitive.
 fn method(written: &str, is_exact: bool) -> Result<Method, Error> {
     let text = if is_exact { written.to_owned() } else { written.to_ascii_uppercase() };
     Method::from_bytes(text.as_bytes())

@@ -1,4 +1,4 @@
-//! The fields of a form, and which of them are files.
+//! The fields of a form, and the detection of file fields.
 
 use std::collections::HashMap;
 
@@ -9,31 +9,32 @@ use crate::Error;
 use crate::media::MediaKind;
 use crate::spec::{Dialect, Node, Spec};
 
-/// How deep the parts of an `allOf` are searched for fields.
+/// The depth to which the parts of an `allOf` are searched for fields.
 const MAX_DEPTH: usize = 8;
 
 /// The most schemas that are searched for fields.
 const MAX_SEARCHED: usize = 200;
 
-/// What is known of a field of a multipart body.
+/// A field of a multipart body.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Part {
-    /// The media types and ranges that the document lists, between commas.
+    /// The media types and ranges that the document lists, separated by commas.
     pub(crate) content_type: Option<String>,
-    /// Whether the argument is a file.
+    /// True if the argument is a file.
     pub(crate) binary: bool,
-    /// How a list or an object becomes one text; a part for each item, or JSON, where nothing is said.
+    /// The serialization of a list or an object. By default a list becomes one part per item, and an object becomes
+    /// JSON.
     pub(crate) writing: Option<Writing>,
 }
 
 impl Part {
-    /// The media type that is not a file's: the first that the document lists. A range says nothing.
+    /// Returns the media type of a field that is not a file: the first listed type, unless it is a range.
     pub(crate) fn media_type(&self) -> Option<&str> {
         first(self.content_type.as_deref()?).filter(|media_type| !media_type.contains('*'))
     }
 }
 
-/// How the fields of an `encoding` are written that say so.
+/// Returns the serialization of the fields that an `encoding` declares.
 pub(super) fn fields(encoding: Option<Node<'_>>) -> Result<HashMap<String, Writing>, Error> {
     let mut out = HashMap::new();
     for (name, field) in encoding.into_iter().flat_map(Node::entries) {
@@ -54,7 +55,7 @@ fn writing(field: Node<'_>) -> Result<Option<Writing>, Error> {
     Ok(Some(Writing::Styled { style, explode, allow_reserved: field.is_set("allowReserved") }))
 }
 
-/// How a part is written that says so. Before OpenAPI 3.1 that counts in urlencoded forms only.
+/// Returns the serialization that a part declares. Before OpenAPI 3.1 it applies to urlencoded forms only.
 fn part_writing(field: Option<Node<'_>>, spec: Spec<'_>) -> Result<Option<Writing>, Error> {
     match field.filter(|_| spec.dialect >= Dialect::OpenApi31) {
         Some(field) => writing(field),
@@ -62,7 +63,7 @@ fn part_writing(field: Option<Node<'_>>, spec: Spec<'_>) -> Result<Option<Writin
     }
 }
 
-/// Finds out which fields are files, and says so in their schemas. `files` says how the argument for one is written.
+/// Detects file fields and describes them in their schemas. `files` describes the format of a file argument.
 pub(super) fn parts<'a>(
     raw: Node<'a>,
     encoding: Option<Node<'a>>,
@@ -85,14 +86,14 @@ pub(super) fn parts<'a>(
     for (name, property) in own {
         let field = encoding.and_then(|encoding| encoding.get(name));
         let written = part_writing(field, spec)?;
-        // One that leads nowhere has been told of with the schema.
+        // A dangling reference has already been reported with the schema.
         let own = resolved_or_nothing(spec, property)?;
         let listed = field.and_then(|field| content_type(field, "contentType"));
         let media_type = listed.as_deref().and_then(first);
         let items = resolved_or_nothing(spec, own.get_or_nothing("items"))?;
         let is_list = is_file(items, media_type);
         let binary = is_list || is_file(own, media_type);
-        // What is encoded in a text is no file of that media type.
+        // Content that is encoded in a string is not a file of that media type.
         let told = || {
             let file = if is_list { items } else { own };
             content_type(file, "contentMediaType").filter(|_| binary)
@@ -130,7 +131,7 @@ fn resolved_or_nothing<'a>(spec: Spec<'a>, node: Node<'a>) -> Result<Node<'a>, E
     }
 }
 
-/// The properties of a schema, and of all that it is composed of.
+/// Returns the properties of a schema and of the schemas it is composed of.
 fn properties<'a>(schema: Node<'a>, spec: Spec<'a>) -> HashMap<&'a str, Node<'a>> {
     let mut found = HashMap::new();
     let mut pending = vec![(schema, 0)];
@@ -151,19 +152,19 @@ fn properties<'a>(schema: Node<'a>, spec: Spec<'a>) -> HashMap<&'a str, Node<'a>
     found
 }
 
-/// The media types that a keyword lists, where all of them can be sent.
+/// Returns the media types that a keyword lists, if all of them can be sent.
 fn content_type(field: Node<'_>, keyword: &str) -> Option<String> {
     let text = field.words(keyword)?;
     http::HeaderValue::from_str(text).is_ok().then(|| text.to_owned())
 }
 
-/// The first of a list of media types.
+/// Returns the first entry of a list of media types.
 fn first(listed: &str) -> Option<&str> {
     listed.split(',').next().map(str::trim).filter(|media_type| !media_type.is_empty())
 }
 
-/// Whether a field is a file: `format: binary` in OpenAPI 3.0; in 3.1 a media type without an encoding, or one that says
-/// nothing but has a media type that is no text.
+/// Returns true if a field is a file. In OpenAPI 3.0 it has `format: binary`. In 3.1 it has a media type without an
+/// encoding, or it has no keywords but a media type that is not text.
 fn is_file(schema: Node<'_>, media_type: Option<&str>) -> bool {
     let is_encoded = schema.text("contentEncoding").is_some();
     let is_binary = media_type.is_some_and(|media_type| MediaKind::of(media_type) == MediaKind::Binary);
@@ -179,7 +180,7 @@ fn is_file(schema: Node<'_>, media_type: Option<&str>) -> bool {
         || (schema.value.is_object() && is_binary && is_text && !is_encoded)
 }
 
-/// The argument for a file.
+/// Returns the schema of a file argument.
 pub(super) fn file(description: &str) -> Value {
     json!({"type": "string", "contentEncoding": "base64", "description": description})
 }

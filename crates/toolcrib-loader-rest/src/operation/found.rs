@@ -1,4 +1,4 @@
-//! An operation as it stands in the document, and the tool that it becomes.
+//! An operation of the document, and its conversion to a tool.
 
 use std::collections::HashMap;
 
@@ -17,21 +17,21 @@ use crate::schema::{Converter, Direction, Schemas, left_open};
 use crate::selection::Outline;
 use crate::spec::{Dialect, Node, Spec};
 
-/// How the argument for a file is written.
+/// The format of a file argument.
 const AS_BASE64: &str = "as base64";
 const AS_BASE64_OR_PATH: &str = "as base64, or `file:` and its path in the workspace";
 
-/// An operation as it stands in the document.
+/// An operation of the document.
 #[derive(Clone)]
 pub(super) struct Found<'a> {
     pub(super) method: Method,
     pub(super) path: &'a str,
-    /// The path item, and what stands beside its `$ref`; the same where there is none.
+    /// The path item and the siblings of its `$ref`. Both are the same if there is no reference.
     pub(super) levels: [Node<'a>; 2],
     pub(super) operation: Node<'a>,
 }
 
-/// The parameters of an operation: those that have a place in its URL and headers, and the parts of its body.
+/// The parameters of an operation: those of the URL and the headers, and those of the body (Swagger 2.0).
 #[derive(Default)]
 struct Gathered<'a> {
     parameters: Vec<Parameter>,
@@ -47,7 +47,7 @@ impl<'a> Found<'a> {
         }
     }
 
-    /// What a selection looks at.
+    /// Returns the properties that a selector matches.
     pub(super) fn outline<'b>(&'b self, name: &'b str) -> Outline<'b> {
         Outline {
             names: [Some(name), self.operation.words("operationId")],
@@ -95,7 +95,7 @@ impl<'a> Found<'a> {
         }
         let mut schema = schema.into();
         notes.extend(schemas.fit(&mut schema));
-        // The tool can be called all the same, so it is not rejected for what it returns.
+        // The tool can be called anyway, so it is not rejected because of its result schema.
         let (mut result, of_schema) = output::schema(self.operation, schemas).unwrap_or_else(|error| {
             (json!({}), vec![format!("the schema of the result is left out: {error}")])
         });
@@ -131,8 +131,8 @@ impl<'a> Found<'a> {
         setting.base.server(levels.map(|servers| servers.map(|servers| servers.value)))
     }
 
-    /// The parameters of the path and of the operation, which go before those of the path, and exactly those path
-    /// parameters that the path has a place for.
+    /// Returns the parameters of the operation, which take precedence, and of the path. Path parameters are exactly
+    /// those that the path template contains.
     fn parameters(
         &self,
         template: &PathTemplate,
@@ -146,7 +146,7 @@ impl<'a> Found<'a> {
         let mut gathered: Vec<((&str, Place), Node<'a>)> = Vec::new();
         let mut positions: HashMap<(String, Place), usize> = HashMap::new();
         let [target, item] = self.levels;
-        // Without a `$ref` these are one.
+        // Without a `$ref` both levels are the same.
         let beside = Some(item).filter(|item| item.get("$ref").is_some());
         for level in [Some(target), beside, Some(self.operation)].into_iter().flatten() {
             for declared in level.get_or_nothing("parameters").items() {
@@ -169,7 +169,7 @@ impl<'a> Found<'a> {
                 }
                 let Some(identity) = parameter::identity(declared, setting.auth)? else { continue };
                 let (name, place) = identity;
-                // Of a header, case says nothing.
+                // Header names are case-insensitive.
                 let key = if place == Place::Header { name.to_ascii_lowercase() } else { name.to_owned() };
                 let position = *positions.entry((key, place)).or_insert(gathered.len());
                 match gathered.get_mut(position) {
@@ -182,7 +182,7 @@ impl<'a> Found<'a> {
         let mut in_query = template.query_places.clone();
         let mut parameters = Vec::new();
         for (identity @ (name, place), declared) in gathered {
-            // A place in a query that stands in the path is one of the query, whatever the parameter says.
+            // A placeholder in the query of the path is a query parameter, regardless of its declaration.
             let is_there = |(_, wanted): &(String, String)| wanted == name;
             let key =
                 in_query.iter().position(is_there).filter(|_| matches!(place, Place::Path | Place::Query));
@@ -213,12 +213,12 @@ impl<'a> Found<'a> {
         Ok(Gathered { parameters, of_body })
     }
 
-    /// What the operation asks its callers to be known by.
+    /// Returns the security requirements of the operation.
     fn security(&self, spec: Spec<'a>) -> Option<Node<'a>> {
         self.operation.get("security").or_else(|| spec.root().get("security"))
     }
 
-    /// Adds everything that is neither the name nor a schema.
+    /// Adds the metadata of the tool.
     fn describe(
         &self,
         tool: Tool,
@@ -282,8 +282,8 @@ impl<'a> Found<'a> {
         Ok(tool)
     }
 
-    /// Returns the risk by the method and by the words of the name and the path, and why it is more than that of the
-    /// method.
+    /// Returns the risk according to the method and the words of the name and the path, and the reason if it is higher
+    /// than that of the method.
     fn risk(&self, name: &str) -> (Risk, Option<String>) {
         let by_method = match self.method.as_str() {
             "GET" | "HEAD" | "OPTIONS" | "TRACE" | "QUERY" => Risk::Low,
@@ -294,12 +294,12 @@ impl<'a> Found<'a> {
         let words: Vec<String> =
             words_of_name(name).into_iter().chain(fixed.flat_map(words_of_name)).collect();
         let Some(word) = Risk::of_words(&words).1 else { return (by_method, None) };
-        // A method that reads promises to change nothing; where the words say otherwise, it is not quite believed.
+        // A method that reads should change nothing. If the words contradict it, the risk is raised to medium at most.
         let risk = if by_method == Risk::Low { Risk::Medium } else { Risk::High };
         (risk, Some(format!("the word `{word}` in its name or path")))
     }
 
-    /// By its method. `QUERY` has a body, and changes nothing.
+    /// Returns true if the method is idempotent. `QUERY` has a body and changes nothing.
     fn is_idempotent(&self) -> bool {
         self.method.is_idempotent() || self.method.as_str() == "QUERY"
     }

@@ -1,4 +1,4 @@
-//! The operations of a document: what each takes, and how its calls are sent.
+//! The operations of a document: their arguments, and the data for sending their calls.
 
 mod names;
 mod path;
@@ -34,20 +34,20 @@ pub(crate) use parameter::{Place, Style, Writing};
 pub(crate) use path::{PathTemplate, Piece};
 pub(crate) use server::{Base, check};
 
-/// What the engine has to know of an operation.
+/// The data of an operation that the engine needs.
 #[derive(Clone, Debug)]
 pub(crate) struct Operation {
     pub(crate) method: Method,
     pub(crate) path: PathTemplate,
     pub(crate) parameters: Vec<BoundParameter>,
     pub(crate) body: Option<BoundBody>,
-    /// Where calls go, or why they cannot go anywhere.
+    /// The server of the calls, or the reason why it is unknown.
     pub(crate) server: Result<Url, Error>,
-    /// Whether two calls do no more than one.
+    /// True if repeating a call has no further effect.
     pub(crate) idempotent: bool,
-    /// What the `Accept` header says.
+    /// The value of the `Accept` header.
     pub(crate) accept: HeaderValue,
-    /// The credentials that its calls are sent with, made from its `security`.
+    /// The credentials of its calls, selected by its `security`.
     pub(crate) credentials: Credentials,
     /// The digest of the argument schema that the operation was loaded with.
     pub(crate) fingerprint: Fingerprint,

@@ -1,22 +1,23 @@
-//! What the tools of a document are called.
+//! The names of the tools of a document.
 
 use toolcrib_model::{MAX_NAME_CHARS, NAMESPACE_SEPARATOR, QualifiedName};
 
 use crate::unique::UniqueNames;
 
-/// An operation as far as its name is concerned.
+/// The properties of an operation that determine its name.
 #[derive(Clone, Debug)]
 pub(crate) struct Unnamed<'a> {
-    /// In lower case.
+    /// The method in lower case.
     pub(crate) method: String,
     pub(crate) path: &'a str,
     pub(crate) operation_id: Option<&'a str>,
 }
 
-/// Gives each operation a name of its own, in the order of the list.
+/// Returns a unique name for each operation, in the order of the list.
 ///
-/// The `operationId`, else `{method}_{path}`. Where two want the same, the first by path and method keeps it and the
-/// others get their method and path behind it: so a name stays with its operation when the document is reordered.
+/// The name is the `operationId`, or else `{method}_{path}`. If several operations have the same one, the first by path
+/// and method keeps it, and the method and path are appended to the others. So a name is stable when the document is
+/// reordered.
 pub(crate) fn allot(operations: &[Unnamed<'_>]) -> Vec<String> {
     let mut order: Vec<usize> = (0..operations.len()).collect();
     order.sort_by_key(|index| {
@@ -32,7 +33,7 @@ pub(crate) fn allot(operations: &[Unnamed<'_>]) -> Vec<String> {
     names
 }
 
-/// The name that an operation would have if it were alone.
+/// Returns the preferred name of an operation, which may not be unique.
 pub(crate) fn wanted(operation: &Unnamed<'_>) -> String {
     match operation.operation_id {
         Some(id) if !id.trim().is_empty() => valid(id),
@@ -50,7 +51,7 @@ fn free_name(operation: &Unnamed<'_>, taken: &mut UniqueNames) -> String {
     taken.take_numbered(&distinct, |name, count| with_ending(name, &format!("_{count}")))
 }
 
-/// `get_pets_petid` of `GET /pets/{petId}`.
+/// Returns `get_pets_petid` for `GET /pets/{petId}`.
 fn slug(operation: &Unnamed<'_>) -> String {
     let mut out = operation.method.clone();
     for word in operation.path.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()) {
@@ -63,7 +64,7 @@ fn slug(operation: &Unnamed<'_>) -> String {
     out.chars().take(MAX_NAME_CHARS).collect()
 }
 
-/// The text itself where it can be a name, else with what cannot be in one replaced.
+/// Returns the text as a valid name, with invalid characters replaced.
 fn valid(id: &str) -> String {
     if QualifiedName::new("namespace", id).is_ok() {
         return id.to_owned();

@@ -1,4 +1,4 @@
-//! What a document says of the answer of an operation.
+//! The declaration of an operation's responses in a document.
 
 use http::HeaderValue;
 use serde_json::{Value, json};
@@ -9,7 +9,7 @@ use crate::media::{self, MediaKind};
 use crate::schema::{Converter, Direction, Schemas};
 use crate::spec::{Dialect, Node, Spec};
 
-/// The schema of the first JSON answer of success, `{}` when there is none; and what is to be told of it.
+/// Returns the schema of the first successful JSON response, or `{}` without such a response, and notes about it.
 pub(crate) fn schema<'a>(
     operation: Node<'a>,
     schemas: &mut Schemas<'a>,
@@ -44,7 +44,7 @@ fn schema_of<'a>(response: Node<'a>, operation: Node<'a>, spec: Spec<'a>) -> Res
     }
 }
 
-/// What the `Accept` header of a call says: the media type of the answer that the schema is of, anything else next.
+/// Returns the `Accept` header of a call: the media type of the response with the schema first, then any other.
 pub(crate) fn accept<'a>(operation: Node<'a>, spec: Spec<'a>) -> HeaderValue {
     let wanted = if spec.dialect == Dialect::Swagger20 {
         let produced = swagger::media_types(spec, operation, "produces");
@@ -68,7 +68,8 @@ pub(crate) fn accept<'a>(operation: Node<'a>, spec: Spec<'a>) -> HeaderValue {
         .unwrap_or(HeaderValue::from_static(media::ANY))
 }
 
-/// The answers of success: those of a status first, then `2XX`; where there are none, what answers have by default.
+/// Returns the successful responses: those of a specific status first, then `2XX`. Without such a response, returns the
+/// default response.
 fn successes<'a>(operation: Node<'a>, spec: Spec<'a>) -> Result<Vec<Node<'a>>, Error> {
     let responses = operation.get_or_nothing("responses");
     let mut found: Vec<_> = responses.entries().filter(|(code, _)| code.starts_with('2')).collect();

@@ -1,4 +1,4 @@
-//! What a document says of one parameter.
+//! The declaration of a parameter in a document.
 
 use serde_json::{Value, json};
 use toolcrib_document::plain_text;
@@ -11,11 +11,11 @@ use crate::media::MediaKind;
 use crate::schema::{Converter, is_plain_example};
 use crate::spec::{Dialect, Node};
 
-/// The most examples of a parameter that are kept.
+/// The most examples of a parameter that are included.
 const MAX_EXAMPLES: usize = 5;
 
-/// Headers that are not for arguments: the document's other parts say them, the client does, or they would change
-/// where a request ends.
+/// Headers that are not arguments: other parts of the document declare them, the client sets them, or they would change
+/// the framing of the request.
 const RESERVED_HEADERS: [&str; 15] = [
     "accept",
     "authorization",
@@ -34,18 +34,18 @@ const RESERVED_HEADERS: [&str; 15] = [
     "upgrade",
 ];
 
-/// Where a parameter is sent.
+/// The location of a parameter in a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Place {
     Path,
     Query,
-    /// The whole of the query, of OpenAPI 3.2.
+    /// The complete query, since OpenAPI 3.2.
     QueryString,
     Header,
     Cookie,
 }
 
-/// How a value that is a list or an object is written.
+/// The serialization style of a list or an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Style {
     Simple,
@@ -57,30 +57,30 @@ pub(crate) enum Style {
     /// `tsv` of Swagger 2.0.
     TabDelimited,
     DeepObject,
-    /// Of OpenAPI 3.2: as a form, and not encoded.
+    /// The style of cookies since OpenAPI 3.2: like `form`, but not encoded.
     Cookie,
 }
 
-/// How the value of a parameter or of a form field becomes text.
+/// The serialization of a parameter or a form field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Writing {
-    /// As a style says.
+    /// According to a style.
     Styled {
         style: Style,
         explode: bool,
-        /// Whether characters that have a meaning in URLs stay as they are, as far as they cannot end the slot.
+        /// True if reserved characters are not encoded, unless they would end the slot.
         allow_reserved: bool,
     },
-    /// As a JSON text.
+    /// As JSON.
     Json,
-    /// As it is, in some other media type.
+    /// As plain text, in another media type.
     Text,
-    /// The fields of an object as those of a form.
+    /// As form fields, one for each member of an object.
     Form,
 }
 
 impl Writing {
-    /// Returns true if the members of an object are sent as fields under their own names.
+    /// Returns true if the members of an object are sent as separate fields.
     pub(crate) fn sends_members(self) -> bool {
         match self {
             Self::Styled { style, explode, .. } => explode && style != Style::DeepObject,
@@ -90,14 +90,14 @@ impl Writing {
     }
 }
 
-/// One parameter of an operation.
+/// A parameter of an operation.
 #[derive(Clone, Debug)]
 pub(crate) struct Parameter {
     pub(crate) name: String,
     pub(crate) place: Place,
     pub(crate) writing: Writing,
     pub(crate) required: bool,
-    /// JSON Schema of the argument.
+    /// The JSON Schema of the argument.
     pub(crate) schema: Value,
 }
 
@@ -119,7 +119,7 @@ impl Place {
 }
 
 impl Style {
-    /// The style of a place, by its name or by default.
+    /// Returns the style with this name, or the default style of the location.
     pub(crate) fn parse(text: Option<&str>, place: Place) -> Result<Self, Error> {
         match (text, place) {
             (Some("simple") | None, Place::Path | Place::Header) => Ok(Self::Simple),
@@ -138,8 +138,8 @@ impl Style {
     }
 }
 
-/// The name and place of a parameter, which tell it from others. `None` when it is not for arguments: a header that
-/// others set, or the slot of a credential.
+/// Returns the name and location that identify a parameter. Returns `None` if it cannot be an argument: a header that
+/// is set elsewhere, or the slot of a credential.
 pub(crate) fn identity<'a>(parameter: Node<'a>, auth: &BoundAuth) -> Result<Option<(&'a str, Place)>, Error> {
     let name = parameter.text("name").ok_or_else(|| Error::malformed("a parameter has no `name`"))?;
     let shown = beginning(name);
@@ -166,7 +166,7 @@ pub(crate) fn identity<'a>(parameter: Node<'a>, auth: &BoundAuth) -> Result<Opti
     Ok(Some((name, place)))
 }
 
-/// Reads the rest of a parameter.
+/// Parses the remaining properties of a parameter.
 pub(crate) fn read<'a>(
     parameter: Node<'a>,
     (name, place): (&str, Place),
@@ -175,7 +175,7 @@ pub(crate) fn read<'a>(
     converter.charge(parameter.get_or_nothing("description").value)?;
     let content = parameter.get("content").and_then(|content| content.entries().next());
     let (mut schema, writing) = if converter.spec().dialect == Dialect::Swagger20 {
-        // What is not a keyword of schemas is left out on the way.
+        // Keys that are not schema keywords are dropped by the conversion.
         (converter.convert(parameter)?, swagger::writing(parameter, place)?)
     } else if let Some((media_type, media)) = content {
         let media = converter.spec().resolve(media)?;
@@ -212,7 +212,7 @@ pub(crate) fn read<'a>(
     })
 }
 
-/// How the value of a parameter is written that has a media type.
+/// Returns the serialization of a parameter with a media type.
 fn written_as(media_type: &str) -> Writing {
     match MediaKind::of(media_type) {
         MediaKind::Json => Writing::Json,
@@ -221,7 +221,7 @@ fn written_as(media_type: &str) -> Writing {
     }
 }
 
-/// `example`, or the values of `examples`. Those of Swagger 2.0 are not of OpenAPI.
+/// Returns `example`, or the values of `examples`. In Swagger 2.0 both are extensions.
 fn examples<'a>(parameter: Node<'a>, converter: &Converter<'_, 'a>) -> Vec<Value> {
     let spec = converter.spec();
     let named = parameter.get("examples").filter(|_| spec.dialect != Dialect::Swagger20);
@@ -233,7 +233,7 @@ fn examples<'a>(parameter: Node<'a>, converter: &Converter<'_, 'a>) -> Vec<Value
     all.filter(|example| is_plain_example(example)).take(MAX_EXAMPLES).cloned().collect()
 }
 
-/// A parameter that stands in the path and nowhere else.
+/// Creates a parameter that occurs in the path template but is not declared.
 pub(crate) fn undeclared(name: &str, place: Place) -> Parameter {
     let style = if place == Place::Path { Style::Simple } else { Style::Form };
     Parameter {
@@ -245,7 +245,7 @@ pub(crate) fn undeclared(name: &str, place: Place) -> Parameter {
     }
 }
 
-/// Sets a keyword that describes, on a schema that may be `true`.
+/// Sets an annotation on a schema, which may be `true`.
 pub(crate) fn annotate(schema: &mut Value, key: &str, value: Value) {
     if schema == &Value::Bool(true) {
         *schema = json!({});

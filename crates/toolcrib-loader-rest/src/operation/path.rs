@@ -1,17 +1,17 @@
-//! A path with places for parameters.
+//! Path templates.
 
 use std::collections::BTreeSet;
 
 use crate::Error;
 use crate::request::encode::encode_literal;
 
-/// `/pets/{petId}.{format}`, taken apart.
+/// A parsed path template such as `/pets/{petId}.{format}`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PathTemplate {
     pub(crate) segments: Vec<Vec<Piece>>,
-    /// A query that stands in the path itself; OpenAPI has no place for it, but documents do it.
+    /// A query in the path itself. OpenAPI does not permit it, but documents contain it.
     pub(crate) fixed_query: Option<String>,
-    /// The places of such a query: the key, and the name of the parameter.
+    /// The placeholders in such a query: the key, and the name of the parameter.
     pub(crate) query_places: Vec<(String, String)>,
 }
 
@@ -20,13 +20,13 @@ pub(crate) struct PathTemplate {
 pub(crate) enum Piece {
     /// Text, ready to be sent.
     Literal(String),
-    /// The place of the parameter with this name.
+    /// The placeholder of the parameter with this name.
     Parameter(String),
 }
 
 impl PathTemplate {
     pub(crate) fn parse(path: &str) -> Result<Self, Error> {
-        // Some documents tell operations on one path apart by a fragment, which is never sent.
+        // Some documents distinguish operations on one path by a fragment, which is never sent.
         let path = path.split_once('#').map_or(path, |(path, _)| path);
         let (path, query) = path.split_once('?').unwrap_or((path, ""));
         let mut fixed: Vec<&str> = Vec::new();
@@ -47,7 +47,7 @@ impl PathTemplate {
         Ok(Self { segments, fixed_query, query_places })
     }
 
-    /// The names of all places.
+    /// Returns the names of all placeholders.
     pub(crate) fn parameters(&self) -> BTreeSet<&str> {
         self.segments
             .iter()

@@ -1,4 +1,4 @@
-//! Where the calls of an operation go.
+//! The server of an operation.
 
 use std::collections::BTreeMap;
 
@@ -10,19 +10,19 @@ use crate::Error;
 /// The most values of a variable that a message lists.
 const MAX_LISTED_VALUES: usize = 20;
 
-/// Where to send calls, as far as the source itself says it.
+/// The settings that determine the server.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Base<'a> {
-    /// The setting, which goes before everything that a document says.
+    /// The `base_url` setting, which takes precedence over the document.
     pub(crate) configured: Option<&'a Url>,
-    /// Where the document came from, which its relative servers are relative to.
+    /// The URL of the document, which relative server URLs are resolved against.
     pub(crate) document: Option<&'a Url>,
-    /// Values of the variables of its servers, in place of their defaults.
+    /// The values of server variables, which override their defaults.
     pub(crate) variables: Option<&'a BTreeMap<String, String>>,
 }
 
 impl Base<'_> {
-    /// The server of an operation: the setting, else the first of the innermost list of `servers`.
+    /// Returns the server of an operation: the setting, or else the first of the innermost list of `servers`.
     pub(crate) fn server(&self, levels: [Option<&Value>; 3]) -> Result<Url, Error> {
         if let Some(url) = self.configured {
             return Ok(url.clone());
@@ -47,7 +47,7 @@ impl Base<'_> {
     }
 }
 
-/// Refuses a URL that calls cannot be sent to.
+/// Rejects a URL that calls cannot be sent to.
 pub(crate) fn check(url: &Url) -> Result<(), &'static str> {
     if !matches!(url.scheme(), "http" | "https") {
         Err("is neither http nor https")
@@ -63,7 +63,7 @@ fn no_server(text: &str, problem: &str) -> Error {
 }
 
 impl Base<'_> {
-    /// The URL of a server, its variables replaced by the settings for them or by their defaults.
+    /// Returns the URL of a server. Its variables are replaced by their settings or defaults.
     fn fill_in(&self, server: &Value) -> Result<String, Error> {
         let text = server.get("url").and_then(Value::as_str).unwrap_or("/");
         let mut out = String::new();
@@ -100,7 +100,7 @@ impl Base<'_> {
     }
 }
 
-/// A value of a variable. YAML reads ports and versions as numbers.
+/// Returns the value of a variable as text. YAML parses ports and versions as numbers.
 fn plain(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.clone()),

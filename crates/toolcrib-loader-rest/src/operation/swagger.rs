@@ -1,4 +1,4 @@
-//! What Swagger 2.0 writes in another way: bodies and forms as parameters, servers in parts, media types in lists.
+//! The constructs of Swagger 2.0: bodies and forms as parameters, server URLs in parts, and lists of media types.
 
 use std::collections::HashMap;
 
@@ -13,16 +13,16 @@ use crate::media::{self, MediaKind};
 use crate::schema::Converter;
 use crate::spec::{Node, Spec};
 
-/// What is sent when a document names no media type.
+/// The media type that is sent if a document declares none.
 const URL_ENCODED: &str = "application/x-www-form-urlencoded";
 const MULTIPART: &str = "multipart/form-data";
 
-/// Whether a parameter is a part of the body.
+/// Returns true if a parameter is a part of the body.
 pub(super) fn is_of_body(parameter: Node<'_>) -> bool {
     matches!(parameter.text("in"), Some("body" | "formData"))
 }
 
-/// How the value of a parameter becomes text.
+/// Returns the serialization of a parameter.
 pub(super) fn writing(parameter: Node<'_>, place: Place) -> Result<Writing, Error> {
     let plain = match place {
         Place::Path | Place::Header => Style::Simple,
@@ -44,7 +44,7 @@ pub(super) fn writing(parameter: Node<'_>, place: Place) -> Result<Writing, Erro
     Ok(Writing::Styled { style, explode, allow_reserved: false })
 }
 
-/// The body that these parameters make, of which the last ones count; `None` when there is none of them.
+/// Returns the body that these parameters declare, or `None` without a body. Later parameters override earlier ones.
 pub(super) fn body<'a>(
     parameters: &[Node<'a>],
     operation: Node<'a>,
@@ -53,7 +53,7 @@ pub(super) fn body<'a>(
 ) -> Result<Option<BodyDraft>, Error> {
     let consumed = media_types(converter.spec(), operation, "consumes");
     if let Some(body) = parameters.iter().rev().find(|parameter| parameter.text("in") == Some("body")) {
-        // A body is described by a schema, which no form is read from where there is something better.
+        // A body is described by a schema, which is not read as a form if there is a better media type.
         let content = Content {
             media_type: preferred(&consumed).unwrap_or(media::JSON),
             schema: body.get_or_nothing("schema"),
@@ -103,7 +103,7 @@ fn form<'a>(
             required.push(name);
         }
         let writing = writing(*field, Place::Query)?;
-        // With `multi`, each item is a part of its own, as it is where nothing is said.
+        // With `multi`, and by default, each item is a separate part.
         let joined = match writing {
             Writing::Styled { explode: false, .. } if field.text("type") == Some("array") => Some(writing),
             _ => None,
@@ -132,13 +132,13 @@ fn form<'a>(
     }))
 }
 
-/// The media types that an operation or, where it says nothing, the document takes or gives.
+/// Returns the media types that an operation consumes or produces. They default to those of the document.
 pub(super) fn media_types<'a>(spec: Spec<'a>, operation: Node<'a>, key: &str) -> Vec<&'a str> {
     let listed = operation.get(key).or_else(|| spec.root().get(key));
     listed.into_iter().flat_map(Node::items).filter_map(|media_type| media_type.value.as_str()).collect()
 }
 
-/// `schemes`, `host` and `basePath` as the `servers` of OpenAPI 3.
+/// Returns `schemes`, `host` and `basePath` as the `servers` of OpenAPI 3.
 pub(super) fn servers(spec: Spec<'_>, operation: Node<'_>) -> Value {
     let root = spec.root();
     let schemes: Vec<&str> = operation
@@ -155,9 +155,9 @@ pub(super) fn servers(spec: Spec<'_>, operation: Node<'_>) -> Value {
     let url = match (root.words("host"), scheme) {
         (Some(host), _) if host.contains("://") => format!("{}{slash}{path}", host.trim_end_matches('/')),
         (Some(host), scheme) => format!("{}://{host}{slash}{path}", scheme.unwrap_or("https")),
-        // The host is that of the document.
+        // The host of the document is used.
         (None, _) => format!("{slash}{path}"),
     };
-    // A brace is no variable here.
+    // A brace does not introduce a variable here.
     json!([{"url": url.replace('{', "%7B").replace('}', "%7D")}])
 }

@@ -11,14 +11,14 @@ use crate::content::of_content;
 use crate::files::Files;
 use crate::operation::{BoundBody, Encoding, Shape};
 
-/// The content type and the bytes; `None` when the call says nothing of the body and need not.
+/// Returns the content type and the bytes. Returns `None` if the call has no body and the body is optional.
 pub(super) fn write(
     body: &BoundBody,
     arguments: &JsonObject,
     files: &mut Files<'_>,
 ) -> Result<Option<(HeaderValue, Vec<u8>)>, Error> {
     write_fields(body, arguments, files).map_err(|error| match (error, &body.shape) {
-        // It is the property that cannot be sent, and its argument may be called otherwise.
+        // The error concerns the property, whose argument may have another name.
         (Error::Argument { argument, problem }, Shape::Fields(fields)) => {
             let field = fields.iter().find(|field| field.property == argument);
             let argument = field.map_or(argument, |field| field.argument.clone());
@@ -94,7 +94,7 @@ fn write_fields(
     Ok(Some((content_type, bytes)))
 }
 
-/// Returns the names of all fields that the document or the call knows.
+/// Returns the names of all fields that the document or the call contains.
 fn field_names<'a>(
     body: &'a BoundBody,
     given: &'a JsonObject,
@@ -108,5 +108,5 @@ fn field_names<'a>(
     FieldNames::new(listed.chain(given.keys()).chain(described).map(String::as_str))
 }
 
-/// What is wrong with an argument for content that is no text.
+/// The problem of an argument whose content is not a string.
 pub(super) const NOT_CONTENT: &str = "must be a text: the content as base64, or `file:` and a path";

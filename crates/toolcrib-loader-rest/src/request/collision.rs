@@ -1,7 +1,7 @@
-//! Exploded objects: each member is sent as a field of its own, and none may take the place of another argument.
+//! Exploded objects: each member is sent as a separate field, which must not collide with another argument.
 //!
-//! A rule of the policy about the argument `admin` would otherwise not see the `admin` in `{"filter": {"admin": true}}`, which
-//! arrives at the server in the same place.
+//! Otherwise a rule of the policy about the argument `admin` would miss the `admin` in `{"filter": {"admin": true}}`,
+//! which the server receives as the same field.
 
 use std::collections::HashSet;
 
@@ -16,7 +16,7 @@ pub(super) struct FieldNames {
 }
 
 impl FieldNames {
-    /// Returns the names that are taken by parameters of their own, whether the call has a value for them or not.
+    /// Creates the set with the names of declared parameters, whether the call has a value for them or not.
     pub(super) fn new<'a>(names: impl IntoIterator<Item = &'a str>) -> Self {
         let mut taken = Self::default();
         taken.add(names);
@@ -27,7 +27,7 @@ impl FieldNames {
         self.taken.extend(names.into_iter().map(root));
     }
 
-    /// Takes the names of the members that this value is sent as. The error says which of them is taken already.
+    /// Adds the names of the members that this value is sent as. The error names the member that is already in use.
     pub(super) fn take(&mut self, name: &str, value: &Value, writing: Writing) -> Result<(), String> {
         let (Value::Object(members), true) = (value, writing.sends_members()) else { return Ok(()) };
         let own = root(name);
@@ -45,7 +45,8 @@ impl FieldNames {
     }
 }
 
-/// Returns the name as careless servers compare it: without case, and without the brackets of a list or an object.
+/// Returns the name in the form that lenient servers compare: without case, and without the brackets of a list or an
+/// object.
 fn root(name: &str) -> String {
     name.split('[').next().unwrap_or_default().to_lowercase()
 }

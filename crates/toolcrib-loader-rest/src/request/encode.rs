@@ -1,12 +1,12 @@
-//! Percent-encoding (RFC 3986): a value never leaves the slot it is written into.
+//! Percent-encoding (RFC 3986), which confines a value to its slot.
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 /// Everything but the unreserved characters of RFC 3986.
 const VALUE: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
-/// RFC 3986's reserved characters that cannot end a value in a query stay: all but `#`, `&`, `+`, `=` and the
-/// brackets.
+/// Everything but the unreserved characters and those reserved characters that cannot end a value in a query: all but
+/// `#`, `&`, `+`, `=` and the brackets.
 const RESERVED_VALUE: &AsciiSet = &VALUE
     .remove(b':')
     .remove(b'/')
@@ -21,7 +21,8 @@ const RESERVED_VALUE: &AsciiSet = &VALUE
     .remove(b',')
     .remove(b';');
 
-/// What may stand in a path or query stays, and `%`, because the author of a document wrote the escapes.
+/// Everything but the characters that are valid in a path or query. `%` is not encoded either, because the author of a
+/// document wrote the escapes.
 const LITERAL: &AsciiSet = &RESERVED_VALUE.remove(b'&').remove(b'+').remove(b'=').remove(b'%');
 
 /// Encodes a value: everything but letters, digits and `-._~`.
@@ -34,7 +35,7 @@ pub(crate) fn encode_reserved(text: &str) -> String {
     utf8_percent_encode(text, RESERVED_VALUE).to_string()
 }
 
-/// Encodes what the author of a document wrote between the slots.
+/// Encodes the literal text of a document between the slots.
 pub(crate) fn encode_literal(text: &str) -> String {
     utf8_percent_encode(text, LITERAL).to_string()
 }

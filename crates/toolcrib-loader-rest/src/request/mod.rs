@@ -1,4 +1,4 @@
-//! From the arguments of a call to the request that is sent.
+//! The construction of a request from the arguments of a call.
 
 mod body;
 mod collision;
@@ -24,13 +24,13 @@ use crate::operation::{BoundParameter, Encoding, Operation, PathTemplate, Piece,
 
 use collision::FieldNames;
 
-/// The longest URL that is sent, in bytes. Many servers take less.
+/// The most bytes of a URL. Many servers accept less.
 const MAX_URL_BYTES: usize = 32 * 1024;
 
-/// The parameters that a call has a value for.
+/// The parameters that have a value in a call.
 type Given<'a> = [(&'a BoundParameter, &'a Value)];
 
-/// Builds the request, all but the credentials. The headers of the source go before those of the arguments.
+/// Builds the request without the credentials. The headers of the source take precedence over those of the arguments.
 pub(crate) fn prepare(
     operation: &Operation,
     arguments: &JsonObject,
@@ -60,13 +60,13 @@ pub(crate) fn prepare(
     Ok(request.with_headers(headers))
 }
 
-/// Whether preparing the call reads files.
+/// Returns true if preparing the call reads files.
 pub(crate) fn reads_files(operation: &Operation) -> bool {
     let encoding = operation.body.as_ref().map(|body| &body.encoding);
     matches!(encoding, Some(Encoding::Multipart(_) | Encoding::Base64))
 }
 
-/// The parameters that the call has a value for. Null is as good as absent: there is no text for it.
+/// Returns the parameters that have a value in the call. Null counts as absent, since it has no text form.
 fn given<'a>(
     parameters: &'a [BoundParameter],
     arguments: &'a JsonObject,
@@ -127,8 +127,8 @@ fn url(
     }
 }
 
-/// The pairs of a parameter of the query or of a cookie. An object brings names of its own, and none may be that of a
-/// credential.
+/// Returns the pairs of a parameter of the query or of a cookie. The members of an object become names, none of which
+/// may be that of a credential.
 fn pairs(
     bound: &BoundParameter,
     value: &Value,
@@ -154,7 +154,7 @@ fn pairs(
     }
 }
 
-/// Whether an encoded pair has the name of a credential's slot.
+/// Returns true if an encoded pair has the name of a credential's slot.
 fn is_owned(owned: &[Slot], place: KeyPlace, pair: &str) -> bool {
     owned.iter().filter(|slot| slot.place == place).any(|slot| {
         let name = name_of(pair);
@@ -189,7 +189,7 @@ fn segment(pieces: &[Piece], given: &Given<'_>) -> Result<String, Error> {
         out.push_str(&text);
         last_argument = Some(&bound.argument);
     }
-    // URL parsers take these segments away, in either spelling, and with them what stands before.
+    // URL parsers remove these segments, in either spelling, together with the preceding segment.
     let is_dots = matches!(out.to_ascii_lowercase().replace("%2e", ".").as_str(), "." | "..");
     match last_argument {
         Some(argument) if is_dots => Err(Error::argument(

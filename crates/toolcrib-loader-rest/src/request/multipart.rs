@@ -1,4 +1,4 @@
-//! Bodies of several parts (RFC 2046), above all `multipart/form-data` (RFC 7578).
+//! Multipart bodies (RFC 2046), in particular `multipart/form-data` (RFC 7578).
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -16,7 +16,7 @@ use crate::files::Files;
 use crate::media::{JSON, MediaKind, essence};
 use crate::operation::Part;
 
-/// The content type and the bytes: one part for each value, lists repeated.
+/// Returns the content type and the bytes: one part for each value, where the items of lists become separate parts.
 pub(super) fn write(
     media_type: &str,
     fields: &JsonObject,
@@ -57,7 +57,7 @@ pub(super) fn write(
     Ok((format!("{}; boundary={boundary}", essence(media_type)), out))
 }
 
-/// The head and the content of a part.
+/// Returns the header and the content of a part.
 fn one(name: &str, value: &Value, part: &Part, files: &mut Files<'_>) -> Result<(String, Vec<u8>), Error> {
     let mut head = format!("Content-Disposition: form-data; name=\"{}\"", quoted(name));
     let own_type = part.media_type();
@@ -77,7 +77,7 @@ fn one(name: &str, value: &Value, part: &Part, files: &mut Files<'_>) -> Result<
         value if own_type.is_some_and(|own| MediaKind::of(own) == MediaKind::Json) => {
             (None, value.to_string().into_bytes())
         }
-        // Text is what a part is by default.
+        // A part is text by default.
         scalar => (None, style::text_of(scalar).into_bytes()),
     };
     if let Some(media_type) = own_type.or(default_type) {
@@ -87,7 +87,7 @@ fn one(name: &str, value: &Value, part: &Part, files: &mut Files<'_>) -> Result<
     Ok((head, content))
 }
 
-/// A name in quotes, as browsers write it.
+/// Quotes a name in the same way as browsers.
 fn quoted(name: &str) -> String {
     let mut out = String::new();
     for c in name.chars() {
@@ -100,9 +100,9 @@ fn quoted(name: &str) -> String {
     out
 }
 
-/// A text that no part can know of, and so that stands in none.
+/// Returns a boundary that no part contains, since it is unpredictable.
 fn boundary() -> String {
-    // The standard library seeds each of these anew, which is all the chance that is needed.
+    // The standard library seeds each of these randomly, which is sufficient.
     let chance = || RandomState::new().build_hasher().finish();
     format!("toolcrib-{:016x}{:016x}", chance(), chance())
 }

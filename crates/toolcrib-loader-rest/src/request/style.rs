@@ -1,17 +1,18 @@
-//! Lists and objects as text: the styles of OpenAPI, which are those of RFC 6570, and of Swagger 2.0.
+//! The serialization of lists and objects as text: the styles of OpenAPI, which are those of RFC 6570, and of Swagger
+//! 2.0.
 
 use serde_json::Value;
 
 use super::encode::{encode, encode_reserved};
 use crate::operation::{Style, Writing};
 
-/// How a text is encoded.
+/// A function that encodes a text.
 type Encode = dyn Fn(&str) -> String;
 
-/// A text, or why the value cannot be sent so that it arrives as it is.
+/// A serialized value, or the reason why it cannot be sent unambiguously.
 type Written<T> = Result<T, String>;
 
-/// A value as text. A list or an object has no text of its own and is written as JSON.
+/// Returns a value as text. Lists and objects are written as JSON.
 pub(crate) fn text_of(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
@@ -20,7 +21,8 @@ pub(crate) fn text_of(value: &Value) -> String {
     }
 }
 
-/// A value in a path segment, encoded. Reserved characters are encoded in any case: a slash would end the segment.
+/// Serializes a value for a path segment, encoded. Reserved characters are always encoded: a slash would end the
+/// segment.
 pub(crate) fn in_path(name: &str, value: &Value, writing: Writing) -> Written<String> {
     let Writing::Styled { style, explode, .. } = writing else {
         return Ok(encode(&content(value, writing)));
@@ -48,7 +50,7 @@ pub(crate) fn in_path(name: &str, value: &Value, writing: Writing) -> Written<St
     })
 }
 
-/// A value in a header, not encoded, because headers are not.
+/// Serializes a value for a header. Headers are not encoded.
 pub(crate) fn in_header(value: &Value, writing: Writing) -> Written<String> {
     let text = as_text(value, writing);
     if let Writing::Styled { style, explode, .. } = writing {
@@ -63,7 +65,7 @@ pub(crate) fn in_header(value: &Value, writing: Writing) -> Written<String> {
     Ok(text)
 }
 
-/// A value as one text, not encoded.
+/// Serializes a value as one text, not encoded.
 pub(crate) fn as_text(value: &Value, writing: Writing) -> String {
     match writing {
         Writing::Styled { style, explode, .. } => joined(value, explode, delimiter(style), &str::to_owned),
@@ -71,7 +73,7 @@ pub(crate) fn as_text(value: &Value, writing: Writing) -> String {
     }
 }
 
-/// A value that is the whole query, as encoded pairs; what has no fields is one text.
+/// Serializes a value that is the whole query as encoded pairs. A value without fields becomes one text.
 pub(crate) fn as_query(value: &Value, writing: Writing) -> Vec<String> {
     match (writing, value) {
         (Writing::Form | Writing::Styled { .. }, Value::Object(map)) => {
@@ -81,7 +83,7 @@ pub(crate) fn as_query(value: &Value, writing: Writing) -> Vec<String> {
     }
 }
 
-/// A value as the text of a media type.
+/// Serializes a value as the content of a media type.
 fn content(value: &Value, writing: Writing) -> String {
     match (writing, value) {
         (Writing::Json, _) => value.to_string(),
@@ -90,7 +92,7 @@ fn content(value: &Value, writing: Writing) -> String {
     }
 }
 
-/// A value in a query, a form or a cookie: encoded pairs of name and value.
+/// Serializes a value for a query, a form or a cookie: encoded pairs of name and value.
 pub(crate) fn as_pairs(name: &str, value: &Value, writing: Writing) -> Written<Vec<String>> {
     let Writing::Styled { style, explode, allow_reserved } = writing else {
         return Ok(vec![format!("{}={}", encode(name), encode(&content(value, writing)))]);
@@ -112,7 +114,7 @@ pub(crate) fn as_pairs(name: &str, value: &Value, writing: Writing) -> Written<V
         return Ok(pairs(&encode(name), value, &encode_value));
     }
     Ok(match value {
-        // An empty list has no pair, as if the argument were not there.
+        // An empty list has no pair, as if the argument were absent.
         Value::Array(items) if items.is_empty() => Vec::new(),
         Value::Object(map) if map.is_empty() => Vec::new(),
         _ => vec![format!(
@@ -123,7 +125,8 @@ pub(crate) fn as_pairs(name: &str, value: &Value, writing: Writing) -> Written<V
     })
 }
 
-/// A value in cookies that are not encoded, and so has nothing that a cookie cannot hold (RFC 6265, section 4.1.1).
+/// Serializes a value for cookies that are not encoded. Returns an error for characters that a cookie cannot contain
+/// (RFC 6265, section 4.1.1).
 fn raw_cookies(name: &str, value: &Value, explode: bool) -> Written<Vec<String>> {
     let is_kept = |c: char| c.is_ascii_graphic() && !"\",;\\".contains(c);
     let raw = str::to_owned;
@@ -132,7 +135,7 @@ fn raw_cookies(name: &str, value: &Value, explode: bool) -> Written<Vec<String>>
         let texts = pairs.join("");
         (pairs, texts)
     } else {
-        // The commas between the items are what the document wants.
+        // The commas between the items are part of the declared style.
         stays_whole(value, ",")?;
         (vec![format!("{name}={}", joined(value, false, ",", &raw))], joined(value, false, "", &raw))
     };
@@ -143,7 +146,7 @@ fn raw_cookies(name: &str, value: &Value, explode: bool) -> Written<Vec<String>>
         .into())
 }
 
-/// A value as parts of a form with several parts: names and texts, not encoded.
+/// Serializes a value for the parts of a multipart form: names and texts, not encoded.
 pub(crate) fn as_parts(name: &str, value: &Value, writing: Writing) -> Written<Vec<(String, String)>> {
     let Writing::Styled { style, explode, .. } = writing else {
         return Ok(vec![(name.to_owned(), content(value, writing))]);
@@ -151,7 +154,7 @@ pub(crate) fn as_parts(name: &str, value: &Value, writing: Writing) -> Written<V
     let mut parts = Vec::new();
     match value {
         Value::Object(_) if style == Style::DeepObject => deep(name, value, &mut parts),
-        // For a list no edition defines `deepObject`.
+        // No OpenAPI version defines `deepObject` for a list.
         Value::Array(items) if explode || style == Style::DeepObject => {
             parts.extend(items.iter().map(|item| (name.to_owned(), text_of(item))));
         }
@@ -166,7 +169,7 @@ pub(crate) fn as_parts(name: &str, value: &Value, writing: Writing) -> Written<V
     Ok(parts)
 }
 
-/// A field of a form that the document says nothing special of: lists are repeated, objects are JSON.
+/// Serializes a form field without a declared encoding: lists are repeated, objects become JSON.
 pub(crate) fn as_form_field(name: &str, value: &Value) -> Vec<String> {
     let pair = |value: &Value| format!("{}={}", encode(name), encode(&text_of(value)));
     match value {
@@ -176,7 +179,7 @@ pub(crate) fn as_form_field(name: &str, value: &Value) -> Vec<String> {
     }
 }
 
-/// What stands between the items of a list.
+/// Returns the delimiter of the items of a list.
 fn delimiter(style: Style) -> &'static str {
     match style {
         Style::SpaceDelimited => " ",
@@ -186,7 +189,8 @@ fn delimiter(style: Style) -> &'static str {
     }
 }
 
-/// What stands between the items and looks the same when it is encoded inside of one.
+/// Returns the delimiter that cannot be distinguished from the same character inside of an item, even if that is
+/// encoded.
 fn lost_delimiter(style: Style) -> &'static str {
     match style {
         Style::SpaceDelimited | Style::PipeDelimited | Style::TabDelimited => delimiter(style),
@@ -194,7 +198,7 @@ fn lost_delimiter(style: Style) -> &'static str {
     }
 }
 
-/// Refuses a list or an object of which an item would arrive as two.
+/// Returns an error if an item of a list or an object contains the delimiter, so that it would arrive as two items.
 fn stays_whole(value: &Value, delimiter: &str) -> Written<()> {
     let is_apart = |item: &Value| text_of(item).contains(delimiter);
     let falls_apart = !delimiter.is_empty()
@@ -211,7 +215,7 @@ fn stays_whole(value: &Value, delimiter: &str) -> Written<()> {
     Ok(())
 }
 
-/// The same in a URL, where only the comma may stand as it is.
+/// Returns the delimiter as it is written in a URL, where only the comma is not encoded.
 fn encoded_delimiter(style: Style) -> &'static str {
     match style {
         Style::SpaceDelimited => "%20",
@@ -221,7 +225,7 @@ fn encoded_delimiter(style: Style) -> &'static str {
     }
 }
 
-/// `a,b` of a list; `k,v` of an object, or `k=v` when it is exploded.
+/// Returns `a,b` for a list, and `k,v` for an object, or `k=v` if it is exploded.
 fn joined(value: &Value, explode: bool, delimiter: &str, encode: &Encode) -> String {
     let equals = if explode { "=" } else { delimiter };
     let parts: Vec<String> = match value {
@@ -235,7 +239,7 @@ fn joined(value: &Value, explode: bool, delimiter: &str, encode: &Encode) -> Str
     parts.join(delimiter)
 }
 
-/// `name=a`, `name=b` of a list; `k=v` of an object. The name is encoded already.
+/// Returns `name=a`, `name=b` for a list, and `k=v` for an object. The name is already encoded.
 fn pairs(name: &str, value: &Value, encode_value: &Encode) -> Vec<String> {
     match value {
         Value::Array(items) => {
@@ -249,7 +253,8 @@ fn pairs(name: &str, value: &Value, encode_value: &Encode) -> Vec<String> {
     }
 }
 
-/// `name[key]` and `v`; OpenAPI says nothing of deeper levels, for which this is what servers read that have them at all.
+/// Appends `name[key]` and `v`. OpenAPI does not define deeper levels; this is the form that servers accept if they
+/// support them.
 fn deep(name: &str, value: &Value, out: &mut Vec<(String, String)>) {
     match value {
         Value::Array(items) => {

@@ -1,4 +1,4 @@
-//! The body of an answer as a value. What a server says of it is a hint: the bytes decide.
+//! The conversion of a response body to a value. The declared content type is a hint; the bytes decide.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -8,22 +8,22 @@ use toolcrib_io::http::Response;
 
 use crate::media::{MediaKind, essence, parameter};
 
-/// What some servers begin JSON with.
+/// The byte order mark that some servers put in front of JSON.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// The media type of bytes that nobody knows.
+/// The media type of unknown bytes.
 const UNKNOWN: &str = "application/octet-stream";
 
 const CUT_OFF: &str = "the body was longer than what is read, and is cut off";
 
-/// The value, and what is wrong with it.
+/// Returns the value, and a description of the problem with it, if any.
 pub(super) fn read(response: &Response, content_type: Option<&str>) -> (Value, Option<String>) {
     let body = response.body.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&response.body);
     if body.is_empty() {
         return (Value::Null, None);
     }
     let cut_off = response.truncated.then(|| CUT_OFF.to_owned());
-    // Servers that say nothing mostly send JSON.
+    // Servers that declare no content type mostly send JSON.
     let kind = content_type.map_or(MediaKind::Json, MediaKind::of);
     let mut problem = cut_off;
     if kind == MediaKind::Json && !response.truncated {
@@ -50,14 +50,15 @@ pub(super) fn read(response: &Response, content_type: Option<&str>) -> (Value, O
     (json!({"mimeType": media_type, "bytes": body.len(), "blob": STANDARD.encode(body)}), problem)
 }
 
-/// The body as a text, if it is one: in UTF-8, whatever the server says, or in the encoding that it names.
+/// Returns the body as text: as UTF-8 if it is valid, regardless of the declared encoding, or else in that encoding.
+/// Returns `None` if the body is not text.
 pub(super) fn text(body: &[u8], content_type: Option<&str>, is_cut: bool) -> Option<String> {
     let error = match std::str::from_utf8(body) {
         Ok(text) if text.contains('\0') => return None,
         Ok(text) => return Some(text.to_owned()),
         Err(error) => error,
     };
-    // A character that was cut in two.
+    // The last character was truncated.
     if is_cut && error.error_len().is_none() {
         return std::str::from_utf8(body.get(..error.valid_up_to())?).ok().map(str::to_owned);
     }

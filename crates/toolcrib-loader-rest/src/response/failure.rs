@@ -1,4 +1,4 @@
-//! What a model is told of a status other than 2xx.
+//! The error for a response with a status other than 2xx.
 
 use std::fmt::Write as _;
 
@@ -12,16 +12,16 @@ use super::body;
 use crate::auth::Sent;
 use crate::media::essence;
 
-/// How much of the body of a failure a model reads, in bytes.
+/// The most bytes of the body of a failure that the error includes.
 const MAX_BODY_BYTES: usize = 2048;
 
 /// The media type of problem details (RFC 9457).
 const PROBLEM: &str = "application/problem+json";
 
-/// What stands in problem details and says nothing that the status does not.
+/// The members of problem details that are not repeated in the error.
 const KNOWN_MEMBERS: [&str; 4] = ["status", "title", "detail", "type"];
 
-/// The failure: status, reason, and the beginning of the body.
+/// Returns the error: status, reason, and the beginning of the body.
 pub(super) fn error(asked: &str, response: &Response, content_type: Option<&str>, sent: &Sent) -> ToolError {
     let status = response.status;
     let mut message = format!("{asked} was answered with {}", status.as_u16());
@@ -37,7 +37,7 @@ pub(super) fn error(asked: &str, response: &Response, content_type: Option<&str>
         message.push_str(": ");
         message.push_str(&said);
     }
-    // Whether a call is repeated depends on its tool, too.
+    // The retry also depends on whether the tool is idempotent.
     let error = ToolError::new(ErrorKind::ToolFailed, message).with_retryable(may_pass(status));
     match hint(status, &response.headers, sent) {
         Some(hint) => error.with_hint(hint),
@@ -45,7 +45,8 @@ pub(super) fn error(asked: &str, response: &Response, content_type: Option<&str>
     }
 }
 
-/// The body in so many bytes: the sentences of problem details, a text, or the size of anything else.
+/// Returns the body, truncated to [`MAX_BODY_BYTES`]: the text of problem details, other text, or the size of binary
+/// content.
 fn said(response: &Response, content_type: Option<&str>) -> Option<String> {
     if content_type.is_some_and(|content_type| essence(content_type) == PROBLEM)
         && let Ok(Value::Object(problem)) = serde_json::from_slice(&response.body)
@@ -53,7 +54,7 @@ fn said(response: &Response, content_type: Option<&str>) -> Option<String> {
     {
         return Some(shortened(&said, false));
     }
-    // A character more than is told, so that what is cut is known to be.
+    // One more character is decoded, so that truncation is detected.
     let beginning = response.body.get(..=MAX_BODY_BYTES + char::MAX_LEN_UTF8).unwrap_or(&response.body);
     let is_cut = response.truncated || beginning.len() < response.body.len();
     match body::text(beginning, content_type, is_cut) {
@@ -63,7 +64,7 @@ fn said(response: &Response, content_type: Option<&str>) -> Option<String> {
     }
 }
 
-/// Title and detail, and what else there is. A title that is the reason of the status has been told.
+/// Returns the title, the detail and the other members. A title that equals the reason of the status is dropped.
 fn problem_said(mut problem: JsonObject, reason: Option<&str>) -> Option<String> {
     let text = |key: &str| problem.get(key).and_then(Value::as_str).filter(|text| !text.is_empty());
     let is_new = |text: &&str| reason.is_none_or(|reason| !reason.eq_ignore_ascii_case(text));

@@ -1,4 +1,4 @@
-//! From the answer of a server to the result of a call.
+//! The conversion of a response to the result of a call.
 
 mod body;
 mod failure;
@@ -15,10 +15,10 @@ use toolcrib_policy::Call;
 
 use crate::auth::Sent;
 
-/// The metadata of a result that says in how many milliseconds the same call may succeed. Flow control reads it.
+/// The metadata key of the delay in milliseconds after which the call may succeed. Flow control reads it.
 const RETRY_AFTER: &str = "retry_after_ms";
 
-/// Makes the result. `asked` is the method and path, for messages.
+/// Creates the result. `asked` is the method and path, for messages.
 pub(crate) fn result(
     call: &Call,
     method: &Method,

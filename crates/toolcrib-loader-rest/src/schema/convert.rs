@@ -1,4 +1,4 @@
-//! One pass over a schema: OpenAPI's own keywords are rewritten, references lead into `$defs`.
+//! The conversion of a schema in one pass: OpenAPI keywords are rewritten, and references point into `$defs`.
 
 use std::collections::HashSet;
 
@@ -13,24 +13,24 @@ use super::visible::{hidden_names, is_hidden, required};
 use crate::Error;
 use crate::spec::{Dialect, Node, Spec};
 
-/// The most values of an example that is kept.
+/// The most values of an example that is included.
 const MAX_EXAMPLE_NODES: usize = 100;
 
-/// The most examples that are kept.
+/// The most examples that are included.
 const MAX_EXAMPLES: usize = 5;
 
-/// How many values that are searched take as much room as one that is kept.
+/// The number of searched values that cost as much as one converted value.
 const SEARCHED_OF_NODE: usize = 16;
 
-/// The most notes on one schema.
+/// The most notes about one schema.
 const MAX_NOTES: usize = 20;
 
-/// Converts a schema, or several that share their `$defs`, in one direction.
+/// A converter of one schema, or of several that share their `$defs`, in one direction.
 pub(crate) struct Converter<'s, 'a> {
     schemas: &'s mut Schemas<'a>,
     direction: Direction,
     converted: Converted,
-    /// What the whole that an inline part of an `allOf` belongs to hides.
+    /// The properties that are hidden in the schema whose `allOf` contains the current inline schema.
     hidden: HashSet<&'a str>,
 }
 
@@ -43,7 +43,7 @@ impl<'s, 'a> Converter<'s, 'a> {
         self.schemas.spec
     }
 
-    /// Takes room for something that is copied into the tool beside its schemas.
+    /// Charges the budget for a value outside of the schemas that is copied into the tool.
     pub(crate) fn charge(&mut self, value: &Value) -> Result<(), Error> {
         self.schemas.charge(value)
     }
@@ -61,7 +61,7 @@ impl<'s, 'a> Converter<'s, 'a> {
         }
     }
 
-    /// Converts a schema, and what it refers to in its place, so that its own keywords can be seen.
+    /// Converts a schema and inlines its reference, so that its keywords are accessible.
     pub(crate) fn convert_top(&mut self, schema: Node<'a>) -> Result<Value, Error> {
         let restricts = |key: &String| key != "$ref" && !ANNOTATIONS.contains(&key.as_str());
         match schema.object() {
@@ -78,14 +78,14 @@ impl<'s, 'a> Converter<'s, 'a> {
         }
     }
 
-    /// Tells something of the operation beside what is told of its schemas.
+    /// Adds a note about the operation.
     pub(crate) fn remark(&mut self, note: String) {
         if self.converted.notes.len() < MAX_NOTES {
             self.converted.notes.push(note);
         }
     }
 
-    /// Everything that the converted schemas refer to, by its name in `$defs`; and what is to be told of all of them.
+    /// Returns the definitions that the converted schemas refer to, by name in `$defs`, and all notes.
     pub(crate) fn definitions(self) -> Result<(JsonObject, Vec<String>), Error> {
         let Self { schemas, direction, mut converted, .. } = self;
         let mut notes = std::mem::take(&mut converted.notes);
@@ -107,7 +107,7 @@ impl<'s, 'a> Converter<'s, 'a> {
                 self.keyword(schema, key, schema.at(value), &mut out)?;
             }
         }
-        // Strictly, `nullable` counts beside a `type` only; authors who write it elsewhere mean it all the same.
+        // Strictly, `nullable` applies only together with a `type`. Authors who write it elsewhere mean the same.
         let is_nullable = schema.is_set("nullable")
             || (self.spec().dialect == Dialect::Swagger20 && schema.is_set("x-nullable"));
         Ok(Value::Object(if is_nullable { with_null(out) } else { out }))
@@ -134,7 +134,7 @@ impl<'s, 'a> Converter<'s, 'a> {
                     return Err(Error::malformed(format!("a `$ref` must be a text, not {}", kind_of(other))));
                 }
             },
-            // Where it may lead depends on the way to it; the one place in the document is what is meant.
+            // Strictly, its target depends on the evaluation path. The definition in the document is assumed.
             ("$dynamicRef", _) => match node.value {
                 Value::String(reference) => {
                     let value = self.reference(schema.file, reference)?;
@@ -166,7 +166,7 @@ impl<'s, 'a> Converter<'s, 'a> {
             ("maximum", _) if schema.is_set("exclusiveMaximum") => {
                 return self.bound("exclusiveMaximum", node, out);
             }
-            // As a flag, a bound goes with `minimum` or `maximum`, and `required` is from before there was the list.
+            // As booleans, these bounds modify `minimum` or `maximum`, and `required` predates the list form.
             ("exclusiveMinimum" | "exclusiveMaximum" | "required", _) if node.value.is_boolean() => {
                 return Ok(());
             }
@@ -215,7 +215,7 @@ impl<'s, 'a> Converter<'s, 'a> {
         Ok(())
     }
 
-    /// A value as it has to be, which may be a little different from what was written.
+    /// Converts the value of a keyword, which may need a correction.
     fn value(
         &mut self,
         key: &str,
@@ -230,7 +230,7 @@ impl<'s, 'a> Converter<'s, 'a> {
         Ok(value)
     }
 
-    /// `minimum: 3, exclusiveMinimum: true`, which is `exclusiveMinimum: 3`.
+    /// Converts `minimum: 3, exclusiveMinimum: true` to `exclusiveMinimum: 3`.
     fn bound(&mut self, key: &'static str, node: Node<'a>, out: &mut JsonObject) -> Result<(), Error> {
         self.count(1)?;
         if node.value.is_number() {
@@ -239,7 +239,8 @@ impl<'s, 'a> Converter<'s, 'a> {
         Ok(())
     }
 
-    /// The parts of an `allOf` speak of one value: what one of them hides, no other may require.
+    /// Converts an `allOf`. Its schemas describe one value: a property that one of them hides is not required by
+    /// another.
     fn all_of(&mut self, schema: Node<'a>, parts: Node<'a>) -> Result<Value, Error> {
         let hidden = self.hidden_of(schema)?;
         let outer = std::mem::replace(&mut self.hidden, hidden);
@@ -289,7 +290,7 @@ impl<'s, 'a> Converter<'s, 'a> {
     }
 
     fn note(&mut self, key: &str, value: &Value) {
-        // Null is how some writers say that there is nothing.
+        // Some tools write null for an absent value.
         if !value.is_null() && self.converted.notes.len() < MAX_NOTES {
             let note = format!("the keyword `{key}` of a schema cannot be {} as it is there", kind_of(value));
             if !self.converted.notes.contains(&note) {
@@ -321,12 +322,12 @@ fn is_schema(value: &Value) -> bool {
     value.is_object() || value.is_boolean()
 }
 
-/// Whether an example is worth its place, and cannot be mistaken for a part of the schema.
+/// Returns true if an example is small enough and cannot be mistaken for a part of the schema.
 pub(crate) fn is_plain_example(value: &Value) -> bool {
     size(value) <= MAX_EXAMPLE_NODES && !has_reference(value)
 }
 
-/// Whether a `$ref` stands in data, where it is none.
+/// Returns true if plain data contains a key `$ref`, which is not a reference there.
 fn has_reference(value: &Value) -> bool {
     match value {
         Value::Array(items) => items.iter().any(has_reference),
@@ -335,7 +336,7 @@ fn has_reference(value: &Value) -> bool {
     }
 }
 
-/// Says what becomes of a reference that leads nowhere. The rest of the operation can be used all the same.
+/// Returns the note about a dangling reference. The rest of the operation can be used nevertheless.
 pub(crate) fn left_open(reference: &str) -> String {
-    format!("the reference `{reference}` leads nowhere, so what it stands for is left open")
+    format!("the reference `{reference}` points to nothing, so any value is allowed")
 }

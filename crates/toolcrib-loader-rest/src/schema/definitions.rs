@@ -1,4 +1,4 @@
-//! What the schemas of a document share: each that a reference names is converted once in each direction.
+//! The definitions that the schemas of a document share. Each is converted once in each direction.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::rc::Rc;
@@ -12,31 +12,31 @@ use crate::Error;
 use crate::spec::{Key, Node, Spec};
 use crate::unique::UniqueNames;
 
-/// The most values of the argument schema of one tool, a little less than what can be compiled. What lies beyond, in
-/// the parts that are farthest from the top, is anything.
+/// The most values of the argument schema of one tool, slightly less than can be compiled. Definitions beyond the
+/// limit, which are the farthest from the top, permit any value.
 pub(super) const MAX_INPUT_NODES: usize = 25_000;
 
-/// The most values of the schema of a result. What lies beyond is anything.
+/// The most values of a result schema. Definitions beyond the limit permit any value.
 pub(super) const MAX_OUTPUT_NODES: usize = 5_000;
 
-/// The most values of all schemas made from one document, because every tool carries its own `$defs`.
+/// The most values of all schemas of one document, because each tool contains a copy of its `$defs`.
 const MAX_DOCUMENT_NODES: usize = 4_000_000;
 
-/// The longest name in `$defs`, without the number that tells equal ones apart.
+/// The longest name in `$defs`, without the number that makes it unique.
 const MAX_DEFINITION_NAME_CHARS: usize = 100;
 
-/// The most values of schemas that are looked at to see whether they can be checked.
+/// The most values of schemas that are checked for their validation cost.
 const MAX_CHECKED_NODES: usize = 1_000_000;
 
-/// How many bytes of a text take as much room as a value.
+/// The number of bytes of a text that cost as much as a value.
 pub(super) const BYTES_OF_NODE: usize = 64;
 
-/// Which way the values of a schema go.
+/// The direction in which the values of a schema are sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Direction {
-    /// To the server: what is `readOnly` is left out.
+    /// To the server: `readOnly` properties are dropped.
     Input,
-    /// From the server: what is `writeOnly` is left out.
+    /// From the server: `writeOnly` properties are dropped.
     Output,
 }
 
@@ -55,13 +55,13 @@ pub(crate) struct Schemas<'a> {
     known: HashMap<Key, usize>,
     definitions: Vec<Definition<'a>>,
     taken: UniqueNames,
-    /// How many values the schemas may still have.
+    /// The remaining budget of values.
     left: usize,
-    /// How many values of schemas may still be looked at to see whether they can be checked.
+    /// The remaining budget of values that are checked for their validation cost.
     checks: usize,
-    /// How many definitions a schema could have that had too many.
+    /// The number of definitions that fit into a schema, if one had too many.
     pub(super) fitting: Option<usize>,
-    /// How many schemas have not had their share of the room.
+    /// The number of schemas that have not used their share of the budget.
     shares: usize,
 }
 
@@ -73,17 +73,17 @@ struct Definition<'a> {
     output: Option<Result<Rc<Converted>, Error>>,
 }
 
-/// A schema that was converted.
+/// A converted schema.
 #[derive(Debug, Default)]
 pub(super) struct Converted {
     pub(super) value: Value,
-    /// How many values it has.
+    /// The number of its values.
     pub(super) nodes: usize,
-    /// How much room it takes: its values, and its texts by their length.
+    /// Its cost: its values, and its texts by their length.
     pub(super) cost: usize,
     /// The definitions that it refers to.
     pub(super) references: Vec<usize>,
-    /// Whether it holds a value against several schemas.
+    /// True if a value is validated against several schemas in it.
     pub(super) is_composed: bool,
     pub(super) notes: Vec<String>,
 }
@@ -102,12 +102,12 @@ impl<'a> Schemas<'a> {
         }
     }
 
-    /// Sets among how many schemas the room is shared.
+    /// Sets the number of schemas that share the budget.
     pub(crate) fn share_among(&mut self, count: usize) {
         self.shares = count;
     }
 
-    /// Takes room for something that is not a schema and is copied into a tool.
+    /// Charges the budget for a value that is not a schema and is copied into a tool.
     pub(crate) fn charge(&mut self, value: &Value) -> Result<(), Error> {
         self.take(size(value))
     }
@@ -121,20 +121,20 @@ impl<'a> Schemas<'a> {
         })
     }
 
-    /// Takes room for a look at so many values, when there is some.
+    /// Charges the budget for checking this many values. Returns false if it is exhausted.
     pub(super) fn take_check(&mut self, nodes: usize) -> bool {
         let left = self.checks.checked_sub(nodes);
         self.checks = left.unwrap_or(self.checks);
         left.is_some()
     }
 
-    /// The definition of what a reference leads to.
+    /// Returns the definition that a reference points to.
     pub(super) fn definition(&mut self, file: usize, reference: &str) -> Result<usize, Error> {
         let (key, node) = self.spec.target(file, reference)?;
         if let Some(known) = self.known.get(&key) {
             return Ok(*known);
         }
-        // A chain of references that only leads back to itself would send a validator round and round.
+        // A chain of references that only leads back to itself would send a validator into an endless loop.
         self.spec.resolve(node)?;
         let wanted = definition_name(self.spec.stem(key.file), &key.pointer);
         let name = self.taken.take_numbered(&wanted, |wanted, count| format!("{wanted}_{count}"));
@@ -149,14 +149,14 @@ impl<'a> Schemas<'a> {
         format!("#/$defs/{name}").into()
     }
 
-    /// All that the definitions lead to, the nearest first, as far as there is room.
+    /// Returns the definitions that a schema refers to, directly or indirectly, the nearest first, within the budget.
     pub(super) fn bundle(
         &mut self,
         direction: Direction,
         top: &Converted,
         notes: &mut Vec<String>,
     ) -> Result<JsonObject, Error> {
-        // What the tools before have not used is there for those behind.
+        // The unused budget of earlier tools is available to later ones.
         let share = (self.left / self.shares.max(1)).max(top.cost);
         self.shares = self.shares.saturating_sub(1);
         let max_nodes = direction.max_nodes();
@@ -164,7 +164,7 @@ impl<'a> Schemas<'a> {
         let mut left_out = 0;
         let mut seen: HashSet<usize> = HashSet::new();
         let mut pending: VecDeque<usize> = VecDeque::new();
-        // Shared while it is not known how many there are: copies are what takes time.
+        // Shared until their number is known, since copying is expensive.
         let mut found: Vec<(String, Option<Rc<Converted>>)> = Vec::new();
         pending.extend(top.references.iter().filter(|id| seen.insert(**id)));
         while let Some(id) = pending.pop_front() {
@@ -234,7 +234,7 @@ impl<'a> Schemas<'a> {
     }
 }
 
-/// How many values a value has.
+/// Returns the number of values in a value.
 pub(super) fn values(value: &Value) -> usize {
     match value {
         Value::Array(items) => 1 + items.iter().map(values).sum::<usize>(),
@@ -243,7 +243,7 @@ pub(super) fn values(value: &Value) -> usize {
     }
 }
 
-/// How much room a value takes: its values, and its texts by their length.
+/// Returns the cost of a value: its values, and its texts by their length.
 pub(super) fn size(value: &Value) -> usize {
     match value {
         Value::Array(items) => 1 + items.iter().map(size).sum::<usize>(),
@@ -255,7 +255,8 @@ pub(super) fn size(value: &Value) -> usize {
     }
 }
 
-/// The name of a component, or the path to what is not one. Only characters that need no escape in a reference.
+/// Returns the name of a component, or a name derived from the path of another schema. It contains only characters that
+/// need no escape in a reference.
 fn definition_name(stem: Option<&str>, pointer: &str) -> String {
     let component = ["/components/schemas/", "/definitions/", "/$defs/"]
         .into_iter()

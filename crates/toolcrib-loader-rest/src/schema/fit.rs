@@ -1,4 +1,4 @@
-//! Schemas that are within the bounds of whoever checks values by them.
+//! Reduction of schemas to the limits of the validator.
 
 use std::collections::HashSet;
 
@@ -8,22 +8,22 @@ use toolcrib_schema::CompiledSchema;
 
 use super::definitions::{Schemas, size};
 
-/// Keywords by which one value is checked by several schemas.
+/// Keywords that validate one value against several schemas.
 const COMPOSING: [&str; 6] = ["allOf", "anyOf", "oneOf", "not", "if", "dependentSchemas"];
 
-/// How many definitions of plain schemas cannot be nested too deep.
+/// The most definitions of plain schemas that cannot be nested too deep.
 const MAX_UNCHECKED: usize = 64;
 
-/// What references to definitions begin with.
+/// The prefix of references to definitions.
 const DEFINITIONS: &str = "#/$defs/";
 
 impl Schemas<'_> {
-    /// Sorts the definitions of a schema, which are in the order in which they are nearest to the top; and loosens a
-    /// schema whose check could take too long: the farther half of what it refers to is then anything, or more of it.
-    /// Returns what is to be told.
+    /// Sorts the definitions of a schema, which must be ordered by their distance from the top. If validation could
+    /// take too long, the farther half of the definitions, or more, is replaced by ones that permit any value. Returns
+    /// a note about it.
     ///
-    /// Documents compose schemas of schemas, which is cheap to write and may be expensive to check. A tool is worth
-    /// more than the check of all its arguments.
+    /// Documents compose schemas of schemas, which is cheap to write and may be expensive to validate. A usable tool is
+    /// worth more than full validation of its arguments.
     pub(crate) fn fit(&mut self, schema: &mut Value) -> Option<String> {
         let definitions = schema.get("$defs").and_then(Value::as_object)?;
         let count = definitions.len();
@@ -38,8 +38,9 @@ impl Schemas<'_> {
         note
     }
 
-    /// How many of so many definitions a schema can keep, as far as is known from those before it: what was too much of
-    /// one schema of the document is too much of another, since they mostly hold the same.
+    /// Returns the number of definitions that a schema with `count` definitions can keep, according to earlier schemas.
+    /// Definitions that were too many for one schema of the document are too many for another, since most of them are
+    /// the same.
     pub(super) fn expected_to_fit(&self, count: usize, is_composed: bool) -> usize {
         match self.fitting {
             Some(fitting) if needs_check(count, is_composed) && count / 2 >= fitting => fitting,
@@ -81,7 +82,8 @@ impl Schemas<'_> {
     }
 }
 
-/// Takes out what nothing refers to any more. How many of the definitions from this one on are left.
+/// Removes the definitions without references. Returns how many of the remaining definitions are at or behind the
+/// position `first`.
 fn drop_unreachable(schema: &mut Value, first: usize) -> usize {
     let mut reached: HashSet<String> = HashSet::new();
     let mut pending: Vec<&Value> = vec![schema];
@@ -109,12 +111,12 @@ fn drop_unreachable(schema: &mut Value, first: usize) -> usize {
     left_out
 }
 
-/// Whether so many definitions may be too much for a checker.
+/// Returns true if this many definitions may exceed the limits of a validator.
 fn needs_check(count: usize, is_composed: bool) -> bool {
     count > MAX_UNCHECKED || is_composed
 }
 
-/// What is left of a definition: what it is called, and its type.
+/// Returns a reduced definition that keeps only the annotations and the type.
 pub(super) fn loosened(definition: &Value) -> Value {
     let kept = ["type", "title", "description"]
         .into_iter()
@@ -122,7 +124,7 @@ pub(super) fn loosened(definition: &Value) -> Value {
     json!(kept.collect::<JsonObject>())
 }
 
-/// Whether a schema, or one in it, holds a value against several others.
+/// Returns true if the schema, or one inside it, validates a value against several others.
 pub(super) fn is_composed(schema: &Value) -> bool {
     match schema {
         Value::Array(items) => items.iter().any(is_composed),

@@ -1,20 +1,20 @@
-//! The keywords of JSON Schema 2020-12, and what may stand behind each.
+//! The keywords of JSON Schema 2020-12, and the kinds of their values.
 
 use serde_json::Value;
 use toolcrib_document::plain_text;
 
-/// What stands behind a keyword.
+/// The kind of a keyword's value.
 #[derive(Clone, Copy)]
 pub(super) enum Kind {
     /// A schema.
     Schema,
     /// A list of schemas.
     Schemas,
-    /// Schemas by names.
+    /// A map from names to schemas.
     SchemaMap,
-    /// A value; the function makes it what it has to be, if it can.
+    /// A plain value. The function corrects it, or returns `None` if that is impossible.
     Value(fn(&Value) -> Option<Value>),
-    /// The keyword says nothing to a model or a validator, or would mean something else where the schema is moved to.
+    /// A keyword that has no meaning for a model or a validator, or would have another meaning in the converted schema.
     Unknown,
 }
 
@@ -64,12 +64,12 @@ pub(super) fn kind(key: &str) -> Kind {
     }
 }
 
-/// A type or several. Some documents write them as their language does.
+/// Corrects one type or several. Some documents contain the type names of their programming language.
 fn types(value: &Value) -> Option<Value> {
     let known = |value: &Value| {
         let lower = value.as_str()?.to_ascii_lowercase();
         match lower.as_str() {
-            // A file of Swagger 2.0, where it is not the whole.
+            // The file type of Swagger 2.0 inside of a schema.
             "file" => Some("string"),
             lower => TYPES.into_iter().find(|known| *known == lower),
         }
@@ -78,7 +78,7 @@ fn types(value: &Value) -> Option<Value> {
         Value::Array(items) => {
             let mut types: Vec<&str> = Vec::new();
             for item in items {
-                // With one that is not known the others are not all that is meant.
+                // If one type is unknown, the others are incomplete.
                 let kind = known(item)?;
                 if !types.contains(&kind) {
                     types.push(kind);
@@ -108,7 +108,7 @@ fn number(value: &Value) -> Option<Value> {
     }
 }
 
-/// A number of things: whole, and not below zero.
+/// Corrects a count: an integer that is not negative.
 fn count(value: &Value) -> Option<Value> {
     let number = number(value)?;
     if number.is_u64() {

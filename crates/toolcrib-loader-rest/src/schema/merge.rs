@@ -1,4 +1,4 @@
-//! An `allOf` of plain objects, which says the same as one object that has the properties of all.
+//! Merging of an `allOf` of plain objects into one equivalent object.
 
 use std::collections::HashMap;
 
@@ -12,13 +12,13 @@ use super::visible::required;
 use crate::Error;
 use crate::spec::Node;
 
-/// How deep the parts of an `allOf` may be composed themselves.
+/// The depth to which the schemas of an `allOf` may themselves be composed.
 const MAX_DEPTH: usize = 8;
 
-/// The most parts that are made one.
+/// The most schemas that are merged.
 const MAX_PARTS: usize = 100;
 
-/// What a part may have that says nothing of its value but its properties.
+/// The keywords of a schema that declares nothing except properties.
 const PLAIN: [&str; 9] = [
     "allOf",
     "default",
@@ -32,8 +32,8 @@ const PLAIN: [&str; 9] = [
 ];
 
 impl<'a> Converter<'_, 'a> {
-    /// Converts the schema of a body: one object where it is composed of plain ones, each property in one of them only;
-    /// else as [`convert_top`](Self::convert_top) does.
+    /// Converts the schema of a body. If it is composed of plain objects that define different properties, they are
+    /// merged into one object. Otherwise it is converted like [`convert_top`](Self::convert_top).
     pub(crate) fn convert_body(&mut self, schema: Node<'a>) -> Result<Value, Error> {
         let mut parts = Vec::new();
         if !self.collect(schema, 0, &mut parts) || parts.len() < 2 {
@@ -49,7 +49,7 @@ impl<'a> Converter<'_, 'a> {
         self.merge(&parts)
     }
 
-    /// The schema and all that it is composed of, if nothing but plain objects is among that.
+    /// Collects the schema and the schemas it is composed of. Returns false if one of them is not a plain object.
     fn collect(&self, schema: Node<'a>, depth: usize, parts: &mut Vec<Node<'a>>) -> bool {
         if self.spec().dialect.has_siblings() && schema.get("$ref").is_some() && !is_plain(schema) {
             return false;
@@ -96,14 +96,14 @@ impl<'a> Converter<'_, 'a> {
     }
 }
 
-/// Whether a schema says nothing of an object but its properties. What stands beside a `$ref` has to say nothing.
+/// Returns true if a schema declares nothing except properties. Siblings of a `$ref` may only be annotations.
 fn is_plain(schema: Node<'_>) -> bool {
     let is_reference = schema.get("$ref").is_some();
     schema.value.is_object()
         && schema.entries().all(|(key, node)| match key {
             "$ref" => true,
             "type" => node.value == "object",
-            // It decides which of several schemas holds.
+            // It selects one of several schemas.
             "discriminator" => false,
             "nullable" | "x-nullable" => node.value != &Value::Bool(true),
             "allOf" | "properties" | "required" if is_reference => false,

@@ -1,4 +1,4 @@
-//! From the schemas of an OpenAPI document to JSON Schema 2020-12 that stands on its own.
+//! The conversion of the schemas of an OpenAPI document to self-contained JSON Schema 2020-12.
 
 mod convert;
 mod definitions;

@@ -1,4 +1,4 @@
-//! `nullable`, which JSON Schema 2020-12 says by `type` or as an alternative.
+//! `nullable`, which JSON Schema 2020-12 expresses by `type` or as an alternative.
 
 use serde_json::{Value, json};
 use toolcrib_model::JsonObject;
@@ -6,7 +6,7 @@ use toolcrib_model::JsonObject;
 /// Keywords that describe a value and do not restrict it.
 pub(crate) const ANNOTATIONS: [&str; 5] = ["title", "description", "default", "examples", "deprecated"];
 
-/// The same schema, which takes null as well.
+/// Returns the schema extended by null.
 pub(super) fn with_null(mut schema: JsonObject) -> JsonObject {
     let null = Value::from("null");
     if let Some(Value::Array(members)) = schema.get_mut("enum")
@@ -24,7 +24,7 @@ pub(super) fn with_null(mut schema: JsonObject) -> JsonObject {
     if !["$ref", "allOf", "anyOf", "oneOf", "not", "const"].iter().any(|key| schema.contains_key(*key)) {
         return schema;
     }
-    // What stands beside the parts of a composition must not keep null out, so null is an alternative to all of it.
+    // Keywords next to a composition must not exclude null, so null becomes an alternative to the whole.
     let (mut outside, inside): (JsonObject, JsonObject) =
         schema.into_iter().partition(|(key, _)| ANNOTATIONS.contains(&key.as_str()));
     outside.insert("anyOf".into(), json!([inside, {"type": "null"}]));

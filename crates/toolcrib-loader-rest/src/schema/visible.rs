@@ -1,4 +1,4 @@
-//! Properties that go the other way only: `readOnly` ones are not sent, `writeOnly` ones are not received.
+//! Properties that are sent in one direction only: `readOnly` ones are not sent, `writeOnly` ones are not received.
 
 use std::collections::HashSet;
 
@@ -7,13 +7,14 @@ use serde_json::Value;
 use super::definitions::Direction;
 use crate::spec::{Node, Spec};
 
-/// How deep the parts of an `allOf` are searched for the properties that a `required` speaks of.
+/// The depth to which the schemas of an `allOf` are searched for the properties that a `required` names.
 const MAX_SEARCH_DEPTH: usize = 8;
 
-/// How many schemas and properties are searched for one `required`.
+/// The most schemas and properties that are searched for one `required`.
 const MAX_SEARCHED: usize = 2000;
 
-/// Whether a property goes the other way only. A reference that leads nowhere is reported when it is converted.
+/// Returns true if a property is sent in the other direction only. A dangling reference is reported when it is
+/// converted.
 pub(super) fn is_hidden(spec: Spec<'_>, direction: Direction, schema: Node<'_>) -> bool {
     let keyword = match direction {
         Direction::Input => "readOnly",
@@ -23,8 +24,8 @@ pub(super) fn is_hidden(spec: Spec<'_>, direction: Direction, schema: Node<'_>) 
         || (schema.get("$ref").is_some() && spec.resolve(schema).is_ok_and(|target| target.is_set(keyword)))
 }
 
-/// The names among the properties of a schema, and of those that it is composed of, that go the other way only; and how
-/// many values were looked at.
+/// Returns the names of the properties of a schema, and of those it is composed of, that are sent in the other
+/// direction only, and the number of searched values.
 pub(super) fn hidden_names<'a>(
     spec: Spec<'a>,
     direction: Direction,
@@ -50,7 +51,7 @@ pub(super) fn hidden_names<'a>(
     (names, searched)
 }
 
-/// The names of a `required`, each once, without what goes the other way only.
+/// Returns the names of a `required`, each once, without hidden properties.
 pub(super) fn required(names: Node<'_>, hidden: &HashSet<&str>) -> Value {
     let mut seen = HashSet::new();
     let names = names.items().filter_map(|name| name.value.as_str());

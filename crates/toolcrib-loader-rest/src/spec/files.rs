@@ -1,4 +1,4 @@
-//! The files of a document: the one that the source names, and those that its references name.
+//! The files of a document: the configured file, and those that its references name.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::OnceLock;
@@ -16,50 +16,52 @@ use crate::Error;
 /// The most files of one document.
 const MAX_FILES: usize = 1000;
 
-/// The most bytes of all files of one document that references name: 32 MiB.
+/// The most bytes of all referenced files of one document: 32 MiB.
 const MAX_REFERRED_BYTES: usize = 2 * MAX_BYTES;
 
-/// The longest JSON pointer to what has an anchor or an address of its own.
+/// The longest JSON pointer to a value with an anchor or an `$id`.
 const MAX_POINTER_BYTES: usize = 4096;
 
-/// The bounds of a file. Status codes are keys, and in YAML they are numbers.
+/// Returns the limits of a file. Non-string keys are permitted, because YAML parses status codes as numbers.
 pub(crate) fn limits() -> Limits {
     Limits::default().with_scalar_keys()
 }
 
-/// A document of one file or of several.
+/// A document of one or several files.
 #[derive(Debug)]
 pub(crate) struct Documents {
     first: File,
     others: Vec<File>,
-    /// Every file that a reference names, by its path below the folder, or why it cannot be read.
+    /// The referenced files by their path below the folder. The value is the index of the file, or the reason why it
+    /// cannot be read.
     paths: BTreeMap<String, Result<usize, String>>,
 }
 
 #[derive(Debug)]
 struct File {
-    /// Below the folder of the document; empty where there is no folder.
+    /// The path below the folder of the document; empty if there is no folder.
     path: String,
     value: Value,
     names: OnceLock<Names>,
 }
 
-/// What a file names besides by its pointers.
+/// The names that a file declares in addition to its pointers.
 #[derive(Debug, Default)]
 struct Names {
-    /// From `$anchor` and `$dynamicAnchor` to the pointer.
+    /// The pointers of `$anchor` and `$dynamicAnchor`.
     anchors: HashMap<String, String>,
-    /// From `$id` and `$self` to the pointer.
+    /// The pointers of `$id` and `$self`.
     addresses: HashMap<String, String>,
 }
 
 impl Documents {
-    /// A document of one file, whose references to other files are not followed.
+    /// Creates a document of one file, whose references to other files are not followed.
     pub(crate) fn single(value: Value) -> Self {
         Self { first: File::new(String::new(), value), others: Vec::new(), paths: BTreeMap::new() }
     }
 
-    /// A document with all files of its folder that it refers to. `path` is its own below the folder.
+    /// Reads a document and all files of its folder that it refers to. `path` is the path of the document below the
+    /// folder.
     pub(crate) fn read(folder: &Root, path: &str, value: Value) -> Self {
         let mut documents = Self {
             first: File::new(path.to_owned(), value),
@@ -92,14 +94,14 @@ impl Documents {
         Node { value: self.file(file).map_or(&Value::Null, |file| &file.value), file }
     }
 
-    /// How a file is called in the names of definitions; nothing for the document itself.
+    /// Returns the prefix for the names of definitions of a file, or `None` for the document itself.
     pub(crate) fn stem(&self, file: usize) -> Option<&str> {
         let path = self.others.get(file.checked_sub(1)?)?.path.as_str();
         let name = path.rsplit('/').next().unwrap_or(path);
         Some(name.split_once('.').map_or(name, |(stem, _)| stem))
     }
 
-    /// Where a reference leads before its fragment is looked at.
+    /// Resolves a reference without its fragment.
     pub(super) fn find(&self, from: usize, address: &str, reference: &str) -> Result<Key, Error> {
         let top = |file| Key { file, pointer: String::new() };
         if address.is_empty() {
@@ -110,7 +112,7 @@ impl Documents {
         let failed = match path.map(|path| self.paths.get(&path)) {
             Some(Some(Ok(file))) => return Ok(top(*file)),
             Some(Some(Err(reason))) => Some(reason),
-            // Every file that a reference names was read, as long as there was room.
+            // Every referenced file was read, within the limits.
             Some(None) if self.paths.len() >= MAX_FILES => Some(&too_many),
             Some(None) | None => None,
         };
@@ -124,7 +126,7 @@ impl Documents {
         }
     }
 
-    /// The pointer to what has this anchor.
+    /// Returns the pointer to the value with this anchor.
     pub(super) fn anchor(&self, file: usize, anchor: &str) -> Option<String> {
         self.file(file)?.names().anchors.get(anchor).cloned()
     }
@@ -142,7 +144,7 @@ impl File {
         Self { path, value, names: OnceLock::new() }
     }
 
-    /// The path below the folder that a relative address means, seen from this file; none when it leads out.
+    /// Resolves a relative address against this file. Returns the path below the folder, or `None` if it is outside.
     fn path_of(&self, address: &str) -> Option<String> {
         if self.path.is_empty() || has_scheme(address) || address.starts_with(['/', '?']) {
             return None;
@@ -172,7 +174,7 @@ impl File {
 }
 
 impl Names {
-    /// Adds the names of a value and of all in it. The parser has bounded how deep that is.
+    /// Adds the names in a value. The parser has bounded its depth.
     fn gather(&mut self, value: &Value, pointer: &mut String) {
         if pointer.len() > MAX_POINTER_BYTES {
             return;
@@ -212,7 +214,7 @@ fn is_composite(value: &Value) -> bool {
     value.is_object() || value.is_array()
 }
 
-/// The files that the references of a file name, in the order in which they stand.
+/// Returns the files that the references of a file name, in order.
 fn named_files(file: &File) -> Vec<String> {
     let mut paths = Vec::new();
     let mut pending = vec![&file.value];
@@ -249,10 +251,10 @@ fn read_file(folder: &Root, path: &str, bytes_left: &mut usize) -> Result<Value,
     parse(&slice.bytes, format, &limits()).map(|document| document.value).map_err(|error| error.at(path))
 }
 
-/// Whether an address begins with a scheme, such as `https:`.
+/// Returns true if an address begins with a scheme such as `https:`.
 fn has_scheme(address: &str) -> bool {
     address.split_once(':').is_some_and(|(scheme, _)| {
-        // One letter is the drive of a path.
+        // A single letter is a drive.
         scheme.len() > 1
             && scheme.starts_with(|c: char| c.is_ascii_alphabetic())
             && scheme.chars().all(|c| c.is_ascii_alphanumeric() || "+.-".contains(c))

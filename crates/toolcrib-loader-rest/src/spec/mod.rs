@@ -1,4 +1,4 @@
-//! An OpenAPI document as a whole: its version, its files, and what its references point to.
+//! An OpenAPI document: its version, its files, and the resolution of its references.
 
 mod files;
 mod node;
@@ -14,27 +14,27 @@ pub(crate) use files::{Documents, limits};
 pub(crate) use node::Node;
 pub(crate) use reference::Key;
 
-/// How the document is written.
+/// The version of the specification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Dialect {
     /// Swagger 2.0: parameters are their own schemas, and bodies are parameters.
     Swagger20,
-    /// OpenAPI 3.0: what stands beside a `$ref` does not count.
+    /// OpenAPI 3.0: siblings of a `$ref` are ignored.
     OpenApi30,
     /// OpenAPI 3.1: schemas are JSON Schema 2020-12.
     OpenApi31,
-    /// OpenAPI 3.2: any method, and the query as a whole.
+    /// OpenAPI 3.2: custom methods, and the query as a whole.
     OpenApi32,
 }
 
 impl Dialect {
-    /// Whether what stands beside the `$ref` of a schema counts.
+    /// Returns true if siblings of a schema's `$ref` apply.
     pub(crate) fn has_siblings(self) -> bool {
         self >= Self::OpenApi31
     }
 }
 
-/// A document whose version is known.
+/// A document with a known version.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Spec<'a> {
     documents: &'a Documents,
@@ -58,12 +58,12 @@ impl<'a> Spec<'a> {
         Ok(Self { documents, dialect })
     }
 
-    /// How a file is called in the names of definitions; nothing for the document itself.
+    /// Returns the prefix for the names of definitions of a file, or `None` for the document itself.
     pub(crate) fn stem(&self, file: usize) -> Option<&'a str> {
         self.documents.stem(file)
     }
 
-    /// The top of the document.
+    /// Returns the root of the document.
     pub(crate) fn root(&self) -> Node<'a> {
         self.documents.root()
     }

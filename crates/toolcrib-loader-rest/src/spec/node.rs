@@ -1,25 +1,25 @@
-//! A value of a document, which knows its file.
+//! A value of a document with its file.
 
 use serde_json::Value;
 use toolcrib_model::JsonObject;
 
-/// A value, and the file that it stands in: its references are relative to that.
+/// A value and the file that contains it. Its references are relative to that file.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Node<'a> {
     pub(crate) value: &'a Value,
     pub(crate) file: usize,
 }
 
-/// What stands where nothing does.
+/// The value of an absent key.
 const NOTHING: &Value = &Value::Null;
 
 impl<'a> Node<'a> {
-    /// Null, as if it stood in the same file.
+    /// Returns null as a value of the same file.
     pub(crate) fn nothing(self) -> Node<'a> {
         self.at(NOTHING)
     }
 
-    /// Another value of the same file.
+    /// Returns another value of the same file.
     pub(crate) fn at(self, value: &'a Value) -> Node<'a> {
         Node { value, file: self.file }
     }
@@ -28,7 +28,7 @@ impl<'a> Node<'a> {
         self.value.get(key).map(|value| self.at(value))
     }
 
-    /// What stands there, or null.
+    /// Returns the value of a key, or null.
     pub(crate) fn get_or_nothing(self, key: &str) -> Node<'a> {
         self.get(key).unwrap_or(self.nothing())
     }
@@ -37,7 +37,7 @@ impl<'a> Node<'a> {
         self.value.get(key).and_then(Value::as_str)
     }
 
-    /// A text that says something.
+    /// Returns the string value of a key, if it is not blank.
     pub(crate) fn words(self, key: &str) -> Option<&'a str> {
         self.text(key).map(str::trim).filter(|text| !text.is_empty())
     }
@@ -54,17 +54,17 @@ impl<'a> Node<'a> {
         self.value.as_object()
     }
 
-    /// The entries of an object; of anything else there are none.
+    /// Returns the entries of an object, or nothing for any other value.
     pub(crate) fn entries(self) -> impl Iterator<Item = (&'a str, Node<'a>)> {
         self.object().into_iter().flatten().map(move |(key, value)| (key.as_str(), self.at(value)))
     }
 
-    /// The items of a list; of anything else there are none.
+    /// Returns the items of a list, or nothing for any other value.
     pub(crate) fn items(self) -> impl Iterator<Item = Node<'a>> {
         self.value.as_array().into_iter().flatten().map(move |value| self.at(value))
     }
 
-    /// A text, number or boolean as a text.
+    /// Returns a string, number or boolean as a string.
     pub(crate) fn plain(self) -> Option<String> {
         match self.value {
             Value::String(text) => Some(text.clone()),

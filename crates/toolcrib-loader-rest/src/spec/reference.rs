@@ -1,4 +1,4 @@
-//! Where a `$ref` leads.
+//! The resolution of `$ref`.
 
 use percent_encoding::percent_decode_str;
 use serde_json::Value;
@@ -7,10 +7,10 @@ use toolcrib_model::kind_of;
 use super::{Node, Spec};
 use crate::Error;
 
-/// The most references that may lead from one to the next before something else comes.
+/// The most references in a chain.
 const MAX_REFERENCE_HOPS: usize = 32;
 
-/// The place of a value: its file, and the JSON pointer in it.
+/// The identity of a value: its file, and its JSON pointer.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Key {
     pub(crate) file: usize,
@@ -18,7 +18,7 @@ pub(crate) struct Key {
 }
 
 impl<'a> Spec<'a> {
-    /// The value itself, or what its `$ref` leads to.
+    /// Returns the value itself, or the target of its `$ref`.
     pub(crate) fn resolve(&self, node: Node<'a>) -> Result<Node<'a>, Error> {
         self.resolve_within(node, &mut { MAX_REFERENCE_HOPS })
     }
@@ -34,7 +34,7 @@ impl<'a> Spec<'a> {
         Ok(node)
     }
 
-    /// What one reference points to, and its place.
+    /// Returns the target of one reference and its location.
     pub(crate) fn target(&self, from: usize, reference: &str) -> Result<(Key, Node<'a>), Error> {
         self.target_within(from, reference, &mut { MAX_REFERENCE_HOPS })
     }
@@ -48,7 +48,7 @@ impl<'a> Spec<'a> {
         let (address, fragment) = reference.split_once('#').unwrap_or((reference, ""));
         let fragment = percent_decode_str(fragment).decode_utf8_lossy();
         let top = match self.documents.find(from, address, reference)? {
-            // A schema with an `$id` of its own is a document of its own.
+            // A schema with an `$id` is a separate document.
             Key { file, pointer } if pointer.is_empty() => Key { file, pointer },
             inner if fragment.is_empty() || fragment.starts_with('/') => inner,
             Key { file, .. } => Key { file, pointer: String::new() },
@@ -66,7 +66,7 @@ impl<'a> Spec<'a> {
         }
     }
 
-    /// Follows a pointer that leads through references, which strictly none may.
+    /// Follows a pointer that passes through references, which is common although not permitted.
     fn walk(
         &self,
         top: Node<'a>,

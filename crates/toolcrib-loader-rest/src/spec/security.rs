@@ -1,15 +1,15 @@
-//! The security schemes of a document, as OpenAPI 3 writes them.
+//! The security schemes of a document, in the form of OpenAPI 3.
 
 use serde_json::{Value, json};
 use toolcrib_model::JsonObject;
 
 use super::{Dialect, Node, Spec};
 
-/// The most security schemes that are looked at; who writes more does not mean them.
+/// The most security schemes that are read. A larger number is not intended.
 const MAX_SCHEMES: usize = 1000;
 
 impl<'a> Spec<'a> {
-    /// The security schemes by their names. One whose reference leads nowhere is left out.
+    /// Returns the security schemes by name. Schemes with a dangling reference are omitted.
     pub(crate) fn security_schemes(&self) -> JsonObject {
         let schemes = match self.dialect {
             Dialect::Swagger20 => self.root().get("securityDefinitions"),
@@ -27,7 +27,7 @@ impl<'a> Spec<'a> {
     }
 }
 
-/// A security scheme of Swagger 2.0 as one of OpenAPI 3.
+/// Converts a security scheme of Swagger 2.0 to OpenAPI 3.
 fn modern(scheme: &Value) -> Value {
     let text = |key| scheme.get(key).and_then(Value::as_str);
     let description = text("description").unwrap_or_default();

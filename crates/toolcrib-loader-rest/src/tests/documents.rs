@@ -156,8 +156,7 @@ async fn what_was_kept_stands_in_for_a_document_that_cannot_be_had_with_a_warnin
         let [warning] = loaded.rejected.as_slice() else { panic!("{loaded:?}") };
         assert_eq!((warning.kind, &warning.name), (RejectKind::Unavailable, &None));
         assert!(
-            warning.reason.contains(expected)
-                && warning.reason.ends_with("the copy that was kept of it is used"),
+            warning.reason.contains(expected) && warning.reason.ends_with("the cached copy is used"),
             "{}",
             warning.reason
         );
