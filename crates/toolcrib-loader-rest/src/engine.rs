@@ -11,9 +11,9 @@ use toolcrib_policy::{Access, Authorized, Call};
 use toolcrib_port::{CallContext, ToolEngine};
 
 use crate::Error;
-use crate::auth::Sent;
+use crate::auth::SentCredentials;
 use crate::client::MAX_REDIRECTS;
-use crate::loader::Shared;
+use crate::loader::SharedState;
 use crate::operation::Operation;
 use crate::{request, response};
 
@@ -25,7 +25,7 @@ use crate::{request, response};
 /// `retry_after_ms` if the server names a delay.
 #[derive(Clone)]
 pub struct RestEngine {
-    pub(crate) shared: Arc<Shared>,
+    pub(crate) shared: Arc<SharedState>,
 }
 
 #[async_trait]
@@ -90,7 +90,11 @@ impl RestEngine {
 
     /// Sends a request with its credentials. If the server rejects an obtained token, a new one is requested once: a
     /// call that was answered with 401 had no effect.
-    async fn send(&self, operation: &Operation, request: Request) -> Result<(Response, Sent), Failure> {
+    async fn send(
+        &self,
+        operation: &Operation,
+        request: Request,
+    ) -> Result<(Response, SentCredentials), Failure> {
         let first = self.attempt(operation, request.clone()).await?;
         if first.0.status == StatusCode::UNAUTHORIZED && self.shared.auth.discard(&first.1).await {
             return self.attempt(operation, request).await;
@@ -102,7 +106,7 @@ impl RestEngine {
         &self,
         operation: &Operation,
         mut request: Request,
-    ) -> Result<(Response, Sent), Failure> {
+    ) -> Result<(Response, SentCredentials), Failure> {
         if operation.method.is_safe() {
             request.max_redirects = MAX_REDIRECTS;
         }

@@ -110,11 +110,11 @@ pub enum Error {
 }
 
 /// The most characters of a reference that a message includes.
-const MAX_TOLD_CHARS: usize = 200;
+const MAX_REPORTED_CHARS: usize = 200;
 
 /// Returns the beginning of a text from the document, for messages.
 pub(crate) fn beginning(text: &str) -> String {
-    match text.char_indices().nth(MAX_TOLD_CHARS) {
+    match text.char_indices().nth(MAX_REPORTED_CHARS) {
         Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
         None => text.to_owned(),
     }

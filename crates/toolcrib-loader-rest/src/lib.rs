@@ -45,31 +45,31 @@
 mod selection;
 mod source;
 
-mod cache;
+mod document_cache;
 mod fetch;
 mod loader;
 mod spec;
 
-mod media;
+mod media_type;
 mod operation;
 mod schema;
-mod unique;
+mod unique_names;
 
 mod auth;
 mod client;
-mod content;
 mod engine;
-mod files;
+mod media_detection;
 mod request;
 mod response;
+mod upload;
 
 mod error;
 
 #[cfg(test)]
 mod tests;
 
-pub use auth::{ClientCredentials, Credential, CredentialKind, KeyPlace};
-pub use cache::{DEFAULT_CACHE_BYTES, DocumentCache};
+pub use auth::{ClientCredentials, Credential, CredentialKind, KeyLocation};
+pub use document_cache::{DEFAULT_CACHE_BYTES, DocumentCache};
 pub use engine::RestEngine;
 pub use error::Error;
 pub use loader::RestLoader;

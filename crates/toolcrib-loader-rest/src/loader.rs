@@ -15,23 +15,25 @@ use toolcrib_model::{QualifiedName, visible_text};
 use toolcrib_port::{Loaded, Reject, RejectKind, ToolLoader};
 use url::Url;
 
-use crate::auth::{Auth, KeyPlace, MAX_TOKEN_ANSWER_BYTES, Slot};
+use crate::auth::{Auth, KeyLocation, MAX_TOKEN_ANSWER_BYTES, Slot};
 use crate::client::{Clients, client};
-use crate::fetch::{Fetched, fetch, keep};
-use crate::files::Files;
-use crate::operation::{Base, Operation, Reading, Setting, check, read_documents};
+use crate::fetch::{FetchedDocument, cache_document, fetch};
+use crate::operation::{
+    ConversionSettings, ConvertedDocument, Operation, ServerSettings, check, read_documents,
+};
 use crate::selection::Selection;
 use crate::spec::{Documents, Spec, limits};
+use crate::upload::Files;
 use crate::{Error, RestEngine, RestSource, SpecLocation};
 
 /// The loader of the tools of an OpenAPI document, created by [`RestSource::open`].
 #[derive(Clone)]
 pub struct RestLoader {
-    shared: Arc<Shared>,
+    shared: Arc<SharedState>,
 }
 
 /// The state that the loader shares with the engine.
-pub(crate) struct Shared {
+pub(crate) struct SharedState {
     source: RestSource,
     base_url: Option<Url>,
     /// The headers of every call.
@@ -99,14 +101,14 @@ impl RestSource {
         };
         let wrong = |problem| setting("auth", problem);
         let auth = Auth::new(&self.auth, base_url.as_ref(), &issuer, &wrong)?;
-        let own_slots = headers.keys().map(|name| Slot::new(KeyPlace::Header, name.as_str())).collect();
+        let own_slots = headers.keys().map(|name| Slot::new(KeyLocation::Header, name.as_str())).collect();
         let selection = Selection {
             include: self.include.clone(),
             exclude: self.exclude.clone(),
             risks: self.risks.clone(),
             idempotent: self.idempotent.clone(),
         };
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(SharedState {
             source: self,
             base_url,
             headers,
@@ -161,11 +163,11 @@ impl RestLoader {
     }
 
     /// Publishes the operations to the engine.
-    fn share(&self, read: Result<Reading, Loaded>) -> Loaded {
+    fn share(&self, read: Result<ConvertedDocument, Loaded>) -> Loaded {
         match read {
-            Ok(reading) => {
-                self.shared.operations.store(Arc::new(reading.operations));
-                reading.loaded
+            Ok(converted) => {
+                self.shared.operations.store(Arc::new(converted.operations));
+                converted.loaded
             }
             // The operations of the last valid document remain, for calls to the tools that came from it.
             Err(failed) => failed,
@@ -173,7 +175,7 @@ impl RestLoader {
     }
 }
 
-impl Shared {
+impl SharedState {
     /// Returns the files that a call may upload.
     pub(crate) fn files(&self) -> Files<'_> {
         Files::new(self.source.workspace.as_deref(), &self.source.access)
@@ -189,30 +191,30 @@ impl Shared {
     }
 
     /// Converts a retrieved document and caches it. If it is invalid, converts the cached copy instead.
-    fn read_fetched(&self, fetched: Fetched) -> Result<Reading, Loaded> {
-        let Fetched { bytes, fresh, kept, warning } = fetched;
-        let (read, warning) = match (self.read(&bytes, self.folder()), kept) {
-            (Err(failed), Some(kept)) => {
+    fn read_fetched(&self, fetched: FetchedDocument) -> Result<ConvertedDocument, Loaded> {
+        let FetchedDocument { bytes, fresh, cached, warning } = fetched;
+        let (read, warning) = match (self.read(&bytes, self.folder()), cached) {
+            (Err(failed), Some(cached)) => {
                 let reason = failed.rejected.first().map_or_else(String::new, |reject| reject.reason.clone());
-                (self.read(&kept.bytes, None).map_err(|_| failed), Some(reason))
+                (self.read(&cached.bytes, None).map_err(|_| failed), Some(reason))
             }
-            (Ok(reading), _) => {
+            (Ok(converted), _) => {
                 if let (Some(cache), SpecLocation::Url(url), Some(validators)) =
                     (&self.source.cache, &self.source.spec, fresh)
                 {
-                    keep(cache, url, bytes, validators);
+                    cache_document(cache, url, bytes, validators);
                 }
-                (Ok(reading), warning)
+                (Ok(converted), warning)
             }
             (failed, None) => (failed, warning),
         };
-        let mut reading = read?;
+        let mut converted = read?;
         if let Some(reason) = warning {
             let told = format!("{reason}; until then the cached copy is used");
             let reject = Reject::source(self.source.name.as_str(), RejectKind::Unavailable, told);
-            reading.loaded.rejected.push(reject);
+            converted.loaded.rejected.push(reject);
         }
-        Ok(reading)
+        Ok(converted)
     }
 
     /// Returns the folder and the file name of a document on disk.
@@ -223,7 +225,7 @@ impl Shared {
         Some((folder.to_owned(), name))
     }
 
-    fn read(&self, bytes: &[u8], folder: Option<(PathBuf, String)>) -> Result<Reading, Loaded> {
+    fn read(&self, bytes: &[u8], folder: Option<(PathBuf, String)>) -> Result<ConvertedDocument, Loaded> {
         let (path, document_url) = match &self.source.spec {
             SpecLocation::File(path) => (path.as_path(), None),
             SpecLocation::Url(url) => (Path::new(url.path()), Some(url)),
@@ -239,10 +241,10 @@ impl Shared {
             |error: Error| self.failed(error.reject_kind(), format!("{}: {error}", self.source.spec));
         let spec = Spec::new(&documents).map_err(failed)?;
         let auth = self.auth.bind(&spec.security_schemes(), &self.own_slots);
-        let setting = Setting {
+        let setting = ConversionSettings {
             source: &self.source.name,
             namespace: &self.source.namespace,
-            base: Base {
+            base: ServerSettings {
                 configured: self.base_url.as_ref(),
                 document: document_url,
                 variables: Some(&self.source.variables),
@@ -251,9 +253,9 @@ impl Shared {
             selection: &self.selection,
             has_workspace: self.source.workspace.is_some(),
         };
-        let reading = read_documents(spec, &setting).map_err(failed)?;
+        let converted = read_documents(spec, &setting).map_err(failed)?;
         *self.title.write().unwrap_or_else(PoisonError::into_inner) = title.filter(|title| !title.is_empty());
-        Ok(reading)
+        Ok(converted)
     }
 
     fn parse(&self, path: &Path, bytes: &[u8]) -> Result<Document, Loaded> {

@@ -38,7 +38,7 @@ pub(crate) struct Selection {
 
 /// The properties of an operation that a selector matches.
 #[derive(Clone, Debug)]
-pub(crate) struct Outline<'a> {
+pub(crate) struct OperationOutline<'a> {
     pub(crate) names: [Option<&'a str>; 2],
     pub(crate) tags: Vec<&'a str>,
     pub(crate) method: &'a str,
@@ -70,7 +70,7 @@ impl OperationSelector {
         self
     }
 
-    fn fits(&self, outline: &Outline<'_>) -> bool {
+    fn fits(&self, outline: &OperationOutline<'_>) -> bool {
         let any = |list: &[String], fits: &dyn Fn(&str) -> bool| {
             list.is_empty() || list.iter().any(|wanted| fits(wanted))
         };
@@ -84,7 +84,7 @@ impl OperationSelector {
 impl Selection {
     /// Returns true if an operation becomes a tool: it matches `include`, unless that is empty, and nothing in
     /// `exclude`.
-    pub(crate) fn admits(&self, outline: &Outline<'_>) -> bool {
+    pub(crate) fn admits(&self, outline: &OperationOutline<'_>) -> bool {
         (self.include.is_empty() || any_fits(&self.include, outline)) && !any_fits(&self.exclude, outline)
     }
 
@@ -93,16 +93,16 @@ impl Selection {
         !self.include.is_empty() || !self.exclude.is_empty()
     }
 
-    pub(crate) fn is_idempotent(&self, outline: &Outline<'_>) -> bool {
+    pub(crate) fn is_idempotent(&self, outline: &OperationOutline<'_>) -> bool {
         any_fits(&self.idempotent, outline)
     }
 
-    pub(crate) fn risk(&self, outline: &Outline<'_>) -> Option<Risk> {
+    pub(crate) fn risk(&self, outline: &OperationOutline<'_>) -> Option<Risk> {
         self.risks.iter().find(|(selector, _)| selector.fits(outline)).map(|(_, risk)| *risk)
     }
 }
 
-fn any_fits(selectors: &[OperationSelector], outline: &Outline<'_>) -> bool {
+fn any_fits(selectors: &[OperationSelector], outline: &OperationOutline<'_>) -> bool {
     selectors.iter().any(|selector| selector.fits(outline))
 }
 
@@ -111,20 +111,20 @@ fn fits_glob(pattern: &str, text: &str) -> bool {
     if !pattern.contains('*') {
         return pattern == text;
     }
-    let parts = parts(pattern);
+    let tokens = tokens(pattern);
     // The positions in the pattern that have been reached.
-    let mut reached = vec![false; parts.len() + 1];
-    reach(&mut reached, &parts, 0);
+    let mut reached = vec![false; tokens.len() + 1];
+    reach(&mut reached, &tokens, 0);
     for c in text.chars() {
-        let mut next = vec![false; parts.len() + 1];
-        for (position, part) in parts.iter().enumerate() {
+        let mut next = vec![false; tokens.len() + 1];
+        for (position, part) in tokens.iter().enumerate() {
             if !reached.get(position).copied().unwrap_or(false) {
                 continue;
             }
             match part {
-                Part::Char(wanted) if *wanted == c => reach(&mut next, &parts, position + 1),
-                Part::Within if c != '/' => reach(&mut next, &parts, position),
-                Part::Across => reach(&mut next, &parts, position),
+                GlobToken::Char(wanted) if *wanted == c => reach(&mut next, &tokens, position + 1),
+                GlobToken::Within if c != '/' => reach(&mut next, &tokens, position),
+                GlobToken::Across => reach(&mut next, &tokens, position),
                 _ => {}
             }
         }
@@ -133,31 +133,31 @@ fn fits_glob(pattern: &str, text: &str) -> bool {
     reached.last().copied().unwrap_or(false)
 }
 
-enum Part {
+enum GlobToken {
     Char(char),
     Within,
     Across,
 }
 
-fn parts(pattern: &str) -> Vec<Part> {
-    let mut parts = Vec::new();
+fn tokens(pattern: &str) -> Vec<GlobToken> {
+    let mut tokens = Vec::new();
     let mut chars = pattern.chars().peekable();
     while let Some(c) = chars.next() {
-        parts.push(match c {
-            '*' if chars.next_if_eq(&'*').is_some() => Part::Across,
-            '*' => Part::Within,
-            c => Part::Char(c),
+        tokens.push(match c {
+            '*' if chars.next_if_eq(&'*').is_some() => GlobToken::Across,
+            '*' => GlobToken::Within,
+            c => GlobToken::Char(c),
         });
     }
-    parts
+    tokens
 }
 
 /// Marks a position as reached, and the following positions that are reachable because a star matches the empty text.
-fn reach(reached: &mut [bool], parts: &[Part], mut position: usize) {
+fn reach(reached: &mut [bool], tokens: &[GlobToken], mut position: usize) {
     while let Some(mark) = reached.get_mut(position) {
         *mark = true;
-        match parts.get(position) {
-            Some(Part::Within | Part::Across) => position += 1,
+        match tokens.get(position) {
+            Some(GlobToken::Within | GlobToken::Across) => position += 1,
             _ => break,
         }
     }
@@ -165,7 +165,7 @@ fn reach(reached: &mut [bool], parts: &[Part], mut position: usize) {
 
 #[cfg(test)]
 mod tests {
-    use super::{OperationSelector, Outline, Selection, fits_glob};
+    use super::{OperationOutline, OperationSelector, Selection, fits_glob};
 
     #[test]
     fn one_star_stays_within_a_segment_and_two_do_not() {
@@ -190,7 +190,7 @@ mod tests {
 
     #[test]
     fn an_operation_has_to_fit_all_lists_of_a_selector_and_one_selector() {
-        let outline = |method, tags: &[&'static str]| Outline {
+        let outline = |method, tags: &[&'static str]| OperationOutline {
             names: [Some("listPets"), None],
             tags: tags.to_vec(),
             method,

@@ -5,12 +5,12 @@ use toolcrib_model::Secret;
 /// A credential that authenticates calls: `auth` of a source.
 ///
 /// ```
-/// use toolcrib_loader_rest::{Credential, CredentialKind, KeyPlace, RestSource};
+/// use toolcrib_loader_rest::{Credential, CredentialKind, KeyLocation, RestSource};
 /// use toolcrib_model::Secret;
 ///
 /// let key = CredentialKind::ApiKey {
 ///     value: Secret::new("hunter2"),
-///     slot: Some((KeyPlace::Header, "X-Api-Key".into())),
+///     slot: Some((KeyLocation::Header, "X-Api-Key".into())),
 /// };
 /// let source = RestSource::new("pets.yaml", "pets")
 ///     .with_credential(Credential::new(key).for_origin("https://pets.example"));
@@ -48,7 +48,7 @@ pub enum CredentialKind {
         /// The key.
         value: Secret,
         /// The slot of the key. By default the security scheme of the document declares it.
-        slot: Option<(KeyPlace, String)>,
+        slot: Option<(KeyLocation, String)>,
     },
     /// `Authorization: Bearer …` with a token that is obtained with client credentials.
     OAuth2(ClientCredentials),
@@ -56,7 +56,7 @@ pub enum CredentialKind {
 
 /// The part of a request that contains a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum KeyPlace {
+pub enum KeyLocation {
     /// A header.
     Header,
     /// The query.

@@ -7,16 +7,16 @@
 mod credential;
 mod slot;
 
-mod bound;
-mod ready;
+mod assignment;
+mod request_auth;
 mod token;
 
 #[cfg(test)]
 mod tests;
 
-pub use credential::{ClientCredentials, Credential, CredentialKind, KeyPlace};
+pub use credential::{ClientCredentials, Credential, CredentialKind, KeyLocation};
 
-pub(crate) use bound::{BoundAuth, Credentials};
-pub(crate) use ready::{Auth, Sent};
+pub(crate) use assignment::{BoundAuth, Credentials};
+pub(crate) use request_auth::{Auth, SentCredentials};
 pub(crate) use slot::Slot;
 pub(crate) use token::MAX_TOKEN_ANSWER_BYTES;

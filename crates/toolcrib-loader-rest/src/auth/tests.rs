@@ -12,11 +12,11 @@ use toolcrib_io::http::{HttpClient, HttpPolicy, Response};
 use toolcrib_model::Secret;
 use url::Url;
 
-use super::bound::{Family, Planned, Sketch};
+use super::assignment::{Assignment, AuthMethod, CredentialProfile};
 use super::token::TokenSource;
-use super::{Auth, BoundAuth, ClientCredentials, Credential, CredentialKind, KeyPlace, Slot};
+use super::{Auth, BoundAuth, ClientCredentials, Credential, CredentialKind, KeyLocation, Slot};
 use crate::Error;
-use crate::operation::Place;
+use crate::operation::ParameterLocation;
 
 fn schemes() -> Value {
     json!({
@@ -30,32 +30,32 @@ fn schemes() -> Value {
     })
 }
 
-fn sketch(family: Family, scheme: Option<&str>, slot: Option<Slot>) -> Sketch {
-    Sketch { scheme: scheme.map(str::to_owned), family, slot }
+fn profile(method: AuthMethod, scheme: Option<&str>, slot: Option<Slot>) -> CredentialProfile {
+    CredentialProfile { scheme: scheme.map(str::to_owned), method, slot }
 }
 
-fn bound(sketches: Vec<Sketch>) -> BoundAuth {
-    BoundAuth::new(sketches, schemes().as_object().unwrap(), &[])
+fn bound(profiles: Vec<CredentialProfile>) -> BoundAuth {
+    BoundAuth::new(profiles, schemes().as_object().unwrap(), &[])
 }
 
 /// The credentials of a call, as `0 header authorization`.
-fn planned(bound: &BoundAuth, security: Value) -> Vec<String> {
+fn assignments(bound: &BoundAuth, security: Value) -> Vec<String> {
     let security = Some(&security).filter(|security| !security.is_null());
-    let planned = bound.credentials(security, &Method::GET).planned;
-    planned
+    let assignments = bound.credentials(security, &Method::GET).assignments;
+    assignments
         .iter()
-        .map(|Planned { credential, slot }| {
-            format!("{credential} {:?} {}", slot.place, slot.name).to_lowercase()
+        .map(|Assignment { credential, slot }| {
+            format!("{credential} {:?} {}", slot.location, slot.name).to_lowercase()
         })
         .collect()
 }
 
 #[test]
 fn a_call_is_made_with_the_first_alternative_that_is_all_there() {
-    let token = || sketch(Family::Token, None, Some(Slot::authorization()));
-    let key = |scheme| sketch(Family::Key, scheme, None);
-    let placed = || sketch(Family::Key, None, Some(Slot::new(KeyPlace::Header, "x-key")));
-    for (sketches, security, expected) in [
+    let token = || profile(AuthMethod::Token, None, Some(Slot::authorization()));
+    let key = |scheme| profile(AuthMethod::Key, scheme, None);
+    let placed = || profile(AuthMethod::Key, None, Some(Slot::new(KeyLocation::Header, "x-key")));
+    for (profiles, security, expected) in [
         (vec![token()], json!([{"bearer": []}]), vec!["0 header authorization"]),
         (vec![token()], json!([{"oauth": ["read"]}]), vec!["0 header authorization"]),
         (vec![key(None), token()], json!([{"basic": []}, {"bearer": []}]), vec!["1 header authorization"]),
@@ -66,7 +66,7 @@ fn a_call_is_made_with_the_first_alternative_that_is_all_there() {
         ),
         (vec![key(Some("header")), key(None)], json!([{"header": []}]), vec!["0 header x-key"]),
         (vec![key(Some("header")), key(None)], json!([{"key": []}]), vec!["1 query api_key"]),
-        // A key that says where it goes is for no other place, but is sent where the document is wrong.
+        // A key that says where it goes is for no other location, but is sent where the document is wrong.
         (vec![placed()], json!([{"header": []}]), vec!["0 header x-key"]),
         (vec![placed()], json!([{"key": []}]), vec!["0 header x-key"]),
         (vec![token()], json!([{"digest": []}]), vec!["0 header authorization"]),
@@ -82,34 +82,34 @@ fn a_call_is_made_with_the_first_alternative_that_is_all_there() {
         // It must not have a key written where the client writes.
         (vec![key(None)], json!([{"host": []}]), vec![]),
     ] {
-        let described = format!("{sketches:?} {security}");
-        assert_eq!(planned(&bound(sketches), security), expected, "{described}");
+        let described = format!("{profiles:?} {security}");
+        assert_eq!(assignments(&bound(profiles), security), expected, "{described}");
     }
 }
 
 #[test]
 fn no_credential_goes_with_a_call_that_servers_send_back() {
-    let bound = bound(vec![sketch(Family::Token, None, Some(Slot::authorization()))]);
-    assert_eq!(bound.credentials(None, &Method::TRACE).planned, []);
+    let bound = bound(vec![profile(AuthMethod::Token, None, Some(Slot::authorization()))]);
+    assert_eq!(bound.credentials(None, &Method::TRACE).assignments, []);
 }
 
 #[test]
 fn a_parameter_that_would_write_into_a_slot_is_known() {
-    let key = |scheme: Option<&str>| bound(vec![sketch(Family::Key, scheme, None)]);
-    let session = Slot::new(KeyPlace::Cookie, "session");
-    let cookie = bound(vec![sketch(Family::Key, None, Some(session))]);
-    for (bound, place, name, expected) in [
-        (key(None), Place::Query, "API_KEY", true),
-        (key(None), Place::Header, "x-KEY", true),
-        (key(Some("header")), Place::Query, "api_key", false),
-        (key(Some("header")), Place::Header, "X-Key", true),
-        (key(None), Place::Cookie, "api_key", false),
-        (cookie.clone(), Place::Cookie, "session", true),
-        (cookie.clone(), Place::Header, "Cookie", true),
-        (cookie, Place::Query, "session", false),
-        (BoundAuth::default(), Place::Query, "api_key", false),
+    let key = |scheme: Option<&str>| bound(vec![profile(AuthMethod::Key, scheme, None)]);
+    let session = Slot::new(KeyLocation::Cookie, "session");
+    let cookie = bound(vec![profile(AuthMethod::Key, None, Some(session))]);
+    for (bound, location, name, expected) in [
+        (key(None), ParameterLocation::Query, "API_KEY", true),
+        (key(None), ParameterLocation::Header, "x-KEY", true),
+        (key(Some("header")), ParameterLocation::Query, "api_key", false),
+        (key(Some("header")), ParameterLocation::Header, "X-Key", true),
+        (key(None), ParameterLocation::Cookie, "api_key", false),
+        (cookie.clone(), ParameterLocation::Cookie, "session", true),
+        (cookie.clone(), ParameterLocation::Header, "Cookie", true),
+        (cookie, ParameterLocation::Query, "session", false),
+        (BoundAuth::default(), ParameterLocation::Query, "api_key", false),
     ] {
-        assert_eq!(bound.owns(place, name), expected, "{place:?} {name}");
+        assert_eq!(bound.owns(location, name), expected, "{location:?} {name}");
     }
 }
 
@@ -123,8 +123,8 @@ fn a_credential_that_cannot_be_used_says_why() {
         Auth::new(&[credential], base_url.as_ref(), &client, &Error::malformed).map(|_| ())
     };
     let bearer = |token: &str| Credential::new(CredentialKind::Bearer { token: Secret::new(token) });
-    let key = |place, name: &str| {
-        let slot = Some((place, name.to_owned()));
+    let key = |location, name: &str| {
+        let slot = Some((location, name.to_owned()));
         Credential::new(CredentialKind::ApiKey { value: Secret::new("hunter2"), slot })
     };
     let basic = CredentialKind::Basic { username: "a:b".into(), password: Secret::new("hunter2") };
@@ -136,9 +136,9 @@ fn a_credential_that_cannot_be_used_says_why() {
         (bearer("hunter2").for_origin("api.example"), base, "`origin` is not a URL"),
         (bearer("hunter2").for_origin("ftp://api.example"), base, "`origin` is neither http nor https"),
         (Credential::new(basic), base, "must not have a colon"),
-        (key(KeyPlace::Header, "Content-Length"), base, "cannot be the header of a key"),
-        (key(KeyPlace::Header, "a b"), base, "cannot be the header of a key"),
-        (key(KeyPlace::Query, ""), base, "must not be empty"),
+        (key(KeyLocation::Header, "Content-Length"), base, "cannot be the header of a key"),
+        (key(KeyLocation::Header, "a b"), base, "cannot be the header of a key"),
+        (key(KeyLocation::Query, ""), base, "must not be empty"),
     ] {
         let error = open(credential, base_url).unwrap_err().to_string();
         assert!(error.contains(expected) && !error.contains("hunter2"), "{error}");

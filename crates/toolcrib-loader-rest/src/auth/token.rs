@@ -14,7 +14,7 @@ use url::Url;
 
 use super::ClientCredentials;
 use crate::Error;
-use crate::request::encode::encode;
+use crate::request::url_encoding::encode;
 
 /// The most bytes of a token response that are read.
 pub(crate) const MAX_TOKEN_ANSWER_BYTES: usize = 64 * 1024;
@@ -30,7 +30,7 @@ const MAX_LIFE: Duration = Duration::from_hours(365 * 24);
 const FAILURE_PAUSE: Duration = Duration::from_secs(2);
 
 /// The most characters of an issuer's error that are reported.
-const MAX_TOLD_CHARS: usize = 200;
+const MAX_REPORTED_CHARS: usize = 200;
 
 /// A source of tokens that caches the last one until it expires.
 #[derive(Debug)]
@@ -39,11 +39,11 @@ pub(super) struct TokenSource {
     client: HttpClient,
     url: Url,
     /// Locked while a token is requested, so that concurrent calls wait for the same token.
-    state: Mutex<State>,
+    state: Mutex<TokenState>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct TokenState {
     token: Option<Token>,
     failure: Option<(Instant, Error)>,
     fetched: u64,
@@ -87,7 +87,7 @@ impl TokenSource {
         }
         match self.fetch(now, state.fetched + 1).await {
             Ok(token) => {
-                *state = State { token: Some(token.clone()), failure: None, fetched: token.number };
+                *state = TokenState { token: Some(token.clone()), failure: None, fetched: token.number };
                 Ok(token)
             }
             Err(error) => {
@@ -148,7 +148,7 @@ impl TokenSource {
                 .flat_map(|text| [": ", text])
                 .flat_map(str::chars)
                 .filter(|c| !c.is_control())
-                .take(MAX_TOLD_CHARS)
+                .take(MAX_REPORTED_CHARS)
                 .collect();
             let passes =
                 response.status.is_server_error() || response.status == StatusCode::TOO_MANY_REQUESTS;

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use toolcrib_model::JsonObject;
 
 use super::body::{BodyDraft, Encoding};
-use super::parameter::{Parameter, Place, annotate};
+use super::parameter::{Parameter, ParameterLocation, annotate};
 
 /// The name of the argument that contains the whole body.
 const BODY: &str = "body";
@@ -24,21 +24,21 @@ pub(crate) struct BoundBody {
     pub(crate) media_type: String,
     pub(crate) encoding: Encoding,
     pub(crate) required: bool,
-    pub(crate) shape: Shape,
+    pub(crate) shape: BodyShape,
 }
 
 /// The composition of a body from arguments.
 #[derive(Clone, Debug)]
-pub(crate) enum Shape {
+pub(crate) enum BodyShape {
     /// One argument for each property.
-    Fields(Vec<Field>),
+    Fields(Vec<BodyField>),
     /// One argument that is the body.
     Whole(String),
 }
 
 /// A property of a body, and the argument that provides its value.
 #[derive(Clone, Debug)]
-pub(crate) struct Field {
+pub(crate) struct BodyField {
     pub(crate) property: String,
     pub(crate) argument: String,
 }
@@ -55,15 +55,19 @@ pub(crate) struct Arguments {
 impl Arguments {
     /// Returns the arguments that may be objects whose members are sent as separate fields.
     pub(crate) fn exploded(&self) -> Vec<String> {
-        let has_fields = |place| matches!(place, Place::Query | Place::QueryString | Place::Cookie);
-        let parameters = self
-            .parameters
-            .iter()
-            .filter(|bound| has_fields(bound.parameter.place) && bound.parameter.writing.sends_members());
+        let has_fields = |location| {
+            matches!(
+                location,
+                ParameterLocation::Query | ParameterLocation::QueryString | ParameterLocation::Cookie
+            )
+        };
+        let parameters = self.parameters.iter().filter(|bound| {
+            has_fields(bound.parameter.location) && bound.parameter.serialization.sends_members()
+        });
         let fields = self.body.iter().flat_map(|body| match (&body.shape, &body.encoding) {
-            (Shape::Fields(fields), Encoding::Form(writings)) => {
-                let is_exploded = |field: &&Field| {
-                    writings.get(&field.property).is_some_and(|writing| writing.sends_members())
+            (BodyShape::Fields(fields), Encoding::Form(writings)) => {
+                let is_exploded = |field: &&BodyField| {
+                    writings.get(&field.property).is_some_and(|serialization| serialization.sends_members())
                 };
                 fields.iter().filter(is_exploded).map(|field| &field.argument).collect()
             }
@@ -86,8 +90,8 @@ impl Arguments {
 /// cookie, and the others are called `id__query`. The properties of a body become separate arguments if that loses
 /// nothing. Those with the name of a parameter are called `id__body`.
 pub(crate) fn bind(mut parameters: Vec<Parameter>, body: Option<BodyDraft>) -> Arguments {
-    parameters.sort_by_key(|parameter| parameter.place);
-    let mut list = List::default();
+    parameters.sort_by_key(|parameter| parameter.location);
+    let mut list = ArgumentList::default();
     let shared: HashSet<String> = {
         let mut seen = HashSet::new();
         let of_body = body.as_ref().and_then(BodyDraft::flat_properties);
@@ -102,11 +106,11 @@ pub(crate) fn bind(mut parameters: Vec<Parameter>, body: Option<BodyDraft>) -> A
     };
     let mut bound = Vec::new();
     for mut parameter in parameters {
-        let place = parameter.place.as_str();
+        let location = parameter.location.as_str();
         let mut schema = parameter.schema.take();
-        let argument = list.free_name(&parameter.name, place);
+        let argument = list.free_name(&parameter.name, location);
         if shared.contains(&parameter.name) || argument != parameter.name {
-            explain(&mut schema, &format!("The {place} parameter `{}`.", parameter.name));
+            explain(&mut schema, &format!("The {location} parameter `{}`.", parameter.name));
         }
         list.add(argument.clone(), schema, parameter.required);
         bound.push(BoundParameter { argument, parameter });
@@ -116,18 +120,21 @@ pub(crate) fn bind(mut parameters: Vec<Parameter>, body: Option<BodyDraft>) -> A
 }
 
 #[derive(Default)]
-struct List {
+struct ArgumentList {
     properties: JsonObject,
     required: Vec<String>,
 }
 
-impl List {
-    fn free_name(&self, name: &str, place: &str) -> String {
+impl ArgumentList {
+    fn free_name(&self, name: &str, location: &str) -> String {
         let mut candidate = name.to_owned();
         let mut count = 1;
         while self.properties.contains_key(&candidate) {
-            candidate =
-                if count == 1 { format!("{name}__{place}") } else { format!("{name}__{place}_{count}") };
+            candidate = if count == 1 {
+                format!("{name}__{location}")
+            } else {
+                format!("{name}__{location}_{count}")
+            };
             count += 1;
         }
         candidate
@@ -153,16 +160,16 @@ impl List {
                     explain(&mut schema, &format!("The property `{property}` of the body."));
                 }
                 self.add(argument.clone(), schema, required.contains(&property));
-                fields.push(Field { property, argument });
+                fields.push(BodyField { property, argument });
             }
-            Shape::Fields(fields)
+            BodyShape::Fields(fields)
         } else {
             let argument = self.free_name(BODY, BODY);
             if argument != BODY {
                 explain(&mut draft.schema, "The body of the request.");
             }
             self.add(argument.clone(), draft.schema.take(), draft.required);
-            Shape::Whole(argument)
+            BodyShape::Whole(argument)
         };
         BoundBody { media_type: draft.media_type, encoding: draft.encoding, required: draft.required, shape }
     }

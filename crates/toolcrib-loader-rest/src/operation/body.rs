@@ -6,11 +6,11 @@ use serde_json::{Value, json};
 use toolcrib_document::plain_text;
 use toolcrib_model::JsonObject;
 
-use super::form::{self, Part};
-use super::parameter::{Writing, annotate};
+use super::form::{self, MultipartField};
+use super::parameter::{Serialization, annotate};
 use crate::Error;
 use crate::error::beginning;
-use crate::media::{self, Frame, MediaKind};
+use crate::media_type::{self, ItemDelimiters, MediaKind};
 use crate::schema::Converter;
 use crate::spec::{Dialect, Node};
 
@@ -36,11 +36,11 @@ pub(crate) enum Encoding {
     /// As JSON.
     Json,
     /// As `application/x-www-form-urlencoded`. Unlisted fields are written as text or JSON.
-    Form(HashMap<String, Writing>),
+    Form(HashMap<String, Serialization>),
     /// As `multipart/form-data`. Unlisted fields are parts with text or JSON.
-    Multipart(HashMap<String, Part>),
+    Multipart(HashMap<String, MultipartField>),
     /// As a sequence of JSON texts with these delimiters.
-    Sequence(Frame),
+    Sequence(ItemDelimiters),
     /// The argument is the text.
     Text,
     /// The argument is the base64 of the bytes.
@@ -49,7 +49,7 @@ pub(crate) enum Encoding {
 
 /// The declaration of a body for one media type.
 #[derive(Clone, Copy)]
-pub(super) struct Content<'a> {
+pub(super) struct BodyContent<'a> {
     pub(super) media_type: &'a str,
     pub(super) schema: Node<'a>,
     /// The schema of an item, if the media type is a sequence (since OpenAPI 3.2).
@@ -69,11 +69,11 @@ impl BodyDraft {
     ) -> Result<Option<Self>, Error> {
         let body = converter.spec().resolve(body)?;
         let content = body.get_or_nothing("content");
-        let Some((media_type, media)) = content.object().and_then(media::preferred_request) else {
+        let Some((media_type, media)) = content.object().and_then(media_type::preferred_request) else {
             return Ok(None);
         };
         let media = converter.spec().resolve(content.at(media))?;
-        let content = Content {
+        let content = BodyContent {
             media_type,
             schema: media.get_or_nothing("schema"),
             items: media.get("itemSchema").filter(|_| converter.spec().dialect >= Dialect::OpenApi32),
@@ -86,11 +86,11 @@ impl BodyDraft {
 
     /// Creates the body for this content. `files` describes the format of a file argument.
     pub(super) fn of<'a>(
-        content: Content<'a>,
+        content: BodyContent<'a>,
         files: &str,
         converter: &mut Converter<'_, 'a>,
     ) -> Result<Self, Error> {
-        let Content { media_type, schema: raw, items, fields, required, description } = content;
+        let BodyContent { media_type, schema: raw, items, fields, required, description } = content;
         let kind = MediaKind::of(media_type);
         let sequence = sequence(media_type, raw, items, converter)?;
         let mut schema = match kind {
@@ -121,7 +121,8 @@ impl BodyDraft {
             annotate(&mut schema, "description", plain_text(description).into());
         }
         // The type of a file is determined when it is sent.
-        let media_type = if kind == MediaKind::Binary { media_type } else { media::concrete(media_type) };
+        let media_type =
+            if kind == MediaKind::Binary { media_type } else { media_type::concrete(media_type) };
         if http::HeaderValue::from_str(media_type).is_err() {
             return Err(Error::malformed(format!("the media type {media_type:?} cannot be sent")));
         }
@@ -163,8 +164,8 @@ fn sequence<'a>(
     schema: Node<'a>,
     items: Option<Node<'a>>,
     converter: &mut Converter<'_, 'a>,
-) -> Result<Option<(Frame, Value)>, Error> {
-    let Some(frame) = media::frame(media_type) else {
+) -> Result<Option<(ItemDelimiters, Value)>, Error> {
+    let Some(frame) = media_type::frame(media_type) else {
         if items.is_some() {
             converter.remark(format!("the `itemSchema` of a body is not read as {}", beginning(media_type)));
         }

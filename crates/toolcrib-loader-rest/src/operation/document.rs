@@ -8,9 +8,9 @@ use http::Method;
 use serde_json::Value;
 use toolcrib_port::{Loaded, Reject, RejectKind};
 
-use super::found::Found;
 use super::names;
-use super::{Base, Operation};
+use super::spec_operation::SpecOperation;
+use super::{Operation, ServerSettings};
 use crate::Error;
 use crate::auth::BoundAuth;
 use crate::error::beginning;
@@ -31,10 +31,10 @@ const MAX_PATH_BYTES: usize = 8 * 1024;
 
 /// The settings that apply to all tools of a source.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Setting<'a> {
+pub(crate) struct ConversionSettings<'a> {
     pub(crate) source: &'a str,
     pub(crate) namespace: &'a str,
-    pub(crate) base: Base<'a>,
+    pub(crate) base: ServerSettings<'a>,
     /// The credentials of the source, and the parameters that belong to them.
     pub(crate) auth: &'a BoundAuth,
     /// The selection of operations and their risks.
@@ -45,7 +45,7 @@ pub(crate) struct Setting<'a> {
 
 /// The result of converting a document.
 #[derive(Debug, Default)]
-pub(crate) struct Reading {
+pub(crate) struct ConvertedDocument {
     pub(crate) loaded: Loaded,
     /// The operations by tool name.
     pub(crate) operations: HashMap<String, Arc<Operation>>,
@@ -53,32 +53,38 @@ pub(crate) struct Reading {
 
 /// Converts all operations of a document that is a single file.
 #[cfg(test)]
-pub(crate) fn read_document(root: &Value, setting: &Setting<'_>) -> Result<Reading, Error> {
+pub(crate) fn read_document(
+    root: &Value,
+    settings: &ConversionSettings<'_>,
+) -> Result<ConvertedDocument, Error> {
     let documents = Documents::single(root.clone());
-    read_documents(Spec::new(&documents)?, setting)
+    read_documents(Spec::new(&documents)?, settings)
 }
 
 /// Converts all operations of a document. An error concerns the document as a whole.
-pub(crate) fn read_documents(spec: Spec<'_>, setting: &Setting<'_>) -> Result<Reading, Error> {
-    let mut reading = Reading::default();
+pub(crate) fn read_documents(
+    spec: Spec<'_>,
+    settings: &ConversionSettings<'_>,
+) -> Result<ConvertedDocument, Error> {
+    let mut converted = ConvertedDocument::default();
     let mut found = Vec::new();
     for (path, item) in paths(spec.root())? {
         match operations(spec, path, item) {
             Ok(operations) => found.extend(operations),
-            Err(error) => reading.reject(setting, path, &error),
+            Err(error) => converted.reject(settings, path, &error),
         }
         if found.len() > MAX_OPERATIONS {
             return Err(Error::TooLarge { what: "the list of operations", max: MAX_OPERATIONS });
         }
     }
-    let unnamed: Vec<_> = found.iter().map(Found::unnamed).collect();
+    let identity: Vec<_> = found.iter().map(SpecOperation::identity).collect();
     // A name does not depend on the operations that are excluded.
-    let mut named: Vec<_> = found.into_iter().zip(names::allot(&unnamed)).collect();
-    named.retain(|(found, name)| setting.selection.admits(&found.outline(name)));
-    if named.is_empty() && setting.selection.narrows() {
+    let mut named: Vec<_> = found.into_iter().zip(names::assign_names(&identity)).collect();
+    named.retain(|(found, name)| settings.selection.admits(&found.outline(name)));
+    if named.is_empty() && settings.selection.narrows() {
         let reason = "`include` and `exclude` leave none of its operations; see which there are without them";
-        reading.loaded.rejected.push(Reject::tool(
-            setting.source,
+        converted.loaded.rejected.push(Reject::tool(
+            settings.source,
             "include",
             RejectKind::InvalidTool,
             reason,
@@ -88,20 +94,20 @@ pub(crate) fn read_documents(spec: Spec<'_>, setting: &Setting<'_>) -> Result<Re
     // Each operation has a schema of its arguments and one of its result.
     schemas.share_among(2 * named.len());
     for (found, name) in named {
-        match found.read(&name, setting, &mut schemas) {
+        match found.read(&name, settings, &mut schemas) {
             Ok((tool, operation)) => {
-                reading.loaded.tools.push(tool);
-                reading.operations.insert(name, Arc::new(operation));
+                converted.loaded.tools.push(tool);
+                converted.operations.insert(name, Arc::new(operation));
             }
-            Err(error) => reading.reject(setting, &name, &error),
+            Err(error) => converted.reject(settings, &name, &error),
         }
     }
-    Ok(reading)
+    Ok(converted)
 }
 
-impl Reading {
-    fn reject(&mut self, setting: &Setting<'_>, name: &str, error: &Error) {
-        let reject = Reject::tool(setting.source, beginning(name), error.reject_kind(), error.to_string());
+impl ConvertedDocument {
+    fn reject(&mut self, settings: &ConversionSettings<'_>, name: &str, error: &Error) {
+        let reject = Reject::tool(settings.source, beginning(name), error.reject_kind(), error.to_string());
         self.loaded.rejected.push(reject);
     }
 }
@@ -116,14 +122,14 @@ fn paths(root: Node<'_>) -> Result<impl Iterator<Item = (&str, Node<'_>)>, Error
 
 /// Returns the operations of a path, in the order of the document. Siblings of a `$ref` take precedence over its
 /// target.
-fn operations<'a>(spec: Spec<'a>, path: &'a str, item: Node<'a>) -> Result<Vec<Found<'a>>, Error> {
+fn operations<'a>(spec: Spec<'a>, path: &'a str, item: Node<'a>) -> Result<Vec<SpecOperation<'a>>, Error> {
     if path.len() > MAX_PATH_BYTES {
         return Err(Error::malformed(format!("the path has more than {MAX_PATH_BYTES} bytes")));
     }
     let target = spec.resolve(item)?;
     let is_reference = item.get("$ref").is_some();
     let own = is_reference.then_some(item);
-    let mut found: Vec<Found<'a>> = Vec::new();
+    let mut found: Vec<SpecOperation<'a>> = Vec::new();
     for level in own.into_iter().chain([target]) {
         for (key, operation) in level.entries() {
             let listed = match key {
@@ -137,7 +143,7 @@ fn operations<'a>(spec: Spec<'a>, path: &'a str, item: Node<'a>) -> Result<Vec<F
             for (written, operation) in single.into_iter().chain(entries) {
                 let method = method(written, listed.is_some())?;
                 if !found.iter().any(|earlier| earlier.method == method) {
-                    found.push(Found { method, path, levels: [target, item], operation });
+                    found.push(SpecOperation { method, path, levels: [target, item], operation });
                 }
                 if found.len() > MAX_OPERATIONS {
                     return Err(Error::TooLarge { what: "the list of operations", max: MAX_OPERATIONS });

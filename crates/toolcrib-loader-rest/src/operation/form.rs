@@ -4,9 +4,9 @@ use std::collections::HashMap;
 
 use serde_json::{Value, json};
 
-use super::parameter::{Place, Style, Writing, annotate};
+use super::parameter::{ParameterLocation, Serialization, Style, annotate};
 use crate::Error;
-use crate::media::MediaKind;
+use crate::media_type::MediaKind;
 use crate::spec::{Dialect, Node, Spec};
 
 /// The depth to which the parts of an `allOf` are searched for fields.
@@ -17,17 +17,17 @@ const MAX_SEARCHED: usize = 200;
 
 /// A field of a multipart body.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Part {
+pub(crate) struct MultipartField {
     /// The media types and ranges that the document lists, separated by commas.
     pub(crate) content_type: Option<String>,
     /// True if the argument is a file.
     pub(crate) binary: bool,
     /// The serialization of a list or an object. By default a list becomes one part per item, and an object becomes
     /// JSON.
-    pub(crate) writing: Option<Writing>,
+    pub(crate) serialization: Option<Serialization>,
 }
 
-impl Part {
+impl MultipartField {
     /// Returns the media type of a field that is not a file: the first listed type, unless it is a range.
     pub(crate) fn media_type(&self) -> Option<&str> {
         first(self.content_type.as_deref()?).filter(|media_type| !media_type.contains('*'))
@@ -35,30 +35,30 @@ impl Part {
 }
 
 /// Returns the serialization of the fields that an `encoding` declares.
-pub(super) fn fields(encoding: Option<Node<'_>>) -> Result<HashMap<String, Writing>, Error> {
+pub(super) fn fields(encoding: Option<Node<'_>>) -> Result<HashMap<String, Serialization>, Error> {
     let mut out = HashMap::new();
     for (name, field) in encoding.into_iter().flat_map(Node::entries) {
-        if let Some(writing) = writing(field)? {
-            out.insert(name.to_owned(), writing);
+        if let Some(serialization) = serialization(field)? {
+            out.insert(name.to_owned(), serialization);
         }
     }
     Ok(out)
 }
 
-fn writing(field: Node<'_>) -> Result<Option<Writing>, Error> {
+fn serialization(field: Node<'_>) -> Result<Option<Serialization>, Error> {
     let style = field.text("style");
     if style.is_none() && field.flag("explode").is_none() && field.flag("allowReserved").is_none() {
         return Ok(None);
     }
-    let style = Style::parse(style, Place::Query)?;
+    let style = Style::parse(style, ParameterLocation::Query)?;
     let explode = field.flag("explode").unwrap_or(style == Style::Form);
-    Ok(Some(Writing::Styled { style, explode, allow_reserved: field.is_set("allowReserved") }))
+    Ok(Some(Serialization::Styled { style, explode, allow_reserved: field.is_set("allowReserved") }))
 }
 
 /// Returns the serialization that a part declares. Before OpenAPI 3.1 it applies to urlencoded forms only.
-fn part_writing(field: Option<Node<'_>>, spec: Spec<'_>) -> Result<Option<Writing>, Error> {
+fn part_serialization(field: Option<Node<'_>>, spec: Spec<'_>) -> Result<Option<Serialization>, Error> {
     match field.filter(|_| spec.dialect >= Dialect::OpenApi31) {
-        Some(field) => writing(field),
+        Some(field) => serialization(field),
         None => Ok(None),
     }
 }
@@ -70,22 +70,22 @@ pub(super) fn parts<'a>(
     files: &str,
     spec: Spec<'a>,
     schema: &mut Value,
-) -> Result<HashMap<String, Part>, Error> {
+) -> Result<HashMap<String, MultipartField>, Error> {
     let mut out = HashMap::new();
     let own = properties(raw, spec);
     for (name, field) in encoding.into_iter().flat_map(Node::entries) {
         if !own.contains_key(name) {
-            let part = Part {
+            let part = MultipartField {
                 content_type: content_type(field, "contentType"),
                 binary: false,
-                writing: part_writing(Some(field), spec)?,
+                serialization: part_serialization(Some(field), spec)?,
             };
             out.insert(name.to_owned(), part);
         }
     }
     for (name, property) in own {
         let field = encoding.and_then(|encoding| encoding.get(name));
-        let written = part_writing(field, spec)?;
+        let written = part_serialization(field, spec)?;
         // A dangling reference has already been reported with the schema.
         let own = resolved_or_nothing(spec, property)?;
         let listed = field.and_then(|field| content_type(field, "contentType"));
@@ -118,8 +118,8 @@ pub(super) fn parts<'a>(
                 file(&description)
             };
         }
-        let writing = written.filter(|_| !binary);
-        out.insert(name.to_owned(), Part { content_type, binary, writing });
+        let serialization = written.filter(|_| !binary);
+        out.insert(name.to_owned(), MultipartField { content_type, binary, serialization });
     }
     Ok(out)
 }

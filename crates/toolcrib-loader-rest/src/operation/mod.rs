@@ -11,8 +11,8 @@ mod parameter;
 mod swagger;
 
 mod document;
-mod found;
-mod output;
+mod response;
+mod spec_operation;
 
 #[cfg(test)]
 mod tests;
@@ -24,15 +24,15 @@ use url::Url;
 use crate::Error;
 use crate::auth::Credentials;
 
-pub(crate) use arguments::{BoundBody, BoundParameter, Shape};
+pub(crate) use arguments::{BodyShape, BoundBody, BoundParameter};
 pub(crate) use body::Encoding;
 #[cfg(test)]
 pub(crate) use document::read_document;
-pub(crate) use document::{Reading, Setting, read_documents};
-pub(crate) use form::Part;
-pub(crate) use parameter::{Place, Style, Writing};
+pub(crate) use document::{ConversionSettings, ConvertedDocument, read_documents};
+pub(crate) use form::MultipartField;
+pub(crate) use parameter::{ParameterLocation, Serialization, Style};
 pub(crate) use path::{PathTemplate, Piece};
-pub(crate) use server::{Base, check};
+pub(crate) use server::{ServerSettings, check};
 
 /// The data of an operation that the engine needs.
 #[derive(Clone, Debug)]

@@ -2,11 +2,11 @@
 
 use toolcrib_model::{MAX_NAME_CHARS, NAMESPACE_SEPARATOR, QualifiedName};
 
-use crate::unique::UniqueNames;
+use crate::unique_names::UniqueNames;
 
 /// The properties of an operation that determine its name.
 #[derive(Clone, Debug)]
-pub(crate) struct Unnamed<'a> {
+pub(crate) struct OperationIdentity<'a> {
     /// The method in lower case.
     pub(crate) method: String,
     pub(crate) path: &'a str,
@@ -18,7 +18,7 @@ pub(crate) struct Unnamed<'a> {
 /// The name is the `operationId`, or else `{method}_{path}`. If several operations have the same one, the first by path
 /// and method keeps it, and the method and path are appended to the others. So a name is stable when the document is
 /// reordered.
-pub(crate) fn allot(operations: &[Unnamed<'_>]) -> Vec<String> {
+pub(crate) fn assign_names(operations: &[OperationIdentity<'_>]) -> Vec<String> {
     let mut order: Vec<usize> = (0..operations.len()).collect();
     order.sort_by_key(|index| {
         operations.get(*index).map(|operation| (operation.path, operation.method.as_str()))
@@ -34,15 +34,15 @@ pub(crate) fn allot(operations: &[Unnamed<'_>]) -> Vec<String> {
 }
 
 /// Returns the preferred name of an operation, which may not be unique.
-pub(crate) fn wanted(operation: &Unnamed<'_>) -> String {
+pub(crate) fn preferred_name(operation: &OperationIdentity<'_>) -> String {
     match operation.operation_id {
         Some(id) if !id.trim().is_empty() => valid(id),
         _ => slug(operation),
     }
 }
 
-fn free_name(operation: &Unnamed<'_>, taken: &mut UniqueNames) -> String {
-    let wanted = wanted(operation);
+fn free_name(operation: &OperationIdentity<'_>, taken: &mut UniqueNames) -> String {
+    let wanted = preferred_name(operation);
     if taken.take(&wanted) {
         return wanted;
     }
@@ -52,7 +52,7 @@ fn free_name(operation: &Unnamed<'_>, taken: &mut UniqueNames) -> String {
 }
 
 /// Returns `get_pets_petid` for `GET /pets/{petId}`.
-fn slug(operation: &Unnamed<'_>) -> String {
+fn slug(operation: &OperationIdentity<'_>) -> String {
     let mut out = operation.method.clone();
     for word in operation.path.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()) {
         out.push('_');

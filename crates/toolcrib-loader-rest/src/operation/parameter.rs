@@ -7,7 +7,7 @@ use super::swagger;
 use crate::Error;
 use crate::auth::BoundAuth;
 use crate::error::beginning;
-use crate::media::MediaKind;
+use crate::media_type::MediaKind;
 use crate::schema::{Converter, is_plain_example};
 use crate::spec::{Dialect, Node};
 
@@ -36,7 +36,7 @@ const RESERVED_HEADERS: [&str; 15] = [
 
 /// The location of a parameter in a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) enum Place {
+pub(crate) enum ParameterLocation {
     Path,
     Query,
     /// The complete query, since OpenAPI 3.2.
@@ -63,7 +63,7 @@ pub(crate) enum Style {
 
 /// The serialization of a parameter or a form field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Writing {
+pub(crate) enum Serialization {
     /// According to a style.
     Styled {
         style: Style,
@@ -79,7 +79,7 @@ pub(crate) enum Writing {
     Form,
 }
 
-impl Writing {
+impl Serialization {
     /// Returns true if the members of an object are sent as separate fields.
     pub(crate) fn sends_members(self) -> bool {
         match self {
@@ -94,14 +94,14 @@ impl Writing {
 #[derive(Clone, Debug)]
 pub(crate) struct Parameter {
     pub(crate) name: String,
-    pub(crate) place: Place,
-    pub(crate) writing: Writing,
+    pub(crate) location: ParameterLocation,
+    pub(crate) serialization: Serialization,
     pub(crate) required: bool,
     /// The JSON Schema of the argument.
     pub(crate) schema: Value,
 }
 
-impl Place {
+impl ParameterLocation {
     pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Path => "path",
@@ -113,26 +113,29 @@ impl Place {
     }
 
     fn parse(text: &str) -> Option<Self> {
-        let places = [Self::Path, Self::Query, Self::QueryString, Self::Header, Self::Cookie];
-        places.into_iter().find(|place| place.as_str() == text)
+        let locations = [Self::Path, Self::Query, Self::QueryString, Self::Header, Self::Cookie];
+        locations.into_iter().find(|location| location.as_str() == text)
     }
 }
 
 impl Style {
     /// Returns the style with this name, or the default style of the location.
-    pub(crate) fn parse(text: Option<&str>, place: Place) -> Result<Self, Error> {
-        match (text, place) {
-            (Some("simple") | None, Place::Path | Place::Header) => Ok(Self::Simple),
-            (Some("label"), Place::Path) => Ok(Self::Label),
-            (Some("matrix"), Place::Path) => Ok(Self::Matrix),
-            (Some("form") | None, Place::Query | Place::QueryString | Place::Cookie) => Ok(Self::Form),
-            (Some("spaceDelimited"), Place::Query) => Ok(Self::SpaceDelimited),
-            (Some("pipeDelimited"), Place::Query) => Ok(Self::PipeDelimited),
-            (Some("deepObject"), Place::Query) => Ok(Self::DeepObject),
-            (Some("cookie"), Place::Cookie) => Ok(Self::Cookie),
-            (Some(other), place) => {
+    pub(crate) fn parse(text: Option<&str>, location: ParameterLocation) -> Result<Self, Error> {
+        match (text, location) {
+            (Some("simple") | None, ParameterLocation::Path | ParameterLocation::Header) => Ok(Self::Simple),
+            (Some("label"), ParameterLocation::Path) => Ok(Self::Label),
+            (Some("matrix"), ParameterLocation::Path) => Ok(Self::Matrix),
+            (
+                Some("form") | None,
+                ParameterLocation::Query | ParameterLocation::QueryString | ParameterLocation::Cookie,
+            ) => Ok(Self::Form),
+            (Some("spaceDelimited"), ParameterLocation::Query) => Ok(Self::SpaceDelimited),
+            (Some("pipeDelimited"), ParameterLocation::Query) => Ok(Self::PipeDelimited),
+            (Some("deepObject"), ParameterLocation::Query) => Ok(Self::DeepObject),
+            (Some("cookie"), ParameterLocation::Cookie) => Ok(Self::Cookie),
+            (Some(other), location) => {
                 let other = beginning(other);
-                Err(Error::unsupported(format!("the style `{other}` of a {} parameter", place.as_str())))
+                Err(Error::unsupported(format!("the style `{other}` of a {} parameter", location.as_str())))
             }
         }
     }
@@ -140,19 +143,22 @@ impl Style {
 
 /// Returns the name and location that identify a parameter. Returns `None` if it cannot be an argument: a header that
 /// is set elsewhere, or the slot of a credential.
-pub(crate) fn identity<'a>(parameter: Node<'a>, auth: &BoundAuth) -> Result<Option<(&'a str, Place)>, Error> {
+pub(crate) fn identity<'a>(
+    parameter: Node<'a>,
+    auth: &BoundAuth,
+) -> Result<Option<(&'a str, ParameterLocation)>, Error> {
     let name = parameter.text("name").ok_or_else(|| Error::malformed("a parameter has no `name`"))?;
     let shown = beginning(name);
-    let place = parameter
+    let location = parameter
         .text("in")
         .ok_or_else(|| Error::malformed(format!("the parameter `{shown}` has no `in`")))?;
-    let place = Place::parse(place).ok_or_else(|| {
-        Error::unsupported(format!("`in: {}` of the parameter `{shown}`", beginning(place)))
+    let location = ParameterLocation::parse(location).ok_or_else(|| {
+        Error::unsupported(format!("`in: {}` of the parameter `{shown}`", beginning(location)))
     })?;
-    if auth.owns(place, name) {
+    if auth.owns(location, name) {
         return Ok(None);
     }
-    if place == Place::Header {
+    if location == ParameterLocation::Header {
         let lower = name.to_ascii_lowercase();
         if RESERVED_HEADERS.contains(&lower.as_str()) {
             return Ok(None);
@@ -163,35 +169,35 @@ pub(crate) fn identity<'a>(parameter: Node<'a>, auth: &BoundAuth) -> Result<Opti
             )));
         }
     }
-    Ok(Some((name, place)))
+    Ok(Some((name, location)))
 }
 
 /// Parses the remaining properties of a parameter.
 pub(crate) fn read<'a>(
     parameter: Node<'a>,
-    (name, place): (&str, Place),
+    (name, location): (&str, ParameterLocation),
     converter: &mut Converter<'_, 'a>,
 ) -> Result<Parameter, Error> {
     converter.charge(parameter.get_or_nothing("description").value)?;
     let content = parameter.get("content").and_then(|content| content.entries().next());
-    let (mut schema, writing) = if converter.spec().dialect == Dialect::Swagger20 {
+    let (mut schema, serialization) = if converter.spec().dialect == Dialect::Swagger20 {
         // Keys that are not schema keywords are dropped by the conversion.
-        (converter.convert(parameter)?, swagger::writing(parameter, place)?)
+        (converter.convert(parameter)?, swagger::serialization(parameter, location)?)
     } else if let Some((media_type, media)) = content {
         let media = converter.spec().resolve(media)?;
         let schema = converter.convert(media.get_or_nothing("schema"))?;
         (schema, written_as(media_type))
     } else {
-        let style = Style::parse(parameter.text("style"), place).or_else(|error| {
+        let style = Style::parse(parameter.text("style"), location).or_else(|error| {
             converter.remark(format!("{error}, and it is written in the usual one"));
-            Style::parse(None, place)
+            Style::parse(None, location)
         })?;
-        let writing = Writing::Styled {
+        let serialization = Serialization::Styled {
             style,
             explode: parameter.flag("explode").unwrap_or(matches!(style, Style::Form | Style::Cookie)),
             allow_reserved: parameter.is_set("allowReserved"),
         };
-        (converter.convert(parameter.get_or_nothing("schema"))?, writing)
+        (converter.convert(parameter.get_or_nothing("schema"))?, serialization)
     };
     if let Some(description) = parameter.words("description") {
         annotate(&mut schema, "description", plain_text(description).into());
@@ -205,19 +211,19 @@ pub(crate) fn read<'a>(
     }
     Ok(Parameter {
         name: name.to_owned(),
-        place,
-        writing,
-        required: place == Place::Path || parameter.is_set("required"),
+        location,
+        serialization,
+        required: location == ParameterLocation::Path || parameter.is_set("required"),
         schema,
     })
 }
 
 /// Returns the serialization of a parameter with a media type.
-fn written_as(media_type: &str) -> Writing {
+fn written_as(media_type: &str) -> Serialization {
     match MediaKind::of(media_type) {
-        MediaKind::Json => Writing::Json,
-        MediaKind::Form => Writing::Form,
-        _ => Writing::Text,
+        MediaKind::Json => Serialization::Json,
+        MediaKind::Form => Serialization::Form,
+        _ => Serialization::Text,
     }
 }
 
@@ -234,12 +240,12 @@ fn examples<'a>(parameter: Node<'a>, converter: &Converter<'_, 'a>) -> Vec<Value
 }
 
 /// Creates a parameter that occurs in the path template but is not declared.
-pub(crate) fn undeclared(name: &str, place: Place) -> Parameter {
-    let style = if place == Place::Path { Style::Simple } else { Style::Form };
+pub(crate) fn undeclared(name: &str, location: ParameterLocation) -> Parameter {
+    let style = if location == ParameterLocation::Path { Style::Simple } else { Style::Form };
     Parameter {
         name: name.to_owned(),
-        place,
-        writing: Writing::Styled { style, explode: false, allow_reserved: false },
+        location,
+        serialization: Serialization::Styled { style, explode: false, allow_reserved: false },
         required: true,
         schema: json!({"type": "string"}),
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::Error;
-use crate::request::encode::encode_literal;
+use crate::request::url_encoding::encode_literal;
 
 /// A parsed path template such as `/pets/{petId}.{format}`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -12,7 +12,7 @@ pub(crate) struct PathTemplate {
     /// A query in the path itself. OpenAPI does not permit it, but documents contain it.
     pub(crate) fixed_query: Option<String>,
     /// The placeholders in such a query: the key, and the name of the parameter.
-    pub(crate) query_places: Vec<(String, String)>,
+    pub(crate) query_placeholders: Vec<(String, String)>,
 }
 
 /// A part of a path segment.
@@ -30,21 +30,21 @@ impl PathTemplate {
         let path = path.split_once('#').map_or(path, |(path, _)| path);
         let (path, query) = path.split_once('?').unwrap_or((path, ""));
         let mut fixed: Vec<&str> = Vec::new();
-        let mut query_places = Vec::new();
+        let mut query_placeholders = Vec::new();
         for pair in query.split('&').filter(|pair| !pair.is_empty()) {
-            let place = pair.split_once('=').and_then(|(key, value)| {
+            let location = pair.split_once('=').and_then(|(key, value)| {
                 let name = value.strip_prefix('{')?.strip_suffix('}')?;
                 (!key.is_empty() && !name.is_empty()).then(|| (key.to_owned(), name.to_owned()))
             });
-            match place {
-                Some(place) => query_places.push(place),
+            match location {
+                Some(location) => query_placeholders.push(location),
                 None => fixed.push(pair),
             }
         }
         let fixed_query = (!fixed.is_empty()).then(|| encode_literal(&fixed.join("&")));
         let path = path.strip_prefix('/').unwrap_or(path);
         let segments = path.split('/').map(pieces).collect::<Result<_, _>>()?;
-        Ok(Self { segments, fixed_query, query_places })
+        Ok(Self { segments, fixed_query, query_placeholders })
     }
 
     /// Returns the names of all placeholders.

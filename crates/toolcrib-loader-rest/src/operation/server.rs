@@ -12,7 +12,7 @@ const MAX_LISTED_VALUES: usize = 20;
 
 /// The settings that determine the server.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Base<'a> {
+pub(crate) struct ServerSettings<'a> {
     /// The `base_url` setting, which takes precedence over the document.
     pub(crate) configured: Option<&'a Url>,
     /// The URL of the document, which relative server URLs are resolved against.
@@ -21,7 +21,7 @@ pub(crate) struct Base<'a> {
     pub(crate) variables: Option<&'a BTreeMap<String, String>>,
 }
 
-impl Base<'_> {
+impl ServerSettings<'_> {
     /// Returns the server of an operation: the setting, or else the first of the innermost list of `servers`.
     pub(crate) fn server(&self, levels: [Option<&Value>; 3]) -> Result<Url, Error> {
         if let Some(url) = self.configured {
@@ -62,7 +62,7 @@ fn no_server(text: &str, problem: &str) -> Error {
     Error::NoServer { problem: format!("the server `{text}` of the document {problem}") }
 }
 
-impl Base<'_> {
+impl ServerSettings<'_> {
     /// Returns the URL of a server. Its variables are replaced by their settings or defaults.
     fn fill_in(&self, server: &Value) -> Result<String, Error> {
         let text = server.get("url").and_then(Value::as_str).unwrap_or("/");

@@ -5,11 +5,11 @@ use std::collections::HashMap;
 use serde_json::{Value, json};
 use toolcrib_model::JsonObject;
 
-use super::body::{BodyDraft, Content, Encoding};
-use super::form::{self, Part};
-use super::parameter::{Place, Style, Writing};
+use super::body::{BodyContent, BodyDraft, Encoding};
+use super::form::{self, MultipartField};
+use super::parameter::{ParameterLocation, Serialization, Style};
 use crate::Error;
-use crate::media::{self, MediaKind};
+use crate::media_type::{self, MediaKind};
 use crate::schema::Converter;
 use crate::spec::{Node, Spec};
 
@@ -23,9 +23,12 @@ pub(super) fn is_of_body(parameter: Node<'_>) -> bool {
 }
 
 /// Returns the serialization of a parameter.
-pub(super) fn writing(parameter: Node<'_>, place: Place) -> Result<Writing, Error> {
-    let plain = match place {
-        Place::Path | Place::Header => Style::Simple,
+pub(super) fn serialization(
+    parameter: Node<'_>,
+    location: ParameterLocation,
+) -> Result<Serialization, Error> {
+    let plain = match location {
+        ParameterLocation::Path | ParameterLocation::Header => Style::Simple,
         _ => Style::Form,
     };
     let (style, explode) = match parameter.text("collectionFormat") {
@@ -41,7 +44,7 @@ pub(super) fn writing(parameter: Node<'_>, place: Place) -> Result<Writing, Erro
             )));
         }
     };
-    Ok(Writing::Styled { style, explode, allow_reserved: false })
+    Ok(Serialization::Styled { style, explode, allow_reserved: false })
 }
 
 /// Returns the body that these parameters declare, or `None` without a body. Later parameters override earlier ones.
@@ -54,8 +57,8 @@ pub(super) fn body<'a>(
     let consumed = media_types(converter.spec(), operation, "consumes");
     if let Some(body) = parameters.iter().rev().find(|parameter| parameter.text("in") == Some("body")) {
         // A body is described by a schema, which is not read as a form if there is a better media type.
-        let content = Content {
-            media_type: preferred(&consumed).unwrap_or(media::JSON),
+        let content = BodyContent {
+            media_type: preferred(&consumed).unwrap_or(media_type::JSON),
             schema: body.get_or_nothing("schema"),
             items: None,
             fields: None,
@@ -70,7 +73,7 @@ pub(super) fn body<'a>(
 fn preferred<'a>(media_types: &[&'a str]) -> Option<&'a str> {
     let content: JsonObject =
         media_types.iter().map(|media_type| ((*media_type).to_owned(), Value::Null)).collect();
-    let (best, _) = media::preferred_request(&content)?;
+    let (best, _) = media_type::preferred_request(&content)?;
     media_types.iter().copied().find(|media_type| *media_type == best)
 }
 
@@ -82,8 +85,8 @@ fn form<'a>(
 ) -> Result<Option<BodyDraft>, Error> {
     let mut properties = JsonObject::new();
     let mut required: Vec<&str> = Vec::new();
-    let mut fields: HashMap<String, Writing> = HashMap::new();
-    let mut parts: HashMap<String, Part> = HashMap::new();
+    let mut fields: HashMap<String, Serialization> = HashMap::new();
+    let mut parts: HashMap<String, MultipartField> = HashMap::new();
     for field in parameters.iter().filter(|parameter| parameter.text("in") == Some("formData")) {
         let Some(name) = field.text("name") else {
             return Err(Error::malformed("a parameter has no `name`"));
@@ -102,14 +105,19 @@ fn form<'a>(
         if field.is_set("required") && !required.contains(&name) {
             required.push(name);
         }
-        let writing = writing(*field, Place::Query)?;
+        let serialization = serialization(*field, ParameterLocation::Query)?;
         // With `multi`, and by default, each item is a separate part.
-        let joined = match writing {
-            Writing::Styled { explode: false, .. } if field.text("type") == Some("array") => Some(writing),
+        let joined = match serialization {
+            Serialization::Styled { explode: false, .. } if field.text("type") == Some("array") => {
+                Some(serialization)
+            }
             _ => None,
         };
-        fields.insert(name.to_owned(), writing);
-        parts.insert(name.to_owned(), Part { binary: is_file, writing: joined, ..Part::default() });
+        fields.insert(name.to_owned(), serialization);
+        parts.insert(
+            name.to_owned(),
+            MultipartField { binary: is_file, serialization: joined, ..MultipartField::default() },
+        );
     }
     if properties.is_empty() {
         return Ok(None);

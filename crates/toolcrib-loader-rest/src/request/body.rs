@@ -7,9 +7,9 @@ use toolcrib_model::JsonObject;
 use super::collision::FieldNames;
 use super::{multipart, style};
 use crate::Error;
-use crate::content::of_content;
-use crate::files::Files;
-use crate::operation::{BoundBody, Encoding, Shape};
+use crate::media_detection::of_content;
+use crate::operation::{BodyShape, BoundBody, Encoding};
+use crate::upload::Files;
 
 /// Returns the content type and the bytes. Returns `None` if the call has no body and the body is optional.
 pub(super) fn write(
@@ -19,7 +19,7 @@ pub(super) fn write(
 ) -> Result<Option<(HeaderValue, Vec<u8>)>, Error> {
     write_fields(body, arguments, files).map_err(|error| match (error, &body.shape) {
         // The error concerns the property, whose argument may have another name.
-        (Error::Argument { argument, problem }, Shape::Fields(fields)) => {
+        (Error::Argument { argument, problem }, BodyShape::Fields(fields)) => {
             let field = fields.iter().find(|field| field.property == argument);
             let argument = field.map_or(argument, |field| field.argument.clone());
             Error::Argument { argument, problem }
@@ -34,12 +34,12 @@ fn write_fields(
     files: &mut Files<'_>,
 ) -> Result<Option<(HeaderValue, Vec<u8>)>, Error> {
     let (argument, value) = match &body.shape {
-        Shape::Whole(argument) => match arguments.get(argument) {
+        BodyShape::Whole(argument) => match arguments.get(argument) {
             Some(value) => (argument.as_str(), value.clone()),
             None if body.required => return Err(Error::argument(argument, "is required and has no value")),
             None => return Ok(None),
         },
-        Shape::Fields(fields) => {
+        BodyShape::Fields(fields) => {
             let given: JsonObject = fields
                 .iter()
                 .filter_map(|field| Some((field.property.clone(), arguments.get(&field.argument)?.clone())))
@@ -60,9 +60,9 @@ fn write_fields(
             let mut names = field_names(body, fields()?, writings.keys());
             for (name, value) in fields()?.iter().filter(|(_, value)| !value.is_null()) {
                 pairs.extend(match writings.get(name) {
-                    Some(writing) => names
-                        .take(name, value, *writing)
-                        .and_then(|()| style::as_pairs(name, value, *writing))
+                    Some(serialization) => names
+                        .take(name, value, *serialization)
+                        .and_then(|()| style::as_pairs(name, value, *serialization))
                         .map_err(|problem| Error::argument(name, problem))?,
                     None => style::as_form_field(name, value),
                 });
@@ -101,8 +101,8 @@ fn field_names<'a>(
     described: impl Iterator<Item = &'a String>,
 ) -> FieldNames {
     let listed = match &body.shape {
-        Shape::Fields(fields) => fields.as_slice(),
-        Shape::Whole(_) => &[],
+        BodyShape::Fields(fields) => fields.as_slice(),
+        BodyShape::Whole(_) => &[],
     };
     let listed = listed.iter().map(|field| &field.property);
     FieldNames::new(listed.chain(given.keys()).chain(described).map(String::as_str))

@@ -7,7 +7,7 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
-use crate::operation::Writing;
+use crate::operation::Serialization;
 
 /// The names of the fields of a query, of the cookies, or of a form.
 #[derive(Debug, Default)]
@@ -28,8 +28,13 @@ impl FieldNames {
     }
 
     /// Adds the names of the members that this value is sent as. The error names the member that is already in use.
-    pub(super) fn take(&mut self, name: &str, value: &Value, writing: Writing) -> Result<(), String> {
-        let (Value::Object(members), true) = (value, writing.sends_members()) else { return Ok(()) };
+    pub(super) fn take(
+        &mut self,
+        name: &str,
+        value: &Value,
+        serialization: Serialization,
+    ) -> Result<(), String> {
+        let (Value::Object(members), true) = (value, serialization.sends_members()) else { return Ok(()) };
         let own = root(name);
         for member in members.keys() {
             let root = root(member);

@@ -4,8 +4,8 @@ mod body;
 mod collision;
 mod multipart;
 
-pub(crate) mod encode;
 mod style;
+pub(crate) mod url_encoding;
 
 #[cfg(test)]
 mod tests;
@@ -18,9 +18,9 @@ use toolcrib_model::JsonObject;
 use url::Url;
 
 use crate::Error;
-use crate::auth::{KeyPlace, Slot};
-use crate::files::Files;
-use crate::operation::{BoundParameter, Encoding, Operation, PathTemplate, Piece, Place};
+use crate::auth::{KeyLocation, Slot};
+use crate::operation::{BoundParameter, Encoding, Operation, ParameterLocation, PathTemplate, Piece};
+use crate::upload::Files;
 
 use collision::FieldNames;
 
@@ -28,7 +28,7 @@ use collision::FieldNames;
 const MAX_URL_BYTES: usize = 32 * 1024;
 
 /// The parameters that have a value in a call.
-type Given<'a> = [(&'a BoundParameter, &'a Value)];
+type ParameterValues<'a> = [(&'a BoundParameter, &'a Value)];
 
 /// Builds the request without the credentials. The headers of the source take precedence over those of the arguments.
 pub(crate) fn prepare(
@@ -39,13 +39,20 @@ pub(crate) fn prepare(
 ) -> Result<Request, Error> {
     let server = operation.server.clone()?;
     let owned = &operation.credentials.owned;
-    let given = given(&operation.parameters, arguments)?;
-    let names = |places: &[Place]| {
-        let of_place = operation.parameters.iter().filter(|bound| places.contains(&bound.parameter.place));
-        FieldNames::new(of_place.map(|bound| bound.parameter.name.as_str()))
+    let given = parameter_values(&operation.parameters, arguments)?;
+    let names = |locations: &[ParameterLocation]| {
+        let of_location =
+            operation.parameters.iter().filter(|bound| locations.contains(&bound.parameter.location));
+        FieldNames::new(of_location.map(|bound| bound.parameter.name.as_str()))
     };
-    let url = url(server, &operation.path, &given, owned, names(&[Place::Query, Place::QueryString]))?;
-    let mut headers = headers(&given, owned, names(&[Place::Cookie]))?;
+    let url = url(
+        server,
+        &operation.path,
+        &given,
+        owned,
+        names(&[ParameterLocation::Query, ParameterLocation::QueryString]),
+    )?;
+    let mut headers = headers(&given, owned, names(&[ParameterLocation::Cookie]))?;
     headers.insert(ACCEPT, operation.accept.clone());
     let mut request = Request::new(operation.method.clone(), url);
     if let Some(body) = &operation.body
@@ -67,7 +74,7 @@ pub(crate) fn reads_files(operation: &Operation) -> bool {
 }
 
 /// Returns the parameters that have a value in the call. Null counts as absent, since it has no text form.
-fn given<'a>(
+fn parameter_values<'a>(
     parameters: &'a [BoundParameter],
     arguments: &'a JsonObject,
 ) -> Result<Vec<(&'a BoundParameter, &'a Value)>, Error> {
@@ -87,7 +94,7 @@ fn given<'a>(
 fn url(
     mut url: Url,
     template: &PathTemplate,
-    given: &Given<'_>,
+    given: &ParameterValues<'_>,
     owned: &[Slot],
     mut names: FieldNames,
 ) -> Result<Url, Error> {
@@ -101,13 +108,13 @@ fn url(
         .into_iter()
         .flatten()
         .flat_map(|query| query.split('&'))
-        .filter(|pair| !pair.is_empty() && !is_owned(owned, KeyPlace::Query, pair))
+        .filter(|pair| !pair.is_empty() && !is_owned(owned, KeyLocation::Query, pair))
         .map(str::to_owned)
         .collect();
     names.add(query.iter().map(|pair| name_of(pair)));
     for (bound, value) in given {
-        if matches!(bound.parameter.place, Place::Query | Place::QueryString) {
-            query.extend(pairs(bound, value, owned, KeyPlace::Query, &mut names)?);
+        if matches!(bound.parameter.location, ParameterLocation::Query | ParameterLocation::QueryString) {
+            query.extend(pairs(bound, value, owned, KeyLocation::Query, &mut names)?);
         }
     }
     url.set_path(&path);
@@ -118,7 +125,12 @@ fn url(
     }
     let longest = given
         .iter()
-        .filter(|(bound, _)| matches!(bound.parameter.place, Place::Path | Place::Query | Place::QueryString))
+        .filter(|(bound, _)| {
+            matches!(
+                bound.parameter.location,
+                ParameterLocation::Path | ParameterLocation::Query | ParameterLocation::QueryString
+            )
+        })
         .max_by_key(|(_, value)| style::text_of(value).len());
     let problem = format!("makes the URL longer than {MAX_URL_BYTES} bytes");
     match longest {
@@ -133,19 +145,19 @@ fn pairs(
     bound: &BoundParameter,
     value: &Value,
     owned: &[Slot],
-    place: KeyPlace,
+    location: KeyLocation,
     names: &mut FieldNames,
 ) -> Result<Vec<String>, Error> {
     let BoundParameter { parameter, .. } = bound;
     names
-        .take(&parameter.name, value, parameter.writing)
+        .take(&parameter.name, value, parameter.serialization)
         .map_err(|problem| Error::argument(&bound.argument, problem))?;
-    let pairs = match parameter.place {
-        Place::QueryString => style::as_query(value, parameter.writing),
-        _ => style::as_pairs(&parameter.name, value, parameter.writing)
+    let pairs = match parameter.location {
+        ParameterLocation::QueryString => style::as_query(value, parameter.serialization),
+        _ => style::as_pairs(&parameter.name, value, parameter.serialization)
             .map_err(|problem| Error::argument(&bound.argument, problem))?,
     };
-    match pairs.iter().find(|pair| is_owned(owned, place, pair)) {
+    match pairs.iter().find(|pair| is_owned(owned, location, pair)) {
         None => Ok(pairs),
         Some(pair) => Err(Error::argument(
             &bound.argument,
@@ -155,10 +167,10 @@ fn pairs(
 }
 
 /// Returns true if an encoded pair has the name of a credential's slot.
-fn is_owned(owned: &[Slot], place: KeyPlace, pair: &str) -> bool {
-    owned.iter().filter(|slot| slot.place == place).any(|slot| {
+fn is_owned(owned: &[Slot], location: KeyLocation, pair: &str) -> bool {
+    owned.iter().filter(|slot| slot.location == location).any(|slot| {
         let name = name_of(pair);
-        slot.name.eq_ignore_ascii_case(name) || encode::encode(&slot.name).eq_ignore_ascii_case(name)
+        slot.name.eq_ignore_ascii_case(name) || url_encoding::encode(&slot.name).eq_ignore_ascii_case(name)
     })
 }
 
@@ -166,7 +178,7 @@ fn name_of(pair: &str) -> &str {
     pair.split_once('=').map_or(pair, |(name, _)| name)
 }
 
-fn segment(pieces: &[Piece], given: &Given<'_>) -> Result<String, Error> {
+fn segment(pieces: &[Piece], given: &ParameterValues<'_>) -> Result<String, Error> {
     let mut out = String::new();
     let mut last_argument = None;
     for piece in pieces {
@@ -179,9 +191,11 @@ fn segment(pieces: &[Piece], given: &Given<'_>) -> Result<String, Error> {
         };
         let (bound, value) = given
             .iter()
-            .find(|(bound, _)| bound.parameter.place == Place::Path && bound.parameter.name == *name)
+            .find(|(bound, _)| {
+                bound.parameter.location == ParameterLocation::Path && bound.parameter.name == *name
+            })
             .ok_or_else(|| Error::argument(name, "is required and has no value"))?;
-        let text = style::in_path(name, value, bound.parameter.writing)
+        let text = style::in_path(name, value, bound.parameter.serialization)
             .map_err(|problem| Error::argument(&bound.argument, problem))?;
         if text.is_empty() {
             return Err(Error::argument(&bound.argument, "must not be empty: it is a part of the path"));
@@ -200,14 +214,14 @@ fn segment(pieces: &[Piece], given: &Given<'_>) -> Result<String, Error> {
     }
 }
 
-fn headers(given: &Given<'_>, owned: &[Slot], mut names: FieldNames) -> Result<HeaderMap, Error> {
+fn headers(given: &ParameterValues<'_>, owned: &[Slot], mut names: FieldNames) -> Result<HeaderMap, Error> {
     let mut headers = HeaderMap::new();
     let mut cookies: Vec<String> = Vec::new();
     for (bound, value) in given {
         let BoundParameter { argument, parameter } = bound;
-        match parameter.place {
-            Place::Header => {
-                let text = style::in_header(value, parameter.writing)
+        match parameter.location {
+            ParameterLocation::Header => {
+                let text = style::in_header(value, parameter.serialization)
                     .map_err(|problem| Error::argument(argument, problem))?;
                 let header = HeaderName::from_bytes(parameter.name.as_bytes())
                     .map_err(|_| Error::argument(argument, "has no valid header to go into"))?;
@@ -223,8 +237,10 @@ fn headers(given: &Given<'_>, owned: &[Slot], mut names: FieldNames) -> Result<H
                     headers.insert(header, value);
                 }
             }
-            Place::Cookie => cookies.extend(pairs(bound, value, owned, KeyPlace::Cookie, &mut names)?),
-            Place::Path | Place::Query | Place::QueryString => {}
+            ParameterLocation::Cookie => {
+                cookies.extend(pairs(bound, value, owned, KeyLocation::Cookie, &mut names)?)
+            }
+            ParameterLocation::Path | ParameterLocation::Query | ParameterLocation::QueryString => {}
         }
     }
     if !cookies.is_empty() {

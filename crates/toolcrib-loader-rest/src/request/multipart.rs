@@ -11,30 +11,30 @@ use super::body::NOT_CONTENT;
 use super::collision::FieldNames;
 use super::style;
 use crate::Error;
-use crate::content::of_content;
-use crate::files::Files;
-use crate::media::{JSON, MediaKind, essence};
-use crate::operation::Part;
+use crate::media_detection::of_content;
+use crate::media_type::{JSON, MediaKind, essence};
+use crate::operation::MultipartField;
+use crate::upload::Files;
 
 /// Returns the content type and the bytes: one part for each value, where the items of lists become separate parts.
 pub(super) fn write(
     media_type: &str,
     fields: &JsonObject,
-    parts: &HashMap<String, Part>,
+    parts: &HashMap<String, MultipartField>,
     files: &mut Files<'_>,
     mut names: FieldNames,
 ) -> Result<(String, Vec<u8>), Error> {
-    let plain = Part::default();
+    let plain = MultipartField::default();
     let mut written = Vec::new();
     for (name, value) in fields.iter().filter(|(_, value)| !value.is_null()) {
         let part = parts.get(name).unwrap_or(&plain);
-        if let Some(writing) = part.writing.filter(|_| value.is_array() || value.is_object()) {
+        if let Some(serialization) = part.serialization.filter(|_| value.is_array() || value.is_object()) {
             let fields = names
-                .take(name, value, writing)
-                .and_then(|()| style::as_parts(name, value, writing))
+                .take(name, value, serialization)
+                .and_then(|()| style::as_parts(name, value, serialization))
                 .map_err(|problem| Error::argument(name, problem))?;
             for (name, text) in fields {
-                written.push(one(&name, &text.into(), part, files)?);
+                written.push(encode_part(&name, &text.into(), part, files)?);
             }
             continue;
         }
@@ -43,7 +43,7 @@ pub(super) fn write(
             single => std::slice::from_ref(single),
         };
         for value in values {
-            written.push(one(name, value, part, files)?);
+            written.push(encode_part(name, value, part, files)?);
         }
     }
     let boundary = boundary();
@@ -58,7 +58,12 @@ pub(super) fn write(
 }
 
 /// Returns the header and the content of a part.
-fn one(name: &str, value: &Value, part: &Part, files: &mut Files<'_>) -> Result<(String, Vec<u8>), Error> {
+fn encode_part(
+    name: &str,
+    value: &Value,
+    part: &MultipartField,
+    files: &mut Files<'_>,
+) -> Result<(String, Vec<u8>), Error> {
     let mut head = format!("Content-Disposition: form-data; name=\"{}\"", quoted(name));
     let own_type = part.media_type();
     let (default_type, content) = match value {

@@ -3,14 +3,14 @@
 
 use serde_json::Value;
 
-use super::encode::{encode, encode_reserved};
-use crate::operation::{Style, Writing};
+use super::url_encoding::{encode, encode_reserved};
+use crate::operation::{Serialization, Style};
 
 /// A function that encodes a text.
-type Encode = dyn Fn(&str) -> String;
+type EncodeFn = dyn Fn(&str) -> String;
 
 /// A serialized value, or the reason why it cannot be sent unambiguously.
-type Written<T> = Result<T, String>;
+type SerializeResult<T> = Result<T, String>;
 
 /// Returns a value as text. Lists and objects are written as JSON.
 pub(crate) fn text_of(value: &Value) -> String {
@@ -23,9 +23,9 @@ pub(crate) fn text_of(value: &Value) -> String {
 
 /// Serializes a value for a path segment, encoded. Reserved characters are always encoded: a slash would end the
 /// segment.
-pub(crate) fn in_path(name: &str, value: &Value, writing: Writing) -> Written<String> {
-    let Writing::Styled { style, explode, .. } = writing else {
-        return Ok(encode(&content(value, writing)));
+pub(crate) fn in_path(name: &str, value: &Value, serialization: Serialization) -> SerializeResult<String> {
+    let Serialization::Styled { style, explode, .. } = serialization else {
+        return Ok(encode(&content(value, serialization)));
     };
     let name = encode(name);
     match style {
@@ -51,9 +51,9 @@ pub(crate) fn in_path(name: &str, value: &Value, writing: Writing) -> Written<St
 }
 
 /// Serializes a value for a header. Headers are not encoded.
-pub(crate) fn in_header(value: &Value, writing: Writing) -> Written<String> {
-    let text = as_text(value, writing);
-    if let Writing::Styled { style, explode, .. } = writing {
+pub(crate) fn in_header(value: &Value, serialization: Serialization) -> SerializeResult<String> {
+    let text = as_text(value, serialization);
+    if let Serialization::Styled { style, explode, .. } = serialization {
         stays_whole(value, delimiter(style))?;
         if explode && value.is_object() {
             stays_whole(value, "=")?;
@@ -66,36 +66,42 @@ pub(crate) fn in_header(value: &Value, writing: Writing) -> Written<String> {
 }
 
 /// Serializes a value as one text, not encoded.
-pub(crate) fn as_text(value: &Value, writing: Writing) -> String {
-    match writing {
-        Writing::Styled { style, explode, .. } => joined(value, explode, delimiter(style), &str::to_owned),
-        _ => content(value, writing),
+pub(crate) fn as_text(value: &Value, serialization: Serialization) -> String {
+    match serialization {
+        Serialization::Styled { style, explode, .. } => {
+            joined(value, explode, delimiter(style), &str::to_owned)
+        }
+        _ => content(value, serialization),
     }
 }
 
 /// Serializes a value that is the whole query as encoded pairs. A value without fields becomes one text.
-pub(crate) fn as_query(value: &Value, writing: Writing) -> Vec<String> {
-    match (writing, value) {
-        (Writing::Form | Writing::Styled { .. }, Value::Object(map)) => {
+pub(crate) fn as_query(value: &Value, serialization: Serialization) -> Vec<String> {
+    match (serialization, value) {
+        (Serialization::Form | Serialization::Styled { .. }, Value::Object(map)) => {
             map.iter().flat_map(|(name, value)| as_form_field(name, value)).collect()
         }
-        _ => vec![encode(&content(value, writing))],
+        _ => vec![encode(&content(value, serialization))],
     }
 }
 
 /// Serializes a value as the content of a media type.
-fn content(value: &Value, writing: Writing) -> String {
-    match (writing, value) {
-        (Writing::Json, _) => value.to_string(),
-        (Writing::Form, Value::Object(_)) => as_query(value, writing).join("&"),
+fn content(value: &Value, serialization: Serialization) -> String {
+    match (serialization, value) {
+        (Serialization::Json, _) => value.to_string(),
+        (Serialization::Form, Value::Object(_)) => as_query(value, serialization).join("&"),
         _ => text_of(value),
     }
 }
 
 /// Serializes a value for a query, a form or a cookie: encoded pairs of name and value.
-pub(crate) fn as_pairs(name: &str, value: &Value, writing: Writing) -> Written<Vec<String>> {
-    let Writing::Styled { style, explode, allow_reserved } = writing else {
-        return Ok(vec![format!("{}={}", encode(name), encode(&content(value, writing)))]);
+pub(crate) fn as_pairs(
+    name: &str,
+    value: &Value,
+    serialization: Serialization,
+) -> SerializeResult<Vec<String>> {
+    let Serialization::Styled { style, explode, allow_reserved } = serialization else {
+        return Ok(vec![format!("{}={}", encode(name), encode(&content(value, serialization)))]);
     };
     if !explode {
         stays_whole(value, lost_delimiter(style))?;
@@ -127,7 +133,7 @@ pub(crate) fn as_pairs(name: &str, value: &Value, writing: Writing) -> Written<V
 
 /// Serializes a value for cookies that are not encoded. Returns an error for characters that a cookie cannot contain
 /// (RFC 6265, section 4.1.1).
-fn raw_cookies(name: &str, value: &Value, explode: bool) -> Written<Vec<String>> {
+fn raw_cookies(name: &str, value: &Value, explode: bool) -> SerializeResult<Vec<String>> {
     let is_kept = |c: char| c.is_ascii_graphic() && !"\",;\\".contains(c);
     let raw = str::to_owned;
     let (pairs, texts) = if explode {
@@ -147,9 +153,13 @@ fn raw_cookies(name: &str, value: &Value, explode: bool) -> Written<Vec<String>>
 }
 
 /// Serializes a value for the parts of a multipart form: names and texts, not encoded.
-pub(crate) fn as_parts(name: &str, value: &Value, writing: Writing) -> Written<Vec<(String, String)>> {
-    let Writing::Styled { style, explode, .. } = writing else {
-        return Ok(vec![(name.to_owned(), content(value, writing))]);
+pub(crate) fn as_parts(
+    name: &str,
+    value: &Value,
+    serialization: Serialization,
+) -> SerializeResult<Vec<(String, String)>> {
+    let Serialization::Styled { style, explode, .. } = serialization else {
+        return Ok(vec![(name.to_owned(), content(value, serialization))]);
     };
     let mut parts = Vec::new();
     match value {
@@ -163,7 +173,7 @@ pub(crate) fn as_parts(name: &str, value: &Value, writing: Writing) -> Written<V
         }
         _ => {
             stays_whole(value, delimiter(style))?;
-            parts.push((name.to_owned(), as_text(value, writing)));
+            parts.push((name.to_owned(), as_text(value, serialization)));
         }
     }
     Ok(parts)
@@ -199,7 +209,7 @@ fn lost_delimiter(style: Style) -> &'static str {
 }
 
 /// Returns an error if an item of a list or an object contains the delimiter, so that it would arrive as two items.
-fn stays_whole(value: &Value, delimiter: &str) -> Written<()> {
+fn stays_whole(value: &Value, delimiter: &str) -> SerializeResult<()> {
     let is_apart = |item: &Value| text_of(item).contains(delimiter);
     let falls_apart = !delimiter.is_empty()
         && match value {
@@ -226,7 +236,7 @@ fn encoded_delimiter(style: Style) -> &'static str {
 }
 
 /// Returns `a,b` for a list, and `k,v` for an object, or `k=v` if it is exploded.
-fn joined(value: &Value, explode: bool, delimiter: &str, encode: &Encode) -> String {
+fn joined(value: &Value, explode: bool, delimiter: &str, encode: &EncodeFn) -> String {
     let equals = if explode { "=" } else { delimiter };
     let parts: Vec<String> = match value {
         Value::Array(items) => items.iter().map(|item| encode(&text_of(item))).collect(),
@@ -240,7 +250,7 @@ fn joined(value: &Value, explode: bool, delimiter: &str, encode: &Encode) -> Str
 }
 
 /// Returns `name=a`, `name=b` for a list, and `k=v` for an object. The name is already encoded.
-fn pairs(name: &str, value: &Value, encode_value: &Encode) -> Vec<String> {
+fn pairs(name: &str, value: &Value, encode_value: &EncodeFn) -> Vec<String> {
     match value {
         Value::Array(items) => {
             items.iter().map(|item| format!("{name}={}", encode_value(&text_of(item)))).collect()

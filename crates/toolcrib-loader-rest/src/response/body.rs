@@ -6,7 +6,7 @@ use encoding_rs::Encoding;
 use serde_json::{Value, json};
 use toolcrib_io::http::Response;
 
-use crate::media::{MediaKind, essence, parameter};
+use crate::media_type::{MediaKind, essence, parameter};
 
 /// The byte order mark that some servers put in front of JSON.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";

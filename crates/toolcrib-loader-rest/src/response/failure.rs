@@ -9,8 +9,8 @@ use toolcrib_io::http::{Response, header_text, may_pass, retry_after};
 use toolcrib_model::{ErrorKind, JsonObject, ToolError};
 
 use super::body;
-use crate::auth::Sent;
-use crate::media::essence;
+use crate::auth::SentCredentials;
+use crate::media_type::essence;
 
 /// The most bytes of the body of a failure that the error includes.
 const MAX_BODY_BYTES: usize = 2048;
@@ -22,7 +22,12 @@ const PROBLEM: &str = "application/problem+json";
 const KNOWN_MEMBERS: [&str; 4] = ["status", "title", "detail", "type"];
 
 /// Returns the error: status, reason, and the beginning of the body.
-pub(super) fn error(asked: &str, response: &Response, content_type: Option<&str>, sent: &Sent) -> ToolError {
+pub(super) fn error(
+    asked: &str,
+    response: &Response,
+    content_type: Option<&str>,
+    sent: &SentCredentials,
+) -> ToolError {
     let status = response.status;
     let mut message = format!("{asked} was answered with {}", status.as_u16());
     if let Some(reason) = status.canonical_reason() {
@@ -33,9 +38,9 @@ pub(super) fn error(asked: &str, response: &Response, content_type: Option<&str>
         message.push_str(", to ");
         message.push_str(location);
     }
-    if let Some(said) = said(response, content_type) {
+    if let Some(text) = body_excerpt(response, content_type) {
         message.push_str(": ");
-        message.push_str(&said);
+        message.push_str(&text);
     }
     // The retry also depends on whether the tool is idempotent.
     let error = ToolError::new(ErrorKind::ToolFailed, message).with_retryable(may_pass(status));
@@ -47,12 +52,12 @@ pub(super) fn error(asked: &str, response: &Response, content_type: Option<&str>
 
 /// Returns the body, truncated to [`MAX_BODY_BYTES`]: the text of problem details, other text, or the size of binary
 /// content.
-fn said(response: &Response, content_type: Option<&str>) -> Option<String> {
+fn body_excerpt(response: &Response, content_type: Option<&str>) -> Option<String> {
     if content_type.is_some_and(|content_type| essence(content_type) == PROBLEM)
         && let Ok(Value::Object(problem)) = serde_json::from_slice(&response.body)
-        && let Some(said) = problem_said(problem, response.status.canonical_reason())
+        && let Some(text) = problem_text(problem, response.status.canonical_reason())
     {
-        return Some(shortened(&said, false));
+        return Some(shortened(&text, false));
     }
     // One more character is decoded, so that truncation is detected.
     let beginning = response.body.get(..=MAX_BODY_BYTES + char::MAX_LEN_UTF8).unwrap_or(&response.body);
@@ -65,17 +70,17 @@ fn said(response: &Response, content_type: Option<&str>) -> Option<String> {
 }
 
 /// Returns the title, the detail and the other members. A title that equals the reason of the status is dropped.
-fn problem_said(mut problem: JsonObject, reason: Option<&str>) -> Option<String> {
+fn problem_text(mut problem: JsonObject, reason: Option<&str>) -> Option<String> {
     let text = |key: &str| problem.get(key).and_then(Value::as_str).filter(|text| !text.is_empty());
     let is_new = |text: &&str| reason.is_none_or(|reason| !reason.eq_ignore_ascii_case(text));
     let parts: Vec<&str> = text("title").filter(is_new).into_iter().chain(text("detail")).collect();
-    let mut said = Some(parts.join(": ")).filter(|said| !said.is_empty())?;
+    let mut text = Some(parts.join(": ")).filter(|text| !text.is_empty())?;
     problem.retain(|key, _| !KNOWN_MEMBERS.contains(&key.as_str()));
     if !problem.is_empty() {
         // Writing to a string cannot fail.
-        let _ = write!(said, " {}", Value::Object(problem));
+        let _ = write!(text, " {}", Value::Object(problem));
     }
-    Some(said)
+    Some(text)
 }
 
 fn shortened(text: &str, is_cut: bool) -> String {
@@ -86,7 +91,7 @@ fn shortened(text: &str, is_cut: bool) -> String {
     }
 }
 
-fn hint(status: StatusCode, headers: &HeaderMap, sent: &Sent) -> Option<String> {
+fn hint(status: StatusCode, headers: &HeaderMap, sent: &SentCredentials) -> Option<String> {
     Some(match status {
         StatusCode::BAD_REQUEST | StatusCode::UNPROCESSABLE_ENTITY => {
             "repair the arguments and call again".into()

@@ -13,7 +13,7 @@ use toolcrib_io::http::{Response, all_headers, header_text, retry_after, selecte
 use toolcrib_model::{JsonObject, ToolResult};
 use toolcrib_policy::Call;
 
-use crate::auth::Sent;
+use crate::auth::SentCredentials;
 
 /// The metadata key of the delay in milliseconds after which the call may succeed. Flow control reads it.
 const RETRY_AFTER: &str = "retry_after_ms";
@@ -24,7 +24,7 @@ pub(crate) fn result(
     method: &Method,
     asked: &str,
     response: &Response,
-    sent: &Sent,
+    sent: &SentCredentials,
 ) -> ToolResult {
     let content_type = header_text(&response.headers, CONTENT_TYPE);
     let mut warning = None;

@@ -5,11 +5,11 @@ use std::collections::HashSet;
 use serde_json::{Value, json};
 use toolcrib_model::{JsonObject, kind_of};
 
-use super::definitions::{BYTES_OF_NODE, Converted, Direction, Schemas, size, values};
-use super::fit::is_composed;
-use super::keyword::{self, Kind};
-use super::null::{ANNOTATIONS, with_null};
-use super::visible::{hidden_names, is_hidden, required};
+use super::definitions::{BYTES_OF_NODE, ConvertedSchema, Direction, Schemas, size, values};
+use super::keyword::{self, KeywordKind};
+use super::limits::is_composed;
+use super::nullable::{ANNOTATIONS, with_null};
+use super::read_write_only::{hidden_names, is_hidden, required};
 use crate::Error;
 use crate::spec::{Dialect, Node, Spec};
 
@@ -29,14 +29,14 @@ const MAX_NOTES: usize = 20;
 pub(crate) struct Converter<'s, 'a> {
     schemas: &'s mut Schemas<'a>,
     direction: Direction,
-    converted: Converted,
+    converted: ConvertedSchema,
     /// The properties that are hidden in the schema whose `allOf` contains the current inline schema.
     hidden: HashSet<&'a str>,
 }
 
 impl<'s, 'a> Converter<'s, 'a> {
     pub(crate) fn new(schemas: &'s mut Schemas<'a>, direction: Direction) -> Self {
-        Self { schemas, direction, converted: Converted::default(), hidden: HashSet::new() }
+        Self { schemas, direction, converted: ConvertedSchema::default(), hidden: HashSet::new() }
     }
 
     pub(crate) fn spec(&self) -> Spec<'a> {
@@ -94,8 +94,8 @@ impl<'s, 'a> Converter<'s, 'a> {
         Ok((definitions, notes))
     }
 
-    pub(super) fn finish(self, value: Value) -> Converted {
-        Converted { is_composed: is_composed(&value), value, ..self.converted }
+    pub(super) fn finish(self, value: Value) -> ConvertedSchema {
+        ConvertedSchema { is_composed: is_composed(&value), value, ..self.converted }
     }
 
     fn object(&mut self, schema: Node<'a>, map: &'a JsonObject) -> Result<Value, Error> {
@@ -121,7 +121,7 @@ impl<'s, 'a> Converter<'s, 'a> {
         out: &mut JsonObject,
     ) -> Result<(), Error> {
         let value = match (key, keyword::kind(key)) {
-            (_, Kind::Unknown) => return Ok(()),
+            (_, KeywordKind::Unknown) => return Ok(()),
             ("$ref", _) => match node.value {
                 Value::String(reference) => match self.reference(schema.file, reference) {
                     Err(Error::DanglingReference { reference }) => {
@@ -199,13 +199,17 @@ impl<'s, 'a> Converter<'s, 'a> {
                 return Ok(());
             }
             ("default", _) if has_reference(node.value) => return Ok(()),
-            ("allOf", Kind::Schemas) if node.value.is_array() => self.all_of(schema, node)?,
-            ("not" | "if" | "then" | "else", Kind::Schema) if is_schema(node.value) => self.convert(node)?,
-            (_, Kind::Schema) if is_schema(node.value) => self.inner(|inner| inner.convert(node))?,
-            (_, Kind::Schemas) if is_schema(node.value) => vec![self.convert(node)?].into(),
-            (_, Kind::Schemas) if node.items().next().is_some() => self.list(node)?,
-            (_, Kind::SchemaMap) if node.value.is_object() => self.inner(|inner| inner.map(node))?,
-            (_, Kind::Value(read)) if read(node.value).is_some() => self.value(key, read, node.value)?,
+            ("allOf", KeywordKind::Schemas) if node.value.is_array() => self.all_of(schema, node)?,
+            ("not" | "if" | "then" | "else", KeywordKind::Schema) if is_schema(node.value) => {
+                self.convert(node)?
+            }
+            (_, KeywordKind::Schema) if is_schema(node.value) => self.inner(|inner| inner.convert(node))?,
+            (_, KeywordKind::Schemas) if is_schema(node.value) => vec![self.convert(node)?].into(),
+            (_, KeywordKind::Schemas) if node.items().next().is_some() => self.list(node)?,
+            (_, KeywordKind::SchemaMap) if node.value.is_object() => self.inner(|inner| inner.map(node))?,
+            (_, KeywordKind::Value(read)) if read(node.value).is_some() => {
+                self.value(key, read, node.value)?
+            }
             _ => {
                 self.note(key, node.value);
                 return Ok(());

@@ -7,10 +7,10 @@ use serde_json::{Value, json};
 use toolcrib_model::JsonObject;
 
 use super::Converter;
-use super::fit::loosened;
+use super::limits::loosened;
 use crate::Error;
-use crate::spec::{Key, Node, Spec};
-use crate::unique::UniqueNames;
+use crate::spec::{Node, Spec, ValueLocation};
+use crate::unique_names::UniqueNames;
 
 /// The most values of the argument schema of one tool, slightly less than can be compiled. Definitions beyond the
 /// limit, which are the farthest from the top, permit any value.
@@ -52,7 +52,7 @@ impl Direction {
 /// The schemas of one document.
 pub(crate) struct Schemas<'a> {
     pub(crate) spec: Spec<'a>,
-    known: HashMap<Key, usize>,
+    known: HashMap<ValueLocation, usize>,
     definitions: Vec<Definition<'a>>,
     taken: UniqueNames,
     /// The remaining budget of values.
@@ -69,13 +69,13 @@ pub(crate) struct Schemas<'a> {
 struct Definition<'a> {
     name: String,
     node: Node<'a>,
-    input: Option<Result<Rc<Converted>, Error>>,
-    output: Option<Result<Rc<Converted>, Error>>,
+    input: Option<Result<Rc<ConvertedSchema>, Error>>,
+    output: Option<Result<Rc<ConvertedSchema>, Error>>,
 }
 
 /// A converted schema.
 #[derive(Debug, Default)]
-pub(super) struct Converted {
+pub(super) struct ConvertedSchema {
     pub(super) value: Value,
     /// The number of its values.
     pub(super) nodes: usize,
@@ -153,7 +153,7 @@ impl<'a> Schemas<'a> {
     pub(super) fn bundle(
         &mut self,
         direction: Direction,
-        top: &Converted,
+        top: &ConvertedSchema,
         notes: &mut Vec<String>,
     ) -> Result<JsonObject, Error> {
         // The unused budget of earlier tools is available to later ones.
@@ -165,12 +165,12 @@ impl<'a> Schemas<'a> {
         let mut seen: HashSet<usize> = HashSet::new();
         let mut pending: VecDeque<usize> = VecDeque::new();
         // Shared until their number is known, since copying is expensive.
-        let mut found: Vec<(String, Option<Rc<Converted>>)> = Vec::new();
+        let mut found: Vec<(String, Option<Rc<ConvertedSchema>>)> = Vec::new();
         pending.extend(top.references.iter().filter(|id| seen.insert(**id)));
         while let Some(id) = pending.pop_front() {
             let converted = match self.converted(id, direction) {
                 Err(Error::TooLarge { .. }) => {
-                    Rc::new(Converted { nodes: max_nodes, ..Converted::default() })
+                    Rc::new(ConvertedSchema { nodes: max_nodes, ..ConvertedSchema::default() })
                 }
                 converted => converted?,
             };
@@ -213,7 +213,7 @@ impl<'a> Schemas<'a> {
         Ok(bundled)
     }
 
-    fn converted(&mut self, id: usize, direction: Direction) -> Result<Rc<Converted>, Error> {
+    fn converted(&mut self, id: usize, direction: Direction) -> Result<Rc<ConvertedSchema>, Error> {
         let Some(definition) = self.definitions.get(id) else { return Ok(Rc::default()) };
         let (node, known) = match direction {
             Direction::Input => (definition.node, &definition.input),

@@ -5,7 +5,7 @@ use toolcrib_document::plain_text;
 
 /// The kind of a keyword's value.
 #[derive(Clone, Copy)]
-pub(super) enum Kind {
+pub(super) enum KeywordKind {
     /// A schema.
     Schema,
     /// A list of schemas.
@@ -21,7 +21,7 @@ pub(super) enum Kind {
 /// The types of JSON Schema.
 const TYPES: [&str; 7] = ["null", "boolean", "object", "array", "number", "string", "integer"];
 
-pub(super) fn kind(key: &str) -> Kind {
+pub(super) fn kind(key: &str) -> KeywordKind {
     match key {
         "items"
         | "additionalProperties"
@@ -33,34 +33,34 @@ pub(super) fn kind(key: &str) -> Kind {
         | "else"
         | "unevaluatedItems"
         | "unevaluatedProperties"
-        | "contentSchema" => Kind::Schema,
-        "allOf" | "anyOf" | "oneOf" | "prefixItems" => Kind::Schemas,
-        "properties" | "patternProperties" | "dependentSchemas" => Kind::SchemaMap,
+        | "contentSchema" => KeywordKind::Schema,
+        "allOf" | "anyOf" | "oneOf" | "prefixItems" => KeywordKind::Schemas,
+        "properties" | "patternProperties" | "dependentSchemas" => KeywordKind::SchemaMap,
         "$ref" | "$dynamicRef" | "$recursiveRef" | "example" | "examples" | "default" | "const" => {
-            Kind::Value(|value| Some(value.clone()))
+            KeywordKind::Value(|value| Some(value.clone()))
         }
-        "type" => Kind::Value(types),
-        "description" => Kind::Value(|value| Some(plain_text(value.as_str()?).into_owned().into())),
+        "type" => KeywordKind::Value(types),
+        "description" => KeywordKind::Value(|value| Some(plain_text(value.as_str()?).into_owned().into())),
         "title" | "format" | "pattern" | "contentEncoding" | "contentMediaType" => {
-            Kind::Value(|value| value.is_string().then(|| value.clone()))
+            KeywordKind::Value(|value| value.is_string().then(|| value.clone()))
         }
-        "deprecated" | "uniqueItems" => Kind::Value(flag),
-        "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum" => Kind::Value(number),
+        "deprecated" | "uniqueItems" => KeywordKind::Value(flag),
+        "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum" => KeywordKind::Value(number),
         "multipleOf" => {
-            Kind::Value(|value| number(value).filter(|value| value.as_f64().is_some_and(|n| n > 0.0)))
+            KeywordKind::Value(|value| number(value).filter(|value| value.as_f64().is_some_and(|n| n > 0.0)))
         }
         "minLength" | "maxLength" | "minItems" | "maxItems" | "minProperties" | "maxProperties"
-        | "minContains" | "maxContains" => Kind::Value(count),
-        "enum" => Kind::Value(|value| {
+        | "minContains" | "maxContains" => KeywordKind::Value(count),
+        "enum" => KeywordKind::Value(|value| {
             value.as_array().is_some_and(|items| !items.is_empty()).then(|| value.clone())
         }),
-        "required" => Kind::Value(|_| None),
-        "dependentRequired" => Kind::Value(|value| {
+        "required" => KeywordKind::Value(|_| None),
+        "dependentRequired" => KeywordKind::Value(|value| {
             let is_names =
                 |names: &Value| names.as_array().is_some_and(|names| names.iter().all(Value::is_string));
             value.as_object()?.values().all(is_names).then(|| value.clone())
         }),
-        _ => Kind::Unknown,
+        _ => KeywordKind::Unknown,
     }
 }
 

@@ -2,11 +2,11 @@
 
 mod convert;
 mod definitions;
-mod fit;
 mod keyword;
-mod merge;
-mod null;
-mod visible;
+mod limits;
+mod merge_all_of;
+mod nullable;
+mod read_write_only;
 
 #[cfg(test)]
 mod tests;

@@ -10,7 +10,7 @@ use toolcrib_io::files::Root;
 use toolcrib_model::pointer_part;
 
 use super::Node;
-use super::reference::Key;
+use super::reference::ValueLocation;
 use crate::Error;
 
 /// The most files of one document.
@@ -42,12 +42,12 @@ struct File {
     /// The path below the folder of the document; empty if there is no folder.
     path: String,
     value: Value,
-    names: OnceLock<Names>,
+    names: OnceLock<DeclaredNames>,
 }
 
 /// The names that a file declares in addition to its pointers.
 #[derive(Debug, Default)]
-struct Names {
+struct DeclaredNames {
     /// The pointers of `$anchor` and `$dynamicAnchor`.
     anchors: HashMap<String, String>,
     /// The pointers of `$id` and `$self`.
@@ -102,8 +102,8 @@ impl Documents {
     }
 
     /// Resolves a reference without its fragment.
-    pub(super) fn find(&self, from: usize, address: &str, reference: &str) -> Result<Key, Error> {
-        let top = |file| Key { file, pointer: String::new() };
+    pub(super) fn find(&self, from: usize, address: &str, reference: &str) -> Result<ValueLocation, Error> {
+        let top = |file| ValueLocation { file, pointer: String::new() };
         if address.is_empty() {
             return Ok(top(from));
         }
@@ -117,7 +117,7 @@ impl Documents {
             Some(None) | None => None,
         };
         let named = (0..=self.others.len()).find_map(|file| {
-            Some(Key { file, pointer: self.file(file)?.names().addresses.get(address)?.clone() })
+            Some(ValueLocation { file, pointer: self.file(file)?.names().addresses.get(address)?.clone() })
         });
         match (named, failed) {
             (Some(key), _) => Ok(key),
@@ -164,16 +164,16 @@ impl File {
         Some(steps.join("/"))
     }
 
-    fn names(&self) -> &Names {
+    fn names(&self) -> &DeclaredNames {
         self.names.get_or_init(|| {
-            let mut names = Names::default();
+            let mut names = DeclaredNames::default();
             names.gather(&self.value, &mut String::new());
             names
         })
     }
 }
 
-impl Names {
+impl DeclaredNames {
     /// Adds the names in a value. The parser has bounded its depth.
     fn gather(&mut self, value: &Value, pointer: &mut String) {
         if pointer.len() > MAX_POINTER_BYTES {

@@ -12,7 +12,7 @@ use crate::Error;
 
 pub(crate) use files::{Documents, limits};
 pub(crate) use node::Node;
-pub(crate) use reference::Key;
+pub(crate) use reference::ValueLocation;
 
 /// The version of the specification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -12,7 +12,7 @@ const MAX_REFERENCE_HOPS: usize = 32;
 
 /// The identity of a value: its file, and its JSON pointer.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Key {
+pub(crate) struct ValueLocation {
     pub(crate) file: usize,
     pub(crate) pointer: String,
 }
@@ -35,7 +35,7 @@ impl<'a> Spec<'a> {
     }
 
     /// Returns the target of one reference and its location.
-    pub(crate) fn target(&self, from: usize, reference: &str) -> Result<(Key, Node<'a>), Error> {
+    pub(crate) fn target(&self, from: usize, reference: &str) -> Result<(ValueLocation, Node<'a>), Error> {
         self.target_within(from, reference, &mut { MAX_REFERENCE_HOPS })
     }
 
@@ -44,14 +44,14 @@ impl<'a> Spec<'a> {
         from: usize,
         reference: &str,
         hops: &mut usize,
-    ) -> Result<(Key, Node<'a>), Error> {
+    ) -> Result<(ValueLocation, Node<'a>), Error> {
         let (address, fragment) = reference.split_once('#').unwrap_or((reference, ""));
         let fragment = percent_decode_str(fragment).decode_utf8_lossy();
         let top = match self.documents.find(from, address, reference)? {
             // A schema with an `$id` is a separate document.
-            Key { file, pointer } if pointer.is_empty() => Key { file, pointer },
+            ValueLocation { file, pointer } if pointer.is_empty() => ValueLocation { file, pointer },
             inner if fragment.is_empty() || fragment.starts_with('/') => inner,
-            Key { file, .. } => Key { file, pointer: String::new() },
+            ValueLocation { file, .. } => ValueLocation { file, pointer: String::new() },
         };
         let pointer = if fragment.is_empty() || fragment.starts_with('/') {
             format!("{}{fragment}", top.pointer)
@@ -61,7 +61,7 @@ impl<'a> Spec<'a> {
         };
         let file = self.documents.top(top.file);
         match file.value.pointer(&pointer) {
-            Some(value) => Ok((Key { file: top.file, pointer }, file.at(value))),
+            Some(value) => Ok((ValueLocation { file: top.file, pointer }, file.at(value))),
             None => self.walk(file, &pointer, reference, hops),
         }
     }
@@ -73,10 +73,10 @@ impl<'a> Spec<'a> {
         pointer: &str,
         reference: &str,
         hops: &mut usize,
-    ) -> Result<(Key, Node<'a>), Error> {
+    ) -> Result<(ValueLocation, Node<'a>), Error> {
         let dangling = || Error::dangling(reference);
         let mut node = top;
-        let mut key = Key { file: top.file, pointer: String::new() };
+        let mut key = ValueLocation { file: top.file, pointer: String::new() };
         for token in pointer.split('/').skip(1) {
             let step = format!("/{token}");
             while node.value.pointer(&step).is_none() {

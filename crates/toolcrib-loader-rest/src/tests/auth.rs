@@ -8,7 +8,7 @@ use toolcrib_model::{ErrorKind, Secret, ToolResult};
 use toolcrib_testkit::{Canary, Hit};
 
 use super::Fixture;
-use crate::{ClientCredentials, Credential, CredentialKind, KeyPlace, RestSource};
+use crate::{ClientCredentials, Credential, CredentialKind, KeyLocation, RestSource};
 
 fn ok(_: &Hit) -> Response {
     Json(json!({"ok": true})).into_response()
@@ -79,8 +79,8 @@ fn bearer(token: &str) -> Credential {
     Credential::new(CredentialKind::Bearer { token: Secret::new(token) })
 }
 
-fn key(value: &str, slot: Option<(KeyPlace, &str)>) -> Credential {
-    let slot = slot.map(|(place, name)| (place, name.to_owned()));
+fn key(value: &str, slot: Option<(KeyLocation, &str)>) -> Credential {
+    let slot = slot.map(|(location, name)| (location, name.to_owned()));
     Credential::new(CredentialKind::ApiKey { value: Secret::new(value), slot })
 }
 
@@ -115,7 +115,7 @@ async fn a_credential_arrives_in_its_slot_and_nothing_forged_does() {
             Credential::new(basic),
             key("in header", None).for_scheme("header"),
             key("in&query", None).for_scheme("query"),
-            key("in;cookie", Some((KeyPlace::Cookie, "session"))),
+            key("in;cookie", Some((KeyLocation::Cookie, "session"))),
         ]
         .into_iter()
         .fold(source, |source, credential| source.with_credential(credential.for_origin(server.origin())))

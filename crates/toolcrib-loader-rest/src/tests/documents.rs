@@ -204,11 +204,11 @@ async fn a_copy_that_was_cut_off_is_not_used() {
 
 #[test]
 fn a_cache_keeps_to_its_bound_and_drops_what_is_oldest() {
-    use crate::cache::{Kept, Validators};
+    use crate::document_cache::{CachedDocument, Validators};
     let folder = tempfile::tempdir().unwrap();
     let cache = DocumentCache::new(folder.path()).with_max_bytes(3000);
     let url = |index: usize| url::Url::parse(&format!("https://x.example/{index}?key=secret")).unwrap();
-    let kept = |bytes: usize| Kept { validators: Validators::default(), bytes: vec![b'x'; bytes] };
+    let kept = |bytes: usize| CachedDocument { validators: Validators::default(), bytes: vec![b'x'; bytes] };
     std::fs::write(folder.path().join("mine.txt"), [b'x'; 5000]).unwrap();
     for index in 0..5 {
         cache.store(&url(index), &kept(1000)).unwrap();

@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
 use serde::de::{MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
-use toolcrib_loader_rest::{ClientCredentials, Credential, CredentialKind, KeyPlace};
+use toolcrib_loader_rest::{ClientCredentials, Credential, CredentialKind, KeyLocation};
 use toolcrib_model::Secret;
 
 /// One credential. Which of the settings there must be depends on `type`.
@@ -125,7 +125,7 @@ fn listed(keys: &[&str]) -> String {
     keys.iter().map(|key| format!("`{key}`")).collect::<Vec<_>>().join(", ")
 }
 
-impl From<In> for KeyPlace {
+impl From<In> for KeyLocation {
     fn from(place: In) -> Self {
         match place {
             In::Header => Self::Header,

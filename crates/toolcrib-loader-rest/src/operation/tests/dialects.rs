@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{read, read_from};
-use crate::operation::{Base, Encoding, Place, Style, Writing};
+use crate::operation::{Encoding, ParameterLocation, Serialization, ServerSettings, Style};
 
 #[test]
 fn swagger_2_0_is_read_as_it_is_written() {
@@ -38,7 +38,7 @@ fn swagger_2_0_is_read_as_it_is_written() {
             },
         },
     });
-    let reading = read_from(&document, Base::default()).unwrap();
+    let reading = read_from(&document, ServerSettings::default()).unwrap();
     assert_eq!(reading.loaded.rejected, []);
     let [put, upload] = reading.loaded.tools.as_slice() else { panic!("{:?}", reading.loaded.tools) };
     let expected = json!({
@@ -58,9 +58,9 @@ fn swagger_2_0_is_read_as_it_is_written() {
     assert_eq!(put.output_parameters["properties"]["id"], json!({"type": "integer"}));
     let written = |name: &str| {
         let parameters = &reading.operations["put"].parameters;
-        parameters.iter().find(|bound| bound.argument == name).unwrap().parameter.writing
+        parameters.iter().find(|bound| bound.argument == name).unwrap().parameter.serialization
     };
-    let form = |explode| Writing::Styled { style: Style::Form, explode, allow_reserved: false };
+    let form = |explode| Serialization::Styled { style: Style::Form, explode, allow_reserved: false };
     assert_eq!((written("tags"), written("kinds")), (form(true), form(false)));
     assert_eq!(reading.operations["put"].server.as_ref().unwrap().as_str(), "https://api.example/v1");
     assert_eq!(reading.operations["upload"].server.as_ref().unwrap().as_str(), "http://api.example/v1");
@@ -68,7 +68,7 @@ fn swagger_2_0_is_read_as_it_is_written() {
     assert_eq!(upload.output_parameters, json!({}));
     let body = reading.operations["upload"].body.as_ref().unwrap();
     let Encoding::Multipart(parts) = &body.encoding else { panic!("{body:?}") };
-    assert!(parts["file"].binary && parts["labels"].writing == Some(form(false)));
+    assert!(parts["file"].binary && parts["labels"].serialization == Some(form(false)));
 }
 
 #[test]
@@ -80,15 +80,15 @@ fn openapi_3_2_has_any_method_and_the_query_as_a_whole() {
         }}]}},
     });
     let document = |version: &str| json!({"openapi": version, "paths": {"/pets": item}});
-    let reading = read_from(&document("3.2.0"), Base::default()).unwrap();
+    let reading = read_from(&document("3.2.0"), ServerSettings::default()).unwrap();
     assert_eq!(reading.loaded.rejected, []);
     let [search, copy] = reading.loaded.tools.as_slice() else { panic!("{:?}", reading.loaded.tools) };
     assert_eq!((search.name.name(), search.risk().as_str()), ("search", "low"));
     assert_eq!((copy.name.name(), copy.risk().as_str()), ("copy_pets", "medium"));
     assert_eq!(reading.operations["copy_pets"].method.as_str(), "COPY");
     let all = &reading.operations["copy_pets"].parameters[0].parameter;
-    assert_eq!((all.place, all.writing), (Place::QueryString, Writing::Form));
-    assert!(read_from(&document("3.1.0"), Base::default()).unwrap().loaded.tools.is_empty());
+    assert_eq!((all.location, all.serialization), (ParameterLocation::QueryString, Serialization::Form));
+    assert!(read_from(&document("3.1.0"), ServerSettings::default()).unwrap().loaded.tools.is_empty());
 }
 
 #[test]
@@ -96,7 +96,7 @@ fn what_a_multipart_body_has_files_in_is_found_in_every_form() {
     let content = |media: Value| {
         let body = json!({"required": true, "content": {"multipart/form-data": media}});
         let document = json!({"openapi": "3.1.0", "paths": {"/": {"post": {"requestBody": body}}}});
-        let reading = read_from(&document, Base::default()).unwrap();
+        let reading = read_from(&document, ServerSettings::default()).unwrap();
         assert_eq!(reading.loaded.rejected, []);
         let Some(Encoding::Multipart(parts)) =
             reading.operations["post_root"].body.as_ref().map(|body| body.encoding.clone())

@@ -12,17 +12,21 @@ use toolcrib_model::{Risk, Tool};
 use toolcrib_port::{Loaded, RejectKind};
 use url::Url;
 
-use super::{Base, Reading, Setting, read_document};
+use super::{ConversionSettings, ConvertedDocument, ServerSettings, read_document};
 use crate::auth::BoundAuth;
 use crate::selection::Selection;
 use crate::{Error, OperationSelector};
 
-fn read_from(document: &Value, base: Base<'_>) -> Result<Reading, Error> {
+fn read_from(document: &Value, base: ServerSettings<'_>) -> Result<ConvertedDocument, Error> {
     read_with(document, base, &Selection::default())
 }
 
-fn read_with(document: &Value, base: Base<'_>, selection: &Selection) -> Result<Reading, Error> {
-    let setting = Setting {
+fn read_with(
+    document: &Value,
+    base: ServerSettings<'_>,
+    selection: &Selection,
+) -> Result<ConvertedDocument, Error> {
+    let setting = ConversionSettings {
         source: "test",
         namespace: "api",
         base,
@@ -43,7 +47,7 @@ fn read(paths: Value) -> Loaded {
             "name": {"type": "string"}, "mother": {"$ref": "#/components/schemas/Pet"},
         }}},
     }});
-    read_from(&document, Base::default()).unwrap().loaded
+    read_from(&document, ServerSettings::default()).unwrap().loaded
 }
 
 fn names(loaded: &Loaded) -> Vec<&str> {
@@ -199,8 +203,7 @@ fn a_name_in_two_places_becomes_two_documented_arguments() {
 
 #[test]
 fn a_parameter_of_the_operation_goes_before_the_same_of_its_path_whatever_the_case_of_a_header() {
-    let parameter =
-        |name: &str, place: &str, kind: &str| json!({"name": name, "in": place, "schema": {"type": kind}});
+    let parameter = |name: &str, location: &str, kind: &str| json!({"name": name, "in": location, "schema": {"type": kind}});
     let loaded = read(json!({"/a": {
         "parameters": [parameter("X-Id", "header", "string"), parameter("v", "query", "string")],
         "get": {"parameters": [
@@ -312,7 +315,7 @@ fn of_several_media_types_json_is_sent() {
     });
     let document =
         json!({"openapi": "3.0.0", "paths": {"/": {"patch": {"requestBody": {"content": content}}}}});
-    let reading = read_from(&document, Base::default()).unwrap();
+    let reading = read_from(&document, ServerSettings::default()).unwrap();
     assert_eq!(
         reading.operations["patch_root"].body.as_ref().unwrap().media_type,
         "application/merge-patch+json"
@@ -337,36 +340,40 @@ fn a_version_that_is_not_read_is_named() {
         (json!({"name": "x"}), "there is no `openapi` version at the top; is this an OpenAPI document?"),
         (json!([]), "there is no `openapi` version at the top; is this an OpenAPI document?"),
     ] {
-        assert_eq!(read_from(&document, Base::default()).unwrap_err().to_string(), expected);
+        assert_eq!(read_from(&document, ServerSettings::default()).unwrap_err().to_string(), expected);
     }
     assert!(
-        read_from(&json!({"openapi": 3.1, "webhooks": {}}), Base::default()).unwrap().loaded.tools.is_empty()
+        read_from(&json!({"openapi": 3.1, "webhooks": {}}), ServerSettings::default())
+            .unwrap()
+            .loaded
+            .tools
+            .is_empty()
     );
 }
 
 #[test]
 fn the_server_is_the_setting_or_the_innermost_of_the_document() {
-    let server = |root: Value, operation: Value, base: Base<'_>| {
+    let server = |root: Value, operation: Value, base: ServerSettings<'_>| {
         let document =
             json!({"openapi": "3.0.0", "servers": root, "paths": {"/": {"get": {"servers": operation}}}});
         read_from(&document, base).unwrap().operations["get_root"].server.clone()
     };
-    let text = |root, operation, base: Base<'_>| server(root, operation, base).unwrap().to_string();
+    let text = |root, operation, base: ServerSettings<'_>| server(root, operation, base).unwrap().to_string();
     let document = Url::parse("https://docs.example/specs/api.yaml").unwrap();
-    let from_web = Base { document: Some(&document), ..Base::default() };
+    let from_web = ServerSettings { document: Some(&document), ..ServerSettings::default() };
     let root = json!([{"url": "{scheme}://{host}/v{n}", "variables": {
         "scheme": {"default": "https"}, "host": {"default": "api.example"}, "n": {"default": 2},
     }}]);
-    assert_eq!(text(root.clone(), json!([]), Base::default()), "https://api.example/v2");
+    assert_eq!(text(root.clone(), json!([]), ServerSettings::default()), "https://api.example/v2");
     assert_eq!(
-        text(root.clone(), json!([{"url": "https://other.example"}]), Base::default()),
+        text(root.clone(), json!([{"url": "https://other.example"}]), ServerSettings::default()),
         "https://other.example/"
     );
     let variables = |value: &str| {
         BTreeMap::from([("n".to_owned(), value.to_owned()), ("other".to_owned(), "x".to_owned())])
     };
     let three = variables("3");
-    let set = Base { variables: Some(&three), ..Base::default() };
+    let set = ServerSettings { variables: Some(&three), ..ServerSettings::default() };
     assert_eq!(text(root.clone(), json!([]), set), "https://api.example/v3");
     let listed =
         json!([{"url": "https://api.example/{n}", "variables": {"n": {"default": "1", "enum": ["1", 2]}}}]);
@@ -377,12 +384,12 @@ fn the_server_is_the_setting_or_the_innermost_of_the_document() {
     );
     assert_eq!(text(json!([{"url": "../v1"}]), json!(null), from_web), "https://docs.example/v1");
     assert_eq!(text(json!(null), json!(null), from_web), "https://docs.example/");
-    let configured = Base { configured: Some(&document), ..Base::default() };
+    let configured = ServerSettings { configured: Some(&document), ..ServerSettings::default() };
     assert_eq!(text(root, json!([{"url": "https://other.example"}]), configured), document.as_str());
     for broken in
         ["/api", "ftp://x.example", "https://user:pw@x.example", "https://{x}.example", "https://{x"]
     {
-        let error = server(json!([{"url": broken}]), json!(null), Base::default()).unwrap_err();
+        let error = server(json!([{"url": broken}]), json!(null), ServerSettings::default()).unwrap_err();
         assert!(error.to_string().ends_with("; set `base_url` for this source"), "{error}");
     }
 }
@@ -400,11 +407,11 @@ fn a_selection_leaves_operations_out_and_sets_risks_but_changes_no_names() {
         risks: vec![(selector().with_path("/*"), Risk::Low)],
         ..Selection::default()
     };
-    let reading = read_with(&document, Base::default(), &selection).unwrap();
+    let reading = read_with(&document, ServerSettings::default(), &selection).unwrap();
     let tools: Vec<_> = reading.loaded.tools.iter().map(|tool| (tool.name.name(), tool.risk())).collect();
     assert_eq!(tools, [("drop", Risk::Low), ("list_get_b", Risk::Low)]);
     let none = Selection { include: vec![selector().with_tag("c")], ..Selection::default() };
-    let reading = read_with(&document, Base::default(), &none).unwrap();
+    let reading = read_with(&document, ServerSettings::default(), &none).unwrap();
     assert_eq!(reading.loaded.rejected[0].name.as_deref(), Some("include"));
 }
 
@@ -419,7 +426,7 @@ fn an_operation_may_be_repeated_when_its_method_or_the_operator_says_so() {
         idempotent: vec![OperationSelector::default().with_operation("pa*")],
         ..Selection::default()
     };
-    let reading = read_with(&document, Base::default(), &selection).unwrap();
+    let reading = read_with(&document, ServerSettings::default(), &selection).unwrap();
     let repeated: Vec<_> = reading.loaded.tools.iter().filter(|tool| tool.is_idempotent()).collect();
     let repeated: Vec<_> = repeated.iter().map(|tool| tool.name.name()).collect();
     assert_eq!(repeated, ["get", "query", "delete", "patch"]);
@@ -473,7 +480,7 @@ fn a_document_that_grows_without_end_is_refused() {
         .map(|index| (format!("/{index}"), json!({"$ref": "#/components/pathItems/All"})))
         .collect();
     let document = json!({"openapi": "3.1.0", "paths": paths, "components": {"pathItems": {"All": item}}});
-    let error = read_from(&document, Base::default()).unwrap_err();
+    let error = read_from(&document, ServerSettings::default()).unwrap_err();
     assert!(matches!(error, Error::TooLarge { .. }), "{error}");
 }
 

@@ -9,8 +9,8 @@ use toolcrib_policy::Access;
 use super::{operation_of, request, request_from};
 use crate::Error;
 use crate::auth::BoundAuth;
-use crate::files::{Files, MAX_UPLOAD_BYTES};
 use crate::request::prepare;
+use crate::upload::{Files, MAX_UPLOAD_BYTES};
 
 fn sent(content: Value, arguments: Value) -> (String, String) {
     let request =

@@ -14,17 +14,17 @@ use toolcrib_policy::Access;
 
 use crate::Error;
 use crate::auth::BoundAuth;
-use crate::files::Files;
-use crate::operation::{Base, Operation, Setting, read_document};
+use crate::operation::{ConversionSettings, Operation, ServerSettings, read_document};
 use crate::request::prepare;
 use crate::selection::Selection;
+use crate::upload::Files;
 
 /// The only operation of a document.
 fn operation_of(document: &Value, auth: &BoundAuth) -> (Operation, Value) {
-    let setting = Setting {
+    let setting = ConversionSettings {
         source: "test",
         namespace: "api",
-        base: Base::default(),
+        base: ServerSettings::default(),
         auth,
         selection: &Selection::default(),
         has_workspace: true,
@@ -57,8 +57,8 @@ fn request(path: &str, operation: Value, arguments: Value) -> Result<Request, Er
     request_from(path, operation, arguments, None)
 }
 
-fn parameter(place: &str, extra: Value) -> Value {
-    let mut parameter = json!({"name": "v", "in": place, "required": true, "schema": {}});
+fn parameter(location: &str, extra: Value) -> Value {
+    let mut parameter = json!({"name": "v", "in": location, "required": true, "schema": {}});
     parameter.as_object_mut().unwrap().extend(extra.as_object().unwrap().clone());
     json!({"parameters": [parameter]})
 }

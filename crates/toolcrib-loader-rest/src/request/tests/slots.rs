@@ -7,9 +7,9 @@ use toolcrib_policy::Access;
 
 use super::{operation_of, parameter, request, url};
 use crate::Error;
-use crate::auth::{Auth, BoundAuth, KeyPlace, Slot};
-use crate::files::Files;
+use crate::auth::{Auth, BoundAuth, KeyLocation, Slot};
 use crate::request::prepare;
+use crate::upload::Files;
 
 #[test]
 fn a_path_value_never_leaves_its_segment() {
@@ -121,7 +121,7 @@ fn a_value_stays_in_its_slot_whatever_it_is() {
         "\\..\\",
     ];
     for value in hostile {
-        for (place, extra) in [
+        for (location, extra) in [
             ("path", json!({})),
             ("path", json!({"style": "label"})),
             ("path", json!({"style": "matrix"})),
@@ -131,22 +131,26 @@ fn a_value_stays_in_its_slot_whatever_it_is() {
             ("header", json!({})),
             ("cookie", json!({})),
         ] {
-            let path = if place == "path" { "/a/{v}/b" } else { "/a/b" };
-            match request(path, parameter(place, extra.clone()), json!({"v": value})) {
+            let path = if location == "path" { "/a/{v}/b" } else { "/a/b" };
+            match request(path, parameter(location, extra.clone()), json!({"v": value})) {
                 Err(error) => {
                     assert!(matches!(&error, Error::Argument { argument, .. } if argument == "v"), "{error}");
                 }
                 Ok(request) => {
                     assert_eq!(request.url.origin().ascii_serialization(), "https://api.example");
                     let segments: Vec<_> = request.url.path_segments().unwrap().collect();
-                    let expected = if place == "path" { 4 } else { 3 };
+                    let expected = if location == "path" { 4 } else { 3 };
                     assert_eq!(
                         (segments.len(), segments[0]),
                         (expected, "v1"),
-                        "{place} {value:?} {segments:?}"
+                        "{location} {value:?} {segments:?}"
                     );
-                    assert_eq!(segments.last(), Some(&"b"), "{place} {value:?}");
-                    assert_eq!(request.url.query_pairs().count(), usize::from(place == "query"), "{value:?}");
+                    assert_eq!(segments.last(), Some(&"b"), "{location} {value:?}");
+                    assert_eq!(
+                        request.url.query_pairs().count(),
+                        usize::from(location == "query"),
+                        "{value:?}"
+                    );
                     assert_eq!(request.url.fragment(), None);
                     assert!(request.headers.len() <= 2);
                 }
@@ -167,15 +171,15 @@ fn headers_hold_values_as_they_are_and_no_line_breaks() {
 
 #[test]
 fn a_list_of_which_an_item_would_arrive_as_two_is_refused() {
-    let many = |place: &str, style: Option<&str>, explode: bool, value: Value| {
+    let many = |location: &str, style: Option<&str>, explode: bool, value: Value| {
         let mut extra = json!({"explode": explode});
         if let Some(style) = style {
             extra["style"] = style.into();
         }
-        let path = if place == "path" { "/{v}" } else { "/p" };
-        request(path, parameter(place, extra), json!({"v": value}))
+        let path = if location == "path" { "/{v}" } else { "/p" };
+        request(path, parameter(location, extra), json!({"v": value}))
     };
-    for (place, style, explode, value, is_sent) in [
+    for (location, style, explode, value, is_sent) in [
         ("header", None, false, json!(["a,b"]), false),
         ("header", None, false, json!("a,b"), true),
         ("header", None, false, json!({"a": "b=c"}), true),
@@ -192,8 +196,8 @@ fn a_list_of_which_an_item_would_arrive_as_two_is_refused() {
         ("path", Some("matrix"), true, json!(["a;b"]), true),
         ("path", None, false, json!(["a,b"]), true),
     ] {
-        let sent = many(place, style, explode, value.clone());
-        assert_eq!(sent.is_ok(), is_sent, "{place} {style:?} {value}: {sent:?}");
+        let sent = many(location, style, explode, value.clone());
+        assert_eq!(sent.is_ok(), is_sent, "{location} {style:?} {value}: {sent:?}");
         if let Err(error) = sent {
             assert!(matches!(&error, Error::Argument { argument, .. } if argument == "v"), "{error}");
         }
@@ -238,7 +242,7 @@ fn cookies_are_joined_and_encoded() {
 
 #[test]
 fn arguments_cannot_set_the_headers_that_decide_where_a_request_ends_or_who_sends_it() {
-    let own = [Slot::new(KeyPlace::Header, "x-key")];
+    let own = [Slot::new(KeyLocation::Header, "x-key")];
     let auth = Auth::default().bind(&JsonObject::new(), &own);
     for name in [
         "Authorization",
@@ -276,12 +280,12 @@ fn arguments_cannot_set_the_headers_that_decide_where_a_request_ends_or_who_send
 #[test]
 fn no_argument_reaches_the_slot_of_a_credential() {
     let slots = [
-        Slot::new(KeyPlace::Query, "api key"),
-        Slot::new(KeyPlace::Cookie, "session"),
-        Slot::new(KeyPlace::Header, "x-key"),
+        Slot::new(KeyLocation::Query, "api key"),
+        Slot::new(KeyLocation::Cookie, "session"),
+        Slot::new(KeyLocation::Header, "x-key"),
     ];
     let auth = Auth::default().bind(&JsonObject::new(), &slots);
-    let parameter = |place: &str, name: &str| json!({"name": name, "in": place, "schema": {}});
+    let parameter = |location: &str, name: &str| json!({"name": name, "in": location, "schema": {}});
     let document = json!({
         "openapi": "3.0.0",
         // What the document itself writes there goes, too.

@@ -9,7 +9,7 @@ use toolcrib_io::files::{Purpose, Root};
 use toolcrib_policy::{Access, Mode};
 
 use crate::Error;
-use crate::content::of_data_url;
+use crate::media_detection::of_data_url;
 
 /// The prefix of a file path. Base64 contains no colon.
 pub(crate) const FILE_PREFIX: &str = "file:";
@@ -32,7 +32,7 @@ pub(crate) struct Files<'a> {
 
 /// The content of a file argument.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Content {
+pub(crate) struct FileContent {
     pub(crate) bytes: Vec<u8>,
     /// The file name, if the content comes from a file.
     pub(crate) name: Option<String>,
@@ -47,7 +47,7 @@ impl<'a> Files<'a> {
 
     /// Returns the content of an argument: base64, a `data:` URL with base64, or `file:` and a path below the
     /// workspace.
-    pub(crate) fn content(&mut self, argument: &str, text: &str) -> Result<Content, Error> {
+    pub(crate) fn content(&mut self, argument: &str, text: &str) -> Result<FileContent, Error> {
         if let Some(path) = text.strip_prefix(FILE_PREFIX) {
             return self.read(argument, path.trim_start());
         }
@@ -57,7 +57,7 @@ impl<'a> Files<'a> {
                 None => (None, text),
             };
         match BASE64.decode(encoded.trim()) {
-            Ok(bytes) => Ok(Content { bytes, name: None, media_type }),
+            Ok(bytes) => Ok(FileContent { bytes, name: None, media_type }),
             Err(error) => Err(Error::argument(
                 argument,
                 format!(
@@ -67,7 +67,7 @@ impl<'a> Files<'a> {
         }
     }
 
-    fn read(&mut self, argument: &str, path: &str) -> Result<Content, Error> {
+    fn read(&mut self, argument: &str, path: &str) -> Result<FileContent, Error> {
         let Some(folder) = self.workspace else {
             return Err(Error::argument(
                 argument,
@@ -85,7 +85,7 @@ impl<'a> Files<'a> {
         }
         self.room -= slice.bytes.len();
         let name = Path::new(path).file_name().map(|name| name.to_string_lossy().into_owned());
-        Ok(Content { bytes: slice.bytes, name, media_type: None })
+        Ok(FileContent { bytes: slice.bytes, name, media_type: None })
     }
 
     /// Opens the workspace under the access rules.

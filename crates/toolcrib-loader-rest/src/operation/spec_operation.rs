@@ -9,12 +9,12 @@ use toolcrib_model::{QualifiedName, Risk, Tool, words_of_name};
 
 use super::arguments::{self, Arguments};
 use super::body::BodyDraft;
-use super::names::{self, Unnamed};
-use super::parameter::{self, Parameter, Place};
-use super::{Operation, PathTemplate, Setting, output, swagger};
+use super::names::{self, OperationIdentity};
+use super::parameter::{self, Parameter, ParameterLocation};
+use super::{ConversionSettings, Operation, PathTemplate, response, swagger};
 use crate::Error;
 use crate::schema::{Converter, Direction, Schemas, left_open};
-use crate::selection::Outline;
+use crate::selection::OperationOutline;
 use crate::spec::{Dialect, Node, Spec};
 
 /// The format of a file argument.
@@ -23,7 +23,7 @@ const AS_BASE64_OR_PATH: &str = "as base64, or `file:` and its path in the works
 
 /// An operation of the document.
 #[derive(Clone)]
-pub(super) struct Found<'a> {
+pub(super) struct SpecOperation<'a> {
     pub(super) method: Method,
     pub(super) path: &'a str,
     /// The path item and the siblings of its `$ref`. Both are the same if there is no reference.
@@ -33,14 +33,14 @@ pub(super) struct Found<'a> {
 
 /// The parameters of an operation: those of the URL and the headers, and those of the body (Swagger 2.0).
 #[derive(Default)]
-struct Gathered<'a> {
+struct OperationParameters<'a> {
     parameters: Vec<Parameter>,
     of_body: Vec<Node<'a>>,
 }
 
-impl<'a> Found<'a> {
-    pub(super) fn unnamed(&self) -> Unnamed<'a> {
-        Unnamed {
+impl<'a> SpecOperation<'a> {
+    pub(super) fn identity(&self) -> OperationIdentity<'a> {
+        OperationIdentity {
             method: self.method.as_str().to_ascii_lowercase(),
             path: self.path,
             operation_id: self.operation.words("operationId"),
@@ -48,8 +48,8 @@ impl<'a> Found<'a> {
     }
 
     /// Returns the properties that a selector matches.
-    pub(super) fn outline<'b>(&'b self, name: &'b str) -> Outline<'b> {
-        Outline {
+    pub(super) fn outline<'b>(&'b self, name: &'b str) -> OperationOutline<'b> {
+        OperationOutline {
             names: [Some(name), self.operation.words("operationId")],
             tags: self
                 .operation
@@ -65,7 +65,7 @@ impl<'a> Found<'a> {
     pub(super) fn read(
         &self,
         name: &str,
-        setting: &Setting<'_>,
+        settings: &ConversionSettings<'_>,
         schemas: &mut Schemas<'a>,
     ) -> Result<(Tool, Operation), Error> {
         if !self.operation.value.is_object() {
@@ -73,11 +73,11 @@ impl<'a> Found<'a> {
         }
         let spec = schemas.spec;
         let template = PathTemplate::parse(self.path)?;
-        let files = if setting.has_workspace { AS_BASE64_OR_PATH } else { AS_BASE64 };
+        let files = if settings.has_workspace { AS_BASE64_OR_PATH } else { AS_BASE64 };
         let mut notes = Vec::new();
         let mut converter = Converter::new(schemas, Direction::Input);
-        let Gathered { parameters, of_body } =
-            self.parameters(&template, setting, &mut converter, &mut notes)?;
+        let OperationParameters { parameters, of_body } =
+            self.parameters(&template, settings, &mut converter, &mut notes)?;
         let body = match self.operation.get("requestBody") {
             _ if spec.dialect == Dialect::Swagger20 => {
                 swagger::body(&of_body, self.operation, files, &mut converter)?
@@ -96,14 +96,14 @@ impl<'a> Found<'a> {
         let mut schema = schema.into();
         notes.extend(schemas.fit(&mut schema));
         // The tool can be called anyway, so it is not rejected because of its result schema.
-        let (mut result, of_schema) = output::schema(self.operation, schemas).unwrap_or_else(|error| {
+        let (mut result, of_schema) = response::schema(self.operation, schemas).unwrap_or_else(|error| {
             (json!({}), vec![format!("the schema of the result is left out: {error}")])
         });
         notes.extend(of_schema);
         notes.extend(schemas.fit(&mut result).map(|note| format!("of the result, {note}")));
-        let qualified = QualifiedName::new(setting.namespace, name)
+        let qualified = QualifiedName::new(settings.namespace, name)
             .map_err(|error| Error::malformed(format!("`{name}` cannot be the name of a tool: {error}")))?;
-        let tool = self.describe(Tool::new(qualified), setting, schemas, notes)?;
+        let tool = self.describe(Tool::new(qualified), settings, schemas, notes)?;
         let mut tool = tool.with_parameters(schema).with_output_parameters(result);
         if !exploded.is_empty() {
             tool = tool.with_metadata(Tool::EXPLODED_ARGUMENTS, exploded);
@@ -113,22 +113,22 @@ impl<'a> Found<'a> {
             path: template,
             parameters,
             body,
-            server: self.server(spec, setting),
+            server: self.server(spec, settings),
             idempotent: tool.is_idempotent(),
-            accept: output::accept(self.operation, spec),
-            credentials: setting.auth.credentials(self.security(spec).map(|node| node.value), &self.method),
+            accept: response::accept(self.operation, spec),
+            credentials: settings.auth.credentials(self.security(spec).map(|node| node.value), &self.method),
             fingerprint: tool.fingerprint(),
         };
         Ok((tool, operation))
     }
 
-    fn server(&self, spec: Spec<'a>, setting: &Setting<'_>) -> Result<url::Url, Error> {
+    fn server(&self, spec: Spec<'a>, settings: &ConversionSettings<'_>) -> Result<url::Url, Error> {
         if spec.dialect == Dialect::Swagger20 {
-            return setting.base.server([None, None, Some(&swagger::servers(spec, self.operation))]);
+            return settings.base.server([None, None, Some(&swagger::servers(spec, self.operation))]);
         }
         let [target, item] = self.levels.map(|level| level.get("servers"));
         let levels = [self.operation.get("servers"), item.or(target), spec.root().get("servers")];
-        setting.base.server(levels.map(|servers| servers.map(|servers| servers.value)))
+        settings.base.server(levels.map(|servers| servers.map(|servers| servers.value)))
     }
 
     /// Returns the parameters of the operation, which take precedence, and of the path. Path parameters are exactly
@@ -136,15 +136,15 @@ impl<'a> Found<'a> {
     fn parameters(
         &self,
         template: &PathTemplate,
-        setting: &Setting<'_>,
+        settings: &ConversionSettings<'_>,
         converter: &mut Converter<'_, 'a>,
         notes: &mut Vec<String>,
-    ) -> Result<Gathered<'a>, Error> {
+    ) -> Result<OperationParameters<'a>, Error> {
         let spec = converter.spec();
         let is_swagger = spec.dialect == Dialect::Swagger20;
         let mut of_body: Vec<Node<'a>> = Vec::new();
-        let mut gathered: Vec<((&str, Place), Node<'a>)> = Vec::new();
-        let mut positions: HashMap<(String, Place), usize> = HashMap::new();
+        let mut gathered: Vec<((&str, ParameterLocation), Node<'a>)> = Vec::new();
+        let mut positions: HashMap<(String, ParameterLocation), usize> = HashMap::new();
         let [target, item] = self.levels;
         // Without a `$ref` both levels are the same.
         let beside = Some(item).filter(|item| item.get("$ref").is_some());
@@ -167,28 +167,34 @@ impl<'a> Found<'a> {
                     }
                     continue;
                 }
-                let Some(identity) = parameter::identity(declared, setting.auth)? else { continue };
-                let (name, place) = identity;
+                let Some(identity) = parameter::identity(declared, settings.auth)? else { continue };
+                let (name, location) = identity;
                 // Header names are case-insensitive.
-                let key = if place == Place::Header { name.to_ascii_lowercase() } else { name.to_owned() };
-                let position = *positions.entry((key, place)).or_insert(gathered.len());
+                let key = if location == ParameterLocation::Header {
+                    name.to_ascii_lowercase()
+                } else {
+                    name.to_owned()
+                };
+                let position = *positions.entry((key, location)).or_insert(gathered.len());
                 match gathered.get_mut(position) {
                     Some(earlier) => *earlier = (identity, declared),
                     None => gathered.push((identity, declared)),
                 }
             }
         }
-        let mut places = template.parameters();
-        let mut in_query = template.query_places.clone();
+        let mut locations = template.parameters();
+        let mut in_query = template.query_placeholders.clone();
         let mut parameters = Vec::new();
-        for (identity @ (name, place), declared) in gathered {
+        for (identity @ (name, location), declared) in gathered {
             // A placeholder in the query of the path is a query parameter, regardless of its declaration.
             let is_there = |(_, wanted): &(String, String)| wanted == name;
-            let key =
-                in_query.iter().position(is_there).filter(|_| matches!(place, Place::Path | Place::Query));
+            let key = in_query
+                .iter()
+                .position(is_there)
+                .filter(|_| matches!(location, ParameterLocation::Path | ParameterLocation::Query));
             let identity = match key.map(|position| in_query.remove(position)) {
-                Some((key, _)) if place == Place::Path && !places.contains(name) => {
-                    let mut moved = parameter::read(declared, (name, Place::Query), converter)?;
+                Some((key, _)) if location == ParameterLocation::Path && !locations.contains(name) => {
+                    let mut moved = parameter::read(declared, (name, ParameterLocation::Query), converter)?;
                     moved.name = key;
                     moved.required = true;
                     parameters.push(moved);
@@ -196,21 +202,21 @@ impl<'a> Found<'a> {
                 }
                 _ => identity,
             };
-            if place == Place::Path && !places.remove(name) {
+            if location == ParameterLocation::Path && !locations.remove(name) {
                 notes.push(format!("the path parameter `{name}` is left out: the path has no place for it"));
                 continue;
             }
             parameters.push(parameter::read(declared, identity, converter)?);
         }
-        for name in places {
+        for name in locations {
             notes.push(format!("the path parameter `{name}` is not declared, and is taken as a text"));
-            parameters.push(parameter::undeclared(name, Place::Path));
+            parameters.push(parameter::undeclared(name, ParameterLocation::Path));
         }
         for (key, _) in in_query {
             notes.push(format!("the query parameter `{key}` is not declared, and is taken as a text"));
-            parameters.push(parameter::undeclared(&key, Place::Query));
+            parameters.push(parameter::undeclared(&key, ParameterLocation::Query));
         }
-        Ok(Gathered { parameters, of_body })
+        Ok(OperationParameters { parameters, of_body })
     }
 
     /// Returns the security requirements of the operation.
@@ -222,7 +228,7 @@ impl<'a> Found<'a> {
     fn describe(
         &self,
         tool: Tool,
-        setting: &Setting<'_>,
+        settings: &ConversionSettings<'_>,
         schemas: &mut Schemas<'a>,
         notes: Vec<String>,
     ) -> Result<Tool, Error> {
@@ -235,12 +241,12 @@ impl<'a> Found<'a> {
         };
         let description = plain_text(&description);
         let outline = self.outline(tool.name.name());
-        let (risk, reason) = match setting.selection.risk(&outline) {
+        let (risk, reason) = match settings.selection.risk(&outline) {
             Some(risk) => (risk, None),
             None => self.risk(tool.name.name()),
         };
-        let is_idempotent = self.is_idempotent() || setting.selection.is_idempotent(&outline);
-        let wanted = names::wanted(&self.unnamed());
+        let is_idempotent = self.is_idempotent() || settings.selection.is_idempotent(&outline);
+        let wanted = names::preferred_name(&self.identity());
         let renamed = (wanted != tool.name.name()).then_some(wanted);
         for node in ["summary", "description"].into_iter().filter_map(|key| self.operation.get(key)) {
             schemas.charge(node.value)?;
@@ -248,7 +254,7 @@ impl<'a> Found<'a> {
         let mut tool = tool
             .with_description(description)
             .with_risk(risk)
-            .with_metadata("source", setting.source)
+            .with_metadata("source", settings.source)
             .with_metadata("method", self.method.as_str())
             .with_metadata("path", self.path)
             .with_metadata("idempotent", is_idempotent);

@@ -7,21 +7,21 @@ use http::Method;
 use serde_json::Value;
 use toolcrib_model::JsonObject;
 
-use super::{KeyPlace, Slot};
-use crate::operation::Place;
+use super::{KeyLocation, Slot};
+use crate::operation::ParameterLocation;
 
 /// The properties of a credential that decide which operations it is for.
 #[derive(Clone, Debug)]
-pub(super) struct Sketch {
+pub(super) struct CredentialProfile {
     pub(super) scheme: Option<String>,
-    pub(super) family: Family,
+    pub(super) method: AuthMethod,
     /// The slot of the credential, unless the document has to declare it.
     pub(super) slot: Option<Slot>,
 }
 
 /// The kind of authentication that a scheme requires or a credential provides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Family {
+pub(super) enum AuthMethod {
     /// A bearer token, regardless of its origin.
     Token,
     Basic,
@@ -30,8 +30,8 @@ pub(super) enum Family {
 
 /// A security scheme of a document.
 #[derive(Clone, Debug)]
-enum Scheme {
-    Authorization(Family),
+enum SecurityScheme {
+    Authorization(AuthMethod),
     Key(Slot),
     Unknown,
 }
@@ -39,8 +39,8 @@ enum Scheme {
 /// The credentials of a source, matched with the security schemes of its document.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct BoundAuth {
-    sketches: Vec<Sketch>,
-    schemes: HashMap<String, Scheme>,
+    profiles: Vec<CredentialProfile>,
+    schemes: HashMap<String, SecurityScheme>,
     owned: Arc<[Slot]>,
 }
 
@@ -48,13 +48,13 @@ pub(crate) struct BoundAuth {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Credentials {
     /// The credentials to send, each with its slot.
-    pub(super) planned: Vec<Planned>,
+    pub(super) assignments: Vec<Assignment>,
     /// The slots of all credentials of the source. Nothing else may be written into them.
     pub(crate) owned: Arc<[Slot]>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Planned {
+pub(super) struct Assignment {
     pub(super) credential: usize,
     pub(super) slot: Slot,
 }
@@ -62,23 +62,23 @@ pub(super) struct Planned {
 impl BoundAuth {
     /// Matches credentials with the security schemes of a document, in the form of OpenAPI 3. `own` are the slots of
     /// the headers that the source sets.
-    pub(super) fn new(sketches: Vec<Sketch>, schemes: &JsonObject, own: &[Slot]) -> Self {
-        let schemes: HashMap<String, Scheme> =
-            schemes.iter().map(|(name, scheme)| (name.clone(), Scheme::read(scheme))).collect();
+    pub(super) fn new(profiles: Vec<CredentialProfile>, schemes: &JsonObject, own: &[Slot]) -> Self {
+        let schemes: HashMap<String, SecurityScheme> =
+            schemes.iter().map(|(name, scheme)| (name.clone(), SecurityScheme::read(scheme))).collect();
         let mut owned = own.to_vec();
-        for sketch in &sketches {
-            match (&sketch.slot, &sketch.scheme) {
+        for profile in &profiles {
+            match (&profile.slot, &profile.scheme) {
                 (Some(slot), _) => owned.push(slot.clone()),
-                (None, Some(name)) => owned.extend(schemes.get(name).and_then(Scheme::slot)),
-                (None, None) => owned.extend(schemes.values().filter_map(Scheme::slot)),
+                (None, Some(name)) => owned.extend(schemes.get(name).and_then(SecurityScheme::slot)),
+                (None, None) => owned.extend(schemes.values().filter_map(SecurityScheme::slot)),
             }
         }
-        Self { sketches, schemes, owned: owned.into() }
+        Self { profiles, schemes, owned: owned.into() }
     }
 
     /// Returns true if a parameter with this location and name would write into the slot of a credential.
-    pub(crate) fn owns(&self, place: Place, name: &str) -> bool {
-        self.owned.iter().any(|slot| slot.is_written_by(place, name))
+    pub(crate) fn owns(&self, location: ParameterLocation, name: &str) -> bool {
+        self.owned.iter().any(|slot| slot.is_written_by(location, name))
     }
 
     /// Selects the credentials for an operation with this `security`.
@@ -88,7 +88,7 @@ impl BoundAuth {
     /// are sent if the operation requires none, or if the server echoes the request (`TRACE`).
     pub(crate) fn credentials(&self, security: Option<&Value>, method: &Method) -> Credentials {
         let alternatives = security.and_then(Value::as_array);
-        let planned = match alternatives {
+        let assignments = match alternatives {
             _ if *method == Method::TRACE => Vec::new(),
             Some(alternatives) if alternatives.is_empty() => Vec::new(),
             Some(alternatives) => alternatives
@@ -97,65 +97,65 @@ impl BoundAuth {
                 .unwrap_or_else(|| self.general()),
             None => self.general(),
         };
-        Credentials { planned, owned: Arc::clone(&self.owned) }
+        Credentials { assignments, owned: Arc::clone(&self.owned) }
     }
 
     /// Returns the credentials for all schemes of an alternative, or `None` if one is missing.
-    fn answer(&self, alternative: &Value) -> Option<Vec<Planned>> {
+    fn answer(&self, alternative: &Value) -> Option<Vec<Assignment>> {
         let schemes = alternative.as_object().filter(|schemes| !schemes.is_empty())?;
-        let mut planned = Vec::new();
+        let mut assignments = Vec::new();
         for name in schemes.keys() {
-            let scheme = self.schemes.get(name).unwrap_or(&Scheme::Unknown);
-            let by_name = self.sketches.iter().position(|sketch| sketch.scheme.as_ref() == Some(name));
+            let scheme = self.schemes.get(name).unwrap_or(&SecurityScheme::Unknown);
+            let by_name = self.profiles.iter().position(|profile| profile.scheme.as_ref() == Some(name));
             let by_kind =
-                || self.sketches.iter().position(|sketch| sketch.scheme.is_none() && sketch.fits(scheme));
+                || self.profiles.iter().position(|profile| profile.scheme.is_none() && profile.fits(scheme));
             let credential = by_name.or_else(by_kind)?;
-            let slot = self.sketches.get(credential)?.slot.clone().or_else(|| scheme.slot())?;
-            plan(&mut planned, credential, slot);
+            let slot = self.profiles.get(credential)?.slot.clone().or_else(|| scheme.slot())?;
+            plan(&mut assignments, credential, slot);
         }
-        Some(planned)
+        Some(assignments)
     }
 
     /// Returns all credentials that are not bound to a scheme and whose slot is known.
-    fn general(&self) -> Vec<Planned> {
-        let mut keys = self.schemes.values().filter_map(Scheme::slot);
+    fn general(&self) -> Vec<Assignment> {
+        let mut keys = self.schemes.values().filter_map(SecurityScheme::slot);
         let only_key = keys.next().filter(|_| keys.next().is_none());
-        let mut planned = Vec::new();
-        for (credential, sketch) in
-            self.sketches.iter().enumerate().filter(|(_, sketch)| sketch.scheme.is_none())
+        let mut assignments = Vec::new();
+        for (credential, profile) in
+            self.profiles.iter().enumerate().filter(|(_, profile)| profile.scheme.is_none())
         {
-            if let Some(slot) = sketch.slot.clone().or_else(|| only_key.clone()) {
-                plan(&mut planned, credential, slot);
+            if let Some(slot) = profile.slot.clone().or_else(|| only_key.clone()) {
+                plan(&mut assignments, credential, slot);
             }
         }
-        planned
+        assignments
     }
 }
 
 /// Adds a credential unless its slot is taken.
-fn plan(planned: &mut Vec<Planned>, credential: usize, slot: Slot) {
-    if !planned.iter().any(|other| other.slot == slot) {
-        planned.push(Planned { credential, slot });
+fn plan(assignments: &mut Vec<Assignment>, credential: usize, slot: Slot) {
+    if !assignments.iter().any(|other| other.slot == slot) {
+        assignments.push(Assignment { credential, slot });
     }
 }
 
-impl Sketch {
-    fn fits(&self, scheme: &Scheme) -> bool {
+impl CredentialProfile {
+    fn fits(&self, scheme: &SecurityScheme) -> bool {
         match scheme {
-            Scheme::Authorization(family) => self.family == *family,
+            SecurityScheme::Authorization(method) => self.method == *method,
             // Documents of versions without bearer tokens declare them as a key in this header.
-            Scheme::Key(slot) if *slot == Slot::authorization() => {
+            SecurityScheme::Key(slot) if *slot == Slot::authorization() => {
                 self.slot.as_ref().is_none_or(|own| own == slot)
             }
-            Scheme::Key(slot) => {
-                self.family == Family::Key && self.slot.as_ref().is_none_or(|own| own == slot)
+            SecurityScheme::Key(slot) => {
+                self.method == AuthMethod::Key && self.slot.as_ref().is_none_or(|own| own == slot)
             }
-            Scheme::Unknown => false,
+            SecurityScheme::Unknown => false,
         }
     }
 }
 
-impl Scheme {
+impl SecurityScheme {
     fn slot(&self) -> Option<Slot> {
         match self {
             Self::Key(slot) => Some(slot.clone()),
@@ -166,15 +166,15 @@ impl Scheme {
     fn read(scheme: &Value) -> Self {
         let text = |key| scheme.get(key).and_then(Value::as_str).unwrap_or_default();
         match text("type") {
-            "oauth2" | "openIdConnect" => Self::Authorization(Family::Token),
-            "http" if text("scheme").eq_ignore_ascii_case("basic") => Self::Authorization(Family::Basic),
-            "http" if text("scheme").eq_ignore_ascii_case("bearer") => Self::Authorization(Family::Token),
-            "apiKey" => match KeyPlace::parse(text("in")) {
-                Some(KeyPlace::Header) if may_hold_key(text("name")) => {
-                    Self::Key(Slot::new(KeyPlace::Header, text("name").to_ascii_lowercase()))
+            "oauth2" | "openIdConnect" => Self::Authorization(AuthMethod::Token),
+            "http" if text("scheme").eq_ignore_ascii_case("basic") => Self::Authorization(AuthMethod::Basic),
+            "http" if text("scheme").eq_ignore_ascii_case("bearer") => Self::Authorization(AuthMethod::Token),
+            "apiKey" => match KeyLocation::parse(text("in")) {
+                Some(KeyLocation::Header) if may_hold_key(text("name")) => {
+                    Self::Key(Slot::new(KeyLocation::Header, text("name").to_ascii_lowercase()))
                 }
-                Some(place @ (KeyPlace::Query | KeyPlace::Cookie)) if !text("name").is_empty() => {
-                    Self::Key(Slot::new(place, text("name")))
+                Some(location @ (KeyLocation::Query | KeyLocation::Cookie)) if !text("name").is_empty() => {
+                    Self::Key(Slot::new(location, text("name")))
                 }
                 _ => Self::Unknown,
             },

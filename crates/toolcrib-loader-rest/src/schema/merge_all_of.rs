@@ -7,8 +7,8 @@ use toolcrib_document::plain_text;
 use toolcrib_model::JsonObject;
 
 use super::Converter;
-use super::keyword::{self, Kind};
-use super::visible::required;
+use super::keyword::{self, KeywordKind};
+use super::read_write_only::required;
 use crate::Error;
 use crate::spec::Node;
 
@@ -107,6 +107,6 @@ fn is_plain(schema: Node<'_>) -> bool {
             "discriminator" => false,
             "nullable" | "x-nullable" => node.value != &Value::Bool(true),
             "allOf" | "properties" | "required" if is_reference => false,
-            key => PLAIN.contains(&key) || matches!(keyword::kind(key), Kind::Unknown),
+            key => PLAIN.contains(&key) || matches!(keyword::kind(key), KeywordKind::Unknown),
         })
 }

@@ -1,6 +1,6 @@
 //! Detection of the media type of a file that the document does not specify.
 
-use crate::media::{UNKNOWN, essence};
+use crate::media_type::{UNKNOWN, essence};
 
 /// The most bytes of the media type in a `data:` URL.
 const MAX_MEDIA_TYPE_BYTES: usize = 100;

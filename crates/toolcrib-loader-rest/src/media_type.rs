@@ -74,19 +74,19 @@ pub(crate) fn concrete(media_type: &str) -> &str {
 
 /// The delimiters of an item in a sequence of JSON texts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Frame {
+pub(crate) struct ItemDelimiters {
     pub(crate) before: &'static str,
     pub(crate) behind: &'static str,
 }
 
 /// Returns the delimiters of the items in a sequence of JSON texts, or `None` if the media type is not such a sequence.
-pub(crate) fn frame(media_type: &str) -> Option<Frame> {
+pub(crate) fn frame(media_type: &str) -> Option<ItemDelimiters> {
     let essence = essence(media_type);
     match essence.split_once('/').map_or("", |(_, subtype)| subtype) {
-        "jsonl" | "ndjson" | "x-ndjson" | "x-jsonlines" => Some(Frame { before: "", behind: "\n" }),
+        "jsonl" | "ndjson" | "x-ndjson" | "x-jsonlines" => Some(ItemDelimiters { before: "", behind: "\n" }),
         // RFC 7464 and RFC 8142.
         subtype if subtype == "json-seq" || subtype.ends_with("+json-seq") => {
-            Some(Frame { before: "\x1e", behind: "\n" })
+            Some(ItemDelimiters { before: "\x1e", behind: "\n" })
         }
         _ => None,
     }

@@ -34,7 +34,7 @@ pub struct DocumentCache {
 
 /// A cached document with its validators.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Kept {
+pub(crate) struct CachedDocument {
     pub(crate) validators: Validators,
     pub(crate) bytes: Vec<u8>,
 }
@@ -48,7 +48,7 @@ pub(crate) struct Validators {
 
 /// The header in front of a document in its file, on a separate line.
 #[derive(Serialize, Deserialize)]
-struct Head {
+struct CacheHeader {
     validators: Validators,
     /// The digest of the document, which detects a partial write.
     digest: String,
@@ -67,27 +67,27 @@ impl DocumentCache {
     }
 
     /// Returns the cached document of a URL.
-    pub(crate) fn load(&self, url: &Url) -> Option<Kept> {
+    pub(crate) fn load(&self, url: &Url) -> Option<CachedDocument> {
         let root = Root::open(&self.folder).ok()?;
         let slice = root.read(file_name(url), 0, MAX_BYTES + MAX_HEAD_BYTES).ok()?;
         let end = slice.bytes.iter().position(|byte| *byte == b'\n')?;
-        let head: Head = serde_json::from_slice(slice.bytes.get(..end)?).ok()?;
+        let head: CacheHeader = serde_json::from_slice(slice.bytes.get(..end)?).ok()?;
         let bytes = slice.bytes.get(end + 1..)?.to_vec();
-        (head.digest == digest(&bytes)?).then_some(Kept { validators: head.validators, bytes })
+        (head.digest == digest(&bytes)?).then_some(CachedDocument { validators: head.validators, bytes })
     }
 
     /// Stores a document.
-    pub(crate) fn store(&self, url: &Url, kept: &Kept) -> Result<(), Error> {
-        let (Some(digest), Ok(size)) = (digest(&kept.bytes), u64::try_from(kept.bytes.len())) else {
+    pub(crate) fn store(&self, url: &Url, cached: &CachedDocument) -> Result<(), Error> {
+        let (Some(digest), Ok(size)) = (digest(&cached.bytes), u64::try_from(cached.bytes.len())) else {
             return Ok(());
         };
-        let head = Head { validators: kept.validators.clone(), digest };
+        let head = CacheHeader { validators: cached.validators.clone(), digest };
         let Ok(mut content) = serde_json::to_vec(&head) else { return Ok(()) };
         if content.len() > MAX_HEAD_BYTES || size > self.max_bytes {
             return Ok(());
         }
         content.push(b'\n');
-        content.extend_from_slice(&kept.bytes);
+        content.extend_from_slice(&cached.bytes);
         let root = Root::create(&self.folder)?;
         let name = file_name(url);
         self.make_room(&root, &name, content.len())?;

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::swagger;
 use crate::Error;
-use crate::media::{self, MediaKind};
+use crate::media_type::{self, MediaKind};
 use crate::schema::{Converter, Direction, Schemas};
 use crate::spec::{Dialect, Node, Spec};
 
@@ -38,7 +38,7 @@ fn schema_of<'a>(response: Node<'a>, operation: Node<'a>, spec: Spec<'a>) -> Res
         return Ok(schema.filter(|schema| schema.text("type") != Some("file")));
     }
     let content = response.get_or_nothing("content");
-    match content.object().and_then(media::preferred_response) {
+    match content.object().and_then(media_type::preferred_response) {
         Some((_, media)) => Ok(spec.resolve(content.at(media))?.get("schema")),
         None => Ok(None),
     }
@@ -58,14 +58,14 @@ pub(crate) fn accept<'a>(operation: Node<'a>, spec: Spec<'a>) -> HeaderValue {
             .collect();
         contents
             .iter()
-            .find_map(|content| media::preferred_response(content))
+            .find_map(|content| media_type::preferred_response(content))
             .map(|(media_type, _)| media_type)
             .or_else(|| contents.first().and_then(|content| content.keys().next()).map(String::as_str))
     };
     wanted
-        .filter(|media_type| *media_type != media::ANY)
+        .filter(|media_type| *media_type != media_type::ANY)
         .and_then(|media_type| HeaderValue::from_str(&format!("{media_type}, */*;q=0.5")).ok())
-        .unwrap_or(HeaderValue::from_static(media::ANY))
+        .unwrap_or(HeaderValue::from_static(media_type::ANY))
 }
 
 /// Returns the successful responses: those of a specific status first, then `2XX`. Without such a response, returns the

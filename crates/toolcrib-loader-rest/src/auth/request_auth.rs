@@ -8,12 +8,12 @@ use toolcrib_io::http::{HttpClient, Request, Response};
 use toolcrib_model::{JsonObject, Secret};
 use url::{Origin, Url};
 
-use super::bound::{Family, Planned, Sketch, may_hold_key};
+use super::assignment::{Assignment, AuthMethod, CredentialProfile, may_hold_key};
 use super::token::TokenSource;
-use super::{BoundAuth, Credential, CredentialKind, Credentials, KeyPlace, Slot};
+use super::{BoundAuth, Credential, CredentialKind, Credentials, KeyLocation, Slot};
 use crate::Error;
 use crate::operation::check;
-use crate::request::encode::encode;
+use crate::request::url_encoding::encode;
 
 /// The shortest credential that is masked in responses. Shorter texts occur in them by chance.
 const MIN_ECHO_BYTES: usize = 8;
@@ -24,19 +24,19 @@ const MASK: &[u8] = b"[secret]";
 /// The credentials of a source.
 #[derive(Debug, Default)]
 pub(crate) struct Auth {
-    credentials: Vec<Ready>,
+    credentials: Vec<PreparedCredential>,
 }
 
 #[derive(Debug)]
-struct Ready {
-    sketch: Sketch,
+struct PreparedCredential {
+    profile: CredentialProfile,
     origin: Origin,
-    content: Content,
+    content: CredentialValue,
 }
 
 /// The value of a credential.
 #[derive(Debug)]
-enum Content {
+enum CredentialValue {
     /// A complete `Authorization` header.
     Header(HeaderValue),
     Key(Secret),
@@ -45,7 +45,7 @@ enum Content {
 
 /// The credentials that were sent with a request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Sent {
+pub(crate) struct SentCredentials {
     /// The obtained token, by its credential and its number.
     token: Option<(usize, u64)>,
     /// The secrets that were sent. Those that were derived or obtained here are unknown to the redaction of results.
@@ -54,7 +54,7 @@ pub(crate) struct Sent {
     pub(crate) withheld: bool,
 }
 
-impl Sent {
+impl SentCredentials {
     /// Records the value behind `Bearer` or `Basic`.
     fn note_header(&mut self, header: &HeaderValue) {
         let text = header.to_str().unwrap_or_default();
@@ -116,14 +116,15 @@ impl Auth {
         client: &dyn Fn(&Url) -> Result<HttpClient, Error>,
         wrong: &dyn Fn(String) -> Error,
     ) -> Result<Self, Error> {
-        let ready = credentials.iter().map(|credential| Ready::new(credential, base_url, client, wrong));
+        let ready =
+            credentials.iter().map(|credential| PreparedCredential::new(credential, base_url, client, wrong));
         Ok(Self { credentials: ready.collect::<Result<_, _>>()? })
     }
 
     /// Matches the credentials with the security schemes of a document, in the form of OpenAPI 3. `own` are the slots
     /// of the headers that the source sets.
     pub(crate) fn bind(&self, schemes: &JsonObject, own: &[Slot]) -> BoundAuth {
-        BoundAuth::new(self.credentials.iter().map(|ready| ready.sketch.clone()).collect(), schemes, own)
+        BoundAuth::new(self.credentials.iter().map(|ready| ready.profile.clone()).collect(), schemes, own)
     }
 
     /// Writes credentials into a request, each only if the request goes to its origin.
@@ -131,37 +132,37 @@ impl Auth {
         &self,
         credentials: &Credentials,
         request: &mut Request,
-    ) -> Result<Sent, Error> {
-        let mut sent = Sent::default();
-        for Planned { credential, slot } in &credentials.planned {
+    ) -> Result<SentCredentials, Error> {
+        let mut sent = SentCredentials::default();
+        for Assignment { credential, slot } in &credentials.assignments {
             let Some(ready) = self.credentials.get(*credential) else { continue };
             if ready.origin != request.url.origin() {
                 sent.withheld = true;
                 continue;
             }
             match &ready.content {
-                Content::Header(value) => {
+                CredentialValue::Header(value) => {
                     sent.note_header(value);
                     insert(request, slot, value.clone())?;
                 }
-                Content::Token(source) => {
+                CredentialValue::Token(source) => {
                     let token = source.token().await?;
                     sent.token = Some((*credential, token.number));
                     sent.note_header(&token.header);
                     insert(request, slot, token.header)?;
                 }
-                Content::Key(key) => {
+                CredentialValue::Key(key) => {
                     sent.note(key.expose());
-                    match slot.place {
-                        KeyPlace::Header => {
+                    match slot.location {
+                        KeyLocation::Header => {
                             insert(request, slot, sensitive(key.expose()).ok_or_else(unsendable)?)?;
                         }
                         // Servers echo the requested URL, which contains the encoded key.
-                        KeyPlace::Query => {
+                        KeyLocation::Query => {
                             sent.note(&encode(key.expose()));
                             append_to_query(&mut request.url, slot, key);
                         }
-                        KeyPlace::Cookie => {
+                        KeyLocation::Cookie => {
                             sent.note(&encode(key.expose()));
                             append_to_cookies(request, slot, key)?;
                         }
@@ -173,10 +174,10 @@ impl Auth {
     }
 
     /// Discards the token of a request that the server rejected. Returns true if the request had one.
-    pub(crate) async fn discard(&self, sent: &Sent) -> bool {
+    pub(crate) async fn discard(&self, sent: &SentCredentials) -> bool {
         let Some((credential, number)) = sent.token else { return false };
         match self.credentials.get(credential).map(|ready| &ready.content) {
-            Some(Content::Token(source)) => {
+            Some(CredentialValue::Token(source)) => {
                 source.discard(number).await;
                 true
             }
@@ -185,7 +186,7 @@ impl Auth {
     }
 }
 
-impl Ready {
+impl PreparedCredential {
     fn new(
         credential: &Credential,
         base_url: Option<&Url>,
@@ -201,30 +202,37 @@ impl Ready {
         };
         let header = |text: String| sensitive(&text).ok_or_else(|| wrong(UNSENDABLE.into()));
         let mut slot = Some(Slot::authorization());
-        let (family, content) = match &credential.kind {
+        let (method, content) = match &credential.kind {
             CredentialKind::Bearer { token } => {
-                (Family::Token, Content::Header(header(format!("Bearer {}", token.expose()))?))
+                (AuthMethod::Token, CredentialValue::Header(header(format!("Bearer {}", token.expose()))?))
             }
             CredentialKind::Basic { username, .. } if username.contains(':') => {
                 return Err(wrong("the `username` must not have a colon".into()));
             }
             CredentialKind::Basic { username, password } => {
                 let pair = STANDARD.encode(format!("{username}:{}", password.expose()));
-                (Family::Basic, Content::Header(header(format!("Basic {pair}"))?))
+                (AuthMethod::Basic, CredentialValue::Header(header(format!("Basic {pair}"))?))
             }
-            CredentialKind::ApiKey { value, slot: place } => {
+            CredentialKind::ApiKey { value, slot: location } => {
                 header(value.expose().to_owned())?;
-                slot =
-                    place.as_ref().map(|(place, name)| key_slot(*place, name)).transpose().map_err(wrong)?;
-                (Family::Key, Content::Key(value.clone()))
+                slot = location
+                    .as_ref()
+                    .map(|(location, name)| key_slot(*location, name))
+                    .transpose()
+                    .map_err(wrong)?;
+                (AuthMethod::Key, CredentialValue::Key(value.clone()))
             }
             CredentialKind::OAuth2(settings) => {
                 let url = url_of("token_url", &settings.token_url).map_err(wrong)?;
                 let source = TokenSource::new(settings.clone(), client(&url)?, url);
-                (Family::Token, Content::Token(Box::new(source)))
+                (AuthMethod::Token, CredentialValue::Token(Box::new(source)))
             }
         };
-        Ok(Self { sketch: Sketch { scheme: credential.scheme.clone(), family, slot }, origin, content })
+        Ok(Self {
+            profile: CredentialProfile { scheme: credential.scheme.clone(), method, slot },
+            origin,
+            content,
+        })
     }
 }
 
@@ -240,12 +248,12 @@ fn url_of(setting: &str, text: &str) -> Result<Url, String> {
     Ok(url)
 }
 
-fn key_slot(place: KeyPlace, name: &str) -> Result<Slot, String> {
-    match place {
-        KeyPlace::Header if may_hold_key(name) => Ok(Slot::new(place, name.to_ascii_lowercase())),
-        KeyPlace::Header => Err(format!("`{name}` cannot be the header of a key")),
+fn key_slot(location: KeyLocation, name: &str) -> Result<Slot, String> {
+    match location {
+        KeyLocation::Header if may_hold_key(name) => Ok(Slot::new(location, name.to_ascii_lowercase())),
+        KeyLocation::Header => Err(format!("`{name}` cannot be the header of a key")),
         _ if name.is_empty() => Err("the `name` of a key must not be empty".into()),
-        _ => Ok(Slot::new(place, name)),
+        _ => Ok(Slot::new(location, name)),
     }
 }
 
