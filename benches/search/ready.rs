@@ -15,7 +15,7 @@ use toolcrib_bench::report::{Figure, Row, title};
 use toolcrib_model::Tool;
 use toolcrib_port::{Loaded, ToolLoader};
 use toolcrib_registry::{Artifacts, Enrichment, Snapshot, ToolRegistry};
-use toolcrib_search::embedding::{BuiltinEmbedder, Embeddings, EmbeddingsEnrichment, Opened};
+use toolcrib_search::embedding::{BuiltinEmbedder, Embeddings, EmbeddingsEnrichment, OpenedEmbedder};
 use toolcrib_search::{SearchIndex, SearchSettings};
 
 use crate::data;
@@ -108,7 +108,7 @@ fn ours(tools: Vec<Tool>, cache: &Path) -> Result<(Duration, Option<u64>), Box<d
     let registry =
         runtime()?.block_on(ToolRegistry::from_loaders([Arc::new(Given(tools)) as Arc<dyn ToolLoader>]));
     let snapshot = registry.snapshot();
-    let enrichment = EmbeddingsEnrichment::opening(opened).with_cache(cache).with_patience(PATIENCE);
+    let enrichment = EmbeddingsEnrichment::lazy(opened).with_cache(cache).with_wait(PATIENCE);
     let start = Instant::now();
     let (index, memory) = peak_of(|| ready(&snapshot, &enrichment, cache));
     let time = start.elapsed();
@@ -117,10 +117,10 @@ fn ours(tools: Vec<Tool>, cache: &Path) -> Result<(Duration, Option<u64>), Box<d
 }
 
 /// The table is opened within the time that is measured, as it is in an app.
-fn opened() -> Opened {
+fn opened() -> OpenedEmbedder {
     match BuiltinEmbedder::new() {
-        Ok(embedder) => Opened { embedder: Some(Arc::new(embedder)), fault: None },
-        Err(error) => Opened { embedder: None, fault: Some(error) },
+        Ok(embedder) => OpenedEmbedder { embedder: Some(Arc::new(embedder)), fault: None },
+        Err(error) => OpenedEmbedder { embedder: None, fault: Some(error) },
     }
 }
 
@@ -150,7 +150,7 @@ fn ready(
     let settings = SearchSettings::default();
     std::thread::scope(|scope| {
         let tools = snapshot.iter().map(|entry| entry.tool.as_ref());
-        let words = scope.spawn(|| SearchIndex::build_kept(tools, &settings, Some(cache)));
+        let words = scope.spawn(|| SearchIndex::build_cached(tools, &settings, Some(cache)));
         let embeddings = vectors(snapshot, enrichment)?;
         let index = words.join().map_err(|_| "the index panicked")??;
         index.attach(embeddings.vectors().ok_or("there are no vectors")?);

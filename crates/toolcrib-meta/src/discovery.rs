@@ -122,9 +122,9 @@ impl Discovery {
         self
     }
 
-    /// Keeps the words of many tools in this folder, so that the next start is quick; see [`SearchIndex::build_kept`].
+    /// Keeps the words of many tools in this folder, so that the next start is quick; see [`SearchIndex::build_cached`].
     ///
-    /// [`SearchIndex::build_kept`]: toolcrib_search::SearchIndex::build_kept
+    /// [`SearchIndex::build_cached`]: toolcrib_search::SearchIndex::build_cached
     pub fn with_kept_words(mut self, folder: Option<PathBuf>) -> Self {
         self.index.folder = folder;
         self
@@ -160,7 +160,7 @@ impl Discovery {
         } else {
             let lines = found.results.iter().filter_map(|tool| {
                 let forms = self.visible(&indexed.snapshot, &tool.qualified_name, principal)?;
-                let form = indexed.search.best_form(query, forms.iter().map(|entry| entry.tool.as_ref()));
+                let form = indexed.search.best_overload(query, forms.iter().map(|entry| entry.tool.as_ref()));
                 Line::new(&forms, form, &self.policy, principal)
             });
             if found.outcome == WEAK {

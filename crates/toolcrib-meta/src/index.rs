@@ -115,7 +115,7 @@ impl CurrentIndex {
     fn build(&self, snapshot: Arc<Snapshot>, folder: Option<&Path>) -> Result<Arc<Indexed>, ToolError> {
         let tools = snapshot.iter().map(|entry| entry.tool.as_ref());
         let tools = tools.filter(|tool| is_to_be_found(tool));
-        let search = SearchIndex::build_kept(tools, &self.settings, folder)
+        let search = SearchIndex::build_cached(tools, &self.settings, folder)
             .map_err(|error| ToolError::new(ErrorKind::Internal, format!("the search index: {error}")))?;
         let embeddings = snapshot.artifacts().get(Embeddings::KEY);
         let indexed = Arc::new(Indexed { snapshot, search, embeddings });

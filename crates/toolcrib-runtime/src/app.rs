@@ -15,7 +15,7 @@ use toolcrib_policy::RUNTIME_NAMESPACE;
 use toolcrib_port::{ToolEngine as _, ToolLoader};
 use toolcrib_registry::{SessionTools, Snapshot, ToolRegistry};
 use toolcrib_sdk::Module;
-use toolcrib_search::embedding::PATIENCE;
+use toolcrib_search::embedding::DEFAULT_WAIT;
 use toolcrib_tasks::{Scheduler, Skills};
 
 use crate::sources::{state_folder, state_name};
@@ -49,7 +49,7 @@ pub struct App {
     /// Whether it runs with all of its tools or not at all, so that every source is asked when it starts; what the file and
     /// [`Extensions::strict`] say unless set.
     pub strict: bool,
-    /// How long the start waits for the vectors by which tools are found by meaning; [`PATIENCE`] unless set. Until they are
+    /// How long the start waits for the vectors by which tools are found by meaning; [`DEFAULT_WAIT`] unless set. Until they are
     /// there tools are found by their words.
     pub search_patience: Duration,
     /// Whether the `setup` actions of its modules run when it starts; `true` unless set. Whoever only looks at an app leaves them
@@ -178,7 +178,7 @@ impl App {
             tasks: TaskStore::default(),
             startup_timeout: DEFAULT_STARTUP_TIMEOUT,
             lazy: true,
-            search_patience: PATIENCE,
+            search_patience: DEFAULT_WAIT,
             lock,
             extensions: Arc::new(extensions),
             document,

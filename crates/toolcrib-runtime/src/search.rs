@@ -9,7 +9,7 @@ use serde::Deserialize;
 use toolcrib_document::Error as DocumentError;
 use toolcrib_registry::Enrichment;
 use toolcrib_search::embedding::{
-    BuiltinEmbedder, EmbedError, Embedder, Embeddings, EmbeddingsEnrichment, Opened,
+    BuiltinEmbedder, EmbedError, Embedder, Embeddings, EmbeddingsEnrichment, OpenedEmbedder,
 };
 use toolcrib_search::{MAX_SYNONYM_GROUPS, MAX_SYNONYM_WORDS, Ranking, SearchSettings};
 
@@ -141,22 +141,22 @@ pub(crate) fn enrichment(app: &App, patience: Duration) -> Option<Arc<dyn Enrich
     let model_dir = search.model_dir.as_deref().map(|folder| app.path(folder));
     let open = move || match search.tier {
         SearchTier::Fastembed => match open_model(search.model.as_deref(), model_dir.as_deref()) {
-            Ok(embedder) => Opened { embedder: Some(embedder), fault: None },
-            Err(error) => Opened { fault: Some(error), ..builtin() },
+            Ok(embedder) => OpenedEmbedder { embedder: Some(embedder), fault: None },
+            Err(error) => OpenedEmbedder { fault: Some(error), ..builtin() },
         },
         _ => builtin(),
     };
-    let mut enrichment = EmbeddingsEnrichment::opening(open).with_patience(patience);
+    let mut enrichment = EmbeddingsEnrichment::lazy(open).with_wait(patience);
     if let Some(folder) = cache_folder(KEPT) {
         enrichment = enrichment.with_cache(folder);
     }
     Some(Arc::new(enrichment))
 }
 
-fn builtin() -> Opened {
+fn builtin() -> OpenedEmbedder {
     match BuiltinEmbedder::new() {
-        Ok(embedder) => Opened { embedder: Some(Arc::new(embedder)), fault: None },
-        Err(error) => Opened { embedder: None, fault: Some(error) },
+        Ok(embedder) => OpenedEmbedder { embedder: Some(Arc::new(embedder)), fault: None },
+        Err(error) => OpenedEmbedder { embedder: None, fault: Some(error) },
     }
 }
 

@@ -12,9 +12,9 @@ use std::thread;
 use serde::Serialize;
 use toolcrib_model::{QualifiedName, Tool};
 
-use crate::document::{Field, ToolText};
 use crate::embedding::Vectors;
 use crate::text::Analyzer;
+use crate::tool_text::{Field, ToolText};
 
 /// The most vectors that are compared pairwise. Among more tools, only those that share a rare word are compared.
 pub const MAX_SCANNED: usize = 20_000;
@@ -48,7 +48,7 @@ const SOME_WORDS: f32 = 0.3;
 
 /// A group of tools that are hard to tell apart from the first one.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Alike {
+pub struct DuplicateGroup {
     /// The names of the tools, sorted. There are at least two.
     pub names: Vec<QualifiedName>,
     /// The share of words that the most similar tool has in common with the first, from 0 to 1.
@@ -64,8 +64,8 @@ pub struct Alike {
 pub fn near_duplicates<'a>(
     tools: impl IntoIterator<Item = &'a Tool>,
     vectors: Option<&'a Vectors>,
-) -> Vec<Alike> {
-    let compared = Compared::new(tools, vectors);
+) -> Vec<DuplicateGroup> {
+    let compared = ToolComparison::new(tools, vectors);
     let mut partners: BTreeMap<u32, Vec<(u32, f32, Option<f32>)>> = BTreeMap::new();
     let mut pairs = compared.by_rare_words();
     pairs.extend(compared.by_vectors());
@@ -97,7 +97,7 @@ pub fn near_duplicates<'a>(
         };
         let members = std::iter::once(one).chain(partners.iter().map(|(other, ..)| *other));
         let names = members.filter_map(|place| compared.names.get(place as usize).copied().cloned());
-        groups.push(Alike { names: names.collect(), words, meaning });
+        groups.push(DuplicateGroup { names: names.collect(), words, meaning });
     }
     groups
 }
@@ -109,7 +109,7 @@ fn is_duplicate(words: f32, meaning: Option<f32>) -> bool {
 }
 
 /// The data of the tools that is compared, by position in the order of their names.
-struct Compared<'a> {
+struct ToolComparison<'a> {
     names: Vec<&'a QualifiedName>,
     /// The terms of each tool, as sorted numbers.
     terms: Vec<Vec<u32>>,
@@ -123,7 +123,7 @@ struct Compared<'a> {
     index: Option<(&'a Vectors, Vec<Option<u32>>)>,
 }
 
-impl<'a> Compared<'a> {
+impl<'a> ToolComparison<'a> {
     fn new(tools: impl IntoIterator<Item = &'a Tool>, vectors: Option<&'a Vectors>) -> Self {
         let mut overloads: BTreeMap<&QualifiedName, ToolText<'_>> = BTreeMap::new();
         for tool in tools {

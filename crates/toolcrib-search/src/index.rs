@@ -6,23 +6,24 @@ use std::sync::{Arc, OnceLock};
 
 use toolcrib_model::{QualifiedName, Tool};
 
-use crate::action::{Request, Role, share};
-use crate::aliases::Aliases;
-use crate::confidence::{MIN_CONFIDENCE, Near, evidence};
-use crate::document::ToolText;
 use crate::embedding::Vectors;
-use crate::fusion::{self, DEPTH, Fused, Place};
+use crate::keyword::builder::{WordIndex, load_or_build};
+use crate::keyword::synonyms::Synonyms;
+use crate::keyword::vocabulary::Vocabulary;
 use crate::keyword::{Candidate, KeywordIndex, QueryTerm};
-use crate::meaning::Meaning;
-use crate::names::{Mention, Names};
-use crate::nearest::nearest;
+use crate::names::aliases::Aliases;
+use crate::names::did_you_mean::suggest;
+use crate::names::{Mention, NameIndex};
 use crate::query::Query;
-use crate::reading::{Words, read};
-use crate::synonyms::Synonyms;
+use crate::ranking::action::{QueryAction, ToolAction, action_factor};
+use crate::ranking::confidence::{MIN_CONFIDENCE, SemanticEvidence, evidence};
+use crate::ranking::fusion::{self, DEPTH, FusedHit, RetrieverHit};
+use crate::semantic_retriever::SemanticRetriever;
 use crate::text::{Analyzer, words};
-use crate::vocabulary::Vocabulary;
+use crate::tool_text::ToolText;
 use crate::{
-    ArmPlace, Error, Evidence, Explain, Field, Hit, Outcome, Ranking, Reason, SearchOptions, SearchSettings,
+    Error, Evidence, Explain, Field, Hit, Outcome, Ranking, Reason, RetrieverScore, SearchOptions,
+    SearchSettings,
 };
 
 /// The share of the best score that a hidden tool must reach to be counted as withheld.
@@ -30,13 +31,13 @@ const WITHHELD_SHARE: f32 = 0.8;
 
 /// The share of the best score that a read-only tool must reach to rank above tools that change something, if the query
 /// itself only reads.
-const NEAR_LOOK: f32 = 0.35;
+const RELEVANT_READ_SHARE: f32 = 0.35;
 
 /// The factor that puts a score just below another one.
-const BEHIND: f32 = 0.999;
+const JUST_BELOW: f32 = 0.999;
 
 /// The most overloads that are compared with a query.
-const MAX_FORMS: usize = 16;
+const MAX_OVERLOADS: usize = 16;
 
 /// An index that finds tools by their names, descriptions and other metadata.
 ///
@@ -44,17 +45,17 @@ const MAX_FORMS: usize = 16;
 pub struct SearchIndex {
     /// The names in order. The position of a name is its document number.
     names: Vec<QualifiedName>,
-    exact: Names,
+    exact: NameIndex,
     aliases: Aliases,
     /// The action of each tool.
-    roles: Vec<Role>,
+    actions: Vec<ToolAction>,
     keyword: KeywordIndex,
     vocabulary: Vocabulary,
     synonyms: Synonyms,
     analyzer: Analyzer,
     ranking: Ranking,
     /// The semantic retriever. Unset until vectors are attached.
-    meaning: OnceLock<Meaning>,
+    meaning: OnceLock<SemanticRetriever>,
 }
 
 impl std::fmt::Debug for SearchIndex {
@@ -74,40 +75,41 @@ impl SearchIndex {
         tools: impl IntoIterator<Item = &'a Tool>,
         settings: &SearchSettings,
     ) -> Result<Self, Error> {
-        Self::build_kept(tools, settings, None)
+        Self::build_cached(tools, settings, None)
     }
 
     /// Indexes the tools like [`build_with`](Self::build_with), and caches the index in `folder` if there are at least
-    /// [`MIN_KEPT_TOOLS`](crate::MIN_KEPT_TOOLS) tools, so that the next start loads it.
+    /// [`MIN_CACHED_TOOLS`](crate::MIN_CACHED_TOOLS) tools, so that the next start loads it.
     ///
     /// The folder belongs to the operator and several processes may share it. A faulty cache costs time, nothing else.
-    pub fn build_kept<'a>(
+    pub fn build_cached<'a>(
         tools: impl IntoIterator<Item = &'a Tool>,
         settings: &SearchSettings,
         folder: Option<&Path>,
     ) -> Result<Self, Error> {
         let analyzer = Analyzer::new();
         let tools: Vec<&Tool> = tools.into_iter().collect();
-        let (names, Words { keyword, vocabulary }) = read(tools.iter().copied(), analyzer, folder)?;
-        let (aliases, roles) = aliases_and_roles(&names, &tools, analyzer);
+        let (names, WordIndex { keyword, vocabulary }) =
+            load_or_build(tools.iter().copied(), analyzer, folder)?;
+        let (aliases, actions) = aliases_and_actions(&names, &tools, analyzer);
         let synonyms = Synonyms::new(analyzer, &settings.synonyms);
-        let exact = Names::new(&names, |word, same_name| {
+        let exact = NameIndex::new(&names, |word, same_name| {
             let term = analyzer.stem(word);
             !synonyms.knows(&term) && keyword.lexicon().tools(&term) <= same_name
         });
         let (ranking, meaning) = (settings.ranking, OnceLock::new());
-        Ok(Self { names, exact, aliases, roles, keyword, vocabulary, synonyms, analyzer, ranking, meaning })
+        Ok(Self { names, exact, aliases, actions, keyword, vocabulary, synonyms, analyzer, ranking, meaning })
     }
 
     /// Adds the vectors of the same tools. From then on, queries are also answered by meaning. Later calls have no
     /// effect.
     pub fn attach(&self, vectors: &Arc<Vectors>) {
-        self.meaning.get_or_init(|| Meaning::new(&self.names, Arc::clone(vectors)));
+        self.meaning.get_or_init(|| SemanticRetriever::new(&self.names, Arc::clone(vectors)));
     }
 
     /// Returns the id of the embedding model, if vectors are attached.
     pub fn model(&self) -> Option<&str> {
-        self.meaning.get().map(Meaning::model)
+        self.meaning.get().map(SemanticRetriever::model)
     }
 
     /// Returns the number of indexed names.
@@ -137,7 +139,7 @@ impl SearchIndex {
             return Outcome { hits, no_match: None, nearest: Vec::new(), withheld: 0, evidence };
         }
         let best = ranked.fused.iter().filter_map(|one| self.names.get(one.document as usize));
-        let nearest = nearest(&self.names, &self.exact, &query.words, best, |name| options.allows(name));
+        let nearest = suggest(&self.names, &self.exact, &query.words, best, |name| options.allows(name));
         let withheld = self.withheld(&query, options);
         let reason = if withheld > 0 { Reason::NotPermitted } else { Reason::NothingSimilar };
         Outcome { withheld, ..Outcome::no_match(reason, nearest, ranked.evidence) }
@@ -145,12 +147,12 @@ impl SearchIndex {
 
     /// Returns the position of the overload that fits a query best: the first of those that share the most words with
     /// it.
-    pub fn best_form<'a>(&self, query: &str, forms: impl IntoIterator<Item = &'a Tool>) -> usize {
+    pub fn best_overload<'a>(&self, query: &str, overloads: impl IntoIterator<Item = &'a Tool>) -> usize {
         let query = Query::new(query);
         let wanted: Vec<String> =
             self.analyzer.terms_of(&query.words).into_iter().map(|term| term.text).collect();
         let mut best = (0, 0);
-        for (place, tool) in forms.into_iter().take(MAX_FORMS).enumerate() {
+        for (place, tool) in overloads.into_iter().take(MAX_OVERLOADS).enumerate() {
             let mut text = ToolText::default();
             text.add(tool);
             let fields =
@@ -173,7 +175,7 @@ impl SearchIndex {
         let everything = SearchOptions { filter: None, ..*options };
         let Ok(ranked) = self.ranked(query, &everything) else { return 0 };
         let best = ranked.fused.first().map_or(0.0, |one| one.score);
-        let is_good = |(place, one): &(usize, &Fused)| match ranked.named {
+        let is_good = |(place, one): &(usize, &FusedHit)| match ranked.named {
             0 => one.score >= best * WITHHELD_SHARE,
             named => *place < named,
         };
@@ -200,24 +202,26 @@ impl SearchIndex {
                 keyword.push(candidate);
             }
         }
-        let meaning = self.meaning.get().and_then(|arm| {
+        let meaning = self.meaning.get().and_then(|retriever| {
             let reworded = query.reworded(self.analyzer, &self.synonyms, &self.keyword);
             let reworded = reworded.as_deref().map(Query::new);
-            Some((arm, arm.of(reworded.as_ref().unwrap_or(query))?))
+            Some((retriever, retriever.of(reworded.as_ref().unwrap_or(query))?))
         });
-        let (mut near, mut likeness, mut weight) = (Vec::new(), Vec::new(), 0.0);
-        if let Some((arm, meant)) = &meaning {
+        let (mut near, mut similarity, mut weight) = (Vec::new(), Vec::new(), 0.0);
+        if let Some((retriever, embedded)) = &meaning {
             let documents: Vec<u32> = keyword.iter().map(|candidate| candidate.document).collect();
-            (near, likeness) = arm.nearest(meant, &documents, DEPTH, is_visible);
-            weight = fusion::weight(terms.len(), meant.coverage);
+            (near, similarity) = retriever.nearest(embedded, &documents, DEPTH, is_visible);
+            weight = fusion::weight(terms.len(), embedded.coverage);
         }
-        let mut fused = fusion::fuse(self.ranking, weight, &keyword, &near, &likeness);
+        let mut fused = fusion::fuse(self.ranking, weight, &keyword, &near, &similarity);
         let best = keyword.first().map_or(0.0, |candidate| candidate.score);
         let covered = fused.first().map_or(0, |one| one.terms);
-        let near = meaning.as_ref().zip(near.first()).map(|((arm, meant), (_, likeness))| Near {
-            likeness: *likeness,
-            coverage: meant.coverage,
-            alike: arm.alike,
+        let near = meaning.as_ref().zip(near.first()).map(|((retriever, embedded), (_, similarity))| {
+            SemanticEvidence {
+                similarity: *similarity,
+                coverage: embedded.coverage,
+                cohesion: retriever.cohesion,
+            }
         });
         let evidence = evidence(&matches.weights, covered, best, near, weight);
         self.weigh_actions(query, &mut fused);
@@ -256,18 +260,19 @@ impl SearchIndex {
     }
 
     /// Lowers the scores of tools whose action differs from the one that the query asks for.
-    fn weigh_actions(&self, query: &Query<'_>, fused: &mut [Fused]) {
-        let request = Request::of(query);
+    fn weigh_actions(&self, query: &Query<'_>, fused: &mut [FusedHit]) {
+        let request = QueryAction::of(query);
         let best = fused.first().map_or(0.0, |one| one.score);
-        let role = |one: &Fused| self.roles.get(one.document as usize).copied().unwrap_or_default();
+        let action = |one: &FusedHit| self.actions.get(one.document as usize).copied().unwrap_or_default();
         for one in fused.iter_mut() {
-            one.score *= share(request, role(one));
+            one.score *= action_factor(request, action(one));
         }
         // For a read-only query, tools that change something rank below all relevant tools that only read.
-        if request.is_some_and(Request::only_looks) {
-            let looking = fused.iter().filter(|one| role(one).looks() && one.score >= best * NEAR_LOOK);
-            let bound = looking.map(|one| one.score).fold(f32::INFINITY, f32::min) * BEHIND;
-            for one in fused.iter_mut().filter(|one| role(one).changes()) {
+        if request.is_some_and(QueryAction::is_read_only) {
+            let reading =
+                fused.iter().filter(|one| action(one).reads() && one.score >= best * RELEVANT_READ_SHARE);
+            let bound = reading.map(|one| one.score).fold(f32::INFINITY, f32::min) * JUST_BELOW;
+            for one in fused.iter_mut().filter(|one| action(one).changes()) {
                 one.score = one.score.min(bound);
             }
         }
@@ -303,13 +308,13 @@ impl SearchIndex {
         hits
     }
 
-    fn explain(&self, one: &Fused, exact: bool, ranked: &Ranked) -> Explain {
+    fn explain(&self, one: &FusedHit, exact: bool, ranked: &Ranked) -> Explain {
         let (keyword, meaning) = match self.ranking {
             Ranking::Fused => (1.0 - ranked.evidence.weight, ranked.evidence.weight),
             Ranking::Weighted => (1.0, 1.0),
         };
-        let place = |place: Option<Place>, weight| {
-            place.map(|Place { rank, score, share }| ArmPlace { rank, score, share, weight })
+        let place = |place: Option<RetrieverHit>, weight| {
+            place.map(|RetrieverHit { rank, score, share }| RetrieverScore { rank, score, share, weight })
         };
         let terms = ranked.terms.iter().enumerate().filter(|(bit, _)| one.terms >> bit & 1 == 1);
         let fields = Field::ALL.into_iter().filter(|field| one.fields >> (*field as u8) & 1 == 1);
@@ -325,23 +330,27 @@ impl SearchIndex {
 }
 
 /// Returns the aliases of all tools and the action of each. The action of overloads is that of the first one.
-fn aliases_and_roles(names: &[QualifiedName], tools: &[&Tool], analyzer: Analyzer) -> (Aliases, Vec<Role>) {
+fn aliases_and_actions(
+    names: &[QualifiedName],
+    tools: &[&Tool],
+    analyzer: Analyzer,
+) -> (Aliases, Vec<ToolAction>) {
     let mut aliases = Aliases::default();
-    let mut roles = vec![None; names.len()];
+    let mut actions = vec![None; names.len()];
     for tool in tools {
         let Ok(at) = names.binary_search(&tool.name) else { continue };
-        if let (Ok(document), Some(role)) = (u32::try_from(at), roles.get_mut(at)) {
+        if let (Ok(document), Some(action)) = (u32::try_from(at), actions.get_mut(at)) {
             aliases.add(document, tool, analyzer);
-            role.get_or_insert_with(|| Role::of(tool));
+            action.get_or_insert_with(|| ToolAction::of(tool));
         }
     }
-    (aliases, roles.into_iter().map(Option::unwrap_or_default).collect())
+    (aliases, actions.into_iter().map(Option::unwrap_or_default).collect())
 }
 
 /// The combined results of the retrievers for a query.
 struct Ranked {
     /// The named tools, then the others, best first.
-    fused: Vec<Fused>,
+    fused: Vec<FusedHit>,
     /// The number of named tools.
     named: usize,
     terms: Vec<QueryTerm>,
@@ -355,13 +364,13 @@ impl Ranked {
 }
 
 /// Moves the named tools to the front and returns their number.
-fn put_first(named: Vec<Candidate>, fused: &mut Vec<Fused>) -> usize {
+fn put_first(named: Vec<Candidate>, fused: &mut Vec<FusedHit>) -> usize {
     let count = named.len();
-    let first: Vec<Fused> = named
+    let first: Vec<FusedHit> = named
         .into_iter()
         .map(|candidate| match fused.iter().position(|one| one.document == candidate.document) {
             Some(at) => fused.remove(at),
-            None => Fused::named(candidate),
+            None => FusedHit::named(candidate),
         })
         .collect();
     fused.splice(..0, first);

@@ -42,31 +42,22 @@
 //! searches by meaning. [`evaluation`] measures the quality of rankings.
 //!
 //! This crate neither executes tools nor decides who may see them. From the disk it reads only embedding models, the
-//! vectors that they made, and [cached indexes](SearchIndex::build_kept).
+//! vectors that they made, and [cached indexes](SearchIndex::build_cached).
 
 mod index;
 mod outcome;
 mod settings;
 
-mod document;
 mod text;
+mod tool_text;
 
-mod action;
-mod aliases;
-mod clauses;
-mod confidence;
-mod fusion;
-mod kept;
-mod kept_words;
 mod keyword;
-mod lexicon;
-mod meaning;
 mod names;
-mod nearest;
 mod query;
-mod reading;
-mod synonyms;
-mod vocabulary;
+mod ranking;
+mod semantic_retriever;
+
+mod cache;
 
 pub mod embedding;
 pub mod evaluation;
@@ -78,16 +69,16 @@ mod error;
 #[cfg(test)]
 mod tests;
 
-pub use confidence::{MIN_CONFIDENCE, SURE_CONFIDENCE};
-pub use document::{Field, MAX_DEPTH, MAX_ENUM_VALUES, MAX_FIELD_BYTES, MAX_PIECE_BYTES, MAX_PROPERTIES};
-pub use duplicates::{Alike, MAX_SCANNED, near_duplicates};
+pub use cache::index_cache::{MAX_CACHED_INDEXES, MAX_INDEX_CACHE_BYTES, MIN_CACHED_TOOLS};
+pub use duplicates::{DuplicateGroup, MAX_SCANNED, near_duplicates};
 pub use error::Error;
 pub use index::SearchIndex;
-pub use kept_words::{MAX_KEPT_BYTES, MAX_KEPT_SETS, MIN_KEPT_TOOLS};
 pub use keyword::{MAX_TOOLS, MAX_WRITER_BYTES};
 pub use outcome::{
-    ArmPlace, DEFAULT_LIMIT, Evidence, Explain, Hit, MAX_LIMIT, MAX_NEAREST, MIN_LIMIT, Outcome, Reason,
-    SearchOptions,
+    DEFAULT_LIMIT, Evidence, Explain, Hit, MAX_LIMIT, MAX_NEAREST, MIN_LIMIT, Outcome, Reason,
+    RetrieverScore, SearchOptions,
 };
 pub use query::MAX_QUERY_BYTES;
+pub use ranking::confidence::{MIN_CONFIDENCE, SURE_CONFIDENCE};
 pub use settings::{MAX_SYNONYM_GROUPS, MAX_SYNONYM_WORDS, Ranking, SearchSettings};
+pub use tool_text::{Field, MAX_DEPTH, MAX_ENUM_VALUES, MAX_FIELD_BYTES, MAX_PIECE_BYTES, MAX_PROPERTIES};

@@ -86,7 +86,8 @@ pub struct Evidence {
     /// The best score of the keyword retriever, relative to the score of a tool that contains every word.
     pub keyword: f32,
     /// The similarity of the tool most similar to the query. `None` without vectors, or for a query of unknown words.
-    pub likeness: Option<f32>,
+    #[serde(rename = "likeness")]
+    pub similarity: Option<f32>,
     /// The semantic weight in the ranking.
     pub weight: f32,
 }
@@ -110,9 +111,9 @@ pub struct Explain {
     /// The combined score of the retrievers, before an exact name raised it.
     pub fused: f32,
     /// The result of the keyword retriever.
-    pub keyword: Option<ArmPlace>,
+    pub keyword: Option<RetrieverScore>,
     /// The result of the semantic retriever.
-    pub meaning: Option<ArmPlace>,
+    pub meaning: Option<RetrieverScore>,
     /// The words of the query that the tool matched, as they were written (folded).
     pub terms: Vec<String>,
     /// The fields that they matched in.
@@ -121,7 +122,7 @@ pub struct Explain {
 
 /// The rank and the score of a tool in one retriever.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct ArmPlace {
+pub struct RetrieverScore {
     /// The rank, from 1. `None` if the tool is not among the best of the retriever.
     pub rank: Option<usize>,
     /// The score of the retriever: BM25F, or the cosine.

@@ -17,8 +17,15 @@ pub(super) const MAX_LINES: usize = 800;
 pub(super) const SMALL_FOLDERS: &[(&str, usize)] = &[("crates/toolcrib-port/", 800)];
 
 /// The crates whose language is checked already; the others follow, until the table is all of them.
-pub(super) const PLAIN_CRATES: &[&str] =
-    &["toolcrib-document", "toolcrib-io", "toolcrib-macros", "toolcrib-policy", "toolcrib-schema"];
+pub(super) const PLAIN_CRATES: &[&str] = &[
+    "toolcrib-document",
+    "toolcrib-io",
+    "toolcrib-loader-rest",
+    "toolcrib-macros",
+    "toolcrib-policy",
+    "toolcrib-schema",
+    "toolcrib-search",
+];
 
 /// The crate that is for tests only: nothing that ships may use it.
 pub(super) const TESTKIT: &str = "toolcrib-testkit";

@@ -55,7 +55,7 @@ mod inner {
     use std::time::{Duration, Instant};
 
     use toolcrib_io::http::{HttpClient, HttpPolicy};
-    use toolcrib_search::embedding::{DEFAULT_ENDPOINT, NamedModel, Pulled, pull as pull_model};
+    use toolcrib_search::embedding::{DEFAULT_ENDPOINT, NamedModel, PullProgress, pull as pull_model};
     use url::Url;
 
     use super::Row;
@@ -82,7 +82,7 @@ mod inner {
         let client =
             HttpClient::new(policy).map_err(|error| Failure::new(Exit::Failed, error.to_string()))?;
         let mut shown: Option<(String, Instant)> = None;
-        let progress = |pulled: Pulled<'_>| {
+        let progress = |pulled: PullProgress<'_>| {
             let is_new = shown.as_ref().is_none_or(|(file, _)| file != pulled.file);
             let is_due = shown.as_ref().is_none_or(|(_, at)| at.elapsed() >= REFRESH);
             if is_new || is_due || pulled.done >= pulled.total {
@@ -96,7 +96,7 @@ mod inner {
         Ok(model.folder(folder))
     }
 
-    fn bar(pulled: &Pulled<'_>) -> String {
+    fn bar(pulled: &PullProgress<'_>) -> String {
         let filled = (pulled.done * WIDTH).checked_div(pulled.total).unwrap_or(WIDTH).min(WIDTH);
         let filled = usize::try_from(filled).unwrap_or_default();
         let empty = usize::try_from(WIDTH).unwrap_or_default() - filled;

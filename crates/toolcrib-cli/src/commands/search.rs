@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use toolcrib_search::embedding::Embeddings;
-use toolcrib_search::{ArmPlace, Explain};
+use toolcrib_search::{Explain, RetrieverScore};
 
 use super::{look, principal};
 use crate::arguments::Search;
@@ -78,7 +78,7 @@ fn explain(explain: &Explain) {
     }
 }
 
-fn told(place: ArmPlace) -> String {
+fn told(place: RetrieverScore) -> String {
     let rank = place.rank.map_or_else(|| "not among the best".to_owned(), |rank| format!("rank {rank}"));
     format!("{rank}, score {:.3}, counts {:.3} × {:.2}", place.score, place.share, place.weight)
 }

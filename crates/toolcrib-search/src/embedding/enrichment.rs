@@ -8,16 +8,16 @@ use async_trait::async_trait;
 use toolcrib_model::Tool;
 use toolcrib_registry::{Artifact, Artifacts, Enrichment, Snapshot};
 
-use super::maker::Maker;
+use super::worker::EmbeddingWorker;
 use super::{EmbedError, Embedder, Embeddings};
 
 /// The default time that a refresh waits for vectors. The remaining vectors follow later; until then tools are found by
 /// their words.
-pub const PATIENCE: Duration = Duration::from_millis(500);
+pub const DEFAULT_WAIT: Duration = Duration::from_millis(500);
 
 /// The result of opening an embedder.
 #[derive(Clone)]
-pub struct Opened {
+pub struct OpenedEmbedder {
     /// The embedder, or a replacement. `None` if neither is available.
     pub embedder: Option<Arc<dyn Embedder>>,
     /// The reason why it is not the requested embedder.
@@ -29,37 +29,37 @@ pub struct Opened {
 ///
 /// It requires a Tokio runtime with time enabled.
 pub struct EmbeddingsEnrichment {
-    maker: Arc<Maker>,
-    patience: Duration,
+    worker: Arc<EmbeddingWorker>,
+    wait: Duration,
 }
 
 impl EmbeddingsEnrichment {
     /// Makes the vectors with the given embedder.
     pub fn new(embedder: Arc<dyn Embedder>) -> Self {
-        Self::opening(move || Opened { embedder: Some(Arc::clone(&embedder)), fault: None })
+        Self::lazy(move || OpenedEmbedder { embedder: Some(Arc::clone(&embedder)), fault: None })
     }
 
     /// Makes the vectors with an embedder that `open` opens in the background on first use.
-    pub fn opening(open: impl Fn() -> Opened + Send + Sync + 'static) -> Self {
-        Self { maker: Arc::new(Maker::new(Box::new(open))), patience: PATIENCE }
+    pub fn lazy(open: impl Fn() -> OpenedEmbedder + Send + Sync + 'static) -> Self {
+        Self { worker: Arc::new(EmbeddingWorker::new(Box::new(open))), wait: DEFAULT_WAIT }
     }
 
     /// Creates an enrichment for an embedder that could not be opened. Every generation reports the error and has no
     /// vectors.
     pub fn degraded(error: EmbedError) -> Self {
-        Self::opening(move || Opened { embedder: None, fault: Some(error.clone()) })
+        Self::lazy(move || OpenedEmbedder { embedder: None, fault: Some(error.clone()) })
     }
 
-    /// Sets the time that a refresh waits; [`PATIENCE`] by default.
-    pub fn with_patience(mut self, patience: Duration) -> Self {
-        self.patience = patience;
+    /// Sets the time that a refresh waits; [`DEFAULT_WAIT`] by default.
+    pub fn with_wait(mut self, wait: Duration) -> Self {
+        self.wait = wait;
         self
     }
 
     /// Caches vectors in this folder, so that each is made once. The folder belongs to the operator, and several
     /// processes may share it.
     pub fn with_cache(self, folder: impl Into<PathBuf>) -> Self {
-        self.maker.cache.get_or_init(|| folder.into());
+        self.worker.cache.get_or_init(|| folder.into());
         self
     }
 }
@@ -71,10 +71,10 @@ impl Enrichment for EmbeddingsEnrichment {
     }
 
     async fn run(&self, tools: &Snapshot, _artifacts: &Artifacts) -> Result<Artifact, String> {
-        let embeddings = self.maker.begin(tools.iter().map(|entry| &entry.tool));
-        if !self.patience.is_zero() {
+        let embeddings = self.worker.begin(tools.iter().map(|entry| &entry.tool));
+        if !self.wait.is_zero() {
             // A timeout is no error: the embeddings report their progress.
-            let _ = tokio::time::timeout(self.patience, embeddings.finished()).await;
+            let _ = tokio::time::timeout(self.wait, embeddings.finished()).await;
         }
         Ok(Arc::new(embeddings))
     }
@@ -83,7 +83,7 @@ impl Enrichment for EmbeddingsEnrichment {
 impl Embeddings {
     /// Starts to make the vectors of these tools, without a registry.
     pub fn of_tools<'a>(embedder: Arc<dyn Embedder>, tools: impl IntoIterator<Item = &'a Arc<Tool>>) -> Self {
-        let open = move || Opened { embedder: Some(Arc::clone(&embedder)), fault: None };
-        Arc::new(Maker::new(Box::new(open))).begin(tools.into_iter())
+        let open = move || OpenedEmbedder { embedder: Some(Arc::clone(&embedder)), fault: None };
+        Arc::new(EmbeddingWorker::new(Box::new(open))).begin(tools.into_iter())
     }
 }

@@ -43,14 +43,14 @@
 mod builtin;
 mod embedder;
 mod enrichment;
-mod index;
 mod sketch;
-mod text;
+mod tool_texts;
+mod vector_index;
 mod vectors;
 
-mod cache;
-mod maker;
 mod runtime_library;
+mod vector_cache;
+mod worker;
 
 #[cfg(feature = "onnx")]
 mod fastembed;
@@ -62,16 +62,16 @@ pub use builtin::{
     BuiltinEmbedder, MAX_TABLE_ROWS, MAX_TEXT_BYTES, MAX_TEXT_TOKENS, MAX_TOKEN_BYTES, MAX_WORD_CHARACTERS,
     NewToken, Table, TableError, TokenId,
 };
-pub use cache::{MAX_CACHE_BYTES, MAX_CACHED_MODELS};
 pub use embedder::{EmbedError, Embedder, MAX_DIMENSION};
-pub use enrichment::{EmbeddingsEnrichment, Opened, PATIENCE};
+pub use enrichment::{DEFAULT_WAIT, EmbeddingsEnrichment, OpenedEmbedder};
 #[cfg(feature = "onnx")]
 pub use fastembed::{
-    DEFAULT_ENDPOINT, DEFAULT_MODEL, FastEmbedder, MAX_MODEL_BYTES, MAX_TOKENIZER_BYTES, NamedModel, Pulled,
-    STALL_TIMEOUT, load_library, pull,
+    DEFAULT_ENDPOINT, DEFAULT_MODEL, FastEmbedder, MAX_MODEL_BYTES, MAX_TOKENIZER_BYTES, NamedModel,
+    PullProgress, STALL_TIMEOUT, load_library, pull,
 };
-pub use index::VectorIndex;
-pub use maker::BATCH;
 pub use runtime_library::{LIBRARY_VARIABLE, RuntimeLibrary, runtime_libraries};
-pub use text::{ContentHash, MAX_EMBEDDED_BYTES};
+pub use tool_texts::{ContentHash, MAX_EMBEDDED_BYTES};
+pub use vector_cache::{MAX_CACHE_BYTES, MAX_CACHED_MODELS};
+pub use vector_index::VectorIndex;
 pub use vectors::{Embeddings, Progress, Vectors};
+pub use worker::BATCH;

@@ -21,7 +21,7 @@ pub struct RuntimeLibrary {
 
 /// The places that are searched, as given by the environment.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Surroundings {
+pub(crate) struct LibrarySearchPaths {
     pub(crate) variable: Option<PathBuf>,
     pub(crate) program: Option<PathBuf>,
     pub(crate) cache: Option<PathBuf>,
@@ -35,10 +35,10 @@ pub(crate) struct Surroundings {
 /// folder `cache`, in the library path of the system, and in the `onnxruntime` package of a Python environment that is
 /// active or in `PATH`.
 pub fn runtime_libraries(cache: Option<&Path>) -> Vec<RuntimeLibrary> {
-    Surroundings::of_process(cache).libraries()
+    LibrarySearchPaths::of_process(cache).libraries()
 }
 
-impl Surroundings {
+impl LibrarySearchPaths {
     fn of_process(cache: Option<&Path>) -> Self {
         let variable = |name: &str| env::var_os(name).filter(|value| !value.is_empty());
         let paths = |name: &str| variable(name).map(|value| env::split_paths(&value).collect::<Vec<_>>());
@@ -70,7 +70,7 @@ impl Surroundings {
             return vec![RuntimeLibrary { path: path.clone(), place: LIBRARY_VARIABLE }];
         }
         let places = [
-            ("beside the program", self.program.iter().cloned().collect::<Vec<_>>()),
+            ("next to the program", self.program.iter().cloned().collect::<Vec<_>>()),
             ("the cache folder", self.cache.iter().cloned().collect()),
             ("the system's library path", self.system.clone()),
             ("a Python environment", self.python.iter().flat_map(|prefix| packages(prefix)).collect()),

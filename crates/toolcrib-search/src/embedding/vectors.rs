@@ -9,24 +9,24 @@ use tokio::sync::watch;
 use toolcrib_model::QualifiedName;
 
 use super::embedder::checked;
-use super::index::VectorIndex;
+use super::vector_index::VectorIndex;
 use super::{EmbedError, Embedder};
 
 /// The vectors of one generation, which may still be in progress. They are never those of another generation.
 pub struct Embeddings {
-    pub(crate) state: Arc<State>,
+    pub(crate) state: Arc<JobState>,
 }
 
 /// The state that the worker shares with its readers.
-pub(crate) struct State {
+pub(crate) struct JobState {
     pub(crate) total: usize,
     pub(crate) done: AtomicUsize,
-    made: OnceLock<Made>,
+    made: OnceLock<JobResult>,
     finished: watch::Sender<bool>,
 }
 
 /// The result of a finished job.
-pub(crate) struct Made {
+pub(crate) struct JobResult {
     /// The vectors. `None` if there is no embedder, or if it made no vector.
     pub(crate) vectors: Option<Arc<Vectors>>,
     pub(crate) fault: Option<EmbedError>,
@@ -47,7 +47,7 @@ impl Embeddings {
 
     pub(crate) fn pending(total: usize) -> Self {
         let (done, made, finished) = (AtomicUsize::new(0), OnceLock::new(), watch::Sender::new(false));
-        Self { state: Arc::new(State { total, done, made, finished }) }
+        Self { state: Arc::new(JobState { total, done, made, finished }) }
     }
 
     /// Returns the vectors. Returns `None` while they are being made, and if there is no embedder or it made no vector.
@@ -78,8 +78,8 @@ impl Embeddings {
     }
 }
 
-impl State {
-    pub(crate) fn finish(&self, made: Made) {
+impl JobState {
+    pub(crate) fn finish(&self, made: JobResult) {
         self.done.store(self.total, Ordering::Relaxed);
         if self.made.set(made).is_ok() {
             self.finished.send_replace(true);

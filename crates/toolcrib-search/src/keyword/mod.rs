@@ -5,8 +5,12 @@
 //! "Simple BM25 extension to multiple weighted fields", 2004). tantivy scores each field separately, therefore only its
 //! term dictionaries and posting lists are used here.
 
+mod accumulator;
+pub(crate) mod builder;
+pub(crate) mod lexicon;
 mod postings;
-mod rows;
+pub(crate) mod synonyms;
+pub(crate) mod vocabulary;
 
 #[cfg(test)]
 mod tests;
@@ -20,10 +24,10 @@ use tantivy::schema::{Field as IndexField, IndexRecordOption, Schema, TextFieldI
 use tantivy::tokenizer::TokenizerManager;
 use tantivy::{Index, IndexSettings, SegmentReader, SingleSegmentIndexWriter, TantivyDocument};
 
+use self::accumulator::ScoreAccumulator;
 use self::postings::{IndexedField, Posting, Postings, Sum};
-use self::rows::Rows;
-use crate::kept::{Parts, put_bytes, put_count};
-use crate::lexicon::{Lexicon, SEPARATED, Separated};
+use crate::cache::{ByteReader, put_bytes, put_count};
+use crate::keyword::lexicon::{Lexicon, SEPARATED, SeparatedTokenizer};
 use crate::{Error, Field};
 
 /// The most tools of one index.
@@ -34,7 +38,7 @@ pub const MAX_WRITER_BYTES: usize = 1024 * 1024 * 1024;
 const WRITER_BUDGET_BYTES: usize = 16 * 1024 * 1024;
 
 /// The most score accumulators that are kept for reuse. Additional concurrent searches allocate new ones.
-const MAX_IDLE: usize = 4;
+const MAX_IDLE_ACCUMULATORS: usize = 4;
 
 pub(crate) const FIELDS: usize = Field::ALL.len();
 
@@ -63,7 +67,7 @@ pub(crate) const MAX_QUERY_TERMS: usize = u64::BITS as usize;
 
 /// The terms of a tool, in the form that the index takes.
 pub(crate) struct Document {
-    /// The terms of each field, each followed by a [separator](crate::lexicon::SEPARATOR).
+    /// The terms of each field, each followed by a [separator](crate::keyword::lexicon::SEPARATOR).
     pub texts: [String; FIELDS],
     /// The number of terms of each field.
     pub lengths: [usize; FIELDS],
@@ -73,14 +77,14 @@ pub(crate) struct Document {
 const META: &str = "meta.json";
 
 /// A writer that builds a [`KeywordIndex`].
-pub(crate) struct Writer {
+pub(crate) struct IndexBuilder {
     inner: SingleSegmentIndexWriter,
     directory: RamDirectory,
     fields: [IndexField; FIELDS],
     lengths: Vec<[usize; FIELDS]>,
 }
 
-impl Writer {
+impl IndexBuilder {
     pub(crate) fn new() -> Result<Self, Error> {
         let mut schema = Schema::builder();
         let indexing = TextFieldIndexing::default()
@@ -92,7 +96,7 @@ impl Writer {
         let settings =
             IndexSettings { docstore_compress_dedicated_thread: false, ..IndexSettings::default() };
         let tokenizers = TokenizerManager::new();
-        tokenizers.register(SEPARATED, Separated::default());
+        tokenizers.register(SEPARATED, SeparatedTokenizer::default());
         let directory = RamDirectory::create();
         let inner = Index::builder()
             .schema(schema.build())
@@ -136,8 +140,8 @@ pub(crate) struct KeywordIndex {
     /// The terms, each with the fields that contain it. It avoids most lookups in the term dictionaries, which would
     /// find nothing.
     lexicon: Lexicon,
-    /// Cleared score accumulators of finished searches, at most [`MAX_IDLE`], for reuse.
-    idle: Mutex<Vec<Rows>>,
+    /// Cleared score accumulators of finished searches, at most [`MAX_IDLE_ACCUMULATORS`], for reuse.
+    idle: Mutex<Vec<ScoreAccumulator>>,
 }
 
 /// The result of a keyword search.
@@ -222,12 +226,12 @@ impl KeywordIndex {
     }
 
     /// Reads an index that [`encode`](Self::encode) wrote. Returns `None` unless it has this many tools.
-    pub(crate) fn decode(parts: &mut Parts<'_>, tools: usize) -> Option<Self> {
-        if parts.count()? != tools {
+    pub(crate) fn decode(reader: &mut ByteReader<'_>, tools: usize) -> Option<Self> {
+        if reader.count()? != tools {
             return None;
         }
-        let lengths = parts.take(tools.checked_mul(FIELDS * size_of::<u32>())?)?;
-        let mut lengths = Parts { rest: lengths };
+        let lengths = reader.take(tools.checked_mul(FIELDS * size_of::<u32>())?)?;
+        let mut lengths = ByteReader { rest: lengths };
         let mut rows = Vec::with_capacity(tools);
         for _ in 0..tools {
             let mut row = [0; FIELDS];
@@ -236,10 +240,10 @@ impl KeywordIndex {
             }
             rows.push(row);
         }
-        let lexicon = Lexicon::decode(parts)?;
+        let lexicon = Lexicon::decode(reader)?;
         let directory = RamDirectory::create();
-        for _ in 0..parts.count()? {
-            let (file, content) = (parts.text()?, parts.bytes()?);
+        for _ in 0..reader.count()? {
+            let (file, content) = (reader.text()?, reader.bytes()?);
             directory.atomic_write(Path::new(file), content).ok()?;
         }
         Self::of(&Index::open(directory.clone()).ok()?, directory, rows, lexicon).ok()
@@ -257,7 +261,7 @@ impl KeywordIndex {
 
     /// Returns every tool that matches a term.
     pub(crate) fn search(&self, terms: &[QueryTerm]) -> Result<Matches, Error> {
-        let mut rows = self.idle().pop().unwrap_or_else(|| Rows::new(self.lengths.len()));
+        let mut rows = self.idle().pop().unwrap_or_else(|| ScoreAccumulator::new(self.lengths.len()));
         let mut weights = Vec::with_capacity(terms.len());
         for (bit, term) in terms.iter().take(MAX_QUERY_TERMS).enumerate() {
             let mut variants = Vec::with_capacity(term.variants.len());
@@ -278,15 +282,15 @@ impl KeywordIndex {
                 several => rows.add_together(several, idf, bit),
             }
         }
-        let best = rows.taken().into();
+        let best = rows.take_matches().into();
         let mut idle = self.idle();
-        if idle.len() < MAX_IDLE {
+        if idle.len() < MAX_IDLE_ACCUMULATORS {
             idle.push(rows);
         }
         Ok(Matches { best, weights })
     }
 
-    fn idle(&self) -> MutexGuard<'_, Vec<Rows>> {
+    fn idle(&self) -> MutexGuard<'_, Vec<ScoreAccumulator>> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -9,11 +9,11 @@ use tantivy::{InvertedIndexReader, Term};
 
 use super::as_f32;
 use crate::Error;
-use crate::lexicon::Use;
+use crate::keyword::lexicon::LexiconTerm;
 
 /// The most postings that are cached in memory, over all terms: 24 MB. The postings of further terms are read from the
 /// index each time.
-const MAX_KEPT: usize = 2_000_000;
+const MAX_CACHED_POSTINGS: usize = 2_000_000;
 
 /// The occurrences of a term in one tool.
 #[derive(Clone, Copy, Debug)]
@@ -29,9 +29,9 @@ pub(super) struct Posting {
 pub(super) struct Postings {
     fields: Vec<IndexedField>,
     /// The cached postings of each term, by its number.
-    kept: Vec<OnceLock<Box<[Posting]>>>,
+    cached: Vec<OnceLock<Box<[Posting]>>>,
     /// The number of postings that may still be cached.
-    room: AtomicUsize,
+    remaining: AtomicUsize,
 }
 
 /// A field of the index.
@@ -46,25 +46,25 @@ pub(super) struct IndexedField {
 impl Postings {
     /// Creates the posting lists of this many terms.
     pub(super) fn new(fields: Vec<IndexedField>, terms: usize) -> Self {
-        let kept = std::iter::repeat_with(OnceLock::new).take(terms).collect();
-        Self { fields, kept, room: AtomicUsize::new(MAX_KEPT) }
+        let cached = std::iter::repeat_with(OnceLock::new).take(terms).collect();
+        Self { fields, cached, remaining: AtomicUsize::new(MAX_CACHED_POSTINGS) }
     }
 
     /// Returns the tools that contain a term. `sums` must have one zero entry for each tool, and is left in that state.
     pub(super) fn of(
         &self,
         number: usize,
-        term: &Use,
+        term: &LexiconTerm,
         sums: &mut [Sum],
     ) -> Result<Cow<'_, [Posting]>, Error> {
-        let slot = self.kept.get(number);
-        if let Some(kept) = slot.and_then(OnceLock::get) {
-            return Ok(Cow::Borrowed(kept));
+        let slot = self.cached.get(number);
+        if let Some(cached) = slot.and_then(OnceLock::get) {
+            return Ok(Cow::Borrowed(cached));
         }
         let read = self.read(term, sums)?;
-        let less = |room: usize| room.checked_sub(read.len());
+        let less = |remaining: usize| remaining.checked_sub(read.len());
         match slot {
-            Some(slot) if self.room.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less).is_ok() => {
+            Some(slot) if self.remaining.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less).is_ok() => {
                 Ok(Cow::Borrowed(slot.get_or_init(|| read.into())))
             }
             _ => Ok(Cow::Owned(read)),
@@ -73,11 +73,11 @@ impl Postings {
 
     /// Sets the most postings that are cached.
     #[cfg(test)]
-    pub(super) fn keep_at_most(&mut self, postings: usize) {
-        self.room = AtomicUsize::new(postings);
+    pub(super) fn cache_at_most(&mut self, postings: usize) {
+        self.remaining = AtomicUsize::new(postings);
     }
 
-    fn read(&self, term: &Use, sums: &mut [Sum]) -> Result<Vec<Posting>, Error> {
+    fn read(&self, term: &LexiconTerm, sums: &mut [Sum]) -> Result<Vec<Posting>, Error> {
         let mut documents = Vec::with_capacity(term.tools);
         for IndexedField { number, field, postings, norms } in &self.fields {
             if term.fields >> number & 1 == 0 {

@@ -4,7 +4,7 @@ use serde_json::json;
 use toolcrib_model::Tool;
 
 use super::*;
-use crate::reading::words;
+use crate::keyword::builder::build;
 use crate::text::Analyzer;
 
 fn tools() -> Vec<Tool> {
@@ -36,13 +36,13 @@ fn a_search_finds_the_same_whether_or_not_posting_lists_were_kept() {
     let tools = tools();
     let overloads: Vec<Vec<&Tool>> = tools.iter().map(|tool| vec![tool]).collect();
     let overloads: Vec<&[&Tool]> = overloads.iter().map(Vec::as_slice).collect();
-    let [mut keeping, mut without] = [(); 2].map(|()| words(&overloads, Analyzer::new()).unwrap().keyword);
-    without.postings.keep_at_most(0);
+    let [mut keeping, mut without] = [(); 2].map(|()| build(&overloads, Analyzer::new()).unwrap().keyword);
+    without.postings.cache_at_most(0);
     let first = found(&keeping);
     assert_eq!(first.len(), 40);
     assert!(first.iter().any(|candidate| candidate.terms == 0b11), "both terms are in some");
     assert_eq!(found(&keeping), first, "now they are kept");
     assert_eq!((found(&without), found(&without)), (first.clone(), first.clone()));
-    keeping.postings.keep_at_most(0);
+    keeping.postings.cache_at_most(0);
     assert_eq!(found(&keeping), first, "what was kept stays");
 }

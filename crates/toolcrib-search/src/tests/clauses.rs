@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use super::tool;
-use crate::clauses::{MAX_CLAUSES, clauses};
 use crate::embedding::{BuiltinEmbedder, Embeddings};
 use crate::query::Query;
+use crate::query::clauses::{MAX_CLAUSES, clauses};
 use crate::{SearchIndex, SearchOptions};
 
 #[test]
@@ -42,13 +42,13 @@ async fn a_tool_for_one_clause_is_like_the_query_as_far_as_it_is_like_the_clause
     let embeddings = Embeddings::of_tools(Arc::new(BuiltinEmbedder::new().unwrap()), &tools);
     embeddings.finished().await;
     index.attach(embeddings.vectors().unwrap());
-    let likeness = |query: &str| {
+    let similarity = |query: &str| {
         let evidence = index.search(query, &SearchOptions::default()).evidence;
-        evidence.likeness.unwrap()
+        evidence.similarity.unwrap()
     };
     let whole =
-        likeness("we go hiking in alpine valleys with our grandparents then convert euros into dollars");
+        similarity("we go hiking in alpine valleys with our grandparents then convert euros into dollars");
     let clause =
-        likeness("we go hiking in alpine valleys with our grandparents, then convert euros into dollars");
+        similarity("we go hiking in alpine valleys with our grandparents, then convert euros into dollars");
     assert!(clause > whole + 0.05, "{clause} {whole}");
 }

@@ -96,15 +96,15 @@ async fn the_weighted_sum_is_ten_times_the_likeness_and_a_boost() {
     let outcome = ask(&index, "umbrella weather");
     let hit = &outcome.hits[0];
     assert_eq!(hit.name, name("a::umbrella"));
-    let likeness = hit.explain.meaning.unwrap().score;
-    assert!((hit.explain.fused - (10.0 * likeness + 3.0)).abs() < 1e-4, "{:?}", hit.explain);
+    let similarity = hit.explain.meaning.unwrap().score;
+    assert!((hit.explain.fused - (10.0 * similarity + 3.0)).abs() < 1e-4, "{:?}", hit.explain);
 }
 
 #[tokio::test]
 async fn what_the_embedder_does_not_know_is_left_to_the_words() {
     let index = index(Ranking::Fused).await;
     let outcome = ask(&index, "天气 weather");
-    assert!(outcome.evidence.weight <= 0.0 && outcome.evidence.likeness.is_none());
+    assert!(outcome.evidence.weight <= 0.0 && outcome.evidence.similarity.is_none());
     assert!(outcome.hits.iter().all(|hit| hit.explain.meaning.is_none()));
     assert_eq!(found(&outcome), ["e::天气"]);
 }

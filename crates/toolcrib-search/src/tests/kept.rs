@@ -9,12 +9,12 @@ use sha2::{Digest, Sha256};
 use toolcrib_model::Tool;
 
 use super::tool;
+use crate::cache::index_cache::IndexCache;
+use crate::cache::{DIGEST, append_digest};
 use crate::embedding::ContentHash;
-use crate::kept::{DIGEST, seal};
-use crate::kept_words::KeptWords;
-use crate::reading::words;
+use crate::keyword::builder::build;
 use crate::text::Analyzer;
-use crate::{MAX_KEPT_SETS, MIN_KEPT_TOOLS, Outcome, SearchIndex, SearchOptions, SearchSettings};
+use crate::{MAX_CACHED_INDEXES, MIN_CACHED_TOOLS, Outcome, SearchIndex, SearchOptions, SearchSettings};
 
 const VERBS: [&str; 7] = ["get", "create", "remove", "list", "translate", "send", "计算"];
 const THINGS: [&str; 11] = [
@@ -52,7 +52,7 @@ fn answers(index: &SearchIndex) -> Vec<Outcome> {
 }
 
 fn built(tools: &[Tool], folder: &Path) -> SearchIndex {
-    SearchIndex::build_kept(tools, &SearchSettings::default(), Some(folder)).unwrap()
+    SearchIndex::build_cached(tools, &SearchSettings::default(), Some(folder)).unwrap()
 }
 
 fn files(folder: &Path) -> Vec<PathBuf> {
@@ -63,14 +63,14 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 }
 
 /// The file of these tools, however few.
-fn kept<R>(tools: &[Tool], folder: &Path, then: impl FnOnce(KeptWords, &[&[&Tool]]) -> R) -> R {
+fn kept<R>(tools: &[Tool], folder: &Path, then: impl FnOnce(IndexCache, &[&[&Tool]]) -> R) -> R {
     let tools: Vec<&Tool> = tools.iter().collect();
     let overloads: Vec<&[&Tool]> = tools.chunks(1).collect();
-    then(KeptWords::new(folder, &overloads), &overloads)
+    then(IndexCache::new(folder, &overloads), &overloads)
 }
 
 fn write(tools: &[Tool], folder: &Path) {
-    kept(tools, folder, |kept, overloads| kept.write(&words(overloads, Analyzer::new()).unwrap()));
+    kept(tools, folder, |kept, overloads| kept.write(&build(overloads, Analyzer::new()).unwrap()));
 }
 
 fn is_kept(tools: &[Tool], folder: &Path) -> bool {
@@ -81,7 +81,7 @@ fn is_kept(tools: &[Tool], folder: &Path) -> bool {
 fn words_from_the_disk_answer_every_query_as_those_that_were_built() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path().join("not/there");
-    let mut tools = tools(MIN_KEPT_TOOLS);
+    let mut tools = tools(MIN_CACHED_TOOLS);
     // An overload, which is no tool of its own.
     tools.push(tools[7].clone().with_description("Another way to do it, for pelicans."));
     let cold = answers(&SearchIndex::build(&tools).unwrap());
@@ -98,7 +98,7 @@ fn words_from_the_disk_answer_every_query_as_those_that_were_built() {
 #[test]
 fn words_of_few_tools_are_not_kept() {
     let folder = tempfile::tempdir().unwrap();
-    built(&tools(MIN_KEPT_TOOLS - 1), folder.path());
+    built(&tools(MIN_CACHED_TOOLS - 1), folder.path());
     assert_eq!(files(folder.path()).len(), 0);
 }
 
@@ -163,12 +163,12 @@ fn a_file_that_agrees_with_its_digest_is_still_not_trusted() {
         ("an index of nothing", content[..content.len() - 600].to_vec()),
     ];
     for (what, mut lie) in lies {
-        seal(&mut lie);
+        append_digest(&mut lie);
         fs::write(&file, lie).unwrap();
         assert!(!is_kept(&tools, folder.path()), "{what}");
     }
     kept(&tools, folder.path(), |kept, overloads| {
-        kept.write(&words(overloads, Analyzer::new()).unwrap());
+        kept.write(&build(overloads, Analyzer::new()).unwrap());
         assert!(kept.read(overloads.len() + 1).is_none(), "another number of names");
     });
 }
@@ -178,7 +178,7 @@ fn what_is_larger_than_its_bound_is_not_kept() {
     let folder = tempfile::tempdir().unwrap();
     let tools = tools(5);
     kept(&tools, folder.path(), |kept, overloads| {
-        kept.with_max_bytes(1_000).write(&words(overloads, Analyzer::new()).unwrap());
+        kept.with_max_bytes(1_000).write(&build(overloads, Analyzer::new()).unwrap());
     });
     assert_eq!(files(folder.path()).len(), 0);
 }
@@ -189,12 +189,12 @@ fn there_are_files_for_so_many_sets_and_those_in_use_stay() {
     write(&tools(1), folder.path());
     let of_first = files(folder.path()).remove(0);
     let long_ago = SystemTime::now() - Duration::from_hours(2);
-    for count in 2..MAX_KEPT_SETS + 4 {
+    for count in 2..MAX_CACHED_INDEXES + 4 {
         let file = File::options().append(true).open(&of_first).unwrap();
         file.set_modified(long_ago).unwrap();
         assert!(is_kept(&tools(1), folder.path()), "it was used");
         write(&tools(count), folder.path());
-        assert_eq!(files(folder.path()).len(), count.min(MAX_KEPT_SETS));
+        assert_eq!(files(folder.path()).len(), count.min(MAX_CACHED_INDEXES));
         assert!(is_kept(&tools(count), folder.path()));
     }
 }
@@ -221,7 +221,7 @@ fn what_a_crash_left_half_written_is_not_read_and_goes() {
 #[test]
 fn writers_at_the_same_time_leave_one_whole_file() {
     let folder = tempfile::tempdir().unwrap();
-    let tools = tools(MIN_KEPT_TOOLS);
+    let tools = tools(MIN_CACHED_TOOLS);
     let expected = answers(&SearchIndex::build(&tools).unwrap());
     thread::scope(|scope| {
         for _ in 0..4 {
@@ -237,16 +237,20 @@ fn a_folder_that_cannot_be_used_costs_nothing_but_time() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("file");
     fs::write(&file, "").unwrap();
-    let tools = tools(MIN_KEPT_TOOLS);
+    let tools = tools(MIN_CACHED_TOOLS);
     assert_eq!(answers(&built(&tools, &file)), answers(&SearchIndex::build(&tools).unwrap()));
 }
 
-/// Whoever changes what terms a text gives raises the version in `kept_words.rs`, or old files give old answers.
+/// Whoever changes what terms a text gives raises the version in `cache/index_cache.rs`, or old files give old answers.
 #[test]
 fn the_version_of_the_terms_goes_with_them() {
     let texts = "The quick-brown foxes' HTTPServer2 userIDs naïve Œuvre Straße don't l'adresse 北京的天气 東京タワー \
         ｶﾞｷﾞ ไทย 서울 get_weather getUserById x86_64 3.5 running happily generously organization";
     let terms = Analyzer::new().terms(texts).into_iter().map(|term| term.text).collect::<Vec<_>>().join(" ");
     let digest = format!("{:?}", ContentHash::from_bytes(Sha256::digest(&terms).into()));
-    assert_eq!((crate::kept_words::TERMS, &digest[..16]), (2, "30bbf0186dd0b570"), "{terms}");
+    assert_eq!(
+        (crate::cache::index_cache::ANALYSIS_VERSION, &digest[..16]),
+        (2, "30bbf0186dd0b570"),
+        "{terms}"
+    );
 }

@@ -7,7 +7,7 @@
 mod encode;
 mod table;
 
-mod characters;
+mod character_class;
 mod wordpiece;
 
 #[cfg(test)]

@@ -71,13 +71,13 @@ impl<'a> Table<'a> {
     /// Parses a table. It checks the structure but not the digest, which would read every byte.
     pub fn parse(bytes: &'a [u8]) -> Result<Self, TableError> {
         let rest = bytes.strip_prefix(MAGIC).ok_or(TableError::Foreign)?;
-        let mut parts = Parts { rest };
-        let digest = parts.take(DIGEST_BYTES, "digest")?;
-        let body = parts.rest;
-        let count = parts.number("number of tokens", 4)?;
-        let words = parts.number("number of words", 4)?;
-        let dimension = parts.number("width", 2)?;
-        let slot_bits = parts.number("number of slots", 2)?;
+        let mut reader = TableReader { rest };
+        let digest = reader.take(DIGEST_BYTES, "digest")?;
+        let body = reader.rest;
+        let count = reader.number("number of tokens", 4)?;
+        let words = reader.number("number of words", 4)?;
+        let dimension = reader.number("width", 2)?;
+        let slot_bits = reader.number("number of slots", 2)?;
         let consistent = words <= count
             && count <= MAX_TABLE_ROWS
             && (1..=super::super::MAX_DIMENSION).contains(&dimension)
@@ -86,7 +86,7 @@ impl<'a> Table<'a> {
         if !consistent {
             return Err(TableError::Damaged { part: "head" });
         }
-        let lengths = parts.take(count, "lengths")?;
+        let lengths = reader.take(count, "lengths")?;
         let mut starts = Vec::with_capacity(count + 1);
         let mut end = 0_u32;
         starts.push(end);
@@ -94,11 +94,11 @@ impl<'a> Table<'a> {
             end += u32::from(*length);
             starts.push(end);
         }
-        let text = parts.take(end as usize, "tokens")?;
-        let slots = parts.take(2 << slot_bits, "slots")?;
-        let scales = parts.take(2 * count, "scales")?;
-        let rows = parts.take(count * dimension, "rows")?;
-        if !parts.rest.is_empty() {
+        let text = reader.take(end as usize, "tokens")?;
+        let slots = reader.take(2 << slot_bits, "slots")?;
+        let scales = reader.take(2 * count, "scales")?;
+        let rows = reader.take(count * dimension, "rows")?;
+        if !reader.rest.is_empty() {
             return Err(TableError::Damaged { part: "end" });
         }
         let longest = lengths.iter().copied().max().map_or(0, usize::from);
@@ -199,11 +199,11 @@ fn u16_at(bytes: &[u8], place: usize) -> Option<u16> {
 }
 
 /// A reader of the remaining bytes.
-struct Parts<'a> {
+struct TableReader<'a> {
     rest: &'a [u8],
 }
 
-impl<'a> Parts<'a> {
+impl<'a> TableReader<'a> {
     fn take(&mut self, bytes: usize, part: &'static str) -> Result<&'a [u8], TableError> {
         let (taken, rest) = self.rest.split_at_checked(bytes).ok_or(TableError::Damaged { part })?;
         self.rest = rest;

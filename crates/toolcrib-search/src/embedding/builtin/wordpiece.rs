@@ -5,7 +5,7 @@
 
 use icu_normalizer::DecomposingNormalizerBorrowed;
 
-use super::characters::{Kind, kind};
+use super::character_class::{CharacterClass, class};
 use super::table::Table;
 use crate::text::truncated;
 
@@ -32,8 +32,12 @@ impl Table<'_> {
     /// no tokens becomes one [unknown](TokenId::UNKNOWN) token.
     pub fn tokens(&self, text: &str) -> Vec<TokenId> {
         let text = truncated(text, MAX_TEXT_BYTES);
-        let mut words =
-            Words { table: self, word: String::new(), characters: 0, tokens: Vec::with_capacity(64) };
+        let mut words = TokenizerState {
+            table: self,
+            word: String::new(),
+            characters: 0,
+            tokens: Vec::with_capacity(64),
+        };
         if text.is_ascii() {
             words.read(text.chars());
         } else {
@@ -62,7 +66,7 @@ impl Table<'_> {
 }
 
 /// The state of tokenizing a text.
-struct Words<'t, 'a> {
+struct TokenizerState<'t, 'a> {
     table: &'t Table<'a>,
     /// The word that is being read.
     word: String,
@@ -71,21 +75,21 @@ struct Words<'t, 'a> {
     tokens: Vec<TokenId>,
 }
 
-impl Words<'_, '_> {
+impl TokenizerState<'_, '_> {
     fn read(&mut self, characters: impl Iterator<Item = char>) {
         for c in characters {
             if self.tokens.len() >= MAX_TEXT_TOKENS {
                 return;
             }
-            match kind(c) {
-                Kind::Letter => self.push(c),
-                Kind::Space => self.end(),
-                Kind::Alone => {
+            match class(c) {
+                CharacterClass::Letter => self.push(c),
+                CharacterClass::Space => self.end(),
+                CharacterClass::Alone => {
                     self.end();
                     self.push(c);
                     self.end();
                 }
-                Kind::Nothing => {}
+                CharacterClass::Nothing => {}
             }
         }
         self.end();

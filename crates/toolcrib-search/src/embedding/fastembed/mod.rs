@@ -21,7 +21,7 @@ use models::TOKENIZER_FILES;
 
 pub use library::load_library;
 pub use models::NamedModel;
-pub use pull::{DEFAULT_ENDPOINT, Pulled, STALL_TIMEOUT, pull};
+pub use pull::{DEFAULT_ENDPOINT, PullProgress, STALL_TIMEOUT, pull};
 
 /// The most bytes of a model file: 1 GiB, twice the size of the largest sentence model.
 pub const MAX_MODEL_BYTES: u64 = 1 << 30;
@@ -44,7 +44,7 @@ pub struct FastEmbedder {
 }
 
 /// The files of a model, and the interpretation of its output.
-struct Parts {
+struct ModelFiles {
     /// The name of the model in errors.
     name: String,
     onnx: Vec<u8>,
@@ -68,8 +68,8 @@ impl FastEmbedder {
         };
         let [tokenizer, config, special, settings] =
             TOKENIZER_FILES.map(|file| read(file, MAX_TOKENIZER_BYTES));
-        Self::of_parts(
-            Parts {
+        Self::from_files(
+            ModelFiles {
                 name: folder.display().to_string(),
                 onnx: read("model.onnx", MAX_MODEL_BYTES)?,
                 more: Vec::new(),
@@ -106,8 +106,8 @@ impl FastEmbedder {
         let more = more.collect::<Result<_, EmbedError>>()?;
         let [tokenizer, config, special, settings] =
             TOKENIZER_FILES.map(|file| read(file, MAX_TOKENIZER_BYTES));
-        Self::of_parts(
-            Parts {
+        Self::from_files(
+            ModelFiles {
                 name: model.repository().to_owned(),
                 onnx: read(&model.0.model_file, MAX_MODEL_BYTES)?,
                 more,
@@ -120,18 +120,18 @@ impl FastEmbedder {
         )
     }
 
-    fn of_parts(parts: Parts, libraries: Option<&Path>) -> Result<Self, EmbedError> {
+    fn from_files(files: ModelFiles, libraries: Option<&Path>) -> Result<Self, EmbedError> {
         load_library(libraries)?;
-        let wrong = |message: String| wrong(&parts.name, message);
-        let id = format!("onnx:{:?}", ContentHash::of("", &[parts.fingerprint()]));
-        let [tokenizer_file, config_file, special_tokens_map_file, tokenizer_config_file] = parts.tokenizer;
+        let wrong = |message: String| wrong(&files.name, message);
+        let id = format!("onnx:{:?}", ContentHash::of("", &[files.fingerprint()]));
+        let [tokenizer_file, config_file, special_tokens_map_file, tokenizer_config_file] = files.tokenizer;
         let tokenizer =
             TokenizerFiles { tokenizer_file, config_file, special_tokens_map_file, tokenizer_config_file };
-        let mut model = UserDefinedEmbeddingModel::new(parts.onnx, tokenizer)
-            .with_pooling(parts.pooling)
-            .with_quantization(parts.quantization);
-        model.output_key = parts.output;
-        for (name, bytes) in parts.more {
+        let mut model = UserDefinedEmbeddingModel::new(files.onnx, tokenizer)
+            .with_pooling(files.pooling)
+            .with_quantization(files.quantization);
+        model.output_key = files.output;
+        for (name, bytes) in files.more {
             model = model.with_external_initializer(name, bytes);
         }
         let options = InitOptionsUserDefined::new().with_max_length(MAX_TOKENS);
@@ -148,7 +148,7 @@ impl FastEmbedder {
     }
 }
 
-impl Parts {
+impl ModelFiles {
     /// Returns the digest of everything that determines the vectors.
     fn fingerprint(&self) -> String {
         let mut hash = Sha256::new();

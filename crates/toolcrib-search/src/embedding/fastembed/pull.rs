@@ -30,7 +30,7 @@ const MAX_ANSWER_BYTES: u64 = 8 << 20;
 
 /// The progress of a download.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Pulled<'a> {
+pub struct PullProgress<'a> {
     /// The file that is being downloaded.
     pub file: &'a str,
     /// The number of its bytes that were received.
@@ -47,16 +47,16 @@ struct Revision {
 
 /// A file in a repository.
 #[derive(Deserialize)]
-struct Listed {
+struct RemoteFile {
     path: String,
     #[serde(default)]
     size: u64,
-    lfs: Option<Lfs>,
+    lfs: Option<LfsPointer>,
 }
 
 /// The reference to a large file in Git LFS.
 #[derive(Deserialize)]
-struct Lfs {
+struct LfsPointer {
     oid: String,
 }
 
@@ -70,18 +70,18 @@ pub async fn pull(
     endpoint: &Url,
     model: &NamedModel,
     models: &Path,
-    mut progress: impl FnMut(Pulled<'_>) + Send,
+    mut progress: impl FnMut(PullProgress<'_>) + Send,
 ) -> Result<(), EmbedError> {
     if model.list(models).is_ok_and(|list| is_whole(&list, &model.folder(models))) {
         return Ok(());
     }
-    let pull = Pull { client, model, endpoint };
+    let pull = ModelDownload { client, model, endpoint };
     let revision: Revision = pull.json(&format!("api/models/{}/revision/main", model.repository())).await?;
     if revision.sha.is_empty() || !revision.sha.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
         return Err(pull.wrong("the server gave an invalid revision"));
     }
     let revision = revision.sha;
-    let listed: Vec<Listed> =
+    let listed: Vec<RemoteFile> =
         pull.json(&format!("api/models/{}/tree/{revision}?recursive=true", model.repository())).await?;
     let folder = model.folder(models);
     let mut list = FileList { source: format!("{} {revision}", model.repository()), ..FileList::default() };
@@ -106,13 +106,13 @@ fn is_whole(list: &FileList, folder: &Path) -> bool {
     })
 }
 
-struct Pull<'a> {
+struct ModelDownload<'a> {
     client: &'a HttpClient,
     model: &'a NamedModel,
     endpoint: &'a Url,
 }
 
-impl Pull<'_> {
+impl ModelDownload<'_> {
     fn wrong(&self, message: impl Into<String>) -> EmbedError {
         wrong(self.model.repository(), message.into())
     }
@@ -132,9 +132,9 @@ impl Pull<'_> {
     async fn file(
         &self,
         address: &str,
-        listed: &Listed,
+        listed: &RemoteFile,
         path: &Path,
-        progress: &mut (impl FnMut(Pulled<'_>) + Send),
+        progress: &mut (impl FnMut(PullProgress<'_>) + Send),
     ) -> Result<String, EmbedError> {
         let failed =
             |error: std::io::Error| self.wrong(format!("could not write {}: {error}", path.display()));
@@ -149,7 +149,7 @@ impl Pull<'_> {
             self.read(address, listed.size, |chunk| {
                 hash.update(chunk);
                 done += chunk.len() as u64;
-                progress(Pulled { file: &listed.path, done, total: listed.size });
+                progress(PullProgress { file: &listed.path, done, total: listed.size });
                 file.write_all(chunk).map_err(failed)
             })
             .await?;

@@ -4,15 +4,15 @@ use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::super::cache::Cache;
-use super::super::index::Row;
+use super::super::vector_cache::Cache;
+use super::super::vector_index::QuantizedVector;
 use super::super::{ContentHash, EmbeddingsEnrichment, MAX_CACHED_MODELS};
 use super::{Fault, Fixture, Words, counts, of, tool};
 
-fn rows(texts: &[&str]) -> HashMap<ContentHash, Row> {
+fn rows(texts: &[&str]) -> HashMap<ContentHash, QuantizedVector> {
     let row = |text: &&str| {
         let number = f32::from(u8::try_from(text.len()).unwrap());
-        (ContentHash::of("m", &[text]), Row::of(&[number, 1.0, -1.0]).unwrap())
+        (ContentHash::of("m", &[text]), QuantizedVector::of(&[number, 1.0, -1.0]).unwrap())
     };
     texts.iter().map(row).collect()
 }

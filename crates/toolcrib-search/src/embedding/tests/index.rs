@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::super::VectorIndex;
-use super::super::index::Row;
+use super::super::vector_index::QuantizedVector;
 
 /// Numbers that look thrown together, the same on each run.
 fn numbers(seed: u64) -> impl Iterator<Item = f32> {
@@ -23,7 +23,8 @@ fn unit(dimension: usize, seed: u64) -> Vec<f32> {
 }
 
 fn index_of(dimension: usize, vectors: &[Vec<f32>]) -> VectorIndex {
-    let rows: Vec<Option<Row>> = vectors.iter().map(|vector| Row::of(vector)).collect();
+    let rows: Vec<Option<QuantizedVector>> =
+        vectors.iter().map(|vector| QuantizedVector::of(vector)).collect();
     VectorIndex::new(dimension, rows.iter().map(Option::as_ref))
 }
 
@@ -97,7 +98,8 @@ fn a_query_of_another_size_or_that_points_nowhere_finds_nothing() {
 #[test]
 fn a_scan_that_two_threads_share_finds_the_same() {
     let dimension = 1_024;
-    let rows: Vec<Row> = (0..50).map(|seed| Row::of(&unit(dimension, seed)).unwrap()).collect();
+    let rows: Vec<QuantizedVector> =
+        (0..50).map(|seed| QuantizedVector::of(&unit(dimension, seed)).unwrap()).collect();
     let many = (0..9_001).map(|row| rows.get(row % rows.len()));
     let (few, many) = (VectorIndex::new(dimension, rows.iter().map(Some)), VectorIndex::new(dimension, many));
     let query = unit(dimension, 77);
@@ -110,7 +112,8 @@ fn a_scan_that_two_threads_share_finds_the_same() {
 #[test]
 fn of_very_many_rows_the_best_are_found_and_those_behind_hidden_ones_too() {
     let dimension = 64;
-    let rows: Vec<Row> = (0..50).map(|seed| Row::of(&unit(dimension, seed)).unwrap()).collect();
+    let rows: Vec<QuantizedVector> =
+        (0..50).map(|seed| QuantizedVector::of(&unit(dimension, seed)).unwrap()).collect();
     let many = (0..50_050).map(|row| rows.get(row % rows.len()));
     let (few, many) = (VectorIndex::new(dimension, rows.iter().map(Some)), VectorIndex::new(dimension, many));
     for seed in 0..20 {

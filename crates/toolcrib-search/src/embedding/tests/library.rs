@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::super::runtime_library::Surroundings;
+use super::super::runtime_library::LibrarySearchPaths;
 
 /// The name of the library here, with something behind it.
 fn library(version: &str) -> String {
@@ -21,7 +21,7 @@ fn the_library_is_looked_for_in_every_place_in_order_and_the_newest_comes_first(
     let root = tempfile::tempdir().unwrap();
     let folder = |name: &str| root.path().join(name);
     let package = folder("venv/lib/python3.11/site-packages/onnxruntime/capi");
-    let mut around = Surroundings {
+    let mut around = LibrarySearchPaths {
         variable: None,
         program: Some(folder("bin")),
         cache: Some(folder("cache")),
@@ -31,7 +31,7 @@ fn the_library_is_looked_for_in_every_place_in_order_and_the_newest_comes_first(
     assert_eq!(around.libraries(), []);
 
     let mut expected = vec![
-        (put(&folder("bin"), &library("")), "beside the program"),
+        (put(&folder("bin"), &library("")), "next to the program"),
         (put(&folder("cache"), &library(".1.31.1")), "the cache folder"),
         (put(&folder("cache"), &library(".1.9.0")), "the cache folder"),
         (put(&folder("lib"), &library(".1.20.0")), "the system's library path"),
@@ -46,7 +46,7 @@ fn the_library_is_looked_for_in_every_place_in_order_and_the_newest_comes_first(
         ),
     );
     put(&folder("lib"), "readme");
-    let found = |around: &Surroundings| -> Vec<_> {
+    let found = |around: &LibrarySearchPaths| -> Vec<_> {
         around.libraries().into_iter().map(|library| (library.path, library.place)).collect()
     };
     assert_eq!(found(&around), expected);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::json;
 use toolcrib_model::{QualifiedName, Tool};
 
-use super::super::{BATCH, EmbedError, EmbeddingsEnrichment, MAX_EMBEDDED_BYTES, Opened};
+use super::super::{BATCH, EmbedError, EmbeddingsEnrichment, MAX_EMBEDDED_BYTES, OpenedEmbedder};
 use super::{Fault, Fixture, Words, counts, of, tool};
 
 #[tokio::test]
@@ -106,7 +106,7 @@ async fn an_embedder_that_could_not_be_opened_is_told_with_every_snapshot() {
         assert_eq!(snapshot.iter().len(), tools.len());
         assert!(embeddings.degraded() == Some(error.clone()) && embeddings.vectors().is_none());
     }
-    let panics = EmbeddingsEnrichment::opening(|| std::panic::resume_unwind(Box::new("odd")));
+    let panics = EmbeddingsEnrichment::lazy(|| std::panic::resume_unwind(Box::new("odd")));
     let (snapshot, embeddings) = Fixture::new(panics, vec![tool("read", "Reads.")]).refresh().await;
     assert_eq!((snapshot.iter().len(), embeddings.vectors().is_none()), (1, true));
     assert!(matches!(embeddings.degraded(), Some(EmbedError::Panicked { .. })));
@@ -115,8 +115,8 @@ async fn an_embedder_that_could_not_be_opened_is_told_with_every_snapshot() {
 #[tokio::test]
 async fn an_embedder_in_place_of_another_makes_vectors_and_says_why_it_is_there() {
     let error = EmbedError::Library { message: "it is not there".into() };
-    let opened = Opened { embedder: Some(Words::new(Fault::None)), fault: Some(error.clone()) };
-    let enrichment = EmbeddingsEnrichment::opening(move || opened.clone());
+    let opened = OpenedEmbedder { embedder: Some(Words::new(Fault::None)), fault: Some(error.clone()) };
+    let enrichment = EmbeddingsEnrichment::lazy(move || opened.clone());
     let (_, embeddings) = Fixture::new(enrichment, vec![tool("read", "Reads.")]).refresh().await;
     assert_eq!((counts(&embeddings), embeddings.degraded()), ((1, 1), Some(error)));
 }

@@ -138,7 +138,7 @@ struct Fixture {
 impl Fixture {
     /// A refresh does not wait for the vectors: tests do where they want them.
     fn new(enrichment: EmbeddingsEnrichment, tools: Vec<Tool>) -> Self {
-        let enrichment = Arc::new(enrichment.with_patience(std::time::Duration::ZERO));
+        let enrichment = Arc::new(enrichment.with_wait(std::time::Duration::ZERO));
         let loader = Arc::new(Scripted(Mutex::new(tools)));
         let registry = ToolRegistry::new().with_enrichments([enrichment as Arc<dyn Enrichment>]).unwrap();
         registry.add_loader(loader.clone());

@@ -14,7 +14,7 @@ fn model() -> Option<PathBuf> {
     Some(Path::new(&shared).join("models/all-MiniLM-L6-v2-onnx-int8"))
 }
 
-fn likeness(one: &[f32], other: &[f32]) -> f32 {
+fn similarity(one: &[f32], other: &[f32]) -> f32 {
     one.iter().zip(other).map(|(one, other)| one * other).sum()
 }
 
@@ -32,7 +32,7 @@ async fn tools_that_do_alike_point_alike() {
     let (_, embeddings) = fixture.refresh().await;
     assert_eq!((counts(&embeddings), embeddings.degraded()), ((3, 3), None));
     let [delete, erase, weather] = tools.each_ref().map(|tool| of(&embeddings, tool).unwrap());
-    assert!(likeness(&delete, &erase) > likeness(&delete, &weather) + 0.2);
+    assert!(similarity(&delete, &erase) > similarity(&delete, &weather) + 0.2);
 
     let alone = embedder.embed(&["a text"]).unwrap();
     let beside = embedder.embed(&["a text", "and a much longer one that stands beside it"]).unwrap();

@@ -16,7 +16,7 @@ fn builtin() -> BuiltinEmbedder {
     BuiltinEmbedder::new().unwrap()
 }
 
-fn likeness(one: &[f32], other: &[f32]) -> f32 {
+fn similarity(one: &[f32], other: &[f32]) -> f32 {
     one.iter().zip(other).map(|(one, other)| one * other).sum()
 }
 
@@ -42,8 +42,8 @@ fn texts_that_mean_alike_point_alike() {
         ("Books a flight", "reserve a plane ticket", "convert a picture to another format"),
     ] {
         let [text_vector, near, far] = [text, near, far].map(|text| builtin.embed_one(text));
-        assert!(likeness(&text_vector, &near) > likeness(&text_vector, &far) + 0.1, "{text}");
-        let length = likeness(&text_vector, &text_vector);
+        assert!(similarity(&text_vector, &near) > similarity(&text_vector, &far) + 0.1, "{text}");
+        let length = similarity(&text_vector, &text_vector);
         assert!((length - 1.0).abs() < 1e-5, "{text}: {length}");
     }
 }

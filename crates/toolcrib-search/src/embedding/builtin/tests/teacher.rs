@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use fastembed::{InitOptionsUserDefined, TextEmbedding, TokenizerFiles, UserDefinedEmbeddingModel};
 
 use super::tokens::written;
-use super::{builtin, likeness};
+use super::{builtin, similarity};
 use crate::embedding::{Embedder, FastEmbedder};
 use crate::evaluation::LabelledQuery;
 
@@ -45,7 +45,7 @@ fn queries_are_as_alike_as_the_teacher_says() {
     let mut pairs = Vec::new();
     for one in 0..texts.len() {
         for other in 0..one {
-            let both = [likeness(&ours[one], &ours[other]), likeness(&theirs[one], &theirs[other])];
+            let both = [similarity(&ours[one], &ours[other]), similarity(&theirs[one], &theirs[other])];
             pairs.push(both.map(f64::from));
         }
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::kept::{Parts, put_bytes, put_count};
+use crate::cache::{ByteReader, put_bytes, put_count};
 
 /// The fewest characters of a query word that is completed to longer words.
 const MIN_PREFIX_CHARS: usize = 3;
@@ -38,9 +38,9 @@ impl Vocabulary {
     }
 
     /// Reads words that [`encode`](Self::encode) wrote.
-    pub(crate) fn decode(parts: &mut Parts<'_>) -> Option<Self> {
-        let count = parts.count()?;
-        let forward = (0..count).map(|_| Some((parts.text()?.to_owned(), parts.text()?.to_owned())));
+    pub(crate) fn decode(reader: &mut ByteReader<'_>) -> Option<Self> {
+        let count = reader.count()?;
+        let forward = (0..count).map(|_| Some((reader.text()?.to_owned(), reader.text()?.to_owned())));
         let forward: Vec<(String, String)> = forward.collect::<Option<_>>()?;
         forward.is_sorted().then(|| Self::sorted(forward))
     }

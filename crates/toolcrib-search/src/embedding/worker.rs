@@ -10,11 +10,11 @@ use std::time::{Duration, Instant};
 
 use toolcrib_model::{QualifiedName, Tool};
 
-use super::cache::Cache;
-use super::index::{Row, VectorIndex};
-use super::text::texts_of;
-use super::vectors::{Made, State, Vectors, embed};
-use super::{ContentHash, EmbedError, Embedder, Embeddings, Opened};
+use super::tool_texts::texts_of;
+use super::vector_cache::Cache;
+use super::vector_index::{QuantizedVector, VectorIndex};
+use super::vectors::{JobResult, JobState, Vectors, embed};
+use super::{ContentHash, EmbedError, Embedder, Embeddings, OpenedEmbedder};
 
 /// The number of tools whose texts an embedder is given at once.
 pub const BATCH: usize = 32;
@@ -24,17 +24,17 @@ pub const BATCH: usize = 32;
 const CHECKPOINT: Duration = Duration::from_secs(10);
 
 /// A worker that makes vectors in a thread, which runs only while there are jobs.
-pub(crate) struct Maker {
-    open: Box<dyn Fn() -> Opened + Send + Sync>,
-    opened: OnceLock<Opened>,
+pub(crate) struct EmbeddingWorker {
+    open: Box<dyn Fn() -> OpenedEmbedder + Send + Sync>,
+    opened: OnceLock<OpenedEmbedder>,
     pub(crate) cache: OnceLock<PathBuf>,
-    jobs: Mutex<Jobs>,
+    jobs: Mutex<JobQueue>,
     /// The vectors of the last finished generation and of those in progress.
-    pool: Mutex<Pool>,
+    pool: Mutex<VectorPool>,
 }
 
 #[derive(Default)]
-struct Jobs {
+struct JobQueue {
     /// The pending jobs, the newest last.
     waiting: Vec<Job>,
     is_running: bool,
@@ -43,21 +43,21 @@ struct Jobs {
 }
 
 #[derive(Default)]
-struct Pool {
-    rows: HashMap<ContentHash, Row>,
+struct VectorPool {
+    rows: HashMap<ContentHash, QuantizedVector>,
     is_read: bool,
 }
 
 /// A job that makes the vectors of one generation. It is dropped when that generation is no longer referenced.
 struct Job {
     number: u64,
-    state: Weak<State>,
+    state: Weak<JobState>,
     tools: Vec<(QualifiedName, Vec<Arc<Tool>>)>,
-    work: Option<Work>,
+    work: Option<PreparedJob>,
 }
 
 /// The remaining work of a job, once its texts are known.
-struct Work {
+struct PreparedJob {
     embedder: Arc<dyn Embedder>,
     contents: Vec<ContentHash>,
     /// The contents without a vector, each with its texts and the number of its tools.
@@ -67,8 +67,8 @@ struct Work {
     written: Instant,
 }
 
-impl Maker {
-    pub(crate) fn new(open: Box<dyn Fn() -> Opened + Send + Sync>) -> Self {
+impl EmbeddingWorker {
+    pub(crate) fn new(open: Box<dyn Fn() -> OpenedEmbedder + Send + Sync>) -> Self {
         let (opened, cache) = (OnceLock::new(), OnceLock::new());
         Self { open, opened, cache, jobs: Mutex::default(), pool: Mutex::default() }
     }
@@ -88,15 +88,15 @@ impl Maker {
         jobs.waiting.retain(|job| job.state.strong_count() > 0);
         jobs.waiting.push(Job { number, state, tools, work: None });
         if !jobs.is_running {
-            let maker = Arc::clone(self);
+            let worker = Arc::clone(self);
             // Not a task of the runtime, which would wait for it at its shutdown.
-            let thread = thread::Builder::new().name("toolcrib-vectors".into()).spawn(move || maker.run());
+            let thread = thread::Builder::new().name("toolcrib-vectors".into()).spawn(move || worker.run());
             jobs.is_running = thread.is_ok();
             if let Err(error) = thread {
                 jobs.waiting.pop();
                 let model = "in its background thread".to_owned();
                 let fault = Some(EmbedError::Model { model, message: error.to_string() });
-                embeddings.state.finish(Made { vectors: None, fault });
+                embeddings.state.finish(JobResult { vectors: None, fault });
             }
         }
         embeddings
@@ -115,7 +115,7 @@ impl Maker {
             let step = catch_unwind(AssertUnwindSafe(|| self.step(&mut job, &state)));
             let is_done = step.unwrap_or_else(|_| {
                 let fault = Some(EmbedError::Panicked { model: "in use".into() });
-                state.finish(Made { vectors: None, fault });
+                state.finish(JobResult { vectors: None, fault });
                 true
             });
             if !is_done {
@@ -127,11 +127,11 @@ impl Maker {
     }
 
     /// Runs one step of a job. Returns true if it was the last one.
-    fn step(&self, job: &mut Job, state: &State) -> bool {
+    fn step(&self, job: &mut Job, state: &JobState) -> bool {
         let Some(work) = &mut job.work else {
             let opened = self.opened.get_or_init(|| self.opened());
             let Some(embedder) = &opened.embedder else {
-                state.finish(Made { vectors: None, fault: opened.fault.clone() });
+                state.finish(JobResult { vectors: None, fault: opened.fault.clone() });
                 return true;
             };
             let work = self.prepare(embedder, &job.tools, opened.fault.clone());
@@ -159,8 +159,8 @@ impl Maker {
         true
     }
 
-    fn opened(&self) -> Opened {
-        catch_unwind(AssertUnwindSafe(|| (self.open)())).unwrap_or_else(|_| Opened {
+    fn opened(&self) -> OpenedEmbedder {
+        catch_unwind(AssertUnwindSafe(|| (self.open)())).unwrap_or_else(|_| OpenedEmbedder {
             embedder: None,
             fault: Some(EmbedError::Panicked { model: "being opened".into() }),
         })
@@ -172,7 +172,7 @@ impl Maker {
         embedder: &Arc<dyn Embedder>,
         tools: &[(QualifiedName, Vec<Arc<Tool>>)],
         fault: Option<EmbedError>,
-    ) -> Work {
+    ) -> PreparedJob {
         let mut pool = locked(&self.pool);
         if !std::mem::replace(&mut pool.is_read, true)
             && let Some(cache) = self.cache(embedder.as_ref())
@@ -196,12 +196,12 @@ impl Maker {
             }
         }
         let embedder = Arc::clone(embedder);
-        Work { embedder, contents, missing, made: 0, fault, written: Instant::now() }
+        PreparedJob { embedder, contents, missing, made: 0, fault, written: Instant::now() }
     }
 
     /// Makes the vectors of a batch. Returns true if the next batch may be tried. A text with an invalid vector is
     /// skipped.
-    fn embed(&self, work: &mut Work, batch: &[(ContentHash, Vec<String>, usize)]) -> bool {
+    fn embed(&self, work: &mut PreparedJob, batch: &[(ContentHash, Vec<String>, usize)]) -> bool {
         let embedder = work.embedder.as_ref();
         let texts: Vec<&str> = batch.iter().flat_map(|(_, texts, _)| texts).map(String::as_str).collect();
         let vectors = match embed(embedder, &texts) {
@@ -215,7 +215,7 @@ impl Maker {
         let mut vectors = vectors.into_iter();
         let mut rows = Vec::with_capacity(batch.len());
         for (content, texts, _) in batch {
-            let mut mean = Mean::default();
+            let mut mean = MeanVector::default();
             for (text, vector) in texts.iter().zip(&mut vectors) {
                 match vector {
                     Ok(vector) => mean.add(&vector),
@@ -233,7 +233,7 @@ impl Maker {
     }
 
     /// Publishes the vectors of a generation and writes them to the cache.
-    fn finish(&self, job: &mut Job, state: &State) {
+    fn finish(&self, job: &mut Job, state: &JobState) {
         let Some(work) = job.work.take() else { return };
         let mut pool = locked(&self.pool);
         let jobs = locked(&self.jobs);
@@ -260,16 +260,16 @@ impl Maker {
         if work.made > 0 {
             self.write(&work);
         }
-        state.finish(Made { vectors, fault: work.fault });
+        state.finish(JobResult { vectors, fault: work.fault });
     }
 
     /// Writes the vectors of a generation to the cache. A failure costs time at the next start, nothing else.
-    fn write(&self, work: &Work) {
+    fn write(&self, work: &PreparedJob) {
         let Some(cache) = self.cache(work.embedder.as_ref()) else { return };
         let pool = locked(&self.pool);
         let used =
             work.contents.iter().filter_map(|content| Some((*content, pool.rows.get(content)?.clone())));
-        let used: HashMap<ContentHash, Row> = used.collect();
+        let used: HashMap<ContentHash, QuantizedVector> = used.collect();
         drop(pool);
         if let Err(error) = cache.write(&used) {
             tracing::debug!("the vectors are not cached: {error}");
@@ -283,22 +283,22 @@ impl Maker {
 
 /// The mean of several vectors.
 #[derive(Default)]
-struct Mean {
+struct MeanVector {
     sum: Vec<f32>,
     count: u8,
 }
 
-impl Mean {
+impl MeanVector {
     fn add(&mut self, vector: &[f32]) {
         self.sum.resize(vector.len(), 0.0);
         self.sum.iter_mut().zip(vector).for_each(|(sum, number)| *sum += number);
         self.count += 1;
     }
 
-    fn row(mut self) -> Option<Row> {
+    fn row(mut self) -> Option<QuantizedVector> {
         let count = f32::from(self.count.max(1));
         self.sum.iter_mut().for_each(|sum| *sum /= count);
-        Row::of(&self.sum)
+        QuantizedVector::of(&self.sum)
     }
 }
 

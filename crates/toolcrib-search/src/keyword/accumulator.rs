@@ -6,8 +6,8 @@ use super::postings::{Posting, Sum};
 use super::{Candidate, SATURATION};
 
 /// The score of each tool while a query runs. Between two queries all of them are zero.
-pub(super) struct Rows {
-    tools: Vec<Row>,
+pub(super) struct ScoreAccumulator {
+    tools: Vec<ToolScore>,
     /// The tools that match.
     matched: Vec<u32>,
     /// The sums of each tool for the current term.
@@ -15,15 +15,19 @@ pub(super) struct Rows {
 }
 
 #[derive(Clone, Copy, Default)]
-struct Row {
+struct ToolScore {
     score: f32,
     fields: u8,
     terms: u64,
 }
 
-impl Rows {
+impl ScoreAccumulator {
     pub(super) fn new(tools: usize) -> Self {
-        Self { tools: vec![Row::default(); tools], matched: Vec::new(), sums: vec![Sum::default(); tools] }
+        Self {
+            tools: vec![ToolScore::default(); tools],
+            matched: Vec::new(),
+            sums: vec![Sum::default(); tools],
+        }
     }
 
     /// Adds the occurrences of a term to the score of a tool. `bit` is the number of the term.
@@ -57,10 +61,10 @@ impl Rows {
     }
 
     /// Returns every tool that matches, and resets the accumulator.
-    pub(super) fn taken(&mut self) -> Vec<Candidate> {
+    pub(super) fn take_matches(&mut self) -> Vec<Candidate> {
         let tools = &mut self.tools;
         let candidates = self.matched.drain(..).filter_map(|document| {
-            let Row { score, fields, terms } = std::mem::take(tools.get_mut(document as usize)?);
+            let ToolScore { score, fields, terms } = std::mem::take(tools.get_mut(document as usize)?);
             Some(Candidate { document, score, terms, fields })
         });
         candidates.collect()

@@ -5,32 +5,32 @@ use std::sync::Arc;
 
 use toolcrib_model::QualifiedName;
 
-use crate::clauses::clauses;
-use crate::confidence::alike;
 use crate::embedding::Vectors;
 use crate::query::Query;
+use crate::query::clauses::clauses;
+use crate::ranking::confidence::cohesion;
 
 /// The vectors of the tools of an index. The row of a vector and the document number of its tool differ if one of the
 /// two has names that the other lacks.
-pub(crate) struct Meaning {
+pub(crate) struct SemanticRetriever {
     vectors: Arc<Vectors>,
     /// The document of each row.
     documents: Vec<Option<u32>>,
     /// The row of each document.
     rows: Vec<Option<u32>>,
     /// The cohesion of the tool set.
-    pub alike: f32,
+    pub cohesion: f32,
 }
 
 /// The vectors of a query and of its clauses.
-pub(crate) struct Meant {
+pub(crate) struct EmbeddedQuery {
     vector: Vec<f32>,
     clauses: Vec<Vec<f32>>,
     /// The share of the query that the embedder knows.
     pub coverage: f32,
 }
 
-impl Meaning {
+impl SemanticRetriever {
     /// Creates the retriever. `names` and the names of the vectors are sorted.
     pub(crate) fn new(names: &[QualifiedName], vectors: Arc<Vectors>) -> Self {
         let mut rows = vec![None; names.len()];
@@ -45,8 +45,8 @@ impl Meaning {
                 }
             }
         }
-        let alike = alike(vectors.index());
-        Self { vectors, documents, rows, alike }
+        let cohesion = cohesion(vectors.index());
+        Self { vectors, documents, rows, cohesion }
     }
 
     /// Returns the id of the embedding model.
@@ -55,7 +55,7 @@ impl Meaning {
     }
 
     /// Embeds a query. Returns `None` if the embedder knows nothing of it or fails.
-    pub(crate) fn of(&self, query: &Query<'_>) -> Option<Meant> {
+    pub(crate) fn of(&self, query: &Query<'_>) -> Option<EmbeddedQuery> {
         let coverage = self.vectors.embedder().coverage(query.text).clamp(0.0, 1.0);
         // A coverage of NaN is not above zero either.
         if coverage > 0.0 {
@@ -63,7 +63,7 @@ impl Meaning {
             let vector = vector.inspect_err(|error| tracing::debug!("no vector: {error}")).ok()?;
             // A clause of unknown words has no vector.
             let clauses = clauses(query).into_iter().filter_map(|clause| self.vectors.query(clause).ok());
-            return Some(Meant { vector, clauses: clauses.collect(), coverage });
+            return Some(EmbeddedQuery { vector, clauses: clauses.collect(), coverage });
         }
         None
     }
@@ -75,43 +75,46 @@ impl Meaning {
     /// mean of two similarities: that to the whole query, and that to the most similar clause.
     pub(crate) fn nearest(
         &self,
-        meant: &Meant,
+        embedded: &EmbeddedQuery,
         documents: &[u32],
         limit: usize,
         is_visible: impl Fn(u32) -> bool,
     ) -> (Vec<(u32, f32)>, Vec<Option<f32>>) {
         let index = self.vectors.index();
         let filter = |row: u32| self.document(row).is_some_and(&is_visible);
-        let mut found = index.search(&meant.vector, limit, &filter);
+        let mut found = index.search(&embedded.vector, limit, &filter);
         let known = documents.iter().map(|document| self.rows.get(*document as usize).copied().flatten());
         let rows: Vec<Option<u32>> = known.collect();
         let mut others: Vec<u32> = rows.iter().flatten().copied().collect();
         let mut wanted: Vec<u32> = found.iter().map(|(row, _)| *row).collect();
         wanted.sort_unstable();
         others.retain(|row| wanted.binary_search(row).is_err());
-        let scores = index.scores(&meant.vector, &others);
+        let scores = index.scores(&embedded.vector, &others);
         found.extend(others.iter().zip(scores).filter_map(|(row, score)| Some((*row, score?))));
-        if !meant.clauses.is_empty() {
-            self.weigh_clauses(meant, &mut found);
+        if !embedded.clauses.is_empty() {
+            self.weigh_clauses(embedded, &mut found);
         }
         found.sort_unstable_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
         let by_row: HashMap<u32, f32> = found.iter().copied().collect();
-        let likeness = rows.into_iter().map(|row| by_row.get(&row?).copied()).collect();
+        let similarity = rows.into_iter().map(|row| by_row.get(&row?).copied()).collect();
         found.truncate(limit);
-        (found.into_iter().filter_map(|(row, score)| Some((self.document(row)?, score))).collect(), likeness)
+        (
+            found.into_iter().filter_map(|(row, score)| Some((self.document(row)?, score))).collect(),
+            similarity,
+        )
     }
 
     /// Replaces the similarity of each row by the mean of that to the whole query and that to its best clause.
-    fn weigh_clauses(&self, meant: &Meant, found: &mut [(u32, f32)]) {
+    fn weigh_clauses(&self, embedded: &EmbeddedQuery, found: &mut [(u32, f32)]) {
         let rows: Vec<u32> = found.iter().map(|(row, _)| *row).collect();
         let mut best = vec![f32::NEG_INFINITY; rows.len()];
-        for clause in &meant.clauses {
+        for clause in &embedded.clauses {
             for (best, score) in best.iter_mut().zip(self.vectors.index().scores(clause, &rows)) {
                 *best = score.map_or(*best, |score| score.max(*best));
             }
         }
-        for ((_, likeness), best) in found.iter_mut().zip(best).filter(|(_, best)| best.is_finite()) {
-            *likeness = f32::midpoint(*likeness, best);
+        for ((_, similarity), best) in found.iter_mut().zip(best).filter(|(_, best)| best.is_finite()) {
+            *similarity = f32::midpoint(*similarity, best);
         }
     }
 

@@ -5,24 +5,24 @@ use std::sync::Arc;
 
 use tantivy::tokenizer::{Token, TokenStream, Tokenizer};
 
-use crate::kept::{Parts, put_bytes, put_count};
+use crate::cache::{ByteReader, put_bytes, put_count};
 use crate::text::{Analyzer, each_term, words};
 
 /// The character behind each term in a text for the index. No word contains it.
 pub(crate) const SEPARATOR: char = '\n';
 
-/// The name of [`Separated`] among the tokenizers of the index.
+/// The name of [`SeparatedTokenizer`] among the tokenizers of the index.
 pub(crate) const SEPARATED: &str = "separated";
 
 /// The terms of all tools.
 #[derive(Default)]
 pub(crate) struct Lexicon {
     numbers: HashMap<Arc<str>, usize>,
-    terms: Vec<Use>,
+    terms: Vec<LexiconTerm>,
 }
 
 /// A builder of a [`Lexicon`] from the texts of tools.
-pub(crate) struct LexiconReader {
+pub(crate) struct LexiconBuilder {
     analyzer: Analyzer,
     lexicon: Lexicon,
     /// The number of the stem of each word. Words recur, and stemming costs more than a lookup.
@@ -30,7 +30,7 @@ pub(crate) struct LexiconReader {
 }
 
 /// A term and its occurrences.
-pub(crate) struct Use {
+pub(crate) struct LexiconTerm {
     pub(crate) text: Arc<str>,
     /// The fields that contain it, one bit each.
     pub(crate) fields: u8,
@@ -54,7 +54,7 @@ impl Lexicon {
     /// Writes all terms.
     pub(crate) fn encode(&self, bytes: &mut Vec<u8>) {
         put_count(bytes, self.terms.len());
-        for Use { text, fields, tools, .. } in &self.terms {
+        for LexiconTerm { text, fields, tools, .. } in &self.terms {
             put_bytes(bytes, text.as_bytes());
             bytes.push(*fields);
             put_count(bytes, *tools);
@@ -62,18 +62,18 @@ impl Lexicon {
     }
 
     /// Reads terms that [`encode`](Self::encode) wrote.
-    pub(crate) fn decode(parts: &mut Parts<'_>) -> Option<Self> {
+    pub(crate) fn decode(reader: &mut ByteReader<'_>) -> Option<Self> {
         let mut lexicon = Self::default();
-        for _ in 0..parts.count()? {
-            let number = lexicon.number(parts.text()?);
+        for _ in 0..reader.count()? {
+            let number = lexicon.number(reader.text()?);
             let used = lexicon.terms.get_mut(number)?;
-            (used.fields, used.tools) = (parts.byte()?, parts.count()?);
+            (used.fields, used.tools) = (reader.byte()?, reader.count()?);
         }
         Some(lexicon)
     }
 
     /// Returns a term and its number.
-    pub(crate) fn find(&self, term: &str) -> Option<(usize, &Use)> {
+    pub(crate) fn find(&self, term: &str) -> Option<(usize, &LexiconTerm)> {
         let number = *self.numbers.get(term)?;
         Some((number, self.terms.get(number)?))
     }
@@ -83,7 +83,7 @@ impl Lexicon {
         self.terms.len()
     }
 
-    fn used(&self, term: &str) -> Option<&Use> {
+    fn used(&self, term: &str) -> Option<&LexiconTerm> {
         Some(self.find(term)?.1)
     }
 
@@ -93,12 +93,12 @@ impl Lexicon {
         }
         let (text, number): (Arc<str>, usize) = (term.into(), self.terms.len());
         self.numbers.insert(Arc::clone(&text), number);
-        self.terms.push(Use { text, fields: 0, tools: 0, last: 0 });
+        self.terms.push(LexiconTerm { text, fields: 0, tools: 0, last: 0 });
         number
     }
 }
 
-impl LexiconReader {
+impl LexiconBuilder {
     pub(crate) fn new(analyzer: Analyzer) -> Self {
         Self { analyzer, lexicon: Lexicon::default(), stems: HashMap::new() }
     }
@@ -140,26 +140,26 @@ impl LexiconReader {
 
 /// A tokenizer that splits a text at its separators.
 #[derive(Clone, Default)]
-pub(crate) struct Separated {
+pub(crate) struct SeparatedTokenizer {
     token: Token,
 }
 
 /// The remaining text of a token stream.
-pub(crate) struct Rest<'a> {
+pub(crate) struct SeparatedTokenStream<'a> {
     text: &'a str,
     token: &'a mut Token,
 }
 
-impl Tokenizer for Separated {
-    type TokenStream<'a> = Rest<'a>;
+impl Tokenizer for SeparatedTokenizer {
+    type TokenStream<'a> = SeparatedTokenStream<'a>;
 
-    fn token_stream<'a>(&'a mut self, text: &'a str) -> Rest<'a> {
+    fn token_stream<'a>(&'a mut self, text: &'a str) -> SeparatedTokenStream<'a> {
         self.token.reset();
-        Rest { text, token: &mut self.token }
+        SeparatedTokenStream { text, token: &mut self.token }
     }
 }
 
-impl TokenStream for Rest<'_> {
+impl TokenStream for SeparatedTokenStream<'_> {
     fn advance(&mut self) -> bool {
         let Some((term, rest)) = self.text.split_once(SEPARATOR) else { return false };
         self.token.text.clear();

@@ -5,7 +5,7 @@ use icu_properties::props::{GeneralCategory, GeneralCategoryGroup};
 
 /// The class of a character.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum CharacterClass {
     /// A part of a word.
     Letter,
     /// A separate token.
@@ -17,22 +17,22 @@ pub(super) enum Kind {
 }
 
 /// Returns the class of a character of a decomposed text, in which accents are separate characters and are ignored.
-pub(super) fn kind(c: char) -> Kind {
+pub(super) fn class(c: char) -> CharacterClass {
     match c {
-        '\t' | '\n' | '\r' | ' ' => Kind::Space,
-        '\0' | char::REPLACEMENT_CHARACTER => Kind::Nothing,
-        _ if c.is_ascii_alphanumeric() => Kind::Letter,
-        _ if c.is_ascii_punctuation() || is_ideograph(c) => Kind::Alone,
+        '\t' | '\n' | '\r' | ' ' => CharacterClass::Space,
+        '\0' | char::REPLACEMENT_CHARACTER => CharacterClass::Nothing,
+        _ if c.is_ascii_alphanumeric() => CharacterClass::Letter,
+        _ if c.is_ascii_punctuation() || is_ideograph(c) => CharacterClass::Alone,
         _ => {
             let category = CodePointMapData::<GeneralCategory>::new().get(c);
             match category {
                 GeneralCategory::Control
                 | GeneralCategory::Format
                 | GeneralCategory::PrivateUse
-                | GeneralCategory::NonspacingMark => Kind::Nothing,
-                _ if c.is_whitespace() => Kind::Space,
-                _ if GeneralCategoryGroup::Punctuation.contains(category) => Kind::Alone,
-                _ => Kind::Letter,
+                | GeneralCategory::NonspacingMark => CharacterClass::Nothing,
+                _ if c.is_whitespace() => CharacterClass::Space,
+                _ if GeneralCategoryGroup::Punctuation.contains(category) => CharacterClass::Alone,
+                _ => CharacterClass::Letter,
             }
         }
     }

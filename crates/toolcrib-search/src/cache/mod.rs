@@ -1,6 +1,8 @@
 //! Cache files that make the next start faster. Each file is either complete or ignored, their number is bounded, and a
 //! deleted file is written again.
 
+pub(crate) mod index_cache;
+
 use std::fs;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
@@ -14,13 +16,13 @@ pub(crate) const DIGEST: usize = 32;
 const STALE: Duration = Duration::from_hours(1);
 
 /// Appends the digest of all bytes.
-pub(crate) fn seal(bytes: &mut Vec<u8>) {
+pub(crate) fn append_digest(bytes: &mut Vec<u8>) {
     let digest = Sha256::digest(&bytes);
     bytes.extend_from_slice(&digest);
 }
 
 /// Returns the bytes before the digest, or `None` if the digest does not match them.
-pub(crate) fn unsealed(bytes: &[u8]) -> Option<&[u8]> {
+pub(crate) fn strip_digest(bytes: &[u8]) -> Option<&[u8]> {
     let (content, digest) = bytes.split_last_chunk::<DIGEST>()?;
     (Sha256::digest(content).as_slice() == digest).then_some(content)
 }
@@ -65,11 +67,11 @@ pub(crate) fn put_bytes(bytes: &mut Vec<u8>, content: &[u8]) {
 
 /// A reader of the remaining bytes of a file. It allocates nothing for a count that the file has not backed with as
 /// many bytes.
-pub(crate) struct Parts<'a> {
+pub(crate) struct ByteReader<'a> {
     pub(crate) rest: &'a [u8],
 }
 
-impl<'a> Parts<'a> {
+impl<'a> ByteReader<'a> {
     pub(crate) fn take(&mut self, bytes: usize) -> Option<&'a [u8]> {
         let (taken, rest) = self.rest.split_at_checked(bytes)?;
         self.rest = rest;

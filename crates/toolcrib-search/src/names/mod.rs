@@ -8,12 +8,15 @@
 //! - its bare name otherwise (`read`, `get user`), if it is clearly meant as a name. That is so if the query holds
 //!   nothing else but request words ("please search"); if the name is in backticks or before `()`; if it follows "use",
 //!   "call" and the like, or precedes "tool" or "function"; or if it is one word that no other tool's text contains and
-//!   that is not a usual word for what tools do (one with [synonyms](crate::synonyms)).
+//!   that is not a usual word for what tools do (one with [synonyms](crate::keyword::synonyms)).
 //!
 //! Names made of stop words only (`all`, `how_to`) count if they are the whole query, are written in full or in
 //! backticks, or are written literally behind "use" and the like. Names with other punctuation inside count if they are
 //! written literally. A name inside a longer name of the same query does not count: `files.read` does not name
 //! `database.read`.
+
+pub(crate) mod aliases;
+pub(crate) mod did_you_mean;
 
 use std::collections::{HashMap, HashSet};
 
@@ -29,18 +32,18 @@ const CUES_BEHIND: &[&str] = &["tool", "function", "plugin", "outil", "fonction"
 
 /// The keys of all names, sorted, so that a query is matched as in a trie.
 #[derive(Default)]
-pub(crate) struct Names {
-    keys: Vec<Key>,
+pub(crate) struct NameIndex {
+    keys: Vec<NameKey>,
 }
 
-struct Key {
+struct NameKey {
     text: String,
     document: u32,
-    kind: Kind,
+    form: NameForm,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Kind {
+enum NameForm {
     Full,
     Bare {
         /// True if the name has several words.
@@ -63,7 +66,7 @@ pub(crate) struct Mention {
     pub full: bool,
 }
 
-impl Names {
+impl NameIndex {
     /// Indexes the names in the order of their numbers. `is_distinctive` returns true if at most the given number of
     /// tools use a folded word, and the word can only be a name.
     pub(crate) fn new(names: &[QualifiedName], is_distinctive: impl Fn(&str, usize) -> bool) -> Self {
@@ -80,12 +83,12 @@ impl Names {
                 continue;
             }
             let same_name = bearers.get(name.name()).copied().unwrap_or(1);
-            let kind =
-                Kind::Bare { compound: parts.len() > 1, distinctive: is_distinctive(&bare, same_name) };
-            keys.push(Key { text: format!("{namespace}{bare}"), document, kind: Kind::Full });
-            keys.push(Key { text: bare, document, kind });
+            let form =
+                NameForm::Bare { compound: parts.len() > 1, distinctive: is_distinctive(&bare, same_name) };
+            keys.push(NameKey { text: format!("{namespace}{bare}"), document, form: NameForm::Full });
+            keys.push(NameKey { text: bare, document, form });
         }
-        keys.sort_unstable_by(|a, b| (&a.text, a.document, a.kind).cmp(&(&b.text, b.document, b.kind)));
+        keys.sort_unstable_by(|a, b| (&a.text, a.document, a.form).cmp(&(&b.text, b.document, b.form)));
         Self { keys }
     }
 
@@ -104,10 +107,10 @@ impl Names {
     ) -> Vec<Mention> {
         let mut found: Vec<Mention> = Vec::new();
         for from in 0..words.len() {
-            self.mentions_at(from, words, &mut |mention, kind| {
+            self.mentions_at(from, words, &mut |mention, form| {
                 let Some(name) = names.get(mention.document as usize) else { return };
                 let literal = is_literal(name, mention.span, words, text);
-                if is_meant(kind, literal, mention.span, words, text) && is_visible(name) {
+                if is_name(form, literal, mention.span, words, text) && is_visible(name) {
                     found.push(Mention { literal, ..mention });
                 }
             });
@@ -124,7 +127,7 @@ impl Names {
     }
 
     /// Calls `found` with every key that begins at word `from` and ends with a word.
-    fn mentions_at(&self, from: usize, words: &[Word], found: &mut impl FnMut(Mention, Kind)) {
+    fn mentions_at(&self, from: usize, words: &[Word], found: &mut impl FnMut(Mention, NameForm)) {
         let mut range = self.keys.as_slice();
         let mut written = String::new();
         for (to, word) in words.iter().enumerate().skip(from) {
@@ -142,8 +145,13 @@ impl Names {
             for key in range.iter().take_while(|key| key.text == written) {
                 let span = (from, to + 1);
                 found(
-                    Mention { document: key.document, span, literal: false, full: key.kind == Kind::Full },
-                    key.kind,
+                    Mention {
+                        document: key.document,
+                        span,
+                        literal: false,
+                        full: key.form == NameForm::Full,
+                    },
+                    key.form,
                 );
             }
         }
@@ -165,7 +173,7 @@ fn is_inside_word(words: &[Word], at: usize) -> bool {
 }
 
 /// Applies the rules of the module documentation.
-fn is_meant(kind: Kind, literal: bool, span: (usize, usize), words: &[Word], text: &str) -> bool {
+fn is_name(form: NameForm, literal: bool, span: (usize, usize), words: &[Word], text: &str) -> bool {
     let (from, to) = span;
     let inside = words.get(from..to).unwrap_or_default();
     let mut outside = words.iter().take(from).chain(words.iter().skip(to));
@@ -179,7 +187,7 @@ fn is_meant(kind: Kind, literal: bool, span: (usize, usize), words: &[Word], tex
         return true;
     }
     let is_spaced = gaps().any(|gap| gap == Gap::Spaced);
-    let Kind::Bare { compound, distinctive } = kind else {
+    let NameForm::Bare { compound, distinctive } = form else {
         return !is_spaced || literal || !inside.iter().any(is_stop);
     };
     if compound && !only_stop_words && inside.len() > 1 && !is_spaced {

@@ -1,9 +1,11 @@
 //! Conversion of a query text to the terms that are looked up.
 
+pub(crate) mod clauses;
+
+use crate::keyword::synonyms::Synonyms;
+use crate::keyword::vocabulary::Vocabulary;
 use crate::keyword::{KeywordIndex, MAX_QUERY_TERMS, QueryTerm};
-use crate::synonyms::Synonyms;
 use crate::text::{Analyzer, Gap, Word, is_stop, truncated, words};
-use crate::vocabulary::Vocabulary;
 
 /// The most bytes of a query that are read. Requests that people write stay below 2 KB.
 pub const MAX_QUERY_BYTES: usize = 4 * 1024;

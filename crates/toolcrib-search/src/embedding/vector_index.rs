@@ -65,14 +65,14 @@ const MAX_BYTE: f32 = 127.0;
 
 /// A vector quantized to bytes.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Row {
+pub(crate) struct QuantizedVector {
     /// The factor by which the bytes are multiplied; above zero.
     pub(crate) scale: f32,
     /// The quantized numbers.
     pub(crate) bytes: Box<[i8]>,
 }
 
-impl Row {
+impl QuantizedVector {
     /// Quantizes a vector. Returns `None` if it has no direction.
     pub(crate) fn of(vector: &[f32]) -> Option<Self> {
         let largest = vector.iter().fold(0.0_f32, |largest, number| largest.max(number.abs()));
@@ -100,7 +100,10 @@ pub struct VectorIndex {
 
 impl VectorIndex {
     /// Creates an index of the rows in order. A row of another dimension counts as absent.
-    pub(crate) fn new<'a>(dimension: usize, rows: impl ExactSizeIterator<Item = Option<&'a Row>>) -> Self {
+    pub(crate) fn new<'a>(
+        dimension: usize,
+        rows: impl ExactSizeIterator<Item = Option<&'a QuantizedVector>>,
+    ) -> Self {
         let mut index = Self {
             dimension,
             bytes: Vec::with_capacity(dimension.saturating_mul(rows.len())),
@@ -149,7 +152,9 @@ impl VectorIndex {
     /// The filter is called only for rows that would be among the best so far. For 50,000 rows and more, some of the
     /// best may be missing: see the table in the module documentation.
     pub fn search(&self, query: &[f32], limit: usize, filter: &dyn Fn(u32) -> bool) -> Vec<(u32, f32)> {
-        let Some(query) = Query::of(query, self.dimension).filter(|_| limit > 0) else { return Vec::new() };
+        let Some(query) = QuantizedQuery::of(query, self.dimension).filter(|_| limit > 0) else {
+            return Vec::new();
+        };
         if let Some(sketch) = &self.sketch {
             let most = limit.saturating_mul(MIN_CANDIDATES).max(self.len() / SKETCHED_SHARE);
             let rows = sketch.candidates(&query.numbers, most);
@@ -173,7 +178,7 @@ impl VectorIndex {
     /// Returns the best of the rows, which come in order, each with its dot product with the query.
     fn best(
         &self,
-        query: &Query,
+        query: &QuantizedQuery,
         rows: impl Iterator<Item = (u32, i32)>,
         limit: usize,
         filter: &dyn Fn(u32) -> bool,
@@ -187,7 +192,7 @@ impl VectorIndex {
             if scale == 0.0 || best.len() == limit && score <= least || !filter(row) {
                 continue;
             }
-            best.push(Found { score, row });
+            best.push(ScoredRow { score, row });
             if best.len() > limit {
                 best.pop();
             }
@@ -198,7 +203,7 @@ impl VectorIndex {
 
     /// Returns the dot products of a query and these rows; `None` for a row without a vector.
     pub fn scores(&self, query: &[f32], rows: &[u32]) -> Vec<Option<f32>> {
-        let Some(query) = Query::of(query, self.dimension) else { return vec![None; rows.len()] };
+        let Some(query) = QuantizedQuery::of(query, self.dimension) else { return vec![None; rows.len()] };
         let sums = self.sums_of(&query.numbers, rows).into_iter().zip(rows);
         sums.map(|(sum, row)| Some(query.score(sum, self.row(*row)?.1))).collect()
     }
@@ -260,12 +265,12 @@ impl std::fmt::Debug for VectorIndex {
 }
 
 /// A query quantized to integers.
-struct Query {
+struct QuantizedQuery {
     scale: f32,
     numbers: Vec<i16>,
 }
 
-impl Query {
+impl QuantizedQuery {
     fn of(query: &[f32], dimension: usize) -> Option<Self> {
         let largest = query.iter().fold(0.0_f32, |largest, number| largest.max(number.abs()));
         if query.len() != dimension || query.iter().any(|number| !number.is_finite()) {
@@ -310,20 +315,20 @@ fn product(row: &[i8], query: &[i16]) -> i32 {
 /// A row with its score. It is ordered so that the worst is the greatest: the heap removes it first, and it is last
 /// when sorted.
 #[derive(PartialEq)]
-struct Found {
+struct ScoredRow {
     score: f32,
     row: u32,
 }
 
-impl Eq for Found {}
+impl Eq for ScoredRow {}
 
-impl Ord for Found {
+impl Ord for ScoredRow {
     fn cmp(&self, other: &Self) -> Ordering {
         other.score.total_cmp(&self.score).then(self.row.cmp(&other.row))
     }
 }
 
-impl PartialOrd for Found {
+impl PartialOrd for ScoredRow {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }

@@ -28,7 +28,7 @@ const KEYWORD_BOOST: (f32, f32) = (2.0, 1.0);
 
 /// The position and score of a tool in the results of one retriever.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Place {
+pub(crate) struct RetrieverHit {
     /// The rank, from 1. `None` if the tool is not among the best [`DEPTH`].
     pub rank: Option<usize>,
     /// The score that the retriever gives.
@@ -39,22 +39,22 @@ pub(crate) struct Place {
 
 /// A tool in the combined ranking.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Fused {
+pub(crate) struct FusedHit {
     pub document: u32,
     pub score: f32,
-    pub keyword: Option<Place>,
-    pub meaning: Option<Place>,
+    pub keyword: Option<RetrieverHit>,
+    pub meaning: Option<RetrieverHit>,
     /// The matched terms of the query, one bit each.
     pub terms: u64,
     /// The matched fields, one bit each.
     pub fields: u8,
 }
 
-impl Fused {
+impl FusedHit {
     /// Creates the entry of a tool that is not among the best of either retriever.
     pub(crate) fn named(candidate: Candidate) -> Self {
         let Candidate { document, score, terms, fields } = candidate;
-        let place = Place { rank: None, score, share: 0.0 };
+        let place = RetrieverHit { rank: None, score, share: 0.0 };
         let keyword = (terms != 0).then_some(place);
         Self { document, score: 0.0, keyword, meaning: None, terms, fields }
     }
@@ -69,45 +69,49 @@ pub(crate) fn weight(terms: usize, coverage: f32) -> f32 {
 /// Combines the results of both retrievers, best first. Ties are broken by document number.
 ///
 /// `keyword` has the best keyword results in order, `meaning` the best semantic results with their similarity, and
-/// `likeness` the similarity of each tool in `keyword`.
+/// `similarity` the similarity of each tool in `keyword`.
 pub(crate) fn fuse(
     ranking: Ranking,
     weight: f32,
     keyword: &[Candidate],
     meaning: &[(u32, f32)],
-    likeness: &[Option<f32>],
-) -> Vec<Fused> {
+    similarity: &[Option<f32>],
+) -> Vec<FusedHit> {
     let best = keyword.first().map_or(0.0, |candidate| candidate.score);
     // The score of the last tool, or 0 if fewer than `DEPTH` tools match.
     let last = keyword.last().filter(|_| keyword.len() >= DEPTH).map_or(0.0, |candidate| candidate.score);
     let scale = Scale::new(ranking, best, last, meaning);
-    let mut fused: Vec<Fused> = Vec::with_capacity(keyword.len() + meaning.len());
+    let mut fused: Vec<FusedHit> = Vec::with_capacity(keyword.len() + meaning.len());
     let mut places: HashMap<u32, usize> = HashMap::with_capacity(keyword.len());
-    for ((rank, candidate), likeness) in
-        (1..).zip(keyword).zip(likeness.iter().copied().chain(std::iter::repeat(None)))
+    for ((rank, candidate), similarity) in
+        (1..).zip(keyword).zip(similarity.iter().copied().chain(std::iter::repeat(None)))
     {
         places.insert(candidate.document, fused.len());
         let share = scale.of_keyword(candidate.score);
-        fused.push(Fused {
+        fused.push(FusedHit {
             document: candidate.document,
             score: 0.0,
-            keyword: Some(Place { rank: Some(rank), score: candidate.score, share }),
-            meaning: likeness.map(|score| Place { rank: None, score, share: scale.of_meaning(score) }),
+            keyword: Some(RetrieverHit { rank: Some(rank), score: candidate.score, share }),
+            meaning: similarity.map(|score| RetrieverHit {
+                rank: None,
+                score,
+                share: scale.of_meaning(score),
+            }),
             terms: candidate.terms,
             fields: candidate.fields,
         });
     }
     for (rank, (document, score)) in (1..).zip(meaning) {
-        let place = Place { rank: Some(rank), score: *score, share: scale.of_meaning(*score) };
+        let place = RetrieverHit { rank: Some(rank), score: *score, share: scale.of_meaning(*score) };
         if let Some(known) = places.get(document).and_then(|at| fused.get_mut(*at)) {
             known.meaning = Some(place);
         } else {
             let none = Candidate { document: *document, score: 0.0, terms: 0, fields: 0 };
-            fused.push(Fused { meaning: Some(place), ..Fused::named(none) });
+            fused.push(FusedHit { meaning: Some(place), ..FusedHit::named(none) });
         }
     }
     for one in &mut fused {
-        let share = |place: Option<Place>| place.map_or(0.0, |place| place.share);
+        let share = |place: Option<RetrieverHit>| place.map_or(0.0, |place| place.share);
         one.score = match ranking {
             Ranking::Fused => (1.0 - weight) * share(one.keyword) + weight * share(one.meaning),
             Ranking::Weighted => share(one.keyword) + share(one.meaning),

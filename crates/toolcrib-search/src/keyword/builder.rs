@@ -8,31 +8,31 @@ use std::thread;
 
 use toolcrib_model::{QualifiedName, Tool};
 
-use crate::document::ToolText;
-use crate::kept::Parts;
-use crate::kept_words::{KeptWords, MIN_KEPT_TOOLS};
-use crate::keyword::{Document, KeywordIndex, Writer};
-use crate::lexicon::LexiconReader;
+use crate::cache::ByteReader;
+use crate::cache::index_cache::{IndexCache, MIN_CACHED_TOOLS};
+use crate::keyword::lexicon::LexiconBuilder;
+use crate::keyword::vocabulary::Vocabulary;
+use crate::keyword::{Document, IndexBuilder, KeywordIndex};
 use crate::text::Analyzer;
-use crate::vocabulary::Vocabulary;
+use crate::tool_text::ToolText;
 use crate::{Error, Field};
 
 /// The number of tools from which on a separate thread analyzes them. For fewer tools, starting it costs more than it
 /// saves.
-const MIN_SHARED_TOOLS: usize = 256;
+const MIN_THREADED_TOOLS: usize = 256;
 /// The number of tools in one batch.
-const BATCH: usize = 64;
+const BATCH_TOOLS: usize = 64;
 /// The most batches that are queued.
-const MAX_WAITING: usize = 8;
+const MAX_QUEUED_BATCHES: usize = 8;
 
 /// The index of the words of all tools.
-pub(crate) struct Words {
+pub(crate) struct WordIndex {
     pub keyword: KeywordIndex,
     /// The words of names, titles, tags and aliases.
     pub vocabulary: Vocabulary,
 }
 
-impl Words {
+impl WordIndex {
     /// Writes the index.
     pub(crate) fn encode(&self, bytes: &mut Vec<u8>) -> Result<(), Error> {
         self.vocabulary.encode(bytes);
@@ -40,32 +40,32 @@ impl Words {
     }
 
     /// Reads an index that [`encode`](Self::encode) wrote. Returns `None` unless it has this many names.
-    pub(crate) fn decode(parts: &mut Parts<'_>, names: usize) -> Option<Self> {
-        let (vocabulary, keyword) = (Vocabulary::decode(parts)?, KeywordIndex::decode(parts, names)?);
-        parts.rest.is_empty().then_some(Self { keyword, vocabulary })
+    pub(crate) fn decode(reader: &mut ByteReader<'_>, names: usize) -> Option<Self> {
+        let (vocabulary, keyword) = (Vocabulary::decode(reader)?, KeywordIndex::decode(reader, names)?);
+        reader.rest.is_empty().then_some(Self { keyword, vocabulary })
     }
 }
 
 /// Builds the index, or loads it from the cache in `folder`. Returns it with the names of the tools in order, where
 /// overloads count once.
 ///
-/// The cache is used for [`MIN_KEPT_TOOLS`] tools and more.
-pub(crate) fn read<'a>(
+/// The cache is used for [`MIN_CACHED_TOOLS`] tools and more.
+pub(crate) fn load_or_build<'a>(
     tools: impl IntoIterator<Item = &'a Tool>,
     analyzer: Analyzer,
     folder: Option<&Path>,
-) -> Result<(Vec<QualifiedName>, Words), Error> {
+) -> Result<(Vec<QualifiedName>, WordIndex), Error> {
     let mut tools: Vec<&Tool> = tools.into_iter().collect();
     tools.sort_by(|a, b| a.name.cmp(&b.name));
     let overloads: Vec<&[&Tool]> = tools.chunk_by(|a, b| a.name == b.name).collect();
-    let folder = folder.filter(|_| overloads.len() >= MIN_KEPT_TOOLS);
-    let kept = folder.map(|folder| KeptWords::new(folder, &overloads));
-    let words = if let Some(words) = kept.as_ref().and_then(|kept| kept.read(overloads.len())) {
+    let folder = folder.filter(|_| overloads.len() >= MIN_CACHED_TOOLS);
+    let cache = folder.map(|folder| IndexCache::new(folder, &overloads));
+    let words = if let Some(words) = cache.as_ref().and_then(|cache| cache.read(overloads.len())) {
         words
     } else {
-        let words = words(&overloads, analyzer)?;
-        if let Some(kept) = kept {
-            kept.write(&words);
+        let words = build(&overloads, analyzer)?;
+        if let Some(cache) = cache {
+            cache.write(&words);
         }
         words
     };
@@ -73,18 +73,22 @@ pub(crate) fn read<'a>(
 }
 
 /// Builds the index of tools, which are grouped by name.
-pub(crate) fn words(overloads: &[&[&Tool]], analyzer: Analyzer) -> Result<Words, Error> {
-    let mut writer = Writer::new()?;
-    let reader = match shared(overloads, &mut writer, analyzer) {
+pub(crate) fn build(overloads: &[&[&Tool]], analyzer: Analyzer) -> Result<WordIndex, Error> {
+    let mut writer = IndexBuilder::new()?;
+    let reader = match build_threaded(overloads, &mut writer, analyzer) {
         Some(read) => read?,
-        None => alone(overloads, &mut writer, analyzer)?,
+        None => build_sequential(overloads, &mut writer, analyzer)?,
     };
     let keyword = writer.finish(reader.lexicon.finish())?;
-    Ok(Words { keyword, vocabulary: Vocabulary::new(reader.vocabulary) })
+    Ok(WordIndex { keyword, vocabulary: Vocabulary::new(reader.vocabulary) })
 }
 
-fn alone(overloads: &[&[&Tool]], writer: &mut Writer, analyzer: Analyzer) -> Result<Reader, Error> {
-    let mut reader = Reader::new(analyzer);
+fn build_sequential(
+    overloads: &[&[&Tool]],
+    writer: &mut IndexBuilder,
+    analyzer: Analyzer,
+) -> Result<ToolAnalyzer, Error> {
+    let mut reader = ToolAnalyzer::new(analyzer);
     for (number, tools) in overloads.iter().enumerate() {
         writer.add(&reader.read(number, tools))?;
     }
@@ -93,17 +97,22 @@ fn alone(overloads: &[&[&Tool]], writer: &mut Writer, analyzer: Analyzer) -> Res
 
 /// Builds the index with a second thread. Returns `None` if there are too few tools, or if the thread cannot be
 /// started.
-fn shared(overloads: &[&[&Tool]], writer: &mut Writer, analyzer: Analyzer) -> Option<Result<Reader, Error>> {
-    if overloads.len() < MIN_SHARED_TOOLS {
+fn build_threaded(
+    overloads: &[&[&Tool]],
+    writer: &mut IndexBuilder,
+    analyzer: Analyzer,
+) -> Option<Result<ToolAnalyzer, Error>> {
+    if overloads.len() < MIN_THREADED_TOOLS {
         return None;
     }
     thread::scope(|scope| {
-        let (sender, batches) = sync_channel::<Vec<Document>>(MAX_WAITING);
+        let (sender, batches) = sync_channel::<Vec<Document>>(MAX_QUEUED_BATCHES);
         let reading = move || {
-            let mut reader = Reader::new(analyzer);
+            let mut reader = ToolAnalyzer::new(analyzer);
             let mut numbered = overloads.iter().enumerate().peekable();
             while numbered.peek().is_some() {
-                let batch = numbered.by_ref().take(BATCH).map(|(number, tools)| reader.read(number, tools));
+                let batch =
+                    numbered.by_ref().take(BATCH_TOOLS).map(|(number, tools)| reader.read(number, tools));
                 // The receiver is gone if the index has rejected an earlier batch.
                 if sender.send(batch.collect()).is_err() {
                     break;
@@ -121,15 +130,15 @@ fn shared(overloads: &[&[&Tool]], writer: &mut Writer, analyzer: Analyzer) -> Op
 }
 
 /// An analyzer of the texts of tools.
-struct Reader {
+struct ToolAnalyzer {
     analyzer: Analyzer,
-    lexicon: LexiconReader,
+    lexicon: LexiconBuilder,
     vocabulary: BTreeMap<String, String>,
 }
 
-impl Reader {
+impl ToolAnalyzer {
     fn new(analyzer: Analyzer) -> Self {
-        Self { analyzer, lexicon: LexiconReader::new(analyzer), vocabulary: BTreeMap::new() }
+        Self { analyzer, lexicon: LexiconBuilder::new(analyzer), vocabulary: BTreeMap::new() }
     }
 
     /// Returns the terms of a tool and its overloads.

@@ -5,8 +5,8 @@ use std::fmt;
 use sha2::{Digest, Sha256};
 use toolcrib_model::{Tool, words_of_name};
 
-use crate::document::{Field, ToolText};
 use crate::text::truncated;
+use crate::tool_text::{Field, ToolText};
 
 /// The most bytes of one text. Models of this size read about 256 words and ignore the rest.
 pub const MAX_EMBEDDED_BYTES: usize = 2 * 1024;

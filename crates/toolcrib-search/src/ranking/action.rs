@@ -2,23 +2,23 @@
 
 use toolcrib_model::{Tool, words_of_name};
 
-use crate::clauses::clauses;
 use crate::query::Query;
+use crate::query::clauses::clauses;
 use crate::text::{is_stop, truncated, words};
 
 /// The most bytes of a description that are searched for a verb.
 const MAX_BYTES: usize = 200;
 
 /// The factor for a tool whose action differs from the requested one, if both only read.
-const OTHER_LOOK: f32 = 0.92;
+const OTHER_READ: f32 = 0.92;
 /// The factor for a tool that returns one item, if a list was requested.
-const ONE_FOR_ALL: f32 = 0.78;
+const ITEM_FOR_LIST: f32 = 0.78;
 /// The factor for a tool that changes something in a different way.
 const OTHER_CHANGE: f32 = 0.75;
 /// The factor for a tool that only reads, if a change was requested.
-const LOOK_FOR_CHANGE: f32 = 0.65;
+const READ_FOR_CHANGE: f32 = 0.65;
 /// The factor for a tool that changes something, if the query only reads.
-const CHANGE_FOR_LOOK: f32 = 0.5;
+const CHANGE_FOR_READ: f32 = 0.5;
 /// The factor for a tool without a known action.
 const UNKNOWN: f32 = 0.95;
 /// The factor for a deprecated tool.
@@ -79,12 +79,12 @@ impl Action {
 
 /// The action of a tool, and whether the tool is deprecated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Role {
+pub(crate) struct ToolAction {
     action: Option<Action>,
     is_deprecated: bool,
 }
 
-impl Role {
+impl ToolAction {
     /// Returns the action of a tool. It is determined by the verb at the start or the end of the name, or else by the
     /// first word of the description.
     pub(crate) fn of(tool: &Tool) -> Self {
@@ -101,14 +101,14 @@ impl Role {
 
 /// The action that a query asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Request {
+pub(crate) struct QueryAction {
     action: Action,
-    only_looks: bool,
+    is_read_only: bool,
 }
 
-impl Role {
+impl ToolAction {
     /// Returns true if the tool is known to only read.
-    pub(crate) fn looks(self) -> bool {
+    pub(crate) fn reads(self) -> bool {
         self.action.is_some_and(|action| !action.changes())
     }
 
@@ -118,10 +118,10 @@ impl Role {
     }
 }
 
-impl Request {
+impl QueryAction {
     /// Returns true if no word of the query asks for a change.
-    pub(crate) fn only_looks(self) -> bool {
-        self.only_looks
+    pub(crate) fn is_read_only(self) -> bool {
+        self.is_read_only
     }
 
     /// Parses a query that begins with a verb and asks for one thing. Returns `None` for any other query.
@@ -135,25 +135,25 @@ impl Request {
             Action::of_word(word).is_some_and(Action::changes)
                 || CHANGING.split_whitespace().any(|verb| verb == word)
         };
-        let only_looks = !query.words.iter().any(|word| changes(&word.text));
-        Some(Self { action, only_looks })
+        let is_read_only = !query.words.iter().any(|word| changes(&word.text));
+        Some(Self { action, is_read_only })
     }
 }
 
 /// Returns the factor by which the score of a tool is multiplied.
-pub(crate) fn share(request: Option<Request>, role: Role) -> f32 {
+pub(crate) fn action_factor(request: Option<QueryAction>, role: ToolAction) -> f32 {
     let deprecated = if role.is_deprecated { DEPRECATED } else { 1.0 };
-    let Some(Request { action, only_looks }) = request else { return deprecated };
-    let share = match role.action {
+    let Some(QueryAction { action, is_read_only }) = request else { return deprecated };
+    let factor = match role.action {
         None => UNKNOWN,
         Some(other) if other == action => 1.0,
         Some(other) => match (action.changes(), other.changes()) {
-            (false, false) if (action, other) == (Action::List, Action::Get) => ONE_FOR_ALL,
-            (false, false) => OTHER_LOOK,
-            (true, false) => LOOK_FOR_CHANGE,
-            (false, true) if only_looks => CHANGE_FOR_LOOK,
+            (false, false) if (action, other) == (Action::List, Action::Get) => ITEM_FOR_LIST,
+            (false, false) => OTHER_READ,
+            (true, false) => READ_FOR_CHANGE,
+            (false, true) if is_read_only => CHANGE_FOR_READ,
             (_, true) => OTHER_CHANGE,
         },
     };
-    share * deprecated
+    factor * deprecated
 }

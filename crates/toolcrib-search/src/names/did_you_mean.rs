@@ -3,35 +3,35 @@
 use toolcrib_model::QualifiedName;
 
 use crate::MAX_NEAREST;
-use crate::names::Names;
+use crate::names::NameIndex;
 use crate::text::Word;
 
 /// The most characters of a query and of a name that are compared.
 const MAX_COMPARED_CHARS: usize = 64;
 
 /// The similarity from which on a name precedes the search results among the suggestions.
-const MIN_LIKENESS: f64 = 0.5;
+const MIN_SIMILARITY: f64 = 0.5;
 
 /// Returns visible names to suggest: those spelled like the query, then the rejected results of the search (`best`),
 /// then those that have anything in common with the query.
-pub(crate) fn nearest<'a>(
+pub(crate) fn suggest<'a>(
     names: &'a [QualifiedName],
-    exact: &Names,
+    exact: &NameIndex,
     words: &[Word],
     best: impl Iterator<Item = &'a QualifiedName>,
     is_visible: impl Fn(&QualifiedName) -> bool,
 ) -> Vec<QualifiedName> {
-    let mut pairs = Pairs::of(words.iter().flat_map(|word| word.text.chars()).take(MAX_COMPARED_CHARS));
-    let mut likenesses = vec![0.0_f64; names.len()];
+    let mut pairs = Bigrams::of(words.iter().flat_map(|word| word.text.chars()).take(MAX_COMPARED_CHARS));
+    let mut similarities = vec![0.0_f64; names.len()];
     for (document, text) in exact.spellings() {
-        if let Some(best) = likenesses.get_mut(document as usize) {
-            *best = best.max(pairs.likeness(text));
+        if let Some(best) = similarities.get_mut(document as usize) {
+            *best = best.max(pairs.similarity(text));
         }
     }
     let mut ranked: Vec<(f64, &QualifiedName)> =
-        likenesses.into_iter().zip(names).filter(|(likeness, _)| *likeness > 0.0).collect();
+        similarities.into_iter().zip(names).filter(|(similarity, _)| *similarity > 0.0).collect();
     ranked.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(b.1)));
-    let like = ranked.partition_point(|(likeness, _)| *likeness >= MIN_LIKENESS);
+    let like = ranked.partition_point(|(similarity, _)| *similarity >= MIN_SIMILARITY);
     let (like, unlike) = ranked.split_at(like);
     let mut nearest: Vec<QualifiedName> = Vec::with_capacity(MAX_NEAREST);
     for name in like.iter().map(|(_, name)| *name).chain(best).chain(unlike.iter().map(|(_, name)| *name)) {
@@ -46,7 +46,7 @@ pub(crate) fn nearest<'a>(
 }
 
 /// The character pairs of a query, each with the number of its occurrences.
-struct Pairs {
+struct Bigrams {
     /// The pairs, sorted, with their counts.
     counts: Vec<((char, char), u32)>,
     all: u32,
@@ -54,20 +54,20 @@ struct Pairs {
     met: Vec<u32>,
     /// A filter over the pairs, by hash. Most pairs of a name do not occur in the query, and the filter rejects them
     /// cheaply.
-    hints: Box<[bool; HINTS]>,
+    filter: Box<[bool; FILTER_SIZE]>,
 }
 
 /// The size of the filter.
-const HINTS: usize = 4096;
+const FILTER_SIZE: usize = 4096;
 
-impl Pairs {
+impl Bigrams {
     fn of(text: impl Iterator<Item = char>) -> Self {
         let text: Vec<char> = text.collect();
         let mut pairs: Vec<(char, char)> = pairs_of(text.iter().copied()).collect();
         pairs.sort_unstable();
-        let mut hints = Box::new([false; HINTS]);
+        let mut filter = Box::new([false; FILTER_SIZE]);
         for pair in &pairs {
-            if let Some(slot) = hints.get_mut(hint(*pair)) {
+            if let Some(slot) = filter.get_mut(hash(*pair)) {
                 *slot = true;
             }
         }
@@ -79,16 +79,16 @@ impl Pairs {
                 None => counts.push((pair, 1)),
             }
         }
-        Self { met: vec![0; counts.len()], counts, all, hints }
+        Self { met: vec![0; counts.len()], counts, all, filter }
     }
 
     /// Returns the share of pairs that the query and the name have in common (the Sørensen–Dice coefficient).
-    fn likeness(&mut self, name: &str) -> f64 {
+    fn similarity(&mut self, name: &str) -> f64 {
         let (mut both, mut all) = (0_u32, self.all);
         let mut is_new = true;
         for pair in pairs_of(name.chars().take(MAX_COMPARED_CHARS)) {
             all += 1;
-            if !self.hints.get(hint(pair)).is_some_and(|hint| *hint) {
+            if !self.filter.get(hash(pair)).is_some_and(|hash| *hash) {
                 continue;
             }
             let Ok(place) = self.counts.binary_search_by_key(&pair, |(pair, _)| *pair) else { continue };
@@ -111,6 +111,6 @@ fn pairs_of(text: impl Iterator<Item = char>) -> impl Iterator<Item = (char, cha
     text.filter_map(move |c| Some((previous.replace(c)?, c)))
 }
 
-fn hint((first, second): (char, char)) -> usize {
-    (u32::from(first).wrapping_mul(61) ^ u32::from(second)) as usize % HINTS
+fn hash((first, second): (char, char)) -> usize {
+    (u32::from(first).wrapping_mul(61) ^ u32::from(second)) as usize % FILTER_SIZE
 }

@@ -22,10 +22,10 @@ const SAMPLED: usize = 64;
 const NEIGHBOURS: usize = 8;
 /// The similarity from which on a neighbour counts as a duplicate of the tool, which says nothing about the other
 /// tools.
-const SAME: f32 = 0.9;
+const DUPLICATE: f32 = 0.9;
 /// The prior of the cohesion: its usual value for a set of two tools, and the number of samples that the prior counts
 /// for. A set of one tool has no neighbours to measure.
-const USUAL: (f32, f32) = (0.4, 1.0);
+const PRIOR: (f32, f32) = (0.4, 1.0);
 
 impl Evidence {
     /// Returns true if the evidence is barely sufficient for a match.
@@ -35,25 +35,27 @@ impl Evidence {
 }
 
 /// A logistic regression model: the coefficient of each feature, and a constant.
-struct Model {
+struct LogisticModel {
     covered: f32,
-    likeness: f32,
-    /// The coefficient of the [cohesion](alike) of the tool set. The similarity of an unrelated query grows with it.
-    alike: f32,
+    similarity: f32,
+    /// The coefficient of the [`cohesion`] of the tool set. The similarity of an unrelated query grows with it.
+    cohesion: f32,
     constant: f32,
 }
 
 /// The model for both retrievers. The constant loses 3 % of the answerable queries of the hardest labelled set.
-const BOTH: Model = Model { covered: 2.9, likeness: 8.75, alike: -4.4, constant: -0.37 };
+const HYBRID_MODEL: LogisticModel =
+    LogisticModel { covered: 2.9, similarity: 8.75, cohesion: -4.4, constant: -0.37 };
 /// The model for the keyword retriever alone, which can only detect that hardly any word of the query is known.
-const WORDS: Model = Model { covered: 5.2, likeness: 0.0, alike: 0.0, constant: -0.14 };
+const KEYWORD_MODEL: LogisticModel =
+    LogisticModel { covered: 5.2, similarity: 0.0, cohesion: 0.0, constant: -0.14 };
 
 /// Returns the cohesion of a set of tools: the mean similarity of a tool to its nearest neighbour, over a sample of
 /// tools.
 ///
 /// An unrelated query reaches about this similarity. If the tools have short descriptions or are diverse, the cohesion
 /// is low, and a low similarity of a query is stronger evidence.
-pub(crate) fn alike(index: &VectorIndex) -> f32 {
+pub(crate) fn cohesion(index: &VectorIndex) -> f32 {
     let step = index.len().div_ceil(SAMPLED).max(1);
     let rows = (0..u32::try_from(index.len()).unwrap_or(u32::MAX)).step_by(step);
     let nearest = rows.filter_map(|row| {
@@ -63,23 +65,23 @@ pub(crate) fn alike(index: &VectorIndex) -> f32 {
             *number /= length.max(f32::MIN_POSITIVE);
         }
         let found = index.search(&vector, NEIGHBOURS, &|other| other != row);
-        found.into_iter().map(|(_, likeness)| likeness).find(|likeness| *likeness < SAME)
+        found.into_iter().map(|(_, similarity)| similarity).find(|similarity| *similarity < DUPLICATE)
     });
-    let (usual, weight) = USUAL;
+    let (usual, weight) = PRIOR;
     let (sum, count) =
-        nearest.fold((usual * weight, weight), |(sum, count), likeness| (sum + likeness, count + 1.0));
+        nearest.fold((usual * weight, weight), |(sum, count), similarity| (sum + similarity, count + 1.0));
     sum / count
 }
 
 /// The result of the semantic retriever for a query.
 #[derive(Clone, Copy)]
-pub(crate) struct Near {
+pub(crate) struct SemanticEvidence {
     /// The highest similarity.
-    pub likeness: f32,
+    pub similarity: f32,
     /// The share of the query that the embedder knows.
     pub coverage: f32,
-    /// The [cohesion](alike) of the tool set.
-    pub alike: f32,
+    /// The [`cohesion`] of the tool set.
+    pub cohesion: f32,
 }
 
 /// Computes the evidence for a query.
@@ -90,18 +92,19 @@ pub(crate) fn evidence(
     weights: &[f32],
     covered: u64,
     keyword: f32,
-    near: Option<Near>,
+    near: Option<SemanticEvidence>,
     weight: f32,
 ) -> Evidence {
     let all = weights.iter().sum::<f32>().max(f32::MIN_POSITIVE);
     let has = (0u32..).zip(weights).filter(|(bit, _)| covered.checked_shr(*bit).unwrap_or(0) & 1 == 1);
     let (covered, keyword) =
         (has.fold(0.0, |sum, (_, weight)| sum + weight) / all, keyword / (all * (SATURATION + 1.0)));
-    let (model, likeness, alike) = match near.filter(|near| near.coverage >= MIN_COVERAGE) {
-        Some(near) => (&BOTH, near.likeness, near.alike),
-        None => (&WORDS, 0.0, 0.0),
+    let (model, similarity, cohesion) = match near.filter(|near| near.coverage >= MIN_COVERAGE) {
+        Some(near) => (&HYBRID_MODEL, near.similarity, near.cohesion),
+        None => (&KEYWORD_MODEL, 0.0, 0.0),
     };
-    let sum = model.covered * covered + model.likeness * likeness + model.alike * alike + model.constant;
-    let likeness = near.map(|near| near.likeness);
-    Evidence { confidence: 1.0 / (1.0 + (-sum).exp()), covered, keyword, likeness, weight }
+    let sum =
+        model.covered * covered + model.similarity * similarity + model.cohesion * cohesion + model.constant;
+    let similarity = near.map(|near| near.similarity);
+    Evidence { confidence: 1.0 / (1.0 + (-sum).exp()), covered, keyword, similarity, weight }
 }

@@ -10,9 +10,9 @@ use std::path::{Path, PathBuf};
 
 use toolcrib_io::files::{read_bounded, replace};
 
-use super::index::Row;
+use super::vector_index::QuantizedVector;
 use super::{ContentHash, MAX_DIMENSION};
-use crate::kept::{DIGEST, keep_newest, seal, unsealed};
+use crate::cache::{DIGEST, append_digest, keep_newest, strip_digest};
 
 /// The most bytes of the file of one model. The least recently used vectors are dropped from a larger one. It holds
 /// 200,000 vectors of 256 numbers.
@@ -35,7 +35,7 @@ pub(crate) struct Cache {
 }
 
 /// Vectors by content, the least recently used first.
-pub(crate) type Rows = Vec<(ContentHash, Row)>;
+pub(crate) type CachedVectors = Vec<(ContentHash, QuantizedVector)>;
 
 impl Cache {
     /// Creates the cache of a model in a folder.
@@ -52,13 +52,16 @@ impl Cache {
     }
 
     /// Returns the vectors in the file. Returns none if the file is missing, damaged, or has another format.
-    pub(crate) fn read(&self) -> Rows {
+    pub(crate) fn read(&self) -> CachedVectors {
         let rows = read_bounded(&self.file, MAX_CACHE_BYTES as u64).ok().and_then(|bytes| self.rows(&bytes));
         rows.unwrap_or_default()
     }
 
     /// Merges vectors into the file and marks them as the most recently used.
-    pub(crate) fn write(&self, used: &HashMap<ContentHash, Row>) -> Result<(), toolcrib_io::Error> {
+    pub(crate) fn write(
+        &self,
+        used: &HashMap<ContentHash, QuantizedVector>,
+    ) -> Result<(), toolcrib_io::Error> {
         let kept = self.read();
         let known: HashSet<&ContentHash> = kept.iter().map(|(content, _)| content).collect();
         let mut added: Vec<_> = used.iter().filter(|(content, _)| !known.contains(content)).collect();
@@ -78,7 +81,7 @@ impl Cache {
             bytes.extend_from_slice(&row.scale.to_le_bytes());
             bytes.extend(row.bytes.iter().map(|byte| byte.cast_unsigned()));
         }
-        seal(&mut bytes);
+        append_digest(&mut bytes);
         replace(&self.file, &bytes)?;
         keep_newest(&self.folder, EXTENSION, &self.file, MAX_CACHED_MODELS);
         Ok(())
@@ -89,8 +92,8 @@ impl Cache {
         ContentHash::BYTES + size_of::<f32>() + self.dimension
     }
 
-    fn rows(&self, bytes: &[u8]) -> Option<Rows> {
-        let records = unsealed(bytes)?.strip_prefix(MAGIC)?.chunks_exact(self.record());
+    fn rows(&self, bytes: &[u8]) -> Option<CachedVectors> {
+        let records = strip_digest(bytes)?.strip_prefix(MAGIC)?.chunks_exact(self.record());
         if self.dimension > MAX_DIMENSION || !records.remainder().is_empty() {
             return None;
         }
@@ -98,10 +101,10 @@ impl Cache {
     }
 }
 
-fn record(bytes: &[u8]) -> Option<(ContentHash, Row)> {
+fn record(bytes: &[u8]) -> Option<(ContentHash, QuantizedVector)> {
     let (content, rest) = bytes.split_first_chunk::<{ ContentHash::BYTES }>()?;
     let (scale, numbers) = rest.split_first_chunk::<{ size_of::<f32>() }>()?;
     let scale = Some(f32::from_le_bytes(*scale)).filter(|scale| scale.is_normal() && *scale > 0.0)?;
     let bytes = numbers.iter().map(|byte| byte.cast_signed()).collect();
-    Some((ContentHash::from_bytes(*content), Row { scale, bytes }))
+    Some((ContentHash::from_bytes(*content), QuantizedVector { scale, bytes }))
 }

@@ -12,48 +12,48 @@ use sha2::{Digest, Sha256};
 use toolcrib_io::files::{read_bounded, replace};
 use toolcrib_model::Tool;
 
-use crate::document::each_piece;
+use crate::cache::{self, ByteReader, append_digest, keep_newest, put_bytes, put_count, strip_digest, touch};
 use crate::embedding::ContentHash;
-use crate::kept::{self, Parts, keep_newest, put_bytes, put_count, seal, touch, unsealed};
-use crate::reading::Words;
+use crate::keyword::builder::WordIndex;
+use crate::tool_text::each_piece;
 
 /// The most bytes of the file of one set of tools; a larger index is not cached. It holds the words of about 100,000
 /// tools.
-pub const MAX_KEPT_BYTES: usize = 64 << 20;
+pub const MAX_INDEX_CACHE_BYTES: usize = 64 << 20;
 
 /// The most sets of tools that have a file. The least recently used file is deleted.
-pub const MAX_KEPT_SETS: usize = 4;
+pub const MAX_CACHED_INDEXES: usize = 4;
 
 /// The number of tools from which on an index is cached. Fewer tools are indexed in the time that the disk takes.
-pub const MIN_KEPT_TOOLS: usize = 1_000;
+pub const MIN_CACHED_TOOLS: usize = 1_000;
 
 /// The first bytes of a file.
 const MAGIC: &[u8; 8] = b"tcwords1";
 
 /// The version of the text analysis. It is raised whenever the same tools would give different terms.
-pub(crate) const TERMS: u32 = 2;
+pub(crate) const ANALYSIS_VERSION: u32 = 2;
 
 /// The number of bytes that are hashed at once, since the pieces are short.
-const DIGESTED: usize = 64 * 1024;
+const HASH_CHUNK_BYTES: usize = 64 * 1024;
 
 const EXTENSION: &str = "words";
 
 /// The cache file of a set of tools.
-pub(crate) struct KeptWords {
+pub(crate) struct IndexCache {
     folder: PathBuf,
     file: PathBuf,
-    key: [u8; kept::DIGEST],
+    key: [u8; cache::DIGEST],
     max_bytes: usize,
 }
 
-impl KeptWords {
+impl IndexCache {
     /// Creates the cache file of these tools, grouped by name.
     pub(crate) fn new(folder: &Path, overloads: &[&[&Tool]]) -> Self {
         let key = key(overloads);
         let name = format!("{:?}", ContentHash::from_bytes(key));
         let name = name.get(..24).unwrap_or(&name);
         let file = folder.join(name).with_extension(EXTENSION);
-        Self { folder: folder.to_owned(), file, key, max_bytes: MAX_KEPT_BYTES }
+        Self { folder: folder.to_owned(), file, key, max_bytes: MAX_INDEX_CACHE_BYTES }
     }
 
     #[cfg(test)]
@@ -63,13 +63,14 @@ impl KeptWords {
     }
 
     /// Loads the index of this many names. Returns `None` if there is no file, or if it does not match.
-    pub(crate) fn read(&self, names: usize) -> Option<Words> {
-        let bytes = read_bounded(&self.file, MAX_KEPT_BYTES as u64).ok()?;
-        let content = || unsealed(&bytes)?.strip_prefix(MAGIC)?.strip_prefix(&self.key);
+    pub(crate) fn read(&self, names: usize) -> Option<WordIndex> {
+        let bytes = read_bounded(&self.file, MAX_INDEX_CACHE_BYTES as u64).ok()?;
+        let content = || strip_digest(&bytes)?.strip_prefix(MAGIC)?.strip_prefix(&self.key);
         // The files of tantivy are parsed without bounds: the digest shows that they are unchanged, but not who wrote
         // them.
         let words = content().and_then(|content| {
-            catch_unwind(AssertUnwindSafe(|| Words::decode(&mut Parts { rest: content }, names))).ok()?
+            catch_unwind(AssertUnwindSafe(|| WordIndex::decode(&mut ByteReader { rest: content }, names)))
+                .ok()?
         });
         if words.is_none() {
             tracing::info!(file = %self.file.display(), "a damaged index cache is replaced");
@@ -79,29 +80,29 @@ impl KeptWords {
     }
 
     /// Writes the index to the file. A failure costs time at the next start, nothing else.
-    pub(crate) fn write(&self, words: &Words) {
+    pub(crate) fn write(&self, words: &WordIndex) {
         let mut bytes = MAGIC.to_vec();
         bytes.extend_from_slice(&self.key);
         if let Err(error) = words.encode(&mut bytes) {
             tracing::debug!("the index is not cached: {error}");
             return;
         }
-        seal(&mut bytes);
+        append_digest(&mut bytes);
         if bytes.len() > self.max_bytes {
             tracing::debug!(bytes = bytes.len(), most = self.max_bytes, "the index is not cached");
             return;
         }
         match replace(&self.file, &bytes) {
-            Ok(()) => keep_newest(&self.folder, EXTENSION, &self.file, MAX_KEPT_SETS),
+            Ok(()) => keep_newest(&self.folder, EXTENSION, &self.file, MAX_CACHED_INDEXES),
             Err(error) => tracing::debug!("the index is not cached: {error}"),
         }
     }
 }
 
 /// Returns the digest of everything that determines the index of these tools.
-fn key(overloads: &[&[&Tool]]) -> [u8; kept::DIGEST] {
+fn key(overloads: &[&[&Tool]]) -> [u8; cache::DIGEST] {
     let mut hash = Sha256::new();
-    let mut bytes = TERMS.to_le_bytes().to_vec();
+    let mut bytes = ANALYSIS_VERSION.to_le_bytes().to_vec();
     for version in [env!("CARGO_PKG_VERSION"), tantivy::version_string()] {
         put_bytes(&mut bytes, version.as_bytes());
     }
@@ -115,7 +116,7 @@ fn key(overloads: &[&[&Tool]]) -> [u8; kept::DIGEST] {
             // The end of a tool: no field has this number.
             bytes.push(u8::MAX);
         }
-        if bytes.len() >= DIGESTED {
+        if bytes.len() >= HASH_CHUNK_BYTES {
             hash.update(&bytes);
             bytes.clear();
         }
