@@ -24,10 +24,10 @@ pub enum Error {
         reason: String,
     },
     /// The text is not an OpenAPI document.
-    #[error("there is no `openapi` version at the top; is this an OpenAPI document?")]
+    #[error("expected an `openapi` version at the top; is this an OpenAPI document?")]
     NotOpenApi,
     /// The version is not supported.
-    #[error("{format} {version} is not read; convert the document to OpenAPI 3.0, 3.1 or 3.2")]
+    #[error("{format} {version} is not supported; convert the document to OpenAPI 3.0, 3.1 or 3.2")]
     Version {
         /// `OpenAPI` or `Swagger`.
         format: &'static str,
@@ -58,7 +58,7 @@ pub enum Error {
         reference: String,
     },
     /// A chain of references is circular or too long.
-    #[error("the reference `{reference}` leads back to itself, or through too many others")]
+    #[error("the reference `{reference}` is circular, or its chain is too long")]
     ReferenceLoop {
         /// One of the references.
         reference: String,

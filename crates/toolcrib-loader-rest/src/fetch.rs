@@ -119,7 +119,7 @@ async fn request_document(
     }
     if matches!(response.status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) {
         let reason = format!(
-            "{} was answered with {}; documents are asked for without credentials, so save it to a file and name that \
+            "{} was answered with {}; documents are requested without credentials, so save it to a file and name that \
              as the document",
             source.spec, response.status
         );

@@ -77,8 +77,9 @@ impl RestSource {
         for (name, value) in &self.headers {
             let header = HeaderName::from_bytes(name.as_bytes())
                 .map_err(|_| setting("headers", format!("`{name}` cannot be the name of a header")))?;
-            let mut value = HeaderValue::from_str(value.expose())
-                .map_err(|_| setting("headers", format!("the value of `{name}` holds control characters")))?;
+            let mut value = HeaderValue::from_str(value.expose()).map_err(|_| {
+                setting("headers", format!("the value of `{name}` contains control characters"))
+            })?;
             value.set_sensitive(true);
             headers.insert(header, value);
         }

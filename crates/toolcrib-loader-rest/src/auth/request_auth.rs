@@ -236,7 +236,7 @@ impl PreparedCredential {
     }
 }
 
-const UNSENDABLE: &str = "a value holds line breaks or other control characters";
+const UNSENDABLE: &str = "a value contains line breaks or other control characters";
 
 fn unsendable() -> Error {
     Error::malformed(UNSENDABLE)

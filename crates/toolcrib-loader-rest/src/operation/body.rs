@@ -167,7 +167,7 @@ fn sequence<'a>(
 ) -> Result<Option<(ItemDelimiters, Value)>, Error> {
     let Some(frame) = media_type::frame(media_type) else {
         if items.is_some() {
-            converter.remark(format!("the `itemSchema` of a body is not read as {}", beginning(media_type)));
+            converter.remark(format!("the `itemSchema` of a body is ignored for {}", beginning(media_type)));
         }
         return Ok(None);
     };

@@ -82,7 +82,7 @@ pub(crate) fn read_documents(
     let mut named: Vec<_> = found.into_iter().zip(names::assign_names(&identity)).collect();
     named.retain(|(found, name)| settings.selection.admits(&found.outline(name)));
     if named.is_empty() && settings.selection.narrows() {
-        let reason = "`include` and `exclude` leave none of its operations; see which there are without them";
+        let reason = "`include` and `exclude` exclude all operations; remove them to list the operations";
         converted.loaded.rejected.push(Reject::tool(
             settings.source,
             "include",
@@ -158,5 +158,5 @@ fn operations<'a>(spec: Spec<'a>, path: &'a str, item: Node<'a>) -> Result<Vec<S
 fn method(written: &str, is_exact: bool) -> Result<Method, Error> {
     let text = if is_exact { written.to_owned() } else { written.to_ascii_uppercase() };
     Method::from_bytes(text.as_bytes())
-        .map_err(|_| Error::malformed(format!("`{}` cannot be a method of HTTP", beginning(written))))
+        .map_err(|_| Error::malformed(format!("`{}` is not an HTTP method", beginning(written))))
 }

@@ -189,7 +189,7 @@ pub(crate) fn read<'a>(
         (schema, written_as(media_type))
     } else {
         let style = Style::parse(parameter.text("style"), location).or_else(|error| {
-            converter.remark(format!("{error}, and it is written in the usual one"));
+            converter.remark(format!("{error}; the default style is used"));
             Style::parse(None, location)
         })?;
         let serialization = Serialization::Styled {

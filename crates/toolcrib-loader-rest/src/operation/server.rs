@@ -52,7 +52,7 @@ pub(crate) fn check(url: &Url) -> Result<(), &'static str> {
     if !matches!(url.scheme(), "http" | "https") {
         Err("is neither http nor https")
     } else if !url.username().is_empty() || url.password().is_some() {
-        Err("holds a user or password, which belong into `auth` or `headers`")
+        Err("contains a user or password, which belong in `auth` or `headers`")
     } else {
         Ok(())
     }
@@ -93,7 +93,7 @@ impl ServerSettings<'_> {
             return Ok(set.clone());
         }
         let problem = format!(
-            "knows no `{set}` for its variable `{name}`, but {}",
+            "does not allow `{set}` for its variable `{name}`, only {}",
             known.iter().take(MAX_LISTED_VALUES).map(String::as_str).collect::<Vec<_>>().join(", ")
         );
         Err(no_server(text, &problem))

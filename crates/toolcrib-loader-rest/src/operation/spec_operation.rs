@@ -203,17 +203,19 @@ impl<'a> SpecOperation<'a> {
                 _ => identity,
             };
             if location == ParameterLocation::Path && !locations.remove(name) {
-                notes.push(format!("the path parameter `{name}` is left out: the path has no place for it"));
+                notes.push(format!(
+                    "the path parameter `{name}` is left out: the path has no placeholder for it"
+                ));
                 continue;
             }
             parameters.push(parameter::read(declared, identity, converter)?);
         }
         for name in locations {
-            notes.push(format!("the path parameter `{name}` is not declared, and is taken as a text"));
+            notes.push(format!("the path parameter `{name}` is not declared, and is treated as a string"));
             parameters.push(parameter::undeclared(name, ParameterLocation::Path));
         }
         for (key, _) in in_query {
-            notes.push(format!("the query parameter `{key}` is not declared, and is taken as a text"));
+            notes.push(format!("the query parameter `{key}` is not declared, and is treated as a string"));
             parameters.push(parameter::undeclared(&key, ParameterLocation::Query));
         }
         Ok(OperationParameters { parameters, of_body })

@@ -80,7 +80,7 @@ fn write_fields(
             (media_type.to_owned(), items.concat().into_bytes())
         }
         Encoding::Text => match &value {
-            Value::Array(_) | Value::Object(_) => return Err(Error::argument(argument, "must be a text")),
+            Value::Array(_) | Value::Object(_) => return Err(Error::argument(argument, "must be a string")),
             scalar => (media_type.to_owned(), style::text_of(scalar).into_bytes()),
         },
         Encoding::Base64 => {
@@ -109,4 +109,4 @@ fn field_names<'a>(
 }
 
 /// The problem of an argument whose content is not a string.
-pub(super) const NOT_CONTENT: &str = "must be a text: the content as base64, or `file:` and a path";
+pub(super) const NOT_CONTENT: &str = "must be a string: the content as base64, or `file:` and a path";

@@ -40,7 +40,7 @@ impl FieldNames {
             let root = root(member);
             if root != own && self.taken.contains(&root) {
                 return Err(format!(
-                    "must not have the member `{member}`: each member is sent as a field of its own, and another \
+                    "must not have the member `{member}`: each member is sent as a separate field, and another \
                      argument is sent under that name"
                 ));
             }

@@ -161,7 +161,7 @@ fn pairs(
         None => Ok(pairs),
         Some(pair) => Err(Error::argument(
             &bound.argument,
-            format!("must not set `{}`, which is where a credential of this source goes", name_of(pair)),
+            format!("must not set `{}`, which is the slot of a credential of this source", name_of(pair)),
         )),
     }
 }
@@ -208,7 +208,7 @@ fn segment(pieces: &[Piece], given: &ParameterValues<'_>) -> Result<String, Erro
     match last_argument {
         Some(argument) if is_dots => Err(Error::argument(
             argument,
-            format!("must not make the path segment `{out}`, which leads elsewhere"),
+            format!("must not make the path segment `{out}`, which would change the path"),
         )),
         _ => Ok(out),
     }
@@ -223,12 +223,13 @@ fn headers(given: &ParameterValues<'_>, owned: &[Slot], mut names: FieldNames) -
             ParameterLocation::Header => {
                 let text = style::in_header(value, parameter.serialization)
                     .map_err(|problem| Error::argument(argument, problem))?;
-                let header = HeaderName::from_bytes(parameter.name.as_bytes())
-                    .map_err(|_| Error::argument(argument, "has no valid header to go into"))?;
+                let header = HeaderName::from_bytes(parameter.name.as_bytes()).map_err(|_| {
+                    Error::argument(argument, "cannot be sent: the name of its header is invalid")
+                })?;
                 let value = HeaderValue::from_bytes(text.as_bytes()).map_err(|_| {
                     Error::argument(
                         argument,
-                        "must not hold line breaks or other control characters: it is sent as a header",
+                        "must not contain line breaks or other control characters: it is sent as a header",
                     )
                 })?;
                 if header == COOKIE {
@@ -245,7 +246,7 @@ fn headers(given: &ParameterValues<'_>, owned: &[Slot], mut names: FieldNames) -
     }
     if !cookies.is_empty() {
         let value = HeaderValue::from_bytes(cookies.join("; ").as_bytes())
-            .map_err(|_| Error::argument("cookie", "must not hold control characters"))?;
+            .map_err(|_| Error::argument("cookie", "must not contain control characters"))?;
         headers.insert(COOKIE, value);
     }
     Ok(headers)

@@ -60,7 +60,7 @@ pub(crate) fn in_header(value: &Value, serialization: Serialization) -> Serializ
         }
     }
     if text.trim() != text {
-        return Err("must not begin or end with white space: headers lose it".into());
+        return Err("must not begin or end with white space: a header would lose it".into());
     }
     Ok(text)
 }
@@ -148,7 +148,7 @@ fn raw_cookies(name: &str, value: &Value, explode: bool) -> SerializeResult<Vec<
     if texts.chars().all(is_kept) {
         return Ok(pairs);
     }
-    Err("must have no white space, quotes, commas, semicolons or backslashes: cookies cannot hold them"
+    Err("must have no white space, quotes, commas, semicolons or backslashes: cookies cannot contain them"
         .into())
 }
 
@@ -218,9 +218,7 @@ fn stays_whole(value: &Value, delimiter: &str) -> SerializeResult<()> {
             _ => false,
         };
     if falls_apart {
-        return Err(format!(
-            "must not have `{delimiter}` inside of an item, because it stands between the items"
-        ));
+        return Err(format!("must not have `{delimiter}` inside of an item, because it separates the items"));
     }
     Ok(())
 }

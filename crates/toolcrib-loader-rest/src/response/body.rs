@@ -14,7 +14,7 @@ const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 /// The media type of unknown bytes.
 const UNKNOWN: &str = "application/octet-stream";
 
-const CUT_OFF: &str = "the body was longer than what is read, and is cut off";
+const CUT_OFF: &str = "the body exceeds the size limit and is truncated";
 
 /// Returns the value, and a description of the problem with it, if any.
 pub(super) fn read(response: &Response, content_type: Option<&str>) -> (Value, Option<String>) {
@@ -30,7 +30,7 @@ pub(super) fn read(response: &Response, content_type: Option<&str>) -> (Value, O
         match serde_json::from_slice(body) {
             Ok(value) => return (value, None),
             Err(error) if content_type.is_some() => {
-                problem = Some(format!("the server says that the body is JSON, and it is not: {error}"));
+                problem = Some(format!("the server declares the body as JSON, but it is not: {error}"));
             }
             Err(_) => {}
         }
@@ -42,7 +42,7 @@ pub(super) fn read(response: &Response, content_type: Option<&str>) -> (Value, O
             None if is_unknown => {}
             None => {
                 problem =
-                    problem.or_else(|| Some("the server says that the body is text, and it is not".into()));
+                    problem.or_else(|| Some("the server declares the body as text, but it is not".into()));
             }
         }
     }

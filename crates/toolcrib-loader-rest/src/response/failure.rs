@@ -102,7 +102,7 @@ fn hint(status: StatusCode, headers: &HeaderMap, sent: &SentCredentials) -> Opti
                 .into()
         }
         StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
-            "the server wants other credentials; the operator sets them in `auth` of this source".into()
+            "the server requires other credentials; the operator sets them in `auth` of this source".into()
         }
         StatusCode::NOT_FOUND | StatusCode::GONE => "check the identifiers among the arguments".into(),
         StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE => {
@@ -112,7 +112,7 @@ fn hint(status: StatusCode, headers: &HeaderMap, sent: &SentCredentials) -> Opti
             }
         }
         status if status.is_redirection() => {
-            "redirects to another origin are not followed; set `base_url` of this source to where it leads"
+            "redirects to another origin are not followed; set `base_url` of this source to their target"
                 .into()
         }
         _ => return None,

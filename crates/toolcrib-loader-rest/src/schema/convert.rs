@@ -131,7 +131,10 @@ impl<'s, 'a> Converter<'s, 'a> {
                     converted => converted?,
                 },
                 other => {
-                    return Err(Error::malformed(format!("a `$ref` must be a text, not {}", kind_of(other))));
+                    return Err(Error::malformed(format!(
+                        "a `$ref` must be a string, not {}",
+                        kind_of(other)
+                    )));
                 }
             },
             // Strictly, its target depends on the evaluation path. The definition in the document is assumed.
@@ -296,7 +299,7 @@ impl<'s, 'a> Converter<'s, 'a> {
     fn note(&mut self, key: &str, value: &Value) {
         // Some tools write null for an absent value.
         if !value.is_null() && self.converted.notes.len() < MAX_NOTES {
-            let note = format!("the keyword `{key}` of a schema cannot be {} as it is there", kind_of(value));
+            let note = format!("the keyword `{key}` of a schema cannot be {}", kind_of(value));
             if !self.converted.notes.contains(&note) {
                 self.converted.notes.push(note);
             }

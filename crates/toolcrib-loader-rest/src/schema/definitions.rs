@@ -207,7 +207,7 @@ impl<'a> Schemas<'a> {
         }
         if left_out > 0 {
             notes.push(format!(
-                "{left_out} parts of the schema are left out, and may be anything: it is too large"
+                "{left_out} parts of the schema are omitted and allow any value: it is too large"
             ));
         }
         Ok(bundled)

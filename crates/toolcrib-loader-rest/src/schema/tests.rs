@@ -255,7 +255,7 @@ fn a_schema_that_would_take_too_long_to_check_refers_to_anything() {
     let mut schema = json!({"properties": {"a": {"$ref": "#/$defs/S0"}}, "$defs": definitions});
     let note = schemas.fit(&mut schema).unwrap();
     assert!(
-        note.contains(" parts of the schema are left out, and may be anything: checking one value may take"),
+        note.contains(" parts of the schema are omitted and allow any value: checking one value may take"),
         "{note}"
     );
     assert_eq!(schema["$defs"]["S19"], json!({"type": "object"}));
@@ -297,7 +297,7 @@ fn all_schemas_of_a_document_share_a_bound_and_each_has_its_part_of_it() {
         converter.definitions().unwrap()
     };
     let (definitions, notes) = bundled();
-    let note = "1 parts of the schema are left out, and may be anything: it is too large";
+    let note = "1 parts of the schema are omitted and allow any value: it is too large";
     assert_eq!((definitions["Large"].clone(), notes), (json!({}), vec![note.to_owned()]));
     // What the first ones have not used is there for the others.
     for _ in 0..2500 {

@@ -26,7 +26,10 @@ impl<'a> Spec<'a> {
     fn resolve_within(&self, mut node: Node<'a>, hops: &mut usize) -> Result<Node<'a>, Error> {
         while let Some(reference) = node.value.get("$ref") {
             let Value::String(reference) = reference else {
-                return Err(Error::malformed(format!("a `$ref` must be a text, not {}", kind_of(reference))));
+                return Err(Error::malformed(format!(
+                    "a `$ref` must be a string, not {}",
+                    kind_of(reference)
+                )));
             };
             *hops = hops.checked_sub(1).ok_or_else(|| Error::circular(reference))?;
             node = self.target_within(node.file, reference, hops)?.1;

@@ -46,7 +46,7 @@ fn a_setting_that_cannot_be_used_is_named() {
         (source().with_base_url("ftp://x").open(), "`ftp://x` is neither http nor https"),
         (source().with_header("X-Key", Secret::new("k")).open(), "they are sent to `base_url` only; set it"),
         (header("X Key", "k"), "`X Key` cannot be the name of a header"),
-        (header("X-Key", "hunter2\r\n"), "the value of `X-Key` holds control characters"),
+        (header("X-Key", "hunter2\r\n"), "the value of `X-Key` contains control characters"),
         (RestSource::new("pets.yaml", "a::b").open(), "`namespace` of the OpenAPI source"),
     ] {
         let Err(error) = opened else { panic!("{expected}") };

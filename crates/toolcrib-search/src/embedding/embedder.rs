@@ -70,7 +70,7 @@ pub enum EmbedError {
         found: usize,
     },
     /// A vector has another dimension than the model declares.
-    #[error("the embedding model {model} gave a vector of {found} numbers where {expected} are due")]
+    #[error("the embedding model {model} gave a vector of {found} numbers, expected {expected}")]
     Dimension {
         /// The id of the model.
         model: String,

@@ -327,18 +327,18 @@ fn a_version_that_is_not_read_is_named() {
     for (document, expected) in [
         (
             json!({"swagger": "1.2"}),
-            "Swagger 1.2 is not read; convert the document to OpenAPI 3.0, 3.1 or 3.2",
+            "Swagger 1.2 is not supported; convert the document to OpenAPI 3.0, 3.1 or 3.2",
         ),
         (
             json!({"openapi": "4.0.0"}),
-            "OpenAPI 4.0.0 is not read; convert the document to OpenAPI 3.0, 3.1 or 3.2",
+            "OpenAPI 4.0.0 is not supported; convert the document to OpenAPI 3.0, 3.1 or 3.2",
         ),
         (
             json!({"openapi": "3.01"}),
-            "OpenAPI 3.01 is not read; convert the document to OpenAPI 3.0, 3.1 or 3.2",
+            "OpenAPI 3.01 is not supported; convert the document to OpenAPI 3.0, 3.1 or 3.2",
         ),
-        (json!({"name": "x"}), "there is no `openapi` version at the top; is this an OpenAPI document?"),
-        (json!([]), "there is no `openapi` version at the top; is this an OpenAPI document?"),
+        (json!({"name": "x"}), "expected an `openapi` version at the top; is this an OpenAPI document?"),
+        (json!([]), "expected an `openapi` version at the top; is this an OpenAPI document?"),
     ] {
         assert_eq!(read_from(&document, ServerSettings::default()).unwrap_err().to_string(), expected);
     }
@@ -379,7 +379,7 @@ fn the_server_is_the_setting_or_the_innermost_of_the_document() {
         json!([{"url": "https://api.example/{n}", "variables": {"n": {"default": "1", "enum": ["1", 2]}}}]);
     assert_eq!(
         server(listed, json!([]), set).unwrap_err().to_string(),
-        "the server `https://api.example/{n}` of the document knows no `3` for its variable `n`, but 1, 2; set `base_url` \
+        "the server `https://api.example/{n}` of the document does not allow `3` for its variable `n`, only 1, 2; set `base_url` \
          for this source"
     );
     assert_eq!(text(json!([{"url": "../v1"}]), json!(null), from_web), "https://docs.example/v1");
@@ -489,7 +489,6 @@ fn a_style_that_a_place_does_not_have_is_the_usual_one_with_a_note() {
     let loaded = read(json!({"/a/{x}": {"get": {"parameters": [
         {"name": "x", "in": "path", "required": true, "style": "form", "schema": {"type": "string"}},
     ]}}}));
-    let expected =
-        "the style `form` of a path parameter is not supported yet, and it is written in the usual one";
+    let expected = "the style `form` of a path parameter is not supported yet; the default style is used";
     assert_eq!(loaded.tools[0].metadata["notes"], json!([expected]));
 }

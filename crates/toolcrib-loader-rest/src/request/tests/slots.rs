@@ -308,7 +308,7 @@ fn no_argument_reaches_the_slot_of_a_credential() {
         json!({"others": {"session": "forged"}}),
     ] {
         let error = send(arguments).unwrap_err();
-        assert!(error.to_string().contains("which is where a credential of this source goes"), "{error}");
+        assert!(error.to_string().contains("which is the slot of a credential of this source"), "{error}");
     }
     let request =
         send(json!({"filter": {"a": 1}, "others": {"b": 2}, "API KEY": "x", "session": "x"})).unwrap();

@@ -28,7 +28,7 @@ pub fn load_library(cache: Option<&Path>) -> Result<RuntimeLibrary, EmbedError> 
     let mut reasons = Vec::new();
     if !is_anywhere {
         reasons.push(
-            "there is none beside the program, in the cache folder, in the system's library path or in a Python \
+            "it was not found next to the program, in the cache folder, in the system's library path or in a Python \
              environment"
                 .to_owned(),
         );

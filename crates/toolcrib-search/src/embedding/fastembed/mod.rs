@@ -95,7 +95,7 @@ impl FastEmbedder {
             if is_whole {
                 Ok(bytes)
             } else {
-                Err(wrong(model.repository(), format!("{file} is not whole; {again}")))
+                Err(wrong(model.repository(), format!("{file} is incomplete; {again}")))
             }
         };
         let more = model

@@ -50,8 +50,7 @@ impl NamedModel {
         TextEmbedding::list_supported_models().into_iter().find(is_named).map(Self).ok_or_else(|| {
             EmbedError::Model {
                 model: name.to_owned(),
-                message: "there is no model of this name; `toolcrib models list` shows those that there are"
-                    .into(),
+                message: "there is no model of this name; `toolcrib models list` shows all models".into(),
             }
         })
     }

@@ -78,7 +78,7 @@ pub async fn pull(
     let pull = ModelDownload { client, model, endpoint };
     let revision: Revision = pull.json(&format!("api/models/{}/revision/main", model.repository())).await?;
     if revision.sha.is_empty() || !revision.sha.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
-        return Err(pull.wrong("the server gave an invalid revision"));
+        return Err(pull.wrong("the server returned an invalid revision"));
     }
     let revision = revision.sha;
     let listed: Vec<RemoteFile> =
@@ -87,7 +87,7 @@ pub async fn pull(
     let mut list = FileList { source: format!("{} {revision}", model.repository()), ..FileList::default() };
     for file in model.files() {
         let known = listed.iter().find(|listed| listed.path == file);
-        let known = known.ok_or_else(|| pull.wrong(format!("the server has no file {file} of it")))?;
+        let known = known.ok_or_else(|| pull.wrong(format!("the server does not have the file {file}")))?;
         if known.size > MAX_MODEL_BYTES {
             return Err(pull.wrong(format!("{file} has {} bytes, more than {MAX_MODEL_BYTES}", known.size)));
         }
@@ -159,7 +159,7 @@ impl ModelDownload<'_> {
                 listed.lfs.as_ref().map_or(sha256.as_str(), |lfs| lfs.oid.trim_start_matches("sha256:"));
             if done != listed.size || sha256 != expected {
                 return Err(self.wrong(format!(
-                    "{} came with {done} bytes and the SHA-256 {sha256}, not as the server lists it; try again",
+                    "{} has {done} bytes and the SHA-256 {sha256}, which differ from the server's list; try again",
                     listed.path
                 )));
             }
@@ -185,7 +185,7 @@ impl ModelDownload<'_> {
         let url = Url::parse(&base).and_then(|base| base.join(address));
         let mut url = url.map_err(|error| self.wrong(format!("{base}{address}: {error}")))?;
         let stalled =
-            |_| self.wrong(format!("{address}: nothing came for {} s; try again", STALL_TIMEOUT.as_secs()));
+            |_| self.wrong(format!("{address}: no data for {} s; try again", STALL_TIMEOUT.as_secs()));
         for _ in 0..=MAX_REDIRECTS {
             self.client.check_url(&url).map_err(|error| self.wrong(error.to_string()))?;
             let failed = |error: &dyn std::fmt::Display| self.wrong(format!("{address}: {error}; try again"));
@@ -196,7 +196,7 @@ impl ModelDownload<'_> {
                 let location = response.headers().get("location").and_then(|value| value.to_str().ok());
                 url = location.and_then(|location| url.join(location).ok()).ok_or_else(|| {
                     self.wrong(format!(
-                        "{address}: the server leads nowhere with status {}",
+                        "{address}: the server redirects without a target, with status {}",
                         response.status()
                     ))
                 })?;

@@ -75,7 +75,7 @@ async fn whatever_goes_wrong_the_tools_are_there_and_the_next_refresh_mends_it()
         (Fault::Fails, "the embedding model words failed: odd", false),
         (Fault::Panics, "the embedding model words panicked; this is a fault in its embedder", false),
         (Fault::TooFew, "the embedding model words gave 1 vectors for 2 texts", false),
-        (Fault::TooShort, "the embedding model words gave a vector of 31 numbers where 32 are due", true),
+        (Fault::TooShort, "the embedding model words gave a vector of 31 numbers, expected 32", true),
         (Fault::NotANumber, nowhere, true),
         (Fault::Infinite, nowhere, true),
         (Fault::Zeros, nowhere, true),
