@@ -5,8 +5,8 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 /// Everything but the unreserved characters of RFC 3986.
 const VALUE: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
-/// Everything but the unreserved characters and those reserved characters that cannot end a value in a query: all but
-/// `#`, `&`, `+`, `=` and the brackets.
+/// The characters that are encoded in a value with `allowReserved`. They include the reserved characters that could end
+/// the value: `#`, `&`, `+`, `=` and the brackets.
 const RESERVED_VALUE: &AsciiSet = &VALUE
     .remove(b':')
     .remove(b'/')
