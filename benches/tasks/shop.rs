@@ -56,7 +56,7 @@ impl Shop {
             Arc::new(SqliteStore::open(folder.path().join("tasks.db"), false).await?.store);
         let services = Services::open(Arc::clone(&store), Arc::new(SystemClock), false).await?;
         let (services, entrance) = (Arc::new(services), Entrance::default());
-        services.enter_by(Arc::new(entrance.clone()));
+        services.set_tool_caller(Arc::new(entrance.clone()));
         let schedules = Schedules::open(Arc::clone(&services), ScheduleSettings::default()).await?;
         let settings = WatcherSettings { max_per_session: 2_000, ..WatcherSettings::default() };
         let watchers = Watchers::open(Arc::clone(&services), settings).await?;

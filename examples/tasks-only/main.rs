@@ -45,7 +45,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let folder = tempfile::tempdir()?;
     let store = SqliteStore::open(folder.path().join("tasks.db"), false).await?.store;
     let services = Arc::new(Services::open(Arc::new(store), Arc::new(SystemClock), false).await?);
-    services.enter_by(Arc::new(Thermometer::default()));
+    services.set_tool_caller(Arc::new(Thermometer::default()));
     let background = Background::open(Arc::clone(&services), BackgroundSettings::default()).await?;
     let schedules = Schedules::open(Arc::clone(&services), ScheduleSettings::default()).await?;
     let watchers = Watchers::open(Arc::clone(&services), WatcherSettings::default()).await?;
@@ -74,7 +74,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     let mut told = 0;
     while told < 2 {
-        let news = services.notifications().told();
+        let news = services.notifications().changed();
         for notification in services.notifications().take("kitchen").await {
             println!("told: {}", notification.text);
             told += 1;

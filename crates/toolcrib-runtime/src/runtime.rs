@@ -12,7 +12,7 @@ use toolcrib_policy::{Capabilities, Constraints, Policy, Rule};
 use toolcrib_port::{Approver, ToolCaller, ToolEngine, ToolLoader};
 use toolcrib_prompt::Tokenizer;
 use toolcrib_registry::{SessionTools, Snapshot, ToolRegistry};
-use toolcrib_tasks::{Scheduler, TaskMeans};
+use toolcrib_tasks::{ActionSupport, Scheduler};
 
 use crate::agents::{AgentSetup, ChosenModel, Setups};
 use crate::call_app::Apps;
@@ -63,7 +63,7 @@ impl Runtime {
         nesting::check_depth(&app.file)?;
         // An app that is started again, as a clone, has schedules of its own, and sessions.
         let (agents, channels) = (!app.config.agents.is_empty(), !app.config.tools.channels.is_empty());
-        app.scheduler = Scheduler::new(TaskMeans { agents, channels });
+        app.scheduler = Scheduler::new(ActionSupport { agents, channels });
         app.session_tools = SessionTools::default();
         let mut policy = policy(&app)?;
         let (office, pool) = pool::pool(&app.config).unzip();
@@ -85,7 +85,7 @@ impl Runtime {
         let tasks = Arc::new(Tasks::open(&app, &channels::by_name(&channels)).await?);
         let apps = Apps::new(&app, &approver);
         let mut executor = Executor::new(Arc::clone(&registry), Arc::clone(&policy), Arc::clone(&approver))
-            .with_earlier_names(toolcrib_tasks::renamed)
+            .with_earlier_names(toolcrib_tasks::resolve_former_name)
             .with_flow(flow)
             .with_results(Arc::clone(&results))
             .with_audit(audit);

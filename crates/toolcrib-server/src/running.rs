@@ -12,7 +12,7 @@ use rmcp::service::RequestContext;
 use tokio_util::sync::{CancellationToken, DropGuard};
 use toolcrib_model::{ErrorKind, ToolCall, ToolError, ToolResult};
 use toolcrib_port::{CallContext, CallScope, ToolCaller};
-use toolcrib_tasks::MOVED;
+use toolcrib_tasks::BACKGROUND_TASK_KEY;
 use tracing::Instrument as _;
 
 use crate::approval::{AtDesk, Desk, Early, Key, Way};
@@ -90,7 +90,7 @@ pub(crate) struct Running {
 impl Ended {
     /// Under which id it goes on in the background, if it does.
     pub(crate) fn moved(&self) -> Option<&str> {
-        self.result.metadata.get(MOVED)?.as_str()
+        self.result.metadata.get(BACKGROUND_TASK_KEY)?.as_str()
     }
 }
 

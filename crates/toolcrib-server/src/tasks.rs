@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use toolcrib_model::{ErrorKind, ToolError, ToolResult};
 use toolcrib_port::CallContext;
 use toolcrib_runtime::Runtime;
-use toolcrib_tasks::{LookedAfter, TaskState, TaskStatus};
+use toolcrib_tasks::{TaskObserver, TaskState, TaskStatus};
 
 use crate::approval::Desk;
 use crate::content::content;
@@ -41,7 +41,7 @@ pub(crate) struct Tasks {
 struct Given {
     /// Where its questions are put, as long as it runs.
     desk: Weak<Desk>,
-    looked_after: LookedAfter,
+    looked_after: TaskObserver,
 }
 
 /// Whether a result may be a task. Before revision 2026-07-28 the extension was not there.
@@ -55,7 +55,7 @@ impl Tasks {
     pub(crate) async fn created(&self, call: &Ended) -> Option<CreateTaskResult> {
         let id = call.moved()?;
         let background = call.lease.runtime.tasks().background();
-        let looked_after = background.look_after(id, &call.context).ok()?;
+        let looked_after = background.observe(id, &call.context).ok()?;
         let desk = call.desk.as_ref().map_or_else(Weak::new, Arc::downgrade);
         {
             let mut given = self.given();

@@ -1,4 +1,4 @@
-//! What a task does when its time has come.
+//! The actions that tasks perform: notify, call a tool, or prompt an agent.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,15 +10,15 @@ use toolcrib_port::PhaseTracker;
 use crate::Services;
 use crate::owner::Owner;
 
-/// What is done when the time has come.
+/// An action that a task performs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case", try_from = "ActionForm")]
 pub enum Action {
-    /// Tell something.
+    /// Send a notification.
     Notification {
-        /// What.
+        /// The text.
         message: String,
-        /// By which channel; in the conversation when absent.
+        /// The channel to send it by; in the conversation when absent.
         #[serde(skip_serializing_if = "Option::is_none")]
         channel: Option<String>,
     },
@@ -29,7 +29,7 @@ pub enum Action {
         /// Its arguments.
         params: JsonObject,
     },
-    /// Give an agent a prompt, whose answer is told.
+    /// Prompt an agent, and send its answer as a notification.
     LlmPrompt {
         /// The prompt.
         prompt: String,
@@ -90,7 +90,7 @@ impl TryFrom<ActionForm> for Action {
 }
 
 impl Action {
-    /// What can be known to be wrong with it before it is done.
+    /// Checks that the services which the action needs exist.
     pub(crate) fn check(&self, services: &Services) -> Result<(), ToolError> {
         match self {
             Self::Notification { channel: Some(channel), .. } => services.channel(channel).map(drop),
@@ -99,12 +99,12 @@ impl Action {
         }
     }
 
-    /// Whether it does no harm when it is done a second time.
+    /// Returns true if the action may be performed a second time.
     pub(crate) fn may_repeat(&self, services: &Services, owner: &Owner) -> bool {
         match self {
             Self::Notification { .. } => true,
-            Self::ToolCall { tool, params } => services.entrance().is_ok_and(|entrance| {
-                entrance.may_repeat(&ToolCall::new(tool, params.clone()), &owner.context())
+            Self::ToolCall { tool, params } => services.tool_caller().is_ok_and(|tool_caller| {
+                tool_caller.may_repeat(&ToolCall::new(tool, params.clone()), &owner.context())
             }),
             Self::LlmPrompt { .. } => false,
         }
@@ -112,7 +112,7 @@ impl Action {
 }
 
 impl Services {
-    /// Does it, in somebody's name. A call goes in by the one entrance, and policy is asked now.
+    /// Performs an action on behalf of its owner. Policy is evaluated at the time of the call, not of the request.
     pub(crate) async fn act(
         &self,
         owner: &Owner,
@@ -123,7 +123,7 @@ impl Services {
     ) -> Result<Value, ToolError> {
         let mut context = owner.action_context().with_cancel(cancel.clone()).with_run_key(run_key);
         context.phase = phase.clone();
-        self.entrance()?.admit(&context)?;
+        self.tool_caller()?.admit(&context)?;
         match action {
             Action::Notification { message, channel } => {
                 self.tell(owner, channel.as_deref(), message, Some(run_key)).await?;
@@ -131,7 +131,7 @@ impl Services {
             }
             Action::ToolCall { tool, params } => {
                 let call = ToolCall::new(tool, params.clone()).with_call_id(run_key);
-                let result = self.entrance()?.call(call, &context).await;
+                let result = self.tool_caller()?.call(call, &context).await;
                 match result.error {
                     None => Ok(result.result),
                     Some(error) => Err(error),
@@ -148,6 +148,6 @@ impl Services {
 }
 
 fn no_agent() -> ToolError {
-    ToolError::new(ErrorKind::Unavailable, "there is no agent here that could be given a prompt")
+    ToolError::new(ErrorKind::Unavailable, "this app has no agent to prompt")
         .with_hint("use `notification` or `tool_call`")
 }

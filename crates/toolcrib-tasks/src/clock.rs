@@ -1,14 +1,14 @@
-//! What time it is.
+//! The wall clock.
 
 use jiff::Timestamp;
 
-/// Tells what time it is on the clocks of people. It may jump; for how long something takes, there is `tokio::time`.
+/// A wall clock. It may jump; use `tokio::time` to measure durations.
 pub trait Clock: Send + Sync {
-    /// Now.
+    /// Returns the current time.
     fn now(&self) -> Timestamp;
 }
 
-/// The clock of the machine.
+/// The system clock.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SystemClock;
 

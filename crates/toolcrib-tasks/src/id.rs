@@ -1,10 +1,10 @@
-//! Ids that nobody guesses.
+//! Unguessable ids.
 
 use std::fmt::Write as _;
 
 use crate::StoreError;
 
-/// An id with a word before it that says what it is of.
+/// Returns a random id with the kind of object as a prefix.
 pub(crate) fn random_id(kind: &str) -> Result<String, StoreError> {
     let mut bytes = [0; 8];
     getrandom::fill(&mut bytes).map_err(|error| StoreError::NoRandomNumbers { reason: error.to_string() })?;

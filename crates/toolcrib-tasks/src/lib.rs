@@ -1,7 +1,11 @@
-//! The operational tools of the runtime that outlast one step: asking the user.
+//! Tasks that outlast one step of an agent: background calls, watchers, schedules, channels, skills and `ask_user`.
 //!
-//! [`tools`] makes them for one [`Approver`](toolcrib_port::Approver), as functions that belong into the namespace of
-//! the runtime's own tools:
+//! [`Background`] runs calls in the background, [`Watchers`] calls tools at intervals and reports changes, and
+//! [`Schedules`] runs actions at given times. They share [`Services`], which holds the [`Store`], the [`Clock`], the
+//! tool caller and the [`Channel`]s.
+//!
+//! [`tools`] creates `ask_user` for one [`Approver`](toolcrib_port::Approver), as a function for the namespace of the
+//! runtime's built-in tools:
 //!
 //! ```
 //! use std::sync::Arc;
@@ -14,11 +18,12 @@
 //! assert_eq!(module.actions().collect::<Vec<_>>(), ["ask_user"]);
 //! ```
 //!
-//! `ask_user` shows the user a question, a text to look through and change, answers to pick and fields to fill in. It is
-//! there for agents only where a rule grants it: `grant: [{module: context_builder, actions: [ask_user]}]`. An answer is
-//! checked against what was asked, whoever gives it. It approves no call: that is for the gate alone.
+//! `ask_user` shows the user a question, a text to review and edit, choices, and form fields. Agents see it only if a
+//! rule grants it: `grant: [{module: context_builder, actions: [ask_user]}]`. Every answer is validated against its
+//! question. An answer never approves a call; only the policy does.
 
 mod action;
+mod action_support;
 mod ask_user;
 mod background;
 mod channels;
@@ -26,17 +31,16 @@ mod clock;
 mod condition;
 mod error;
 mod id;
-mod means;
 mod notifications;
+mod operator_request;
 mod owner;
-mod request;
+mod run_detached;
 mod schedule;
 mod services;
 mod skills;
 mod store;
 mod text;
 mod time;
-mod to_the_end;
 mod watch;
 
 #[cfg(test)]
@@ -45,28 +49,28 @@ mod testing;
 mod tests;
 
 pub use action::Action;
+pub use action_support::ActionSupport;
 pub use ask_user::{
     DEFAULT_TIMEOUT, MAX_CHOICES, MAX_CONTENT_CHARS, MAX_FIELDS, MAX_QUESTION_CHARS, MAX_TEXT_CHARS,
     MAX_TIMEOUT, MIN_TIMEOUT, tools,
 };
 pub use background::{
-    Background, BackgroundSettings, DEFAULT_TASK_WAIT, LookedAfter, MAX_TASK_WAIT, MOVED, Patient, TaskState,
-    TaskStatus, former_names, makes_tasks, renamed,
+    BACKGROUND_TASK_KEY, Background, BackgroundSettings, BackgroundingCaller, DEFAULT_TASK_WAIT,
+    MAX_TASK_WAIT, TaskObserver, TaskState, TaskStatus, former_names, makes_tasks, resolve_former_name,
 };
 pub use channels::{
     ATTEMPT_TIME, Channel, DEFAULT_MAX_FILE_BYTES, DELIVERY_TIME, FIRST_PAUSE, FileChannel, MAX_ATTEMPTS,
-    MAX_MESSAGE_CHARS, MAX_PAUSE, MIN_FILE_BYTES, Message, PLACES, SEND_MESSAGE, SIGNATURE_HEADER, Terminal,
-    TerminalChannel, ToolChannel, WebhookChannel, channel_tools,
+    MAX_MESSAGE_CHARS, MAX_PAUSE, MIN_FILE_BYTES, Message, PLACEHOLDERS, SEND_MESSAGE, SIGNATURE_HEADER,
+    Terminal, TerminalChannel, ToolChannel, WebhookChannel, channel_tools,
 };
 pub use clock::{Clock, SystemClock};
 pub use condition::{Condition, MAX_CONDITION_CHARS, MAX_CONDITION_DEPTH};
 pub use error::Error;
-pub use means::TaskMeans;
 pub use notifications::{
     MAX_NOTIFICATION_CHARS, MAX_NOTIFICATIONS, NOTIFICATION_AGE, Notification, Notifications,
 };
-pub use owner::Owned;
-pub use request::Request;
+pub use operator_request::OperatorRequest;
+pub use owner::WithOwner;
 pub use schedule::{
     LastRun, MAX_ACTION_BYTES, MAX_CATCH_UP, MAX_LABEL_CHARS, MAX_OVERLAPPING, MIN_CATCH_UP,
     MIN_CRON_INTERVAL, NEXT_RUNS, Overlap, RunOutcome, SCHEDULER, ScheduleRequest, ScheduleSettings,
@@ -78,7 +82,7 @@ pub use skills::{
     MAX_SKILL_NAME_CHARS, MAX_SKILLS, RejectedSkill, Skill, SkillFolder, Skills, USE_SKILL,
 };
 pub use store::{
-    Change, Kind, MAX_RECORD_BYTES, MemoryStore, Opened, Record, SqliteStore, Store, StoreError,
+    Change, MAX_RECORD_BYTES, MemoryStore, OpenedStore, Record, RecordKind, SqliteStore, Store, StoreError,
 };
 pub use time::{Cron, MAX_CRON_CHARS, MAX_PHRASE_CHARS, moment};
 pub use watch::{

@@ -1,4 +1,4 @@
-//! What a session is told at its next turn.
+//! The notifications that sessions read at their next turn.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -8,23 +8,23 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::Notify;
 
 use crate::id::random_id;
-use crate::{Change, Clock, Kind, Record, Store, StoreError};
+use crate::{Change, Clock, Record, RecordKind, Store, StoreError};
 
-/// How many notifications of a session wait to be read. Of more the oldest are forgotten.
+/// The maximum number of unread notifications per session. The oldest are dropped first.
 pub const MAX_NOTIFICATIONS: usize = 100;
 
-/// How long a notification waits to be read.
+/// The time after which an unread notification expires.
 pub const NOTIFICATION_AGE: SignedDuration = SignedDuration::from_hours(24);
 
-/// How long a notification may be, in characters; what is longer is cut.
+/// The maximum length of a notification in characters. Longer texts are truncated.
 pub const MAX_NOTIFICATION_CHARS: usize = 2_000;
 
-/// Something that happened while a session was not looking.
+/// A message to a session about an event outside of its turn.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Notification {
-    /// When.
+    /// The time of the event.
     pub at: Timestamp,
-    /// What, as a model reads it.
+    /// The text for the model.
     pub text: String,
 }
 
@@ -33,15 +33,15 @@ pub struct Notifications {
     store: Arc<dyn Store>,
     clock: Arc<dyn Clock>,
     waiting: Mutex<HashMap<String, VecDeque<(String, Notification)>>>,
-    /// Rings when something new waits.
+    /// Notified when a notification arrives.
     changed: Arc<Notify>,
 }
 
 impl Notifications {
-    /// Takes up those that were not read before the process ended.
+    /// Loads the unread notifications from the store.
     pub async fn open(store: Arc<dyn Store>, clock: Arc<dyn Clock>) -> Result<Self, StoreError> {
         let mut waiting: HashMap<String, VecDeque<(String, Notification)>> = HashMap::new();
-        let records = store.load(Kind::Notification).await?;
+        let records = store.load(RecordKind::Notification).await?;
         let mut kept: Vec<(String, String, Notification)> = records
             .into_iter()
             .filter_map(|record| Some((record.session, record.id, serde_json::from_value(record.body).ok()?)))
@@ -53,12 +53,12 @@ impl Notifications {
         Ok(Self { store, clock, waiting: Mutex::new(waiting), changed: Arc::default() })
     }
 
-    /// Tells a session something at its next turn, also after a crash.
+    /// Queues a notification for a session, and persists it.
     pub async fn tell(&self, session: &str, text: &str) -> Result<(), StoreError> {
         let text: String = text.chars().take(MAX_NOTIFICATION_CHARS).collect();
         let (id, notification) = (random_id("note")?, Notification { at: self.clock.now(), text });
         let record = Record {
-            kind: Kind::Notification,
+            kind: RecordKind::Notification,
             id: id.clone(),
             session: session.to_owned(),
             body: serde_json::json!(notification),
@@ -69,15 +69,16 @@ impl Notifications {
             let waiting = waiting.entry(session.to_owned()).or_default();
             waiting.push_back((id, notification));
             while waiting.len() > MAX_NOTIFICATIONS {
-                changes.extend(waiting.pop_front().map(|(id, _)| Change::remove(Kind::Notification, id)));
+                changes
+                    .extend(waiting.pop_front().map(|(id, _)| Change::remove(RecordKind::Notification, id)));
             }
         }
         self.changed.notify_waiters();
         self.store.apply(changes).await
     }
 
-    /// What a session has not been told yet, with its ids, the oldest first, at most so much. It goes on waiting until it
-    /// was [read](Self::read).
+    /// Returns up to `most` unread notifications of a session with their ids, the oldest first. They stay unread until
+    /// [`read`](Self::read) is called.
     pub async fn peek(&self, session: &str, most: usize) -> Vec<(String, Notification)> {
         let oldest = self.clock.now().checked_sub(NOTIFICATION_AGE).unwrap_or(Timestamp::MIN);
         let (told, old) = {
@@ -93,7 +94,7 @@ impl Notifications {
         told
     }
 
-    /// These have been told.
+    /// Marks notifications as read, and removes them.
     pub async fn read(&self, session: &str, ids: &[String]) {
         {
             let mut waiting = self.waiting();
@@ -107,7 +108,7 @@ impl Notifications {
         self.forget(ids.iter().map(String::as_str)).await;
     }
 
-    /// What a session has not been told yet, the oldest first. It is told once.
+    /// Removes and returns the unread notifications of a session, the oldest first.
     pub async fn take(&self, session: &str) -> Vec<Notification> {
         let taken = self.peek(session, MAX_NOTIFICATIONS).await;
         let (ids, told): (Vec<String>, _) = taken.into_iter().unzip();
@@ -116,18 +117,18 @@ impl Notifications {
     }
 
     async fn forget(&self, ids: impl Iterator<Item = &str>) {
-        let removed: Vec<_> = ids.map(|id| Change::remove(Kind::Notification, id)).collect();
+        let removed: Vec<_> = ids.map(|id| Change::remove(RecordKind::Notification, id)).collect();
         if removed.is_empty() {
             return;
         }
         if let Err(error) = self.store.apply(removed).await {
-            // They may be told once more after a crash, which is better than never.
-            tracing::warn!(%error, "notifications that were read are still kept");
+            // They may be delivered again after a crash, which is better than never.
+            tracing::warn!(%error, "notifications that were read could not be removed from the store");
         }
     }
 
-    /// Comes back when somebody is told something.
-    pub fn told(&self) -> impl Future<Output = ()> + Send + use<> {
+    /// Waits for the next notification of any session.
+    pub fn changed(&self) -> impl Future<Output = ()> + Send + use<> {
         let changed = Arc::clone(&self.changed);
         async move { changed.notified().await }
     }

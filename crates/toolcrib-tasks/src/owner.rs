@@ -1,11 +1,11 @@
-//! On whose behalf something is done later.
+//! The owners of tasks.
 
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use toolcrib_port::{CallContext, CallScope};
 
-/// Who asked for something that is done later. It is done in their name, and nobody else sees it.
+/// The caller that created a task. The task runs on behalf of its owner, and only the owner sees it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Owner {
     pub(crate) session: String,
@@ -25,23 +25,23 @@ pub(crate) struct Owner {
     on_behalf_of: Vec<String>,
 }
 
-/// What an operator is told of a task, whoever made it.
+/// A task with its owner, as operators see it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Owned<T> {
+pub struct WithOwner<T> {
     /// The session that it belongs to.
     pub session: String,
-    /// The agent that made it; absent where a person did.
+    /// The agent that created it; absent if a person did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
-    /// How it stands.
+    /// The status of the task.
     #[serde(flatten)]
     pub task: T,
 }
 
 impl Owner {
-    /// Tells it with whose it is.
-    pub(crate) fn owning<T>(&self, task: T) -> Owned<T> {
-        Owned { session: self.session.clone(), agent: self.agent.clone(), task }
+    /// Adds the owner to the status of a task.
+    pub(crate) fn attach_to<T>(&self, task: T) -> WithOwner<T> {
+        WithOwner { session: self.session.clone(), agent: self.agent.clone(), task }
     }
 
     pub(crate) fn of(context: &CallContext) -> Self {
@@ -58,7 +58,7 @@ impl Owner {
         }
     }
 
-    /// Returns the context of a call in their name that nobody waits for.
+    /// Returns the context of a detached call on behalf of the owner.
     pub(crate) fn context(&self) -> CallContext {
         let mut context = CallContext::new(self.session.as_str());
         context.detached = true;
@@ -72,24 +72,24 @@ impl Owner {
         context
     }
 
-    /// The context of an action in their name: of a call, or of the run of an agent.
+    /// Returns the context of an action on behalf of the owner, which is a call or an agent run.
     pub(crate) fn action_context(&self) -> CallContext {
         let mut context = self.context();
         context.depth = 1;
         context
     }
 
-    /// Whether something belongs to the same client of a server, in whichever of its sessions. The sessions of a client have
-    /// names that differ after the last slash, as `serve/ci/2b6f`; those of people who share a client are told apart by the
-    /// user. A session without a slash is nobody else's.
-    pub(crate) fn has_client_of(&self, other: &Self) -> bool {
+    /// Returns true if both owners belong to the same client of a server, in any of its sessions. The session names of
+    /// a client differ after the last slash, as in `serve/ci/2b6f`. People who share a client are distinguished by
+    /// user. A session without a slash shares its client with no other session.
+    pub(crate) fn shares_client_with(&self, other: &Self) -> bool {
         let client = |owner: &'_ Self| owner.session.rsplit_once('/').map(|(client, _)| client.to_owned());
         let own = client(self);
         own.is_some() && own == client(other) && self.user == other.user
     }
 
-    /// Whether a call is made by the same agent in the same session.
-    pub(crate) fn is(&self, context: &CallContext) -> bool {
+    /// Returns true if a call is made by the same agent in the same session.
+    pub(crate) fn matches(&self, context: &CallContext) -> bool {
         *self.session == *context.session && self.agent.as_deref() == context.agent.as_deref()
     }
 }

@@ -1,4 +1,4 @@
-//! What the tests of tasks stand on.
+//! Test support for tasks.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -16,7 +16,7 @@ use toolcrib_sdk::Module;
 
 use crate::{Change, Clock, Kind, MemoryStore, Record, Store, StoreError};
 
-/// A clock that goes as the time of the runtime does, which tests let stand still, and that can be set.
+/// A clock that follows the time of the Tokio runtime, which tests can pause, and that can be set.
 pub(crate) struct TestClock {
     start: Instant,
     set: Mutex<Timestamp>,
@@ -27,7 +27,7 @@ impl TestClock {
         Self { start: Instant::now(), set: Mutex::new(time.parse().unwrap()) }
     }
 
-    /// Sets it forward, or back.
+    /// Sets the clock forward or back.
     pub(crate) fn jump(&self, by: SignedDuration) {
         let mut set = self.set.lock().unwrap();
         *set = set.checked_add(by).unwrap();
@@ -112,8 +112,8 @@ pub(crate) async fn executor_with(
     approver: Arc<dyn Approver>,
 ) -> Arc<Executor> {
     let registry = Arc::new(ToolRegistry::new());
-    let executor =
-        Executor::new(Arc::clone(&registry), Arc::new(policy), approver).with_earlier_names(crate::renamed);
+    let executor = Executor::new(Arc::clone(&registry), Arc::new(policy), approver)
+        .with_earlier_names(crate::resolve_former_name);
     let module = Arc::new(module);
     executor.add_engine(module.source(), Arc::clone(&module) as _);
     registry.add_loader(module);

@@ -1,14 +1,14 @@
-//! Texts as they are told.
+//! Text formatting.
 
 use toolcrib_model::QualifiedName;
 
-/// Returns the name of a tool as models read it, however a call named it.
+/// Returns the display name of a tool, regardless of its spelling in a call.
 pub(crate) fn shown_name(tool: &str) -> String {
     tool.parse::<QualifiedName>().map_or_else(|_| tool.to_owned(), |name| name.shown())
 }
 
-/// The beginning of a text, at most so many characters of it; one that is cut ends with `…`.
-pub(crate) fn cut(text: &str, chars: usize) -> String {
+/// Truncates a text to a number of characters. A truncated text ends with `…`.
+pub(crate) fn truncate_chars(text: &str, chars: usize) -> String {
     match text.char_indices().nth(chars) {
         Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
         None => text.to_owned(),

@@ -198,7 +198,7 @@ impl Session<'_> {
         };
         // A question that is open belongs to this turn: what the person types next must not meet it.
         let no_question = async {
-            self.runtime.tasks().background().no_call_waits_for_a_person(self.id).await;
+            self.runtime.tasks().background().wait_for_approvals(self.id).await;
             console().no_dialogue().await;
         };
         tokio::select! {

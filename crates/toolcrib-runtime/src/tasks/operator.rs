@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 use toolcrib_model::{ErrorKind, ToolError};
-use toolcrib_tasks::{Owned, Request, ScheduleStatus, TaskStatus, WatcherStatus};
+use toolcrib_tasks::{OperatorRequest, ScheduleStatus, TaskStatus, WatcherStatus, WithOwner};
 
 use super::Tasks;
 use crate::{App, Error};
@@ -25,11 +25,11 @@ const WHAT_CHARS: usize = 80;
 #[non_exhaustive]
 pub enum OwnedTask {
     /// A call in the background.
-    Background(Owned<TaskStatus>),
+    Background(WithOwner<TaskStatus>),
     /// A watcher.
-    Watcher(Owned<WatcherStatus>),
+    Watcher(WithOwner<WatcherStatus>),
     /// A schedule.
-    Schedule(Owned<ScheduleStatus>),
+    Schedule(WithOwner<ScheduleStatus>),
 }
 
 /// A task in a few words.
@@ -77,21 +77,21 @@ impl OwnedTask {
     /// In a few words.
     pub fn summary(&self) -> TaskSummary {
         let (id, kind, state, what, next, session) = match self {
-            Self::Background(Owned { session, task, .. }) => {
+            Self::Background(WithOwner { session, task, .. }) => {
                 let what = match &task.progress {
                     Some(progress) => format!("{} ({progress})", task.tool),
                     None => task.tool.clone(),
                 };
                 (&task.task_id, "background", json!(task.status), what, None, session)
             }
-            Self::Watcher(Owned { session, task, .. }) => {
+            Self::Watcher(WithOwner { session, task, .. }) => {
                 let every = format!("{} every {} s", task.name, task.interval);
                 let what =
                     task.label.as_ref().map_or_else(|| every.clone(), |label| format!("{label}: {every}"));
                 let next = task.next_check.map(|next| next.strftime("%F %T UTC").to_string());
                 (&task.watcher_id, "watcher", json!(task.status), what, next, session)
             }
-            Self::Schedule(Owned { session, task, .. }) => {
+            Self::Schedule(WithOwner { session, task, .. }) => {
                 let label = task.label.as_ref().map(|label| format!("{label}: ")).unwrap_or_default();
                 let what = format!("{label}{}, {}", task.action, task.when);
                 (
@@ -199,7 +199,7 @@ impl Tasks {
     pub async fn cancel(&self, id: &str) -> Result<(), ToolError> {
         let task = self.show(id).await?;
         if self.is_beside {
-            return Request::Cancel(id.to_owned()).leave(self.store.as_ref()).await;
+            return OperatorRequest::Cancel(id.to_owned()).submit(self.store.as_ref()).await;
         }
         match (task, &self.watchers, &self.schedules) {
             (OwnedTask::Watcher(_), Some(watchers), _) => watchers.stop_any(id).await.map(drop),

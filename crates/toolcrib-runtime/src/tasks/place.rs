@@ -49,7 +49,7 @@ pub(super) async fn open(app: &App) -> Result<Place, Error> {
     match (app.tasks, SqliteStore::open(&path, is_shared).await) {
         (_, Ok(opened)) => {
             let mut place = Place::from(Arc::new(opened.store) as Arc<dyn Store>);
-            place.warnings.extend(opened.set_aside.map(|aside| {
+            place.warnings.extend(opened.quarantined.map(|aside| {
                 format!(
                     "the tasks in {} were damaged, and none of them is known any more; what is left is in {}",
                     path.display(),
@@ -59,7 +59,7 @@ pub(super) async fn open(app: &App) -> Result<Place, Error> {
             Ok(place)
         }
         (TaskStore::Operator, Err(StoreError::InUse { .. })) => {
-            let store = SqliteStore::open_beside(&path).await.map_err(failed)?;
+            let store = SqliteStore::open_unlocked(&path).await.map_err(failed)?;
             // What changes from here on is news, and what is read behind this is not.
             store.has_changed().await.map_err(failed)?;
             Ok(Place { is_beside: true, ..Place::from(Arc::new(store) as Arc<dyn Store>) })

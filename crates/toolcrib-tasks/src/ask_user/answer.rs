@@ -1,9 +1,9 @@
-//! What came back, checked against what was asked.
+//! Validation of the user's answer against the question.
 
 use serde_json::{Value, json};
 use toolcrib_model::{ErrorKind, JsonObject, ToolError, UserAnswer, UserQuestion};
 
-/// The result that the model reads.
+/// Returns the result of the tool for an answer.
 pub(super) fn result(question: &UserQuestion, answer: UserAnswer) -> Result<Value, ToolError> {
     let mut result = JsonObject::new();
     let mut put = |key: &str, value: Value| result.insert(key.into(), value);
@@ -44,7 +44,7 @@ fn chosen(question: &UserQuestion, choice: Option<String>) -> Result<String, Too
     choice.ok_or_else(|| fault("none of the choices was picked"))
 }
 
-/// The fields that were filled in or have a default, in the order of the form.
+/// Returns the fields that were filled in or have a default, in the order of the form.
 fn filled(question: &UserQuestion, mut given: JsonObject) -> Result<JsonObject, ToolError> {
     let mut filled = JsonObject::new();
     for field in &question.fields {

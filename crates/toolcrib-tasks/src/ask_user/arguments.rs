@@ -1,4 +1,4 @@
-//! What a model writes, made into a question that can be put to a person.
+//! The arguments of `ask_user`, and their conversion to a question for a person.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -11,40 +11,40 @@ use toolcrib_sdk::CallContext;
 
 use super::{DEFAULT_TIMEOUT, MAX_TIMEOUT, MIN_TIMEOUT};
 
-/// The most characters of a question.
+/// The maximum length of a question in characters.
 pub const MAX_QUESTION_CHARS: usize = 4000;
 
-/// The most characters of the text to look through.
+/// The maximum length of the text to review in characters.
 pub const MAX_CONTENT_CHARS: usize = 100_000;
 
-/// The most answers to pick from.
+/// The maximum number of choices.
 pub const MAX_CHOICES: usize = 50;
 
-/// The most fields of a form.
+/// The maximum number of fields of a form.
 pub const MAX_FIELDS: usize = 30;
 
-/// The most characters of a choice, or of a field's name or label.
+/// The maximum length of a choice, or of the name or label of a field, in characters.
 pub const MAX_TEXT_CHARS: usize = 200;
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct AskUser {
-    /// What to ask, in a sentence or two.
+    /// The question, in a sentence or two.
     #[schemars(length(min = 1, max = MAX_QUESTION_CHARS))]
     question: String,
-    /// A text for the user to look through and perhaps change before saying yes, such as a plan; markdown.
+    /// A text for the user to review and edit before approval, such as a plan; Markdown.
     #[serde(default)]
     #[schemars(length(max = MAX_CONTENT_CHARS))]
     content: Option<String>,
-    /// Answers of which the user picks one.
+    /// The answers of which the user picks one.
     #[serde(default)]
     #[schemars(length(max = MAX_CHOICES))]
     choices: Vec<String>,
     /// A form for the user to fill in.
     #[serde(default)]
     #[schemars(length(max = MAX_FIELDS))]
-    fields: Vec<Field>,
-    /// How many seconds to wait for the answer.
+    fields: Vec<FieldArguments>,
+    /// The seconds to wait for the answer.
     #[serde(default = "default_timeout")]
     #[schemars(range(min = 10, max = 1800))]
     timeout: f64,
@@ -56,32 +56,32 @@ fn default_timeout() -> f64 {
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Field {
+struct FieldArguments {
     /// Its key in the answer.
     #[schemars(length(min = 1, max = MAX_TEXT_CHARS))]
     name: String,
-    /// What the user is shown; the name otherwise.
+    /// The label for the user; the name otherwise.
     #[serde(default)]
     #[schemars(length(max = MAX_TEXT_CHARS))]
     label: Option<String>,
-    /// What it takes.
+    /// The type of its value.
     #[serde(rename = "type", default)]
-    kind: Kind,
-    /// For the type `choice`: what there is to pick from.
+    kind: FieldType,
+    /// For the type `choice`: the values to pick from.
     #[serde(default)]
     #[schemars(length(max = MAX_CHOICES))]
     choices: Vec<String>,
-    /// Whether it has to be filled in.
+    /// True if it has to be filled in.
     #[serde(default)]
     required: bool,
-    /// What it holds when the user leaves it as it is.
+    /// The value if the user leaves it as it is.
     #[serde(default)]
     default: Option<Value>,
 }
 
 #[derive(Clone, Copy, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-enum Kind {
+enum FieldType {
     #[default]
     Text,
     Number,
@@ -91,13 +91,13 @@ enum Kind {
 }
 
 impl AskUser {
-    /// How long the user may take.
+    /// Returns the time that the user has to answer, within bounds.
     pub(super) fn patience(&self) -> Duration {
         let seconds = Duration::try_from_secs_f64(self.timeout).unwrap_or(DEFAULT_TIMEOUT);
         seconds.clamp(MIN_TIMEOUT, MAX_TIMEOUT)
     }
 
-    /// The question, once it is one that can be answered.
+    /// Validates the arguments, and returns the question.
     pub(super) fn question(self, context: &CallContext) -> Result<UserQuestion, ToolError> {
         if self.question.trim().is_empty() {
             return Err(invalid("`question` is empty"));
@@ -132,7 +132,7 @@ impl AskUser {
     }
 }
 
-impl Field {
+impl FieldArguments {
     fn checked(self, position: usize) -> Result<FormField, ToolError> {
         let place = |key: &str| format!("fields[{position}].{key}");
         if self.name.trim().is_empty() {
@@ -143,23 +143,23 @@ impl Field {
         check_length(&place("label"), &label, MAX_TEXT_CHARS)?;
         check_choices(&place("choices"), &self.choices)?;
         let kind = match (self.kind, self.choices.is_empty()) {
-            (Kind::Choice, true) => {
+            (FieldType::Choice, true) => {
                 return Err(invalid(format!(
                     "`{}` is empty, and there is nothing to pick",
                     place("choices")
                 )));
             }
-            (Kind::Choice, false) => FieldKind::Choice(self.choices),
+            (FieldType::Choice, false) => FieldKind::Choice(self.choices),
             (_, false) => {
                 let message = format!("`{}` is for the type `choice` only", place("choices"));
                 return Err(invalid(message).with_hint("set `type` to `choice`, or leave `choices` out"));
             }
-            (Kind::Text, true) => FieldKind::Text,
-            (Kind::Number, true) => FieldKind::Number,
-            (Kind::Integer, true) => FieldKind::Integer,
-            (Kind::Boolean, true) => FieldKind::Boolean,
+            (FieldType::Text, true) => FieldKind::Text,
+            (FieldType::Number, true) => FieldKind::Number,
+            (FieldType::Integer, true) => FieldKind::Integer,
+            (FieldType::Boolean, true) => FieldKind::Boolean,
         };
-        // `null` says that there is none.
+        // `null` means no default.
         let default = self.default.filter(|default| !default.is_null());
         if default.as_ref().is_some_and(|default| !kind.accepts(default)) {
             return Err(invalid(format!("`{}` is no value of the field's type", place("default"))));

@@ -1,4 +1,4 @@
-//! `ask_user`: an agent asks its user, and waits.
+//! `ask_user`: an agent asks its user a question and waits for the answer.
 
 mod answer;
 mod arguments;
@@ -15,19 +15,19 @@ use arguments::AskUser;
 
 pub use arguments::{MAX_CHOICES, MAX_CONTENT_CHARS, MAX_FIELDS, MAX_QUESTION_CHARS, MAX_TEXT_CHARS};
 
-/// How long the user may take when the model does not say.
+/// The default time that the user has to answer.
 pub const DEFAULT_TIMEOUT: Duration = Duration::from_mins(5);
 
-/// The shortest time that the user can be given.
+/// The shortest time that the user has to answer.
 pub const MIN_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The longest time that the user can be given.
+/// The longest time that the user has to answer.
 pub const MAX_TIMEOUT: Duration = Duration::from_mins(30);
 
 const DESCRIPTION: &str = "Ask the user and wait for the answer: a yes or no, a text to review and change (`content`), one \
                            of several `choices`, or `fields` of a form. Use it when only the user can decide";
 
-/// The tools that ask the user through this approver.
+/// Returns the tools that ask the user through an approver.
 pub fn tools(approver: Arc<dyn Approver>) -> Vec<FunctionTool> {
     let ask = move |arguments: AskUser, context: CallContext| {
         let approver = Arc::clone(&approver);
@@ -39,7 +39,7 @@ pub fn tools(approver: Arc<dyn Approver>) -> Vec<FunctionTool> {
         .with_metadata("operational", true)
         .with_metadata("exposed_when_granted", true)
         .with_metadata("clamps", true)
-        // It bounds its waiting itself, so the deadline of calls does not.
+        // The tool has its own timeout, so the deadline of calls does not apply.
         .with_metadata("awaits_user", true);
     vec![tool]
 }
@@ -52,6 +52,6 @@ async fn ask(approver: &dyn Approver, arguments: AskUser, context: &CallContext)
         return answer::result(&question, answer);
     }
     let message = format!("the user has not answered within {} s", patience.as_secs());
-    let hint = "that is no consent; go on without the answer and say what you assumed, or stop here";
+    let hint = "this is not consent; continue without the answer and say what you assumed, or stop here";
     Err(ToolError::new(ErrorKind::ApprovalDenied, message).with_hint(hint))
 }

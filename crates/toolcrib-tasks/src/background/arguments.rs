@@ -1,4 +1,4 @@
-//! What `background_run` takes and gives.
+//! The arguments and the output of `background_run`.
 
 use std::time::Duration;
 
@@ -8,8 +8,8 @@ use toolcrib_model::{ErrorKind, JsonObject, ToolError};
 
 use super::{DEFAULT_TASK_WAIT, MAX_TASK_WAIT, TaskStatus};
 
-/// One action in five modes: each has arguments of its own. Models read this with every turn, so it is brief: what each is for
-/// is in the description of the tool. Calls with other arguments are refused before, without a word of it in the schema.
+/// The arguments of one action with five modes. Models read this schema at every turn, so it is brief: the description
+/// of the tool explains the modes. Calls with other arguments are refused beforehand, without a word in the schema.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 pub(super) struct BackgroundRun {
     #[serde(default)]
@@ -38,13 +38,13 @@ fn any_object(_: &mut SchemaGenerator) -> Schema {
     json_schema!({"type": "object"})
 }
 
-/// Returns the schema of a flag. That it is not set by default needs no words.
+/// Returns the schema of a flag, without the obvious default.
 fn flag(_: &mut SchemaGenerator) -> Schema {
     json_schema!({"type": "boolean"})
 }
 
-/// What is asked for.
-pub(super) enum Mode {
+/// The mode of a call of `background_run`.
+pub(super) enum RunMode {
     Launch { tool: String, params: JsonObject },
     Status { id: String },
     Wait { id: String, time: Duration },
@@ -53,16 +53,16 @@ pub(super) enum Mode {
 }
 
 impl BackgroundRun {
-    pub(super) fn mode(self) -> Result<Mode, ToolError> {
+    pub(super) fn mode(self) -> Result<RunMode, ToolError> {
         let Self { tool, params, task_id, wait, timeout, cancel, list } = self;
         match (tool, task_id, wait, cancel, list) {
             (Some(tool), None, false, false, false) => {
-                Ok(Mode::Launch { tool, params: params.unwrap_or_default() })
+                Ok(RunMode::Launch { tool, params: params.unwrap_or_default() })
             }
-            (None, Some(id), false, false, false) => Ok(Mode::Status { id }),
-            (None, Some(id), true, false, false) => Ok(Mode::Wait { id, time: waiting(timeout) }),
-            (None, Some(id), false, true, false) => Ok(Mode::Cancel { id }),
-            (None, None, false, false, true) => Ok(Mode::List),
+            (None, Some(id), false, false, false) => Ok(RunMode::Status { id }),
+            (None, Some(id), true, false, false) => Ok(RunMode::Wait { id, time: waiting(timeout) }),
+            (None, Some(id), false, true, false) => Ok(RunMode::Cancel { id }),
+            (None, None, false, false, true) => Ok(RunMode::List),
             _ => Err(ToolError::new(ErrorKind::InvalidArgs, "these arguments do not go together").with_hint(
                 "give `tool` and `params` to start one; `task_id` alone for its status, with `wait: true` to wait for it, \
                  or with `cancel: true` to end it; or `list: true`",
@@ -71,21 +71,21 @@ impl BackgroundRun {
     }
 }
 
-/// The time of a number of seconds, within bounds.
+/// Returns the time to wait, within bounds.
 pub(super) fn waiting(seconds: Option<f64>) -> Duration {
     let seconds = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
     seconds.unwrap_or(DEFAULT_TASK_WAIT).min(MAX_TASK_WAIT)
 }
 
-/// One task, or all.
+/// The output: one task, or all tasks.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(untagged)]
-pub(super) enum Told {
-    /// One.
+pub(super) enum RunOutput {
+    /// One task.
     Task(Box<TaskStatus>),
-    /// All, in the order in which they were started.
+    /// All tasks, in the order in which they were started.
     Tasks {
-        /// Without their results.
+        /// The tasks, without their results.
         tasks: Vec<TaskStatus>,
     },
 }

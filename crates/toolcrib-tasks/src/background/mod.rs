@@ -1,12 +1,12 @@
-//! Calls that run beside the conversation.
+//! Background calls.
 //!
-//! A [`Background`] starts a call through the one entrance, in the name of whoever asked, and gives its id at once. When the
-//! call ends, the session is told at its next turn. A call that was under way when the process ended is made again where
-//! its tool allows that, and is of unknown outcome otherwise.
+//! A [`Background`] starts a call on behalf of its caller and returns the id of the task at once. The session is
+//! notified at its next turn after the call has ended. A call that was running when the process ended is repeated if
+//! its tool allows that; otherwise its outcome is unknown.
 
-mod after;
 mod arguments;
-mod names;
+mod auto_background;
+mod former_names;
 mod table;
 mod task;
 mod tools;
@@ -24,44 +24,45 @@ use tokio::time::Instant;
 use toolcrib_model::{ErrorKind, ToolCall, ToolError, ToolResult};
 use toolcrib_port::{CallContext, CallPhase, PhaseTracker, Progress, ProgressListener, ToolCaller};
 
-use self::table::{Live, Table, Waiting};
+use self::table::{LiveTask, TaskTable, WaiterGuard};
 use self::task::Task;
 use crate::id::random_id;
-use crate::owner::Owned;
-use crate::text::{cut, shown_name};
-use crate::{Change, Kind, Record, Services, StoreError};
+use crate::owner::WithOwner;
+use crate::text::{shown_name, truncate_chars};
+use crate::{Change, Record, RecordKind, Services, StoreError};
 
-pub use after::{MOVED, Patient};
-pub use names::{former_names, makes_tasks, renamed};
+pub use auto_background::{BACKGROUND_TASK_KEY, BackgroundingCaller};
+pub use former_names::{former_names, makes_tasks, resolve_former_name};
 pub use task::{TaskState, TaskStatus};
 
-/// How long a call waits for one in the background where nothing is said.
+/// The default time to wait for a background call.
 pub const DEFAULT_TASK_WAIT: Duration = Duration::from_mins(1);
 
-/// How long it may wait at most.
+/// The maximum time to wait for a background call.
 pub const MAX_TASK_WAIT: Duration = Duration::from_hours(1);
 
-/// How long a call that is cancelled may take to end before it is told that it has not.
+/// The time that a cancelled call has to end.
 const CANCEL_WAIT: Duration = Duration::from_secs(5);
 
-/// The longest time that a launch takes to see whether its call has to be approved.
-const JUDGED_WAIT: Duration = Duration::from_secs(1);
+/// The time that a launch waits to find out if its call needs approval.
+const APPROVAL_CHECK_TIME: Duration = Duration::from_secs(1);
 
-/// How much of a result is told in a notification, in characters.
-const TOLD_CHARS: usize = 600;
+/// The maximum length of a result in a notification, in characters.
+const MAX_NOTIFIED_CHARS: usize = 600;
 
-/// The bounds of calls in the background.
+/// The limits of background calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BackgroundSettings {
-    /// How many calls of a session run at once; 8.
+    /// The maximum number of calls of a session that run at once; 8.
     pub max_running: usize,
-    /// How many calls of a client of the server run at once, in all its sessions; 64.
+    /// The maximum number of calls of a client of the server that run at once, in all its sessions; 64.
     pub max_running_of_client: usize,
-    /// How many calls of a session are kept, those that run among them; 100. Of more, those that ended first are forgotten.
+    /// The maximum number of calls per session, including those that run; 100. The calls that ended first are removed
+    /// first.
     pub max_kept: usize,
-    /// How long the result of a call is kept; 30 minutes.
+    /// The time that the result of a call is retained; 30 minutes.
     pub retention: Duration,
-    /// How long a call may take; an hour.
+    /// The maximum duration of a call; one hour.
     pub max_duration: Duration,
 }
 
@@ -77,91 +78,91 @@ impl Default for BackgroundSettings {
     }
 }
 
-/// The calls that run beside their conversations. Clones share them.
+/// The background calls of all sessions. Clones share them.
 #[derive(Clone)]
 pub struct Background {
-    inner: Arc<Inner>,
+    inner: Arc<BackgroundInner>,
 }
 
-/// A call that somebody looks after, and need not be told of.
-pub struct LookedAfter {
-    live: Live,
-    _waiting: Waiting,
+/// A handle to a background call whose end its holder tracks. While the handle exists, the session is not notified.
+pub struct TaskObserver {
+    live: LiveTask,
+    _waiting: WaiterGuard,
 }
 
-impl LookedAfter {
-    /// Whether it has ended.
+impl TaskObserver {
+    /// Returns true if the call has ended.
     pub fn is_over(&self) -> bool {
         self.live.has_ended()
     }
 }
 
-struct Inner {
+struct BackgroundInner {
     services: Arc<Services>,
     settings: BackgroundSettings,
-    table: Table,
+    table: TaskTable,
 }
 
 impl Background {
-    /// Takes up the calls that are known from before. Those that were under way wait for [`resume`](Self::resume).
+    /// Loads the calls from the store. Those that were running wait for [`resume`](Self::resume).
     pub async fn open(services: Arc<Services>, settings: BackgroundSettings) -> Result<Self, StoreError> {
-        let table = Table::default();
-        for Record { id, body, .. } in services.store.load(Kind::Background).await? {
+        let table = TaskTable::default();
+        for Record { id, body, .. } in services.store.load(RecordKind::Background).await? {
             match serde_json::from_value::<Task>(body) {
-                Ok(task) => table.put(id, Live::new(task, PhaseTracker::new())),
-                Err(error) => tracing::warn!(%error, %id, "a call in the background is not understood"),
+                Ok(task) => table.put(id, LiveTask::new(task, PhaseTracker::new())),
+                Err(error) => tracing::warn!(%error, %id, "a stored background call cannot be read"),
             }
         }
-        Ok(Self { inner: Arc::new(Inner { services, settings, table }) })
+        Ok(Self { inner: Arc::new(BackgroundInner { services, settings, table }) })
     }
 
-    /// Takes up the calls that were under way when the process ended, once it is known where calls go in.
+    /// Resumes the calls that were running when the process ended. The tool caller must be set.
     pub async fn resume(&self) -> Result<(), ToolError> {
-        let entrance = self.inner.services.entrance()?;
+        let tool_caller = self.inner.services.tool_caller()?;
         for (id, live) in self.inner.table.running() {
             if live.task.may_repeat {
-                // The run that made the call is gone, and what it had left with it.
-                self.inner.spawn(entrance, id, &live, None);
+                // The agent run that made the call has ended, and its budget with it.
+                self.inner.spawn(tool_caller, id, &live, None);
                 continue;
             }
-            let call = format!("the program ended while `{}` was under way", shown_name(&live.task.tool));
-            let error = ToolError::new(ErrorKind::OutcomeUnknown, call)
-                .with_hint("find out whether it has done what it does before you call it again");
-            self.inner.finish(&id, Outcome::failed(TaskState::OutcomeUnknown, error)).await;
+            let message = format!("the program ended while `{}` was running", shown_name(&live.task.tool));
+            let error = ToolError::new(ErrorKind::OutcomeUnknown, message)
+                .with_hint("check if it took effect before you call it again");
+            self.inner.finish(&id, TaskOutcome::failed(TaskState::OutcomeUnknown, error)).await;
         }
         Ok(())
     }
 
-    /// Starts a call, and says under which id.
+    /// Starts a call, and returns its status with the id of the task.
     pub async fn launch(&self, call: ToolCall, context: &CallContext) -> Result<TaskStatus, ToolError> {
         let inner = &self.inner;
-        let entrance = inner.services.entrance()?;
+        let tool_caller = inner.services.tool_caller()?;
         inner.services.check_call(&call, context)?;
         inner.forget_old().await;
         let id = random_id("task").map_err(|error| ToolError::new(ErrorKind::Internal, error.to_string()))?;
-        let may_repeat = entrance.may_repeat(&call, context);
-        let task = Task::begun(call, context, inner.services.clock.now(), may_repeat);
-        let live = Live::new(task, PhaseTracker::new());
-        let status = inner.begin(&id, &live).await?;
-        inner.spawn(entrance, id.clone(), &live, context.budget.clone());
-        // A call that waits for a person is not told to be running.
-        let _ = tokio::time::timeout(JUDGED_WAIT, live.judged()).await;
+        let may_repeat = tool_caller.may_repeat(&call, context);
+        let task = Task::new(call, context, inner.services.clock.now(), may_repeat);
+        let live = LiveTask::new(task, PhaseTracker::new());
+        let status = inner.insert(&id, &live).await?;
+        inner.spawn(tool_caller, id.clone(), &live, context.budget.clone());
+        // The status of a call that waits for a person says so.
+        let _ = tokio::time::timeout(APPROVAL_CHECK_TIME, live.decided()).await;
         Ok(match live.status(&id) {
             waiting if waiting.status == TaskState::WaitingForApproval => waiting,
             _ => status,
         })
     }
 
-    /// How a call stands.
+    /// Returns the status of a call.
     pub async fn status(&self, id: &str, context: &CallContext) -> Result<TaskStatus, ToolError> {
         self.inner.forget_old().await;
         let live = self.inner.table.find(id, context)?;
         let status = live.status(id);
-        self.inner.was_read(id, &live).await;
+        self.inner.remove_read(id, &live).await;
         Ok(status)
     }
 
-    /// Waits until a call has ended, and says how it stands then.
+    /// Waits until a call has ended or the time is over, and returns its status.
     pub async fn wait(
         &self,
         id: &str,
@@ -169,72 +170,73 @@ impl Background {
         context: &CallContext,
     ) -> Result<TaskStatus, ToolError> {
         let live = self.inner.table.find(id, context)?;
-        let _waiting = live.waits();
+        let _waiting = live.add_waiter();
         let end = Instant::now() + time.min(MAX_TASK_WAIT);
-        // What is under way then is told to be.
+        // After a timeout the status says that the call is running.
         let _ = tokio::time::timeout_at(end, context.cancel.run_until_cancelled(live.ended())).await;
         self.status(id, context).await
     }
 
-    /// Whoever asks looks after a call themselves as long as they keep what this gives: of its end they are not told.
-    pub fn look_after(&self, id: &str, context: &CallContext) -> Result<LookedAfter, ToolError> {
+    /// Returns a handle by which the caller tracks the end of a call. While the handle exists, the session is not
+    /// notified.
+    pub fn observe(&self, id: &str, context: &CallContext) -> Result<TaskObserver, ToolError> {
         let live = self.inner.table.find(id, context)?;
-        Ok(LookedAfter { _waiting: live.waits(), live })
+        Ok(TaskObserver { _waiting: live.add_waiter(), live })
     }
 
-    /// How long a result is kept.
+    /// Returns the time that a result is retained.
     pub fn retention(&self) -> Duration {
         self.inner.settings.retention
     }
 
-    /// Ends a call.
+    /// Cancels a call.
     pub async fn cancel(&self, id: &str, context: &CallContext) -> Result<TaskStatus, ToolError> {
         let live = self.inner.table.find(id, context)?;
-        let _waiting = live.waits();
+        let _waiting = live.add_waiter();
         live.cancel.cancel();
-        // What has not ended by then is told to be under way.
+        // After a timeout the status says that the call is running.
         let _ = tokio::time::timeout(CANCEL_WAIT, live.ended()).await;
         self.status(id, context).await
     }
 
-    /// The calls of whoever asks, in the order in which they were started.
+    /// Returns the calls of the caller, in the order in which they were started.
     pub async fn list(&self, context: &CallContext) -> Vec<TaskStatus> {
         self.inner.forget_old().await;
         self.inner.table.of(context).iter().map(|(id, live)| live.status(id).without_result()).collect()
     }
 
-    /// The calls of everybody, in the order in which they were started. For whoever operates the program.
-    pub async fn all(&self) -> Vec<Owned<TaskStatus>> {
+    /// Returns the calls of all owners, in the order in which they were started. For operators.
+    pub async fn all(&self) -> Vec<WithOwner<TaskStatus>> {
         self.inner.forget_old().await;
         let all = self.inner.table.all();
-        all.iter().map(|(id, live)| live.task.owner.owning(live.status(id).without_result())).collect()
+        all.iter().map(|(id, live)| live.task.owner.attach_to(live.status(id).without_result())).collect()
     }
 
-    /// How a call of anybody stands. For whoever operates the program: its result is still to be read by whoever made it.
-    pub fn status_of_any(&self, id: &str) -> Result<Owned<TaskStatus>, ToolError> {
+    /// Returns the status of a call of any owner. For operators: the result stays unread for its owner.
+    pub fn status_of_any(&self, id: &str) -> Result<WithOwner<TaskStatus>, ToolError> {
         let live = self.inner.table.get(id).ok_or_else(|| not_found(id))?;
-        Ok(live.task.owner.owning(live.status(id)))
+        Ok(live.task.owner.attach_to(live.status(id)))
     }
 
-    /// Ends a call of anybody. For whoever operates the program.
-    pub async fn cancel_any(&self, id: &str) -> Result<Owned<TaskStatus>, ToolError> {
+    /// Cancels a call of any owner. For operators.
+    pub async fn cancel_any(&self, id: &str) -> Result<WithOwner<TaskStatus>, ToolError> {
         let live = self.inner.table.get(id).ok_or_else(|| not_found(id))?;
         live.cancel.cancel();
-        if !live.is_over() && self.inner.services.entrance().is_err() {
-            // Nobody runs it any more.
+        if !live.is_over() && self.inner.services.tool_caller().is_err() {
+            // No process runs the call any more.
             let error = ToolError::new(
                 ErrorKind::OutcomeUnknown,
-                "it was cancelled after the program had ended under it",
+                "it was cancelled after the program that ran it had ended",
             );
-            self.inner.finish(id, Outcome::failed(TaskState::OutcomeUnknown, error)).await;
+            self.inner.finish(id, TaskOutcome::failed(TaskState::OutcomeUnknown, error)).await;
         }
-        // What has not ended by then is told to be under way.
+        // After a timeout the status says that the call is running.
         let _ = tokio::time::timeout(CANCEL_WAIT, live.ended()).await;
         self.status_of_any(id)
     }
 
-    /// Waits until no call of a session waits for a person.
-    pub async fn no_call_waits_for_a_person(&self, session: &str) {
+    /// Waits until no call of a session waits for an approval.
+    pub async fn wait_for_approvals(&self, session: &str) {
         while let Some(live) = self.inner.table.waiting_in(session) {
             tokio::select! {
                 () = live.phase.wait_until(|phase| phase != CallPhase::WaitingForPerson) => {}
@@ -243,21 +245,22 @@ impl Background {
         }
     }
 
-    /// Ends the calls of a session that nobody goes on with, and forgets them.
+    /// Cancels and removes the calls of a session that has ended.
     pub async fn end_session(&self, session: &str) {
         let calls = self.inner.table.take_session(session);
         for (_, live) in &calls {
             live.cancel.cancel();
         }
-        let removed = calls.iter().map(|(id, _)| Change::remove(Kind::Background, id.as_str())).collect();
+        let removed =
+            calls.iter().map(|(id, _)| Change::remove(RecordKind::Background, id.as_str())).collect();
         self.inner.apply(removed).await;
         let ended = futures::future::join_all(calls.iter().map(|(_, live)| live.ended()));
-        // One that does not end in time is left to end later.
+        // A call that does not end in time ends later.
         let _ = tokio::time::timeout(CANCEL_WAIT, ended).await;
     }
 
-    /// Gives the calls that run so much time, and cancels the others. No more are started once
-    /// [`Services::stop_intake`] was called.
+    /// Waits for the running calls to end, and cancels them after the given time. New calls are refused after
+    /// [`Services::stop_intake`].
     pub async fn close(&self, time: Duration) {
         let running = self.inner.table.running();
         let ended = || futures::future::join_all(running.iter().map(|(_, live)| live.ended()));
@@ -265,91 +268,91 @@ impl Background {
             for (_, live) in &running {
                 live.cancel.cancel();
             }
-            // One that does not end is of unknown outcome the next time.
+            // The outcome of a call that does not end is unknown after the next start.
             let _ = tokio::time::timeout(CANCEL_WAIT, ended()).await;
         }
     }
 }
 
-impl Inner {
-    /// Writes down a call that runs from now on, and says how it stands.
-    async fn begin(&self, id: &str, live: &Live) -> Result<TaskStatus, ToolError> {
-        let forgotten = self.table.begin(id, live, &self.settings)?;
+impl BackgroundInner {
+    /// Adds a running call to the table and the store, and returns its status.
+    async fn insert(&self, id: &str, live: &LiveTask) -> Result<TaskStatus, ToolError> {
+        let forgotten = self.table.add(id, live, &self.settings)?;
         let mut changes = vec![record(id, &live.task)];
-        changes.extend(forgotten.into_iter().map(|id| Change::remove(Kind::Background, id)));
+        changes.extend(forgotten.into_iter().map(|id| Change::remove(RecordKind::Background, id)));
         let kept = self.services.store.apply(changes).await;
         Ok(live.status(id).with_note(match kept {
-            Ok(()) => "it runs in the background; you are told when it has ended".to_owned(),
-            Err(error) => format!("it runs, and is forgotten when the program ends: {error}"),
+            Ok(()) => "it runs in the background; you are notified when it has ended".to_owned(),
+            Err(error) => format!("it runs, and is lost when the program ends: {error}"),
         }))
     }
 
-    /// Makes a call that is in the table. It spends what is left to whoever started it.
+    /// Executes a call that is in the table. It draws on the budget of the run that started it.
     fn spawn(
         self: &Arc<Self>,
-        entrance: &Arc<dyn ToolCaller>,
+        tool_caller: &Arc<dyn ToolCaller>,
         id: String,
-        live: &Live,
+        live: &LiveTask,
         budget: Option<Arc<dyn Any + Send + Sync>>,
     ) {
-        let (inner, entrance, live) = (Arc::clone(self), Arc::clone(entrance), live.clone());
+        let (inner, tool_caller, live) = (Arc::clone(self), Arc::clone(tool_caller), live.clone());
         let mut context =
             live.task.owner.context().with_cancel(live.cancel.clone()).with_run_key(id.as_str());
         context.deadline = Instant::now().checked_add(self.settings.max_duration);
         context.phase = live.phase.clone();
-        context.progress = Some(Arc::new(Listener(live.clone())));
+        context.progress = Some(Arc::new(ProgressRecorder(live.clone())));
         context.budget = budget;
         context.depth = 1;
         let call = ToolCall::new(&live.task.tool, live.task.arguments.clone()).with_call_id(&id);
-        let work = tokio::spawn(async move { entrance.call(call, &context).await });
+        let work = tokio::spawn(async move { tool_caller.call(call, &context).await });
         inner.follow(id, live, work);
     }
 
-    /// Waits for the end of a call that is in the table, and writes down what came of it.
-    fn follow(self: Arc<Self>, id: String, live: Live, work: JoinHandle<ToolResult>) {
+    /// Waits for the end of a call that is in the table, and records its outcome.
+    fn follow(self: Arc<Self>, id: String, live: LiveTask, work: JoinHandle<ToolResult>) {
         tokio::spawn(async move {
             let work = work.await.map(|result| (result.facts(), result));
             let outcome = match work {
                 Ok((facts, ToolResult { error: None, result, metadata, .. })) => {
                     let handle = metadata.get("handle").and_then(Value::as_str).map(str::to_owned);
-                    Outcome { result, handle, facts, ..Outcome::new(TaskState::Completed) }
+                    TaskOutcome { result, handle, facts, ..TaskOutcome::new(TaskState::Completed) }
                 }
                 Ok((facts, ToolResult { error: Some(error), .. })) => {
                     let is_cancelled = live.cancel.is_cancelled() && error.kind == ErrorKind::Cancelled;
                     let state = if is_cancelled { TaskState::Cancelled } else { TaskState::Failed };
-                    Outcome { facts, ..Outcome::failed(state, error) }
+                    TaskOutcome { facts, ..TaskOutcome::failed(state, error) }
                 }
                 Err(error) => {
-                    let error = ToolError::new(ErrorKind::Internal, format!("the call broke off: {error}"));
-                    Outcome::failed(TaskState::Failed, error)
+                    let error = ToolError::new(ErrorKind::Internal, format!("the call was aborted: {error}"));
+                    TaskOutcome::failed(TaskState::Failed, error)
                 }
             };
             self.finish(&id, outcome).await;
         });
     }
 
-    /// Writes down what came of a call, and tells its session.
-    async fn finish(&self, id: &str, outcome: Outcome) {
-        // One that was forgotten meanwhile ends without a word.
+    /// Records the outcome of a call, and notifies its session.
+    async fn finish(&self, id: &str, outcome: TaskOutcome) {
+        // A call that was removed meanwhile ends without a notification.
         let Some(live) = self.table.get(id) else { return };
         let mut task = Task::clone(&live.task);
-        let Outcome { state, result, handle, facts, error } = outcome;
+        let TaskOutcome { state, result, handle, facts, error } = outcome;
         (task.state, task.ended) = (state, Some(self.services.clock.now()));
         (task.result, task.handle, task.facts, task.error) = (result, handle, facts, error);
-        let (session, told) = (task.owner.session.clone(), told(id, &task));
-        // It is kept before anybody is told.
+        let (session, text) = (task.owner.session.clone(), notification_text(id, &task));
+        // The outcome is persisted before the session is notified.
         self.apply(vec![record(id, &task)]).await;
-        if self.table.end(id, task) == Some(false)
-            && let Err(error) = self.services.notifications.tell(&session, &told).await
+        if self.table.complete(id, task) == Some(false)
+            && let Err(error) = self.services.notifications.tell(&session, &text).await
         {
-            tracing::warn!(%error, %id, "that a call has ended is told, and not kept");
+            tracing::warn!(%error, %id, "the notification of the end of a call cannot be persisted");
         }
     }
 
-    /// A result that was read is not needed after a crash.
-    async fn was_read(&self, id: &str, live: &Live) {
+    /// Removes a result that was read from the store: it is not needed after a crash.
+    async fn remove_read(&self, id: &str, live: &LiveTask) {
         if live.is_over() {
-            self.apply(vec![Change::remove(Kind::Background, id)]).await;
+            self.apply(vec![Change::remove(RecordKind::Background, id)]).await;
         }
     }
 
@@ -358,21 +361,21 @@ impl Inner {
         let oldest = now.checked_sub(self.settings.retention).unwrap_or(now);
         let removed = self.table.forget(oldest);
         if !removed.is_empty() {
-            let removed = removed.into_iter().map(|id| Change::remove(Kind::Background, id)).collect();
+            let removed = removed.into_iter().map(|id| Change::remove(RecordKind::Background, id)).collect();
             self.apply(removed).await;
         }
     }
 
-    /// Keeps what can be kept: a call goes on where it cannot.
+    /// Applies changes to the store. A call continues if they cannot be persisted.
     async fn apply(&self, changes: Vec<Change>) {
         if let Err(error) = self.services.store.apply(changes).await {
-            tracing::warn!(%error, "a call in the background is not kept");
+            tracing::warn!(%error, "a background call cannot be persisted");
         }
     }
 }
 
-/// What came of a call.
-struct Outcome {
+/// The outcome of a call.
+struct TaskOutcome {
     state: TaskState,
     result: Value,
     handle: Option<String>,
@@ -380,7 +383,7 @@ struct Outcome {
     error: Option<ToolError>,
 }
 
-impl Outcome {
+impl TaskOutcome {
     fn new(state: TaskState) -> Self {
         Self { state, result: Value::Null, handle: None, facts: None, error: None }
     }
@@ -396,11 +399,11 @@ fn not_found(id: &str) -> ToolError {
 
 fn record(id: &str, task: &Task) -> Change {
     let (id, session) = (id.to_owned(), task.owner.session.clone());
-    Change::Put(Record { kind: Kind::Background, id, session, body: json!(task) })
+    Change::Put(Record { kind: RecordKind::Background, id, session, body: json!(task) })
 }
 
-/// What a session is told of a call that has ended.
-fn told(id: &str, task: &Task) -> String {
+/// Returns the notification about a call that has ended.
+fn notification_text(id: &str, task: &Task) -> String {
     let value = match &task.error {
         None if task.result.is_null() && task.facts.is_some() => String::new(),
         None => task.result.to_string(),
@@ -412,17 +415,17 @@ fn told(id: &str, task: &Task) -> String {
     let how = match task.state {
         TaskState::Completed => "has ended",
         TaskState::Cancelled => "was cancelled",
-        TaskState::OutcomeUnknown => "was under way when the program ended",
+        TaskState::OutcomeUnknown => "was running when the program ended",
         TaskState::Failed | TaskState::Running | TaskState::WaitingForApproval => "has failed",
     };
-    format!("The background task {id} ({tool}) {how}: {}", cut(&what, TOLD_CHARS))
+    format!("The background task {id} ({tool}) {how}: {}", truncate_chars(&what, MAX_NOTIFIED_CHARS))
 }
 
-/// Hears how far a call is.
-struct Listener(Live);
+/// A listener that records the progress of a call.
+struct ProgressRecorder(LiveTask);
 
-impl ProgressListener for Listener {
+impl ProgressListener for ProgressRecorder {
     fn progress(&self, progress: &Progress) {
-        self.0.progressed(progress);
+        self.0.set_progress(progress);
     }
 }

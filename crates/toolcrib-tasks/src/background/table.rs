@@ -1,4 +1,4 @@
-//! The calls that are known.
+//! The table of background calls.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -14,36 +14,36 @@ use super::task::{Task, TaskState, TaskStatus};
 use super::{BackgroundSettings, not_found};
 use crate::text::shown_name;
 
-/// How much of what a tool says of its progress is told, in characters.
+/// The maximum length of a progress message in characters.
 const PROGRESS_CHARS: usize = 200;
 
-/// The note on a call that has not begun for the lack of an answer.
+/// The note on a call that waits for an approval.
 const WAITING_NOTE: &str = "the call has not started: it waits for a person to approve it";
 
-/// A call that runs or has run.
+/// A background call in this process. Clones share its state, except for the snapshot of the task.
 #[derive(Clone)]
-pub(super) struct Live {
-    /// As it was when this was taken from the table.
+pub(super) struct LiveTask {
+    /// The task at the time when this clone was taken from the table.
     pub(super) task: Arc<Task>,
     pub(super) cancel: CancellationToken,
-    /// The stage of the call, where this process makes it.
+    /// The phase of the call, if this process executes it.
     pub(super) phase: PhaseTracker,
     over: watch::Sender<bool>,
     progress: Arc<Mutex<Option<String>>>,
-    /// How many wait for its end.
+    /// The number of callers that wait for its end.
     waiting: Arc<AtomicUsize>,
 }
 
-/// Somebody who waits for the end of a call, and need not be told of it.
-pub(super) struct Waiting(Arc<AtomicUsize>);
+/// A guard of a caller that waits for the end of a call, so that no notification is needed.
+pub(super) struct WaiterGuard(Arc<AtomicUsize>);
 
-impl Drop for Waiting {
+impl Drop for WaiterGuard {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::AcqRel);
     }
 }
 
-impl Live {
+impl LiveTask {
     pub(super) fn new(task: Task, phase: PhaseTracker) -> Self {
         Self {
             over: watch::Sender::new(task.state != TaskState::Running),
@@ -59,19 +59,19 @@ impl Live {
         self.task.state != TaskState::Running
     }
 
-    /// Whether it is over by now.
+    /// Returns true if the call has ended by now.
     pub(super) fn has_ended(&self) -> bool {
         *self.over.borrow()
     }
 
-    /// Comes back when it is over.
+    /// Waits until the call has ended.
     pub(super) async fn ended(&self) {
-        // The sender is this one's own.
+        // `self` holds the sender, so this cannot fail.
         let _ = self.over.subscribe().wait_for(|over| *over).await;
     }
 
-    /// Comes back when the gate has decided, asks a person, or the call is over.
-    pub(super) async fn judged(&self) {
+    /// Waits until the policy has decided, a person is asked, or the call has ended.
+    pub(super) async fn decided(&self) {
         tokio::select! {
             () = self.phase.wait_until(|phase| phase != CallPhase::Pending) => {}
             () = self.ended() => {}
@@ -85,12 +85,12 @@ impl Live {
         }
     }
 
-    pub(super) fn waits(&self) -> Waiting {
+    pub(super) fn add_waiter(&self) -> WaiterGuard {
         self.waiting.fetch_add(1, Ordering::AcqRel);
-        Waiting(Arc::clone(&self.waiting))
+        WaiterGuard(Arc::clone(&self.waiting))
     }
 
-    pub(super) fn progressed(&self, progress: &Progress) {
+    pub(super) fn set_progress(&self, progress: &Progress) {
         let mut text = match progress.total {
             Some(total) => format!("{} of {total}", progress.done),
             None => progress.done.to_string(),
@@ -102,7 +102,7 @@ impl Live {
         *self.progress() = Some(text);
     }
 
-    /// All there is to tell.
+    /// Returns the status of the call.
     pub(super) fn status(&self, id: &str) -> TaskStatus {
         let Task { tool, started, ended, result, handle, facts, error, .. } = &*self.task;
         let state = self.state();
@@ -128,22 +128,23 @@ impl Live {
     }
 }
 
-/// The calls of all sessions, by their ids.
+/// The background calls of all sessions, by id.
 #[derive(Default)]
-pub(super) struct Table {
-    calls: Mutex<HashMap<String, Live>>,
+pub(super) struct TaskTable {
+    calls: Mutex<HashMap<String, LiveTask>>,
 }
 
-impl Table {
-    pub(super) fn put(&self, id: String, live: Live) {
+impl TaskTable {
+    pub(super) fn put(&self, id: String, live: LiveTask) {
         self.calls().insert(id, live);
     }
 
-    /// Adds a call that is about to run, and gives the ids of those that are forgotten for it.
-    pub(super) fn begin(
+    /// Adds a call, and returns the ids of the ended calls that are removed to make room for it. Returns an error if
+    /// the session or the client has reached its limit of running calls.
+    pub(super) fn add(
         &self,
         id: &str,
-        live: &Live,
+        live: &LiveTask,
         settings: &BackgroundSettings,
     ) -> Result<Vec<String>, ToolError> {
         let mut calls = self.calls();
@@ -155,7 +156,7 @@ impl Table {
             return Err(ToolError::new(ErrorKind::LimitReached, message)
                 .with_hint("wait for one of them, or cancel one"));
         }
-        let of_client = calls.values().filter(|other| other.task.owner.has_client_of(&live.task.owner));
+        let of_client = calls.values().filter(|other| other.task.owner.shares_client_with(&live.task.owner));
         let running = of_client.filter(|other| !other.is_over()).count();
         if running >= settings.max_running_of_client {
             let message = format!(
@@ -176,8 +177,8 @@ impl Table {
         Ok(forgotten)
     }
 
-    /// Puts down how a call has ended, and says whether nobody waits for that. `None` where it was forgotten.
-    pub(super) fn end(&self, id: &str, task: Task) -> Option<bool> {
+    /// Records the end of a call, and returns true if a caller waits for it. Returns `None` if the call was removed.
+    pub(super) fn complete(&self, id: &str, task: Task) -> Option<bool> {
         let mut calls = self.calls();
         let live = calls.get_mut(id)?;
         live.task = Arc::new(task);
@@ -186,12 +187,12 @@ impl Table {
         Some(is_awaited)
     }
 
-    pub(super) fn get(&self, id: &str) -> Option<Live> {
+    pub(super) fn get(&self, id: &str) -> Option<LiveTask> {
         self.calls().get(id).cloned()
     }
 
-    /// A call of whoever asks.
-    pub(super) fn find(&self, id: &str, context: &CallContext) -> Result<Live, ToolError> {
+    /// Returns a call of the caller by its id.
+    pub(super) fn find(&self, id: &str, context: &CallContext) -> Result<LiveTask, ToolError> {
         let own = self.of(context);
         if let Some((_, live)) = own.iter().find(|(known, _)| known == id) {
             return Ok(live.clone());
@@ -204,54 +205,55 @@ impl Table {
         Err(not_found(id).with_hint(hint))
     }
 
-    /// All of whoever asks, in the order in which they were started.
-    pub(super) fn of(&self, context: &CallContext) -> Vec<(String, Live)> {
-        let mut own = self.matching(|live| live.task.owner.is(context));
+    /// Returns the calls of the caller, in the order in which they were started.
+    pub(super) fn of(&self, context: &CallContext) -> Vec<(String, LiveTask)> {
+        let mut own = self.matching(|live| live.task.owner.matches(context));
         own.sort_by(|(a_id, a), (b_id, b)| (a.task.started, a_id).cmp(&(b.task.started, b_id)));
         own
     }
 
-    /// All of everybody, in the order in which they were started.
-    pub(super) fn all(&self) -> Vec<(String, Live)> {
+    /// Returns the calls of all owners, in the order in which they were started.
+    pub(super) fn all(&self) -> Vec<(String, LiveTask)> {
         let mut all = self.matching(|_| true);
         all.sort_by(|(a_id, a), (b_id, b)| (a.task.started, a_id).cmp(&(b.task.started, b_id)));
         all
     }
 
     /// Returns a call of a session that waits for a person.
-    pub(super) fn waiting_in(&self, session: &str) -> Option<Live> {
-        let waits =
-            |live: &Live| live.task.owner.session == session && live.state() == TaskState::WaitingForApproval;
+    pub(super) fn waiting_in(&self, session: &str) -> Option<LiveTask> {
+        let waits = |live: &LiveTask| {
+            live.task.owner.session == session && live.state() == TaskState::WaitingForApproval
+        };
         self.matching(waits).pop().map(|(_, live)| live)
     }
 
-    pub(super) fn running(&self) -> Vec<(String, Live)> {
+    pub(super) fn running(&self) -> Vec<(String, LiveTask)> {
         self.matching(|live| !live.is_over())
     }
 
-    /// Forgets the calls of a session, and gives them.
-    pub(super) fn take_session(&self, session: &str) -> Vec<(String, Live)> {
+    /// Removes and returns the calls of a session.
+    pub(super) fn take_session(&self, session: &str) -> Vec<(String, LiveTask)> {
         self.calls().extract_if(|_, live| live.task.owner.session == session).collect()
     }
 
-    /// Forgets what ended before, and gives its ids.
+    /// Removes the calls that ended before a time, and returns their ids.
     pub(super) fn forget(&self, oldest: Timestamp) -> Vec<String> {
-        let is_old = |_: &String, live: &mut Live| live.task.ended.is_some_and(|ended| ended < oldest);
+        let is_old = |_: &String, live: &mut LiveTask| live.task.ended.is_some_and(|ended| ended < oldest);
         self.calls().extract_if(is_old).map(|(id, _)| id).collect()
     }
 
-    fn matching(&self, wanted: impl Fn(&Live) -> bool) -> Vec<(String, Live)> {
+    fn matching(&self, wanted: impl Fn(&LiveTask) -> bool) -> Vec<(String, LiveTask)> {
         let calls = self.calls();
         calls.iter().filter(|(_, live)| wanted(live)).map(|(id, live)| (id.clone(), live.clone())).collect()
     }
 
-    fn calls(&self) -> MutexGuard<'_, HashMap<String, Live>> {
+    fn calls(&self) -> MutexGuard<'_, HashMap<String, LiveTask>> {
         self.calls.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl TaskStatus {
-    /// Without what may be long, for lists.
+    /// Removes the result, which may be long, for lists.
     pub(super) fn without_result(mut self) -> Self {
         if self.result.take().is_some() {
             self.note = Some("its result is read with its `task_id`".to_owned());
@@ -259,7 +261,7 @@ impl TaskStatus {
         self
     }
 
-    /// Adds what else there is to know.
+    /// Sets the note.
     pub(super) fn with_note(mut self, note: String) -> Self {
         self.note = Some(note);
         self

@@ -1,4 +1,4 @@
-//! One call in the background.
+//! One background call.
 
 use jiff::Timestamp;
 use schemars::JsonSchema;
@@ -9,32 +9,32 @@ use toolcrib_port::CallContext;
 
 use crate::owner::Owner;
 
-/// How a call stands.
+/// The state of a background call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum TaskState {
-    /// It is under way.
+    /// The call is running.
     Running,
-    /// It has not begun: a person has to approve it, or to answer what it asks. It is kept as `Running`.
+    /// The call has not started: a person has to approve it, or to answer its question. It is stored as `Running`.
     WaitingForApproval,
-    /// It has a result.
+    /// The call has returned a result.
     Completed,
-    /// It has an error.
+    /// The call has failed.
     Failed,
-    /// It was cancelled before it had either.
+    /// The call was cancelled before it ended.
     Cancelled,
-    /// The program ended while it was under way: whether it did what it does, nobody knows.
+    /// The program ended while the call was running, so its effect is unknown.
     OutcomeUnknown,
 }
 
-/// A call in the background, as it is kept.
+/// A background call, as it is stored.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Task {
     pub(super) owner: Owner,
     pub(super) tool: String,
     pub(super) arguments: JsonObject,
-    /// Whether it may be made again when nobody knows what came of it.
+    /// True if the call may be repeated after its outcome was lost.
     pub(super) may_repeat: bool,
     pub(super) state: TaskState,
     pub(super) started: Timestamp,
@@ -44,7 +44,7 @@ pub(super) struct Task {
     pub(super) result: Value,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) handle: Option<String>,
-    /// What there is to know of the result beside its value.
+    /// The facts about the result in addition to its value.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) facts: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -52,8 +52,8 @@ pub(super) struct Task {
 }
 
 impl Task {
-    /// A call that begins.
-    pub(super) fn begun(call: ToolCall, context: &CallContext, now: Timestamp, may_repeat: bool) -> Self {
+    /// Creates a running call.
+    pub(super) fn new(call: ToolCall, context: &CallContext, now: Timestamp, may_repeat: bool) -> Self {
         Self {
             owner: Owner::of(context),
             tool: call.name,
@@ -70,38 +70,38 @@ impl Task {
     }
 }
 
-/// What is told of a call in the background.
+/// The status of a background call.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct TaskStatus {
     /// Its id.
     pub task_id: String,
     /// The tool, as `namespace.name`.
     pub tool: String,
-    /// How it stands.
+    /// The state of the call.
     pub status: TaskState,
-    /// When it was started.
+    /// The time of its start.
     #[schemars(with = "String")]
     #[serde(serialize_with = "crate::time::to_second::serialize")]
     pub started: Timestamp,
-    /// When it ended.
+    /// The time of its end.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     #[serde(serialize_with = "crate::time::to_second::optional::serialize")]
     pub ended: Option<Timestamp>,
-    /// How much of it is done, in a unit of the tool's own, and of how much, where it tells that.
+    /// The progress that the tool reports, in the tool's unit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub progress: Option<String>,
-    /// What it returned, where that is anything.
+    /// The result, unless it is null.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub result: Option<Value>,
-    /// Under which the whole of it is kept, where it is too large to be shown. Models read it in the result itself.
+    /// The handle of the complete result, if it is too large to be shown. Models read it in the result itself.
     #[serde(skip)]
     pub handle: Option<String>,
-    /// Why nothing came of it.
+    /// The error of a failed call.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Value>")]
     pub error: Option<ToolError>,
-    /// What else there is to know.
+    /// A note for the caller.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! A file of JSON lines.
+//! The channel to a file of JSON lines.
 
 use std::path::PathBuf;
 
@@ -10,15 +10,15 @@ use toolcrib_model::{ErrorKind, ToolError};
 
 use super::{Channel, Message};
 
-/// How large the file grows when nothing is said about it: 16 MiB.
+/// The default size limit of the file: 16 MiB.
 pub const DEFAULT_MAX_FILE_BYTES: u64 = 16 * 1024 * 1024;
 
-/// The least that it may be allowed to grow to: some of the longest lines.
+/// The smallest size limit of the file, which holds several of the longest lines.
 pub const MIN_FILE_BYTES: u64 = 256 * 1024;
 
-/// Writes each message as a line of JSON to a file that only its owner may read: `{"at", "message", "session"}`, with
-/// `agent` and `run_key` where they are known. A file that has grown to its bound is renamed to the same name with `.1`, in
-/// place of the one before it.
+/// A channel that appends each message to a file as a line of JSON: `{"at", "message", "session"}`, with `agent` and
+/// `run_key` if they are known. Only the owner of the file may read it. A file that reaches its size limit is renamed
+/// to the same name with `.1`, which replaces the previous one.
 #[derive(Clone, Debug)]
 pub struct FileChannel {
     root: Root,
@@ -27,19 +27,19 @@ pub struct FileChannel {
 }
 
 impl FileChannel {
-    /// A channel to the file at this path below a folder. The file is made when something is sent.
+    /// Creates a channel to the file at a path below a folder. The file is created with the first message.
     pub fn new(root: Root, path: impl Into<PathBuf>) -> Self {
         Self { root, path: path.into(), max_bytes: DEFAULT_MAX_FILE_BYTES }
     }
 
-    /// Sets how large the file may grow; [`DEFAULT_MAX_FILE_BYTES`], at least [`MIN_FILE_BYTES`].
+    /// Sets the size limit of the file. The default is [`DEFAULT_MAX_FILE_BYTES`], the minimum [`MIN_FILE_BYTES`].
     pub fn with_max_bytes(mut self, max_bytes: u64) -> Self {
         self.max_bytes = max_bytes.max(MIN_FILE_BYTES);
         self
     }
 }
 
-/// A message as it stands in the file.
+/// A message as a line of the file.
 #[derive(Serialize)]
 struct Line<'a> {
     at: Timestamp,
@@ -74,7 +74,7 @@ impl Channel for FileChannel {
         match written.await {
             Ok(Ok(())) => Ok(()),
             Ok(Err(error)) => Err(failed(error.to_string())),
-            Err(error) => Err(failed(format!("writing broke off: {error}"))),
+            Err(error) => Err(failed(format!("the write was aborted: {error}"))),
         }
     }
 }

@@ -1,11 +1,11 @@
-//! Where notifications go besides the conversation: the terminal, a file, a webhook, any tool.
+//! Channels, which deliver notifications outside of the conversation: the terminal, a file, a webhook or any tool.
 //!
-//! A [`Channel`] is added to [`Services`](crate::Services) under a name, and tasks say the name. What a channel is told has
-//! left when it says so; what it could not send is an error of the task, and nothing is told twice but by a webhook, whose
-//! receiver knows a second attempt by its id.
+//! A [`Channel`] is added to [`Services`](crate::Services) under a name, by which tasks refer to it. A message is
+//! delivered when [`Channel::send`] returns, and a failure is an error of the task. Only a webhook retries; its
+//! receiver recognizes a repeated message by its id.
 
 mod file;
-mod send;
+mod send_message;
 mod terminal;
 mod tool;
 mod webhook;
@@ -19,35 +19,35 @@ use toolcrib_model::ToolError;
 use toolcrib_port::CallContext;
 
 pub use file::{DEFAULT_MAX_FILE_BYTES, FileChannel, MIN_FILE_BYTES};
-pub use send::{SEND_MESSAGE, channel_tools};
+pub use send_message::{SEND_MESSAGE, channel_tools};
 pub use terminal::{Terminal, TerminalChannel};
-pub use tool::{PLACES, ToolChannel};
+pub use tool::{PLACEHOLDERS, ToolChannel};
 pub use webhook::{
     ATTEMPT_TIME, DELIVERY_TIME, FIRST_PAUSE, MAX_ATTEMPTS, MAX_PAUSE, SIGNATURE_HEADER, WebhookChannel,
 };
 
-/// How long a message of a channel may be, in characters; what is longer is cut.
+/// The maximum length of a message in characters. Longer messages are truncated.
 pub const MAX_MESSAGE_CHARS: usize = 8_000;
 
-/// Something that is told outside of the conversation.
+/// A message that leaves the conversation.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct Message<'a> {
     /// The name of the channel.
     pub channel: &'a str,
-    /// When it happened.
+    /// The time of the event.
     pub at: Timestamp,
-    /// What, as a person or a model reads it; at most [`MAX_MESSAGE_CHARS`].
+    /// The text for a person or a model; at most [`MAX_MESSAGE_CHARS`].
     pub text: &'a str,
-    /// The run that it is about: the same when it is told again after a crash.
+    /// The key of the run that it is about, which stays the same if the message is sent again after a crash.
     pub run_key: Option<&'a str>,
-    /// In whose name it is told. The entrance is there as long as calls are taken.
+    /// The context of the sender. Its tool caller is absent once no more calls are accepted.
     pub context: CallContext,
 }
 
-/// A way by which notifications leave.
+/// A channel, which delivers messages outside of the conversation.
 #[async_trait]
 pub trait Channel: Send + Sync {
-    /// Sends a message. It has left when this returns.
+    /// Sends a message. It is delivered when this returns.
     async fn send(&self, message: &Message<'_>) -> Result<(), ToolError>;
 }

@@ -1,4 +1,4 @@
-//! The terminal of whoever runs the program.
+//! The channel to the terminal of the person who runs the program.
 
 use std::sync::Arc;
 
@@ -7,20 +7,20 @@ use toolcrib_model::{ErrorKind, ToolError, is_invisible, is_joiner};
 
 use super::{Channel, Message};
 
-/// Where a program shows lines to the person before it.
+/// A terminal on which a program shows lines to its user.
 pub trait Terminal: Send + Sync {
-    /// Shows one line, which holds no control character. It must not wait.
+    /// Shows one line, which contains no control characters. Implementations must not block.
     fn line(&self, line: &str);
 }
 
-/// Shows messages on a terminal, each as a line.
+/// A channel that shows each message as a line on a terminal.
 #[derive(Clone, Default)]
 pub struct TerminalChannel {
     terminal: Option<Arc<dyn Terminal>>,
 }
 
 impl TerminalChannel {
-    /// A channel to this terminal. Without one, what is sent is an error: the program has nobody before it.
+    /// Creates a channel to a terminal. Without a terminal, sending a message is an error.
     pub fn new(terminal: Option<Arc<dyn Terminal>>) -> Self {
         Self { terminal }
     }
@@ -38,7 +38,7 @@ impl Channel for TerminalChannel {
     }
 }
 
-/// A text as one line without anything that a terminal would obey.
+/// Returns a text as one line without control characters.
 fn one_line(text: &str) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
     words.join(" ").chars().filter(|c| !is_invisible(*c) || is_joiner(*c)).collect()

@@ -1,4 +1,4 @@
-//! Any tool as a channel.
+//! The channel that calls a tool.
 
 use async_trait::async_trait;
 use serde_json::Value;
@@ -7,12 +7,12 @@ use toolcrib_model::{ErrorKind, JsonObject, ToolCall, ToolError, pointer_part};
 use super::{Channel, Message};
 use crate::Error;
 
-/// What can stand between two braces in the arguments: the message, when it happened, and the key of its run.
-pub const PLACES: [&str; 3] = ["message", "time", "run_key"];
+/// The placeholders in the arguments: the message, its time, and the key of its run.
+pub const PLACEHOLDERS: [&str; 3] = ["message", "time", "run_key"];
 
-/// Calls a tool for each message, by the one entrance and in the name of whoever the message is from, so that it may be told
-/// what they may call. In the texts of the arguments `{{message}}`, `{{time}}` and `{{run_key}}` are filled in; `{{{{` is two
-/// braces.
+/// A channel that calls a tool for each message, on behalf of its sender and under the policy that applies to the
+/// sender. In the texts of the arguments, `{{message}}`, `{{time}}` and `{{run_key}}` are replaced; `{{{{` is an escape
+/// for two braces.
 #[derive(Clone, Debug)]
 pub struct ToolChannel {
     tool: String,
@@ -20,7 +20,7 @@ pub struct ToolChannel {
 }
 
 impl ToolChannel {
-    /// A channel by this tool, with these arguments.
+    /// Creates a channel that calls a tool with these arguments.
     pub fn new(tool: impl Into<String>, params: JsonObject) -> Result<Self, Error> {
         let told = |_: &str| String::new();
         for (key, value) in &params {
@@ -29,13 +29,13 @@ impl ToolChannel {
         Ok(Self { tool: tool.into(), params })
     }
 
-    /// The name of the tool, as it was given.
+    /// Returns the name of the tool, as it was given.
     pub fn tool(&self) -> &str {
         &self.tool
     }
 
     fn arguments(&self, message: &Message<'_>) -> Result<JsonObject, Error> {
-        let told = |place: &str| match place {
+        let told = |placeholder: &str| match placeholder {
             "message" => message.text.to_owned(),
             "time" => message.at.to_string(),
             _ => message.run_key.unwrap_or_default().to_owned(),
@@ -51,13 +51,13 @@ impl ToolChannel {
 impl Channel for ToolChannel {
     async fn send(&self, message: &Message<'_>) -> Result<(), ToolError> {
         let mut context = message.context.clone();
-        let Some(entrance) = context.caller.take() else {
+        let Some(tool_caller) = context.caller.take() else {
             return Err(ToolError::new(
                 ErrorKind::Unavailable,
-                "nothing is called any more: the program ends",
+                "the program is ending and makes no more calls",
             ));
         };
-        // What tells of a call stands below it.
+        // The call that delivers a message is nested in the call that sends it.
         context.depth = context.depth.max(1);
         let arguments = self
             .arguments(message)
@@ -67,19 +67,19 @@ impl Channel for ToolChannel {
             Some(key) => call.with_call_id(key),
             None => call,
         };
-        match entrance.call(call, &context).await.error {
+        match tool_caller.call(call, &context).await.error {
             None => Ok(()),
             Some(error) => Err(error),
         }
     }
 }
 
-/// A value with the places in its texts filled in. They are gone through once: what is filled in is not looked at again.
+/// Replaces the placeholders in the texts of a value in one pass. Replacements are not scanned again.
 fn filled(value: &Value, pointer: &str, told: &dyn Fn(&str) -> String) -> Result<Value, Error> {
     Ok(match value {
         Value::String(text) => Value::String(
             filled_text(text, told)
-                .map_err(|reason| Error::UnknownPlace { pointer: pointer.to_owned(), reason })?,
+                .map_err(|reason| Error::UnknownPlaceholder { pointer: pointer.to_owned(), reason })?,
         ),
         Value::Array(items) => items
             .iter()
@@ -109,11 +109,11 @@ fn filled_text(text: &str, told: &dyn Fn(&str) -> String) -> Result<String, Stri
             continue;
         }
         let (inside, after) = from.split_once("}}").ok_or("`{{` without `}}`")?;
-        let place = inside.trim();
-        if !PLACES.contains(&place) {
-            return Err(format!("unknown `{{{{{place}}}}}`"));
+        let placeholder = inside.trim();
+        if !PLACEHOLDERS.contains(&placeholder) {
+            return Err(format!("unknown `{{{{{placeholder}}}}}`"));
         }
-        out.push_str(&told(place));
+        out.push_str(&told(placeholder));
         rest = after;
     }
     out.push_str(rest);

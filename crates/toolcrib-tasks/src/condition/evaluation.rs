@@ -1,4 +1,4 @@
-//! What a condition says of a result.
+//! Evaluation of conditions.
 
 use std::cmp::Ordering;
 
@@ -19,7 +19,7 @@ pub(super) enum Test {
     Exists,
     Changed,
     ChangedBy(f64),
-    /// The share of what it was, from 0 on.
+    /// The change relative to the previous value; 1 is 100 %.
     ChangedByShare(f64),
 }
 
@@ -40,20 +40,20 @@ pub(super) enum Operand {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Path(pub(super) Vec<Step>);
+pub(crate) struct Path(pub(super) Vec<PathStep>);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Step {
+pub(crate) enum PathStep {
     Key(String),
     Index(usize),
 }
 
 impl Path {
-    /// What is there, where something is.
+    /// Returns the value at this path, if it exists.
     pub(crate) fn of<'a>(&self, value: &'a Value) -> Option<&'a Value> {
         self.0.iter().try_fold(value, |value, step| match step {
-            Step::Key(key) => value.get(key),
-            Step::Index(index) => value.get(index),
+            PathStep::Key(key) => value.get(key),
+            PathStep::Index(index) => value.get(index),
         })
     }
 }
@@ -68,7 +68,7 @@ impl Expression {
         }
     }
 
-    /// Whether it looks at the result before.
+    /// Returns true if the expression depends on the previous result.
     pub(super) fn compares(&self) -> bool {
         match self {
             Self::Any(all) | Self::All(all) => all.iter().any(Self::compares),
@@ -82,7 +82,7 @@ impl Expression {
 impl Test {
     fn holds(&self, path: &Path, result: &Value, before: Option<&Value>) -> bool {
         let found = path.of(result);
-        // Whether there was a result before, and what it had there.
+        // `None` without a previous result, `Some(None)` if it has no value at this path.
         let was = before.map(|before| path.of(before));
         match self {
             Self::Exists => found.is_some(),
@@ -130,7 +130,7 @@ impl Comparison {
     }
 }
 
-/// Whether two values are the same; `1` and `1.0` are.
+/// Returns true if two values are equal. `1` equals `1.0`.
 fn is_equal(one: &Value, other: &Value) -> bool {
     one == other || one.is_number() && order(one, other) == Some(Ordering::Equal)
 }

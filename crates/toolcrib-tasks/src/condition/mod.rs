@@ -1,4 +1,4 @@
-//! What a watcher waits for, as an expression on results.
+//! The condition of a watcher: a boolean expression on results.
 //!
 //! ```text
 //! condition := term { "or" term }
@@ -10,10 +10,9 @@
 //! path      := "$" { "." name | "[" number "]" | "[" text "]" }
 //! ```
 //!
-//! Texts stand in single or double quotes. `<` and its kin hold for two numbers, and for two texts in the order of their
-//! letters, which is that of time for dates in ISO 8601; `contains` for a part of a text, an element of a list and a key of an
-//! object. A test of something that is not there does not hold, and neither does one of a change where there is nothing to
-//! compare with.
+//! Texts are in single or double quotes. `<`, `<=`, `>` and `>=` compare two numbers, or two texts in lexicographic
+//! order, which is chronological for ISO 8601 dates. `contains` tests for a substring, an element of a list or a key of
+//! an object. A test of a missing value is false, and so is a test for a change if there is no previous result.
 
 mod evaluation;
 mod parser;
@@ -31,13 +30,13 @@ use evaluation::Expression;
 
 pub(crate) use evaluation::Path;
 
-/// How long a condition may be, in characters.
+/// The maximum length of a condition in characters.
 pub const MAX_CONDITION_CHARS: usize = 1_000;
 
-/// How deep parentheses and `not` may nest.
+/// The maximum nesting depth of parentheses and `not`.
 pub const MAX_CONDITION_DEPTH: usize = 32;
 
-/// An expression that holds for a result, or does not.
+/// A parsed condition, which is true or false for a result.
 ///
 /// ```
 /// use serde_json::json;
@@ -54,34 +53,34 @@ pub struct Condition {
 }
 
 impl Condition {
-    /// Reads a condition. An error names the place of the mistake.
+    /// Parses a condition. The error contains the position of the mistake.
     pub fn parse(text: &str) -> Result<Self, Error> {
         let expression = parser::parse(text)
-            .map_err(|mistake| Error::InvalidCondition { column: mistake.at + 1, reason: mistake.reason })?;
+            .map_err(|error| Error::InvalidCondition { column: error.at + 1, reason: error.reason })?;
         Ok(Self { text: text.to_owned(), expression })
     }
 
-    /// Whether it holds for a result, with the one before it.
+    /// Returns true if the condition holds for a result, given the previous one.
     pub fn holds(&self, result: &Value, before: Option<&Value>) -> bool {
         self.expression.holds(result, before)
     }
 
-    /// Whether it compares a result with the one before it.
+    /// Returns true if the condition compares a result with the previous one.
     pub fn compares(&self) -> bool {
         self.expression.compares()
     }
 
-    /// The condition as it was written.
+    /// Returns the source text of the condition.
     pub fn text(&self) -> &str {
         &self.text
     }
 }
 
 impl Path {
-    /// Reads a path, as it stands in a condition. An error names the place of the mistake.
+    /// Parses a path in the syntax of conditions. The error contains the position of the mistake.
     pub(crate) fn parse(text: &str) -> Result<Self, Error> {
         parser::parse_path(text)
-            .map_err(|mistake| Error::InvalidCondition { column: mistake.at + 1, reason: mistake.reason })
+            .map_err(|error| Error::InvalidCondition { column: error.at + 1, reason: error.reason })
     }
 }
 

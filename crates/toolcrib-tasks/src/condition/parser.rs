@@ -1,46 +1,46 @@
-//! From text to expression.
+//! The parser of conditions.
 
 use serde_json::{Number, Value};
 
-use super::evaluation::{Comparison, Expression, Operand, Path, Step, Test};
-use super::tokens::{Mistake, Token, TokenKind, tokens};
+use super::evaluation::{Comparison, Expression, Operand, Path, PathStep, Test};
+use super::tokens::{SyntaxError, Token, TokenKind, tokens};
 use super::{MAX_CONDITION_CHARS, MAX_CONDITION_DEPTH};
 
-pub(super) fn parse(text: &str) -> Result<Expression, Mistake> {
+pub(super) fn parse(text: &str) -> Result<Expression, SyntaxError> {
     let chars = text.chars().count();
     if chars > MAX_CONDITION_CHARS {
         let reason = format!("it has {chars} characters, and may have {MAX_CONDITION_CHARS}");
-        return Err(Mistake::new(MAX_CONDITION_CHARS, reason));
+        return Err(SyntaxError::new(MAX_CONDITION_CHARS, reason));
     }
     let tokens = tokens(text)?;
     let mut parser = Parser { rest: &tokens, end: chars, depth: 0 };
     let expression = parser.condition()?;
     match parser.rest.first() {
         None => Ok(expression),
-        Some(token) => Err(Mistake::new(token.at, "expected `and`, `or` or the end")),
+        Some(token) => Err(SyntaxError::new(token.at, "expected `and`, `or` or the end")),
     }
 }
 
-/// Reads a path that stands alone.
-pub(super) fn parse_path(text: &str) -> Result<Path, Mistake> {
+/// Parses a text that consists of one path.
+pub(super) fn parse_path(text: &str) -> Result<Path, SyntaxError> {
     let tokens = tokens(text)?;
     let mut parser = Parser { rest: &tokens, end: text.chars().count(), depth: 0 };
     match (parser.path()?, parser.rest.first()) {
         (Some(path), None) => Ok(path),
-        (Some(_), Some(token)) => Err(Mistake::new(token.at, "expected `.`, `[` or the end")),
-        (None, _) => Err(Mistake::new(0, "expected a path, which begins with `$`")),
+        (Some(_), Some(token)) => Err(SyntaxError::new(token.at, "expected `.`, `[` or the end")),
+        (None, _) => Err(SyntaxError::new(0, "expected a path, which begins with `$`")),
     }
 }
 
 struct Parser<'a> {
     rest: &'a [Token],
-    /// Where the text ends.
+    /// The position of the end of the text.
     end: usize,
     depth: usize,
 }
 
 impl Parser<'_> {
-    fn condition(&mut self) -> Result<Expression, Mistake> {
+    fn condition(&mut self) -> Result<Expression, SyntaxError> {
         let mut all = vec![self.term()?];
         while self.word("or") {
             all.push(self.term()?);
@@ -48,7 +48,7 @@ impl Parser<'_> {
         Ok(Expression::Any(all))
     }
 
-    fn term(&mut self) -> Result<Expression, Mistake> {
+    fn term(&mut self) -> Result<Expression, SyntaxError> {
         let mut all = vec![self.factor()?];
         while self.word("and") {
             all.push(self.factor()?);
@@ -56,16 +56,16 @@ impl Parser<'_> {
         Ok(Expression::All(all))
     }
 
-    fn factor(&mut self) -> Result<Expression, Mistake> {
+    fn factor(&mut self) -> Result<Expression, SyntaxError> {
         self.depth += 1;
         if self.depth > MAX_CONDITION_DEPTH {
             return Err(self.expected(&format!("no more than {MAX_CONDITION_DEPTH} levels")));
         }
         let factor = if self.word("not") {
             Expression::Not(Box::new(self.factor()?))
-        } else if self.sign("(") {
+        } else if self.symbol("(") {
             let inner = self.condition()?;
-            if !self.sign(")") {
+            if !self.symbol(")") {
                 return Err(self.expected("`)`"));
             }
             inner
@@ -77,7 +77,7 @@ impl Parser<'_> {
         Ok(factor)
     }
 
-    fn test(&mut self) -> Result<Test, Mistake> {
+    fn test(&mut self) -> Result<Test, SyntaxError> {
         let comparisons = [
             ("==", Comparison::Equal),
             ("!=", Comparison::NotEqual),
@@ -87,12 +87,12 @@ impl Parser<'_> {
             (">", Comparison::More),
         ];
         for (sign, comparison) in comparisons {
-            if self.sign(sign) {
+            if self.symbol(sign) {
                 let at = self.at();
                 let operand = self.operand()?;
                 let has_order = !matches!(operand, Operand::Value(Value::Bool(_) | Value::Null));
                 if !has_order && !matches!(comparison, Comparison::Equal | Comparison::NotEqual) {
-                    return Err(Mistake::new(at, "only numbers and texts are more or less than others"));
+                    return Err(SyntaxError::new(at, "only numbers and texts are more or less than others"));
                 }
                 return Ok(Test::Compare(comparison, operand));
             }
@@ -116,16 +116,16 @@ impl Parser<'_> {
         }
         let at = self.at();
         match self.next() {
-            Some(TokenKind::Number(number)) if number >= 0.0 => Ok(if self.sign("%") {
+            Some(TokenKind::Number(number)) if number >= 0.0 => Ok(if self.symbol("%") {
                 Test::ChangedByShare(number / 100.0)
             } else {
                 Test::ChangedBy(number)
             }),
-            _ => Err(Mistake::new(at, "expected a number that is not negative")),
+            _ => Err(SyntaxError::new(at, "expected a number that is not negative")),
         }
     }
 
-    fn operand(&mut self) -> Result<Operand, Mistake> {
+    fn operand(&mut self) -> Result<Operand, SyntaxError> {
         if let Some(path) = self.path()? {
             return Ok(Operand::Path(path));
         }
@@ -137,10 +137,15 @@ impl Parser<'_> {
                 "true" => Value::Bool(true),
                 "false" => Value::Bool(false),
                 "null" => Value::Null,
-                _ => return Err(Mistake::new(at, format!("`{word}` is no value; a text stands in quotes"))),
+                _ => {
+                    return Err(SyntaxError::new(
+                        at,
+                        format!("`{word}` is no value; a text stands in quotes"),
+                    ));
+                }
             },
             _ => {
-                return Err(Mistake::new(
+                return Err(SyntaxError::new(
                     at,
                     "expected a path, a text in quotes, a number, `true`, `false` or `null`",
                 ));
@@ -149,32 +154,32 @@ impl Parser<'_> {
         Ok(Operand::Value(value))
     }
 
-    /// A path, where one begins.
-    fn path(&mut self) -> Result<Option<Path>, Mistake> {
-        if !self.sign("$") {
+    /// Parses a path, if the next token starts one.
+    fn path(&mut self) -> Result<Option<Path>, SyntaxError> {
+        if !self.symbol("$") {
             return Ok(None);
         }
         let mut steps = Vec::new();
         loop {
-            if self.sign(".") {
+            if self.symbol(".") {
                 let at = self.at();
                 match self.next() {
-                    Some(TokenKind::Word(name)) => steps.push(Step::Key(name)),
-                    _ => return Err(Mistake::new(at, "expected a name; others are written as `['…']`")),
+                    Some(TokenKind::Word(name)) => steps.push(PathStep::Key(name)),
+                    _ => return Err(SyntaxError::new(at, "expected a name; others are written as `['…']`")),
                 }
-            } else if self.sign("[") {
+            } else if self.symbol("[") {
                 let at = self.at();
                 match self.next() {
-                    Some(TokenKind::Text(name)) => steps.push(Step::Key(name)),
+                    Some(TokenKind::Text(name)) => steps.push(PathStep::Key(name)),
                     Some(TokenKind::Number(number)) => {
                         let index = format!("{number}").parse();
-                        steps.push(Step::Index(
-                            index.map_err(|_| Mistake::new(at, "expected a whole number from 0 on"))?,
+                        steps.push(PathStep::Index(
+                            index.map_err(|_| SyntaxError::new(at, "expected a whole number from 0 on"))?,
                         ));
                     }
-                    _ => return Err(Mistake::new(at, "expected a number, or a name in quotes")),
+                    _ => return Err(SyntaxError::new(at, "expected a number, or a name in quotes")),
                 }
-                if !self.sign("]") {
+                if !self.symbol("]") {
                     return Err(self.expected("`]`"));
                 }
             } else {
@@ -201,15 +206,15 @@ impl Parser<'_> {
         self.take(|kind| matches!(kind, TokenKind::Word(word) if word.eq_ignore_ascii_case(wanted)))
     }
 
-    fn sign(&mut self, wanted: &str) -> bool {
-        self.take(|kind| matches!(kind, TokenKind::Sign(sign) if *sign == wanted))
+    fn symbol(&mut self, wanted: &str) -> bool {
+        self.take(|kind| matches!(kind, TokenKind::Symbol(symbol) if *symbol == wanted))
     }
 
     fn at(&self) -> usize {
         self.rest.first().map_or(self.end, |token| token.at)
     }
 
-    fn expected(&self, what: &str) -> Mistake {
-        Mistake::new(self.at(), format!("expected {what}"))
+    fn expected(&self, what: &str) -> SyntaxError {
+        SyntaxError::new(self.at(), format!("expected {what}"))
     }
 }

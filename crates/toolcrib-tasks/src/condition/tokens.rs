@@ -1,6 +1,6 @@
-//! The parts that a condition is written in.
+//! The tokenizer of conditions.
 
-/// A part, and the place of its first character.
+/// A token, and the position of its first character.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Token {
     pub(super) kind: TokenKind,
@@ -12,26 +12,26 @@ pub(super) enum TokenKind {
     Word(String),
     Text(String),
     Number(f64),
-    Sign(&'static str),
+    Symbol(&'static str),
 }
 
-/// What is wrong, and at which character.
+/// A syntax error, and the position of its character.
 #[derive(Debug)]
-pub(super) struct Mistake {
+pub(super) struct SyntaxError {
     pub(super) at: usize,
     pub(super) reason: String,
 }
 
-impl Mistake {
+impl SyntaxError {
     pub(super) fn new(at: usize, reason: impl Into<String>) -> Self {
         Self { at, reason: reason.into() }
     }
 }
 
-/// The signs, the longer ones before their beginnings.
-const SIGNS: [&str; 14] = ["==", "!=", "<=", ">=", "<", ">", "$", ".", "[", "]", "(", ")", "%", "="];
+/// The symbols, longer ones before their prefixes.
+const SYMBOLS: [&str; 14] = ["==", "!=", "<=", ">=", "<", ">", "$", ".", "[", "]", "(", ")", "%", "="];
 
-pub(super) fn tokens(text: &str) -> Result<Vec<Token>, Mistake> {
+pub(super) fn tokens(text: &str) -> Result<Vec<Token>, SyntaxError> {
     let characters: Vec<char> = text.chars().collect();
     let mut tokens = Vec::new();
     let mut at = 0;
@@ -52,10 +52,10 @@ pub(super) fn tokens(text: &str) -> Result<Vec<Token>, Mistake> {
             }
             _ => {
                 let starts = |sign: &&&str| sign.chars().eq(rest.iter().take(sign.len()).copied());
-                let sign = SIGNS.iter().find(starts);
+                let sign = SYMBOLS.iter().find(starts);
                 let sign =
-                    sign.ok_or_else(|| Mistake::new(at, format!("`{character}` means nothing here")))?;
-                (TokenKind::Sign(sign), sign.len())
+                    sign.ok_or_else(|| SyntaxError::new(at, format!("`{character}` means nothing here")))?;
+                (TokenKind::Symbol(sign), sign.len())
             }
         };
         tokens.push(Token { kind, at });
@@ -64,8 +64,8 @@ pub(super) fn tokens(text: &str) -> Result<Vec<Token>, Mistake> {
     Ok(tokens)
 }
 
-/// A text in quotes; a backslash takes the next character as it is.
-fn quoted(rest: &[char], at: usize) -> Result<(TokenKind, usize), Mistake> {
+/// Parses a quoted text. A backslash escapes the next character.
+fn quoted(rest: &[char], at: usize) -> Result<(TokenKind, usize), SyntaxError> {
     let mut text = String::new();
     let mut characters = rest.iter().enumerate();
     let quote = characters.next().map(|(_, quote)| *quote);
@@ -79,14 +79,14 @@ fn quoted(rest: &[char], at: usize) -> Result<(TokenKind, usize), Mistake> {
             character => text.push(character),
         }
     }
-    Err(Mistake::new(at, "this text has no closing quote"))
+    Err(SyntaxError::new(at, "this text has no closing quote"))
 }
 
-fn number(rest: &[char], at: usize) -> Result<(TokenKind, usize), Mistake> {
+fn number(rest: &[char], at: usize) -> Result<(TokenKind, usize), SyntaxError> {
     let is_part = |character: &&char| matches!(**character, '0'..='9' | '-' | '+' | '.' | 'e' | 'E');
     let digits: String = rest.iter().take_while(is_part).collect();
     match digits.parse::<f64>() {
         Ok(number) if number.is_finite() => Ok((TokenKind::Number(number), digits.len())),
-        _ => Err(Mistake::new(at, format!("`{digits}` is no number"))),
+        _ => Err(SyntaxError::new(at, format!("`{digits}` is no number"))),
     }
 }

@@ -1,4 +1,4 @@
-//! What the tools of schedules take and give.
+//! The arguments and outputs of the schedule tools.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{Action, Cron, Error, MAX_CRON_CHARS, MAX_PHRASE_CHARS, moment};
 
-/// What stands before what is remembered when it is told.
+/// The prefix of the notification of a reminder.
 const REMINDER: &str = "Reminder: ";
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -27,9 +27,9 @@ pub(super) struct ScheduleOnce {
     /// A name for people.
     #[schemars(length(max = MAX_LABEL_CHARS))]
     label: Option<String>,
-    /// Such as `Europe/Paris`; where `when` names none.
+    /// Such as `Europe/Paris`; applies if `when` names none.
     time_zone: Option<String>,
-    /// How late it may run, in seconds, where the program was down; 3600.
+    /// The maximum delay in seconds if the program was down; 3600.
     #[schemars(range(min = MIN_CATCH_UP.as_secs(), max = MAX_CATCH_UP.as_secs()))]
     catch_up: Option<u64>,
 }
@@ -44,14 +44,14 @@ pub(super) struct ScheduleCron {
     /// A name for people.
     #[schemars(length(max = MAX_LABEL_CHARS))]
     label: Option<String>,
-    /// In which the pattern is meant, such as `Europe/Paris`.
+    /// The time zone of the pattern, such as `Europe/Paris`.
     time_zone: Option<String>,
-    /// Ends after so many runs; never where it is 0 or absent.
+    /// Ends after this number of runs; never if 0 or absent.
     max_runs: Option<u64>,
-    /// What happens when a run is due and another is under way.
+    /// The behavior if a run is due while another is in progress.
     #[serde(default)]
     overlap: Overlap,
-    /// How late a run may be, in seconds, where the program was down; 3600. Of several missed the last is made.
+    /// The maximum delay of a run in seconds if the program was down; 3600. Only the last missed run is made.
     #[schemars(range(min = MIN_CATCH_UP.as_secs(), max = MAX_CATCH_UP.as_secs()))]
     catch_up: Option<u64>,
 }
@@ -59,31 +59,31 @@ pub(super) struct ScheduleCron {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Remind {
-    /// What to be reminded of, in a sentence.
+    /// The reminder, in a sentence.
     what: String,
-    /// A moment, such as `tomorrow at 9am`, or a cron pattern for all that it means.
+    /// A time, such as `tomorrow at 9am`, or a cron pattern.
     #[schemars(length(max = MAX_CRON_CHARS))]
     when: String,
-    /// What to do then, in place of telling `what`.
+    /// The action to perform instead of sending `what`.
     action: Option<Action>,
-    /// Such as `Europe/Paris`; where `when` names none.
+    /// Such as `Europe/Paris`; applies if `when` names none.
     time_zone: Option<String>,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct OneSchedule {
-    /// The `schedule_id` that was given when it was made.
+pub(super) struct ScheduleArguments {
+    /// The `schedule_id` from its creation.
     pub(super) schedule_id: String,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct AllSchedules {}
+pub(super) struct ListSchedules {}
 
-/// All schedules, in the order in which they were made.
+/// All schedules, in the order of their creation.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(super) struct Listed {
+pub(super) struct ScheduleList {
     pub(super) schedules: Vec<ScheduleStatus>,
 }
 
@@ -96,8 +96,11 @@ impl ScheduleOnce {
         let time = match moment(&self.when, &now) {
             Ok(at) => ScheduleTime::Once(at),
             Err(_) if Cron::parse(&self.when, now.time_zone()).is_ok() => {
-                return Err(invalid(format!("`{}` means many moments, and one is wanted", self.when.trim()))
-                    .with_hint("use `schedule_cron`"));
+                return Err(invalid(format!(
+                    "expected one moment, found the cron pattern `{}`",
+                    self.when.trim()
+                ))
+                .with_hint("use `schedule_cron`"));
             }
             Err(error) => return Err(unreadable(&error)),
         };
@@ -143,7 +146,7 @@ impl Remind {
             None => Action::Notification { message: format!("{REMINDER}{what}"), channel: None },
         };
         let mut request = ScheduleRequest::new(time, action);
-        // A label is short; the whole sentence is in the notification.
+        // The label is truncated; the notification contains the whole sentence.
         request.label = Some(what.chars().take(MAX_LABEL_CHARS).collect());
         Ok(request)
     }

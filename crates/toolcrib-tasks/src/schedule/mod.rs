@@ -1,21 +1,21 @@
-//! What is done at a moment, or at all moments of a pattern.
+//! Schedules: actions that run once at a time, or repeatedly according to a cron pattern.
 //!
-//! A [`Schedule`](record::Schedule) outlives the session that made it: it belongs to whoever made it, who is told of its runs
-//! at the session's next turn, and it ends when it is over or cancelled, not with the session. One task waits for all of
-//! them ([`timer`]). What a moment means for a schedule is decided without waiting or keeping ([`decision`]); [`run`] does
-//! what was decided, and keeps it before it is done.
+//! A [`Schedule`](record::Schedule) belongs to its creator, whose session is notified of its runs at the next turn. It
+//! outlives that session, and ends when it is completed or cancelled. One Tokio task waits for all schedules
+//! ([`timer`]). [`transitions`] are pure functions that decide about due and interrupted runs. [`run`] persists these
+//! decisions before it acts on them.
 
 mod arguments;
-mod change;
-mod decision;
+mod leases;
+mod lifecycle;
 mod record;
 mod run;
-mod shared;
 mod status;
 mod table;
 mod time;
 mod timer;
 mod tools;
+mod transitions;
 
 #[cfg(test)]
 mod tests;
@@ -32,54 +32,54 @@ use tokio_util::sync::CancellationToken;
 use toolcrib_model::{ErrorKind, ToolError};
 use toolcrib_port::CallContext;
 
-use self::shared::marked;
-use self::table::{Live, Table, not_found};
-use crate::owner::Owned;
-use crate::to_the_end::to_the_end;
-use crate::{Action, Kind, Services, StoreError};
+use self::leases::cancel_marker_target;
+use self::table::{LiveSchedule, ScheduleTable, not_found};
+use crate::owner::WithOwner;
+use crate::run_detached::run_detached;
+use crate::{Action, RecordKind, Services, StoreError};
 
-pub use decision::MAX_OVERLAPPING;
 pub use record::{LastRun, Overlap, RunOutcome, ScheduleState};
 pub use status::{NEXT_RUNS, ScheduleStatus};
 pub use time::{MIN_CRON_INTERVAL, ScheduleTime};
 pub use tools::{SCHEDULER, Scheduler};
+pub use transitions::MAX_OVERLAPPING;
 
-/// The shortest time by which a run may be late.
+/// The shortest catch-up window.
 pub const MIN_CATCH_UP: Duration = Duration::from_mins(1);
 
-/// The longest time by which a run may be late.
+/// The longest catch-up window.
 pub const MAX_CATCH_UP: Duration = Duration::from_hours(24 * 7);
 
-/// How long the label of a schedule may be, in characters.
+/// The maximum length of the label of a schedule in characters.
 pub const MAX_LABEL_CHARS: usize = 100;
 
-/// How large what a schedule does may be, in bytes of JSON.
+/// The maximum size of the action of a schedule in bytes of JSON.
 pub const MAX_ACTION_BYTES: usize = 32 * 1024;
 
-/// How long ago a single moment may be for it to mean now: whoever wrote it has taken a while.
-const JUST_NOW: SignedDuration = SignedDuration::from_mins(1);
+/// The age up to which a past time of a single run means now, since writing the request takes time.
+const PAST_TOLERANCE: SignedDuration = SignedDuration::from_mins(1);
 
-/// How long a run that is cancelled may take to end.
+/// The time that a cancelled run has to end.
 const CANCEL_WAIT: Duration = Duration::from_secs(5);
 
-/// The bounds of schedules.
+/// The limits of schedules.
 #[derive(Clone, Debug)]
 pub struct ScheduleSettings {
-    /// How many schedules of a session are active; 100. As many that are over are kept beside them.
+    /// The maximum number of active schedules per session; 100. The same number of ended schedules is retained.
     pub max_per_session: usize,
-    /// How many schedules a client of the server has in all its sessions, those that are over among them; 1,000.
+    /// The maximum number of schedules of a client of the server in all its sessions, including ended ones; 1,000.
     pub max_per_client: usize,
-    /// How many schedules there are in all, those that are over among them; 20,000.
+    /// The maximum number of all schedules, including ended ones; 20,000.
     pub max_total: usize,
-    /// How many runs are under way at once, of all schedules; 64. Others wait for their turn.
+    /// The maximum number of concurrent runs of all schedules; 64. Further runs wait.
     pub max_running: usize,
-    /// How long a run may take; an hour.
+    /// The maximum duration of a run; one hour.
     pub max_duration: Duration,
-    /// How late a run may be started where the schedule does not say; an hour.
+    /// The default catch-up window, which is the maximum delay of a run; one hour.
     pub catch_up: Duration,
-    /// How long a schedule that is over is kept; a day.
+    /// The time that an ended schedule is retained; one day.
     pub retention: Duration,
-    /// The time zone of moments that are said without one; that of the machine.
+    /// The default time zone of times and patterns; that of the system.
     pub time_zone: TimeZone,
 }
 
@@ -98,26 +98,26 @@ impl Default for ScheduleSettings {
     }
 }
 
-/// A schedule that somebody wants.
+/// A request to create a schedule.
 #[derive(Clone, Debug)]
 pub struct ScheduleRequest {
-    /// When it runs.
+    /// The times of its runs.
     pub time: ScheduleTime,
-    /// What it does.
+    /// The action.
     pub action: Action,
-    /// What it is called, for people.
+    /// A label for people.
     pub label: Option<String>,
-    /// What happens to a run that is due while another is under way.
+    /// The behavior if a run is due while another is in progress.
     pub overlap: Overlap,
-    /// How late a run may be started: what was missed while the program was down is made up for within this time, the last
-    /// run of several. That of the settings where absent.
+    /// The catch-up window: the last run that was missed while the program was down still starts within this time. The
+    /// default is that of the settings.
     pub catch_up: Option<Duration>,
-    /// After how many runs it is over; never where it is 0 or absent.
+    /// The number of runs after which it ends. It is unlimited if this is 0 or absent.
     pub max_runs: Option<u64>,
 }
 
 impl ScheduleRequest {
-    /// One with the defaults.
+    /// Creates a request with the defaults.
     pub fn new(time: ScheduleTime, action: Action) -> Self {
         Self { time, action, label: None, overlap: Overlap::default(), catch_up: None, max_runs: None }
     }
@@ -125,65 +125,70 @@ impl ScheduleRequest {
 
 /// The schedules of all sessions. Clones share them.
 ///
-/// A run is made at least once for each moment that is due while the program runs, and for the last one that was missed
-/// within the catch-up window. It has a key, the same when it is made again after a crash; a run of unknown outcome that may
-/// not be repeated is not made again, and its session is told.
+/// A run starts at least once for each time that is due while the program is running, and for the last time that was
+/// missed within the catch-up window. The key of a run stays the same if the run is repeated after a crash. A run of
+/// unknown outcome that may not be repeated is reported to its session instead.
 #[derive(Clone)]
 pub struct Schedules {
-    inner: Arc<Inner>,
+    inner: Arc<SchedulesInner>,
 }
 
-struct Inner {
+struct SchedulesInner {
     services: Arc<Services>,
     settings: ScheduleSettings,
-    table: Table,
-    /// What a run needs.
+    table: ScheduleTable,
+    /// The permits for concurrent runs.
     permits: Arc<Semaphore>,
-    /// How many runs are under way.
+    /// The number of runs in progress.
     running: watch::Sender<usize>,
-    /// Set when runs have to end.
+    /// Cancelled when all runs must end.
     ending: CancellationToken,
-    /// Says to the timer that there may be something to do earlier.
+    /// Wakes the timer when a schedule may be due earlier.
     woken: Arc<Notify>,
     has_timer: AtomicBool,
-    /// What is in the store and cannot be read, and why.
-    set_aside: Mutex<BTreeMap<String, String>>,
+    /// The ids of unreadable records in the store, with the reasons.
+    unreadable: Mutex<BTreeMap<String, String>>,
 }
 
 impl Schedules {
-    /// Takes up the schedules that are known from before. They run once they are [resumed](Self::resume).
+    /// Loads the schedules from the store. They run after [`resume`](Self::resume).
     pub async fn open(services: Arc<Services>, settings: ScheduleSettings) -> Result<Self, StoreError> {
-        let records = services.store.load(Kind::Schedule).await?;
+        let records = services.store.load(RecordKind::Schedule).await?;
         let permits = Arc::new(Semaphore::new(settings.max_running.clamp(1, Semaphore::MAX_PERMITS)));
-        let inner = Inner {
+        let inner = SchedulesInner {
             services,
             settings,
-            table: Table::default(),
+            table: ScheduleTable::default(),
             permits,
             running: watch::Sender::new(0),
             ending: CancellationToken::new(),
             woken: Arc::default(),
             has_timer: AtomicBool::new(false),
-            set_aside: Mutex::default(),
+            unreadable: Mutex::default(),
         };
-        records.iter().filter(|record| marked(&record.id).is_none()).for_each(|record| inner.take(record));
-        inner.clear_marks(records.iter().filter_map(|record| marked(&record.id))).await;
+        records
+            .iter()
+            .filter(|record| cancel_marker_target(&record.id).is_none())
+            .for_each(|record| inner.load_record(record));
+        inner
+            .apply_cancel_markers(records.iter().filter_map(|record| cancel_marker_target(&record.id)))
+            .await;
         Ok(Self { inner: Arc::new(inner) })
     }
 
-    /// Runs what is due from now on, once it is known where calls go in. Of runs that the end of the program has interrupted,
-    /// those that may be repeated are made again, under the same key; of the others the sessions are told.
+    /// Starts the timer. The tool caller must be set. Interrupted runs that may be repeated start again with the same
+    /// key; the others are reported to their sessions.
     pub async fn resume(&self) -> Result<(), ToolError> {
         let inner = &self.inner;
-        inner.services.entrance()?;
+        inner.services.tool_caller()?;
         if inner.has_timer.swap(true, Ordering::AcqRel) {
             return Ok(());
         }
         for live in inner.table.matching(|live| !live.schedule().running.is_empty()) {
-            let gate = live.gate.lock().await;
-            if inner.take_over(&live).await {
-                inner.take_up(&live, &gate).await;
-                inner.let_go(&live).await;
+            let change_lock = live.change_lock.lock().await;
+            if inner.acquire(&live).await {
+                inner.resolve_interrupted(&live, &change_lock).await;
+                inner.release_if_idle(&live).await;
             }
         }
         inner.reset_all().await;
@@ -191,7 +196,8 @@ impl Schedules {
         Ok(())
     }
 
-    /// Makes a schedule, for whoever asks. It is kept when this returns; where it cannot be, its note says so.
+    /// Creates a schedule that belongs to the caller. It is persisted when this returns; if that fails, its note says
+    /// so.
     pub async fn create(
         &self,
         request: ScheduleRequest,
@@ -200,86 +206,86 @@ impl Schedules {
         let inner = Arc::clone(&self.inner);
         let schedule = inner.schedule(&request, context)?;
         // What has begun is brought to its end, also where the caller does not wait for it.
-        to_the_end(async move { inner.add(schedule, request.time).await }).await
+        run_detached(async move { inner.add(schedule, request.time).await }).await
     }
 
-    /// The schedules of whoever asks, in the order in which they were made.
+    /// Returns the schedules of the caller, in the order of their creation.
     pub fn list(&self, context: &CallContext) -> Vec<ScheduleStatus> {
         let own = self.inner.table.of(context);
-        own.iter().map(|live| live.status(1).without_detail()).collect()
+        own.iter().map(|live| live.status(1).without_run_detail()).collect()
     }
 
-    /// How a schedule of whoever asks stands.
+    /// Returns the status of a schedule of the caller.
     pub async fn status(&self, id: &str, context: &CallContext) -> Result<ScheduleStatus, ToolError> {
         let live = self.inner.table.find(id, context)?;
-        Ok(self.inner.newest(&live).await.status(NEXT_RUNS))
+        Ok(self.inner.reloaded(&live).await.status(NEXT_RUNS))
     }
 
-    /// Cancels a schedule of whoever asks, and the run of it that is under way.
+    /// Cancels a schedule of the caller, and its current run.
     pub async fn cancel(&self, id: &str, context: &CallContext) -> Result<ScheduleStatus, ToolError> {
         let live = self.inner.table.find(id, context)?;
         let inner = Arc::clone(&self.inner);
-        Ok(to_the_end(async move { inner.cancel(&live).await }).await)
+        Ok(run_detached(async move { inner.cancel(&live).await }).await)
     }
 
-    /// The schedules of everybody, in the order in which they were made. For whoever operates the program.
-    pub async fn all(&self) -> Vec<Owned<ScheduleStatus>> {
+    /// Returns the schedules of all owners, in the order of their creation. For operators.
+    pub async fn all(&self) -> Vec<WithOwner<ScheduleStatus>> {
         let inner = &self.inner;
         if inner.services.is_shared()
-            && let Err(error) = inner.read_all_again().await
+            && let Err(error) = inner.reload_all().await
         {
-            tracing::warn!(%error, "schedules of other processes are not seen");
+            tracing::warn!(%error, "the schedules of other processes cannot be read");
         }
         let all = inner.table.all();
-        all.iter().map(|live| live.owning(live.status(1).without_detail())).collect()
+        all.iter().map(|live| live.attach_to(live.status(1).without_run_detail())).collect()
     }
 
-    /// How a schedule of anybody stands. For whoever operates the program.
-    pub async fn status_of_any(&self, id: &str) -> Result<Owned<ScheduleStatus>, ToolError> {
+    /// Returns the status of a schedule of any owner. For operators.
+    pub async fn status_of_any(&self, id: &str) -> Result<WithOwner<ScheduleStatus>, ToolError> {
         let live = self.inner.table.get(id).ok_or_else(|| not_found(id))?;
-        let status = self.inner.newest(&live).await.status(NEXT_RUNS);
-        Ok(live.owning(status))
+        let status = self.inner.reloaded(&live).await.status(NEXT_RUNS);
+        Ok(live.attach_to(status))
     }
 
-    /// Cancels a schedule of anybody. For whoever operates the program.
-    pub async fn cancel_any(&self, id: &str) -> Result<Owned<ScheduleStatus>, ToolError> {
+    /// Cancels a schedule of any owner. For operators.
+    pub async fn cancel_any(&self, id: &str) -> Result<WithOwner<ScheduleStatus>, ToolError> {
         let live = self.inner.table.get(id).ok_or_else(|| not_found(id))?;
         let (inner, cancelled) = (Arc::clone(&self.inner), Arc::clone(&live));
-        let status = to_the_end(async move { inner.cancel(&cancelled).await }).await;
-        Ok(live.owning(status))
+        let status = run_detached(async move { inner.cancel(&cancelled).await }).await;
+        Ok(live.attach_to(status))
     }
 
-    /// The ids of what is kept as a schedule and cannot be read, with the reasons: a newer version may have written it. It is
-    /// left as it is.
-    pub fn set_aside(&self) -> BTreeMap<String, String> {
-        self.inner.aside().clone()
+    /// Returns the ids of the stored schedules that cannot be read, with the reasons. A newer version may have written
+    /// them, so they stay in the store unchanged.
+    pub fn unreadable(&self) -> BTreeMap<String, String> {
+        self.inner.unreadable().clone()
     }
 
-    /// Gives the runs that are under way so much time, and cancels the others, which the next start takes up as it does what
-    /// a crash has interrupted. No more are started once [`Services::stop_intake`] was called.
+    /// Waits for the current runs to end, and cancels them after the given time. The next start treats cancelled runs
+    /// like runs that a crash has interrupted. No runs start after [`Services::stop_intake`].
     pub async fn close(&self, time: Duration) {
         let inner = &self.inner;
         let ended = || async {
-            // The sender is this one's own.
+            // `inner` holds the sender, so this cannot fail.
             let _ = inner.running.subscribe().wait_for(|running| *running == 0).await;
         };
         if tokio::time::timeout(time, ended()).await.is_err() {
             inner.ending.cancel();
-            // One that does not end by then is dropped with the program.
+            // A run that does not end in time is dropped with the program.
             let _ = tokio::time::timeout(2 * CANCEL_WAIT, ended()).await;
         }
     }
 }
 
-impl Inner {
-    fn set_aside(&self, id: &str, reason: &str) {
-        if self.aside().insert(id.to_owned(), reason.to_owned()).is_none() {
-            tracing::warn!(%id, %reason, "a schedule that is kept cannot be read, and is left as it is");
+impl SchedulesInner {
+    fn add_unreadable(&self, id: &str, reason: &str) {
+        if self.unreadable().insert(id.to_owned(), reason.to_owned()).is_none() {
+            tracing::warn!(%id, %reason, "a stored schedule cannot be read, and stays unchanged");
         }
     }
 
-    fn aside(&self) -> std::sync::MutexGuard<'_, BTreeMap<String, String>> {
-        self.set_aside.lock().unwrap_or_else(PoisonError::into_inner)
+    fn unreadable(&self) -> std::sync::MutexGuard<'_, BTreeMap<String, String>> {
+        self.unreadable.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn retention(&self) -> SignedDuration {
@@ -287,13 +293,13 @@ impl Inner {
     }
 }
 
-impl Live {
+impl LiveSchedule {
     fn status(&self, next_runs: usize) -> ScheduleStatus {
         ScheduleStatus::of(&self.id, &self.schedule(), &self.time, next_runs)
     }
 
-    fn owning(&self, status: ScheduleStatus) -> Owned<ScheduleStatus> {
-        self.schedule().owner.owning(status)
+    fn attach_to(&self, status: ScheduleStatus) -> WithOwner<ScheduleStatus> {
+        self.schedule().owner.attach_to(status)
     }
 }
 

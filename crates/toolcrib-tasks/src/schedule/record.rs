@@ -1,4 +1,4 @@
-//! One schedule, as it is kept.
+//! The stored form of a schedule.
 
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
@@ -8,101 +8,101 @@ use serde_json::json;
 
 use super::time::ScheduleTime;
 use crate::owner::Owner;
-use crate::{Action, Change, Cron, Error, Kind, Record};
+use crate::{Action, Change, Cron, Error, Record, RecordKind};
 
-/// The form that this version writes and reads. One of another form is left as it is.
-const FORM: u32 = 1;
+/// The version of the format that is written and read. Records of another version stay unchanged.
+const FORMAT_VERSION: u32 = 1;
 
-/// What happens when a run is due and the one before has not ended.
+/// The behavior if a run is due while another is in progress.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Overlap {
-    /// It is not made, and counted as skipped.
+    /// The run is skipped, and counted as such.
     #[default]
     Skip,
-    /// It is made when the other has ended; of several the last.
+    /// The run starts when the other has ended. Only the last of several is queued.
     QueueOne,
-    /// It is made beside the other.
+    /// The runs overlap.
     Allow,
 }
 
-/// How a schedule stands.
+/// The state of a schedule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ScheduleState {
-    /// It has runs to come, or one under way.
+    /// It has future runs, or a current one.
     Active,
-    /// It has a run under way, whose call waits for a person. It is told, and kept as [`Active`](Self::Active).
+    /// The call of its current run waits for a person. It is displayed, and stored as [`Active`](Self::Active).
     WaitingForApproval,
-    /// It has no more runs to come.
+    /// It has no more runs.
     Completed,
     /// It was cancelled.
     Cancelled,
 }
 
-/// What came of a run.
+/// The outcome of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum RunOutcome {
-    /// Nothing yet.
+    /// The run is in progress.
     Running,
-    /// It was done.
+    /// The run succeeded.
     Succeeded,
-    /// It was not done.
+    /// The run failed.
     Failed,
-    /// It was cancelled before it had ended.
+    /// The run was cancelled before it ended.
     Cancelled,
-    /// The program ended while it was under way: whether it did what it does, nobody knows.
+    /// The program ended during the run, so its effect is unknown.
     OutcomeUnknown,
 }
 
-/// The run of a schedule that was started last.
+/// The last run of a schedule.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LastRun {
-    /// What tools and peers know it by: the same when it is made again after a crash.
+    /// The key of the run for tools and peers, which stays the same if it is repeated after a crash.
     pub run_key: String,
-    /// The moment that it was due.
+    /// The time at which it was due.
     #[schemars(with = "String")]
     pub due: Timestamp,
-    /// When it was started.
+    /// The time of its start.
     #[schemars(with = "String")]
     pub started: Timestamp,
-    /// When it ended.
+    /// The time of its end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     pub ended: Option<Timestamp>,
-    /// What came of it.
+    /// Its outcome.
     pub outcome: RunOutcome,
-    /// The beginning of its result, or why there is none.
+    /// The beginning of its result or of its error.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
 }
 
-/// A run that was started, and of whose end nothing is known.
+/// A run that was started, and whose end was not recorded.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Started {
+pub(super) struct ActiveRun {
     pub(super) due: Timestamp,
-    /// Whether it may be made again when nobody knows what came of it.
+    /// True if the run may be repeated after its outcome was lost.
     pub(super) may_repeat: bool,
-    /// How often it was started.
+    /// The number of its starts.
     pub(super) attempts: u32,
     /// True while its call waits for a person.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) waits_for_person: bool,
 }
 
-/// When it runs, as it is written down.
+/// The stored form of [`ScheduleTime`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case", deny_unknown_fields)]
-enum When {
+enum StoredTime {
     Once {
         at: Timestamp,
-        /// Without one it is that of the settings, as everywhere below.
+        /// The time zone; here and below, the default is that of the settings.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         time_zone: Option<String>,
     },
@@ -113,7 +113,7 @@ enum When {
     },
 }
 
-/// A schedule, as it is kept.
+/// The stored form of a schedule.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Schedule {
@@ -121,10 +121,10 @@ pub(super) struct Schedule {
     pub(super) owner: Owner,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) label: Option<String>,
-    when: When,
+    when: StoredTime,
     pub(super) action: Action,
     pub(super) overlap: Overlap,
-    /// How late a run may be started, in seconds.
+    /// The maximum delay of a run in seconds.
     pub(super) catch_up: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) max_runs: Option<u64>,
@@ -132,26 +132,26 @@ pub(super) struct Schedule {
     pub(super) created: Timestamp,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) ended: Option<Timestamp>,
-    /// The first moment that nothing has been decided of.
+    /// The due time of the next run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) next: Option<Timestamp>,
-    /// The run that waits for the end of another.
+    /// The due time of the run that waits for the end of another.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) queued: Option<Timestamp>,
-    /// How many runs were started.
+    /// The number of runs that were started.
     pub(super) runs: u64,
-    /// How many were not because it was too late.
+    /// The number of runs that were missed because it was too late.
     pub(super) missed: u64,
-    /// How many were not because another was under way.
+    /// The number of runs that were skipped because another was in progress.
     pub(super) skipped: u64,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(super) running: Vec<Started>,
+    pub(super) running: Vec<ActiveRun>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) last_run: Option<LastRun>,
 }
 
 impl Schedule {
-    /// One that has not run. `next` is its first moment.
+    /// Creates a schedule that has not run. `next` is the due time of its first run.
     pub(super) fn new(
         owner: Owner,
         time: &ScheduleTime,
@@ -161,13 +161,15 @@ impl Schedule {
     ) -> Self {
         let name = |zone: &TimeZone| zone.iana_name().map(str::to_owned);
         let when = match time {
-            ScheduleTime::Once(at) => When::Once { at: at.timestamp(), time_zone: name(at.time_zone()) },
+            ScheduleTime::Once(at) => {
+                StoredTime::Once { at: at.timestamp(), time_zone: name(at.time_zone()) }
+            }
             ScheduleTime::Cron(cron) => {
-                When::Cron { pattern: cron.text().to_owned(), time_zone: name(cron.zone()) }
+                StoredTime::Cron { pattern: cron.text().to_owned(), time_zone: name(cron.zone()) }
             }
         };
         Self {
-            form: FORM,
+            form: FORMAT_VERSION,
             owner,
             label: None,
             when,
@@ -188,19 +190,22 @@ impl Schedule {
         }
     }
 
-    /// Reads one, and when it runs. What is wrong with it, where it cannot be read.
+    /// Parses a record. Returns the schedule and its times, or the reason why the record is unreadable.
     pub(super) fn read(record: &Record, zone: &TimeZone) -> Result<(Self, ScheduleTime), String> {
         let schedule = Self::deserialize(&record.body).map_err(|error| error.to_string())?;
-        if schedule.form != FORM {
-            return Err(format!("it is of form {}, and this version knows {FORM}", schedule.form));
+        if schedule.form != FORMAT_VERSION {
+            return Err(format!(
+                "it has format {}, and this version supports format {FORMAT_VERSION}",
+                schedule.form
+            ));
         }
         let zone_of = |name: &Option<String>| match name {
             Some(name) => TimeZone::get(name).map_err(|error| error.to_string()),
             None => Ok(zone.clone()),
         };
         let time = match &schedule.when {
-            When::Once { at, time_zone } => ScheduleTime::Once(at.to_zoned(zone_of(time_zone)?)),
-            When::Cron { pattern, time_zone } => {
+            StoredTime::Once { at, time_zone } => ScheduleTime::Once(at.to_zoned(zone_of(time_zone)?)),
+            StoredTime::Cron { pattern, time_zone } => {
                 let cron = Cron::parse(pattern, &zone_of(time_zone)?);
                 ScheduleTime::Cron(Box::new(cron.map_err(|error: Error| error.to_string())?))
             }
@@ -208,13 +213,13 @@ impl Schedule {
         Ok((schedule, time))
     }
 
-    /// The change that keeps it.
+    /// Returns the change that stores it.
     pub(super) fn put(&self, id: &str) -> Change {
         let (id, session) = (id.to_owned(), self.owner.session.clone());
-        Change::Put(Record { kind: Kind::Schedule, id, session, body: json!(self) })
+        Change::Put(Record { kind: RecordKind::Schedule, id, session, body: json!(self) })
     }
 
-    /// How late a run may be started.
+    /// Returns the maximum delay of a run.
     pub(super) fn catch_up(&self) -> SignedDuration {
         SignedDuration::from_secs(i64::try_from(self.catch_up).unwrap_or(i64::MAX))
     }
@@ -224,7 +229,7 @@ impl Schedule {
     }
 }
 
-/// What a run is known by.
+/// Returns the key of a run.
 pub(super) fn run_key(id: &str, due: Timestamp) -> String {
     format!("{id}@{due}")
 }

@@ -1,4 +1,4 @@
-//! How a schedule that has been woken is run, and what is done with runs that were interrupted.
+//! Execution of due runs, and recovery of interrupted runs.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -10,46 +10,47 @@ use tokio_util::sync::CancellationToken;
 use toolcrib_model::{ErrorKind, ToolError};
 use toolcrib_port::{CallPhase, PhaseTracker};
 
-use super::decision::Interrupted;
 use super::record::{RunOutcome, Schedule, run_key};
-use super::status::{beginning, told};
-use super::table::Live;
-use super::time::{ScheduleTime, shown};
-use super::{CANCEL_WAIT, Inner};
+use super::status::{notification_text, result_excerpt};
+use super::table::LiveSchedule;
+use super::time::{ScheduleTime, format_moment};
+use super::transitions::InterruptedRun;
+use super::{CANCEL_WAIT, SchedulesInner};
 use crate::services::LEASE_TIME;
-use crate::{Action, Change, Kind, StoreError};
+use crate::{Action, Change, RecordKind, StoreError};
 
-/// How long it takes until something is tried again that another process or the store did not allow.
+/// The time after which a run is retried that another process or the store has prevented.
 const RETRY: SignedDuration = SignedDuration::from_secs(15);
 
-impl Inner {
-    /// Looks at a schedule: starts what is due, counts what is not started, forgets what has been over for long.
-    pub(super) async fn begin(self: Arc<Self>, id: String) {
+impl SchedulesInner {
+    /// Processes a schedule that is due: starts a run, counts the others, or removes the schedule after its retention
+    /// time.
+    pub(super) async fn process_due(self: Arc<Self>, id: String) {
         let permit = Semaphore::acquire_owned(Arc::clone(&self.permits));
         let Some(Ok(permit)) = self.services.closing().run_until_cancelled(permit).await else { return };
         let Some(live) = self.table.get(&id).filter(|_| !self.ending.is_cancelled()) else { return };
-        let gate = live.gate.lock().await;
-        if !self.take_over(&live).await {
+        let change_lock = live.change_lock.lock().await;
+        if !self.acquire(&live).await {
             return self.wake_later(&live);
         }
-        self.take_up(&live, &gate).await;
+        self.resolve_interrupted(&live, &change_lock).await;
         let now = self.services.clock.now();
         let mut schedule = Schedule::clone(&live.schedule());
         let due = schedule.take_due(&live.time, now);
-        let Some(due) = due else { return self.nothing_due(&live, schedule, now).await };
+        let Some(due) = due else { return self.save_without_run(&live, schedule, now).await };
         let may_repeat = schedule.action.may_repeat(&self.services, &schedule.owner);
         schedule.start(&id, due, now, may_repeat);
-        // It is kept before it starts, so that one that may not be repeated is not after a crash. What the store does not
-        // know at all, nobody repeats.
+        // The start is persisted first, so that a run that may not be repeated is not repeated after a crash. A
+        // schedule that the store does not contain is lost with a crash, so no run of it is repeated.
         match self.services.store.apply(vec![schedule.put(&id)]).await {
-            Ok(()) => live.was_kept(true),
+            Ok(()) => live.set_saved(true),
             Err(error) if may_repeat || !live.is_stored() => {
-                tracing::warn!(%error, %id, "a run of a schedule is started, and not kept");
-                live.was_kept(false);
+                tracing::warn!(%error, %id, "a run of a schedule starts, and its start cannot be persisted");
+                live.set_saved(false);
             }
             Err(error) => {
-                tracing::warn!(%error, %id, "a run of a schedule waits, since it cannot be kept that it starts");
-                self.let_go(&live).await;
+                tracing::warn!(%error, %id, "a run of a schedule is delayed, since its start cannot be persisted");
+                self.release_if_idle(&live).await;
                 return self.wake_later(&live);
             }
         }
@@ -58,8 +59,12 @@ impl Inner {
         self.spawn_run(&live, due, Some(permit));
     }
 
-    /// Decides what becomes of the runs that the end of a program has interrupted. The gate is held.
-    pub(super) async fn take_up(self: &Arc<Self>, live: &Arc<Live>, _gate: &MutexGuard<'_, ()>) {
+    /// Repeats or ends the runs that the end of a program has interrupted. The caller holds the change lock.
+    pub(super) async fn resolve_interrupted(
+        self: &Arc<Self>,
+        live: &Arc<LiveSchedule>,
+        _change_lock: &MutexGuard<'_, ()>,
+    ) {
         let now = self.services.clock.now();
         let mut schedule = Schedule::clone(&live.schedule());
         let interrupted = schedule.take_interrupted(|due| !live.runs_here(due), now);
@@ -69,56 +74,61 @@ impl Inner {
         let mut again = Vec::new();
         for found in interrupted {
             match found {
-                Interrupted::Repeat(due) => again.push(due),
-                Interrupted::Cancelled(due) => schedule.end(due, now, RunOutcome::Cancelled, None),
-                Interrupted::Unknown(due) => {
+                InterruptedRun::Repeat(due) => again.push(due),
+                InterruptedRun::Cancelled(due) => schedule.end(due, now, RunOutcome::Cancelled, None),
+                InterruptedRun::Unknown(due) => {
                     let what = format!(
-                        "was under way when the program ended: of its run of {} nobody knows what it has done; find out before you do it again",
-                        shown(due, live.time.zone())
+                        "was running when the program ended: the effect of its run of {} is unknown; check it before you repeat it",
+                        format_moment(due, live.time.zone())
                     );
-                    // Told before it is kept: rather twice than never.
+                    // The notification comes first, since a duplicate is better than none.
                     self.tell(&live.id, &schedule, &what).await;
-                    let detail = "the program ended while it was under way".to_owned();
+                    let detail = "the program ended during the run".to_owned();
                     schedule.end(due, now, RunOutcome::OutcomeUnknown, Some(detail));
                 }
             }
         }
         schedule.settle(now);
-        // That it cannot be kept is told in the log: what is made again may be repeated anyway.
-        let _ = self.keep(live, schedule, Vec::new()).await;
+        // `save` logs a failure, which is harmless: these runs may be repeated anyway.
+        let _ = self.save(live, schedule, Vec::new()).await;
         self.wake(live);
         for due in again {
             self.spawn_run(live, due, None);
         }
     }
 
-    /// Keeps what was counted, or forgets what has been over for long.
-    async fn nothing_due(&self, live: &Live, mut schedule: Schedule, now: Timestamp) {
+    /// Saves the counts of a schedule without a due run, or removes it after its retention time.
+    async fn save_without_run(&self, live: &LiveSchedule, mut schedule: Schedule, now: Timestamp) {
         let is_old = |ended: Timestamp| now.duration_since(ended) >= self.retention();
         if !schedule.is_active() && schedule.running.is_empty() && schedule.ended.is_none_or(is_old) {
             self.table.remove(&live.id);
-            let forgotten = vec![Change::remove(Kind::Schedule, live.id.as_str())];
+            let forgotten = vec![Change::remove(RecordKind::Schedule, live.id.as_str())];
             if let Err(error) = self.services.store.apply(forgotten).await {
-                tracing::warn!(%error, id = live.id, "a schedule that is over is still kept");
+                tracing::warn!(%error, id = live.id, "an ended schedule cannot be removed from the store");
             }
-            return self.let_go(live).await;
+            return self.release_if_idle(live).await;
         }
         schedule.settle(now);
         if schedule != *live.schedule() {
             let is_lost = !schedule.is_active() && schedule.runs == 0 && schedule.missed > 0;
             if is_lost && let ScheduleTime::Once(at) = &live.time {
-                let due = shown(at.timestamp(), at.time_zone());
+                let due = format_moment(at.timestamp(), at.time_zone());
                 let what = format!("was not run: it was due at {due}, and it is too late for it now");
                 self.tell(&live.id, &schedule, &what).await;
             }
-            let _ = self.keep(live, schedule, Vec::new()).await;
+            let _ = self.save(live, schedule, Vec::new()).await;
         }
-        self.let_go(live).await;
+        self.release_if_idle(live).await;
         self.wake(live);
     }
 
-    /// Starts a run that was written down as started. One that was so before waits for its turn.
-    fn spawn_run(self: &Arc<Self>, live: &Arc<Live>, due: Timestamp, permit: Option<OwnedSemaphorePermit>) {
+    /// Spawns a run whose start is recorded. A repeated run, which has no permit, waits for one.
+    fn spawn_run(
+        self: &Arc<Self>,
+        live: &Arc<LiveSchedule>,
+        due: Timestamp,
+        permit: Option<OwnedSemaphorePermit>,
+    ) {
         let cancel = self.ending.child_token();
         live.begin_run(due, cancel.clone());
         self.running.send_modify(|running| *running += 1);
@@ -139,10 +149,10 @@ impl Inner {
         });
     }
 
-    /// Does what the schedule says, within its time.
+    /// Performs the action of a schedule within the maximum duration.
     async fn run(
         self: &Arc<Self>,
-        live: &Arc<Live>,
+        live: &Arc<LiveSchedule>,
         due: Timestamp,
         cancel: &CancellationToken,
     ) -> Result<Value, ToolError> {
@@ -151,7 +161,7 @@ impl Inner {
         let (key, token) = (run_key(&live.id, due), cancel.clone());
         let phase = PhaseTracker::new();
         let tracked = phase.clone();
-        // In a task of its own, so that a panic is an error of this run.
+        // A separate task, so that a panic is an error of this run.
         let mut work = tokio::spawn(async move {
             services.act(&schedule.owner, &schedule.action, &key, &token, &tracked).await
         });
@@ -166,7 +176,7 @@ impl Inner {
         let stopped = match tokio::time::timeout(self.settings.max_duration, done).await {
             Ok(Some(Ok(result))) => return result,
             Ok(Some(Err(error))) => {
-                return Err(ToolError::new(ErrorKind::Internal, format!("the run broke off: {error}")));
+                return Err(ToolError::new(ErrorKind::Internal, format!("the run was aborted: {error}")));
             }
             Ok(None) => cancelled(),
             Err(_) => {
@@ -185,8 +195,8 @@ impl Inner {
         }
     }
 
-    /// Keeps whether the call of a run waits for a person, also for other processes, until it is dropped.
-    async fn follow(&self, live: &Live, due: Timestamp, phase: &PhaseTracker) -> Infallible {
+    /// Records and persists, until dropped, whether the call of a run waits for a person.
+    async fn follow(&self, live: &LiveSchedule, due: Timestamp, phase: &PhaseTracker) -> Infallible {
         loop {
             phase.wait_until(|phase| phase == CallPhase::WaitingForPerson).await;
             self.set_waiting(live, due, true).await;
@@ -195,34 +205,34 @@ impl Inner {
         }
     }
 
-    async fn set_waiting(&self, live: &Live, due: Timestamp, waits: bool) {
-        let _gate = live.gate.lock().await;
+    async fn set_waiting(&self, live: &LiveSchedule, due: Timestamp, waits: bool) {
+        let _change_lock = live.change_lock.lock().await;
         let mut schedule = Schedule::clone(&live.schedule());
-        if schedule.set_waiting(due, waits) && self.still_has(live).await {
-            // Where it cannot be kept, that is logged, and it holds in this process.
-            let _ = self.keep(live, schedule, Vec::new()).await;
+        if schedule.set_waiting(due, waits) && self.renew_lease(live).await {
+            // `save` logs a failure, and the change is visible in this process.
+            let _ = self.save(live, schedule, Vec::new()).await;
         }
     }
 
-    /// Writes down what came of a run, and tells its session.
-    async fn finish(&self, live: &Live, due: Timestamp, result: Result<Value, ToolError>) {
-        let _gate = live.gate.lock().await;
-        // What the end of the program cuts short is like what a crash does: the next start decides.
+    /// Records the outcome of a run, and notifies its session.
+    async fn finish(&self, live: &LiveSchedule, due: Timestamp, result: Result<Value, ToolError>) {
+        let _change_lock = live.change_lock.lock().await;
+        // A run that the end of the program cuts short is treated as interrupted by the next start.
         let is_cut_short = result.is_err() && self.ending.is_cancelled();
-        if is_cut_short || !self.still_has(live).await {
+        if is_cut_short || !self.renew_lease(live).await {
             live.end_run(due);
-            return self.let_go(live).await;
+            return self.release_if_idle(live).await;
         }
         let now = self.services.clock.now();
         let mut schedule = Schedule::clone(&live.schedule());
-        let also = self.take_mark(live, &mut schedule, now).await;
+        let also = self.apply_cancel_marker(live, &mut schedule, now).await;
         let (outcome, detail) = match &result {
             Ok(Value::Null) => (RunOutcome::Succeeded, None),
-            Ok(result) => (RunOutcome::Succeeded, Some(beginning(&text(result)))),
+            Ok(result) => (RunOutcome::Succeeded, Some(result_excerpt(&text(result)))),
             Err(error) if error.kind == ErrorKind::Cancelled && !schedule.is_active() => {
                 (RunOutcome::Cancelled, None)
             }
-            Err(error) => (RunOutcome::Failed, Some(beginning(&error.to_string()))),
+            Err(error) => (RunOutcome::Failed, Some(result_excerpt(&error.to_string()))),
         };
         let what = match (&outcome, &schedule.action) {
             (RunOutcome::Succeeded, Action::ToolCall { .. }) => {
@@ -231,25 +241,25 @@ impl Inner {
             (RunOutcome::Failed, _) => {
                 Some(format!("has run, and failed: {}", detail.as_deref().unwrap_or_default()))
             }
-            // What a notification and an answer say was told already.
+            // Notifications and answers of agents were already sent.
             _ => None,
         };
         schedule.end(due, now, outcome, detail);
         schedule.settle(now);
-        // It holds in this process also where it cannot be kept, and is kept before anybody is told.
-        let _ = self.keep(live, schedule, also).await;
+        // The outcome is persisted before the session is notified. After a failure it is visible in this process.
+        let _ = self.save(live, schedule, also).await;
         live.end_run(due);
         if let Some(what) = what {
             self.tell(&live.id, &live.schedule(), &what).await;
         }
-        self.let_go(live).await;
+        self.release_if_idle(live).await;
         self.wake(live);
     }
 
-    /// Puts a change in the store and in place. It holds in this process also where it cannot be kept, which is tried again.
-    pub(super) async fn keep(
+    /// Applies a change to this process and to the store. A failed write is retried later.
+    pub(super) async fn save(
         &self,
-        live: &Live,
+        live: &LiveSchedule,
         schedule: Schedule,
         also: Vec<Change>,
     ) -> Result<(), StoreError> {
@@ -257,44 +267,44 @@ impl Inner {
         changes.extend(also);
         let kept = self.services.store.apply(changes).await;
         if let Err(error) = &kept {
-            tracing::warn!(%error, id = live.id, "a change of a schedule is not kept");
+            tracing::warn!(%error, id = live.id, "a change of a schedule cannot be persisted");
         }
-        live.was_kept(kept.is_ok());
+        live.set_saved(kept.is_ok());
         live.set(schedule);
         kept
     }
 
     async fn tell(&self, id: &str, schedule: &Schedule, what: &str) {
-        let text = told(id, schedule, what);
+        let text = notification_text(id, schedule, what);
         if let Err(error) = self.services.tell(&schedule.owner, None, &text, None).await {
-            tracing::warn!(%error, %id, "what a schedule has done is told, and not kept");
+            tracing::warn!(%error, %id, "the notification about a schedule cannot be persisted");
         }
     }
 
-    fn wake_later(&self, live: &Live) {
+    fn wake_later(&self, live: &LiveSchedule) {
         let later = self.services.clock.now().checked_add(RETRY).unwrap_or(Timestamp::MAX);
         self.table.wake_at(&live.id, Some(later));
         self.woken.notify_one();
     }
 
-    /// Sees to it that a schedule is looked at when it is time.
-    pub(super) fn wake(&self, live: &Live) {
+    /// Registers the time at which a schedule must be processed next.
+    pub(super) fn wake(&self, live: &LiveSchedule) {
         self.table.wake_at(&live.id, live.schedule().wake(self.retention()));
         self.woken.notify_one();
     }
 }
 
-/// Keeps the lease of a schedule as long as it lives.
+/// A guard that renews the lease of a schedule until it is dropped.
 struct Renewal(tokio::task::JoinHandle<()>);
 
 impl Renewal {
-    fn start(inner: &Arc<Inner>, live: &Arc<Live>, cancel: &CancellationToken) -> Self {
+    fn start(inner: &Arc<SchedulesInner>, live: &Arc<LiveSchedule>, cancel: &CancellationToken) -> Self {
         let (inner, live, cancel) = (Arc::clone(inner), Arc::clone(live), cancel.clone());
         Self(tokio::spawn(async move {
             loop {
                 tokio::time::sleep(LEASE_TIME / 3).await;
-                // A run that another process may make too, and one that another has cancelled, ends.
-                if !inner.still_has(&live).await || inner.has_mark(&live.id).await {
+                // The run ends if another process may have started it, or has cancelled it.
+                if !inner.renew_lease(&live).await || inner.has_cancel_marker(&live.id).await {
                     cancel.cancel();
                 }
             }
@@ -312,7 +322,7 @@ fn cancelled() -> ToolError {
     ToolError::new(ErrorKind::Cancelled, "the run was cancelled")
 }
 
-/// A result as it is told.
+/// Returns the text of a result.
 fn text(result: &Value) -> String {
     match result {
         Value::String(text) => text.clone(),

@@ -1,4 +1,4 @@
-//! The schedules that are known, and when each is to be looked at.
+//! The table of schedules, and the times at which they must be processed.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,26 +14,26 @@ use super::record::Schedule;
 use super::time::ScheduleTime;
 
 /// A schedule in this process.
-pub(super) struct Live {
+pub(super) struct LiveSchedule {
     pub(super) id: String,
     pub(super) time: ScheduleTime,
-    /// Held while it is changed, until the change is kept: changes come into the store in their order.
-    pub(super) gate: tokio::sync::Mutex<()>,
+    /// The lock that is held from a change until its write, so that changes reach the store in order.
+    pub(super) change_lock: tokio::sync::Mutex<()>,
     schedule: Mutex<Arc<Schedule>>,
-    /// Its runs that are under way here, by the moments that they were due.
+    /// The runs in progress in this process, by their due times.
     runs: Mutex<HashMap<Timestamp, CancellationToken>>,
-    /// Whether the store knows it.
+    /// True if the store contains it.
     is_stored: AtomicBool,
-    /// Whether the store knows it as it is.
+    /// True if the store contains its current state.
     is_current: AtomicBool,
 }
 
-impl Live {
+impl LiveSchedule {
     pub(super) fn new(id: String, schedule: Schedule, time: ScheduleTime, is_stored: bool) -> Arc<Self> {
         Arc::new(Self {
             id,
             time,
-            gate: tokio::sync::Mutex::default(),
+            change_lock: tokio::sync::Mutex::default(),
             schedule: Mutex::new(Arc::new(schedule)),
             runs: Mutex::default(),
             is_stored: AtomicBool::new(is_stored),
@@ -41,17 +41,17 @@ impl Live {
         })
     }
 
-    /// As it is now.
+    /// Returns its current state.
     pub(super) fn schedule(&self) -> Arc<Schedule> {
         Arc::clone(&locked(&self.schedule))
     }
 
-    /// Only by who holds the gate.
+    /// Replaces its state. The caller holds the change lock.
     pub(super) fn set(&self, schedule: Schedule) {
         *locked(&self.schedule) = Arc::new(schedule);
     }
 
-    pub(super) fn was_kept(&self, is_kept: bool) {
+    pub(super) fn set_saved(&self, is_kept: bool) {
         self.is_stored.fetch_or(is_kept, Ordering::AcqRel);
         self.is_current.store(is_kept, Ordering::Release);
     }
@@ -64,7 +64,7 @@ impl Live {
         self.is_current.load(Ordering::Acquire)
     }
 
-    /// A run begins here.
+    /// Records that a run starts in this process.
     pub(super) fn begin_run(&self, due: Timestamp, cancel: CancellationToken) {
         locked(&self.runs).insert(due, cancel);
     }
@@ -88,31 +88,32 @@ impl Live {
 
 /// The schedules of all sessions.
 #[derive(Default)]
-pub(super) struct Table {
-    known: Mutex<Known>,
+pub(super) struct ScheduleTable {
+    index: Mutex<ScheduleIndex>,
 }
 
 #[derive(Default)]
-struct Known {
-    lives: HashMap<String, Arc<Live>>,
+struct ScheduleIndex {
+    lives: HashMap<String, Arc<LiveSchedule>>,
     by_session: HashMap<String, BTreeSet<String>>,
-    /// When each is to be looked at, and the same the other way round.
+    /// The times at which schedules must be processed; `wake_of` is the reverse index.
     wakes: BTreeSet<(Timestamp, String)>,
     wake_of: HashMap<String, Timestamp>,
 }
 
-impl Table {
-    pub(super) fn put(&self, live: &Arc<Live>) {
-        locked(&self.known).put(live);
+impl ScheduleTable {
+    pub(super) fn put(&self, live: &Arc<LiveSchedule>) {
+        locked(&self.index).put(live);
     }
 
-    /// Adds a new one, and gives the ids of those that are forgotten for it.
-    pub(super) fn begin(
+    /// Adds a schedule, and returns the ids of the ended schedules that are removed to make room for it. Returns an
+    /// error if a limit is reached.
+    pub(super) fn add(
         &self,
-        live: &Arc<Live>,
+        live: &Arc<LiveSchedule>,
         settings: &ScheduleSettings,
     ) -> Result<Vec<String>, ToolError> {
-        let mut known = locked(&self.known);
+        let mut known = locked(&self.index);
         let owner = &live.schedule().owner;
         let own = known.of_session(&owner.session);
         let mut over: Vec<_> =
@@ -121,26 +122,26 @@ impl Table {
         if active >= settings.max_per_session {
             let message = format!("{active} schedules are active, and no more can be");
             return Err(ToolError::new(ErrorKind::LimitReached, message)
-                .with_hint("cancel one with `schedule_cancel`; `schedule_list` tells of all"));
+                .with_hint("cancel one with `schedule_cancel`; `schedule_list` lists them"));
         }
         over.sort();
-        // As many that are over are kept as may be active.
+        // The limit of active schedules also applies to ended ones.
         let surplus = over.len().saturating_sub(settings.max_per_session);
         let forgotten: Vec<String> = over.into_iter().take(surplus).map(|(_, id)| id).collect();
         let of_client =
-            known.lives.values().filter(|other| other.schedule().owner.has_client_of(owner)).count();
+            known.lives.values().filter(|other| other.schedule().owner.shares_client_with(owner)).count();
         if of_client.saturating_sub(forgotten.len()) >= settings.max_per_client {
             let message = format!(
                 "this client has {of_client} schedules in all its sessions, and may have {}",
                 settings.max_per_client
             );
             return Err(ToolError::new(ErrorKind::LimitReached, message)
-                .with_hint("cancel one with `schedule_cancel`; one that is over is forgotten after a day"));
+                .with_hint("cancel one with `schedule_cancel`; ended schedules are removed after a day"));
         }
         if known.lives.len() - forgotten.len() >= settings.max_total {
             let message = format!("there are {} schedules in all, and no more can be", known.lives.len());
             return Err(ToolError::new(ErrorKind::LimitReached, message)
-                .with_hint("tell the user that schedules that are not needed have to be cancelled"));
+                .with_hint("tell the user to cancel schedules that are not needed"));
         }
         for id in &forgotten {
             known.remove(id);
@@ -149,59 +150,59 @@ impl Table {
         Ok(forgotten)
     }
 
-    pub(super) fn get(&self, id: &str) -> Option<Arc<Live>> {
-        locked(&self.known).lives.get(id).cloned()
+    pub(super) fn get(&self, id: &str) -> Option<Arc<LiveSchedule>> {
+        locked(&self.index).lives.get(id).cloned()
     }
 
     pub(super) fn remove(&self, id: &str) {
-        locked(&self.known).remove(id);
+        locked(&self.index).remove(id);
     }
 
-    /// One of whoever asks.
-    pub(super) fn find(&self, id: &str, context: &CallContext) -> Result<Arc<Live>, ToolError> {
-        let own = self.get(id).filter(|live| live.schedule().owner.is(context));
+    /// Returns a schedule of the caller by its id.
+    pub(super) fn find(&self, id: &str, context: &CallContext) -> Result<Arc<LiveSchedule>, ToolError> {
+        let own = self.get(id).filter(|live| live.schedule().owner.matches(context));
         own.ok_or_else(|| {
             let own = self.of(context);
             let known: Vec<&str> = own.iter().map(|live| live.id.as_str()).collect();
             let hint = match known.len() {
-                0 => "there are none; make one with `schedule_once` or `schedule_cron`".to_owned(),
+                0 => "there are no schedules; create one with `schedule_once` or `schedule_cron`".to_owned(),
                 _ => format!("there are {}", known.join(", ")),
             };
             not_found(id).with_hint(hint)
         })
     }
 
-    /// All of whoever asks, in the order in which they were made.
-    pub(super) fn of(&self, context: &CallContext) -> Vec<Arc<Live>> {
-        let mut own = locked(&self.known).of_session(&context.session);
-        own.retain(|live| live.schedule().owner.is(context));
+    /// Returns the schedules of the caller, in the order of their creation.
+    pub(super) fn of(&self, context: &CallContext) -> Vec<Arc<LiveSchedule>> {
+        let mut own = locked(&self.index).of_session(&context.session);
+        own.retain(|live| live.schedule().owner.matches(context));
         in_order(own)
     }
 
-    /// All, in the order in which they were made.
-    pub(super) fn all(&self) -> Vec<Arc<Live>> {
+    /// Returns all schedules, in the order of their creation.
+    pub(super) fn all(&self) -> Vec<Arc<LiveSchedule>> {
         in_order(self.matching(|_| true))
     }
 
-    /// Those that are such, in no order.
-    pub(super) fn matching(&self, is_such: impl Fn(&Live) -> bool) -> Vec<Arc<Live>> {
-        locked(&self.known).lives.values().filter(|live| is_such(live)).cloned().collect()
+    /// Returns the schedules for which `is_such` returns true, in any order.
+    pub(super) fn matching(&self, is_such: impl Fn(&LiveSchedule) -> bool) -> Vec<Arc<LiveSchedule>> {
+        locked(&self.index).lives.values().filter(|live| is_such(live)).cloned().collect()
     }
 
-    /// Says when one is to be looked at.
+    /// Sets the time at which a schedule must be processed.
     pub(super) fn wake_at(&self, id: &str, moment: Option<Timestamp>) {
-        let mut known = locked(&self.known);
+        let mut known = locked(&self.index);
         known.forget_wake(id);
-        // One that is forgotten stays so.
+        // A removed schedule stays removed.
         if let Some(moment) = moment.filter(|_| known.lives.contains_key(id)) {
             known.wakes.insert((moment, id.to_owned()));
             known.wake_of.insert(id.to_owned(), moment);
         }
     }
 
-    /// Takes those that are to be looked at now.
+    /// Removes and returns the schedules that must be processed now.
     pub(super) fn take_woken(&self, now: Timestamp) -> Vec<String> {
-        let mut known = locked(&self.known);
+        let mut known = locked(&self.index);
         let mut woken = Vec::new();
         while known.wakes.first().is_some_and(|(moment, _)| *moment <= now) {
             let Some((_, id)) = known.wakes.pop_first() else { break };
@@ -211,14 +212,14 @@ impl Table {
         woken
     }
 
-    /// When the next is to be looked at.
+    /// Returns the next time at which a schedule must be processed.
     pub(super) fn next_wake(&self) -> Option<Timestamp> {
-        locked(&self.known).wakes.first().map(|(moment, _)| *moment)
+        locked(&self.index).wakes.first().map(|(moment, _)| *moment)
     }
 }
 
-impl Known {
-    fn put(&mut self, live: &Arc<Live>) {
+impl ScheduleIndex {
+    fn put(&mut self, live: &Arc<LiveSchedule>) {
         let session = live.schedule().owner.session.clone();
         self.by_session.entry(session).or_default().insert(live.id.clone());
         self.lives.insert(live.id.clone(), Arc::clone(live));
@@ -242,23 +243,23 @@ impl Known {
         }
     }
 
-    fn of_session(&self, session: &str) -> Vec<Arc<Live>> {
+    fn of_session(&self, session: &str) -> Vec<Arc<LiveSchedule>> {
         let ids = self.by_session.get(session).into_iter().flatten();
         ids.filter_map(|id| self.lives.get(id).cloned()).collect()
     }
 }
 
-/// That there is none, as strangers are told too.
+/// Returns the error for an unknown id, and for a schedule of another owner.
 pub(super) fn not_found(id: &str) -> ToolError {
     ToolError::new(ErrorKind::NotFound, format!("there is no schedule `{id}`"))
 }
 
-fn in_order(mut lives: Vec<Arc<Live>>) -> Vec<Arc<Live>> {
+fn in_order(mut lives: Vec<Arc<LiveSchedule>>) -> Vec<Arc<LiveSchedule>> {
     lives.sort_by_cached_key(|live| (live.schedule().created, live.id.clone()));
     lives
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // Nothing panics while one is held.
+    // No code panics while a lock is held.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

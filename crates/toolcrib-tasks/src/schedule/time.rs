@@ -1,27 +1,27 @@
-//! When a schedule runs.
+//! The times of the runs of a schedule.
 
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp, Zoned};
 
 use crate::Cron;
 
-/// How many runs are counted as missed at once; of more it is said that they are so many.
+/// The maximum number of runs that are counted as missed at once.
 pub(super) const MAX_COUNTED: u64 = 10_000;
 
 /// The shortest time between two runs of a pattern.
 pub const MIN_CRON_INTERVAL: SignedDuration = SignedDuration::from_secs(5);
 
-/// When a schedule runs.
+/// The times of the runs of a schedule.
 #[derive(Clone, Debug)]
 pub enum ScheduleTime {
-    /// At one moment.
+    /// A single run.
     Once(Zoned),
-    /// At all moments of a pattern.
+    /// Repeated runs.
     Cron(Box<Cron>),
 }
 
 impl ScheduleTime {
-    /// The first moment that comes behind this one.
+    /// Returns the first run after a time.
     pub(super) fn after(&self, moment: Timestamp) -> Option<Timestamp> {
         match self {
             Self::Once(at) => Some(at.timestamp()).filter(|at| *at > moment),
@@ -29,8 +29,8 @@ impl ScheduleTime {
         }
     }
 
-    /// The last moment that is not behind `now`, where `first` is one that is not, and how many there are from that one on,
-    /// both counted; [`MAX_COUNTED`] where there are more.
+    /// Returns the last run up to `now`, and the number of runs from `first` to that run, inclusive and at most
+    /// [`MAX_COUNTED`]. `first` is a run that is not after `now`.
     pub(super) fn latest(&self, first: Timestamp, now: Timestamp) -> (Timestamp, u64) {
         let passed = |moment: Timestamp| self.after(moment).filter(|next| *next <= now);
         let (mut latest, mut count) = (first, 1);
@@ -40,7 +40,7 @@ impl ScheduleTime {
                 None => return (latest, count),
             }
         }
-        // Of two moments the later is followed by none that comes sooner, so halving the time finds the last.
+        // `after` is monotonic, so a binary search finds the last run.
         let mut end = now;
         while let Some(next) = passed(latest) {
             latest = next;
@@ -53,16 +53,16 @@ impl ScheduleTime {
         (latest, count)
     }
 
-    /// Up to so many moments from `first` on.
+    /// Returns up to `count` runs, starting with `first`.
     pub(super) fn from(&self, first: Option<Timestamp>, count: usize) -> Vec<Timestamp> {
         std::iter::successors(first, |moment| self.after(*moment)).take(count).collect()
     }
 
-    /// The time between the two runs that follow each other first, where that is less than may be.
-    pub(super) fn too_short(&self, now: Timestamp) -> Option<SignedDuration> {
-        // As many as there are seconds in a minute, so that each pair of them has been seen.
-        const LOOKED_AT: usize = 61;
-        let moments = self.from(self.after(now), LOOKED_AT);
+    /// Returns the interval between the first two consecutive runs that are closer than [`MIN_CRON_INTERVAL`].
+    pub(super) fn interval_below_minimum(&self, now: Timestamp) -> Option<SignedDuration> {
+        // One more than the seconds of a minute, which covers each pair of consecutive seconds.
+        const CHECKED_RUNS: usize = 61;
+        let moments = self.from(self.after(now), CHECKED_RUNS);
         let pairs = moments.iter().zip(moments.iter().skip(1));
         pairs.map(|(one, other)| other.duration_since(*one)).find(|time| *time < MIN_CRON_INTERVAL)
     }
@@ -74,10 +74,10 @@ impl ScheduleTime {
         }
     }
 
-    /// As people and models read it.
-    pub(super) fn described(&self) -> String {
+    /// Returns a description for people and models.
+    pub(super) fn description(&self) -> String {
         match self {
-            Self::Once(at) => format!("once at {}", shown(at.timestamp(), at.time_zone())),
+            Self::Once(at) => format!("once at {}", format_moment(at.timestamp(), at.time_zone())),
             Self::Cron(cron) => match cron.zone().iana_name() {
                 Some(zone) => format!("cron {} in {zone}", cron.text()),
                 None => format!("cron {}", cron.text()),
@@ -86,7 +86,7 @@ impl ScheduleTime {
     }
 }
 
-/// A moment as the clocks of a zone show it, with its distance to UTC.
-pub(super) fn shown(moment: Timestamp, zone: &TimeZone) -> String {
+/// Formats a time in a time zone, with the offset from UTC.
+pub(super) fn format_moment(moment: Timestamp, zone: &TimeZone) -> String {
     moment.to_zoned(zone.clone()).strftime("%Y-%m-%dT%H:%M:%S%:z").to_string()
 }

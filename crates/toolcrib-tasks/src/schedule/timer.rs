@@ -1,4 +1,4 @@
-//! The one task that waits for all schedules.
+//! The Tokio task that waits for all schedules.
 
 use std::pin::pin;
 use std::sync::{Arc, Weak};
@@ -9,32 +9,32 @@ use jiff::Timestamp;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
-use super::Inner;
-use super::decision::SET_BACK;
+use super::SchedulesInner;
 use super::record::Schedule;
-use super::table::Live;
+use super::table::LiveSchedule;
+use super::transitions::CLOCK_SET_BACK;
 
-/// How often what could not be kept is kept again, and, where a store is shared, what other processes have made is read.
-const CHORES: Duration = Duration::from_mins(1);
+/// The interval at which failed writes are retried, and the changes of other processes are read from a shared store.
+const MAINTENANCE_INTERVAL: Duration = Duration::from_mins(1);
 
-/// Wakes schedules when it is time, until nothing more is started or nobody has them any more.
-pub(super) async fn run(inner: Weak<Inner>) {
+/// Processes schedules when they are due, until intake stops or all handles are dropped.
+pub(super) async fn run(inner: Weak<SchedulesInner>) {
     let mut seen = Timestamp::MIN;
-    let mut chores_at = Instant::now();
-    let mut chores: Option<JoinHandle<()>> = None;
+    let mut maintained_at = Instant::now();
+    let mut maintenance: Option<JoinHandle<()>> = None;
     loop {
         let Some(strong) = inner.upgrade() else { return };
         let (services, woken) = (Arc::clone(&strong.services), Arc::clone(&strong.woken));
         let now = services.clock.now();
         for id in strong.table.take_woken(now) {
-            tokio::spawn(Arc::clone(&strong).begin(id));
+            tokio::spawn(Arc::clone(&strong).process_due(id));
         }
-        let was_set_back = seen.duration_since(now) > SET_BACK;
+        let was_set_back = seen.duration_since(now) > CLOCK_SET_BACK;
         seen = now;
-        let is_free = chores.as_ref().is_none_or(JoinHandle::is_finished);
-        if is_free && (was_set_back || chores_at.elapsed() >= CHORES) {
-            chores_at = Instant::now();
-            chores = Some(tokio::spawn(Arc::clone(&strong).do_chores(was_set_back)));
+        let is_free = maintenance.as_ref().is_none_or(JoinHandle::is_finished);
+        if is_free && (was_set_back || maintained_at.elapsed() >= MAINTENANCE_INTERVAL) {
+            maintained_at = Instant::now();
+            maintenance = Some(tokio::spawn(Arc::clone(&strong).run_maintenance(was_set_back)));
         }
         let next = strong.table.next_wake().unwrap_or(Timestamp::MAX);
         drop(strong);
@@ -45,43 +45,43 @@ pub(super) async fn run(inner: Weak<Inner>) {
     }
 }
 
-impl Inner {
-    /// What is done beside the waiting, so that a store that is slow holds nothing up.
-    async fn do_chores(self: Arc<Self>, was_set_back: bool) {
+impl SchedulesInner {
+    /// Runs the maintenance on a separate task, so that a slow store delays no schedule.
+    async fn run_maintenance(self: Arc<Self>, was_set_back: bool) {
         if was_set_back {
             self.reset_all().await;
         }
         if self.services.is_shared()
-            && let Err(error) = self.read_all_again().await
+            && let Err(error) = self.reload_all().await
         {
             tracing::warn!(%error, "schedules of other processes are not seen");
         }
-        self.keep_again().await;
+        self.save_pending().await;
     }
 
-    /// Starts again from now what a clock that was far ahead has left waiting.
+    /// Resets the schedules that a clock far ahead has left with a next run in the far future.
     pub(super) async fn reset_all(&self) {
         let now = self.services.clock.now();
         for live in self.table.matching(|live| live.schedule().is_stuck(now)) {
-            let _gate = live.gate.lock().await;
+            let _change_lock = live.change_lock.lock().await;
             let mut schedule = Schedule::clone(&live.schedule());
             schedule.next = live.time.after(now);
-            // It is kept with its next run where it cannot be now.
-            let _ = self.keep(&live, schedule, Vec::new()).await;
+            // A failed write is retried with the next run.
+            let _ = self.save(&live, schedule, Vec::new()).await;
             self.wake(&live);
         }
     }
 
-    /// Keeps what could not be kept before.
-    async fn keep_again(&self) {
+    /// Retries failed writes.
+    async fn save_pending(&self) {
         let is_shared = self.services.is_shared();
-        // A record that the store knows may be another process's by now.
-        let lacks = |live: &Live| !(live.is_current() || is_shared && live.is_stored());
+        // In a shared store, another process may own the record by now.
+        let lacks = |live: &LiveSchedule| !(live.is_current() || is_shared && live.is_stored());
         for live in self.table.matching(lacks) {
-            let _gate = live.gate.lock().await;
+            let _change_lock = live.change_lock.lock().await;
             let schedule = Schedule::clone(&live.schedule());
             let is_known = self.table.get(&live.id).is_some();
-            if is_known && self.keep(&live, schedule, Vec::new()).await.is_err() {
+            if is_known && self.save(&live, schedule, Vec::new()).await.is_err() {
                 return;
             }
         }

@@ -1,4 +1,4 @@
-//! The tools of schedules.
+//! The schedule tools.
 
 use std::fmt;
 use std::future::ready;
@@ -12,37 +12,37 @@ use serde_json::json;
 use toolcrib_model::{ErrorKind, Risk, ToolError};
 use toolcrib_sdk::{CallContext, FunctionTool, Module};
 
-use super::arguments::{AllSchedules, Listed, OneSchedule, Remind, ScheduleCron, ScheduleOnce};
+use super::arguments::{ListSchedules, Remind, ScheduleArguments, ScheduleCron, ScheduleList, ScheduleOnce};
 use super::{ScheduleRequest, ScheduleStatus, Schedules};
-use crate::TaskMeans;
+use crate::ActionSupport;
 
-const ONCE: &str = "Do something at one later moment, such as tell a message or call a tool. It is done also when the program \
-                    was restarted meanwhile; permission is asked when it is done";
+const ONCE: &str = "Do something once at a later time, such as send a message or call a tool. It survives a restart of \
+the program; approval is requested when it runs";
 
-const CRON: &str = "Do something again and again, at all moments of a cron pattern, such as tell a message or call a tool, until \
-                    it is cancelled or `max_runs` is reached";
+const CRON: &str = "Do something repeatedly, at the times of a cron pattern, such as send a message or call a tool, until \
+it is cancelled or `max_runs` is reached";
 
-const CANCEL: &str = "Cancel a schedule, and the run of it that is under way";
+const CANCEL: &str = "Cancel a schedule, and its current run";
 
-const LIST: &str = "List the schedules that you have made, with their next runs";
+const LIST: &str = "List your schedules, with their next runs";
 
-const STATUS: &str =
-    "Show one schedule: its next runs, how many were made, missed and skipped, and what came of the last";
+const STATUS: &str = "Show one schedule: its next runs, the numbers of runs made, missed and skipped, and the outcome of the last";
 
-const REMIND: &str = "Be reminded of something at a later moment, or again and again; with `action` it is done rather than told";
+const REMIND: &str =
+    "Set a reminder for a later time, or a repeated one; with `action` it runs that action instead";
 
-/// What such a tool makes.
+/// The side effects of the tools that create schedules.
 const MAKES: [&str; 1] = ["makes a schedule"];
 
 /// The id of the module `scheduler`.
 pub const SCHEDULER: &str = "scheduler";
 
-/// The tools of schedules, which can be made before there are any schedules: an app is checked with the modules that it names,
-/// and opens its schedules when it starts. Clones share them.
+/// The schedule tools, which exist before the schedules are opened: an app is validated with its modules, and opens its
+/// schedules when it starts. Clones share the schedules.
 #[derive(Clone, Default)]
 pub struct Scheduler {
     schedules: Arc<OnceLock<Schedules>>,
-    means: TaskMeans,
+    means: ActionSupport,
 }
 
 impl fmt::Debug for Scheduler {
@@ -52,20 +52,20 @@ impl fmt::Debug for Scheduler {
 }
 
 impl Scheduler {
-    /// The tools for an app that has this for its tasks.
-    pub fn new(means: TaskMeans) -> Self {
+    /// Creates the tools for an app that supports the given actions.
+    pub fn new(means: ActionSupport) -> Self {
         Self { schedules: Arc::default(), means }
     }
 
-    /// Gives the tools the schedules that they are about. Only the first are taken.
+    /// Sets the schedules that the tools operate on. Later calls of this function have no effect.
     pub fn open(&self, schedules: &Schedules) {
         let _ = self.schedules.set(schedules.clone());
     }
 
-    /// The module `scheduler`: the tools in a namespace of their own, for an app to allow and deny as those of any other
+    /// Returns the module `scheduler`: the tools in a separate namespace, which an app can allow and deny like any
     /// module.
     pub fn module(&self) -> Module {
-        let module = Module::new(SCHEDULER, "Does things at a later moment, or again and again.");
+        let module = Module::new(SCHEDULER, "Runs actions at a later time, or repeatedly.");
         self.tools().into_iter().fold(module.with_title("Scheduler"), Module::with_tool)
     }
 
@@ -75,11 +75,11 @@ impl Scheduler {
         })
     }
 
-    /// `schedule_once`, `schedule_cron`, `schedule_cancel`, `schedule_list`, `schedule_status` and `remind`, as functions
-    /// that belong into the namespace of the runtime's own tools.
+    /// Returns `schedule_once`, `schedule_cron`, `schedule_cancel`, `schedule_list`, `schedule_status` and `remind`, as
+    /// functions for the namespace of the runtime's built-in tools.
     pub fn tools(&self) -> Vec<FunctionTool> {
         let tools = vec![
-            self.making("schedule_once", ONCE, |given: ScheduleOnce, schedules| {
+            self.creating_tool("schedule_once", ONCE, |given: ScheduleOnce, schedules| {
                 given.request(|zone| schedules.now(zone))
             })
             .with_aliases([
@@ -91,7 +91,7 @@ impl Scheduler {
                 "programmer une tâche",
                 "plus tard",
             ]),
-            self.making("schedule_cron", CRON, |given: ScheduleCron, schedules| {
+            self.creating_tool("schedule_cron", CRON, |given: ScheduleCron, schedules| {
                 given.request(|zone| schedules.now(zone))
             })
             .with_aliases([
@@ -101,18 +101,18 @@ impl Scheduler {
                 "tâche récurrente",
                 "tous les jours",
             ]),
-            self.of_one("schedule_cancel", CANCEL, |schedules, id, context| async move {
+            self.single_schedule_tool("schedule_cancel", CANCEL, |schedules, id, context| async move {
                 schedules.cancel(&id, &context).await
             })
             .with_aliases(["unschedule", "stop a schedule", "annuler une planification"])
             .with_side_effects(["ends a schedule"])
             .with_metadata("idempotent", true),
-            self.listing(),
-            self.of_one("schedule_status", STATUS, |schedules, id, context| async move {
+            self.list_tool(),
+            self.single_schedule_tool("schedule_status", STATUS, |schedules, id, context| async move {
                 schedules.status(&id, &context).await
             })
             .with_aliases(["next run", "last run", "état d'une planification"]),
-            self.making("remind", REMIND, |given: Remind, schedules| {
+            self.creating_tool("remind", REMIND, |given: Remind, schedules| {
                 given.request(|zone| schedules.now(zone))
             })
             .with_aliases(["remind me", "reminder", "alarm", "rappel", "rappelle-moi"]),
@@ -124,8 +124,8 @@ impl Scheduler {
         tools.into_iter().map(own).collect()
     }
 
-    /// A tool that makes a schedule of what it is given.
-    fn making<A, F>(&self, name: &str, description: &str, read: F) -> FunctionTool
+    /// Returns a tool that creates a schedule from its arguments.
+    fn creating_tool<A, F>(&self, name: &str, description: &str, read: F) -> FunctionTool
     where
         A: DeserializeOwned + JsonSchema + Send + 'static,
         F: Fn(A, &Schedules) -> Result<ScheduleRequest, ToolError> + Clone + Send + Sync + 'static,
@@ -144,26 +144,26 @@ impl Scheduler {
             .with_metadata("target", json!({"name": "tool", "within": "action"}))
     }
 
-    /// A tool that does something with one schedule.
-    fn of_one<F, R>(&self, name: &str, description: &str, act: F) -> FunctionTool
+    /// Returns a tool that operates on one schedule.
+    fn single_schedule_tool<F, R>(&self, name: &str, description: &str, act: F) -> FunctionTool
     where
         F: Fn(Schedules, String, CallContext) -> R + Send + Sync + 'static,
         R: Future<Output = Result<ScheduleStatus, ToolError>> + Send + 'static,
     {
         let (scheduler, act) = (self.clone(), Arc::new(act));
-        let act = move |given: OneSchedule, context| {
+        let act = move |given: ScheduleArguments, context| {
             let (scheduler, act) = (scheduler.clone(), Arc::clone(&act));
             async move { act(scheduler.schedules()?.clone(), given.schedule_id, context).await }
         };
         FunctionTool::new(name, description, act).with_output::<ScheduleStatus>()
     }
 
-    fn listing(&self) -> FunctionTool {
+    fn list_tool(&self) -> FunctionTool {
         let scheduler = self.clone();
-        let list = move |_: AllSchedules, context: CallContext| {
-            ready(scheduler.schedules().map(|schedules| Listed { schedules: schedules.list(&context) }))
+        let list = move |_: ListSchedules, context: CallContext| {
+            ready(scheduler.schedules().map(|schedules| ScheduleList { schedules: schedules.list(&context) }))
         };
-        FunctionTool::new("schedule_list", LIST, list).with_output::<Listed>().with_aliases([
+        FunctionTool::new("schedule_list", LIST, list).with_output::<ScheduleList>().with_aliases([
             "my schedules",
             "reminders",
             "mes rappels",
@@ -173,7 +173,7 @@ impl Scheduler {
 }
 
 impl Schedules {
-    /// What the clock shows in a zone, or in that of the settings.
+    /// Returns the current time in a time zone, or in that of the settings.
     pub(super) fn now(&self, zone: Option<TimeZone>) -> Zoned {
         let zone = zone.unwrap_or_else(|| self.inner.settings.time_zone.clone());
         self.inner.services.clock.now().to_zoned(zone)

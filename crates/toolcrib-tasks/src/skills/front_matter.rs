@@ -1,70 +1,70 @@
-//! What stands before the text of a skill.
+//! The front matter of a skill.
 
 use serde::Deserialize;
 use toolcrib_document::{Format, Limits, parse as parse_document};
 
 use super::{MAX_FRONT_MATTER_BYTES, MAX_LISTED, MAX_SKILL_NAME_CHARS};
 
-/// The longest description that is kept, in characters.
+/// The maximum length of a description in characters. Longer descriptions are truncated.
 const MAX_DESCRIPTION_CHARS: usize = 1_024;
 
-/// The longest name of a tool, or trigger, that is kept, in characters.
+/// The maximum length of a tool name or trigger in characters.
 const MAX_LISTED_CHARS: usize = 200;
 
-/// The line before the front matter, and the one after it.
+/// The line before and after the front matter.
 const FENCE: &str = "---";
 
-/// A skill's file.
+/// The parsed file of a skill.
 #[derive(Debug)]
-pub(super) struct Parsed {
-    /// The name that it gives itself.
+pub(super) struct SkillFile {
+    /// The name in the front matter.
     pub(super) name: Option<String>,
     pub(super) description: String,
     pub(super) allowed_tools: Vec<String>,
     pub(super) triggers: Vec<String>,
-    /// What follows the front matter.
+    /// The text after the front matter.
     pub(super) text: String,
 }
 
-/// Other keys are for other programs, and mean nothing here.
+/// The front matter. Keys for other programs are ignored.
 #[derive(Deserialize)]
 #[serde(expecting = "a mapping with a `description`")]
 struct FrontMatter {
     name: Option<String>,
     description: String,
     #[serde(rename = "allowed-tools", alias = "allowed_tools", default)]
-    allowed_tools: Option<Listed>,
+    allowed_tools: Option<ListOrText>,
     #[serde(default)]
-    triggers: Option<Listed>,
+    triggers: Option<ListOrText>,
 }
 
-/// A list, or a text with commas.
+/// A list, or a text of comma-separated entries.
 #[derive(Deserialize)]
 #[serde(untagged, expecting = "expected a list of texts, or a text with commas")]
-enum Listed {
+enum ListOrText {
     Text(String),
     Items(Vec<String>),
 }
 
-/// Reads a skill's file.
-pub(super) fn parse(text: &str) -> Result<Parsed, String> {
+/// Parses the file of a skill.
+pub(super) fn parse(text: &str) -> Result<SkillFile, String> {
     let (front, rest) = split(text)?;
     if front.len() > MAX_FRONT_MATTER_BYTES {
         return Err(format!("its front matter has more than {MAX_FRONT_MATTER_BYTES} bytes"));
     }
-    // With the fence before it, which YAML takes for the begin of a document, so that lines count as in the file.
+    // The text includes the opening fence, which YAML reads as a document start, so that line numbers match the file.
     let limits = Limits { max_bytes: MAX_FRONT_MATTER_BYTES, ..Limits::default() };
     let document = parse_document(front.as_bytes(), Format::Yaml, &limits)
         .map_err(|error| error.at("its front matter"))?;
     let front: FrontMatter = document.deserialize().map_err(|error| error.at("its front matter"))?;
     let description: String = front.description.trim().chars().take(MAX_DESCRIPTION_CHARS).collect();
     if description.is_empty() {
-        return Err("its `description` is empty; say what it is good for".to_owned());
+        return Err("its `description` is empty; describe its purpose".to_owned());
     }
     if let Some(name) = &front.name {
         check_name(name)?;
     }
-    Ok(Parsed {
+    Ok(SkillFile {
         name: front.name,
         description,
         allowed_tools: listed("allowed-tools", front.allowed_tools)?,
@@ -73,7 +73,7 @@ pub(super) fn parse(text: &str) -> Result<Parsed, String> {
     })
 }
 
-/// The front matter with the fence before it, and what follows.
+/// Splits a text into the front matter, including the opening fence, and the rest.
 fn split(text: &str) -> Result<(&str, &str), String> {
     let is_fence = |line: &str| line.trim_end() == FENCE;
     let mut lines = text.split_inclusive('\n');
@@ -94,7 +94,7 @@ fn split(text: &str) -> Result<(&str, &str), String> {
     Err("its front matter has no end: a line `---`".to_owned())
 }
 
-/// Refuses what is no name.
+/// Returns an error if a name is invalid.
 pub(super) fn check_name(name: &str) -> Result<(), String> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
     let begins = name.starts_with(|c: char| c.is_ascii_alphanumeric());
@@ -109,11 +109,11 @@ pub(super) fn check_name(name: &str) -> Result<(), String> {
     ))
 }
 
-fn listed(key: &str, listed: Option<Listed>) -> Result<Vec<String>, String> {
+fn listed(key: &str, listed: Option<ListOrText>) -> Result<Vec<String>, String> {
     let items = match listed {
         None => Vec::new(),
-        Some(Listed::Items(items)) => items,
-        Some(Listed::Text(text)) => split_list(&text),
+        Some(ListOrText::Items(items)) => items,
+        Some(ListOrText::Text(text)) => split_list(&text),
     };
     let items: Vec<String> =
         items.iter().map(|item| item.trim().to_owned()).filter(|item| !item.is_empty()).collect();
@@ -126,7 +126,7 @@ fn listed(key: &str, listed: Option<Listed>) -> Result<Vec<String>, String> {
     Ok(items)
 }
 
-/// The entries of a text, between commas that do not stand in parentheses.
+/// Splits a text at the commas outside of parentheses.
 fn split_list(text: &str) -> Vec<String> {
     let mut depth = 0_usize;
     let mut items = vec![String::new()];

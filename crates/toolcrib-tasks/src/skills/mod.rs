@@ -1,7 +1,7 @@
-//! Skills: workflows that somebody wrote down, which an agent loads when it needs one.
+//! Skills: written workflows that an agent loads on demand.
 //!
-//! A skill is a Markdown file with front matter, `NAME.md` or `NAME/SKILL.md` in one of the folders that [`Skills::read`] is
-//! given. It grants nothing: what it tells an agent to call, goes through the gate like any call.
+//! A skill is a Markdown file with front matter, `NAME.md` or `NAME/SKILL.md` in one of the folders that are passed to
+//! [`Skills::read`]. It grants no permissions: the policy applies to the calls that it tells an agent to make.
 
 mod front_matter;
 mod scan;
@@ -16,29 +16,29 @@ use std::path::{Path, PathBuf};
 use toolcrib_io::files::{Kind, Root, WalkLimits};
 use toolcrib_model::{ErrorKind, ToolError};
 
-use self::front_matter::Parsed;
+use self::front_matter::SkillFile;
 
 pub use use_skill::{MAX_ARGUMENTS_CHARS, USE_SKILL};
 
-/// The most skills in all folders.
+/// The maximum number of skills in all folders.
 pub const MAX_SKILLS: usize = 256;
 
-/// The most bytes of a skill's file: about 16,000 tokens, several times what a good one has.
+/// The maximum size of a skill's file in bytes: about 16,000 tokens, several times the size of a good skill.
 pub const MAX_SKILL_BYTES: usize = 64 * 1024;
 
-/// The most bytes of the front matter of one.
+/// The maximum size of the front matter of a skill in bytes.
 pub const MAX_FRONT_MATTER_BYTES: usize = 8 * 1024;
 
-/// The longest name of a skill, in characters.
+/// The maximum length of the name of a skill in characters.
 pub const MAX_SKILL_NAME_CHARS: usize = 64;
 
-/// The most tools that a skill lists, and the most triggers.
+/// The maximum number of tools and of triggers that a skill lists.
 pub const MAX_LISTED: usize = 100;
 
-/// The most files beside a skill that are told of.
+/// The maximum number of files in the folder of a skill that are listed.
 pub const MAX_SKILL_FILES: usize = 100;
 
-/// How deep files beside a skill are looked for.
+/// The depth to which the folder of a skill is searched for files.
 const MAX_FILES_DEPTH: usize = 4;
 
 /// The file of a skill that is a folder.
@@ -51,46 +51,46 @@ pub struct Skills {
     rejected: Vec<RejectedSkill>,
 }
 
-/// What is known of a skill without its text, which is read when it is used.
+/// A skill without its text, which is read when the skill is used.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Skill {
     /// Its name: a letter or digit, then letters, digits, `-` and `_`.
     pub name: String,
-    /// What it is good for.
+    /// The description of its purpose.
     pub description: String,
-    /// Words by which it is asked for.
+    /// The words that trigger it.
     pub triggers: Vec<String>,
-    /// The tools that it is written for, as it spells them.
+    /// The tools that it uses, in its own spelling.
     pub allowed_tools: Vec<String>,
     root: Root,
     /// Its file, relative to the root.
     file: PathBuf,
-    /// Where its folder is, as a model is told; none for a skill that is a single file.
+    /// The path of its folder as models see it. `None` for a skill that is a single file.
     shown: Option<String>,
 }
 
-/// A file that is no skill, or a folder that cannot be read.
+/// A file that is not a valid skill, or a folder that cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RejectedSkill {
-    /// Where it is.
+    /// The path of the file or folder.
     pub path: String,
-    /// Why.
+    /// The reason for the rejection.
     pub reason: String,
 }
 
 /// A folder with skills.
 #[derive(Clone, Debug)]
 pub struct SkillFolder {
-    /// Where it is.
+    /// The path of the folder.
     pub path: PathBuf,
-    /// The same as a model is told, with which it reads the files beside a skill.
+    /// The path as models see it, by which they read the other files of a skill.
     pub shown: String,
 }
 
 impl Skills {
-    /// Looks for the skills of these folders. Of two with one name the first counts. What cannot be used is
-    /// [rejected](Self::rejected), and hides nothing else.
+    /// Reads the skills in these folders. The first of several skills with the same name wins. An invalid skill is
+    /// [rejected](Self::rejected) without an effect on the others.
     pub fn read(folders: &[SkillFolder]) -> Self {
         let mut skills = Self::default();
         for folder in folders {
@@ -100,64 +100,64 @@ impl Skills {
         skills
     }
 
-    /// The skills, by name.
+    /// Returns the skills, sorted by name.
     pub fn iter(&self) -> impl Iterator<Item = &Skill> {
         self.skills.iter()
     }
 
-    /// Whether there is none.
+    /// Returns true if there are no skills.
     pub fn is_empty(&self) -> bool {
         self.skills.is_empty()
     }
 
-    /// The skill of this name, which may have a slash before it, as a user writes it.
+    /// Returns a skill by its name, with or without a leading slash.
     pub fn get(&self, name: &str) -> Option<&Skill> {
-        let name = bare(name);
+        let name = without_slash(name);
         self.skills.iter().find(|skill| skill.name == name)
     }
 
-    /// What is no skill, and why.
+    /// Returns the rejected files and folders.
     pub fn rejected(&self) -> &[RejectedSkill] {
         &self.rejected
     }
 }
 
-/// A name without the slash before it.
-fn bare(name: &str) -> &str {
+/// Returns a name without its leading slash.
+fn without_slash(name: &str) -> &str {
     let name = name.trim();
     name.strip_prefix('/').unwrap_or(name)
 }
 
 impl Skill {
-    /// The folder that is the skill's own, where it is one; there its programs and other files are.
+    /// Returns the folder of the skill, which contains its programs and other files. Returns `None` for a single file.
     pub fn folder(&self) -> Option<PathBuf> {
         self.shown.as_ref()?;
         Some(self.root.path().join(self.file.parent()?))
     }
 
-    /// Whether its folder holds a file of this name. A symlink is none.
+    /// Returns true if its folder contains a regular file with this name.
     pub fn holds(&self, name: &str) -> bool {
         let Some(folder) = self.file.parent().filter(|_| self.shown.is_some()) else { return false };
         self.root.symlink_metadata(folder.join(name)).is_ok_and(|found| found.kind == Kind::File)
     }
 
-    /// Its text and the tools that it lists, as they are now.
-    fn text(&self) -> Result<Parsed, ToolError> {
+    /// Reads the current text of the skill and the tools that it lists.
+    fn text(&self) -> Result<SkillFile, ToolError> {
         let wrong = |reason: String| {
             let message = format!("the skill `{}` cannot be read any more: {reason}", self.name);
-            ToolError::new(ErrorKind::Unavailable, message).with_hint("go on without it, and say so")
+            ToolError::new(ErrorKind::Unavailable, message).with_hint("continue without it, and say so")
         };
         let text = read(&self.root, &self.file).map_err(wrong)?;
         front_matter::parse(&text).map_err(wrong)
     }
 
-    /// The files beside it, relative to its folder, and whether there are more.
+    /// Returns the other files of the skill, relative to its folder, and true if the list is truncated.
     fn files(&self) -> (Vec<String>, bool) {
         let Some(folder) = self.file.parent().filter(|_| self.shown.is_some()) else {
             return (Vec::new(), false);
         };
         let limits = WalkLimits { entries: MAX_SKILL_FILES, depth: MAX_FILES_DEPTH };
-        // What cannot be listed is not there for the model either.
+        // A file that cannot be listed does not exist for the model.
         let walk = self.root.walk(folder, limits).unwrap_or_default();
         let files = walk.entries.iter().filter(|entry| entry.kind == Kind::File && entry.path != self.file);
         let names =
@@ -166,12 +166,12 @@ impl Skill {
     }
 }
 
-/// The text of a file below a root, within bounds.
+/// Reads a text file below a root, within bounds.
 fn read(root: &Root, file: &Path) -> Result<String, String> {
     let slice = root.read(file, 0, MAX_SKILL_BYTES).map_err(|error| error.to_string())?;
     if slice.truncated {
         return Err(format!(
-            "it has more than {MAX_SKILL_BYTES} bytes; put what is long into files beside it"
+            "it has more than {MAX_SKILL_BYTES} bytes; move long parts to other files in its folder"
         ));
     }
     let text = String::from_utf8(slice.bytes)

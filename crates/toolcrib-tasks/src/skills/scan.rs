@@ -1,4 +1,4 @@
-//! Looking for skills in a folder.
+//! The search for skills in a folder.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,7 @@ use toolcrib_io::files::{Kind, Root};
 
 use super::{MAX_SKILLS, RejectedSkill, SKILL_FILE, Skill, SkillFolder, Skills, front_matter, read};
 
-/// Adds the skills of a folder to those that are known.
+/// Adds the skills of a folder.
 pub(super) fn scan(folder: &SkillFolder, skills: &mut Skills) {
     let rejected = |path: String, reason: String| RejectedSkill { path, reason };
     let opened = Root::open(&folder.path).and_then(|root| Ok((root.list(".")?, root)));
@@ -16,7 +16,7 @@ pub(super) fn scan(folder: &SkillFolder, skills: &mut Skills) {
         Err(error) => return skills.rejected.push(rejected(folder.shown.clone(), error.to_string())),
     };
     if listing.truncated {
-        let reason = "it holds more than can be looked through; move what is no skill elsewhere".to_owned();
+        let reason = "it has too many entries to scan; move files that are not skills elsewhere".to_owned();
         skills.rejected.push(rejected(folder.shown.clone(), reason));
     }
     for entry in listing.entries {
@@ -37,7 +37,7 @@ pub(super) fn scan(folder: &SkillFolder, skills: &mut Skills) {
     }
 }
 
-/// The file of what may be a skill, and whether it has a folder of its own.
+/// Returns the file of a possible skill, and true if the skill is a folder.
 fn file_of(root: &Root, name: &str) -> Option<(PathBuf, bool)> {
     if name.starts_with('.') {
         return None;
@@ -46,11 +46,11 @@ fn file_of(root: &Root, name: &str) -> Option<(PathBuf, bool)> {
     match root.metadata(name).map(|found| found.kind) {
         Ok(Kind::Directory) => {
             let file = Path::new(name).join(SKILL_FILE);
-            // One that leads out is looked at, so that it is said.
+            // A symlink out of the folder is kept here, so that reading it reports the reason.
             root.symlink_metadata(&file).is_ok().then_some((file, true))
         }
         Ok(Kind::File) => is_markdown.then(|| (name.into(), false)),
-        // A symlink that leads out may be a folder or a file, and is said to be none.
+        // A symlink out of the folder may be a file or a folder. Reading it reports the reason.
         Err(Error::OutsideRoot { .. }) => Some((name.into(), false)),
         _ => None,
     }

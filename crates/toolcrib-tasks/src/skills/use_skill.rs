@@ -1,4 +1,4 @@
-//! `use_skill`: an agent loads a workflow.
+//! `use_skill`: an agent loads a skill.
 
 use std::sync::Arc;
 
@@ -9,20 +9,20 @@ use toolcrib_document::nearest;
 use toolcrib_model::{ErrorKind, Risk, ToolError};
 use toolcrib_sdk::{CallContext, FunctionTool};
 
-use super::front_matter::Parsed;
-use super::{MAX_SKILL_BYTES, Skill, Skills, bare};
+use super::front_matter::SkillFile;
+use super::{MAX_SKILL_BYTES, Skill, Skills, without_slash};
 
 /// The bare name of the tool.
 pub const USE_SKILL: &str = "use_skill";
 
-/// How long the arguments of a skill may be, in characters.
+/// The maximum length of the arguments of a skill in characters.
 pub const MAX_ARGUMENTS_CHARS: usize = 4_000;
 
-/// What stands in a skill's text where its arguments are to be.
+/// The placeholder for the arguments in the text of a skill.
 const ARGUMENTS_PLACE: &str = "$ARGUMENTS";
 
-/// How many names are told where there is no skill of a name.
-const MAX_TOLD: usize = 30;
+/// The maximum number of names in the hint of an unknown skill.
+const MAX_SUGGESTED: usize = 30;
 
 const DESCRIPTION: &str = "Load a skill: instructions that were written down for a kind of task. Load the one that fits before \
                            you begin, and when the user names one as `/name`; then follow it";
@@ -32,7 +32,7 @@ const DESCRIPTION: &str = "Load a skill: instructions that were written down for
 struct UseSkill {
     /// The name of the skill.
     name: String,
-    /// What it is used on, in words, where the skill takes something.
+    /// The input of the skill, in words, if it takes one.
     #[schemars(length(max = MAX_ARGUMENTS_CHARS))]
     arguments: Option<String>,
 }
@@ -42,21 +42,21 @@ struct UseSkill {
 struct LoadedSkill {
     /// Its name.
     skill: String,
-    /// What to do.
+    /// The instructions to follow.
     instructions: String,
-    /// The tools that it is written for and that you may use.
+    /// The tools that it uses and that you may use.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     tools: Vec<String>,
-    /// How many more it is written for that you do not have.
+    /// The number of tools that it uses and that you may not use.
     #[serde(default, skip_serializing_if = "is_none")]
     tools_not_available: usize,
-    /// Where its files are.
+    /// The folder of its files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     folder: Option<String>,
     /// Its files, relative to the folder.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     files: Vec<String>,
-    /// Whether there are more files.
+    /// True if there are more files.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     more_files: bool,
 }
@@ -67,8 +67,8 @@ fn is_none(count: &usize) -> bool {
 }
 
 impl Skills {
-    /// `use_skill`, as a function that belongs into the namespace of the runtime's own tools. Which skills a caller may use,
-    /// the function says; a skill that they may not is as if it were not there.
+    /// Returns `use_skill`, as a function for the namespace of the runtime's built-in tools. `may_use` decides which
+    /// skills a caller may use. All other skills are invisible to the caller.
     pub fn tools(
         self: &Arc<Self>,
         may_use: impl Fn(&CallContext, &Skill) -> bool + Send + Sync + 'static,
@@ -94,12 +94,12 @@ impl Skills {
         }
         let known: Vec<&str> =
             self.iter().filter(|skill| may_use(skill)).map(|skill| skill.name.as_str()).collect();
-        let shown: String = bare(name).chars().take(super::MAX_SKILL_NAME_CHARS).collect();
+        let shown: String = without_slash(name).chars().take(super::MAX_SKILL_NAME_CHARS).collect();
         let hint = match (nearest(&shown, known.iter().copied()), known.as_slice()) {
-            (_, []) => "there is none that you may use; go on without".to_owned(),
+            (_, []) => "you may use no skills; continue without".to_owned(),
             (Some(nearest), _) => format!("did you mean `{nearest}`?"),
-            (None, known) if known.len() <= MAX_TOLD => format!("there is: {}", known.join(", ")),
-            (None, _) => "the system prompt lists those that there are".to_owned(),
+            (None, known) if known.len() <= MAX_SUGGESTED => format!("there is: {}", known.join(", ")),
+            (None, _) => "the system prompt lists the skills".to_owned(),
         };
         let message = format!("there is no skill `{}`", shown.escape_debug());
         Err(ToolError::new(ErrorKind::NotFound, message).with_hint(hint))
@@ -118,8 +118,8 @@ async fn load(
     });
     let (read, (files, more_files), skill) = reading
         .await
-        .map_err(|error| ToolError::new(ErrorKind::Internal, format!("reading broke off: {error}")))?;
-    let Parsed { allowed_tools, text, .. } = read?;
+        .map_err(|error| ToolError::new(ErrorKind::Internal, format!("the read was aborted: {error}")))?;
+    let SkillFile { allowed_tools, text, .. } = read?;
     let (tools, tools_not_available) = available(&allowed_tools, &context);
     Ok(LoadedSkill {
         instructions: filled(&text, arguments.as_deref().unwrap_or_default())?,
@@ -132,7 +132,7 @@ async fn load(
     })
 }
 
-/// The text with the arguments in their places.
+/// Replaces the placeholders for the arguments in a text.
 fn filled(text: &str, arguments: &str) -> Result<String, ToolError> {
     let count = arguments.chars().count();
     if count > MAX_ARGUMENTS_CHARS {
@@ -147,22 +147,22 @@ fn filled(text: &str, arguments: &str) -> Result<String, ToolError> {
     Ok(text.replace(ARGUMENTS_PLACE, arguments))
 }
 
-/// Which of the tools the caller may use, by their names, and how many of them it may not, or are not there: nobody is told
-/// which of both.
+/// Returns the names of the listed tools that the caller may use, and the number of the others. The number does not
+/// reveal if a tool is denied or does not exist.
 fn available(listed: &[String], context: &CallContext) -> (Vec<String>, usize) {
-    let Some(entrance) = &context.caller else { return (Vec::new(), listed.len()) };
+    let Some(tool_caller) = &context.caller else { return (Vec::new(), listed.len()) };
     let mut tools: Vec<String> = Vec::new();
     let mut absent = 0;
     let visible = std::cell::OnceCell::new();
     for entry in listed {
-        // `Bash(git:*)` says more of the arguments, which is for the rules of the gate.
+        // The arguments in `Bash(git:*)` are ignored here: the policy decides about arguments.
         let name = entry.split_once('(').map_or(entry.as_str(), |(name, _)| name).trim();
         let found = match name.strip_suffix(".*") {
             Some(namespace) => {
-                let visible = visible.get_or_init(|| entrance.visible_tools(context));
+                let visible = visible.get_or_init(|| tool_caller.visible_tools(context));
                 visible.iter().any(|tool| tool.name.namespace() == namespace).then(|| name.to_owned())
             }
-            None => entrance
+            None => tool_caller
                 .find_tools(name, context)
                 .ok()
                 .and_then(|tools| tools.first().map(|tool| tool.name.dotted())),
@@ -172,7 +172,7 @@ fn available(listed: &[String], context: &CallContext) -> (Vec<String>, usize) {
             None => absent += 1,
         }
     }
-    // Several entries may mean one tool.
+    // Several entries may resolve to one tool.
     tools.sort();
     tools.dedup();
     (tools, absent)

@@ -1,82 +1,82 @@
-//! Why a store did not do what it was asked.
+//! Errors of stores.
 
 use std::path::PathBuf;
 
-/// Why a store did not do what it was asked. What it was asked did not happen.
+/// An error of a store. The failed operation had no effect.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
-    /// Another process works with it.
-    #[error("another process works with `{}`; end it, or let both share it with `execution: {{shared: true}}`", path.display())]
+    /// Another process has the store open.
+    #[error("another process uses `{}`; end it, or let both share it with `execution: {{shared: true}}`", path.display())]
     InUse {
         /// The file.
         path: PathBuf,
     },
-    /// Somebody holds the database for longer than is waited for.
-    #[error("somebody else is writing to `{}`, and does not end", path.display())]
+    /// Another process has held the lock of the database for longer than the timeout.
+    #[error("another process is writing to `{}`, and has not ended in time", path.display())]
     Locked {
         /// The file.
         path: PathBuf,
     },
-    /// It may not be written to.
+    /// The file cannot be written to.
     #[error("`{}` cannot be written to: {reason}", path.display())]
     ReadOnly {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The message of the system.
         reason: String,
     },
-    /// There is no room.
+    /// The disk is full.
     #[error("there is no room left for `{}`", path.display())]
     Full {
         /// The file.
         path: PathBuf,
     },
-    /// What it has read is no database any more.
+    /// The database is damaged.
     #[error("`{}` is damaged: {reason}; it is set aside when it is opened again", path.display())]
     Damaged {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The reason.
         reason: String,
     },
-    /// A newer version has written it.
-    #[error("`{}` was written by a newer version, in form {form}; this one knows forms up to {known}", path.display())]
+    /// A newer version of the program has written the file.
+    #[error("`{}` was written by a newer version in format {form}; this version supports formats up to {known}", path.display())]
     Newer {
         /// The file.
         path: PathBuf,
-        /// Its form.
+        /// The version of its format.
         form: i64,
-        /// The newest form that is known.
+        /// The newest supported version of the format.
         known: i64,
     },
-    /// A record is larger than may be kept.
+    /// A record exceeds the size limit.
     #[error("{kind} `{id}` has {bytes} bytes, and may have {limit}")]
     TooLarge {
-        /// What it is.
+        /// Its kind.
         kind: &'static str,
-        /// Which one.
+        /// Its id.
         id: String,
         /// Its size.
         bytes: usize,
-        /// What may be kept.
+        /// The size limit.
         limit: usize,
     },
-    /// There are no random numbers to make an id of.
+    /// The system provides no random numbers for an id.
     #[error("the system gives no random numbers: {reason}")]
     NoRandomNumbers {
-        /// What the system says.
+        /// The message of the system.
         reason: String,
     },
-    /// It has been closed.
-    #[error("nothing is kept any more: the store is closed")]
+    /// The store is closed.
+    #[error("the store is closed")]
     Closed,
-    /// Something else.
+    /// Another error.
     #[error("`{}`: {reason}", path.display())]
     Failed {
         /// The file.
         path: PathBuf,
-        /// What the database or the system says.
+        /// The message of the database or the system.
         reason: String,
     },
 }

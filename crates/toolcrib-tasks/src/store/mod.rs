@@ -1,7 +1,7 @@
-//! What has to be known again after a crash.
+//! Persistent storage of tasks.
 //!
-//! A [`Store`] keeps [`Record`]s. What it has acknowledged is there after the power fails. It knows nothing of what they mean:
-//! each is a JSON object with a kind, an id and the session that it belongs to.
+//! A [`Store`] holds [`Record`]s: JSON objects with a kind, an id and the session that they belong to. Acknowledged
+//! changes of a durable store survive a power failure.
 
 mod error;
 mod memory;
@@ -18,36 +18,36 @@ use jiff::Timestamp;
 
 pub use error::StoreError;
 pub use memory::MemoryStore;
-pub use record::{Change, Kind, MAX_RECORD_BYTES, Record};
-pub use sqlite::{Opened, SqliteStore};
+pub use record::{Change, MAX_RECORD_BYTES, Record, RecordKind};
+pub use sqlite::{OpenedStore, SqliteStore};
 
-/// Keeps records.
+/// A store of records.
 #[async_trait]
 pub trait Store: Send + Sync {
-    /// All records of a kind, by their ids.
-    async fn load(&self, kind: Kind) -> Result<Vec<Record>, StoreError>;
+    /// Returns all records of a kind, sorted by id.
+    async fn load(&self, kind: RecordKind) -> Result<Vec<Record>, StoreError>;
 
-    /// One record.
-    async fn get(&self, kind: Kind, id: &str) -> Result<Option<Record>, StoreError>;
+    /// Returns a record by its id.
+    async fn get(&self, kind: RecordKind, id: &str) -> Result<Option<Record>, StoreError>;
 
-    /// Makes all of these changes, or none. They hold when this returns.
+    /// Applies all changes or none. They are persisted when this returns.
     async fn apply(&self, changes: Vec<Change>) -> Result<(), StoreError>;
 
-    /// Takes the right to work on something for a time, or keeps it for longer. `false` where somebody else has it.
+    /// Acquires a lease for a time, or extends it. Returns false if another owner holds it.
     async fn lease(&self, id: &str, owner: &str, now: Timestamp, time: Duration) -> Result<bool, StoreError>;
 
-    /// Gives the right back.
+    /// Releases a lease.
     async fn release(&self, id: &str, owner: &str) -> Result<(), StoreError>;
 
-    /// Whether another process has changed it since this was asked before.
-    /// Never where no other process can have it.
+    /// Returns true if another process has changed the store since the last call of this function. Always returns false
+    /// if no other process can open the store.
     async fn has_changed(&self) -> Result<bool, StoreError> {
         Ok(false)
     }
 
-    /// Whether what it has acknowledged is there after the process has ended.
+    /// Returns true if records survive the end of the process.
     fn is_durable(&self) -> bool;
 
-    /// Ends it, after all that was asked of it has been done.
+    /// Closes the store after all pending operations have completed.
     async fn close(&self);
 }

@@ -1,32 +1,32 @@
-//! What is kept.
+//! The records of a store.
 
 use serde_json::Value;
 
-/// How large a record may be, in bytes of JSON.
+/// The maximum size of a record in bytes of JSON.
 pub const MAX_RECORD_BYTES: usize = 1024 * 1024;
 
-/// What a record is about.
+/// The kind of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
-pub enum Kind {
-    /// A call in the background.
+pub enum RecordKind {
+    /// A background call.
     Background,
     /// A watcher.
     Watcher,
     /// A schedule.
     Schedule,
-    /// A notification that nobody has read.
+    /// An unread notification.
     Notification,
-    /// What an operator asks the process for that has the store.
+    /// A request of an operator to the process that runs the tasks.
     Request,
 }
 
-impl Kind {
-    /// All of them.
+impl RecordKind {
+    /// All kinds.
     pub const ALL: [Self; 5] =
         [Self::Background, Self::Watcher, Self::Schedule, Self::Notification, Self::Request];
 
-    /// Its name.
+    /// Returns its name in the store.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Background => "background",
@@ -38,36 +38,36 @@ impl Kind {
     }
 }
 
-/// Something that is kept.
+/// A record of a store.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Record {
-    /// What it is about.
-    pub kind: Kind,
-    /// Its id, which no other of its kind has.
+    /// Its kind.
+    pub kind: RecordKind,
+    /// Its id, which is unique for its kind.
     pub id: String,
     /// The session that it belongs to.
     pub session: String,
-    /// What it says.
+    /// Its content.
     pub body: Value,
 }
 
-/// A change of what is kept.
+/// A change of a store.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Change {
-    /// Keeps a record, in place of the one of its kind and id.
+    /// Inserts a record, or replaces the record with the same kind and id.
     Put(Record),
-    /// Forgets one. That there is none is fine.
+    /// Removes a record. Has no effect if the record does not exist.
     Remove {
         /// Its kind.
-        kind: Kind,
+        kind: RecordKind,
         /// Its id.
         id: String,
     },
 }
 
 impl Change {
-    /// Forgets a record.
-    pub fn remove(kind: Kind, id: impl Into<String>) -> Self {
+    /// Returns the change that removes a record.
+    pub fn remove(kind: RecordKind, id: impl Into<String>) -> Self {
         Self::Remove { kind, id: id.into() }
     }
 }

@@ -1,4 +1,4 @@
-//! Moments that come again, as cron writes them.
+//! Cron patterns.
 
 use std::fmt;
 use std::str::FromStr as _;
@@ -10,15 +10,15 @@ use jiff::{Timestamp, Zoned};
 
 use crate::Error;
 
-/// How long a pattern may be, in characters.
+/// The maximum length of a pattern in characters.
 pub const MAX_CRON_CHARS: usize = 200;
 
-/// A pattern of five fields (minute, hour, day of the month, month, day of the week), or of six with the second before
-/// them, in a time zone.
+/// A cron pattern in a time zone, with five fields (minute, hour, day of the month, month, day of the week), or six
+/// with the second first.
 ///
-/// Where clocks are set forward or back, a pattern with a fixed hour means one moment of the day: one that does not exist
-/// comes as soon as there is one again, and one that exists twice comes the first time. A pattern without one (`*/10 * * * *`) means all moments that clocks
-/// show.
+/// On days when clocks change, a pattern with a fixed hour matches once: a time that is skipped moves to the next time
+/// that exists, and a time that occurs twice matches the first time. A pattern without a fixed hour (`*/10 * * * *`)
+/// matches every time that clocks show.
 ///
 /// ```
 /// use jiff::tz::TimeZone;
@@ -37,7 +37,7 @@ pub struct Cron {
 }
 
 impl Cron {
-    /// Reads a pattern. One that never comes, such as the 30th of February, is none.
+    /// Parses a pattern. A pattern that never matches, such as the 30th of February, is an error.
     pub fn parse(text: &str, zone: &TimeZone) -> Result<Self, Error> {
         let wrong = |reason: String| Error::InvalidCron { text: shortened(text), reason };
         let chars = text.chars().count();
@@ -47,27 +47,27 @@ impl Cron {
         let parser = CronParser::builder().seconds(Seconds::Optional).year(Year::Disallowed).build();
         let pattern = parser.parse(text.trim()).map_err(|error| wrong(reason(error)))?;
         let cron = Self { pattern, text: text.trim().to_owned(), zone: zone.clone() };
-        // A year that is far from the ends of what can be told, and has a leap day before it ends.
+        // A start far from the limits of `Timestamp`, so that a leap day follows.
         let any = Timestamp::from_str("2027-01-01T00:00:00Z").unwrap_or_default();
         match cron.next_after(any) {
             Some(_) => Ok(cron),
-            None => Err(wrong("no day is ever like that".to_owned())),
+            None => Err(wrong("it never matches".to_owned())),
         }
     }
 
-    /// The first moment behind this one.
+    /// Returns the first match after a time.
     pub fn next_after(&self, moment: Timestamp) -> Option<Timestamp> {
         let start: Zoned = moment.to_zoned(self.zone.clone());
         let next = self.pattern.find_next_occurrence(&start, false).ok()?;
         Some(next.timestamp())
     }
 
-    /// The pattern as it was written.
+    /// Returns the source text of the pattern.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// Its time zone.
+    /// Returns the time zone.
     pub fn zone(&self) -> &TimeZone {
         &self.zone
     }
@@ -79,7 +79,7 @@ impl fmt::Debug for Cron {
     }
 }
 
-/// What is wrong with a pattern, as a part of a sentence.
+/// Returns the reason of an error, as a part of a sentence.
 fn reason(error: CronError) -> String {
     let text = match error {
         CronError::EmptyPattern => "it is empty".to_owned(),
@@ -91,7 +91,7 @@ fn reason(error: CronError) -> String {
     text.trim_end_matches('.').to_owned()
 }
 
-/// What is quoted of a text.
+/// Returns the start of a text for a quote in an error.
 pub(super) fn shortened(text: &str) -> String {
     const QUOTED: usize = 100;
     text.chars().take(QUOTED).collect()

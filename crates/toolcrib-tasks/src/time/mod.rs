@@ -1,9 +1,9 @@
-//! When something is to happen: a moment in the words of people, or a pattern of moments.
+//! Points in time: phrases such as `tomorrow at 9am`, and cron patterns.
 
 mod cron;
 mod phrase;
 pub(crate) mod to_second;
-mod words;
+mod vocabulary;
 
 #[cfg(test)]
 mod tests;

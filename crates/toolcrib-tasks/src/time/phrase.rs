@@ -1,31 +1,31 @@
-//! A moment in the words of people.
+//! The parser of time phrases.
 
 use jiff::civil::{Date, DateTime, Time, Weekday};
 use jiff::{Span, Timestamp, ToSpan as _, Zoned};
 
 use super::cron::shortened;
-use super::words::{Token, Unit, hour, is_filler, month, number, tokens, unit, weekday};
+use super::vocabulary::{PhraseToken, Unit, hour, is_filler, month, number, tokens, unit, weekday};
 use crate::Error;
 
-/// How long a text may be that says when, in characters.
+/// The maximum length of a phrase in characters.
 pub const MAX_PHRASE_CHARS: usize = 100;
 
-/// The hour of a day that is named without one.
+/// The default hour of a day without a time.
 const DAY_HOUR: i8 = 9;
 
-/// From which hour on a part of the day belongs to the second half of it.
+/// The first hour of the second half of the day.
 const NOON: i8 = 12;
 
-/// Until which hour it is still the night of the day before.
+/// The hour at which the night of the previous day ends.
 const NIGHT_ENDS: i8 = 5;
 
-/// Years that are written in full.
+/// The numbers that are read as years.
 const YEARS: std::ops::RangeInclusive<u32> = 1970..=9998;
 
-/// The moment that a text means to somebody whose clock shows `now`: in ISO 8601 (`2026-03-01T09:00:00Z`,
-/// `2026-03-01 09:00`, `PT5M`), or in English or French (`in 5m`, `tomorrow at 9am`, `next friday`, `dans 30 minutes`,
-/// `le 1er mars à 9h30`). What is said without a zone is said in that of `now`. A day without a time means nine o'clock,
-/// a time without a day the next time that clocks show it. It may be past: `yesterday` is not understood, but a date is.
+/// Parses a time relative to `now`: in ISO 8601 (`2026-03-01T09:00:00Z`, `2026-03-01 09:00`, `PT5M`), or in English or
+/// French (`in 5m`, `tomorrow at 9am`, `next friday`, `dans 30 minutes`, `le 1er mars à 9h30`). The default time zone
+/// is that of `now`. A day without a time means nine o'clock; a time without a day means the next occurrence of that
+/// time. The result may be in the past if the text is a date; `yesterday` is not supported.
 ///
 /// ```
 /// use jiff::Zoned;
@@ -63,14 +63,14 @@ pub fn moment(text: &str, now: &Zoned) -> Result<Zoned, Error> {
     if let Some(span) = distance(&tokens) {
         return now.checked_add(span).map_err(out_of_range);
     }
-    let mut said = Said::default();
+    let mut said = ParsedPhrase::default();
     said.read(&tokens).map_err(wrong)?;
     said.moment(now).map_err(wrong)
 }
 
-/// How far away a moment is, as in `in 2 hours and 30 minutes`. `None` where something else is said.
-fn distance(tokens: &[Token]) -> Option<Span> {
-    let is = |token: Option<&Token>, words: &[&str]| matches!(token, Some(Token::Word(word)) if words.contains(&word.as_str()));
+/// Parses a relative time, as in `in 2 hours and 30 minutes`. Returns `None` for other phrases.
+fn distance(tokens: &[PhraseToken]) -> Option<Span> {
+    let is = |token: Option<&PhraseToken>, words: &[&str]| matches!(token, Some(PhraseToken::Word(word)) if words.contains(&word.as_str()));
     let rest = match tokens {
         [first, rest @ ..] if is(Some(first), &["in", "dans"]) => rest,
         [rest @ .., from, now] if is(Some(from), &["from"]) && is(Some(now), &["now"]) => rest,
@@ -83,20 +83,20 @@ fn distance(tokens: &[Token]) -> Option<Span> {
     let mut last: Option<Unit> = None;
     while let Some(token) = words.next() {
         let (amount, has_half) = match token {
-            Token::Number(amount) => (*amount, false),
-            Token::Word(word) if span.is_some() && ["and", "et"].contains(&word.as_str()) => continue,
-            Token::Word(word) if ["half", "demi"].contains(&word.as_str()) => {
+            PhraseToken::Number(amount) => (*amount, false),
+            PhraseToken::Word(word) if span.is_some() && ["and", "et"].contains(&word.as_str()) => continue,
+            PhraseToken::Word(word) if ["half", "demi"].contains(&word.as_str()) => {
                 // `half an hour`
                 words.next_if(|next| is(Some(next), &["a", "an"]));
                 (0, true)
             }
-            Token::Word(word) => (number(word)?, false),
-            Token::Colon => return None,
+            PhraseToken::Word(word) => (number(word)?, false),
+            PhraseToken::Colon => return None,
         };
         // `une demi-heure`
         let has_half = has_half || words.next_if(|next| is(Some(next), &["demi", "half"])).is_some();
         let unit = match words.next() {
-            Some(Token::Word(word)) => unit(word)?,
+            Some(PhraseToken::Word(word)) => unit(word)?,
             // `1h30`
             None if last == Some(Unit::Hour) => Unit::Minute,
             _ => return None,
@@ -107,7 +107,7 @@ fn distance(tokens: &[Token]) -> Option<Span> {
     span
 }
 
-/// Adds so many of a unit; a half of it in place of one where that is said.
+/// Adds an amount of a unit, or half of the unit, to a span.
 fn add(span: Span, amount: u32, is_half: bool, unit: Unit) -> Option<Span> {
     let amount = i64::from(amount);
     if is_half {
@@ -131,37 +131,37 @@ fn add(span: Span, amount: u32, is_half: bool, unit: Unit) -> Option<Span> {
     .ok()
 }
 
-/// The day that is said.
+/// The day in a phrase.
 #[derive(Clone, Copy, Debug)]
 enum Day {
-    /// So many days from today.
+    /// A number of days from today.
     In(i32),
-    /// The next that has this name; not today where it is said to be the next.
+    /// The next day with this name. If the flag is true, it is not today.
     Named(Weekday, bool),
-    /// So many months from today.
+    /// A number of months from today.
     InMonths(i32),
-    /// A day of a month, of a year where that is said.
+    /// A day of a month, in a year if one is given.
     Of(i8, i8, Option<i16>),
 }
 
-/// What a text says of a day and a time.
+/// The day and the time in a phrase.
 #[derive(Default)]
-struct Said {
+struct ParsedPhrase {
     day: Option<Day>,
     time: Option<Time>,
-    /// The hour that the part of the day stands for, as in `tomorrow morning`.
+    /// The hour that the time of day represents, as in `tomorrow morning`.
     part: Option<i8>,
     is_next: bool,
 }
 
-impl Said {
-    fn read(&mut self, tokens: &[Token]) -> Result<(), String> {
+impl ParsedPhrase {
+    fn read(&mut self, tokens: &[PhraseToken]) -> Result<(), String> {
         let mut rest = tokens;
         while let [first, behind @ ..] = rest {
             rest = match first {
-                Token::Number(number) => self.number(*number, behind)?,
-                Token::Word(word) => self.word(word, behind)?,
-                Token::Colon => return Err("a `:` stands alone".to_owned()),
+                PhraseToken::Number(number) => self.number(*number, behind)?,
+                PhraseToken::Word(word) => self.word(word, behind)?,
+                PhraseToken::Colon => return Err("a `:` stands alone".to_owned()),
             };
         }
         if self.day.is_none() && self.time.is_none() && self.part.is_none() {
@@ -170,9 +170,9 @@ impl Said {
         Ok(())
     }
 
-    fn word<'a>(&mut self, word: &str, behind: &'a [Token]) -> Result<&'a [Token], String> {
+    fn word<'a>(&mut self, word: &str, behind: &'a [PhraseToken]) -> Result<&'a [PhraseToken], String> {
         let followed = |expected: &str| match behind {
-            [Token::Word(next), rest @ ..] if next == expected => Some(rest),
+            [PhraseToken::Word(next), rest @ ..] if next == expected => Some(rest),
             _ => None,
         };
         if ["next", "prochain", "prochaine"].contains(&word) {
@@ -198,7 +198,7 @@ impl Said {
             return Ok(behind);
         }
         // `March 1`; `may` is a month only before a number.
-        if let (Some(month), [Token::Number(day), rest @ ..]) = (month(word), behind) {
+        if let (Some(month), [PhraseToken::Number(day), rest @ ..]) = (month(word), behind) {
             return self.date(*day, month, rest);
         }
         match word {
@@ -211,7 +211,7 @@ impl Said {
             // `the day after tomorrow`, `après-demain`, `l'après-midi`
             "day" if followed("after").is_some() => {
                 let after = followed("after").unwrap_or_default();
-                let [Token::Word(last), rest @ ..] = after else {
+                let [PhraseToken::Word(last), rest @ ..] = after else {
                     return Err("it does not say after what".to_owned());
                 };
                 if last != "tomorrow" {
@@ -239,42 +239,44 @@ impl Said {
         Ok(behind)
     }
 
-    fn number<'a>(&mut self, number: u32, behind: &'a [Token]) -> Result<&'a [Token], String> {
+    fn number<'a>(&mut self, number: u32, behind: &'a [PhraseToken]) -> Result<&'a [PhraseToken], String> {
         let is = |word: &str, words: &[&str]| words.contains(&word);
         // A date: `1 March`, `1er mars`, `the 1st of March`.
         let mut after = behind;
-        while let [Token::Word(word), rest @ ..] = after
+        while let [PhraseToken::Word(word), rest @ ..] = after
             && is(word, &["st", "nd", "rd", "th", "er", "of"])
         {
             after = rest;
         }
-        if let [Token::Word(word), rest @ ..] = after
+        if let [PhraseToken::Word(word), rest @ ..] = after
             && let Some(month) = month(word)
         {
             return self.date(number, month, rest);
         }
         // A time: `9:30`, `9h30`, `9am`, and the hour alone.
         let (mut minute, mut second, mut rest) = (0, 0, behind);
-        if let [Token::Colon, Token::Number(said), behind @ ..] = rest {
+        if let [PhraseToken::Colon, PhraseToken::Number(said), behind @ ..] = rest {
             (minute, rest) = (*said, behind);
-            if let [Token::Colon, Token::Number(said), behind @ ..] = rest {
+            if let [PhraseToken::Colon, PhraseToken::Number(said), behind @ ..] = rest {
                 (second, rest) = (*said, behind);
             }
-        } else if let [Token::Word(word), behind @ ..] = rest
+        } else if let [PhraseToken::Word(word), behind @ ..] = rest
             && is(word, &["h", "heure", "heures"])
         {
             rest = behind;
-            if let [Token::Number(said), behind @ ..] = rest {
+            if let [PhraseToken::Number(said), behind @ ..] = rest {
                 (minute, rest) = (*said, behind);
             }
         }
         let half = match rest {
-            [Token::Word(word), behind @ ..] if is(word, &["am", "pm"]) => {
+            [PhraseToken::Word(word), behind @ ..] if is(word, &["am", "pm"]) => {
                 rest = behind;
                 Some(word == "pm")
             }
             // `9 a.m.`
-            [Token::Word(word), Token::Word(m), behind @ ..] if is(word, &["a", "p"]) && m == "m" => {
+            [PhraseToken::Word(word), PhraseToken::Word(m), behind @ ..]
+                if is(word, &["a", "p"]) && m == "m" =>
+            {
                 rest = behind;
                 Some(word == "p")
             }
@@ -299,15 +301,20 @@ impl Said {
         Ok(rest)
     }
 
-    fn date<'a>(&mut self, day: u32, month: i8, mut rest: &'a [Token]) -> Result<&'a [Token], String> {
+    fn date<'a>(
+        &mut self,
+        day: u32,
+        month: i8,
+        mut rest: &'a [PhraseToken],
+    ) -> Result<&'a [PhraseToken], String> {
         let day = i8::try_from(day).map_err(|_| format!("no month has a day {day}"))?;
-        while let [Token::Word(word), behind @ ..] = rest
+        while let [PhraseToken::Word(word), behind @ ..] = rest
             && ["st", "nd", "rd", "th"].contains(&word.as_str())
         {
             rest = behind;
         }
         let mut year = None;
-        if let [Token::Number(said), behind @ ..] = rest
+        if let [PhraseToken::Number(said), behind @ ..] = rest
             && YEARS.contains(said)
         {
             (year, rest) = (i16::try_from(*said).ok(), behind);
@@ -335,7 +342,7 @@ impl Said {
             && part >= NOON
             && said.hour() < NOON
         {
-            // `8 in the evening`; what is later than the evening is the next day.
+            // `8 in the evening`; an hour after midnight belongs to the next day.
             if part > 15 && said.hour() < NIGHT_ENDS {
                 days_later = 1;
             } else {

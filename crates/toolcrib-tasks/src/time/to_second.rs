@@ -1,14 +1,14 @@
-//! Moments as people and models read them: to the second.
+//! Serialization of timestamps to the second, for people and models.
 
 use jiff::Timestamp;
 use serde::Serializer;
 
-/// Serializes a moment without the fraction of its second.
+/// Serializes a timestamp without the fraction of its second.
 pub(crate) fn serialize<S: Serializer>(at: &Timestamp, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_str(&format_args!("{at:.0}"))
 }
 
-/// The same for a moment that may be absent.
+/// Serialization of optional timestamps to the second.
 pub(crate) mod optional {
     use jiff::Timestamp;
     use serde::Serializer;

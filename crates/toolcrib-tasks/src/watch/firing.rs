@@ -1,4 +1,4 @@
-//! What follows when a watcher has something to tell.
+//! The notifications of watchers and their follow-up actions.
 
 use std::time::Duration;
 
@@ -7,61 +7,61 @@ use tokio_util::sync::CancellationToken;
 use toolcrib_model::{ErrorKind, ToolError};
 use toolcrib_port::PhaseTracker;
 
-use super::Inner;
-use super::request::takes_values;
-use super::watcher::{TOLD_BYTES, cut, told_error};
+use super::WatchersInner;
+use super::request::check_takes_values;
+use super::watcher::{MAX_NOTIFIED_BYTES, error_text, truncate_bytes};
 use crate::Action;
 use crate::owner::Owner;
 
-/// How long an action may take.
+/// The maximum duration of an action.
 const MAX_ACTION_TIME: Duration = Duration::from_mins(10);
 
-/// Something that is told and followed up. It is kept before either begins, and until both are done.
+/// A notification and its follow-up actions. It is persisted from before the notification until all actions have ended.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Firing {
     /// The run key of the check.
     key: String,
     text: String,
     is_told: bool,
-    /// What follows, in its order.
-    steps: Vec<Step>,
-    /// How many of them are done.
+    /// The follow-up actions, in order.
+    steps: Vec<FollowUp>,
+    /// The number of completed actions.
     done: usize,
-    /// Whether the next one has been started, and may not be started again.
+    /// True if the next action has started and may not be repeated.
     is_under_way: bool,
 }
 
-/// An action that follows.
+/// A follow-up action.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Step {
+pub(super) struct FollowUp {
     pub(super) action: Action,
-    /// Whether parts of a result are in it.
+    /// True if it contains parts of a result.
     pub(super) is_filled: bool,
 }
 
-/// What is to be done next.
-enum Next {
+/// The next step of a firing.
+enum NextStep {
     Tell { channel: Option<String>, text: String },
-    Act { step: Step, key: String, was_under_way: bool },
+    Act { step: FollowUp, key: String, was_under_way: bool },
     Nothing,
 }
 
 impl Firing {
-    pub(super) fn new(key: String, text: String, steps: Vec<Step>) -> Self {
+    pub(super) fn new(key: String, text: String, steps: Vec<FollowUp>) -> Self {
         Self { key, text, is_told: false, steps, done: 0, is_under_way: false }
     }
 
-    fn next(&self, channel: Option<&str>) -> Next {
+    fn next(&self, channel: Option<&str>) -> NextStep {
         if !self.is_told {
-            return Next::Tell { channel: channel.map(str::to_owned), text: self.text.clone() };
+            return NextStep::Tell { channel: channel.map(str::to_owned), text: self.text.clone() };
         }
         match self.steps.get(self.done) {
-            Some(step) => Next::Act {
+            Some(step) => NextStep::Act {
                 step: step.clone(),
                 key: format!("{}-{}", self.key, self.done + 1),
                 was_under_way: self.is_under_way,
             },
-            None => Next::Nothing,
+            None => NextStep::Nothing,
         }
     }
 
@@ -71,8 +71,9 @@ impl Firing {
     }
 }
 
-impl Inner {
-    /// Tells what a watcher has to tell, and does what follows. `false` where it has to be gone on with later, or never.
+impl WatchersInner {
+    /// Sends the pending notification of a watcher, and performs its follow-up actions. Returns false if that was
+    /// interrupted or the watcher was removed.
     pub(super) async fn fire(&self, id: &str, cancel: &CancellationToken) -> bool {
         loop {
             let next = self.table.with(id, |entry| {
@@ -81,32 +82,32 @@ impl Inner {
                 let next = firing.next(watcher.request.channel.as_deref());
                 Some((next, firing.key.clone(), watcher.owner.clone(), watcher.title(id)))
             });
-            // It was stopped, or there is nothing.
+            // The watcher was removed, or has no notification.
             let Some(next) = next else { return false };
             let Some((next, check_key, owner, title)) = next else { return true };
             match next {
-                Next::Tell { channel, text } => {
+                NextStep::Tell { channel, text } => {
                     self.tell(&owner, channel.as_deref(), &text, &check_key).await;
                     self.change_firing(id, |firing| firing.is_told = true);
                 }
-                Next::Act { step, key, was_under_way: true } => {
+                NextStep::Act { step, key, was_under_way: true } => {
                     let what = what(&step.action);
                     let text = format!(
-                        "{title} had begun to {what} when the program ended: whether it was done is not known, and it is not \
-                         done again"
+                        "{title} had begun to {what} when the program ended: the outcome is unknown, and it is not \
+                        repeated"
                     );
                     self.tell(&owner, None, &text, &key).await;
                     self.change_firing(id, Firing::advance);
                     self.save_or_warn(id).await;
                 }
-                Next::Act { step, key, was_under_way: false } => {
+                NextStep::Act { step, key, was_under_way: false } => {
                     if !self.act(id, &owner, &title, &step, &key, cancel).await {
                         return false;
                     }
                     self.change_firing(id, Firing::advance);
                     self.save_or_warn(id).await;
                 }
-                Next::Nothing => {
+                NextStep::Nothing => {
                     self.table.with(id, |entry| entry.watcher.firing = None);
                     self.save_or_warn(id).await;
                     return true;
@@ -115,13 +116,13 @@ impl Inner {
         }
     }
 
-    /// Does one thing that follows. `false` where that broke off.
+    /// Performs a follow-up action. Returns false if it was interrupted.
     async fn act(
         &self,
         id: &str,
         owner: &Owner,
         title: &str,
-        step: &Step,
+        step: &FollowUp,
         key: &str,
         cancel: &CancellationToken,
     ) -> bool {
@@ -133,18 +134,17 @@ impl Inner {
             self.change_firing(id, |firing| firing.is_under_way = true);
             if let Err(error) = self.save(id).await {
                 let what = what(&step.action);
-                let text =
-                    format!("{title} did not {what}, since that could not be written down before: {error}");
+                let text = format!("{title} did not {what}, since its start could not be persisted: {error}");
                 self.tell(owner, None, &text, key).await;
                 return true;
             }
         }
-        let done = match self.may_be_given(owner, step) {
+        let done = match self.check_follow_up(owner, step) {
             Ok(()) => {
                 let phase = PhaseTracker::new();
                 let acting = self.services.act(owner, &step.action, key, cancel, &phase);
                 let acting = tokio::time::timeout(MAX_ACTION_TIME, acting);
-                self.followed(id, &phase, acting).await.unwrap_or_else(|_| {
+                self.track_approval(id, &phase, acting).await.unwrap_or_else(|_| {
                     let message = format!("it has not ended within {} s", MAX_ACTION_TIME.as_secs());
                     Err(ToolError::new(ErrorKind::OutcomeUnknown, message))
                 })
@@ -153,11 +153,12 @@ impl Inner {
         };
         let told = match (&done, &step.action) {
             (Err(_), _) if is_over() => return false,
-            (Err(error), action) => Some(format!("{title} was to {}: {}", what(action), told_error(error))),
-            (Ok(result), Action::ToolCall { tool, .. }) => {
-                Some(format!("{title} has called `{tool}`: {}", cut(&result.to_string(), TOLD_BYTES)))
-            }
-            // These have told what came of them.
+            (Err(error), action) => Some(format!("{title} was to {}: {}", what(action), error_text(error))),
+            (Ok(result), Action::ToolCall { tool, .. }) => Some(format!(
+                "{title} has called `{tool}`: {}",
+                truncate_bytes(&result.to_string(), MAX_NOTIFIED_BYTES)
+            )),
+            // These actions send their own notifications.
             (Ok(_), Action::Notification { .. } | Action::LlmPrompt { .. }) => None,
         };
         if let Some(text) = told {
@@ -166,26 +167,26 @@ impl Inner {
         true
     }
 
-    /// What a name means may have changed since the watcher was started.
-    fn may_be_given(&self, owner: &Owner, step: &Step) -> Result<(), ToolError> {
+    /// Checks the tool of an action again, since its name may have been reassigned after the watcher was started.
+    fn check_follow_up(&self, owner: &Owner, step: &FollowUp) -> Result<(), ToolError> {
         match &step.action {
             Action::ToolCall { tool, .. } if step.is_filled => {
-                takes_values(tool, self.services.entrance()?.as_ref(), &owner.context())
+                check_takes_values(tool, self.services.tool_caller()?.as_ref(), &owner.context())
             }
             _ => Ok(()),
         }
     }
 
-    /// Tells something, in the conversation where a channel does not take it.
+    /// Sends a notification by a channel, or in the conversation if the channel fails.
     async fn tell(&self, owner: &Owner, channel: Option<&str>, text: &str, key: &str) {
         let Err(error) = self.services.tell(owner, channel, text, Some(key)).await else { return };
         let Some(channel) = channel else {
-            tracing::warn!(%error, %key, "what a watcher has told is not kept");
+            tracing::warn!(%error, %key, "the notification of a watcher cannot be persisted");
             return;
         };
-        let text = format!("{text} (the channel `{channel}` did not take this: {})", told_error(&error));
+        let text = format!("{text} (the channel `{channel}` did not deliver this: {})", error_text(&error));
         if let Err(error) = self.services.tell(owner, None, &text, Some(key)).await {
-            tracing::warn!(%error, %key, "what a watcher has told is not kept");
+            tracing::warn!(%error, %key, "the notification of a watcher cannot be persisted");
         }
     }
 
@@ -194,7 +195,7 @@ impl Inner {
     }
 }
 
-/// An action in words that follow `to`.
+/// Returns a description of an action that continues a sentence after `to`.
 fn what(action: &Action) -> String {
     match action {
         Action::Notification { channel: Some(channel), .. } => format!("send a message to `{channel}`"),

@@ -1,24 +1,24 @@
-//! Calls that are made again and again, and what of their results is told.
+//! Watchers: calls that are repeated at intervals, and notifications about their results.
 //!
-//! A [`Watchers`] calls a tool at intervals through the one entrance, in the name of whoever asked, and tells when its result
-//! changes, fails or fits a condition; then it does what is to follow. One task knows when each watcher is due.
+//! A watcher calls a tool at intervals on behalf of its owner. It sends a notification when the result changes, fails
+//! or meets a condition, and then performs its follow-up actions. One Tokio task ([`timer`]) waits for all watchers.
 //!
-//! What is kept: the watcher, its state, the last result and the one that was told last, its metrics, and what is being told
-//! and followed up. It is written down when something happens, and every five minutes otherwise; a check that finds nothing
-//! new writes nothing. What is told is written down before, so that after a crash it is told again rather than never. A
-//! follow-up action that may not be repeated is written down before it begins; when the program ends while it is under way,
-//! it is not done again, and that is told. The same holds for checks by a tool that may not be repeated. The history of checks
-//! begins anew with the process.
+//! The store holds the watcher with its state, its last result, the result of its last notification, its metrics, and
+//! the notification in progress. It is saved after each event and every five minutes otherwise; an uneventful check
+//! writes nothing. A notification is saved before it is sent, so that a crash repeats it rather than loses it. A
+//! follow-up action that may not be repeated is saved before it starts. If the program ends during the action, the
+//! action is not repeated, and the owner is notified. The same applies to checks by a tool that may not be repeated.
+//! The history of checks is not persisted.
 //!
-//! Intervals are those of `tokio` time: a clock that is set changes nothing. After a restart each watcher goes on when its
-//! interval has passed since the last check that is written down, those that are overdue one after the other.
+//! Intervals follow `tokio` time, so that setting the clock has no effect. After a restart each watcher resumes when
+//! its interval has passed since the last saved check. Overdue watchers resume one after the other.
 //!
-//! Where processes share a store, each check is made by one of them, which holds a lease for it, and is written down.
+//! If several processes share a store, one of them makes each check under a lease, and saves it.
 
+mod concurrency;
 mod firing;
+mod leases;
 mod request;
-mod rooms;
-mod sharing;
 mod status;
 mod table;
 mod template;
@@ -39,14 +39,14 @@ use tokio::time::Instant;
 use toolcrib_model::{ErrorKind, ToolError};
 use toolcrib_port::CallContext;
 
-use self::rooms::Rooms;
-use self::table::{Entry, Table, Viewer};
+use self::concurrency::CheckLimits;
+use self::table::{Entry, Viewer, WatcherTable};
 use self::turn::record;
 use self::watcher::Watcher;
 use crate::id::random_id;
-use crate::owner::{Owned, Owner};
-use crate::to_the_end::to_the_end;
-use crate::{Change, Kind, Record, Services, StoreError};
+use crate::owner::{Owner, WithOwner};
+use crate::run_detached::run_detached;
+use crate::{Change, Record, RecordKind, Services, StoreError};
 
 pub use request::{
     DEFAULT_WATCH_INTERVAL, MAX_WATCH_ACTIONS, MAX_WATCH_INTERVAL, MAX_WATCH_LABEL_CHARS,
@@ -56,34 +56,34 @@ pub use status::{CheckOutcome, WatcherCheck, WatcherMetrics, WatcherState, Watch
 pub use table::MAX_WATCH_HISTORY;
 pub use watcher::{MAX_COMPARED_BYTES, MAX_SHOWN_BYTES, MAX_WATCH_BACKOFF, MAX_WATCHED_BYTES};
 
-/// How long a check may take.
+/// The maximum duration of a check.
 const MAX_CHECK_TIME: Duration = Duration::from_mins(10);
 
-/// After how long what uneventful checks have changed is written down.
+/// The interval at which the changes of uneventful checks are saved.
 const CHECKPOINT: Duration = Duration::from_mins(5);
 
-/// How long after each other checks are made that are overdue at start.
+/// The interval between the checks that are overdue at start.
 const OVERDUE_SPACING: Duration = Duration::from_millis(25);
 
-/// How long a check that is cancelled may take to end.
+/// The time that a cancelled check has to end.
 const CANCEL_WAIT: Duration = Duration::from_secs(5);
 
-/// The bounds of watchers.
+/// The limits of watchers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WatcherSettings {
-    /// How many watchers a session may have; 20. Those that have ended make room for others.
+    /// The maximum number of watchers per session; 20. Ended watchers make room for new ones.
     pub max_per_session: usize,
-    /// How many a client of the server may have in all its sessions; 200.
+    /// The maximum number of watchers of a client of the server in all its sessions; 200.
     pub max_per_client: usize,
-    /// How many there may be in all; 2,000.
+    /// The maximum number of all watchers; 2,000.
     pub max_watchers: usize,
-    /// How many checks are made at once; 64.
+    /// The maximum number of concurrent checks; 64.
     pub max_checks_at_once: usize,
-    /// How many of them call the same tool; 16. One that hangs leaves room for others.
+    /// The maximum number of concurrent checks by one tool; 16. A tool that hangs does not block the others.
     pub max_checks_of_tool: usize,
-    /// After how many errors in a row a watcher pauses itself; 10.
+    /// The number of consecutive errors after which a watcher pauses itself; 10.
     pub max_errors: u32,
-    /// How many checks a summary is made of; 10.
+    /// The number of checks in a summary; 10.
     pub summary_checks: u64,
 }
 
@@ -104,41 +104,41 @@ impl Default for WatcherSettings {
 /// The watchers of all sessions. Clones share them.
 #[derive(Clone)]
 pub struct Watchers {
-    inner: Arc<Inner>,
+    inner: Arc<WatchersInner>,
 }
 
-struct Inner {
+struct WatchersInner {
     services: Arc<Services>,
     settings: WatcherSettings,
-    table: Table,
-    rooms: Rooms,
-    /// How many turns there are.
+    table: WatcherTable,
+    check_limits: CheckLimits,
+    /// The number of turns in progress.
     turns: watch::Sender<usize>,
-    /// Told when one is due before all others, and when this is no longer there.
+    /// Wakes the timer when a watcher is due before all others, and when `self` is dropped.
     wake: Arc<Notify>,
     is_resumed: AtomicBool,
 }
 
-impl Drop for Inner {
+impl Drop for WatchersInner {
     fn drop(&mut self) {
         self.wake.notify_one();
     }
 }
 
 impl Watchers {
-    /// Takes up the watchers that are known from before. They check nothing before [`resume`](Self::resume).
+    /// Loads the watchers from the store. They check after [`resume`](Self::resume).
     pub async fn open(services: Arc<Services>, settings: WatcherSettings) -> Result<Self, StoreError> {
-        let table = Table::default();
-        for record in services.store.load(Kind::Watcher).await? {
+        let table = WatcherTable::default();
+        for record in services.store.load(RecordKind::Watcher).await? {
             if let Some((id, entry)) = entry(record) {
                 table.insert(&id, entry);
             }
         }
-        let inner = Inner {
+        let inner = WatchersInner {
             services,
             settings,
             table,
-            rooms: Rooms::new(&settings),
+            check_limits: CheckLimits::new(&settings),
             turns: watch::Sender::new(0),
             wake: Arc::default(),
             is_resumed: AtomicBool::new(false),
@@ -146,10 +146,10 @@ impl Watchers {
         Ok(Self { inner: Arc::new(inner) })
     }
 
-    /// Lets the watchers that are active go on, once it is known where calls go in. A second time changes nothing.
+    /// Resumes the active watchers. The tool caller must be set. Repeated calls have no effect.
     pub fn resume(&self) -> Result<(), ToolError> {
         let inner = &self.inner;
-        inner.services.entrance()?;
+        inner.services.tool_caller()?;
         if inner.is_resumed.swap(true, Ordering::AcqRel) {
             return Ok(());
         }
@@ -159,7 +159,7 @@ impl Watchers {
         Ok(())
     }
 
-    /// Starts a watcher, whose first check is made at once.
+    /// Starts a watcher. Its first check is made at once.
     pub async fn start(
         &self,
         mut request: WatchRequest,
@@ -167,23 +167,23 @@ impl Watchers {
     ) -> Result<WatcherStatus, ToolError> {
         let inner = Arc::clone(&self.inner);
         request.max_checks = request.max_checks.filter(|most| *most > 0);
-        let entrance = inner.services.entrance()?;
-        let condition = request.check(&inner.services, entrance.as_ref(), context)?;
+        let tool_caller = inner.services.tool_caller()?;
+        let condition = request.check(&inner.services, tool_caller.as_ref(), context)?;
         let watcher = Watcher::new(Owner::of(context), request, inner.services.clock.now());
-        to_the_end(async move { inner.start(Entry::new(watcher, condition)).await }).await
+        run_detached(async move { inner.start(Entry::new(watcher, condition)).await }).await
     }
 
-    /// Stops a watcher, and forgets it. What it was at is cancelled.
+    /// Stops and removes a watcher, and cancels its current check.
     pub async fn stop(&self, id: &str, context: &CallContext) -> Result<WatcherStatus, ToolError> {
         self.inner.stop(id, Viewer::Owner(context)).await
     }
 
-    /// Lets a watcher check no more until it is [unpaused](Self::unpause). A check that is under way ends as it does.
+    /// Pauses a watcher until it is [unpaused](Self::unpause). A check in progress is not cancelled.
     pub async fn pause(&self, id: &str, context: &CallContext) -> Result<WatcherStatus, ToolError> {
         self.change(id, context, WatcherState::Paused).await
     }
 
-    /// Lets a watcher go on that is paused, or has paused itself, with a check at once.
+    /// Resumes a paused watcher, with a check at once.
     pub async fn unpause(&self, id: &str, context: &CallContext) -> Result<WatcherStatus, ToolError> {
         self.change(id, context, WatcherState::Active).await
     }
@@ -196,50 +196,50 @@ impl Watchers {
     ) -> Result<WatcherStatus, ToolError> {
         let inner = Arc::clone(&self.inner);
         let id = inner.table.find(id, Viewer::Owner(context))?;
-        to_the_end(async move { inner.change(&id, state).await }).await
+        run_detached(async move { inner.change(&id, state).await }).await
     }
 
-    /// How a watcher stands.
+    /// Returns the status of a watcher.
     pub async fn status(&self, id: &str, context: &CallContext) -> Result<WatcherStatus, ToolError> {
         self.inner.forget_old().await;
         self.inner.status(id, Viewer::Owner(context))
     }
 
-    /// The watchers of whoever asks, in the order in which they were started.
+    /// Returns the watchers of the caller, in the order in which they were started.
     pub async fn list(&self, context: &CallContext) -> Vec<WatcherStatus> {
         self.inner.forget_old().await;
         self.inner.list(Viewer::Owner(context))
     }
 
-    /// The last checks of a watcher, the last one first, at most [`MAX_WATCH_HISTORY`].
+    /// Returns up to [`MAX_WATCH_HISTORY`] checks of a watcher, the last one first.
     pub fn history(&self, id: &str, context: &CallContext) -> Result<Vec<WatcherCheck>, ToolError> {
         self.inner.history(id, Viewer::Owner(context))
     }
 
-    /// The watchers of everybody, in the order in which they were started. For whoever operates the program.
-    pub fn all(&self) -> Vec<Owned<WatcherStatus>> {
+    /// Returns the watchers of all owners, in the order in which they were started. For operators.
+    pub fn all(&self) -> Vec<WithOwner<WatcherStatus>> {
         let statuses = self.inner.list(Viewer::Operator).into_iter();
         statuses.filter_map(|status| self.inner.owned(status)).collect()
     }
 
-    /// How a watcher of anybody stands. For whoever operates the program.
-    pub fn status_of_any(&self, id: &str) -> Result<Owned<WatcherStatus>, ToolError> {
+    /// Returns the status of a watcher of any owner. For operators.
+    pub fn status_of_any(&self, id: &str) -> Result<WithOwner<WatcherStatus>, ToolError> {
         let status = self.inner.status(id, Viewer::Operator)?;
-        self.inner.owned(status).ok_or_else(|| gone(id))
+        self.inner.owned(status).ok_or_else(|| no_longer_exists(id))
     }
 
-    /// Stops a watcher of anybody, and forgets it. For whoever operates the program.
+    /// Stops and removes a watcher of any owner. For operators.
     pub async fn stop_any(&self, id: &str) -> Result<WatcherStatus, ToolError> {
         self.inner.stop(id, Viewer::Operator).await
     }
 
-    /// The last checks of a watcher of anybody in this process, the last one first. For whoever operates the program.
+    /// Returns the checks of a watcher of any owner in this process, the last one first. For operators.
     pub fn history_of_any(&self, id: &str) -> Result<Vec<WatcherCheck>, ToolError> {
         self.inner.history(id, Viewer::Operator)
     }
 
-    /// Stops the watchers of a session that nobody goes on with, and forgets them: there would be nobody to tell. A session
-    /// that goes on after a restart has not ended, and keeps its watchers.
+    /// Stops and removes the watchers of a session that has ended, since no one reads their notifications. A session
+    /// that resumes after a restart has not ended, and keeps its watchers.
     pub async fn end_session(&self, session: &str) {
         let inner = Arc::clone(&self.inner);
         let ids = inner.table.of_session(session);
@@ -250,38 +250,38 @@ impl Watchers {
                 }
             }
         };
-        to_the_end(removing).await;
+        run_detached(removing).await;
     }
 
-    /// Gives the checks that are made so much time, cancels the others, and writes down how all watchers stand. No more are
-    /// made once [`Services::stop_intake`] was called.
+    /// Waits for the current checks to end, cancels them after the given time, and saves all watchers. No checks start
+    /// after [`Services::stop_intake`].
     pub async fn close(&self, time: Duration) {
         let inner = &self.inner;
         let mut turns = inner.turns.subscribe();
         if tokio::time::timeout(time, turns.wait_for(|turns| *turns == 0)).await.is_err() {
             inner.table.cancel_turns();
-            // One that does not end is of unknown outcome the next time.
+            // The outcome of a check that does not end is unknown after the next start.
             let _ = tokio::time::timeout(CANCEL_WAIT, turns.wait_for(|turns| *turns == 0)).await;
         }
         let unsaved = inner.table.unsaved();
         let saved = futures::future::join_all(unsaved.iter().map(|id| inner.save(id))).await;
         if let Some(error) = saved.into_iter().find_map(Result::err) {
-            tracing::warn!(%error, "how watchers stand is not kept");
+            tracing::warn!(%error, "the state of watchers cannot be persisted");
         }
     }
 }
 
-impl Inner {
-    /// With whose it is. None where it was forgotten meanwhile.
-    fn owned(&self, status: WatcherStatus) -> Option<Owned<WatcherStatus>> {
+impl WatchersInner {
+    /// Adds the owner to a status. Returns `None` if the watcher was removed meanwhile.
+    fn owned(&self, status: WatcherStatus) -> Option<WithOwner<WatcherStatus>> {
         self.table
             .with(&status.watcher_id, |entry| entry.watcher.owner.clone())
-            .map(|owner| owner.owning(status))
+            .map(|owner| owner.attach_to(status))
     }
 
     fn status(&self, id: &str, viewer: Viewer<'_>) -> Result<WatcherStatus, ToolError> {
         let (id, now) = (self.table.find(id, viewer)?, self.services.clock.now());
-        self.table.with(&id, |entry| entry.status(&id, now)).ok_or_else(|| gone(&id))
+        self.table.with(&id, |entry| entry.status(&id, now)).ok_or_else(|| no_longer_exists(&id))
     }
 
     fn list(&self, viewer: Viewer<'_>) -> Vec<WatcherStatus> {
@@ -293,7 +293,7 @@ impl Inner {
         let id = self.table.find(id, viewer)?;
         let checks =
             self.table.with(&id, |entry| entry.history.iter().rev().map(WatcherCheck::from).collect());
-        checks.ok_or_else(|| gone(&id))
+        checks.ok_or_else(|| no_longer_exists(&id))
     }
 
     async fn start(&self, entry: Entry) -> Result<WatcherStatus, ToolError> {
@@ -319,7 +319,7 @@ impl Inner {
     async fn stop(self: &Arc<Self>, id: &str, viewer: Viewer<'_>) -> Result<WatcherStatus, ToolError> {
         let inner = Arc::clone(self);
         let id = self.table.find(id, viewer)?;
-        to_the_end(async move { inner.stop_known(&id).await }).await
+        run_detached(async move { inner.stop_known(&id).await }).await
     }
 
     async fn stop_known(&self, id: &str) -> Result<WatcherStatus, ToolError> {
@@ -329,12 +329,12 @@ impl Inner {
         self.services.release(id).await;
         (status.status, status.next_check) = (WatcherState::Ended, None);
         Ok(status.with_note(match removed {
-            Ok(()) => "it is stopped and forgotten".to_owned(),
-            Err(error) => format!("it is stopped, and comes back when the program starts again: {error}"),
+            Ok(()) => "it is stopped and removed".to_owned(),
+            Err(error) => format!("it is stopped, but restarts with the program: {error}"),
         }))
     }
 
-    /// Pauses a watcher, or lets it go on.
+    /// Pauses or resumes a watcher.
     async fn change(&self, id: &Arc<str>, state: WatcherState) -> Result<WatcherStatus, ToolError> {
         self.take_lease(id).await?;
         let changed = self.table.with(id, |entry| {
@@ -351,23 +351,23 @@ impl Inner {
             }
             Ok(is_changed)
         });
-        let note = match changed.ok_or_else(|| gone(id)) {
+        let note = match changed.ok_or_else(|| no_longer_exists(id)) {
             Ok(Ok(true)) => {
                 let saved = self.save(id).await;
                 let is_active = state == WatcherState::Active;
                 self.schedule(id, is_active.then(Instant::now));
                 match saved {
                     Ok(()) => None,
-                    Err(error) => Some(format!("this is forgotten when the program ends: {error}")),
+                    Err(error) => Some(format!("this is lost when the program ends: {error}")),
                 }
             }
-            Ok(Ok(false)) => Some("it was so already".to_owned()),
+            Ok(Ok(false)) => Some("it already had this state".to_owned()),
             Ok(Err(error)) | Err(error) => {
-                self.give_lease(id).await;
+                self.release_lease(id).await;
                 return Err(error);
             }
         };
-        self.give_lease(id).await;
+        self.release_lease(id).await;
         let status = self.status(id, Viewer::Operator)?;
         Ok(match note {
             Some(note) => status.with_note(note),
@@ -379,13 +379,13 @@ impl Inner {
         let Some(writing) = self.table.writing(id) else { return Ok(()) };
         let _turn = writing.lock().await;
         self.table.remove(id);
-        self.services.store.apply(vec![Change::remove(Kind::Watcher, id)]).await
+        self.services.store.apply(vec![Change::remove(RecordKind::Watcher, id)]).await
     }
 
     async fn forget_old(&self) {
         for id in self.table.old(self.services.clock.now()) {
             if let Err(error) = self.remove(&id).await {
-                tracing::warn!(%error, %id, "a watcher that has ended is still kept");
+                tracing::warn!(%error, %id, "an ended watcher cannot be removed from the store");
             }
         }
     }
@@ -396,8 +396,8 @@ impl Inner {
         }
     }
 
-    /// Says when each watcher is due that is not scheduled: when its interval has passed, and those that are overdue one
-    /// after the other.
+    /// Schedules all unscheduled watchers for the end of their intervals. Overdue watchers are scheduled one after the
+    /// other.
     fn schedule_all(&self) {
         let (now, mut overdue) = (self.services.clock.now(), Duration::ZERO);
         for id in self.table.of(Viewer::Operator) {
@@ -408,7 +408,7 @@ impl Inner {
                 }
                 let wait = watcher.wait();
                 let since = watcher.last_check.map_or(wait, |last| {
-                    // A clock that was set back says nothing.
+                    // The clock may have been set back.
                     Duration::try_from(now.duration_since(last)).unwrap_or(Duration::ZERO)
                 });
                 let is_left = watcher.firing.is_some() || watcher.is_under_way;
@@ -427,13 +427,13 @@ impl Inner {
 }
 
 impl Watcher {
-    /// Whether there is anything to do for it.
+    /// Returns true if the watcher has work to do.
     fn has_work(&self) -> bool {
         self.state == WatcherState::Active || self.firing.is_some() || self.is_under_way
     }
 }
 
-/// A watcher as it was kept.
+/// Parses a stored watcher.
 fn entry(record: Record) -> Option<(Arc<str>, Entry)> {
     let Record { id, body, .. } = record;
     let read = serde_json::from_value::<Watcher>(body).map_err(|error| error.to_string());
@@ -444,13 +444,13 @@ fn entry(record: Record) -> Option<(Arc<str>, Entry)> {
     match read {
         Ok(entry) => Some((id.into(), entry)),
         Err(error) => {
-            tracing::warn!(%error, %id, "a watcher is not understood");
+            tracing::warn!(%error, %id, "a stored watcher cannot be read");
             None
         }
     }
 }
 
-/// One that was there a moment ago.
-fn gone(id: &str) -> ToolError {
+/// Returns the error for a watcher that was removed meanwhile.
+fn no_longer_exists(id: &str) -> ToolError {
     ToolError::new(ErrorKind::NotFound, format!("there is no watcher `{id}` any more"))
 }

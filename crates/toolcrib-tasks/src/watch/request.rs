@@ -1,4 +1,4 @@
-//! What is to be watched, and what cannot be.
+//! Requests for watchers and their validation.
 
 use std::time::Duration;
 
@@ -11,29 +11,29 @@ use toolcrib_port::{CallContext, ToolCaller};
 use super::template;
 use crate::{Action, Condition, Services};
 
-/// How many seconds lie between two checks at least.
+/// The minimum interval between two checks in seconds.
 pub const MIN_WATCH_INTERVAL: u64 = 5;
 
-/// How many seconds lie between two checks at most.
+/// The maximum interval between two checks in seconds.
 pub const MAX_WATCH_INTERVAL: u64 = 3_600;
 
-/// How many seconds lie between two checks where nothing is said.
+/// The default interval between two checks in seconds.
 pub const DEFAULT_WATCH_INTERVAL: u64 = 60;
 
-/// How many actions may follow.
+/// The maximum number of follow-up actions.
 pub const MAX_WATCH_ACTIONS: usize = 3;
 
-/// How long a label may be, in characters.
+/// The maximum length of a label in characters.
 pub const MAX_WATCH_LABEL_CHARS: usize = 100;
 
-/// How large a whole request may be, in bytes of JSON.
+/// The maximum size of a request in bytes of JSON.
 pub const MAX_WATCH_REQUEST_BYTES: usize = 16 * 1024;
 
-/// What a model is told of conditions.
-const CONDITION: &str = "Tell only when this holds for the result: `$.price < 5 and not $.status == 'sold'`, \
+/// The description of conditions for models.
+const CONDITION: &str = "Notify only when this holds for the result: `$.price < 5 and not $.status == 'sold'`, \
                          `$.tags contains 'new'`, `$.error exists`, `$.load changed by more than 10 %`";
 
-/// A call that is made again and again, and what of its results is told.
+/// A call to repeat, and the notifications about its results.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WatchRequest {
@@ -46,44 +46,44 @@ pub struct WatchRequest {
     #[serde(default = "default_interval")]
     #[schemars(range(min = MIN_WATCH_INTERVAL, max = MAX_WATCH_INTERVAL))]
     pub interval: u64,
-    /// What it is for, in a few words.
+    /// The purpose, in a few words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = MAX_WATCH_LABEL_CHARS))]
     pub label: Option<String>,
-    /// End after so many calls; never where it is 0 or absent.
+    /// Ends after this number of calls; never if 0 or absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_checks: Option<u64>,
-    /// When to tell.
+    /// The event to notify about.
     #[serde(default)]
     pub notify_when: NotifyWhen,
-    /// Tell only when this [condition](Condition) holds for the result.
+    /// Notifies only when this [condition](Condition) holds for the result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(description = CONDITION)]
     pub condition: Option<String>,
-    /// What to do whenever it tells. In texts, `{{value}}` and `{{value.path}}` stand for the result.
+    /// The actions for each notification. In texts, `{{value}}` and `{{value.path}}` insert the result.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = MAX_WATCH_ACTIONS))]
     pub actions: Vec<Action>,
-    /// Tell by this channel and not in the conversation.
+    /// The channel to notify by instead of the conversation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub channel: Option<String>,
 }
 
-/// When a watcher tells what it sees.
+/// The events about which a watcher notifies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum NotifyWhen {
-    /// The result is another one than before.
+    /// The result differs from the previous one.
     #[default]
     OnChange,
-    /// The call fails, in another way than before.
+    /// The call fails, and the error differs from the previous one.
     OnError,
     /// The condition holds, and did not before.
     OnThreshold,
-    /// Each time.
+    /// Each call.
     Always,
-    /// A digest of several calls at a time, and at the end.
+    /// A summary after several calls, and at the end.
     Summary,
 }
 
@@ -92,7 +92,7 @@ const fn default_interval() -> u64 {
 }
 
 impl WatchRequest {
-    /// To call a tool every minute, and to tell when its result changes.
+    /// Creates a request to call a tool every minute and to notify when its result changes.
     pub fn new(name: impl Into<String>, params: JsonObject) -> Self {
         Self {
             name: name.into(),
@@ -115,17 +115,17 @@ impl WatchRequest {
         Duration::from_secs(self.interval)
     }
 
-    /// Its condition, where it has one.
+    /// Parses the condition, if there is one.
     pub(super) fn parsed_condition(&self) -> Result<Option<Condition>, ToolError> {
         let parsed = self.condition.as_deref().map(Condition::parse).transpose();
         parsed.map_err(|error| invalid(format!("`condition`: {error}")))
     }
 
-    /// What can be known to be wrong with it before anything is called.
+    /// Validates the request, and returns its condition.
     pub(super) fn check(
         &self,
         services: &Services,
-        entrance: &dyn ToolCaller,
+        tool_caller: &dyn ToolCaller,
         context: &CallContext,
     ) -> Result<Option<Condition>, ToolError> {
         if !(MIN_WATCH_INTERVAL..=MAX_WATCH_INTERVAL).contains(&self.interval) {
@@ -145,7 +145,7 @@ impl WatchRequest {
                 format!("{} `actions` are given, and {MAX_WATCH_ACTIONS} may be", self.actions.len());
             return Err(invalid(message));
         }
-        // It came as JSON, so that it can be written as such.
+        // It was parsed from JSON, so serialization succeeds.
         let bytes = serde_json::to_vec(self).map_or(usize::MAX, |json| json.len());
         if bytes > MAX_WATCH_REQUEST_BYTES {
             let message = format!("all arguments have {bytes} bytes, and may have {MAX_WATCH_REQUEST_BYTES}");
@@ -158,8 +158,10 @@ impl WatchRequest {
                     .with_hint("such as `$.price < 5` or `$.load changed by more than 10 %`"));
             }
             (NotifyWhen::OnError, Some(_)) => {
-                return Err(invalid("`on_error` looks at no result, and takes no `condition`".to_owned())
-                    .with_hint("leave one of them out, or use `on_threshold`"));
+                return Err(invalid(
+                    "`on_error` does not evaluate results, and takes no `condition`".to_owned(),
+                )
+                .with_hint("leave one of them out, or use `on_threshold`"));
             }
             _ => {}
         }
@@ -168,7 +170,7 @@ impl WatchRequest {
         }
         services.check_call(&self.call(), context)?;
         for (number, action) in (1..).zip(&self.actions) {
-            check_action(action, services, entrance, context).map_err(|error| ToolError {
+            check_action(action, services, tool_caller, context).map_err(|error| ToolError {
                 message: format!("action {number}: {}", error.message),
                 ..error
             })?;
@@ -180,14 +182,14 @@ impl WatchRequest {
 fn check_action(
     action: &Action,
     services: &Services,
-    entrance: &dyn ToolCaller,
+    tool_caller: &dyn ToolCaller,
     context: &CallContext,
 ) -> Result<(), ToolError> {
     action.check(services)?;
     let is_filled = template::check(action).map_err(invalid)?;
     match action {
-        // What is filled in is not known before there is a result.
-        Action::ToolCall { tool, .. } if is_filled => takes_values(tool, entrance, context),
+        // The arguments are not known before there is a result.
+        Action::ToolCall { tool, .. } if is_filled => check_takes_values(tool, tool_caller, context),
         Action::ToolCall { tool, params } => {
             services.check_call(&ToolCall::new(tool, params.clone()), context)
         }
@@ -195,14 +197,14 @@ fn check_action(
     }
 }
 
-/// Whether a tool may be given parts of a result. Those of the runtime may not: many of them call the tools that their
-/// arguments name, and what a tool returned must not name one.
-pub(super) fn takes_values(
+/// Returns an error if a tool may not receive parts of a result. Built-in tools may not: many of them call the tools
+/// that their arguments name, and a result must not choose a tool.
+pub(super) fn check_takes_values(
     tool: &str,
-    entrance: &dyn ToolCaller,
+    tool_caller: &dyn ToolCaller,
     context: &CallContext,
 ) -> Result<(), ToolError> {
-    let found = entrance.find_tools(tool, context)?;
+    let found = tool_caller.find_tools(tool, context)?;
     if found.iter().all(|tool| tool.name.namespace() != RUNTIME_NAMESPACE) {
         return Ok(());
     }

@@ -1,4 +1,4 @@
-//! What is told of watchers.
+//! The status of watchers, for people and models.
 
 use jiff::Timestamp;
 use schemars::JsonSchema;
@@ -8,56 +8,56 @@ use serde_json::Value;
 use super::NotifyWhen;
 use super::watcher::{Check, Metrics};
 
-/// How a watcher stands.
+/// The state of a watcher.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum WatcherState {
-    /// It checks.
+    /// The watcher is active.
     Active,
-    /// Its call, or one that follows, waits for a person. It is told, and kept as [`Active`](Self::Active).
+    /// A call of the watcher waits for a person. It is displayed, and stored as [`Active`](Self::Active).
     WaitingForApproval,
-    /// It waits to be resumed.
+    /// The watcher is paused.
     Paused,
-    /// It checks no more.
+    /// The watcher has ended.
     Ended,
 }
 
-/// What is told of a watcher.
+/// The status of a watcher.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct WatcherStatus {
     /// Its id.
     pub watcher_id: String,
     /// The tool that it calls.
     pub name: String,
-    /// What it is for.
+    /// Its label.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
-    /// How it stands.
+    /// Its state.
     pub status: WatcherState,
-    /// Why it has paused itself or ended.
+    /// The reason why it has paused itself or ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// Seconds from one check to the next.
     pub interval: u64,
-    /// When it tells.
+    /// The event to notify about.
     pub notify_when: NotifyWhen,
-    /// What has to hold.
+    /// The condition for notifications.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub condition: Option<String>,
-    /// After how many checks it ends.
+    /// The number of checks after which it ends.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_checks: Option<u64>,
-    /// When it was started.
+    /// The time of its start.
     #[schemars(with = "String")]
     #[serde(serialize_with = "crate::time::to_second::serialize")]
     pub created: Timestamp,
-    /// When it checked last.
+    /// The time of its last check.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     #[serde(serialize_with = "crate::time::to_second::optional::serialize")]
     pub last_check: Option<Timestamp>,
-    /// When it checks next, unless it is checking.
+    /// The time of its next check, unless it is checking.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     #[serde(serialize_with = "crate::time::to_second::optional::serialize")]
@@ -65,68 +65,68 @@ pub struct WatcherStatus {
     /// The last result; of a long one, the beginning of its JSON.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_value: Option<Value>,
-    /// The error of the last check, where it failed.
+    /// The error of the last check, if it failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_error: Option<String>,
-    /// What it has done so far.
+    /// Its metrics.
     pub metrics: WatcherMetrics,
-    /// What else there is to know.
+    /// A note for the caller.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
 }
 
-/// What a watcher has done so far.
+/// The metrics of a watcher.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct WatcherMetrics {
-    /// How often it has checked.
+    /// The number of checks.
     pub checks: u64,
-    /// How often the result was another one than before.
+    /// The number of changed results.
     pub changes: u64,
-    /// How often the call failed.
+    /// The number of failed calls.
     pub errors: u64,
-    /// How often it has told something.
+    /// The number of notifications.
     pub notifications: u64,
-    /// How long the last check took, in milliseconds.
+    /// The duration of the last check in milliseconds.
     pub last_ms: u64,
-    /// How long one takes on average.
+    /// The average duration in milliseconds.
     pub mean_ms: u64,
-    /// How long the longest took.
+    /// The longest duration in milliseconds.
     pub max_ms: u64,
 }
 
-/// What came of a check.
+/// The outcome of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum CheckOutcome {
-    /// There was no result before.
+    /// The first result.
     First,
-    /// The result is the one before.
+    /// The result equals the previous one.
     Unchanged,
-    /// The result is another one.
+    /// The result differs from the previous one.
     Changed,
-    /// There is none.
+    /// The call failed.
     Error,
 }
 
 /// One check of a watcher.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct WatcherCheck {
-    /// When.
+    /// The time of the check.
     #[schemars(with = "String")]
     #[serde(serialize_with = "crate::time::to_second::serialize")]
     pub at: Timestamp,
-    /// What came of it.
+    /// Its outcome.
     pub outcome: CheckOutcome,
     /// The result; of a long one, the beginning of its JSON.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub value: Option<Value>,
-    /// Why there is none.
+    /// The error, if the call failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// How long it took, in milliseconds.
+    /// The duration in milliseconds.
     pub took_ms: u64,
-    /// Whether it was told, and followed up.
+    /// True if it caused a notification.
     pub fired: bool,
 }
 
@@ -151,13 +151,13 @@ impl From<&Check> for WatcherCheck {
 }
 
 impl WatcherStatus {
-    /// Without what may be long, for lists.
+    /// Removes the last result, which may be long, for lists.
     pub(super) fn without_value(mut self) -> Self {
         self.last_value = None;
         self
     }
 
-    /// Adds what else there is to know.
+    /// Sets the note.
     pub(super) fn with_note(mut self, note: impl Into<String>) -> Self {
         self.note = Some(note.into());
         self

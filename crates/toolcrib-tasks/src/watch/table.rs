@@ -1,4 +1,4 @@
-//! The watchers that are known, and when each is due.
+//! The table of watchers, and the times at which they are due.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,38 +15,38 @@ use super::status::{WatcherMetrics, WatcherState, WatcherStatus};
 use super::watcher::{Check, Watcher};
 use crate::Condition;
 
-/// How many checks of a watcher are remembered.
+/// The maximum number of checks in the history of a watcher.
 pub const MAX_WATCH_HISTORY: usize = 100;
 
-/// Note on a watcher whose turn does not go on for the lack of an answer.
+/// The note on a watcher whose turn waits for an approval.
 const WAITING_NOTE: &str = "it waits for a person to approve a call";
 
-/// How long a watcher is remembered that has ended by itself.
+/// The time that a watcher is retained after it has ended by itself.
 const ENDED_AGE: SignedDuration = SignedDuration::from_hours(24);
 
-/// Says which watchers count for a bound.
-type Counts<'a> = &'a dyn Fn(&Entry) -> bool;
+/// A filter of the watchers that count towards a limit.
+type EntryFilter<'a> = &'a dyn Fn(&Entry) -> bool;
 
-/// Who looks at watchers.
+/// The reader of watchers.
 #[derive(Clone, Copy)]
 pub(super) enum Viewer<'a> {
-    /// Whoever makes this call, who sees their own.
+    /// A caller, who sees only its own watchers.
     Owner(&'a CallContext),
-    /// Whoever runs the program, who sees all.
+    /// An operator, who sees all watchers.
     Operator,
 }
 
-/// A watcher, with what is not kept of it.
+/// A watcher with its unpersisted state.
 pub(super) struct Entry {
     pub(super) watcher: Watcher,
     pub(super) condition: Option<Condition>,
     pub(super) history: VecDeque<Check>,
     due: Option<Instant>,
-    /// Ends the turn that it has.
+    /// Cancels its current turn.
     turn: Option<CancellationToken>,
-    /// Held while it is written down, so that what is written last is what holds.
+    /// The lock that is held while the watcher is saved, so that the newest state is saved last.
     writing: Arc<tokio::sync::Mutex<()>>,
-    /// Since when it differs from what is written down.
+    /// The time since which it differs from its record in the store.
     pub(super) unsaved: Option<Instant>,
 }
 
@@ -72,7 +72,7 @@ impl Entry {
     }
 
     pub(super) fn remember(&mut self, mut check: Check) {
-        // What is the same as before is kept once.
+        // Consecutive equal values share an allocation.
         if let Some(last) = self.history.back() {
             if last.shown == check.shown {
                 check.shown.clone_from(&last.shown);
@@ -87,10 +87,10 @@ impl Entry {
         }
     }
 
-    /// All there is to tell, at this moment of the clock.
+    /// Returns the status at a time.
     pub(super) fn status(&self, id: &str, now: Timestamp) -> WatcherStatus {
         let Watcher { request, reason, created, last_check, seen, last_error, metrics, .. } = &self.watcher;
-        let state = self.watcher.told_state();
+        let state = self.watcher.displayed_state();
         let left = self.due.map(|due| due.saturating_duration_since(Instant::now()));
         WatcherStatus {
             watcher_id: id.to_owned(),
@@ -113,20 +113,20 @@ impl Entry {
     }
 }
 
-/// The watchers of all sessions, by their ids.
+/// The watchers of all sessions, by id.
 #[derive(Default)]
-pub(super) struct Table {
-    kept: Mutex<Kept>,
+pub(super) struct WatcherTable {
+    kept: Mutex<WatcherIndex>,
 }
 
 #[derive(Default)]
-struct Kept {
+struct WatcherIndex {
     entries: HashMap<Arc<str>, Entry>,
-    /// When each is due, the first one first.
+    /// The watchers by due time, the earliest first.
     due: BTreeSet<(Instant, Arc<str>)>,
 }
 
-impl Kept {
+impl WatcherIndex {
     fn schedule(&mut self, id: &Arc<str>, due: Option<Instant>) {
         let Some(entry) = self.entries.get_mut(id) else { return };
         if let Some(before) = entry.due.take() {
@@ -150,12 +150,13 @@ impl Kept {
     }
 }
 
-impl Table {
+impl WatcherTable {
     pub(super) fn insert(&self, id: &Arc<str>, entry: Entry) {
         self.kept().entries.insert(Arc::clone(id), entry);
     }
 
-    /// Adds a watcher that is new, and gives the ids of those that have ended and are forgotten for it.
+    /// Adds a watcher, and returns the ids of the ended watchers that are removed to make room for it. Returns an error
+    /// if a limit is reached.
     pub(super) fn begin(
         &self,
         id: &Arc<str>,
@@ -165,9 +166,9 @@ impl Table {
         let mut kept = self.kept();
         let owner = &entry.watcher.owner;
         let of_session = |other: &Entry| other.watcher.owner.session == owner.session;
-        let of_client = |other: &Entry| other.watcher.owner.has_client_of(owner);
-        // The narrowest bound first: what is forgotten for it makes room in all.
-        let bounds: [(Counts<'_>, usize, &str); 3] = [
+        let of_client = |other: &Entry| other.watcher.owner.shares_client_with(owner);
+        // The narrowest limit comes first: a watcher that is removed for it makes room in all.
+        let bounds: [(EntryFilter<'_>, usize, &str); 3] = [
             (&of_session, settings.max_per_session, " in this session"),
             (&of_client, settings.max_per_client, " of this client"),
             (&|_| true, settings.max_watchers, ""),
@@ -183,7 +184,7 @@ impl Table {
             let Some((_, oldest)) = ended.min() else {
                 let message = format!("there are {count} watchers{of}, and no more can be");
                 return Err(ToolError::new(ErrorKind::LimitReached, message)
-                    .with_hint("stop one with `watch_stop`; `watch_list` tells of them"));
+                    .with_hint("stop one with `watch_stop`; `watch_list` lists them"));
             };
             kept.remove(&oldest);
             forgotten.push(oldest);
@@ -192,19 +193,19 @@ impl Table {
         Ok(forgotten)
     }
 
-    /// Does something with a watcher that is known.
+    /// Calls a function with a watcher, if it exists.
     pub(super) fn with<T>(&self, id: &str, change: impl FnOnce(&mut Entry) -> T) -> Option<T> {
         self.kept().entries.get_mut(id).map(change)
     }
 
-    /// Says when a watcher is due, and whether that is before all others.
+    /// Sets the due time of a watcher, and returns true if it is before all others.
     pub(super) fn schedule(&self, id: &Arc<str>, due: Option<Instant>) -> bool {
         let mut kept = self.kept();
         kept.schedule(id, due);
         due.is_some() && kept.due.first().map(|(first, _)| *first) == due
     }
 
-    /// Gives a turn to all that are due, and says when the next one is.
+    /// Starts the turns of all due watchers. Returns their ids and cancellation tokens, and the next due time.
     pub(super) fn take_due(&self, now: Instant) -> (Vec<(Arc<str>, CancellationToken)>, Option<Instant>) {
         let mut kept = self.kept();
         let mut turns = Vec::new();
@@ -213,7 +214,7 @@ impl Table {
                 return (turns, Some(due));
             }
             kept.schedule(&id, None);
-            // One that has its turn is due again behind it.
+            // A watcher in a turn is scheduled again at the end of the turn.
             if let Some(entry) = kept.entries.get_mut(&id).filter(|entry| !entry.has_turn()) {
                 let turn = CancellationToken::new();
                 entry.turn = Some(turn.clone());
@@ -223,7 +224,7 @@ impl Table {
         (turns, None)
     }
 
-    /// Ends a turn that began then. It is due again one wait later, or as many as have passed meanwhile.
+    /// Ends a turn that began at a time, and schedules the next one. Returns true if that is before all others.
     pub(super) fn end_turn(&self, id: &Arc<str>, began: Instant) -> bool {
         let mut kept = self.kept();
         let Some(entry) = kept.entries.get_mut(id) else { return false };
@@ -233,7 +234,7 @@ impl Table {
         due.is_some() && kept.due.first().map(|(first, _)| *first) == due
     }
 
-    /// What is held while a watcher is written down.
+    /// Returns the lock to hold while a watcher is saved.
     pub(super) fn writing(&self, id: &str) -> Option<Arc<tokio::sync::Mutex<()>>> {
         self.with(id, |entry| Arc::clone(&entry.writing))
     }
@@ -242,7 +243,7 @@ impl Table {
         self.kept().remove(id)
     }
 
-    /// The id of a watcher that somebody may see.
+    /// Returns the id of a watcher that the viewer may see.
     pub(super) fn find(&self, id: &str, viewer: Viewer<'_>) -> Result<Arc<str>, ToolError> {
         let own = self.of(viewer);
         if let Some(found) = own.iter().find(|known| ***known == *id) {
@@ -255,10 +256,10 @@ impl Table {
         Err(ToolError::new(ErrorKind::NotFound, format!("there is no watcher `{id}`")).with_hint(hint))
     }
 
-    /// The ids of all that somebody may see, in the order in which they were started.
+    /// Returns the ids of the watchers that the viewer may see, in the order in which they were started.
     pub(super) fn of(&self, viewer: Viewer<'_>) -> Vec<Arc<str>> {
         self.matching(|entry| match viewer {
-            Viewer::Owner(context) => entry.watcher.owner.is(context),
+            Viewer::Owner(context) => entry.watcher.owner.matches(context),
             Viewer::Operator => true,
         })
     }
@@ -271,13 +272,13 @@ impl Table {
         self.matching(|entry| entry.unsaved.is_some())
     }
 
-    /// Those that ended by themselves so long ago that nobody asks.
+    /// Returns the ended watchers whose retention time is over.
     pub(super) fn old(&self, now: Timestamp) -> Vec<Arc<str>> {
         let oldest = now.checked_sub(ENDED_AGE).unwrap_or(Timestamp::MIN);
         self.matching(|entry| !entry.has_turn() && entry.watcher.ended.is_some_and(|ended| ended < oldest))
     }
 
-    /// Ends all turns.
+    /// Cancels all turns.
     pub(super) fn cancel_turns(&self) {
         self.kept()
             .entries
@@ -294,12 +295,12 @@ impl Table {
         found.into_iter().map(|(_, id)| id).collect()
     }
 
-    fn kept(&self) -> MutexGuard<'_, Kept> {
+    fn kept(&self) -> MutexGuard<'_, WatcherIndex> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// The first of the moments that lie a wait apart which is still to come.
+/// Returns the next due time of a watcher: the first multiple of its wait after `began` that is in the future.
 fn next_due(watcher: &Watcher, began: Instant) -> Instant {
     let wait = watcher.wait();
     let passed = began.elapsed().as_nanos() / wait.as_nanos().max(1);

@@ -1,27 +1,28 @@
-//! Places in the actions of a watcher where parts of its result stand.
+//! Placeholders for parts of a result in the actions of a watcher.
 //!
-//! `{{value}}` stands for the result and `{{value.path}}` for a part of it, with the paths of conditions; `{{{{` for `{{`. A
-//! text that is one place and nothing else becomes the part as it is; in a longer one the part stands as JSON, and in the
-//! arguments of a call a text without its quotes. What is filled in is not looked at again, and never names a tool or a channel.
+//! `{{value}}` inserts the result, and `{{value.path}}` a part of it, with the path syntax of conditions. `{{{{` is an
+//! escape for `{{`. A text that consists of one placeholder becomes the part itself. In a longer text the part is
+//! inserted as JSON, except that texts in the arguments of a call have no quotes. Inserted parts are not scanned again,
+//! and never name a tool or a channel.
 
 use serde_json::Value;
 
-use super::watcher::cut;
+use super::watcher::truncate_bytes;
 use crate::Action;
 use crate::condition::Path;
 
-/// How many bytes of JSON may be filled in at one place; of more, the beginning is, as a text.
+/// The maximum size of an inserted part in bytes of JSON. A longer part is truncated to a text.
 const MAX_FILLED_BYTES: usize = 4_096;
 
-/// How many places an action may have.
+/// The maximum number of placeholders in an action.
 const MAX_PLACES: usize = 10;
 
-enum Piece {
+enum Segment {
     Text(String),
     Place(Path),
 }
 
-/// Whether an action has such places. An error says what is wrong with one.
+/// Returns true if an action has placeholders, or an error that describes an invalid one.
 pub(super) fn check(action: &Action) -> Result<bool, String> {
     let places = match action {
         Action::Notification { message, channel } => {
@@ -40,7 +41,7 @@ pub(super) fn check(action: &Action) -> Result<bool, String> {
     Ok(places > 0)
 }
 
-/// The action with a value in its places.
+/// Replaces the placeholders in an action.
 pub(super) fn fill(action: &Action, value: &Value) -> Action {
     match action {
         Action::Notification { message, channel } => {
@@ -68,15 +69,15 @@ fn places_of(value: &Value) -> Result<usize, String> {
 }
 
 fn places_in(text: &str) -> Result<usize, String> {
-    Ok(pieces(text)?.iter().filter(|piece| matches!(piece, Piece::Place(_))).count())
+    Ok(pieces(text)?.iter().filter(|piece| matches!(piece, Segment::Place(_))).count())
 }
 
-fn pieces(text: &str) -> Result<Vec<Piece>, String> {
+fn pieces(text: &str) -> Result<Vec<Segment>, String> {
     let (mut pieces, mut rest) = (Vec::new(), text);
     while let Some((before, after)) = rest.split_once("{{") {
-        pieces.push(Piece::Text(before.to_owned()));
+        pieces.push(Segment::Text(before.to_owned()));
         if let Some(literal) = after.strip_prefix("{{") {
-            pieces.push(Piece::Text("{{".to_owned()));
+            pieces.push(Segment::Text("{{".to_owned()));
             rest = literal;
             continue;
         }
@@ -85,24 +86,25 @@ fn pieces(text: &str) -> Result<Vec<Piece>, String> {
             .ok_or_else(|| "`{{` has no `}}`; for the signs themselves write `{{{{`".to_owned())?;
         let path = place.trim().strip_prefix("value").ok_or_else(|| {
             format!(
-                "`{{{{{}}}}}` stands for nothing; there are `{{{{value}}}}` and `{{{{value.path}}}}`",
-                cut(place, 40)
+                "`{{{{{}}}}}` is not a placeholder; use `{{{{value}}}}` or `{{{{value.path}}}}`",
+                truncate_bytes(place, 40)
             )
         })?;
-        let path = Path::parse(&format!("${path}"))
-            .map_err(|error| format!("`{{{{{}}}}}` is no path: {error}", cut(place, 40)))?;
-        pieces.push(Piece::Place(path));
+        let path = Path::parse(&format!("${path}")).map_err(|error| {
+            format!("`{{{{{}}}}}` has an invalid path: {error}", truncate_bytes(place, 40))
+        })?;
+        pieces.push(Segment::Place(path));
         rest = after;
     }
-    pieces.push(Piece::Text(rest.to_owned()));
-    pieces.retain(|piece| !matches!(piece, Piece::Text(text) if text.is_empty()));
+    pieces.push(Segment::Text(rest.to_owned()));
+    pieces.retain(|piece| !matches!(piece, Segment::Text(text) if text.is_empty()));
     Ok(pieces)
 }
 
 fn fill_value(param: &Value, value: &Value) -> Value {
     match param {
         Value::String(text) => match pieces(text).as_deref() {
-            Ok([Piece::Place(path)]) => bounded(path.of(value)),
+            Ok([Segment::Place(path)]) => bounded(path.of(value)),
             _ => Value::String(fill_text(text, value, false)),
         },
         Value::Array(items) => items.iter().map(|item| fill_value(item, value)).collect(),
@@ -114,11 +116,11 @@ fn fill_value(param: &Value, value: &Value) -> Value {
 }
 
 fn fill_text(text: &str, value: &Value, is_quoted: bool) -> String {
-    // It was found to be right when the watcher was started.
+    // The text was validated when the watcher was started.
     let Ok(pieces) = pieces(text) else { return text.to_owned() };
     let filled = pieces.into_iter().map(|piece| match piece {
-        Piece::Text(text) => text,
-        Piece::Place(path) => match bounded(path.of(value)) {
+        Segment::Text(text) => text,
+        Segment::Place(path) => match bounded(path.of(value)) {
             Value::String(text) if !is_quoted => text,
             part => part.to_string(),
         },
@@ -126,7 +128,7 @@ fn fill_text(text: &str, value: &Value, is_quoted: bool) -> String {
     filled.collect()
 }
 
-/// A part within bounds; null where there is none.
+/// Truncates a part to the size limit. A missing part is null.
 fn bounded(part: Option<&Value>) -> Value {
     let Some(part) = part else { return Value::Null };
     let json = part.to_string();
@@ -134,7 +136,7 @@ fn bounded(part: Option<&Value>) -> Value {
         return part.clone();
     }
     Value::String(match part {
-        Value::String(text) => cut(text, MAX_FILLED_BYTES),
-        _ => cut(&json, MAX_FILLED_BYTES),
+        Value::String(text) => truncate_bytes(text, MAX_FILLED_BYTES),
+        _ => truncate_bytes(&json, MAX_FILLED_BYTES),
     })
 }

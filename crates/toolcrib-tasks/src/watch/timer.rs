@@ -1,4 +1,4 @@
-//! The one task that knows when each watcher is due.
+//! The Tokio task that waits for all watchers.
 
 use std::sync::{Arc, Weak};
 
@@ -6,11 +6,11 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::Inner;
+use super::WatchersInner;
 use crate::services::LEASE_TIME;
 
-/// Gives watchers their turns until nothing more is started, or nobody is left who knows them.
-pub(super) async fn run(inner: Weak<Inner>, wake: Arc<Notify>, closing: CancellationToken) {
+/// Starts the turns of watchers that are due, until intake stops or all handles are dropped.
+pub(super) async fn run(inner: Weak<WatchersInner>, wake: Arc<Notify>, closing: CancellationToken) {
     let mut looked = Instant::now();
     loop {
         let next = {
@@ -19,11 +19,11 @@ pub(super) async fn run(inner: Weak<Inner>, wake: Arc<Notify>, closing: Cancella
             for (id, cancel) in turns {
                 inner.start_turn(id, cancel);
             }
-            // What others have started, they may no longer be there to go on with.
+            // Other processes may have ended, so this process takes over their watchers.
             let look = inner.services.is_shared().then(|| looked + LEASE_TIME);
             if look.is_some_and(|look| look <= Instant::now()) {
                 looked = Instant::now();
-                inner.adopt().await;
+                inner.reload_all().await;
                 continue;
             }
             next.into_iter().chain(look).min()

@@ -1,4 +1,4 @@
-//! The tools of watchers.
+//! The watcher tools.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,29 +7,29 @@ use toolcrib_model::Risk;
 use toolcrib_sdk::{CallContext, FunctionTool};
 
 use super::{MAX_WATCH_HISTORY, WatchRequest, WatcherCheck, WatcherStatus, Watchers};
-use crate::TaskMeans;
+use crate::ActionSupport;
 
-/// How many checks are told where nothing is said.
+/// The default number of checks in a history.
 const DEFAULT_HISTORY: usize = 20;
 
 /// One watcher.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct One {
+struct WatcherArguments {
     /// The watcher, by the id that `watch_start` gave.
     watcher_id: String,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct None {}
+struct ListWatchers {}
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct OneHistory {
+struct HistoryArguments {
     /// The watcher, by the id that `watch_start` gave.
     watcher_id: String,
-    /// How many checks to tell of.
+    /// The number of checks to show.
     #[serde(default = "default_history")]
     #[schemars(range(min = 1, max = MAX_WATCH_HISTORY))]
     limit: usize,
@@ -41,27 +41,27 @@ const fn default_history() -> usize {
 
 /// All watchers.
 #[derive(Debug, Serialize, JsonSchema)]
-struct All {
+struct WatcherList {
     /// In the order in which they were started, without their results.
     watchers: Vec<WatcherStatus>,
 }
 
 /// The checks of a watcher.
 #[derive(Debug, Serialize, JsonSchema)]
-struct History {
+struct WatcherHistory {
     watcher_id: String,
-    /// The last one first, as far as they were made since the program started.
+    /// The checks since the program started, the last one first.
     checks: Vec<WatcherCheck>,
 }
 
 impl Watchers {
-    /// `watch_start` and its kin, as functions that belong into the namespace of the runtime's own tools.
+    /// Returns the watcher tools, as functions for the namespace of the runtime's built-in tools.
     pub fn tools(&self) -> Vec<FunctionTool> {
         let watchers = self.clone();
         let start = FunctionTool::new(
             "watch_start",
-            "Call a tool again and again in the background, and be told when its result changes, fails or fits a condition; \
-             actions can follow. Gives a `watcher_id`",
+            "Call a tool repeatedly in the background, and be notified when its result changes, fails or meets a condition; \
+            actions can follow. Gives a `watcher_id`",
             move |request: WatchRequest, context: CallContext| {
                 let watchers = watchers.clone();
                 async move { watchers.start(request, &context).await }
@@ -75,8 +75,8 @@ impl Watchers {
         let watchers = self.clone();
         let stop = FunctionTool::new(
             "watch_stop",
-            "Stop a watcher and forget it",
-            move |One { watcher_id }, context: CallContext| {
+            "Stop and remove a watcher",
+            move |WatcherArguments { watcher_id }, context: CallContext| {
                 let watchers = watchers.clone();
                 async move { watchers.stop(&watcher_id, &context).await }
             },
@@ -87,8 +87,8 @@ impl Watchers {
         let watchers = self.clone();
         let pause = FunctionTool::new(
             "watch_pause",
-            "Let a watcher check no more until `watch_resume`",
-            move |One { watcher_id }, context: CallContext| {
+            "Pause a watcher until `watch_resume`",
+            move |WatcherArguments { watcher_id }, context: CallContext| {
                 let watchers = watchers.clone();
                 async move { watchers.pause(&watcher_id, &context).await }
             },
@@ -99,8 +99,8 @@ impl Watchers {
         let watchers = self.clone();
         let resume = FunctionTool::new(
             "watch_resume",
-            "Let a watcher go on that is paused, or has paused itself after errors",
-            move |One { watcher_id }, context: CallContext| {
+            "Resume a watcher that is paused, or has paused itself after errors",
+            move |WatcherArguments { watcher_id }, context: CallContext| {
                 let watchers = watchers.clone();
                 async move { watchers.unpause(&watcher_id, &context).await }
             },
@@ -110,7 +110,8 @@ impl Watchers {
         .with_aliases(["resume monitoring", "reprendre la surveillance"]);
         let all = [start, stop, pause, resume].into_iter().chain(self.readers());
         let services = &self.inner.services;
-        let means = TaskMeans { agents: services.prompter().is_some(), channels: services.has_channels() };
+        let means =
+            ActionSupport { agents: services.prompter().is_some(), channels: services.has_channels() };
         let own = |tool: FunctionTool| {
             let tool = tool.with_risk(Risk::Low).with_metadata("operational", true);
             tool.with_metadata("presence", "on_demand").with_parameters(|schema| means.fit(schema))
@@ -118,13 +119,13 @@ impl Watchers {
         all.map(own).collect()
     }
 
-    /// Those that only look.
+    /// Returns the tools that only read.
     fn readers(&self) -> [FunctionTool; 3] {
         let watchers = self.clone();
         let status = FunctionTool::new(
             "watch_status",
-            "How a watcher stands: its state, its last result or error, its metrics, its next check",
-            move |One { watcher_id }, context: CallContext| {
+            "Show the status of a watcher: its state, its last result or error, its metrics, its next check",
+            move |WatcherArguments { watcher_id }, context: CallContext| {
                 let watchers = watchers.clone();
                 async move { watchers.status(&watcher_id, &context).await }
             },
@@ -134,28 +135,28 @@ impl Watchers {
         let watchers = self.clone();
         let list = FunctionTool::new(
             "watch_list",
-            "All your watchers, and how they stand",
-            move |None {}, context: CallContext| {
+            "List your watchers and their status",
+            move |ListWatchers {}, context: CallContext| {
                 let watchers = watchers.clone();
-                async move { Ok(All { watchers: watchers.list(&context).await }) }
+                async move { Ok(WatcherList { watchers: watchers.list(&context).await }) }
             },
         )
-        .with_output::<All>()
+        .with_output::<WatcherList>()
         .with_aliases(["list monitors", "lister les surveillances"]);
         let watchers = self.clone();
         let history = FunctionTool::new(
             "watch_history",
-            "The last checks of a watcher: when, what came of each, and whether it was told",
-            move |OneHistory { watcher_id, limit }, context: CallContext| {
+            "Show the last checks of a watcher: times, outcomes, and notifications",
+            move |HistoryArguments { watcher_id, limit }, context: CallContext| {
                 let watchers = watchers.clone();
                 async move {
                     let mut checks = watchers.history(&watcher_id, &context)?;
                     checks.truncate(limit);
-                    Ok(History { watcher_id, checks })
+                    Ok(WatcherHistory { watcher_id, checks })
                 }
             },
         )
-        .with_output::<History>()
+        .with_output::<WatcherHistory>()
         .with_aliases(["check results", "historique de la surveillance"])
         .with_metadata("former_arguments", json!({"last_n": "limit"}));
         [status, list, history]

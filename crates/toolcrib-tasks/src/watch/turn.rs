@@ -1,4 +1,4 @@
-//! The turn of one watcher: its check, and what comes of it.
+//! The turn of one watcher: its check and the notification about it.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -10,13 +10,13 @@ use toolcrib_port::{CallPhase, PhaseTracker};
 
 use super::status::WatcherState;
 use super::table::Entry;
-use super::watcher::{Checked, Watcher};
-use super::{CHECKPOINT, Inner, MAX_CHECK_TIME};
-use crate::{Change, Kind, Record, StoreError};
+use super::watcher::{CompletedCheck, Watcher};
+use super::{CHECKPOINT, MAX_CHECK_TIME, WatchersInner};
+use crate::{Change, Record, RecordKind, StoreError};
 
-/// Ends the turn of a watcher however it ends.
+/// A guard that ends the turn of a watcher when it is dropped.
 struct Turn {
-    inner: Arc<Inner>,
+    inner: Arc<WatchersInner>,
     id: Arc<str>,
     began: Instant,
 }
@@ -30,8 +30,8 @@ impl Drop for Turn {
     }
 }
 
-impl Inner {
-    /// Gives a watcher its turn, beside all others.
+impl WatchersInner {
+    /// Spawns the turn of a watcher.
     pub(super) fn start_turn(self: &Arc<Self>, id: Arc<str>, cancel: CancellationToken) {
         self.turns.send_modify(|turns| *turns += 1);
         let inner = Arc::clone(self);
@@ -44,16 +44,16 @@ impl Inner {
                     biased;
                     () = cancel.cancelled() => None,
                     () = inner.services.closing().cancelled() => None,
-                    room = inner.rooms.enter(&tool) => room,
+                    permit = inner.check_limits.acquire(&tool) => permit,
                 }
             };
-            let Some(_room) = waiting.await else { return };
+            let Some(_permit) = waiting.await else { return };
             turn.began = Instant::now();
             Box::pin(inner.turn(&id, &cancel)).await;
         });
     }
 
-    /// The turn, with the right to it where others have the store too.
+    /// Runs a turn, under a lease if the store is shared.
     async fn turn(&self, id: &str, cancel: &CancellationToken) {
         if self.services.is_shared() {
             Box::pin(self.shared_turn(id, self.work(id, cancel))).await;
@@ -63,27 +63,27 @@ impl Inner {
     }
 
     async fn work(&self, id: &str, cancel: &CancellationToken) {
-        // What the last process waited for is asked again.
+        // An approval that the last process waited for is requested again.
         self.table.with(id, |entry| entry.watcher.waits_for_person = false);
-        // What was left from before comes first.
+        // A notification in progress comes first.
         if !self.fire(id, cancel).await {
             return;
         }
         let Some(checked) = self.check(id, cancel).await else { return };
-        let is_eventful = self.table.with(id, |entry| self.settle(id, entry, checked));
+        let is_eventful = self.table.with(id, |entry| self.record_check(id, entry, checked));
         if is_eventful.is_some_and(|is_eventful| is_eventful || self.services.is_shared()) {
             self.save_or_warn(id).await;
         }
         self.fire(id, cancel).await;
     }
 
-    /// Makes the call. `None` where it is not made, or nobody wants to know.
-    async fn check(&self, id: &str, cancel: &CancellationToken) -> Option<Checked> {
+    /// Makes the call of a check. Returns `None` if the call is not made, or its result is not needed.
+    async fn check(&self, id: &str, cancel: &CancellationToken) -> Option<CompletedCheck> {
         let now = self.services.clock.now();
         let began = Instant::now();
         let (call, owner, left) = self.table.with(id, |entry| {
             let watcher = &mut entry.watcher;
-            // Nothing else runs in its turn, so that this is from before the program ended.
+            // A watcher has one turn at a time, so an unfinished check is from before the program ended.
             let left = watcher.last_check.filter(|_| watcher.is_under_way);
             if watcher.state != WatcherState::Active && left.is_none() {
                 return None;
@@ -97,21 +97,22 @@ impl Inner {
             let message = format!("the program ended while `{}` was under way", call.name);
             let error = ToolError::new(ErrorKind::OutcomeUnknown, message);
             let key = Watcher::run_key(id, at);
-            return Some(Checked { result: Err(error), at, took: began.elapsed(), key });
+            return Some(CompletedCheck { result: Err(error), at, took: began.elapsed(), key });
         }
         let key = Watcher::run_key(id, now);
         let mut context = owner.context().with_cancel(cancel.clone()).with_run_key(key.as_str());
         context.deadline = began.checked_add(MAX_CHECK_TIME);
         context.depth = 1;
-        // It is compared with others, which a preview and its handle would not bear.
+        // The result is compared with others, so a preview would not do.
         context.full_results = true;
-        let entrance = self.services.entrance().ok()?;
-        if !entrance.may_repeat(&call, &context) {
+        let tool_caller = self.services.tool_caller().ok()?;
+        if !tool_caller.may_repeat(&call, &context) {
             self.table.with(id, |entry| entry.watcher.is_under_way = true);
             self.save_or_warn(id).await;
         }
         let phase = context.phase.clone();
-        let result = self.followed(id, &phase, entrance.call(call.with_call_id(&key), &context)).await;
+        let result =
+            self.track_approval(id, &phase, tool_caller.call(call.with_call_id(&key), &context)).await;
         let is_shortened = result.metadata.contains_key("truncated_bytes");
         let result = match result.error {
             Some(error) if error.kind == ErrorKind::Cancelled && self.is_over(cancel) => return None,
@@ -123,11 +124,11 @@ impl Inner {
             }
             None => Ok(result.result),
         };
-        Some(Checked { result, at: now, took: began.elapsed(), key })
+        Some(CompletedCheck { result, at: now, took: began.elapsed(), key })
     }
 
-    /// Makes a call of a turn, and keeps whether it waits for a person, also for other processes.
-    pub(super) async fn followed<T>(
+    /// Makes a call of a turn, and persists meanwhile whether it waits for a person.
+    pub(super) async fn track_approval<T>(
         &self,
         id: &str,
         phase: &PhaseTracker,
@@ -136,13 +137,13 @@ impl Inner {
         let done = tokio::select! {
             biased;
             done = call => done,
-            never = self.follow(id, phase) => match never {},
+            never = self.track_phase(id, phase) => match never {},
         };
         self.set_waiting(id, false).await;
         done
     }
 
-    async fn follow(&self, id: &str, phase: &PhaseTracker) -> Infallible {
+    async fn track_phase(&self, id: &str, phase: &PhaseTracker) -> Infallible {
         loop {
             phase.wait_until(|phase| phase == CallPhase::WaitingForPerson).await;
             self.set_waiting(id, true).await;
@@ -162,15 +163,15 @@ impl Inner {
         cancel.is_cancelled() || self.services.closing().is_cancelled()
     }
 
-    /// Takes in what came of a check, and says whether it is to be written down now.
-    fn settle(&self, id: &str, entry: &mut Entry, checked: Checked) -> bool {
-        let settled = entry.watcher.settle(id, checked, entry.condition.as_ref(), &self.settings);
+    /// Records the outcome of a check, and returns true if the watcher must be saved now.
+    fn record_check(&self, id: &str, entry: &mut Entry, checked: CompletedCheck) -> bool {
+        let settled = entry.watcher.record_check(id, checked, entry.condition.as_ref(), &self.settings);
         entry.remember(settled.check);
         let since = *entry.unsaved.get_or_insert_with(Instant::now);
         settled.is_eventful || since.elapsed() >= CHECKPOINT
     }
 
-    /// Writes a watcher down as it is.
+    /// Saves the current state of a watcher.
     pub(super) async fn save(&self, id: &str) -> Result<(), StoreError> {
         let Some(writing) = self.table.writing(id) else { return Ok(()) };
         let _turn = writing.lock().await;
@@ -178,7 +179,7 @@ impl Inner {
             entry.unsaved = None;
             record(id, &entry.watcher)
         });
-        // One that was stopped meanwhile is not written again.
+        // A watcher that was stopped meanwhile is not saved.
         let Some(record) = record else { return Ok(()) };
         let saved = self.services.store.apply(vec![record]).await;
         if saved.is_err() {
@@ -189,12 +190,12 @@ impl Inner {
 
     pub(super) async fn save_or_warn(&self, id: &str) {
         if let Err(error) = self.save(id).await {
-            tracing::warn!(%error, %id, "how a watcher stands is not kept");
+            tracing::warn!(%error, %id, "the state of a watcher cannot be persisted");
         }
     }
 }
 
 pub(super) fn record(id: &str, watcher: &Watcher) -> Change {
     let (id, session) = (id.to_owned(), watcher.owner.session.clone());
-    Change::Put(Record { kind: Kind::Watcher, id, session, body: serde_json::json!(watcher) })
+    Change::Put(Record { kind: RecordKind::Watcher, id, session, body: serde_json::json!(watcher) })
 }

@@ -1,4 +1,4 @@
-//! One watcher, and what a check changes of it.
+//! The state of one watcher, and its changes by checks.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,35 +8,35 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use toolcrib_model::{ErrorKind, Fingerprint, ToolError};
 
-use super::firing::{Firing, Step};
+use super::firing::{Firing, FollowUp};
 use super::request::{NotifyWhen, WatchRequest};
 use super::status::{CheckOutcome, WatcherState};
 use super::{WatcherSettings, template};
 use crate::Condition;
 use crate::owner::Owner;
 
-/// How large a result may be that is watched, in bytes of JSON.
+/// The maximum size of a watched result in bytes of JSON.
 pub const MAX_WATCHED_BYTES: usize = 1024 * 1024;
 
-/// How large a result may be that later ones are compared with, in bytes of JSON.
+/// The maximum size of a result that conditions compare with later ones, in bytes of JSON.
 pub const MAX_COMPARED_BYTES: usize = 8 * 1024;
 
-/// How much of a result is shown in histories, in bytes of JSON.
+/// The maximum size of a result in histories in bytes of JSON.
 pub const MAX_SHOWN_BYTES: usize = 200;
 
-/// How much of a result or an error is told in a notification, in bytes.
-pub(super) const TOLD_BYTES: usize = 600;
+/// The maximum size of a result or an error in a notification, in bytes.
+pub(super) const MAX_NOTIFIED_BYTES: usize = 600;
 
-/// How long the wait may grow after errors.
+/// The longest wait between checks after errors.
 pub const MAX_WATCH_BACKOFF: Duration = Duration::from_hours(1);
 
-/// A watcher, as it is kept.
+/// The stored form of a watcher.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Watcher {
     pub(super) owner: Owner,
     pub(super) request: WatchRequest,
     pub(super) state: WatcherState,
-    /// Why it is not active any more, where nobody has said that it is not to be.
+    /// The reason why it has paused itself or ended. `None` if its owner has paused it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) reason: Option<String>,
     pub(super) created: Timestamp,
@@ -44,7 +44,7 @@ pub(super) struct Watcher {
     pub(super) ended: Option<Timestamp>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) last_check: Option<Timestamp>,
-    /// Whether a call is under way that may not be made again.
+    /// True while a check is in progress whose call may not be repeated.
     #[serde(default)]
     pub(super) is_under_way: bool,
     /// True while a call of its turn waits for a person.
@@ -52,11 +52,11 @@ pub(super) struct Watcher {
     pub(super) waits_for_person: bool,
     /// The last result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) seen: Option<Seen>,
-    /// The result that was told last, or the first one: what conditions compare with. Without one that is too large.
+    pub(super) seen: Option<LastResult>,
+    /// The result of the last notification, or the first one, which conditions compare with. `None` if it is too large.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) baseline: Option<Value>,
-    /// Whether the condition held for the last result.
+    /// True if the condition held for the last result.
     #[serde(default)]
     pub(super) is_held: bool,
     #[serde(default)]
@@ -65,17 +65,17 @@ pub(super) struct Watcher {
     pub(super) last_error: Option<String>,
     #[serde(default)]
     pub(super) metrics: Metrics,
-    /// What a summary has not told yet.
+    /// The counts for the next summary.
     #[serde(default)]
-    pub(super) tally: Tally,
-    /// What has been seen and is not told and followed up to its end.
+    pub(super) tally: SummaryCounts,
+    /// The notification in progress.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) firing: Option<Firing>,
 }
 
-/// A result, as far as it is remembered.
+/// The digest and the excerpt of a result.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Seen {
+pub(super) struct LastResult {
     pub(super) digest: Fingerprint,
     pub(super) shown: Value,
 }
@@ -92,14 +92,14 @@ pub(super) struct Metrics {
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub(super) struct Tally {
+pub(super) struct SummaryCounts {
     checks: u64,
     changes: u64,
     errors: u64,
     held: u64,
 }
 
-/// A check, as it stands in a history.
+/// A check in the history.
 #[derive(Clone, Debug)]
 pub(super) struct Check {
     pub(super) at: Timestamp,
@@ -110,8 +110,8 @@ pub(super) struct Check {
     pub(super) fired: bool,
 }
 
-/// A check that has come back.
-pub(super) struct Checked {
+/// A check whose call has ended.
+pub(super) struct CompletedCheck {
     pub(super) result: Result<Value, ToolError>,
     pub(super) at: Timestamp,
     pub(super) took: Duration,
@@ -119,15 +119,15 @@ pub(super) struct Checked {
     pub(super) key: String,
 }
 
-/// What came of it.
-pub(super) struct Settled {
+/// The history entry of a check, and its urgency.
+pub(super) struct RecordedCheck {
     pub(super) check: Check,
-    /// Whether it is to be written down now: nothing may be told or forgotten because of a crash.
+    /// True if the watcher must be saved now, so that a crash causes no false or lost notification.
     pub(super) is_eventful: bool,
 }
 
-/// A result within bounds.
-struct Reading {
+/// A result within the size limits.
+struct BoundedResult {
     value: Value,
     json: String,
 }
@@ -150,48 +150,48 @@ impl Watcher {
             errors_in_row: 0,
             last_error: None,
             metrics: Metrics::default(),
-            tally: Tally::default(),
+            tally: SummaryCounts::default(),
             firing: None,
         }
     }
 
-    /// Returns the state for users.
-    pub(super) fn told_state(&self) -> WatcherState {
+    /// Returns the state for display.
+    pub(super) fn displayed_state(&self) -> WatcherState {
         match self.state {
             WatcherState::Active if self.waits_for_person => WatcherState::WaitingForApproval,
             state => state,
         }
     }
 
-    /// How long to wait from one check to the next: longer after each error in a row.
+    /// Returns the time from one check to the next, which doubles with each consecutive error.
     pub(super) fn wait(&self) -> Duration {
         let interval = self.request.wait();
         let factor = 2_u32.checked_pow(self.errors_in_row).unwrap_or(u32::MAX);
         interval.saturating_mul(factor).min(MAX_WATCH_BACKOFF.max(interval))
     }
 
-    /// What a check is known by: no other has its moment.
+    /// Returns the key of a check, which contains its unique time.
     pub(super) fn run_key(id: &str, at: Timestamp) -> String {
         format!("{id}-{}", at.as_millisecond())
     }
 
-    /// Takes in what came of a check.
-    pub(super) fn settle(
+    /// Records the outcome of a check.
+    pub(super) fn record_check(
         &mut self,
         id: &str,
-        checked: Checked,
+        checked: CompletedCheck,
         condition: Option<&Condition>,
         settings: &WatcherSettings,
-    ) -> Settled {
-        let Checked { result, at, took, key } = checked;
+    ) -> RecordedCheck {
+        let CompletedCheck { result, at, took, key } = checked;
         let took_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
         let was_under_way = std::mem::take(&mut self.is_under_way);
         self.metrics.took(took_ms);
         self.tally.checks += 1;
         let (mut is_eventful, was_held) = (was_under_way, self.is_held);
-        let (outcome, mut news, value) = match result.and_then(|value| Reading::of(value, condition)) {
+        let (outcome, mut news, value) = match result.and_then(|value| BoundedResult::of(value, condition)) {
             Ok(reading) => {
-                let (outcome, news) = self.saw(&reading, condition);
+                let (outcome, news) = self.record_result(&reading, condition);
                 is_eventful |= match self.request.notify_when {
                     NotifyWhen::OnChange => outcome != CheckOutcome::Unchanged,
                     _ => outcome == CheckOutcome::First,
@@ -199,7 +199,7 @@ impl Watcher {
                 (outcome, news, reading.value)
             }
             Err(error) => {
-                let news = self.failed(&error, settings, at);
+                let news = self.record_error(&error, settings, at);
                 (CheckOutcome::Error, news, json!({"kind": error.kind, "message": error.message}))
             }
         };
@@ -214,10 +214,10 @@ impl Watcher {
             && (self.tally.checks >= settings.summary_checks || is_over)
         {
             news = Some(self.digest(condition.is_some()));
-            self.tally = Tally::default();
+            self.tally = SummaryCounts::default();
         }
         let fired = news.is_some();
-        let parts = [news, self.farewell(is_over)];
+        let parts = [news, self.end_text(is_over)];
         let parts: Vec<String> = parts.into_iter().flatten().collect();
         if !parts.is_empty() {
             self.metrics.notifications += 1;
@@ -234,13 +234,17 @@ impl Watcher {
             took_ms,
             fired,
         };
-        Settled { check, is_eventful }
+        RecordedCheck { check, is_eventful }
     }
 
-    /// Takes in a result, and says what there is to tell of it.
-    fn saw(&mut self, reading: &Reading, condition: Option<&Condition>) -> (CheckOutcome, Option<String>) {
+    /// Records a result. Returns the outcome and the text of its notification, if any.
+    fn record_result(
+        &mut self,
+        reading: &BoundedResult,
+        condition: Option<&Condition>,
+    ) -> (CheckOutcome, Option<String>) {
         (self.errors_in_row, self.last_error) = (0, None);
-        let seen = Seen { digest: Fingerprint::of(&reading.value), shown: reading.shown() };
+        let seen = LastResult { digest: Fingerprint::of(&reading.value), shown: reading.shown() };
         let outcome = match &self.seen {
             None => CheckOutcome::First,
             Some(before) if before.digest == seen.digest => CheckOutcome::Unchanged,
@@ -273,12 +277,17 @@ impl Watcher {
         (outcome, news)
     }
 
-    /// Takes in an error, and says what there is to tell of it.
-    fn failed(&mut self, error: &ToolError, settings: &WatcherSettings, at: Timestamp) -> Option<String> {
+    /// Records an error, and returns the text of its notification, if any.
+    fn record_error(
+        &mut self,
+        error: &ToolError,
+        settings: &WatcherSettings,
+        at: Timestamp,
+    ) -> Option<String> {
         self.metrics.errors += 1;
         self.tally.errors += 1;
         self.errors_in_row = self.errors_in_row.saturating_add(1);
-        let text = told_error(error);
+        let text = error_text(error);
         let is_new = self.last_error.as_deref() != Some(text.as_str());
         self.last_error = Some(text);
         if matches!(error.kind, ErrorKind::Denied | ErrorKind::ApprovalRequired | ErrorKind::ApprovalDenied) {
@@ -301,22 +310,22 @@ impl Watcher {
         }
     }
 
-    /// What is told of its end, or that it has paused itself.
-    fn farewell(&self, is_over: bool) -> Option<String> {
-        // One that was paused by its owner has no reason, and nothing to say.
+    /// Returns the text about its end or pause.
+    fn end_text(&self, is_over: bool) -> Option<String> {
+        // A watcher that its owner has paused has no reason.
         let reason = self.reason.as_deref().filter(|_| is_over)?;
         let last = self.last_error.as_deref().map(|error| format!(", the last error being {error}"));
         let last = last.unwrap_or_default();
         Some(match self.state {
             WatcherState::Paused => {
-                format!("has paused itself: {reason}{last}; `watch_resume` lets it go on")
+                format!("has paused itself: {reason}{last}; `watch_resume` resumes it")
             }
             _ => format!("has ended: {reason}{last}"),
         })
     }
 
     fn digest(&self, has_condition: bool) -> String {
-        let Tally { checks, changes, errors, held } = &self.tally;
+        let SummaryCounts { checks, changes, errors, held } = &self.tally;
         let held =
             if has_condition { format!(", {held} for which the condition held") } else { String::new() };
         let last = self.seen.as_ref().map(|seen| format!("; the last result is {}", seen.shown));
@@ -326,15 +335,15 @@ impl Watcher {
         )
     }
 
-    fn steps(&self, value: &Value) -> Vec<Step> {
-        let step = |action| Step {
+    fn steps(&self, value: &Value) -> Vec<FollowUp> {
+        let step = |action| FollowUp {
             is_filled: template::check(action) == Ok(true),
             action: template::fill(action, value),
         };
         self.request.actions.iter().map(step).collect()
     }
 
-    /// How a text about it begins.
+    /// Returns the beginning of a notification.
     pub(super) fn title(&self, id: &str) -> String {
         match &self.request.label {
             Some(label) => format!("The watcher {id} ({label}: {})", self.request.name),
@@ -356,7 +365,7 @@ impl Metrics {
     }
 }
 
-impl Reading {
+impl BoundedResult {
     fn of(value: Value, condition: Option<&Condition>) -> Result<Self, ToolError> {
         let json = value.to_string();
         let most =
@@ -376,7 +385,7 @@ impl Reading {
     }
 
     fn told(&self) -> String {
-        cut(&self.json, TOLD_BYTES)
+        truncate_bytes(&self.json, MAX_NOTIFIED_BYTES)
     }
 
     fn baseline(&self) -> Option<Value> {
@@ -384,17 +393,21 @@ impl Reading {
     }
 
     fn within(&self, bytes: usize) -> Value {
-        if self.json.len() <= bytes { self.value.clone() } else { Value::String(cut(&self.json, bytes)) }
+        if self.json.len() <= bytes {
+            self.value.clone()
+        } else {
+            Value::String(truncate_bytes(&self.json, bytes))
+        }
     }
 }
 
-/// An error as it is told, in one line: what a tool says of it could otherwise pass for more than an error.
-pub(super) fn told_error(error: &ToolError) -> String {
-    cut(&error.to_string(), TOLD_BYTES).replace(char::is_control, " ")
+/// Returns the text of an error as one line, so that the text of a tool cannot imitate other parts of a notification.
+pub(super) fn error_text(error: &ToolError) -> String {
+    truncate_bytes(&error.to_string(), MAX_NOTIFIED_BYTES).replace(char::is_control, " ")
 }
 
-/// A text, or its beginning.
-pub(super) fn cut(text: &str, bytes: usize) -> String {
+/// Truncates a text to a number of bytes. A truncated text ends with `…`.
+pub(super) fn truncate_bytes(text: &str, bytes: usize) -> String {
     if text.len() <= bytes {
         return text.to_owned();
     }

@@ -86,7 +86,7 @@ impl Shop {
         let clock = Arc::new(TestClock::at("2026-03-01T09:00:00Z"));
         let services = Services::open(Arc::clone(&store), clock.clone(), false).await.unwrap();
         let services = Arc::new(services);
-        services.enter_by(executor.entrance());
+        services.set_tool_caller(executor.entrance());
         let background = Background::open(Arc::clone(&services), settings).await.unwrap();
         background.resume().await.unwrap();
         Self { executor, background, services, clock, store, end, started }
@@ -306,7 +306,7 @@ async fn a_session_that_ends_takes_its_calls_with_it() {
     assert_eq!(shop.background.list(&context()).await.len(), 1);
     shop.background.end_session("s").await;
     assert_eq!(shop.background.status(&id, &context()).await.unwrap_err().kind, ErrorKind::NotFound);
-    assert!(shop.store.load(Kind::Background).await.unwrap().is_empty());
+    assert!(shop.store.load(RecordKind::Background).await.unwrap().is_empty());
 }
 
 /// A store on a full disk.
@@ -314,10 +314,10 @@ struct FullStore(MemoryStore);
 
 #[async_trait::async_trait]
 impl Store for FullStore {
-    async fn load(&self, kind: Kind) -> Result<Vec<Record>, StoreError> {
+    async fn load(&self, kind: RecordKind) -> Result<Vec<Record>, StoreError> {
         self.0.load(kind).await
     }
-    async fn get(&self, kind: Kind, id: &str) -> Result<Option<Record>, StoreError> {
+    async fn get(&self, kind: RecordKind, id: &str) -> Result<Option<Record>, StoreError> {
         self.0.get(kind, id).await
     }
     async fn apply(&self, _changes: Vec<Change>) -> Result<(), StoreError> {

@@ -1,7 +1,7 @@
 //! What whoever operates the program sees and ends.
 
 use super::*;
-use crate::Request;
+use crate::OperatorRequest;
 
 #[tokio::test(start_paused = true)]
 async fn an_operator_sees_the_calls_of_everybody_and_ends_them() {
@@ -23,21 +23,21 @@ async fn an_operator_in_another_process_asks_the_one_that_has_the_store() {
     let shop = Shop::with(Arc::clone(&store), BackgroundSettings::default()).await;
     let id = shop.launch("shop.machine").await.unwrap().task_id;
     let background = shop.background.clone();
-    let attending = tokio::spawn(Arc::clone(&shop.services).attend(async move |request| {
-        let Request::Cancel(id) = request;
+    let attending = tokio::spawn(Arc::clone(&shop.services).serve_requests(async move |request| {
+        let OperatorRequest::Cancel(id) = request;
         background.cancel_any(&id).await.unwrap();
     }));
-    let beside = SqliteStore::open_beside(&path).await.unwrap();
-    let seen = beside.load(Kind::Background).await.unwrap();
+    let beside = SqliteStore::open_unlocked(&path).await.unwrap();
+    let seen = beside.load(RecordKind::Background).await.unwrap();
     assert_eq!(seen.iter().map(|record| &record.id).collect::<Vec<_>>(), [&id]);
     assert!(!beside.has_changed().await.unwrap(), "nothing since it was opened");
-    Request::Cancel(id.clone()).leave(&beside).await.unwrap();
+    OperatorRequest::Cancel(id.clone()).submit(&beside).await.unwrap();
     assert!(beside.has_changed().await.unwrap());
     let status = shop.background.status(&id, &context()).await.unwrap();
     assert_eq!(status.status, TaskState::Cancelled);
     shop.services.stop_intake();
     attending.await.unwrap();
-    assert!(store.load(Kind::Request).await.unwrap().is_empty());
+    assert!(store.load(RecordKind::Request).await.unwrap().is_empty());
     beside.close().await;
     store.close().await;
 }
@@ -49,7 +49,7 @@ async fn a_call_that_nobody_runs_any_more_is_ended_with_its_outcome_unknown() {
     let store: Arc<dyn Store> = Arc::new(SqliteStore::open(&path, false).await.unwrap().store);
     let shop = Shop::with(Arc::clone(&store), BackgroundSettings::default()).await;
     let id = shop.launch("shop.machine").await.unwrap().task_id;
-    let beside: Arc<dyn Store> = Arc::new(SqliteStore::open_beside(&path).await.unwrap());
+    let beside: Arc<dyn Store> = Arc::new(SqliteStore::open_unlocked(&path).await.unwrap());
     let services = Services::open(Arc::clone(&beside), shop.clock.clone(), false).await.unwrap();
     let looking = Background::open(Arc::new(services), BackgroundSettings::default()).await.unwrap();
     let ended = looking.cancel_any(&id).await.unwrap();

@@ -98,7 +98,7 @@ async fn a_tool_is_called_in_the_name_of_whoever_the_message_is_from() {
     let params = json!({"room": "ops", "lines": ["{{time}}: {{ message }}", {"id": "{{run_key}}"}], "raw": "{{{{message}}", "n": 1});
     let services = services("chat", by_tool(&params).unwrap()).await;
     let executor = executor(module, &json!({"default_policy": "grant"})).await;
-    services.enter_by(executor.entrance());
+    services.set_tool_caller(executor.entrance());
     // What is filled in is not looked at again.
     services.tell(&owner(), Some("chat"), "{{run_key}}", Some("run_1")).await.unwrap();
     let posts = posts.lock().unwrap();
@@ -121,7 +121,7 @@ async fn a_tool_that_policy_denies_tells_nobody() {
         let (module, posts) = chat();
         let services = services("chat", by_tool(&json!({"text": "{{message}}"})).unwrap()).await;
         let executor = executor(module, &rules).await;
-        services.enter_by(executor.entrance());
+        services.set_tool_caller(executor.entrance());
         let error = services.tell(&owner(), Some("chat"), "Back.", None).await.unwrap_err();
         assert_eq!(error.kind, expected, "{error}");
         assert!(posts.lock().unwrap().is_empty());
@@ -133,7 +133,7 @@ async fn a_tool_is_not_called_any_more_when_the_program_ends() {
     let (module, posts) = chat();
     let services = services("chat", by_tool(&json!({})).unwrap()).await;
     let executor = executor(module, &json!({"default_policy": "grant"})).await;
-    services.enter_by(executor.entrance());
+    services.set_tool_caller(executor.entrance());
     services.stop_intake();
     let error = services.tell(&owner(), Some("chat"), "Back.", None).await.unwrap_err();
     assert_eq!(error.kind, ErrorKind::Unavailable);
@@ -145,7 +145,7 @@ fn a_place_that_is_unknown_is_said_before_anything_is_sent() {
     let wrong =
         [json!({"text": "{{mesage}}"}), json!({"a": [{"b/c": "x {{message"}]}), json!({"text": "{{}}"})];
     let said = wrong.map(|params| match by_tool(&params).unwrap_err() {
-        Error::UnknownPlace { pointer, reason } => format!("{pointer}: {reason}"),
+        Error::UnknownPlaceholder { pointer, reason } => format!("{pointer}: {reason}"),
         other => other.to_string(),
     });
     insta::assert_snapshot!(said.join("\n"), @r"
@@ -162,7 +162,7 @@ async fn send(services: Services, arguments: Value) -> ToolResult {
     let module = tools.fold(Module::new("context_builder", ""), Module::with_tool);
     let grant = json!({"grant": [{"module": "context_builder", "actions": ["send_message"]}]});
     let executor = executor(module, &grant).await;
-    services.enter_by(executor.entrance());
+    services.set_tool_caller(executor.entrance());
     let call = ToolCall::new("send_message", arguments.as_object().unwrap().clone());
     executor.call(call, &CallContext::new("s").with_agent("clerk")).await
 }

@@ -1,6 +1,6 @@
-//! A signed request to a server that wants to know.
+//! The channel that sends signed webhook requests.
 
-mod delivery;
+mod retry;
 mod signature;
 
 #[cfg(test)]
@@ -19,17 +19,17 @@ use toolcrib_io::http::{HttpClient, HttpPolicy, Request, Response, retry_after};
 use toolcrib_model::{ErrorKind, Secret, ToolError};
 use url::Url;
 
-use self::delivery::{Attempt, deliver};
+use self::retry::{Attempt, deliver};
 use self::signature::Key;
 use super::{Channel, Message};
 use crate::id::random_id;
 
-pub use delivery::{DELIVERY_TIME, FIRST_PAUSE, MAX_ATTEMPTS, MAX_PAUSE};
+pub use retry::{DELIVERY_TIME, FIRST_PAUSE, MAX_ATTEMPTS, MAX_PAUSE};
 
-/// How long one attempt may take.
+/// The timeout of one attempt.
 pub const ATTEMPT_TIME: Duration = Duration::from_secs(10);
 
-/// How much is read of an answer, of which the status alone counts.
+/// The maximum number of response bytes to read. Only the status matters.
 const MAX_ANSWER_BYTES: usize = 4 * 1024;
 
 const ID_HEADER: HeaderName = HeaderName::from_static("webhook-id");
@@ -39,13 +39,14 @@ const TIMESTAMP_HEADER: HeaderName = HeaderName::from_static("webhook-timestamp"
 pub const SIGNATURE_HEADER: HeaderName = HeaderName::from_static("webhook-signature");
 const IDEMPOTENCY_HEADER: HeaderName = HeaderName::from_static("idempotency-key");
 
-/// Sends each message as a request that is signed as Standard Webhooks has it: `POST` with the JSON `{"id", "at", "channel",
-/// "message"}`, and `agent` where it is known; in `webhook-id` and `idempotency-key` the key of the run, in
-/// `webhook-timestamp` the seconds of the attempt, in [`webhook-signature`](SIGNATURE_HEADER) what proves that it comes from
-/// whoever has the secret.
+/// A channel that sends each message as a request signed according to Standard Webhooks: a `POST` with the JSON `{"id",
+/// "at", "channel", "message"}`, and `agent` if it is known. The headers `webhook-id` and `idempotency-key` hold the
+/// key of the run, `webhook-timestamp` the time of the attempt in seconds, and [`webhook-signature`](SIGNATURE_HEADER)
+/// the proof that the sender knows the secret.
 ///
-/// A status of 2xx says that it has arrived. One of 5xx, 408 and 429, no answer and no connection are tried again,
-/// [`MAX_ATTEMPTS`] times in all and within [`DELIVERY_TIME`]; anything else is not, redirects among it.
+/// A status of 2xx means that the message was delivered. A status of 5xx, 408 or 429, a missing response and a failed
+/// connection are retried, up to [`MAX_ATTEMPTS`] attempts within [`DELIVERY_TIME`]. Everything else, including a
+/// redirect, is not retried.
 #[derive(Debug)]
 pub struct WebhookChannel {
     http: HttpClient,
@@ -55,7 +56,7 @@ pub struct WebhookChannel {
 }
 
 impl WebhookChannel {
-    /// What a client for webhooks may do. Addresses of the private network are for the operator to allow.
+    /// Returns the policy of the HTTP client for webhooks. The operator decides if private addresses are allowed.
     pub fn http_policy(allow_private: bool) -> HttpPolicy {
         HttpPolicy {
             allow_private,
@@ -65,12 +66,12 @@ impl WebhookChannel {
         }
     }
 
-    /// A channel to this address. The secret is `whsec_` and Base64, or any other text.
+    /// Creates a channel to a URL. The secret is `whsec_` followed by Base64, or any other text.
     pub fn new(http: HttpClient, url: Url, secret: &Secret) -> Result<Self, crate::Error> {
         Ok(Self { http, url, key: Key::new(secret)?, first_pause: FIRST_PAUSE })
     }
 
-    /// Sets how long it waits before the second attempt; [`FIRST_PAUSE`] otherwise. Each later pause is twice as long.
+    /// Sets the pause before the second attempt. The default is [`FIRST_PAUSE`]. Each later pause is twice as long.
     pub fn with_first_pause(mut self, pause: Duration) -> Self {
         self.first_pause = pause;
         self
@@ -78,13 +79,13 @@ impl WebhookChannel {
 
     async fn attempt(&self, id: &str, at: Timestamp, body: &str) -> Attempt {
         let Some(headers) = self.headers(id, at, body) else {
-            return Attempt::Refused("its id cannot stand in a header".to_owned());
+            return Attempt::Refused("its id is not a valid header value".to_owned());
         };
         let request =
             Request::new(Method::POST, self.url.clone()).with_headers(headers).with_body(body.to_owned());
         match self.http.send(request).await {
-            Ok(response) => judge(&response),
-            Err(error) => unreached(&error),
+            Ok(response) => classify(&response),
+            Err(error) => classify_error(&error),
         }
     }
 
@@ -102,7 +103,7 @@ impl WebhookChannel {
     }
 }
 
-/// A message as it is sent.
+/// The body of a request.
 #[derive(Serialize)]
 struct Body<'a> {
     id: &'a str,
@@ -131,7 +132,7 @@ impl Channel for WebhookChannel {
         let body = serde_json::to_string(&body)
             .map_err(|error| ToolError::new(ErrorKind::Internal, error.to_string()))?;
         let began = Instant::now();
-        // Receivers refuse what was signed long ago.
+        // Receivers reject old signatures, so each attempt is signed with its own time.
         let attempt = |_| {
             let now = message.at.checked_add(began.elapsed()).unwrap_or(message.at);
             self.attempt(&id, now, &body)
@@ -140,8 +141,8 @@ impl Channel for WebhookChannel {
     }
 }
 
-/// What a status says.
-fn judge(response: &Response) -> Attempt {
+/// Returns the outcome of an attempt by its status.
+fn classify(response: &Response) -> Attempt {
     let status = response.status;
     let why = format!("its server answered with status {}", status.as_u16());
     match status {
@@ -155,14 +156,14 @@ fn judge(response: &Response) -> Attempt {
     }
 }
 
-/// Why there is no answer, without the address: its path is often a key.
-fn unreached(error: &Error) -> Attempt {
+/// Returns the outcome of an attempt that failed without a response. It omits the URL, whose path often holds a key.
+fn classify_error(error: &Error) -> Attempt {
     match error {
         Error::ConnectFailed { reason, .. } | Error::RequestFailed { reason, .. } => {
             Attempt::Failed { why: reason.clone(), wait: None }
         }
         Error::RequestTimedOut { timeout, .. } => {
-            Attempt::Failed { why: format!("its server has not answered within {timeout:?}"), wait: None }
+            Attempt::Failed { why: format!("its server did not answer within {timeout:?}"), wait: None }
         }
         Error::InvalidUrl { reason, .. } => Attempt::Refused((*reason).to_owned()),
         Error::RootCertificatesMissing { .. } => {

@@ -1,4 +1,4 @@
-//! What proves that a webhook comes from us, as Standard Webhooks has it (<https://www.standardwebhooks.com>).
+//! Webhook signatures according to Standard Webhooks (<https://www.standardwebhooks.com>).
 
 use std::fmt;
 
@@ -10,10 +10,10 @@ use toolcrib_model::Secret;
 
 use crate::Error;
 
-/// What stands before a secret that is Base64.
+/// The prefix of a Base64 secret.
 const SECRET_PREFIX: &str = "whsec_";
 
-/// The key of signatures.
+/// A signing key.
 #[derive(Clone)]
 pub(super) struct Key(Hmac<Sha256>);
 
@@ -31,7 +31,7 @@ impl Key {
         Hmac::new_from_slice(&bytes).map(Self).map_err(|_| wrong("it has a length that no key has"))
     }
 
-    /// The signature of a body that is sent under this id at this time.
+    /// Returns the signature of a body that is sent with an id at a time.
     pub(super) fn sign(&self, id: &str, timestamp: &str, body: &str) -> String {
         let mut code = self.0.clone();
         for part in [id, ".", timestamp, ".", body] {

@@ -17,7 +17,7 @@ use toolcrib_port::CallContext;
 use toolcrib_testkit::{Canary, Hit};
 use url::Url;
 
-use super::delivery::{Attempt, deliver};
+use super::retry::{Attempt, deliver};
 use super::{DELIVERY_TIME, FIRST_PAUSE, MAX_ATTEMPTS, MAX_PAUSE, WebhookChannel};
 use crate::{Channel, Message};
 
@@ -138,7 +138,7 @@ async fn no_private_address_is_reached_unless_that_is_allowed() {
 async fn an_id_that_cannot_stand_in_a_header_sends_nothing() {
     let server = server(&[200]).await;
     let error = channel(&server.url("/"), true).send(&message(Some("a\r\nb: c"))).await.unwrap_err();
-    assert!(error.message.ends_with("its id cannot stand in a header"), "{error}");
+    assert!(error.message.ends_with("its id is not a valid header value"), "{error}");
     assert!(server.hits().is_empty());
 }
 

@@ -153,7 +153,7 @@ async fn what_cannot_be_kept_runs_says_so_and_is_kept_when_it_can_be() {
     assert_eq!(world.count(), 1, "nobody repeats what the store does not know");
     store.set_full(false);
     pass(minutes(2)).await;
-    assert_eq!(kept.load(Kind::Schedule).await.unwrap().len(), 1);
+    assert_eq!(kept.load(RecordKind::Schedule).await.unwrap().len(), 1);
     // From here on it is known, and a run that cannot be kept waits.
     store.set_full(true);
     pass(minutes(60)).await;
@@ -172,17 +172,17 @@ async fn what_another_version_has_written_is_left_as_it_is_and_told() {
     let before = setup.start().await;
     let id = before.cron("0 * * * *", "shop.sync").await;
     before.kill();
-    let mut newer = setup.store.load(Kind::Schedule).await.unwrap().pop().unwrap();
+    let mut newer = setup.store.load(RecordKind::Schedule).await.unwrap().pop().unwrap();
     (newer.id, newer.body["form"]) = ("schedule_newer".into(), json!(2));
     let other = Record { id: "schedule_other".into(), body: json!({"at": "dawn"}), ..newer.clone() };
     setup.store.apply(vec![Change::Put(newer.clone()), Change::Put(other.clone())]).await.unwrap();
     let world = setup.start().await;
     pass(minutes(61)).await;
     assert_eq!((world.count(), world.outcome(&id).await), (1, RunOutcome::Succeeded));
-    let aside = world.schedules.set_aside();
+    let aside = world.schedules.unreadable();
     assert_eq!(aside.keys().collect::<Vec<_>>(), ["schedule_newer", "schedule_other"]);
     assert!(aside["schedule_newer"].contains("form 2"), "{aside:?}");
-    let kept = setup.store.load(Kind::Schedule).await.unwrap();
+    let kept = setup.store.load(RecordKind::Schedule).await.unwrap();
     assert!(kept.contains(&newer) && kept.contains(&other), "{kept:?}");
 }
 

@@ -76,12 +76,12 @@ impl FaultyStore {
 
 #[async_trait]
 impl Store for FaultyStore {
-    async fn load(&self, kind: Kind) -> Result<Vec<Record>, StoreError> {
+    async fn load(&self, kind: RecordKind) -> Result<Vec<Record>, StoreError> {
         self.alive().await;
         self.kept.load(kind).await
     }
 
-    async fn get(&self, kind: Kind, id: &str) -> Result<Option<Record>, StoreError> {
+    async fn get(&self, kind: RecordKind, id: &str) -> Result<Option<Record>, StoreError> {
         self.alive().await;
         self.kept.get(kind, id).await
     }

@@ -112,7 +112,7 @@ impl Setup {
         let executor = testing::executor_with(module, policy, Arc::clone(&self.approver)).await;
         let services = Services::open(Arc::clone(&self.store), self.clock.clone(), self.is_shared).await;
         let services = Arc::new(services.unwrap());
-        services.enter_by(executor.entrance());
+        services.set_tool_caller(executor.entrance());
         let schedules = Schedules::open(Arc::clone(&services), self.settings.clone()).await.unwrap();
         schedules.resume().await.unwrap();
         let (clock, seen) = (Arc::clone(&self.clock), Arc::clone(&self.seen));

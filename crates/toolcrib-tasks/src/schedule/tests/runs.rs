@@ -60,7 +60,7 @@ async fn after_its_last_run_a_schedule_is_over_and_forgotten_a_day_later() {
     assert_eq!((world.count(), status.status, status.runs), (3, ScheduleState::Completed, 3));
     pass(minutes(60 * 24)).await;
     assert_eq!(world.schedules.status(&id, &context()).await.unwrap_err().kind, ErrorKind::NotFound);
-    assert!(setup.store.load(Kind::Schedule).await.unwrap().is_empty());
+    assert!(setup.store.load(RecordKind::Schedule).await.unwrap().is_empty());
 }
 
 #[tokio::test(start_paused = true)]
@@ -136,7 +136,7 @@ async fn a_schedule_that_is_cancelled_while_it_runs_ends_and_never_runs_again() 
     assert_eq!(world.count(), 1);
     assert!(world.told().await.is_empty(), "who has cancelled it knows");
     let again = world.schedules.cancel(&id, &context()).await.unwrap();
-    assert_eq!(again.note.as_deref(), Some("it was over already"));
+    assert_eq!(again.note.as_deref(), Some("it had already ended"));
 }
 
 #[tokio::test(start_paused = true)]
@@ -300,7 +300,7 @@ async fn an_agent_that_is_given_a_prompt_has_its_answer_told_and_is_not_asked_tw
     let setup = Setup::at(START);
     let prompt = || Action::LlmPrompt { prompt: "Write the report.".into() };
     let world = setup.start().await;
-    world.services.prompt_by(Arc::new(Agent(false)));
+    world.services.set_prompter(Arc::new(Agent(false)));
     let id = world.once("in 1m", prompt()).await;
     pass(minutes(2)).await;
     assert_eq!(world.told().await, ["clerk for s: Write the report."]);
@@ -309,12 +309,12 @@ async fn an_agent_that_is_given_a_prompt_has_its_answer_told_and_is_not_asked_tw
     world.kill();
 
     let world = setup.start().await;
-    world.services.prompt_by(Arc::new(Agent(true)));
+    world.services.set_prompter(Arc::new(Agent(true)));
     let slow = world.once("in 1m", prompt()).await;
     pass(minutes(2)).await;
     world.kill();
     let world = setup.start().await;
-    world.services.prompt_by(Arc::new(Agent(false)));
+    world.services.set_prompter(Arc::new(Agent(false)));
     pass(minutes(2)).await;
     assert_eq!(world.outcome(&slow).await, RunOutcome::OutcomeUnknown);
     let told = world.told().await;
@@ -353,6 +353,6 @@ async fn a_client_has_no_more_schedules_in_all_its_sessions_than_it_may() {
     for session in ["serve/ci/1", "serve/ci/2", "serve/ci/2"] {
         make(session).await.unwrap();
     }
-    insta::assert_snapshot!(make("serve/ci/3").await.unwrap_err(), @"limit_reached: this client has 3 schedules in all its sessions, and may have 3 (cancel one with `schedule_cancel`; one that is over is forgotten after a day)");
+    insta::assert_snapshot!(make("serve/ci/3").await.unwrap_err(), @"limit_reached: this client has 3 schedules in all its sessions, and may have 3 (cancel one with `schedule_cancel`; ended schedules are removed after a day)");
     make("serve/other/1").await.unwrap();
 }

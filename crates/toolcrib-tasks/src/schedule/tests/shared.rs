@@ -40,7 +40,7 @@ async fn what_one_has_made_or_cancelled_the_other_knows() {
     assert_eq!(seen, [format!("{kept}@2026-03-01T09:05:00Z"), format!("{kept}@2026-03-01T09:10:00Z")]);
     // What is over is forgotten by both.
     pass(minutes(60 * 25)).await;
-    assert!(setup.store.get(Kind::Schedule, &gone).await.unwrap().is_none());
+    assert!(setup.store.get(RecordKind::Schedule, &gone).await.unwrap().is_none());
     assert!(two.schedules.status(&gone, &context()).await.is_err());
 }
 
@@ -110,7 +110,7 @@ async fn one_that_the_other_runs_is_cancelled_by_a_mark_that_it_finds() {
     let (runner, other) = if is_ones { (&one, &two) } else { (&two, &one) };
     let cancelled = other.schedules.cancel(&id, &context()).await.unwrap();
     assert_eq!(cancelled.status, ScheduleState::Cancelled);
-    assert_eq!(cancelled.note.as_deref(), Some("another process runs it, and ends its run"));
+    assert_eq!(cancelled.note.as_deref(), Some("another process runs it, and will cancel the run"));
     pass(Duration::from_secs(20)).await;
     for world in [runner, other] {
         let status = world.status(&id).await;
@@ -120,6 +120,6 @@ async fn one_that_the_other_runs_is_cancelled_by_a_mark_that_it_finds() {
     pass(minutes(10)).await;
     assert_eq!(one.count(), 1);
     let kept: Vec<String> =
-        setup.store.load(Kind::Schedule).await.unwrap().into_iter().map(|record| record.id).collect();
+        setup.store.load(RecordKind::Schedule).await.unwrap().into_iter().map(|record| record.id).collect();
     assert_eq!(kept, [id], "the mark is gone");
 }

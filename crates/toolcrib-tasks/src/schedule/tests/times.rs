@@ -1,7 +1,7 @@
 //! Moments: the days on which clocks are set, clocks that jump, and time in which nothing ran.
 
 use super::*;
-use crate::schedule::time::{MAX_COUNTED, shown};
+use crate::schedule::time::{MAX_COUNTED, format_moment};
 
 #[tokio::test(start_paused = true)]
 async fn a_single_moment_is_one_run_within_fifty_milliseconds() {
@@ -29,7 +29,7 @@ async fn in_paris(start: &str, pattern: &str, hours: u64) -> Vec<String> {
     world.create(cron(pattern, "Europe/Paris", "shop.sync")).await;
     pass(minutes(60 * hours)).await;
     let paris = TimeZone::get("Europe/Paris").unwrap();
-    world.seen().iter().map(|seen| shown(seen.at, &paris)).collect()
+    world.seen().iter().map(|seen| format_moment(seen.at, &paris)).collect()
 }
 
 #[tokio::test(start_paused = true)]

@@ -3,7 +3,7 @@
 use toolcrib_model::{ToolCall, ToolResult};
 
 use super::*;
-use crate::TaskMeans;
+use crate::ActionSupport;
 
 /// The tools among the runtime's own.
 fn own(world: &World) -> Module {
@@ -175,9 +175,9 @@ fn an_app_without_agents_and_channels_is_offered_neither() {
         let texts = tools.definitions().map(|tool| format!("{} {}", tool.description, tool.parameters));
         texts.collect::<Vec<_>>().join(" ")
     };
-    let all = told(TaskMeans::default());
+    let all = told(ActionSupport::default());
     assert!(all.contains("\"prompt\"") && all.contains("llm_prompt") && all.contains("\"channel\""));
-    let neither = told(TaskMeans { agents: false, channels: false });
+    let neither = told(ActionSupport { agents: false, channels: false });
     for word in ["prompt", "agent", "channel"] {
         assert!(!neither.to_lowercase().contains(word), "{word}: {neither}");
     }

@@ -1,10 +1,10 @@
-//! A store in a file of SQLite.
+//! A store in a SQLite file.
 //!
-//! One connection writes, in its own task: changes that wait while others are written become one transaction, so that many
-//! callers share one wait for the disk. Nothing is acknowledged before the disk has it (`synchronous = FULL`).
+//! One task owns the only connection. Changes that arrive during a write are combined into one transaction, so that
+//! many callers share one wait for the disk. Changes are acknowledged when they are on the disk (`synchronous = FULL`).
 
-mod fault;
-mod form;
+mod errors;
+mod migrations;
 mod writer;
 
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -20,53 +20,53 @@ use sqlx::{ConnectOptions as _, Connection as _, SqliteConnection};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
-use self::fault::Fault;
+use self::errors::ErrorContext;
 use self::writer::{Command, Lease, MAX_WAITING};
-use super::{Change, Kind, Record, Store, StoreError};
+use super::{Change, Record, RecordKind, Store, StoreError};
 
-/// How long somebody else may write to the file before that is an error.
+/// The time to wait for another process to finish writing to the file.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How many damaged databases are set aside before one more is an error.
-const MAX_SET_ASIDE: u32 = 100;
+/// The maximum number of quarantined databases. Another damaged database is an error.
+const MAX_QUARANTINED: u32 = 100;
 
-/// Keeps records in a file.
+/// A store in a SQLite file.
 pub struct SqliteStore {
     path: PathBuf,
     commands: mpsc::Sender<Command>,
     writer: Mutex<Option<JoinHandle<()>>>,
-    /// Held as long as the store is open. The system gives it back however the process ends.
+    /// The lock file, which is held while the store is open. The system releases it when the process ends.
     lock: Mutex<Option<File>>,
 }
 
-/// A store that was opened.
-pub struct Opened {
+/// An opened store, and the path of the damaged database that it replaces.
+pub struct OpenedStore {
     /// The store.
     pub store: SqliteStore,
-    /// Where the database now is that was found damaged, and in whose place there is an empty one.
-    pub set_aside: Option<PathBuf>,
+    /// The new path of a damaged database that was replaced with an empty one.
+    pub quarantined: Option<PathBuf>,
 }
 
 impl SqliteStore {
-    /// Opens the file, which is made where there is none, in a folder that is too. Another process may have it open only
-    /// where both share it.
-    pub async fn open(path: impl Into<PathBuf>, is_shared: bool) -> Result<Opened, StoreError> {
+    /// Opens a file. Creates the file and its folder if they do not exist. Returns [`StoreError::InUse`] if another
+    /// process has it open, unless both processes share it.
+    pub async fn open(path: impl Into<PathBuf>, is_shared: bool) -> Result<OpenedStore, StoreError> {
         let path = path.into();
         let lock = prepare(&path, is_shared)?;
-        let mut set_aside = None;
+        let mut quarantined = None;
         let connection = match connect(&path).await {
             Err(StoreError::Damaged { .. }) => {
-                set_aside = Some(put_aside(&path)?);
+                quarantined = Some(quarantine(&path)?);
                 connect(&path).await?
             }
             opened => opened?,
         };
-        Ok(Opened { store: Self::over(path, connection, Some(lock)), set_aside })
+        Ok(OpenedStore { store: Self::over(path, connection, Some(lock)), quarantined })
     }
 
-    /// Opens a file that is there beside the process that has it, to look at it and to leave it a request. That is for
-    /// whoever operates that process, and never runs what is in it.
-    pub async fn open_beside(path: impl Into<PathBuf>) -> Result<Self, StoreError> {
+    /// Opens an existing file without the lock, while another process has it open. This is for operators, who read
+    /// tasks and submit requests, but run no tasks.
+    pub async fn open_unlocked(path: impl Into<PathBuf>) -> Result<Self, StoreError> {
         let path = path.into();
         let connection = connect(&path).await?;
         Ok(Self::over(path, connection, None))
@@ -78,12 +78,12 @@ impl SqliteStore {
         Self { path, commands, writer: Mutex::new(Some(writer)), lock: Mutex::new(lock) }
     }
 
-    /// The file.
+    /// Returns the path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Lets the database have no more pages, as a disk does that is full.
+    /// Limits the number of pages of the database, which simulates a full disk.
     #[cfg(test)]
     pub(in crate::store) async fn limit_pages(&self, pages: u32) {
         self.ask(|answer| Command::Limit { pages, answer }).await.unwrap();
@@ -101,17 +101,17 @@ impl SqliteStore {
 
 #[async_trait]
 impl Store for SqliteStore {
-    async fn load(&self, kind: Kind) -> Result<Vec<Record>, StoreError> {
+    async fn load(&self, kind: RecordKind) -> Result<Vec<Record>, StoreError> {
         self.ask(|answer| Command::Load { kind, id: None, answer }).await
     }
 
-    async fn get(&self, kind: Kind, id: &str) -> Result<Option<Record>, StoreError> {
+    async fn get(&self, kind: RecordKind, id: &str) -> Result<Option<Record>, StoreError> {
         let id = Some(id.to_owned());
         Ok(self.ask(|answer| Command::Load { kind, id, answer }).await?.pop())
     }
 
     async fn apply(&self, changes: Vec<Change>) -> Result<(), StoreError> {
-        let changes = changes.into_iter().map(writer::written).collect::<Result<Vec<_>, _>>()?;
+        let changes = changes.into_iter().map(writer::encode).collect::<Result<Vec<_>, _>>()?;
         self.ask(|answer| Command::Apply { changes, answer }).await
     }
 
@@ -135,26 +135,26 @@ impl Store for SqliteStore {
     }
 
     async fn close(&self) {
-        // Where it was closed before, nobody listens.
+        // This fails only if the store was closed before.
         let _ = self.commands.send(Command::Close).await;
         let writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner).take();
         let lock = self.lock.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(writer) = writer {
-            // What it could not do, it has told those who asked for it.
+            // The writer has reported all failures to the callers.
             let _ = writer.await;
         }
-        // Nothing is written any more, so that whoever comes next may have it.
+        // All writes have ended, so another process may open the file.
         drop(lock);
     }
 }
 
-/// Makes the folder, and takes the lock.
+/// Creates the folder, and acquires the lock.
 fn prepare(path: &Path, is_shared: bool) -> Result<File, StoreError> {
-    let failed = |error: io::Error| Fault { path }.of_system(&error);
+    let failed = |error: io::Error| ErrorContext { path }.of_system(&error);
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder).map_err(failed)?;
     }
-    let lock = open_file(&beside(path, ".lock")).map_err(failed)?;
+    let lock = open_file(&with_suffix(path, ".lock")).map_err(failed)?;
     let locked = if is_shared { lock.try_lock_shared() } else { lock.try_lock() };
     match locked {
         Ok(()) => Ok(lock),
@@ -163,7 +163,7 @@ fn prepare(path: &Path, is_shared: bool) -> Result<File, StoreError> {
     }
 }
 
-/// Opens a file, which is made where there is none. Only its owner may read it: arguments of calls may be secrets.
+/// Opens a file, or creates it. Only its owner may read it, since arguments of calls may be secret.
 fn open_file(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false);
@@ -177,43 +177,43 @@ fn open_file(path: &Path) -> io::Result<File> {
 }
 
 async fn connect(path: &Path) -> Result<SqliteConnection, StoreError> {
-    let fault = Fault { path };
-    open_file(path).map_err(|error| fault.of_system(&error))?;
+    let error_context = ErrorContext { path };
+    open_file(path).map_err(|error| error_context.of_system(&error))?;
     let options = SqliteConnectOptions::new()
         .filename(path)
         .journal_mode(SqliteJournalMode::Wal)
         .synchronous(SqliteSynchronous::Full)
         .busy_timeout(BUSY_TIMEOUT)
         .disable_statement_logging();
-    let mut connection = options.connect().await.map_err(|error| fault.of(&error))?;
+    let mut connection = options.connect().await.map_err(|error| error_context.of(&error))?;
     let found: Result<String, _> =
         sqlx::query_scalar("PRAGMA quick_check(1)").fetch_one(&mut connection).await;
     let prepared = match found {
-        Ok(found) if found == "ok" => form::bring_up(&mut connection, &fault).await,
+        Ok(found) if found == "ok" => migrations::migrate(&mut connection, &error_context).await,
         Ok(found) => Err(StoreError::Damaged { path: path.to_owned(), reason: found }),
-        Err(error) => Err(fault.of(&error)),
+        Err(error) => Err(error_context.of(&error)),
     };
     match prepared {
         Ok(()) => Ok(connection),
         Err(error) => {
-            // It is opened again elsewhere, or not at all.
+            // The connection is not used any more.
             let _ = connection.close().await;
             Err(error)
         }
     }
 }
 
-/// Gives a damaged database another name, so that what is in it can still be looked at. Gives that name.
-fn put_aside(path: &Path) -> Result<PathBuf, StoreError> {
-    let failed = |error: io::Error| Fault { path }.of_system(&error);
-    let free = (1..=MAX_SET_ASIDE).map(|number| beside(path, &format!(".damaged-{number}")));
+/// Renames a damaged database, so that its content can still be inspected, and returns the new path.
+fn quarantine(path: &Path) -> Result<PathBuf, StoreError> {
+    let failed = |error: io::Error| ErrorContext { path }.of_system(&error);
+    let free = (1..=MAX_QUARANTINED).map(|number| with_suffix(path, &format!(".damaged-{number}")));
     let aside = free.into_iter().find(|aside| !aside.exists()).ok_or_else(|| {
-        let reason = format!("{MAX_SET_ASIDE} damaged ones stand beside it already");
+        let reason = format!("{MAX_QUARANTINED} damaged copies exist already");
         StoreError::Damaged { path: path.to_owned(), reason }
     })?;
-    // The log of what was written last belongs to it.
+    // The write-ahead log belongs to the database.
     for part in ["-wal", "-shm"] {
-        match fs::rename(beside(path, part), beside(&aside, part)) {
+        match fs::rename(with_suffix(path, part), with_suffix(&aside, part)) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(error)),
             _ => {}
         }
@@ -222,8 +222,8 @@ fn put_aside(path: &Path) -> Result<PathBuf, StoreError> {
     Ok(aside)
 }
 
-/// The path of a file beside it, whose name goes on.
-fn beside(path: &Path, more: &str) -> PathBuf {
+/// Appends a suffix to the name of a file.
+fn with_suffix(path: &Path, more: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(more);
     name.into()

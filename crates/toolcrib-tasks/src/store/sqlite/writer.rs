@@ -1,4 +1,4 @@
-//! The task that has the connection.
+//! The task that owns the connection.
 
 use std::path::{Path, PathBuf};
 
@@ -6,44 +6,44 @@ use jiff::Timestamp;
 use sqlx::{Connection as _, SqliteConnection};
 use tokio::sync::{mpsc, oneshot};
 
-use super::fault::Fault;
-use crate::store::{Change, Kind, MAX_RECORD_BYTES, Record, StoreError};
+use super::errors::ErrorContext;
+use crate::store::{Change, MAX_RECORD_BYTES, Record, RecordKind, StoreError};
 
-/// How many commands may wait before callers do.
+/// The capacity of the command queue. Callers wait while it is full.
 pub(super) const MAX_WAITING: usize = 1_024;
 
-/// How many callers share one transaction.
+/// The maximum number of callers that share one transaction.
 const MAX_BATCH: usize = 256;
 
-/// What a reader is told.
-type Answer<T> = oneshot::Sender<Result<T, StoreError>>;
+/// The channel for the result of a command.
+type Reply<T> = oneshot::Sender<Result<T, StoreError>>;
 
 pub(super) enum Command {
     Apply {
-        changes: Vec<Written>,
-        answer: Answer<()>,
+        changes: Vec<EncodedChange>,
+        answer: Reply<()>,
     },
     Load {
-        kind: Kind,
+        kind: RecordKind,
         id: Option<String>,
-        answer: Answer<Vec<Record>>,
+        answer: Reply<Vec<Record>>,
     },
     Lease {
         lease: Lease,
-        answer: Answer<bool>,
+        answer: Reply<bool>,
     },
     Changed {
-        answer: Answer<bool>,
+        answer: Reply<bool>,
     },
     #[cfg(test)]
     Limit {
         pages: u32,
-        answer: Answer<()>,
+        answer: Reply<()>,
     },
     Close,
 }
 
-/// A right to work on something; without `now` it is given back.
+/// A lease to acquire, or to release if `now` is `None`.
 pub(super) struct Lease {
     pub(super) id: String,
     pub(super) owner: String,
@@ -51,17 +51,17 @@ pub(super) struct Lease {
     pub(super) until: Timestamp,
 }
 
-/// A change, as it is written.
-pub(super) struct Written {
-    kind: Kind,
+/// A change in the encoding of the database.
+pub(super) struct EncodedChange {
+    kind: RecordKind,
     id: String,
-    /// The session and the text; without them the record is removed.
+    /// The session and the JSON of the record. `None` removes the record.
     record: Option<(String, String)>,
 }
 
-pub(super) fn written(change: Change) -> Result<Written, StoreError> {
+pub(super) fn encode(change: Change) -> Result<EncodedChange, StoreError> {
     let record = match change {
-        Change::Remove { kind, id } => return Ok(Written { kind, id, record: None }),
+        Change::Remove { kind, id } => return Ok(EncodedChange { kind, id, record: None }),
         Change::Put(record) => record,
     };
     let Record { kind, id, session, body } = record;
@@ -70,10 +70,10 @@ pub(super) fn written(change: Change) -> Result<Written, StoreError> {
         let (kind, bytes, limit) = (kind.as_str(), text.len(), MAX_RECORD_BYTES);
         return Err(StoreError::TooLarge { kind, id, bytes, limit });
     }
-    Ok(Written { kind, id, record: Some((session, text)) })
+    Ok(EncodedChange { kind, id, record: Some((session, text)) })
 }
 
-/// Does what it is told until it is told to end, or nobody is left to tell it.
+/// Executes commands until [`Command::Close`], or until all senders are dropped.
 pub(super) async fn run(
     mut connection: SqliteConnection,
     mut commands: mpsc::Receiver<Command>,
@@ -92,20 +92,21 @@ pub(super) async fn run(
         match command {
             Command::Close => break,
             Command::Changed { answer } => {
-                // It counts the changes of all connections but this one.
+                // `data_version` changes with commits of other connections only.
                 let found: Result<i64, _> =
                     sqlx::query_scalar("PRAGMA data_version").fetch_one(&mut connection).await;
                 let changed = found.map(|found| version.replace(found).is_some_and(|before| before != found));
-                let _ = answer.send(changed.map_err(|error| Fault { path: &path }.of(&error)));
+                let _ = answer.send(changed.map_err(|error| ErrorContext { path: &path }.of(&error)));
             }
             #[cfg(test)]
             Command::Limit { pages, answer } => {
                 let limit = sqlx::AssertSqlSafe(format!("PRAGMA max_page_count = {pages}"));
                 let done = sqlx::query(limit).execute(&mut connection).await;
-                let _ = answer.send(done.map(|_| ()).map_err(|error| Fault { path: &path }.of(&error)));
+                let _ =
+                    answer.send(done.map(|_| ()).map_err(|error| ErrorContext { path: &path }.of(&error)));
             }
             Command::Load { kind, id, answer } => {
-                // Nobody waits for it any more where it cannot be told; so everywhere below.
+                // Here and below, sending fails only if the caller has stopped waiting.
                 let _ = answer.send(load(&mut connection, kind, id.as_deref(), &path).await);
             }
             Command::Lease { lease: wanted, answer } => {
@@ -134,25 +135,29 @@ pub(super) async fn run(
         }
     }
     commands.close();
-    // What is in the log of the database is as safe as what is in the file.
+    // Changes in the write-ahead log are durable even if closing fails.
     let _ = connection.close().await;
 }
 
-async fn apply(connection: &mut SqliteConnection, batch: &[Written], path: &Path) -> Result<(), StoreError> {
-    let failed = |error: sqlx::Error| Fault { path }.of(&error);
+async fn apply(
+    connection: &mut SqliteConnection,
+    batch: &[EncodedChange],
+    path: &Path,
+) -> Result<(), StoreError> {
+    let failed = |error: sqlx::Error| ErrorContext { path }.of(&error);
     match write(connection, batch).await {
         Ok(()) => Ok(()),
         Err(error) => {
-            // A full disk has ended the transaction already, which `sqlx` would not notice in one of its own.
+            // A full disk has already ended the transaction, which a transaction of `sqlx` would not notice.
             let _ = sqlx::query("ROLLBACK").execute(connection).await;
             Err(failed(error))
         }
     }
 }
 
-async fn write(connection: &mut SqliteConnection, batch: &[Written]) -> Result<(), sqlx::Error> {
+async fn write(connection: &mut SqliteConnection, batch: &[EncodedChange]) -> Result<(), sqlx::Error> {
     sqlx::query("BEGIN IMMEDIATE").execute(&mut *connection).await?;
-    for Written { kind, id, record } in batch {
+    for EncodedChange { kind, id, record } in batch {
         let statement = match record {
             Some((session, body)) => sqlx::query(
                 "INSERT INTO records (kind, id, session, body) VALUES (?, ?, ?, ?)
@@ -172,7 +177,7 @@ async fn write(connection: &mut SqliteConnection, batch: &[Written]) -> Result<(
 
 async fn load(
     connection: &mut SqliteConnection,
-    kind: Kind,
+    kind: RecordKind,
     id: Option<&str>,
     path: &Path,
 ) -> Result<Vec<Record>, StoreError> {
@@ -183,7 +188,7 @@ async fn load(
     .bind(id)
     .fetch_all(connection)
     .await
-    .map_err(|error| Fault { path }.of(&error))?;
+    .map_err(|error| ErrorContext { path }.of(&error))?;
     let record = |(id, session, body): (String, String, String)| {
         let body = serde_json::from_str(&body).map_err(|error| StoreError::Damaged {
             path: path.to_owned(),
@@ -208,6 +213,6 @@ async fn lease(connection: &mut SqliteConnection, lease: Lease, path: &Path) -> 
         .bind(now.as_millisecond()),
         None => sqlx::query("DELETE FROM leases WHERE id = ? AND owner = ?").bind(id).bind(owner),
     };
-    let done = statement.execute(connection).await.map_err(|error| Fault { path }.of(&error))?;
+    let done = statement.execute(connection).await.map_err(|error| ErrorContext { path }.of(&error))?;
     Ok(done.rows_affected() > 0)
 }

@@ -6,7 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
 
 use super::{put, record};
-use crate::store::{Change, Kind, MemoryStore, SqliteStore, Store};
+use crate::store::{Change, MemoryStore, RecordKind, SqliteStore, Store};
 
 /// Both, the second with the folder that it is in.
 async fn stores() -> Vec<(Box<dyn Store>, Option<tempfile::TempDir>)> {
@@ -18,24 +18,24 @@ async fn stores() -> Vec<(Box<dyn Store>, Option<tempfile::TempDir>)> {
 #[tokio::test]
 async fn records_are_kept_by_kind_and_id_until_they_are_removed() {
     for (store, _folder) in stores().await {
-        let first = record(Kind::Watcher, "b", json!({"text": "é\u{0}'\"", "numbers": [1, 2.5, null]}));
-        let second = record(Kind::Watcher, "a", json!({}));
-        let other = record(Kind::Background, "a", json!({"is": "another kind"}));
+        let first = record(RecordKind::Watcher, "b", json!({"text": "é\u{0}'\"", "numbers": [1, 2.5, null]}));
+        let second = record(RecordKind::Watcher, "a", json!({}));
+        let other = record(RecordKind::Background, "a", json!({"is": "another kind"}));
         let all = [&first, &second, &other].map(|record| Change::Put(record.clone()));
         store.apply(all.to_vec()).await.unwrap();
-        assert_eq!(store.load(Kind::Watcher).await.unwrap(), [second.clone(), first.clone()]);
-        assert_eq!(store.get(Kind::Background, "a").await.unwrap(), Some(other.clone()));
-        assert_eq!(store.get(Kind::Schedule, "a").await.unwrap(), None);
+        assert_eq!(store.load(RecordKind::Watcher).await.unwrap(), [second.clone(), first.clone()]);
+        assert_eq!(store.get(RecordKind::Background, "a").await.unwrap(), Some(other.clone()));
+        assert_eq!(store.get(RecordKind::Schedule, "a").await.unwrap(), None);
 
-        let newer = record(Kind::Watcher, "b", json!({"newer": true}));
+        let newer = record(RecordKind::Watcher, "b", json!({"newer": true}));
         let changes = vec![
-            Change::remove(Kind::Watcher, "a"),
-            Change::remove(Kind::Watcher, "never there"),
+            Change::remove(RecordKind::Watcher, "a"),
+            Change::remove(RecordKind::Watcher, "never there"),
             Change::Put(newer.clone()),
         ];
         store.apply(changes).await.unwrap();
-        assert_eq!(store.load(Kind::Watcher).await.unwrap(), [newer]);
-        assert_eq!(store.load(Kind::Background).await.unwrap(), [other]);
+        assert_eq!(store.load(RecordKind::Watcher).await.unwrap(), [newer]);
+        assert_eq!(store.load(RecordKind::Background).await.unwrap(), [other]);
         store.close().await;
     }
 }
@@ -71,7 +71,7 @@ async fn changes_that_come_at_once_are_all_made() {
         for applied in futures::future::join_all(changes).await {
             applied.unwrap();
         }
-        let kept = store.load(Kind::Schedule).await.unwrap();
+        let kept = store.load(RecordKind::Schedule).await.unwrap();
         assert!(
             kept.iter()
                 .map(|record| &record.body["number"])

@@ -5,12 +5,12 @@ mod sqlite;
 
 use serde_json::{Value, json};
 
-use super::{Change, Kind, Record};
+use super::{Change, Record, RecordKind};
 
-fn record(kind: Kind, id: &str, body: Value) -> Record {
+fn record(kind: RecordKind, id: &str, body: Value) -> Record {
     Record { kind, id: id.into(), session: "s".into(), body }
 }
 
 fn put(id: &str, number: u64) -> Change {
-    Change::Put(record(Kind::Schedule, id, json!({"number": number})))
+    Change::Put(record(RecordKind::Schedule, id, json!({"number": number})))
 }

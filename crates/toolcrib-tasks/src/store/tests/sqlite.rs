@@ -7,11 +7,11 @@ use serde_json::json;
 use sqlx::{ConnectOptions as _, Connection as _, Executor as _};
 
 use super::{put, record};
-use crate::store::{Change, Kind, MAX_RECORD_BYTES, SqliteStore, Store, StoreError};
+use crate::store::{Change, MAX_RECORD_BYTES, RecordKind, SqliteStore, Store, StoreError};
 
 async fn open(path: &Path) -> SqliteStore {
     let opened = SqliteStore::open(path, false).await.unwrap();
-    assert_eq!(opened.set_aside, None);
+    assert_eq!(opened.quarantined, None);
     opened.store
 }
 
@@ -49,11 +49,11 @@ async fn what_was_acknowledged_is_there_when_it_is_opened_again() {
     let copy = folder.path().join("copy.db");
     fs::copy(&path, &copy).unwrap();
     fs::copy(folder.path().join("made/for/it/tasks.db-wal"), folder.path().join("copy.db-wal")).unwrap();
-    assert_eq!(open(&copy).await.load(Kind::Schedule).await.unwrap().len(), 2);
+    assert_eq!(open(&copy).await.load(RecordKind::Schedule).await.unwrap().len(), 2);
     store.close().await;
     assert!(matches!(store.apply(vec![put("c", 3)]).await, Err(StoreError::Closed)));
     drop(store);
-    assert_eq!(open(&path).await.load(Kind::Schedule).await.unwrap().len(), 2);
+    assert_eq!(open(&path).await.load(RecordKind::Schedule).await.unwrap().len(), 2);
 }
 
 #[cfg(unix)]
@@ -84,7 +84,7 @@ async fn a_second_process_is_refused_unless_both_share_it() {
     assert!(matches!(refused(&path, false).await, StoreError::InUse { .. }));
     one.apply(vec![put("a", 1)]).await.unwrap();
     two.apply(vec![put("b", 2)]).await.unwrap();
-    assert_eq!(one.load(Kind::Schedule).await.unwrap().len(), 2);
+    assert_eq!(one.load(RecordKind::Schedule).await.unwrap().len(), 2);
 }
 
 #[tokio::test]
@@ -107,7 +107,7 @@ async fn a_damaged_database_is_set_aside_and_never_written_over() {
         let damaged = format!("this is no database {number}").repeat(100);
         fs::write(&path, &damaged).unwrap();
         let opened = SqliteStore::open(&path, false).await.unwrap();
-        let aside = opened.set_aside.unwrap();
+        let aside = opened.quarantined.unwrap();
         assert!(aside.ends_with(format!("tasks.db.damaged-{number}")));
         assert_eq!(fs::read_to_string(aside).unwrap(), damaged);
         opened.store.apply(vec![put("a", 1)]).await.unwrap();
@@ -124,8 +124,8 @@ async fn a_damaged_database_is_set_aside_and_never_written_over() {
     bytes[middle..middle + 20_000].fill(0xa5);
     fs::write(&path, &bytes).unwrap();
     let opened = SqliteStore::open(&path, false).await.unwrap();
-    assert_eq!(fs::read(opened.set_aside.unwrap()).unwrap(), bytes);
-    assert_eq!(opened.store.load(Kind::Schedule).await.unwrap(), []);
+    assert_eq!(fs::read(opened.quarantined.unwrap()).unwrap(), bytes);
+    assert_eq!(opened.store.load(RecordKind::Schedule).await.unwrap(), []);
 }
 
 #[tokio::test]
@@ -147,11 +147,11 @@ async fn a_full_disk_is_an_error_after_which_it_goes_on() {
     let store = open(&path).await;
     store.apply(vec![put("a", 1)]).await.unwrap();
     store.limit_pages(20).await;
-    let large = |id: &str| Change::Put(record(Kind::Background, id, json!("x".repeat(50_000))));
+    let large = |id: &str| Change::Put(record(RecordKind::Background, id, json!("x".repeat(50_000))));
     let error = store.apply(vec![put("b", 2), large("1"), large("2")]).await.unwrap_err();
     assert!(matches!(error, StoreError::Full { .. }), "{error}");
-    assert_eq!(store.load(Kind::Background).await.unwrap(), [], "all or none");
-    assert_eq!(store.load(Kind::Schedule).await.unwrap().len(), 1, "all or none");
+    assert_eq!(store.load(RecordKind::Background).await.unwrap(), [], "all or none");
+    assert_eq!(store.load(RecordKind::Schedule).await.unwrap().len(), 1, "all or none");
     store.apply(vec![put("c", 3)]).await.unwrap();
     store.limit_pages(1_000).await;
     store.apply(vec![large("1")]).await.unwrap();
@@ -161,10 +161,10 @@ async fn a_full_disk_is_an_error_after_which_it_goes_on() {
 async fn a_record_that_is_too_large_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let store = open(&folder.path().join("tasks.db")).await;
-    let large = Change::Put(record(Kind::Background, "a", json!("x".repeat(MAX_RECORD_BYTES))));
+    let large = Change::Put(record(RecordKind::Background, "a", json!("x".repeat(MAX_RECORD_BYTES))));
     let error = store.apply(vec![put("b", 1), large]).await.unwrap_err();
     assert!(matches!(error, StoreError::TooLarge { .. }), "{error}");
-    assert_eq!(store.load(Kind::Schedule).await.unwrap(), []);
+    assert_eq!(store.load(RecordKind::Schedule).await.unwrap(), []);
 }
 
 #[tokio::test]

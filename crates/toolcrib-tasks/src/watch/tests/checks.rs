@@ -95,7 +95,7 @@ async fn after_errors_it_waits_twice_as_long_each_time_and_after_ten_it_pauses_i
     assert_eq!(waits, [120, 240, 480, 960, 1920, 3600, 3600, 3600, 3600]);
     let status = office.status(&id).await;
     assert_eq!((status.status, status.next_check, status.metrics.errors), (WatcherState::Paused, None, 10));
-    insta::assert_snapshot!(office.told().await.join("\n"), @"The watcher watch_1 (plant.gauge) has paused itself: 10 checks in a row have failed, the last error being tool_failed: dead; `watch_resume` lets it go on");
+    insta::assert_snapshot!(office.told().await.join("\n"), @"The watcher watch_1 (plant.gauge) has paused itself: 10 checks in a row have failed, the last error being tool_failed: dead; `watch_resume` resumes it");
     // Nothing is due any more: an hour later nothing has been called.
     tokio::time::advance(Duration::from_hours(1)).await;
     assert_eq!(office.plant.calls(), 10);
@@ -133,7 +133,7 @@ async fn after_its_last_check_it_ends_and_is_remembered_for_a_day() {
     assert_eq!(error.kind, ErrorKind::InvalidArgs);
     office.clock.jump(SignedDuration::from_hours(24));
     assert_eq!(office.watchers.list(&context()).await, []);
-    assert_eq!(office.store.load(Kind::Watcher).await.unwrap(), []);
+    assert_eq!(office.store.load(RecordKind::Watcher).await.unwrap(), []);
 }
 
 #[tokio::test(start_paused = true)]
@@ -179,7 +179,7 @@ async fn one_that_is_stopped_in_the_middle_of_a_check_ends_there() {
     assert_eq!((stopped.status, stopped.next_check), (WatcherState::Ended, None));
     office.watchers.inner.turns.subscribe().wait_for(|turns| *turns == 0).await.unwrap();
     assert_eq!(office.told().await, [""; 0]);
-    assert_eq!(office.store.load(Kind::Watcher).await.unwrap(), []);
+    assert_eq!(office.store.load(RecordKind::Watcher).await.unwrap(), []);
     assert_eq!(office.watchers.status(&id, &context()).await.unwrap_err().kind, ErrorKind::NotFound);
 }
 
@@ -212,7 +212,7 @@ async fn what_is_too_large_is_an_error_and_not_kept() {
     office.plant.shows([json!(small), json!(large)]);
     let id = office.start(json!({})).await;
     office.checked(&id, 1).await;
-    let kept = office.store.get(Kind::Watcher, &id).await.unwrap().unwrap();
+    let kept = office.store.get(RecordKind::Watcher, &id).await.unwrap().unwrap();
     assert!(kept.body.to_string().len() < 2_000, "only its digest, and its beginning");
     office.checked(&id, 2).await;
     let error = office.status(&id).await.last_error.unwrap();
@@ -295,7 +295,7 @@ async fn there_are_no_more_watchers_than_may_be_and_those_that_ended_make_room()
     };
     start("t").await.unwrap();
     assert_eq!(start("u").await.unwrap_err().message, "there are 4 watchers, and no more can be");
-    assert_eq!(office.store.load(Kind::Watcher).await.unwrap().len(), 4);
+    assert_eq!(office.store.load(RecordKind::Watcher).await.unwrap().len(), 4);
 }
 
 #[tokio::test(start_paused = true)]
@@ -321,6 +321,6 @@ async fn a_client_has_no_more_watchers_in_all_its_sessions_than_it_may() {
     for session in ["serve/ci/1", "serve/ci/2"] {
         start(session).await.unwrap();
     }
-    insta::assert_snapshot!(start("serve/ci/3").await.unwrap_err(), @"limit_reached: there are 2 watchers of this client, and no more can be (stop one with `watch_stop`; `watch_list` tells of them)");
+    insta::assert_snapshot!(start("serve/ci/3").await.unwrap_err(), @"limit_reached: there are 2 watchers of this client, and no more can be (stop one with `watch_stop`; `watch_list` lists them)");
     start("serve/other/1").await.unwrap();
 }

@@ -41,10 +41,10 @@ impl Counting {
 
 #[async_trait]
 impl Store for Counting {
-    async fn load(&self, kind: Kind) -> Result<Vec<Record>, StoreError> {
+    async fn load(&self, kind: RecordKind) -> Result<Vec<Record>, StoreError> {
         self.inner.load(kind).await
     }
-    async fn get(&self, kind: Kind, id: &str) -> Result<Option<Record>, StoreError> {
+    async fn get(&self, kind: RecordKind, id: &str) -> Result<Option<Record>, StoreError> {
         self.inner.get(kind, id).await
     }
     async fn apply(&self, changes: Vec<Change>) -> Result<(), StoreError> {

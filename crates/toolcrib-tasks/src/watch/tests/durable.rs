@@ -58,7 +58,7 @@ async fn a_check_that_finds_nothing_new_writes_nothing_and_every_five_minutes_it
     assert_eq!(store.applied(), written);
     office.checked(&id, 33).await;
     assert_eq!(store.applied(), written + 1);
-    let kept = store.get(Kind::Watcher, &id).await.unwrap().unwrap();
+    let kept = store.get(RecordKind::Watcher, &id).await.unwrap().unwrap();
     assert!(kept.body["metrics"]["checks"].as_u64().unwrap() > 30, "{}", kept.body);
 }
 
@@ -121,7 +121,7 @@ async fn a_session_that_ends_takes_its_watchers_with_it() {
     assert_eq!(office.watchers.list(&context()).await.len(), 1);
     office.watchers.end_session("s").await;
     assert_eq!(office.watchers.status(&id, &context()).await.unwrap_err().kind, ErrorKind::NotFound);
-    assert_eq!(office.store.load(Kind::Watcher).await.unwrap(), []);
+    assert_eq!(office.store.load(RecordKind::Watcher).await.unwrap(), []);
 }
 
 #[tokio::test(start_paused = true)]
@@ -141,7 +141,7 @@ async fn at_the_end_checks_have_their_time_and_are_cancelled_then_and_all_is_wri
     office.watchers.close(Duration::from_secs(10)).await;
     assert_eq!(begun.elapsed().as_secs(), 10);
     assert_eq!(office.try_start(json!({})).await.unwrap_err().kind, ErrorKind::Unavailable);
-    let kept = office.store.get(Kind::Watcher, &quiet).await.unwrap().unwrap();
+    let kept = office.store.get(RecordKind::Watcher, &quiet).await.unwrap().unwrap();
     assert_eq!(kept.body["metrics"]["checks"], status.metrics.checks);
     // What came of the other is not known, and is not tried again before its time.
     let (plant, store) = (Arc::new(Plant::default()), Arc::clone(&office.store));

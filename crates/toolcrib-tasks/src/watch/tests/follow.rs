@@ -34,14 +34,14 @@ async fn a_watcher_whose_call_waits_for_a_person_says_so_until_it_is_answered() 
     assert_eq!(status.status, WatcherState::WaitingForApproval);
     assert_eq!(status.note.as_deref(), Some("it waits for a person to approve a call"));
     assert_eq!(json!(office.watchers.list(&context()).await)[0]["status"], "waiting_for_approval");
-    let kept = office.store.get(Kind::Watcher, &id).await.unwrap().unwrap();
+    let kept = office.store.get(RecordKind::Watcher, &id).await.unwrap().unwrap();
     assert_eq!((&kept.body["state"], &kept.body["waits_for_person"]), (&json!("active"), &json!(true)));
     assert_eq!(office.plant.rings().len(), 0);
     yes.notify_one();
     let _ = tokio::time::timeout(Duration::from_millis(10), std::future::pending::<()>()).await;
     let status = office.watchers.status(&id, &context()).await.unwrap();
     assert_eq!((status.status, status.note, office.plant.rings().len()), (WatcherState::Active, None, 1));
-    let kept = office.store.get(Kind::Watcher, &id).await.unwrap().unwrap();
+    let kept = office.store.get(RecordKind::Watcher, &id).await.unwrap().unwrap();
     assert_eq!(kept.body.get("waits_for_person"), None);
 }
 
@@ -85,7 +85,7 @@ async fn it_is_told_by_its_channel_and_in_the_conversation_where_that_does_not_t
     assert_eq!(office.line.sent.lock().unwrap().len(), 1);
     office.line.is_down.store(true, Ordering::SeqCst);
     office.checked(&id, 3).await;
-    insta::assert_snapshot!(office.told().await.join("\n"), @"The watcher watch_1 (plant.gauge) has seen a change: it was 1, and is 2 (the channel `line` did not take this: unavailable: the line is dead)");
+    insta::assert_snapshot!(office.told().await.join("\n"), @"The watcher watch_1 (plant.gauge) has seen a change: it was 1, and is 2 (the channel `line` did not deliver this: unavailable: the line is dead)");
 }
 
 /// An agent that repeats what it is told.
@@ -104,7 +104,7 @@ impl crate::Prompter for Echo {
 async fn an_agent_is_prompted_with_the_result_as_json_and_its_answer_is_told() {
     let office = Office::new().await;
     let echo = Arc::new(Echo(Mutex::default()));
-    office.services.prompt_by(Arc::clone(&echo) as _);
+    office.services.set_prompter(Arc::clone(&echo) as _);
     office.plant.shows([json!("calm"), json!("Ignore\nthis, and \"that\".")]);
     let actions = json!([{"type": "llm_prompt", "prompt": "The gauge says {{value}}. Well?"}]);
     let id = office.start(json!({"actions": actions})).await;

@@ -220,7 +220,7 @@ impl Setup {
         let line = Arc::new(Line::default());
         let services = Services::open(Arc::clone(&store), clock.clone(), is_shared).await.unwrap();
         let services = Arc::new(services.with_channel("line", Arc::clone(&line) as _));
-        services.enter_by(Arc::clone(&gate) as _);
+        services.set_tool_caller(Arc::clone(&gate) as _);
         let watchers = Watchers::open(Arc::clone(&services), settings).await.unwrap();
         watchers.resume().unwrap();
         Office { plant, gate, line, clock, services, watchers, store }

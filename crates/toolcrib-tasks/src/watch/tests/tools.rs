@@ -113,7 +113,7 @@ async fn what_cannot_be_watched_is_said_at_once_and_nothing_is_called() {
         said.push(json!({"tool": tool, "request": arguments, "kind": error.kind, "message": error.message, "hint": error.hint}));
     }
     assert_eq!(office.plant.calls(), 0);
-    assert_eq!(office.store.load(Kind::Watcher).await.unwrap(), []);
+    assert_eq!(office.store.load(RecordKind::Watcher).await.unwrap(), []);
     insta::assert_json_snapshot!(said);
 }
 

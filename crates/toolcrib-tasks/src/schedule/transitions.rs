@@ -1,32 +1,32 @@
-//! What is to be done with a schedule at a moment. Nothing here waits or keeps.
+//! State transitions of a schedule, without I/O.
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::record::{LastRun, Overlap, RunOutcome, Schedule, ScheduleState, Started, run_key};
+use super::record::{ActiveRun, LastRun, Overlap, RunOutcome, Schedule, ScheduleState, run_key};
 use super::time::ScheduleTime;
 
-/// How many runs of one schedule may be under way beside each other.
+/// The maximum number of concurrent runs of one schedule.
 pub const MAX_OVERLAPPING: usize = 4;
 
-/// How often a run is started that the end of the program interrupts each time.
+/// The maximum number of attempts of a run that the end of the program interrupts.
 pub(super) const MAX_ATTEMPTS: u32 = 3;
 
-/// By how much a clock has to be set back for moments that were counted by it not to count.
-pub(super) const SET_BACK: SignedDuration = SignedDuration::from_hours(24);
+/// The amount by which the clock must be set back for the schedules to be reset.
+pub(super) const CLOCK_SET_BACK: SignedDuration = SignedDuration::from_hours(24);
 
-/// What is done with a run of whose end nothing is known.
-pub(super) enum Interrupted {
-    /// It is made again.
+/// The decision about an interrupted run.
+pub(super) enum InterruptedRun {
+    /// The run is repeated.
     Repeat(Timestamp),
-    /// It was cancelled anyway.
+    /// The run was cancelled anyway.
     Cancelled(Timestamp),
-    /// Nobody knows what came of it.
+    /// The outcome of the run is unknown.
     Unknown(Timestamp),
 }
 
 impl Schedule {
-    /// Decides what has become due, counts what is not run, and gives the moment whose run is to be started, which counts as
-    /// started from here on.
+    /// Returns the due time of the run to start, if any, and counts missed and skipped runs. The returned run counts as
+    /// started.
     pub(super) fn take_due(&mut self, time: &ScheduleTime, now: Timestamp) -> Option<Timestamp> {
         if !self.is_active() {
             return None;
@@ -57,9 +57,9 @@ impl Schedule {
         run
     }
 
-    /// Writes down that a run starts.
+    /// Records the start of a run.
     pub(super) fn start(&mut self, id: &str, due: Timestamp, now: Timestamp, may_repeat: bool) {
-        self.running.push(Started { due, may_repeat, attempts: 1, waits_for_person: false });
+        self.running.push(ActiveRun { due, may_repeat, attempts: 1, waits_for_person: false });
         self.last_run = Some(LastRun {
             run_key: run_key(id, due),
             due,
@@ -70,19 +70,19 @@ impl Schedule {
         });
     }
 
-    /// Sets whether the call of a run waits for a person, and returns true if that is new.
+    /// Records whether the call of a run waits for a person, and returns true if that has changed.
     pub(super) fn set_waiting(&mut self, due: Timestamp, waits: bool) -> bool {
         let run = self.running.iter_mut().find(|started| started.due == due);
         run.is_some_and(|run| std::mem::replace(&mut run.waits_for_person, waits) != waits)
     }
 
-    /// Returns the state for users.
-    pub(super) fn told_state(&self) -> ScheduleState {
+    /// Returns the state for display.
+    pub(super) fn displayed_state(&self) -> ScheduleState {
         let waits = self.running.iter().any(|started| started.waits_for_person);
         if self.is_active() && waits { ScheduleState::WaitingForApproval } else { self.state }
     }
 
-    /// Writes down how a run has ended.
+    /// Records the end of a run.
     pub(super) fn end(
         &mut self,
         due: Timestamp,
@@ -96,28 +96,28 @@ impl Schedule {
         }
     }
 
-    /// Decides what is done with the runs that `is_lost` and that the end of the program has interrupted.
+    /// Decides about the interrupted runs for which `is_lost` returns true.
     pub(super) fn take_interrupted(
         &mut self,
         is_lost: impl Fn(Timestamp) -> bool,
         now: Timestamp,
-    ) -> Vec<Interrupted> {
+    ) -> Vec<InterruptedRun> {
         let mut found = Vec::new();
         for started in &mut self.running {
             if !is_lost(started.due) {
                 continue;
             }
             found.push(match (started.may_repeat, self.state) {
-                (true, ScheduleState::Cancelled) => Interrupted::Cancelled(started.due),
+                (true, ScheduleState::Cancelled) => InterruptedRun::Cancelled(started.due),
                 (true, _) if started.attempts < MAX_ATTEMPTS => {
                     started.attempts += 1;
                     started.waits_for_person = false;
-                    Interrupted::Repeat(started.due)
+                    InterruptedRun::Repeat(started.due)
                 }
-                _ => Interrupted::Unknown(started.due),
+                _ => InterruptedRun::Unknown(started.due),
             });
         }
-        // It waited for the end of a run, and the program was down.
+        // The queued run is too late because the program was down.
         if !found.is_empty() && self.queued.is_some_and(|queued| now.duration_since(queued) > self.catch_up())
         {
             self.queued = None;
@@ -126,7 +126,7 @@ impl Schedule {
         found
     }
 
-    /// It is over where nothing is to come.
+    /// Completes the schedule if no runs remain.
     pub(super) fn settle(&mut self, now: Timestamp) {
         let is_over = self.next.is_none() && self.queued.is_none() && self.running.is_empty();
         if self.is_active() && is_over {
@@ -135,7 +135,7 @@ impl Schedule {
         }
     }
 
-    /// Nothing more is to come.
+    /// Cancels the schedule, if it is active.
     pub(super) fn cancel(&mut self, now: Timestamp) {
         if self.is_active() {
             self.state = ScheduleState::Cancelled;
@@ -143,13 +143,13 @@ impl Schedule {
         }
     }
 
-    /// Whether the clock was far ahead when it ran last, so that it would wait until that moment has come.
+    /// Returns true if the clock was far ahead at the last run, so that the next run is far in the future.
     pub(super) fn is_stuck(&self, now: Timestamp) -> bool {
-        let is_ahead = |last: &LastRun| last.due.duration_since(now) > SET_BACK;
+        let is_ahead = |last: &LastRun| last.due.duration_since(now) > CLOCK_SET_BACK;
         self.next.is_some() && self.last_run.as_ref().is_some_and(is_ahead)
     }
 
-    /// When it is to be looked at again.
+    /// Returns the time at which the schedule must be processed again.
     pub(super) fn wake(&self, retention: SignedDuration) -> Option<Timestamp> {
         if !self.is_active() {
             let ended = self.ended.filter(|_| self.running.is_empty())?;

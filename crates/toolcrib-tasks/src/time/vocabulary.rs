@@ -1,20 +1,20 @@
-//! The words in which people say when, in English and French.
+//! The English and French words of time phrases.
 
 use jiff::civil::Weekday;
 
-/// A part of a phrase.
+/// A token of a phrase.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Token {
-    /// A number, and whether it was written with the word behind it.
+pub(super) enum PhraseToken {
+    /// A number.
     Number(u32),
-    /// Letters, in lower case and without accents.
+    /// A word, in lower case and without accents.
     Word(String),
     /// `:` or `.` between two numbers.
     Colon,
 }
 
-/// The parts of a phrase. `None` where there is something in it that nobody says.
-pub(super) fn tokens(text: &str) -> Option<Vec<Token>> {
+/// Splits a phrase into tokens. Returns `None` if it contains an unexpected character or a number that is too large.
+pub(super) fn tokens(text: &str) -> Option<Vec<PhraseToken>> {
     let mut tokens = Vec::new();
     let mut characters = text.chars().flat_map(char::to_lowercase).map(plain).peekable();
     while let Some(character) = characters.next() {
@@ -24,20 +24,20 @@ pub(super) fn tokens(text: &str) -> Option<Vec<Token>> {
                 while let Some(digit) = characters.next_if(char::is_ascii_digit) {
                     digits.push(digit);
                 }
-                tokens.push(Token::Number(digits.parse().ok()?));
+                tokens.push(PhraseToken::Number(digits.parse().ok()?));
             }
             'a'..='z' => {
                 let mut word = String::from(character);
                 while let Some(letter) = characters.next_if(char::is_ascii_lowercase) {
                     word.push(letter);
                 }
-                // Elisions stand for words that say nothing: `d'ici`, `l'apres`, `o'clock`.
+                // Elisions abbreviate words without a meaning: `d'ici`, `l'apres`, `o'clock`.
                 match characters.next_if(|next| matches!(next, '\'' | '’')) {
                     Some(_) if word.len() == 1 => {}
-                    _ => tokens.push(Token::Word(word)),
+                    _ => tokens.push(PhraseToken::Word(word)),
                 }
             }
-            ':' => tokens.push(Token::Colon),
+            ':' => tokens.push(PhraseToken::Colon),
             ' ' | ',' | '-' | '.' | '!' | '\t' | '\n' | '\'' | '’' => {}
             _ => return None,
         }
@@ -45,7 +45,7 @@ pub(super) fn tokens(text: &str) -> Option<Vec<Token>> {
     Some(tokens)
 }
 
-/// A letter without its accent.
+/// Returns a letter without its accent.
 fn plain(character: char) -> char {
     match character {
         'à' | 'â' | 'ä' => 'a',
@@ -59,7 +59,7 @@ fn plain(character: char) -> char {
     }
 }
 
-/// What a span of time is counted in.
+/// A unit of time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Unit {
     Second,
@@ -84,7 +84,7 @@ pub(super) fn unit(word: &str) -> Option<Unit> {
     })
 }
 
-/// A number that is written as a word.
+/// Parses a number that is written as a word.
 pub(super) fn number(word: &str) -> Option<u32> {
     Some(match word {
         "a" | "an" | "one" | "un" | "une" => 1,
@@ -135,7 +135,7 @@ pub(super) fn month(word: &str) -> Option<i8> {
     })
 }
 
-/// The hour that a word for a part of the day stands for.
+/// Returns the hour that a word for a time of day represents.
 pub(super) fn hour(word: &str) -> Option<i8> {
     Some(match word {
         "midnight" | "minuit" => 0,
@@ -147,7 +147,7 @@ pub(super) fn hour(word: &str) -> Option<i8> {
     })
 }
 
-/// Whether a word says nothing of the moment by itself.
+/// Returns true if a word in a phrase carries no meaning.
 pub(super) fn is_filler(word: &str) -> bool {
     [
         "at", "on", "the", "of", "in", "this", "o", "clock", "oclock", "a", "le", "la", "les", "de", "du",

@@ -1,5 +1,4 @@
-//! The names of the tools that make tasks, those among them that calls in the background had before there was one action
-//! for all.
+//! The names of the tools that create tasks, and their former names.
 
 use serde_json::json;
 use toolcrib_model::{JsonObject, ToolCall};
@@ -7,17 +6,17 @@ use toolcrib_policy::RUNTIME_NAMESPACE;
 
 use crate::SCHEDULER;
 
-/// The beginnings of the names of all tools that make or change tasks.
-const MAKERS: [&str; 5] = ["background_", "watch_", "schedule_", "remind", REMEMBER];
+/// The prefixes of the names of all tools that create or change tasks.
+const TASK_TOOL_PREFIXES: [&str; 5] = ["background_", "watch_", "schedule_", "remind", REMEMBER];
 
-/// The earlier name of `remind`, which the module `memory` has for something else.
+/// The former name of `remind`, which the module `memory` uses for another tool.
 const REMEMBER: &str = "remember";
 
 const REMIND: &str = "remind";
 
 const RUN: &str = "background_run";
 
-/// The former names of tools, each with the present one.
+/// The former names of tools, each with its current name.
 const FORMER_NAMES: [(&str, &str); 7] = [
     (REMEMBER, REMIND),
     ("background_status", RUN),
@@ -28,21 +27,21 @@ const FORMER_NAMES: [(&str, &str); 7] = [
     ("background_list", RUN),
 ];
 
-/// The name of a tool of one of these namespaces, in any spelling; none of what is in another.
-fn name_in<'a>(namespaces: &[&str], name: &'a str) -> Option<&'a str> {
+/// Returns the bare name of a tool of one of these namespaces, in any spelling. Returns `None` for other namespaces.
+fn bare_name_in<'a>(namespaces: &[&str], name: &'a str) -> Option<&'a str> {
     match name.rsplit_once(['.', ':']) {
         Some((namespace, name)) => namespaces.contains(&namespace.trim_end_matches(':')).then_some(name),
         None => Some(name),
     }
 }
 
-/// Whether a call by this name, in any spelling, may make something that is kept for later.
+/// Returns true if a call by this name, in any spelling, may create a task.
 pub fn makes_tasks(name: &str) -> bool {
-    name_in(&[RUNTIME_NAMESPACE, SCHEDULER], name)
-        .is_some_and(|name| MAKERS.iter().any(|maker| name.starts_with(maker)))
+    bare_name_in(&[RUNTIME_NAMESPACE, SCHEDULER], name)
+        .is_some_and(|name| TASK_TOOL_PREFIXES.iter().any(|maker| name.starts_with(maker)))
 }
 
-/// Returns the former names of tools of a namespace, each with the present one.
+/// Returns the former names of the tools of a namespace, each with its current name.
 pub fn former_names(namespace: &str) -> impl Iterator<Item = (&'static str, &'static str)> {
     let is_there = move |present| match namespace {
         RUNTIME_NAMESPACE => true,
@@ -52,15 +51,15 @@ pub fn former_names(namespace: &str) -> impl Iterator<Item = (&'static str, &'st
     FORMER_NAMES.into_iter().filter(move |(_, present)| is_there(*present))
 }
 
-/// The call that a call by an earlier name means: of `remind` by `remember`, and of `background_run` by `background_status`,
-/// `background_result`, `background_wait`, `background_cancel`, `cancel_bg_task` and `background_list`. They are listed
-/// nowhere.
-pub fn renamed(call: &ToolCall) -> Option<ToolCall> {
-    if name_in(&[RUNTIME_NAMESPACE, SCHEDULER], &call.name) == Some(REMEMBER) {
+/// Translates a call by a former name to the current tool: `remember` to `remind`, and `background_status`,
+/// `background_result`, `background_wait`, `background_cancel`, `cancel_bg_task` and `background_list` to
+/// `background_run`. Former names are accepted, and listed nowhere.
+pub fn resolve_former_name(call: &ToolCall) -> Option<ToolCall> {
+    if bare_name_in(&[RUNTIME_NAMESPACE, SCHEDULER], &call.name) == Some(REMEMBER) {
         let name = format!("{}{REMIND}", call.name.strip_suffix(REMEMBER)?);
         return Some(ToolCall { name, ..call.clone() });
     }
-    let mode = match name_in(&[RUNTIME_NAMESPACE], &call.name)? {
+    let mode = match bare_name_in(&[RUNTIME_NAMESPACE], &call.name)? {
         "background_status" | "background_result" => JsonObject::new(),
         "background_wait" => JsonObject::from_iter([("wait".to_owned(), json!(true))]),
         "background_cancel" | "cancel_bg_task" => JsonObject::from_iter([("cancel".to_owned(), json!(true))]),
@@ -85,10 +84,10 @@ mod tests {
             ("scheduler::remember", "scheduler::remind"),
         ] {
             let call = ToolCall::new(given, JsonObject::new());
-            assert_eq!(renamed(&call).unwrap().name, meant);
+            assert_eq!(resolve_former_name(&call).unwrap().name, meant);
             assert!(makes_tasks(given) && makes_tasks(meant));
         }
-        assert_eq!(renamed(&ToolCall::new("memory.remember", JsonObject::new())), None);
+        assert_eq!(resolve_former_name(&ToolCall::new("memory.remember", JsonObject::new())), None);
     }
 
     #[test]
@@ -97,7 +96,7 @@ mod tests {
             assert_eq!(former_names(namespace).count(), count, "{namespace}");
             for (former, present) in former_names(namespace) {
                 let call = ToolCall::new(format!("{namespace}::{former}"), JsonObject::new());
-                assert_eq!(renamed(&call).unwrap().name, format!("{namespace}::{present}"));
+                assert_eq!(resolve_former_name(&call).unwrap().name, format!("{namespace}::{present}"));
             }
         }
     }

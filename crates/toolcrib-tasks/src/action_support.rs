@@ -1,27 +1,27 @@
-//! The parts of an app that tasks can use, and the schemas that offer them to models.
+//! The kinds of actions that an app supports, and the schemas that offer them to models.
 
 use serde_json::Value;
 
-/// The parts of an app that tasks can use. The tools that make tasks offer nothing else.
+/// The kinds of actions that an app supports. The tools that create tasks offer only these.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TaskMeans {
-    /// True if there are agents that take prompts.
+pub struct ActionSupport {
+    /// True if the app has agents to prompt.
     pub agents: bool,
-    /// True if there are channels that send messages.
+    /// True if the app has channels to send messages by.
     pub channels: bool,
 }
 
-impl Default for TaskMeans {
+impl Default for ActionSupport {
     fn default() -> Self {
         Self { agents: true, channels: true }
     }
 }
 
-/// The type of the action that gives an agent a prompt.
+/// The `type` of the action that prompts an agent.
 const PROMPT_ACTION: &str = "llm_prompt";
 
-impl TaskMeans {
-    /// Takes the arguments out of a schema for which the app has nothing.
+impl ActionSupport {
+    /// Removes the arguments that the app does not support from a schema.
     pub(crate) fn fit(self, schema: &mut Value) {
         match schema {
             Value::Object(map) => {
@@ -43,7 +43,7 @@ impl TaskMeans {
     }
 }
 
-/// Returns true for the variant of the action that gives an agent a prompt.
+/// Returns true for the variant of the action that prompts an agent.
 fn is_prompt(variant: &Value) -> bool {
     variant == PROMPT_ACTION
         || variant.pointer("/properties/type/const").is_some_and(|kind| kind == PROMPT_ACTION)

@@ -1,4 +1,4 @@
-//! Work that is done to its end once it has begun.
+//! Work that completes even if its caller stops waiting.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -7,21 +7,21 @@ use tokio::runtime::Handle;
 
 type Work<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
-/// Does work to its end, even if the returned future is dropped in the middle of it: the rest is then done in the background.
-/// A change that has begun is thus made as a whole. Work that is dropped before its first poll has not begun.
-pub(crate) fn to_the_end<T: Send + 'static>(
+/// Completes work even if the returned future is dropped: the rest then runs as a separate task. A started change is thus made
+/// as a whole. Work that is dropped before its first poll does not start.
+pub(crate) fn run_detached<T: Send + 'static>(
     work: impl Future<Output = T> + Send + 'static,
 ) -> impl Future<Output = T> + Send {
-    ToTheEnd { work: Some(Box::pin(work)), has_begun: false }
+    DetachedWork { work: Some(Box::pin(work)), has_begun: false }
 }
 
-struct ToTheEnd<T: Send + 'static> {
-    /// Not there while it is polled, so that work which panics is not polled again.
+struct DetachedWork<T: Send + 'static> {
+    /// `None` while it is polled, so that work which panics is not polled again.
     work: Option<Work<T>>,
     has_begun: bool,
 }
 
-impl<T: Send + 'static> Future for ToTheEnd<T> {
+impl<T: Send + 'static> Future for DetachedWork<T> {
     type Output = T;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<T> {
@@ -35,7 +35,7 @@ impl<T: Send + 'static> Future for ToTheEnd<T> {
     }
 }
 
-impl<T: Send + 'static> Drop for ToTheEnd<T> {
+impl<T: Send + 'static> Drop for DetachedWork<T> {
     fn drop(&mut self) {
         let Some(work) = self.work.take().filter(|_| self.has_begun) else { return };
         // Without a runtime the process ends, and the store is as after a crash.

@@ -1,4 +1,4 @@
-//! How many checks are made at once.
+//! Concurrency limits of checks.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -7,20 +7,20 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::WatcherSettings;
 
-/// The room that there is for checks: of each tool, and in all.
-pub(super) struct Rooms {
+/// The concurrency limits of checks: per tool, and in all.
+pub(super) struct CheckLimits {
     all: Arc<Semaphore>,
     of_tools: Mutex<HashMap<String, Weak<Semaphore>>>,
     max_of_tool: usize,
 }
 
-/// The room that a check takes up.
-pub(super) struct Room {
+/// A permit for one check.
+pub(super) struct CheckPermit {
     _of_tool: OwnedSemaphorePermit,
     _in_all: OwnedSemaphorePermit,
 }
 
-impl Rooms {
+impl CheckLimits {
     pub(super) fn new(settings: &WatcherSettings) -> Self {
         let size = |most: usize| most.clamp(1, Semaphore::MAX_PERMITS);
         Self {
@@ -30,22 +30,22 @@ impl Rooms {
         }
     }
 
-    /// Waits for room for a check by a tool. Those that wait for one tool take up no room of others.
-    pub(super) async fn enter(&self, tool: &str) -> Option<Room> {
+    /// Waits for a permit for a check by a tool. A check that waits for its tool takes no permit from other tools.
+    pub(super) async fn acquire(&self, tool: &str) -> Option<CheckPermit> {
         let of_tool = self.of_tool(tool).acquire_owned().await.ok()?;
         let in_all = Arc::clone(&self.all).acquire_owned().await.ok()?;
-        Some(Room { _of_tool: of_tool, _in_all: in_all })
+        Some(CheckPermit { _of_tool: of_tool, _in_all: in_all })
     }
 
     fn of_tool(&self, tool: &str) -> Arc<Semaphore> {
         let mut of_tools = self.of_tools.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(room) = of_tools.get(tool).and_then(Weak::upgrade) {
-            return room;
+        if let Some(semaphore) = of_tools.get(tool).and_then(Weak::upgrade) {
+            return semaphore;
         }
-        // Nobody is in these, or waits.
-        of_tools.retain(|_, room| room.strong_count() > 0);
-        let room = Arc::new(Semaphore::new(self.max_of_tool));
-        of_tools.insert(tool.to_owned(), Arc::downgrade(&room));
-        room
+        // Unused semaphores are removed.
+        of_tools.retain(|_, semaphore| semaphore.strong_count() > 0);
+        let semaphore = Arc::new(Semaphore::new(self.max_of_tool));
+        of_tools.insert(tool.to_owned(), Arc::downgrade(&semaphore));
+        semaphore
     }
 }

@@ -1,33 +1,33 @@
-//! Trying again, within bounds.
+//! Retries with backoff, within bounds.
 
 use std::time::Duration;
 
 use tokio::time::Instant;
 use toolcrib_model::{ErrorKind, ToolError};
 
-/// How often a message is sent at most.
+/// The maximum number of attempts to send a message.
 pub const MAX_ATTEMPTS: u32 = 5;
 
-/// How long it is waited for before the second attempt. Each later pause is twice as long.
+/// The default pause before the second attempt. Each later pause is twice as long.
 pub const FIRST_PAUSE: Duration = Duration::from_secs(1);
 
-/// The longest pause, also where the server wants a longer one.
+/// The longest pause, even if the server asks for a longer one.
 pub const MAX_PAUSE: Duration = Duration::from_secs(30);
 
-/// How long all attempts may take together.
+/// The time limit of all attempts together.
 pub const DELIVERY_TIME: Duration = Duration::from_mins(2);
 
-/// What came of one attempt.
+/// The outcome of one attempt.
 pub(super) enum Attempt {
-    /// It has arrived.
+    /// The message was delivered.
     Delivered,
-    /// It will not be taken, however often it is sent.
+    /// The receiver rejected the message, and retries are useless.
     Refused(String),
-    /// It may arrive another time, which the server may have said.
+    /// A retry may succeed, after the time that the server may have given.
     Failed { why: String, wait: Option<Duration> },
 }
 
-/// Attempts until one arrives, or none will.
+/// Retries until a message is delivered, is rejected, or the bounds are reached.
 pub(super) async fn deliver<F>(
     channel: &str,
     first_pause: Duration,

@@ -1,4 +1,4 @@
-//! `send_message`: an agent sends a message by a channel.
+//! `send_message`: an agent sends a message through a channel.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::id::random_id;
 /// The bare name of the tool.
 pub const SEND_MESSAGE: &str = "send_message";
 
-/// How much longer than a delivery a call may take, in seconds.
+/// The time that a call may take in addition to a delivery, in seconds.
 const SLACK_SECONDS: u64 = 10;
 
 const DESCRIPTION: &str = "Send a message now by one of the channels of the app. It leaves the conversation: people or \
@@ -46,8 +46,8 @@ enum Status {
     Sent,
 }
 
-/// Returns `send_message` for the channels of these services, as a function that belongs into the namespace of the
-/// runtime's own tools. Agents see it only where a rule grants it.
+/// Returns `send_message` for the channels of these services, as a function for the namespace of the runtime's built-in
+/// tools. Agents see it only if a rule grants it.
 pub fn channel_tools(services: &Arc<Services>) -> Vec<FunctionTool> {
     if !services.has_channels() {
         return Vec::new();
@@ -64,13 +64,13 @@ pub fn channel_tools(services: &Arc<Services>) -> Vec<FunctionTool> {
         .with_aliases(["notify", "tell", "post a message", "envoyer un message", "notifier"])
         .with_metadata("operational", true)
         .with_metadata("exposed_when_granted", true)
-        // A webhook is tried again for a while.
+        // A webhook retries for a while.
         .with_metadata("timeout_seconds", DELIVERY_TIME.as_secs() + SLACK_SECONDS);
     vec![tool]
 }
 
 impl Services {
-    /// Sends a message in the name of the caller, with the key of its run where it has one.
+    /// Sends a message on behalf of the caller, with the key of its run if it has one.
     async fn send_now(
         &self,
         SendMessage { channel, message }: SendMessage,

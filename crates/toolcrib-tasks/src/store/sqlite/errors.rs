@@ -1,11 +1,11 @@
-//! What errors of the database and the system mean.
+//! Conversion of the errors of SQLite and the system.
 
 use std::io;
 use std::path::Path;
 
 use crate::store::StoreError;
 
-/// The primary result codes of SQLite (<https://sqlite.org/rescode.html>); the lower byte of an extended one.
+/// The primary result codes of SQLite (<https://sqlite.org/rescode.html>), which are the lower bytes of extended codes.
 mod code {
     pub(super) const BUSY: u32 = 5;
     pub(super) const LOCKED: u32 = 6;
@@ -17,12 +17,12 @@ mod code {
     pub(super) const PRIMARY: u32 = 0xff;
 }
 
-/// Says of one file what went wrong.
-pub(super) struct Fault<'a> {
+/// A converter of errors that concern one file.
+pub(super) struct ErrorContext<'a> {
     pub(super) path: &'a Path,
 }
 
-impl Fault<'_> {
+impl ErrorContext<'_> {
     pub(super) fn of(&self, error: &sqlx::Error) -> StoreError {
         let path = self.path.to_owned();
         let Some(database) = error.as_database_error() else {

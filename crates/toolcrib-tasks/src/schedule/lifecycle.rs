@@ -1,4 +1,4 @@
-//! How schedules are made and cancelled.
+//! Creation and cancellation of schedules.
 
 use std::sync::Arc;
 
@@ -6,21 +6,21 @@ use serde_json::json;
 use toolcrib_model::{ErrorKind, ToolCall, ToolError};
 use toolcrib_port::CallContext;
 
+use super::leases::remove_cancel_marker;
 use super::record::Schedule;
-use super::shared::unmark;
 use super::status::{NEXT_RUNS, ScheduleStatus};
-use super::table::Live;
-use super::time::{MIN_CRON_INTERVAL, ScheduleTime, shown};
+use super::table::LiveSchedule;
+use super::time::{MIN_CRON_INTERVAL, ScheduleTime, format_moment};
 use super::{
-    CANCEL_WAIT, Inner, JUST_NOW, MAX_ACTION_BYTES, MAX_CATCH_UP, MAX_LABEL_CHARS, MIN_CATCH_UP,
-    ScheduleRequest, invalid,
+    CANCEL_WAIT, MAX_ACTION_BYTES, MAX_CATCH_UP, MAX_LABEL_CHARS, MIN_CATCH_UP, PAST_TOLERANCE,
+    ScheduleRequest, SchedulesInner, invalid,
 };
 use crate::id::random_id;
 use crate::owner::Owner;
-use crate::{Action, Change, Kind, MAX_NOTIFICATION_CHARS};
+use crate::{Action, Change, MAX_NOTIFICATION_CHARS, RecordKind};
 
-impl Inner {
-    /// The schedule that is wanted, once it is one that can be.
+impl SchedulesInner {
+    /// Validates a request, and returns its schedule.
     pub(super) fn schedule(
         &self,
         request: &ScheduleRequest,
@@ -30,9 +30,9 @@ impl Inner {
         self.check(action, context)?;
         let now = self.services.clock.now();
         let next = match time {
-            ScheduleTime::Once(at) if now.duration_since(at.timestamp()) > JUST_NOW => {
-                let at = shown(at.timestamp(), at.time_zone());
-                let now = shown(now, time.zone());
+            ScheduleTime::Once(at) if now.duration_since(at.timestamp()) > PAST_TOLERANCE => {
+                let at = format_moment(at.timestamp(), at.time_zone());
+                let now = format_moment(now, time.zone());
                 let message = format!("that moment has passed: it is {now}, and {at} was meant");
                 return Err(invalid(message).with_hint("give one that is to come, such as `in 5m`"));
             }
@@ -40,7 +40,7 @@ impl Inner {
             ScheduleTime::Cron(_) => time.after(now),
         };
         let next = next.ok_or_else(|| invalid("that pattern has no moment to come".to_owned()))?;
-        if let Some(interval) = time.too_short(now) {
+        if let Some(interval) = time.interval_below_minimum(now) {
             let (is, may) = (interval.as_secs(), MIN_CRON_INTERVAL.as_secs());
             return Err(invalid(format!("it would run every {is} s, and may run every {may} s"))
                 .with_hint("leave longer between two runs"));
@@ -57,9 +57,10 @@ impl Inner {
         Ok(schedule)
     }
 
-    /// Checks an action before it is due. A call is checked again when it is made, and nobody is asked before that.
+    /// Checks an action when it is scheduled. A call is checked again when it is made, and approvals are requested only
+    /// then.
     fn check(&self, action: &Action, context: &CallContext) -> Result<(), ToolError> {
-        self.services.entrance()?;
+        self.services.tool_caller()?;
         action.check(&self.services)?;
         let bytes = json!(action).to_string().len();
         if bytes > MAX_ACTION_BYTES {
@@ -92,89 +93,90 @@ impl Inner {
     ) -> Result<ScheduleStatus, ToolError> {
         let id =
             random_id("schedule").map_err(|error| ToolError::new(ErrorKind::Internal, error.to_string()))?;
-        let live = Live::new(id, schedule.clone(), time, false);
-        let _gate = live.gate.lock().await;
-        let forgotten = self.table.begin(&live, &self.settings)?;
-        let forgotten = forgotten.into_iter().map(|id| Change::remove(Kind::Schedule, id));
-        let kept = self.keep(&live, schedule, forgotten.collect()).await;
+        let live = LiveSchedule::new(id, schedule.clone(), time, false);
+        let _change_lock = live.change_lock.lock().await;
+        let forgotten = self.table.add(&live, &self.settings)?;
+        let forgotten = forgotten.into_iter().map(|id| Change::remove(RecordKind::Schedule, id));
+        let kept = self.save(&live, schedule, forgotten.collect()).await;
         self.wake(&live);
         let status = live.status(NEXT_RUNS);
         Ok(match kept {
             Ok(()) if self.services.store.is_durable() => status,
-            Ok(()) => status.with_note("it is forgotten when the program ends: nothing is kept in a file"),
-            Err(error) => status
-                .with_note(format!("it is forgotten when the program ends, as long as this lasts: {error}")),
+            Ok(()) => status.with_note("it is lost when the program ends: tasks are not stored in a file"),
+            Err(error) => {
+                status.with_note(format!("it is lost if the program ends before this is resolved: {error}"))
+            }
         })
     }
 
-    pub(super) async fn cancel(&self, live: &Arc<Live>) -> ScheduleStatus {
-        let gate = live.gate.lock().await;
-        let is_here = self.take_over(live).await;
+    pub(super) async fn cancel(&self, live: &Arc<LiveSchedule>) -> ScheduleStatus {
+        let change_lock = live.change_lock.lock().await;
+        let has_lease = self.acquire(live).await;
         let now = self.services.clock.now();
         let mut schedule = Schedule::clone(&live.schedule());
         if !schedule.is_active() {
-            self.let_go(live).await;
-            drop(gate);
-            return live.status(0).with_note("it was over already");
+            self.release_if_idle(live).await;
+            drop(change_lock);
+            return live.status(0).with_note("it had already ended");
         }
         schedule.cancel(now);
-        let kept = if is_here {
-            let kept = self.keep(live, schedule, Vec::new()).await;
-            self.let_go(live).await;
+        let kept = if has_lease {
+            let kept = self.save(live, schedule, Vec::new()).await;
+            self.release_if_idle(live).await;
             kept
         } else {
             live.set(schedule);
-            self.mark(live).await
+            self.put_cancel_marker(live).await
         };
         self.wake(live);
-        drop(gate);
+        drop(change_lock);
         live.cancel_runs();
         let ended = async {
-            // The sender is this one's own.
+            // `self` holds the sender, so this cannot fail.
             let _ = self.running.subscribe().wait_for(|_| !live.is_running()).await;
         };
-        // One that has not ended by then is told to be under way.
+        // After a timeout the status says that the run is in progress.
         let _ = tokio::time::timeout(CANCEL_WAIT, ended).await;
         let status = live.status(0);
         match kept {
-            Ok(()) if is_here => status,
-            Ok(()) => status.with_note("another process runs it, and ends its run"),
+            Ok(()) if has_lease => status,
+            Ok(()) => status.with_note("another process runs it, and will cancel the run"),
             Err(error) => {
                 status.with_note(format!("it may run again when the program is started again: {error}"))
             }
         }
     }
 
-    /// A schedule as it is, also where another process has changed it.
-    pub(super) async fn newest<'a>(&self, live: &'a Arc<Live>) -> &'a Live {
+    /// Returns a schedule after reloading the changes of other processes.
+    pub(super) async fn reloaded<'a>(&self, live: &'a Arc<LiveSchedule>) -> &'a LiveSchedule {
         if self.services.is_shared() && live.is_stored() {
-            let _gate = live.gate.lock().await;
+            let _change_lock = live.change_lock.lock().await;
             if !live.is_running()
-                && let Err(error) = self.read_again(live).await
+                && let Err(error) = self.reload(live).await
             {
-                tracing::warn!(%error, id = live.id, "what another process has made of a schedule is not seen");
+                tracing::warn!(%error, id = live.id, "the changes of other processes to a schedule cannot be read");
             }
         }
         live
     }
 
-    /// Cancels what another process has marked that is not there any more.
-    pub(super) async fn clear_marks(&self, ids: impl Iterator<Item = &str>) {
-        // Where the store is shared, whoever runs one finds its mark.
+    /// Applies the cancel markers of processes that have ended.
+    pub(super) async fn apply_cancel_markers(&self, ids: impl Iterator<Item = &str>) {
+        // In a shared store, the process that runs a schedule applies its marker.
         if self.services.is_shared() {
             return;
         }
         for id in ids {
-            let also = vec![unmark(id)];
+            let also = vec![remove_cancel_marker(id)];
             let Some(live) = self.table.get(id) else {
                 if let Err(error) = self.services.store.apply(also).await {
-                    tracing::warn!(%error, %id, "that a schedule was cancelled is still kept");
+                    tracing::warn!(%error, %id, "the cancel marker of a schedule cannot be removed");
                 }
                 continue;
             };
             let mut schedule = Schedule::clone(&live.schedule());
             schedule.cancel(self.services.clock.now());
-            let _ = self.keep(&live, schedule, also).await;
+            let _ = self.save(&live, schedule, also).await;
             self.wake_interrupted(&live);
         }
     }

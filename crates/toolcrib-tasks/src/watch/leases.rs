@@ -1,4 +1,4 @@
-//! What is different where several processes share a store.
+//! Leases on watchers, for stores that several processes share.
 
 use std::future::Future;
 use std::time::Duration;
@@ -7,57 +7,58 @@ use tokio::time::Instant;
 use toolcrib_model::{ErrorKind, ToolError};
 
 use super::watcher::Watcher;
-use super::{Inner, entry};
+use super::{WatchersInner, entry};
 use crate::services::LEASE_TIME;
-use crate::{Kind, StoreError};
+use crate::{RecordKind, StoreError};
 
-/// How long a change waits for the check of another process, and how often it looks.
+/// The time that a change waits for the check of another process.
 const LEASE_WAIT: Duration = Duration::from_secs(5);
-const LEASE_LOOK: Duration = Duration::from_millis(250);
+/// The interval at which a change polls for the lease.
+const LEASE_POLL_INTERVAL: Duration = Duration::from_millis(250);
 
-impl Inner {
-    /// A turn, with the right to it.
+impl WatchersInner {
+    /// Runs a turn under a lease, which is renewed meanwhile.
     pub(super) async fn shared_turn(&self, id: &str, work: impl Future<Output = ()>) {
         match self.services.lease(id).await {
             Ok(true) => {}
             Ok(false) => return,
             Err(error) => {
-                tracing::warn!(%error, %id, "a check is left out: it is not known whether others make it");
+                tracing::warn!(%error, %id, "a check is skipped, since the lease of its watcher cannot be acquired");
                 return;
             }
         }
         let lost = async {
             loop {
                 tokio::time::sleep(LEASE_TIME / 3).await;
-                // Where that is not known, it holds for a while yet.
+                // After an error the lease is still valid for a while.
                 if let Ok(false) = self.services.lease(id).await {
                     return;
                 }
             }
         };
         let turn = async {
-            if self.take_in(id).await {
+            if self.reload_if_due(id).await {
                 work.await;
             }
         };
         tokio::select! {
             biased;
             () = turn => {}
-            () = lost => tracing::warn!(%id, "the turn of a watcher was taken over by another process"),
+            () = lost => tracing::warn!(%id, "another process has taken over the turn of a watcher"),
         }
         self.services.release(id).await;
     }
 
-    /// Takes in what other processes have written, and says whether it is the time for a check.
-    async fn take_in(&self, id: &str) -> bool {
-        match self.take_over(id).await {
+    /// Reloads a watcher, and returns true if it is due for a check.
+    async fn reload_if_due(&self, id: &str) -> bool {
+        match self.reload(id).await {
             Ok(true) => {}
             Ok(false) => {
                 self.table.remove(id);
                 return false;
             }
             Err(error) => {
-                tracing::warn!(%error, %id, "what others know of a watcher is not known");
+                tracing::warn!(%error, %id, "a watcher cannot be reloaded");
                 return false;
             }
         }
@@ -65,19 +66,19 @@ impl Inner {
         let is_time = self.table.with(id, |entry| {
             let Watcher { last_check, firing, is_under_way, .. } = &entry.watcher;
             let since = last_check.and_then(|last| Duration::try_from(now.duration_since(last)).ok());
-            // The timers of two processes are never quite the same.
+            // The timers of two processes differ slightly.
             let is_early = since.is_some_and(|since| since < entry.watcher.wait() * 9 / 10);
             !is_early || firing.is_some() || *is_under_way
         });
         is_time == Some(true)
     }
 
-    /// Takes over what another process has written of a watcher, and says whether it is still there. What this process has
-    /// not written yet is newer.
-    async fn take_over(&self, id: &str) -> Result<bool, StoreError> {
+    /// Reloads the changes of other processes to a watcher, and returns false if it was removed. Unsaved changes of
+    /// this process take precedence.
+    async fn reload(&self, id: &str) -> Result<bool, StoreError> {
         let Some(writing) = self.table.writing(id) else { return Ok(false) };
         let _turn = writing.lock().await;
-        let other = self.services.store.get(Kind::Watcher, id).await?.and_then(entry);
+        let other = self.services.store.get(RecordKind::Watcher, id).await?.and_then(entry);
         let is_known = self.table.with(id, |entry| match other {
             _ if entry.unsaved.is_some() => true,
             Some((_, other)) => {
@@ -89,12 +90,12 @@ impl Inner {
         Ok(is_known == Some(true))
     }
 
-    /// Takes up the watchers that other processes have started or changed.
-    pub(super) async fn adopt(&self) {
-        let records = match self.services.store.load(Kind::Watcher).await {
+    /// Loads the watchers that other processes have started or changed.
+    pub(super) async fn reload_all(&self) {
+        let records = match self.services.store.load(RecordKind::Watcher).await {
             Ok(records) => records,
             Err(error) => {
-                tracing::warn!(%error, "what other processes watch is not known");
+                tracing::warn!(%error, "the watchers of other processes cannot be read");
                 return;
             }
         };
@@ -103,11 +104,11 @@ impl Inner {
             match self.table.with(&id, |entry| entry.watcher.state == other.watcher.state || entry.has_turn())
             {
                 None => self.table.insert(&id, other),
-                // What else is new is taken in when it has its turn.
+                // Other changes are loaded in its turn.
                 Some(true) => {}
                 Some(false) => {
-                    if let Err(error) = self.take_over(&id).await {
-                        tracing::warn!(%error, %id, "what others know of a watcher is not known");
+                    if let Err(error) = self.reload(&id).await {
+                        tracing::warn!(%error, %id, "a watcher cannot be reloaded");
                     }
                 }
             }
@@ -115,14 +116,14 @@ impl Inner {
         self.schedule_all();
     }
 
-    /// Takes the right to change a watcher, where others may be checking it.
+    /// Acquires the lease to change a watcher that other processes may be checking.
     pub(super) async fn take_lease(&self, id: &str) -> Result<(), ToolError> {
         let end = Instant::now() + LEASE_WAIT;
         loop {
-            // This process holds the lease of its own checks, and changes are made beside them.
+            // The lease of a check of this process also permits changes.
             match self.services.lease(id).await {
                 Ok(true) => return Ok(()),
-                Ok(false) if Instant::now() < end => tokio::time::sleep(LEASE_LOOK).await,
+                Ok(false) if Instant::now() < end => tokio::time::sleep(LEASE_POLL_INTERVAL).await,
                 Ok(false) => {
                     let message = format!("another process is checking `{id}`");
                     return Err(ToolError::new(ErrorKind::Unavailable, message).with_hint("try again"));
@@ -132,8 +133,8 @@ impl Inner {
         }
     }
 
-    /// Gives back the right to change a watcher, unless its own check needs it.
-    pub(super) async fn give_lease(&self, id: &str) {
+    /// Releases the lease to change a watcher, unless a check in this process needs it.
+    pub(super) async fn release_lease(&self, id: &str) {
         if self.table.with(id, |entry| entry.has_turn()) != Some(true) {
             self.services.release(id).await;
         }

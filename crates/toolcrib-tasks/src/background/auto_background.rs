@@ -1,0 +1,163 @@
+//! The move of long calls to the background.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use serde_json::json;
+use tokio::time::Instant;
+use tokio_util::sync::DropGuard;
+use toolcrib_model::{Tool, ToolCall, ToolResult};
+use toolcrib_policy::RUNTIME_NAMESPACE;
+use toolcrib_port::{CallContext, Progress, ProgressListener, ToolCaller};
+use tracing::Instrument as _;
+
+use super::table::LiveTask;
+use super::task::Task;
+use super::{Background, BackgroundInner};
+use crate::id::random_id;
+
+/// The built-in tools that only forward calls. The other built-in tools bound their own duration.
+const FORWARDING_TOOLS: [&str; 2] = ["execute_tool", "run_parallel"];
+
+/// The metadata key of a result that holds the id under which its call continues in the background.
+pub const BACKGROUND_TASK_KEY: &str = "background_task";
+
+/// A tool caller that moves long calls to the background. The result of such a call holds the id of its background
+/// task.
+pub struct BackgroundingCaller {
+    tool_caller: Arc<dyn ToolCaller>,
+    background: Background,
+    after: Duration,
+}
+
+impl BackgroundingCaller {
+    /// Wraps a tool caller, and moves its calls to the background after the given time.
+    pub fn new(tool_caller: Arc<dyn ToolCaller>, background: Background, after: Duration) -> Self {
+        Self { tool_caller, background, after }
+    }
+
+    /// Returns true if a call may continue without its caller.
+    fn may_detach(&self, call: &ToolCall, context: &CallContext) -> bool {
+        let may_detach = |tool: &Arc<Tool>| {
+            tool.name.namespace() != RUNTIME_NAMESPACE || FORWARDING_TOOLS.contains(&tool.name.name())
+        };
+        self.tool_caller.find_tools(&call.name, context).is_ok_and(|tools| tools.iter().all(may_detach))
+    }
+}
+
+#[async_trait]
+impl ToolCaller for BackgroundingCaller {
+    async fn call(&self, call: ToolCall, context: &CallContext) -> ToolResult {
+        let id = random_id("task");
+        let Some(id) = id.ok().filter(|_| self.may_detach(&call, context)) else {
+            return self.tool_caller.call(call, context).await;
+        };
+        let inner = &self.background.inner;
+        let may_repeat = self.tool_caller.may_repeat(&call, context);
+        let task = Task::new(call.clone(), context, inner.services.clock.now(), may_repeat);
+        let live = LiveTask::new(task, context.phase.child());
+        let mut within = context.clone().with_cancel(live.cancel.clone()).with_run_key(id.as_str());
+        within.deadline = Instant::now().checked_add(inner.settings.max_duration);
+        within.phase = live.phase.clone();
+        within.progress =
+            Some(Arc::new(ProgressFanout { live: live.clone(), caller: context.progress.clone() }));
+        let (name, call_id) = (call.name.clone(), call.call_id.clone());
+        let tool_caller = Arc::clone(&self.tool_caller);
+        // The call stays on the Tokio task of its caller while the caller waits, since task-locals route its questions.
+        let mut work: PendingResult = Box::pin(async move { tool_caller.call(call, &within).await });
+        // While the call is in the foreground, dropping this future cancels it.
+        let mut guard = live.cancel.clone().drop_guard();
+        // While a person is asked, the call has not started: its question stays in the foreground, and the time does
+        // not count.
+        let in_time = tokio::select! {
+            biased;
+            ended = wait_or_cancel(&mut work, context, &live) => Some(ended),
+            () = live.phase.sleep_until(Instant::now() + self.after) => None,
+        };
+        let ended = if let Some(ended) = in_time {
+            ended
+        } else {
+            guard = match inner.detach(&id, &live, guard).await {
+                Ok(told) => {
+                    let work = tokio::spawn(work.in_current_span());
+                    Arc::clone(inner).follow(id.clone(), live, work);
+                    let told = json!(told.with_move_note(self.after));
+                    return ToolResult::ok(call_id, name, told).with_metadata(BACKGROUND_TASK_KEY, id);
+                }
+                // The limit of background calls is reached, so the call stays in the foreground.
+                Err(guard) => guard,
+            };
+            wait_or_cancel(&mut work, context, &live).await
+        };
+        drop(guard);
+        ended
+    }
+
+    async fn call_all(&self, calls: Vec<ToolCall>, context: &CallContext) -> Vec<ToolResult> {
+        self.tool_caller.call_all(calls, context).await
+    }
+
+    fn inner(&self) -> Option<&dyn ToolCaller> {
+        Some(self.tool_caller.as_ref())
+    }
+}
+
+/// The future of a running call.
+type PendingResult = Pin<Box<dyn Future<Output = ToolResult> + Send>>;
+
+/// Waits for the end of a call, and cancels it if its caller is cancelled.
+async fn wait_or_cancel(work: &mut PendingResult, context: &CallContext, live: &LiveTask) -> ToolResult {
+    tokio::select! {
+        biased;
+        ended = &mut *work => return ended,
+        () = context.cancel.cancelled() => live.cancel.cancel(),
+    }
+    work.await
+}
+
+impl BackgroundInner {
+    /// Registers a running call as a background task. Returns the guard to its caller if that is not possible.
+    async fn detach(
+        &self,
+        id: &str,
+        live: &LiveTask,
+        guard: DropGuard,
+    ) -> Result<super::TaskStatus, DropGuard> {
+        if self.services.tool_caller().is_err() {
+            return Err(guard);
+        }
+        match self.insert(id, live).await {
+            Ok(status) => {
+                guard.disarm();
+                Ok(status)
+            }
+            Err(_) => Err(guard),
+        }
+    }
+}
+
+impl super::TaskStatus {
+    /// Adds a note that explains the move to the background.
+    fn with_move_note(self, time: Duration) -> Self {
+        let seconds = time.as_secs_f64();
+        let note = self.note.clone().unwrap_or_default();
+        self.with_note(format!("it has taken {seconds} s and continues; {note}"))
+    }
+}
+
+/// Forwards the progress of a call to its background task and to its caller.
+struct ProgressFanout {
+    live: LiveTask,
+    caller: Option<Arc<dyn ProgressListener>>,
+}
+
+impl ProgressListener for ProgressFanout {
+    fn progress(&self, progress: &Progress) {
+        self.live.set_progress(progress);
+        if let Some(caller) = &self.caller {
+            caller.progress(progress);
+        }
+    }
+}
