@@ -15,7 +15,7 @@ use toolcrib_model::{ErrorKind, JsonObject, QualifiedName, Tool, ToolCall, ToolE
 use toolcrib_port::{CallContext, ToolCaller};
 use toolcrib_tasks::{
     Action, Background, BackgroundSettings, NotifyWhen, ScheduleRequest, ScheduleSettings, ScheduleTime,
-    Schedules, Services, SqliteStore, SystemClock, WatchRequest, WatcherSettings, Watchers, moment,
+    Schedules, Services, SqliteStore, SystemClock, WatchRequest, WatcherSettings, Watchers, parse_time,
 };
 
 /// The name of its tool.
@@ -69,7 +69,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     // Something that is to be told later.
     let reminder = Action::Notification { message: "Take the bread out.".to_owned(), channel: None };
-    let when = ScheduleTime::Once(moment("in 1s", &Zoned::now())?);
+    let when = ScheduleTime::Once(parse_time("in 1s", &Zoned::now())?);
     schedules.create(ScheduleRequest::new(when, reminder), &context).await?;
 
     let mut told = 0;

@@ -113,7 +113,7 @@ impl Action {
 
 impl Services {
     /// Performs an action on behalf of its owner. Policy is evaluated at the time of the call, not of the request.
-    pub(crate) async fn act(
+    pub(crate) async fn perform(
         &self,
         owner: &Owner,
         action: &Action,
@@ -126,7 +126,7 @@ impl Services {
         self.tool_caller()?.admit(&context)?;
         match action {
             Action::Notification { message, channel } => {
-                self.tell(owner, channel.as_deref(), message, Some(run_key)).await?;
+                self.notify(owner, channel.as_deref(), message, Some(run_key)).await?;
                 Ok(Value::Null)
             }
             Action::ToolCall { tool, params } => {
@@ -140,7 +140,7 @@ impl Services {
             Action::LlmPrompt { prompt } => {
                 let prompter = self.prompter().ok_or_else(no_agent)?;
                 let answer = prompter.prompt(prompt, &context).await?;
-                self.tell(owner, None, &answer, Some(run_key)).await?;
+                self.notify(owner, None, &answer, Some(run_key)).await?;
                 Ok(Value::String(answer))
             }
         }

@@ -6,7 +6,7 @@
 pub enum Error {
     /// The text does not name a time.
     #[error(
-        "`{text}` says no moment: {reason}; write `2026-03-01T09:00`, `in 5m`, `tomorrow at 9am` or `dans 30 minutes`"
+        "`{text}` is not a valid time: {reason}; write `2026-03-01T09:00`, `in 5m`, `tomorrow at 9am` or `dans 30 minutes`"
     )]
     InvalidMoment {
         /// The text, or its beginning.
@@ -16,7 +16,7 @@ pub enum Error {
     },
     /// The cron pattern is invalid.
     #[error(
-        "`{text}` is no cron pattern: {reason}; write five fields (minute, hour, day, month, day of the week), or six with the second before them"
+        "`{text}` is not a valid cron pattern: {reason}; write five fields (minute, hour, day, month, day of the week), or six with the second before them"
     )]
     InvalidCron {
         /// The pattern, or its beginning.

@@ -84,7 +84,7 @@ pub use skills::{
 pub use store::{
     Change, MAX_RECORD_BYTES, MemoryStore, OpenedStore, Record, RecordKind, SqliteStore, Store, StoreError,
 };
-pub use time::{Cron, MAX_CRON_CHARS, MAX_PHRASE_CHARS, moment};
+pub use time::{Cron, MAX_CRON_CHARS, MAX_PHRASE_CHARS, parse_time};
 pub use watch::{
     CheckOutcome, DEFAULT_WATCH_INTERVAL, MAX_COMPARED_BYTES, MAX_SHOWN_BYTES, MAX_WATCH_ACTIONS,
     MAX_WATCH_BACKOFF, MAX_WATCH_HISTORY, MAX_WATCH_INTERVAL, MAX_WATCH_LABEL_CHARS, MAX_WATCH_REQUEST_BYTES,

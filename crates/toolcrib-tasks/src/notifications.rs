@@ -42,19 +42,19 @@ impl Notifications {
     pub async fn open(store: Arc<dyn Store>, clock: Arc<dyn Clock>) -> Result<Self, StoreError> {
         let mut waiting: HashMap<String, VecDeque<(String, Notification)>> = HashMap::new();
         let records = store.load(RecordKind::Notification).await?;
-        let mut kept: Vec<(String, String, Notification)> = records
+        let mut loaded: Vec<(String, String, Notification)> = records
             .into_iter()
             .filter_map(|record| Some((record.session, record.id, serde_json::from_value(record.body).ok()?)))
             .collect();
-        kept.sort_by_key(|(_, _, notification)| notification.at);
-        for (session, id, notification) in kept {
+        loaded.sort_by_key(|(_, _, notification)| notification.at);
+        for (session, id, notification) in loaded {
             waiting.entry(session).or_default().push_back((id, notification));
         }
         Ok(Self { store, clock, waiting: Mutex::new(waiting), changed: Arc::default() })
     }
 
     /// Queues a notification for a session, and persists it.
-    pub async fn tell(&self, session: &str, text: &str) -> Result<(), StoreError> {
+    pub async fn push(&self, session: &str, text: &str) -> Result<(), StoreError> {
         let text: String = text.chars().take(MAX_NOTIFICATION_CHARS).collect();
         let (id, notification) = (random_id("note")?, Notification { at: self.clock.now(), text });
         let record = Record {
@@ -81,17 +81,17 @@ impl Notifications {
     /// [`read`](Self::read) is called.
     pub async fn peek(&self, session: &str, most: usize) -> Vec<(String, Notification)> {
         let oldest = self.clock.now().checked_sub(NOTIFICATION_AGE).unwrap_or(Timestamp::MIN);
-        let (told, old) = {
+        let (unread, expired) = {
             let mut waiting = self.waiting();
             let Some(of_session) = waiting.get_mut(session) else { return Vec::new() };
-            let (kept, old): (VecDeque<_>, VecDeque<_>) = std::mem::take(of_session)
+            let (loaded, expired): (VecDeque<_>, VecDeque<_>) = std::mem::take(of_session)
                 .into_iter()
                 .partition(|(_, notification)| notification.at >= oldest);
-            *of_session = kept;
-            (of_session.iter().take(most).cloned().collect(), old)
+            *of_session = loaded;
+            (of_session.iter().take(most).cloned().collect(), expired)
         };
-        self.forget(old.iter().map(|(id, _)| id.as_str())).await;
-        told
+        self.remove(expired.iter().map(|(id, _)| id.as_str())).await;
+        unread
     }
 
     /// Marks notifications as read, and removes them.
@@ -105,18 +105,18 @@ impl Notifications {
                 }
             }
         }
-        self.forget(ids.iter().map(String::as_str)).await;
+        self.remove(ids.iter().map(String::as_str)).await;
     }
 
     /// Removes and returns the unread notifications of a session, the oldest first.
     pub async fn take(&self, session: &str) -> Vec<Notification> {
         let taken = self.peek(session, MAX_NOTIFICATIONS).await;
-        let (ids, told): (Vec<String>, _) = taken.into_iter().unzip();
+        let (ids, unread): (Vec<String>, _) = taken.into_iter().unzip();
         self.read(session, &ids).await;
-        told
+        unread
     }
 
-    async fn forget(&self, ids: impl Iterator<Item = &str>) {
+    async fn remove(&self, ids: impl Iterator<Item = &str>) {
         let removed: Vec<_> = ids.map(|id| Change::remove(RecordKind::Notification, id)).collect();
         if removed.is_empty() {
             return;

@@ -59,11 +59,11 @@ impl OperatorRequest {
 impl Services {
     /// Performs the requests of operators until the services stop intake.
     pub async fn serve_requests(self: Arc<Self>, handler: impl AsyncFn(OperatorRequest)) {
-        let mut has_looked = false;
+        let mut has_polled = false;
         loop {
-            let asked = async {
+            let requests = async {
                 // Requests from before this process began to poll are performed as well.
-                let is_new = !std::mem::replace(&mut has_looked, true);
+                let is_new = !std::mem::replace(&mut has_polled, true);
                 match self.store.has_changed().await {
                     Ok(changed) if changed || is_new => self.requests().await,
                     Ok(_) => Vec::new(),
@@ -73,7 +73,7 @@ impl Services {
                     }
                 }
             };
-            for (id, request) in asked.await {
+            for (id, request) in requests.await {
                 if let Some(request) = request {
                     handler(request).await;
                 }

@@ -92,7 +92,7 @@ impl Services {
     /// Returns the caller that executes tool calls, or an error after [`stop_intake`](Self::stop_intake).
     pub(crate) fn tool_caller(&self) -> Result<&Arc<dyn ToolCaller>, ToolError> {
         self.tool_caller.get().filter(|_| !self.closing.is_cancelled()).ok_or_else(|| {
-            ToolError::new(ErrorKind::Unavailable, "nothing is started any more: the program ends")
+            ToolError::new(ErrorKind::Unavailable, "the program is ending and starts no more work")
         })
     }
 
@@ -114,7 +114,7 @@ impl Services {
     }
 
     /// Notifies the owner of a task: by the named channel, or at the next turn of its session without one.
-    pub(crate) async fn tell(
+    pub(crate) async fn notify(
         &self,
         owner: &Owner,
         channel: Option<&str>,
@@ -122,8 +122,8 @@ impl Services {
         run_key: Option<&str>,
     ) -> Result<(), ToolError> {
         let Some(name) = channel else {
-            let told = self.notifications.tell(&owner.session, text).await;
-            return told.map_err(|error| ToolError::new(ErrorKind::Unavailable, error.to_string()));
+            let queued = self.notifications.push(&owner.session, text).await;
+            return queued.map_err(|error| ToolError::new(ErrorKind::Unavailable, error.to_string()));
         };
         let mut context = owner.context();
         if let Some(tool_caller) = self.tool_caller.get() {
@@ -149,7 +149,7 @@ impl Services {
     }
 
     /// Returns a sentence that lists the channels.
-    pub(crate) fn known_channels(&self) -> String {
+    pub(crate) fn channel_hint(&self) -> String {
         let known: Vec<&str> = self.channels.keys().map(String::as_str).collect();
         format!("there are {}", known.join(", "))
     }
@@ -164,9 +164,9 @@ impl Services {
     pub(crate) fn channel(&self, name: &str) -> Result<&Arc<dyn Channel>, ToolError> {
         self.channels.get(name).ok_or_else(|| {
             let hint = if self.has_channels() {
-                format!("{}; without one it is told in the conversation", self.known_channels())
+                format!("{}; without one it is sent in the conversation", self.channel_hint())
             } else {
-                "leave `channel` out: it is told in the conversation".to_owned()
+                "omit `channel` to send it in the conversation".to_owned()
             };
             ToolError::new(ErrorKind::InvalidArgs, format!("there is no channel `{name}`")).with_hint(hint)
         })

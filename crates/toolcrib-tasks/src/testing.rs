@@ -90,22 +90,22 @@ pub(crate) fn slow_approver() -> (Arc<dyn Approver>, Arc<Notify>) {
     (Arc::new(approver), yes)
 }
 
-/// A real entrance to the tools of a module, under these rules.
+/// Returns an executor for the tools of a module, under these rules.
 pub(crate) async fn executor(module: Module, rules: &Value) -> Arc<Executor> {
     executor_under(module, policy(rules)).await
 }
 
-/// A policy of these rules.
+/// Returns a policy of these rules.
 pub(crate) fn policy(rules: &Value) -> Policy {
     Policy::new(&serde_json::from_value::<Capabilities>(rules.clone()).unwrap(), []).unwrap()
 }
 
-/// A real entrance to the tools of a module, under this policy.
+/// Returns an executor for the tools of a module, under this policy.
 pub(crate) async fn executor_under(module: Module, policy: Policy) -> Arc<Executor> {
     executor_with(module, policy, Arc::new(DenyAll)).await
 }
 
-/// A real entrance to the tools of a module, under this policy and with this approver.
+/// Returns an executor for the tools of a module, under this policy and with this approver.
 pub(crate) async fn executor_with(
     module: Module,
     policy: Policy,

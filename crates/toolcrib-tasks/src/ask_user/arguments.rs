@@ -92,7 +92,7 @@ enum FieldType {
 
 impl AskUser {
     /// Returns the time that the user has to answer, within bounds.
-    pub(super) fn patience(&self) -> Duration {
+    pub(super) fn timeout(&self) -> Duration {
         let seconds = Duration::try_from_secs_f64(self.timeout).unwrap_or(DEFAULT_TIMEOUT);
         seconds.clamp(MIN_TIMEOUT, MAX_TIMEOUT)
     }
@@ -116,7 +116,7 @@ impl AskUser {
         let mut names = BTreeSet::new();
         let mut fields = Vec::with_capacity(self.fields.len());
         for (position, field) in self.fields.into_iter().enumerate() {
-            let field = field.checked(position)?;
+            let field = field.validate(position)?;
             if !names.insert(field.name.clone()) {
                 return Err(invalid(format!("two of the `fields` are named `{}`", field.name)));
             }
@@ -133,7 +133,7 @@ impl AskUser {
 }
 
 impl FieldArguments {
-    fn checked(self, position: usize) -> Result<FormField, ToolError> {
+    fn validate(self, position: usize) -> Result<FormField, ToolError> {
         let place = |key: &str| format!("fields[{position}].{key}");
         if self.name.trim().is_empty() {
             return Err(invalid(format!("`{}` is empty", place("name"))));
@@ -162,7 +162,7 @@ impl FieldArguments {
         // `null` means no default.
         let default = self.default.filter(|default| !default.is_null());
         if default.as_ref().is_some_and(|default| !kind.accepts(default)) {
-            return Err(invalid(format!("`{}` is no value of the field's type", place("default"))));
+            return Err(invalid(format!("`{}` is not a value of the field's type", place("default"))));
         }
         if let Some(Value::String(text)) = &default {
             check_length(&place("default"), text, MAX_CONTENT_CHARS)?;

@@ -45,13 +45,13 @@ pub fn tools(approver: Arc<dyn Approver>) -> Vec<FunctionTool> {
 }
 
 async fn ask(approver: &dyn Approver, arguments: AskUser, context: &CallContext) -> Result<Value, ToolError> {
-    let patience = arguments.patience();
+    let timeout = arguments.timeout();
     let question = arguments.question(context)?;
     let _waiting = context.phase.wait_for_person();
-    if let Ok(answer) = tokio::time::timeout(patience, approver.ask_user(&question)).await {
+    if let Ok(answer) = tokio::time::timeout(timeout, approver.ask_user(&question)).await {
         return answer::result(&question, answer);
     }
-    let message = format!("the user has not answered within {} s", patience.as_secs());
+    let message = format!("the user has not answered within {} s", timeout.as_secs());
     let hint = "this is not consent; continue without the answer and say what you assumed, or stop here";
     Err(ToolError::new(ErrorKind::ApprovalDenied, message).with_hint(hint))
 }

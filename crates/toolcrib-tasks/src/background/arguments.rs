@@ -63,7 +63,7 @@ impl BackgroundRun {
             (None, Some(id), true, false, false) => Ok(RunMode::Wait { id, time: waiting(timeout) }),
             (None, Some(id), false, true, false) => Ok(RunMode::Cancel { id }),
             (None, None, false, false, true) => Ok(RunMode::List),
-            _ => Err(ToolError::new(ErrorKind::InvalidArgs, "these arguments do not go together").with_hint(
+            _ => Err(ToolError::new(ErrorKind::InvalidArgs, "these arguments cannot be combined").with_hint(
                 "give `tool` and `params` to start one; `task_id` alone for its status, with `wait: true` to wait for it, \
                  or with `cancel: true` to end it; or `list: true`",
             )),

@@ -66,7 +66,7 @@ impl ToolCaller for BackgroundingCaller {
         let (name, call_id) = (call.name.clone(), call.call_id.clone());
         let tool_caller = Arc::clone(&self.tool_caller);
         // The call stays on the Tokio task of its caller while the caller waits, since task-locals route its questions.
-        let mut work: PendingResult = Box::pin(async move { tool_caller.call(call, &within).await });
+        let mut work: CallFuture = Box::pin(async move { tool_caller.call(call, &within).await });
         // While the call is in the foreground, dropping this future cancels it.
         let mut guard = live.cancel.clone().drop_guard();
         // While a person is asked, the call has not started: its question stays in the foreground, and the time does
@@ -80,11 +80,11 @@ impl ToolCaller for BackgroundingCaller {
             ended
         } else {
             guard = match inner.detach(&id, &live, guard).await {
-                Ok(told) => {
+                Ok(status) => {
                     let work = tokio::spawn(work.in_current_span());
                     Arc::clone(inner).follow(id.clone(), live, work);
-                    let told = json!(told.with_move_note(self.after));
-                    return ToolResult::ok(call_id, name, told).with_metadata(BACKGROUND_TASK_KEY, id);
+                    let status = json!(status.with_move_note(self.after));
+                    return ToolResult::ok(call_id, name, status).with_metadata(BACKGROUND_TASK_KEY, id);
                 }
                 // The limit of background calls is reached, so the call stays in the foreground.
                 Err(guard) => guard,
@@ -105,10 +105,10 @@ impl ToolCaller for BackgroundingCaller {
 }
 
 /// The future of a running call.
-type PendingResult = Pin<Box<dyn Future<Output = ToolResult> + Send>>;
+type CallFuture = Pin<Box<dyn Future<Output = ToolResult> + Send>>;
 
 /// Waits for the end of a call, and cancels it if its caller is cancelled.
-async fn wait_or_cancel(work: &mut PendingResult, context: &CallContext, live: &LiveTask) -> ToolResult {
+async fn wait_or_cancel(work: &mut CallFuture, context: &CallContext, live: &LiveTask) -> ToolResult {
     tokio::select! {
         biased;
         ended = &mut *work => return ended,

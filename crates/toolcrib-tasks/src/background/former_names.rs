@@ -14,17 +14,17 @@ const REMEMBER: &str = "remember";
 
 const REMIND: &str = "remind";
 
-const RUN: &str = "background_run";
+const BACKGROUND_RUN: &str = "background_run";
 
 /// The former names of tools, each with its current name.
 const FORMER_NAMES: [(&str, &str); 7] = [
     (REMEMBER, REMIND),
-    ("background_status", RUN),
-    ("background_result", RUN),
-    ("background_wait", RUN),
-    ("background_cancel", RUN),
-    ("cancel_bg_task", RUN),
-    ("background_list", RUN),
+    ("background_status", BACKGROUND_RUN),
+    ("background_result", BACKGROUND_RUN),
+    ("background_wait", BACKGROUND_RUN),
+    ("background_cancel", BACKGROUND_RUN),
+    ("cancel_bg_task", BACKGROUND_RUN),
+    ("background_list", BACKGROUND_RUN),
 ];
 
 /// Returns the bare name of a tool of one of these namespaces, in any spelling. Returns `None` for other namespaces.
@@ -68,7 +68,7 @@ pub fn resolve_former_name(call: &ToolCall) -> Option<ToolCall> {
     };
     let mut arguments = call.arguments.clone();
     arguments.extend(mode);
-    let name = format!("{RUNTIME_NAMESPACE}::{RUN}");
+    let name = format!("{RUNTIME_NAMESPACE}::{BACKGROUND_RUN}");
     Some(ToolCall { name, arguments, call_id: call.call_id.clone() })
 }
 

@@ -59,7 +59,7 @@ pub struct BackgroundSettings {
     pub max_running_of_client: usize,
     /// The maximum number of calls per session, including those that run; 100. The calls that ended first are removed
     /// first.
-    pub max_kept: usize,
+    pub max_retained: usize,
     /// The time that the result of a call is retained; 30 minutes.
     pub retention: Duration,
     /// The maximum duration of a call; one hour.
@@ -71,7 +71,7 @@ impl Default for BackgroundSettings {
         Self {
             max_running: 8,
             max_running_of_client: 64,
-            max_kept: 100,
+            max_retained: 100,
             retention: Duration::from_mins(30),
             max_duration: Duration::from_hours(1),
         }
@@ -138,7 +138,7 @@ impl Background {
         let inner = &self.inner;
         let tool_caller = inner.services.tool_caller()?;
         inner.services.check_call(&call, context)?;
-        inner.forget_old().await;
+        inner.remove_expired().await;
         let id = random_id("task").map_err(|error| ToolError::new(ErrorKind::Internal, error.to_string()))?;
         let may_repeat = tool_caller.may_repeat(&call, context);
         let task = Task::new(call, context, inner.services.clock.now(), may_repeat);
@@ -155,7 +155,7 @@ impl Background {
 
     /// Returns the status of a call.
     pub async fn status(&self, id: &str, context: &CallContext) -> Result<TaskStatus, ToolError> {
-        self.inner.forget_old().await;
+        self.inner.remove_expired().await;
         let live = self.inner.table.find(id, context)?;
         let status = live.status(id);
         self.inner.remove_read(id, &live).await;
@@ -201,13 +201,13 @@ impl Background {
 
     /// Returns the calls of the caller, in the order in which they were started.
     pub async fn list(&self, context: &CallContext) -> Vec<TaskStatus> {
-        self.inner.forget_old().await;
+        self.inner.remove_expired().await;
         self.inner.table.of(context).iter().map(|(id, live)| live.status(id).without_result()).collect()
     }
 
     /// Returns the calls of all owners, in the order in which they were started. For operators.
     pub async fn all(&self) -> Vec<WithOwner<TaskStatus>> {
-        self.inner.forget_old().await;
+        self.inner.remove_expired().await;
         let all = self.inner.table.all();
         all.iter().map(|(id, live)| live.task.owner.attach_to(live.status(id).without_result())).collect()
     }
@@ -280,8 +280,8 @@ impl BackgroundInner {
         let forgotten = self.table.add(id, live, &self.settings)?;
         let mut changes = vec![record(id, &live.task)];
         changes.extend(forgotten.into_iter().map(|id| Change::remove(RecordKind::Background, id)));
-        let kept = self.services.store.apply(changes).await;
-        Ok(live.status(id).with_note(match kept {
+        let saved = self.services.store.apply(changes).await;
+        Ok(live.status(id).with_note(match saved {
             Ok(()) => "it runs in the background; you are notified when it has ended".to_owned(),
             Err(error) => format!("it runs, and is lost when the program ends: {error}"),
         }))
@@ -343,7 +343,7 @@ impl BackgroundInner {
         // The outcome is persisted before the session is notified.
         self.apply(vec![record(id, &task)]).await;
         if self.table.complete(id, task) == Some(false)
-            && let Err(error) = self.services.notifications.tell(&session, &text).await
+            && let Err(error) = self.services.notifications.push(&session, &text).await
         {
             tracing::warn!(%error, %id, "the notification of the end of a call cannot be persisted");
         }
@@ -356,10 +356,10 @@ impl BackgroundInner {
         }
     }
 
-    async fn forget_old(&self) {
+    async fn remove_expired(&self) {
         let now = self.services.clock.now();
         let oldest = now.checked_sub(self.settings.retention).unwrap_or(now);
-        let removed = self.table.forget(oldest);
+        let removed = self.table.remove_ended_before(oldest);
         if !removed.is_empty() {
             let removed = removed.into_iter().map(|id| Change::remove(RecordKind::Background, id)).collect();
             self.apply(removed).await;

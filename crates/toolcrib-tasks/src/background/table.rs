@@ -152,7 +152,8 @@ impl TaskTable {
         let of_session = || calls.iter().filter(|(_, other)| other.task.owner.session == *session);
         let running = of_session().filter(|(_, other)| !other.is_over()).count();
         if running >= settings.max_running {
-            let message = format!("{running} calls run in the background, and no more can");
+            let message =
+                format!("{running} background calls of this session are running, which is the limit");
             return Err(ToolError::new(ErrorKind::LimitReached, message)
                 .with_hint("wait for one of them, or cancel one"));
         }
@@ -160,14 +161,14 @@ impl TaskTable {
         let running = of_client.filter(|other| !other.is_over()).count();
         if running >= settings.max_running_of_client {
             let message = format!(
-                "{running} calls of this client run in the background in all its sessions, and no more can"
+                "{running} background calls of this client are running in all its sessions, which is the limit"
             );
             return Err(ToolError::new(ErrorKind::LimitReached, message)
                 .with_hint("wait for one of them, or cancel one"));
         }
         let mut over: Vec<_> =
             of_session().filter_map(|(id, other)| Some((other.task.ended?, id.clone()))).collect();
-        let surplus = (of_session().count() + 1).saturating_sub(settings.max_kept);
+        let surplus = (of_session().count() + 1).saturating_sub(settings.max_retained);
         over.sort();
         let forgotten: Vec<String> = over.into_iter().take(surplus).map(|(_, id)| id).collect();
         for id in &forgotten {
@@ -237,7 +238,7 @@ impl TaskTable {
     }
 
     /// Removes the calls that ended before a time, and returns their ids.
-    pub(super) fn forget(&self, oldest: Timestamp) -> Vec<String> {
+    pub(super) fn remove_ended_before(&self, oldest: Timestamp) -> Vec<String> {
         let is_old = |_: &String, live: &mut LiveTask| live.task.ended.is_some_and(|ended| ended < oldest);
         self.calls().extract_if(is_old).map(|(id, _)| id).collect()
     }

@@ -79,7 +79,7 @@ impl Services {
         if message.trim().is_empty() {
             return Err(ToolError::new(ErrorKind::InvalidArgs, "`message` is empty"));
         }
-        self.channel(&channel).map_err(|error| error.with_hint(self.known_channels()))?;
+        self.channel(&channel).map_err(|error| error.with_hint(self.channel_hint()))?;
         let message_id = match &context.run_key {
             Some(key) => key.as_ref().to_owned(),
             None => random_id("message")

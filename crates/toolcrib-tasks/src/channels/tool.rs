@@ -22,9 +22,9 @@ pub struct ToolChannel {
 impl ToolChannel {
     /// Creates a channel that calls a tool with these arguments.
     pub fn new(tool: impl Into<String>, params: JsonObject) -> Result<Self, Error> {
-        let told = |_: &str| String::new();
+        let replacement = |_: &str| String::new();
         for (key, value) in &params {
-            filled(value, &format!("/{}", pointer_part(key)), &told)?;
+            replace_placeholders(value, &format!("/{}", pointer_part(key)), &replacement)?;
         }
         Ok(Self { tool: tool.into(), params })
     }
@@ -35,14 +35,19 @@ impl ToolChannel {
     }
 
     fn arguments(&self, message: &Message<'_>) -> Result<JsonObject, Error> {
-        let told = |placeholder: &str| match placeholder {
+        let replacement = |placeholder: &str| match placeholder {
             "message" => message.text.to_owned(),
             "time" => message.at.to_string(),
             _ => message.run_key.unwrap_or_default().to_owned(),
         };
         self.params
             .iter()
-            .map(|(key, value)| Ok((key.clone(), filled(value, &format!("/{}", pointer_part(key)), &told)?)))
+            .map(|(key, value)| {
+                Ok((
+                    key.clone(),
+                    replace_placeholders(value, &format!("/{}", pointer_part(key)), &replacement)?,
+                ))
+            })
             .collect()
     }
 }
@@ -75,22 +80,29 @@ impl Channel for ToolChannel {
 }
 
 /// Replaces the placeholders in the texts of a value in one pass. Replacements are not scanned again.
-fn filled(value: &Value, pointer: &str, told: &dyn Fn(&str) -> String) -> Result<Value, Error> {
+fn replace_placeholders(
+    value: &Value,
+    pointer: &str,
+    replacement: &dyn Fn(&str) -> String,
+) -> Result<Value, Error> {
     Ok(match value {
         Value::String(text) => Value::String(
-            filled_text(text, told)
+            replace_in_text(text, replacement)
                 .map_err(|reason| Error::UnknownPlaceholder { pointer: pointer.to_owned(), reason })?,
         ),
         Value::Array(items) => items
             .iter()
             .enumerate()
-            .map(|(position, item)| filled(item, &format!("{pointer}/{position}"), told))
+            .map(|(position, item)| replace_placeholders(item, &format!("{pointer}/{position}"), replacement))
             .collect::<Result<Vec<_>, _>>()?
             .into(),
         Value::Object(map) => Value::Object(
             map.iter()
                 .map(|(key, item)| {
-                    Ok((key.clone(), filled(item, &format!("{pointer}/{}", pointer_part(key)), told)?))
+                    Ok((
+                        key.clone(),
+                        replace_placeholders(item, &format!("{pointer}/{}", pointer_part(key)), replacement)?,
+                    ))
                 })
                 .collect::<Result<_, Error>>()?,
         ),
@@ -98,7 +110,7 @@ fn filled(value: &Value, pointer: &str, told: &dyn Fn(&str) -> String) -> Result
     })
 }
 
-fn filled_text(text: &str, told: &dyn Fn(&str) -> String) -> Result<String, String> {
+fn replace_in_text(text: &str, replacement: &dyn Fn(&str) -> String) -> Result<String, String> {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some((before, from)) = rest.split_once("{{") {
@@ -113,7 +125,7 @@ fn filled_text(text: &str, told: &dyn Fn(&str) -> String) -> Result<String, Stri
         if !PLACEHOLDERS.contains(&placeholder) {
             return Err(format!("unknown `{{{{{placeholder}}}}}`"));
         }
-        out.push_str(&told(placeholder));
+        out.push_str(&replacement(placeholder));
         rest = after;
     }
     out.push_str(rest);

@@ -9,7 +9,7 @@ use super::{MAX_CONDITION_CHARS, MAX_CONDITION_DEPTH};
 pub(super) fn parse(text: &str) -> Result<Expression, SyntaxError> {
     let chars = text.chars().count();
     if chars > MAX_CONDITION_CHARS {
-        let reason = format!("it has {chars} characters, and may have {MAX_CONDITION_CHARS}");
+        let reason = format!("it has {chars} characters; the limit is {MAX_CONDITION_CHARS}");
         return Err(SyntaxError::new(MAX_CONDITION_CHARS, reason));
     }
     let tokens = tokens(text)?;
@@ -92,7 +92,7 @@ impl Parser<'_> {
                 let operand = self.operand()?;
                 let has_order = !matches!(operand, Operand::Value(Value::Bool(_) | Value::Null));
                 if !has_order && !matches!(comparison, Comparison::Equal | Comparison::NotEqual) {
-                    return Err(SyntaxError::new(at, "only numbers and texts are more or less than others"));
+                    return Err(SyntaxError::new(at, "only numbers and texts can be ordered"));
                 }
                 return Ok(Test::Compare(comparison, operand));
             }
@@ -140,7 +140,7 @@ impl Parser<'_> {
                 _ => {
                     return Err(SyntaxError::new(
                         at,
-                        format!("`{word}` is no value; a text stands in quotes"),
+                        format!("`{word}` is not a value; put texts in quotes"),
                     ));
                 }
             },

@@ -54,7 +54,7 @@ pub(super) fn tokens(text: &str) -> Result<Vec<Token>, SyntaxError> {
                 let starts = |sign: &&&str| sign.chars().eq(rest.iter().take(sign.len()).copied());
                 let sign = SYMBOLS.iter().find(starts);
                 let sign =
-                    sign.ok_or_else(|| SyntaxError::new(at, format!("`{character}` means nothing here")))?;
+                    sign.ok_or_else(|| SyntaxError::new(at, format!("`{character}` is not valid here")))?;
                 (TokenKind::Symbol(sign), sign.len())
             }
         };
@@ -87,6 +87,6 @@ fn number(rest: &[char], at: usize) -> Result<(TokenKind, usize), SyntaxError> {
     let digits: String = rest.iter().take_while(is_part).collect();
     match digits.parse::<f64>() {
         Ok(number) if number.is_finite() => Ok((TokenKind::Number(number), digits.len())),
-        _ => Err(SyntaxError::new(at, format!("`{digits}` is no number"))),
+        _ => Err(SyntaxError::new(at, format!("`{digits}` is not a number"))),
     }
 }

@@ -12,7 +12,7 @@ use super::{
     MAX_CATCH_UP, MAX_LABEL_CHARS, MIN_CATCH_UP, Overlap, ScheduleRequest, ScheduleStatus, ScheduleTime,
     invalid,
 };
-use crate::{Action, Cron, Error, MAX_CRON_CHARS, MAX_PHRASE_CHARS, moment};
+use crate::{Action, Cron, Error, MAX_CRON_CHARS, MAX_PHRASE_CHARS, parse_time};
 
 /// The prefix of the notification of a reminder.
 const REMINDER: &str = "Reminder: ";
@@ -93,16 +93,16 @@ impl ScheduleOnce {
         now: impl Fn(Option<TimeZone>) -> Zoned,
     ) -> Result<ScheduleRequest, ToolError> {
         let now = now(zone(self.time_zone)?);
-        let time = match moment(&self.when, &now) {
+        let time = match parse_time(&self.when, &now) {
             Ok(at) => ScheduleTime::Once(at),
             Err(_) if Cron::parse(&self.when, now.time_zone()).is_ok() => {
                 return Err(invalid(format!(
-                    "expected one moment, found the cron pattern `{}`",
+                    "expected one time, found the cron pattern `{}`",
                     self.when.trim()
                 ))
                 .with_hint("use `schedule_cron`"));
             }
-            Err(error) => return Err(unreadable(&error)),
+            Err(error) => return Err(invalid_time(&error)),
         };
         let mut request = ScheduleRequest::new(time, self.action);
         (request.label, request.catch_up) = (self.label, self.catch_up.map(Duration::from_secs));
@@ -116,7 +116,7 @@ impl ScheduleCron {
         now: impl Fn(Option<TimeZone>) -> Zoned,
     ) -> Result<ScheduleRequest, ToolError> {
         let now = now(zone(self.time_zone)?);
-        let cron = Cron::parse(&self.cron, now.time_zone()).map_err(|error| unreadable(&error))?;
+        let cron = Cron::parse(&self.cron, now.time_zone()).map_err(|error| invalid_time(&error))?;
         let mut request = ScheduleRequest::new(ScheduleTime::Cron(Box::new(cron)), self.action);
         (request.label, request.catch_up) = (self.label, self.catch_up.map(Duration::from_secs));
         (request.max_runs, request.overlap) = (self.max_runs, self.overlap);
@@ -130,16 +130,16 @@ impl Remind {
         now: impl Fn(Option<TimeZone>) -> Zoned,
     ) -> Result<ScheduleRequest, ToolError> {
         let now = now(zone(self.time_zone)?);
-        let time = match moment(&self.when, &now) {
+        let time = match parse_time(&self.when, &now) {
             Ok(at) => ScheduleTime::Once(at),
             Err(error) => match Cron::parse(&self.when, now.time_zone()) {
                 Ok(cron) => ScheduleTime::Cron(Box::new(cron)),
-                Err(_) => return Err(unreadable(&error)),
+                Err(_) => return Err(invalid_time(&error)),
             },
         };
         let what = self.what.trim();
         if what.is_empty() {
-            return Err(invalid("there is nothing to remember: `what` is empty"));
+            return Err(invalid("`what` is empty"));
         }
         let action = match self.action {
             Some(action) => action,
@@ -162,6 +162,6 @@ fn zone(name: Option<String>) -> Result<Option<TimeZone>, ToolError> {
         .with_hint("use a name such as `Europe/Paris`, `America/New_York` or `UTC`"))
 }
 
-fn unreadable(error: &Error) -> ToolError {
+fn invalid_time(error: &Error) -> ToolError {
     invalid(error.to_string())
 }

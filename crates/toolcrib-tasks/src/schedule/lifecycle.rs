@@ -33,23 +33,23 @@ impl SchedulesInner {
             ScheduleTime::Once(at) if now.duration_since(at.timestamp()) > PAST_TOLERANCE => {
                 let at = format_moment(at.timestamp(), at.time_zone());
                 let now = format_moment(now, time.zone());
-                let message = format!("that moment has passed: it is {now}, and {at} was meant");
-                return Err(invalid(message).with_hint("give one that is to come, such as `in 5m`"));
+                let message = format!("{at} is in the past: it is now {now}");
+                return Err(invalid(message).with_hint("give a future time, such as `in 5m`"));
             }
             ScheduleTime::Once(at) => Some(at.timestamp()),
             ScheduleTime::Cron(_) => time.after(now),
         };
-        let next = next.ok_or_else(|| invalid("that pattern has no moment to come".to_owned()))?;
+        let next = next.ok_or_else(|| invalid("the pattern has no future run".to_owned()))?;
         if let Some(interval) = time.interval_below_minimum(now) {
             let (is, may) = (interval.as_secs(), MIN_CRON_INTERVAL.as_secs());
-            return Err(invalid(format!("it would run every {is} s, and may run every {may} s"))
-                .with_hint("leave longer between two runs"));
+            return Err(invalid(format!("it would run every {is} s; the minimum interval is {may} s"))
+                .with_hint("use a longer interval"));
         }
         let mut schedule = Schedule::new(Owner::of(context), time, action.clone(), now, next);
         let label = label.as_deref().map(str::trim).filter(|label| !label.is_empty());
         if let Some(chars) = label.map(|label| label.chars().count()).filter(|chars| *chars > MAX_LABEL_CHARS)
         {
-            return Err(invalid(format!("`label` has {chars} characters, and may have {MAX_LABEL_CHARS}")));
+            return Err(invalid(format!("`label` has {chars} characters; the limit is {MAX_LABEL_CHARS}")));
         }
         let catch_up = catch_up.unwrap_or(self.settings.catch_up).clamp(MIN_CATCH_UP, MAX_CATCH_UP);
         (schedule.label, schedule.overlap) = (label.map(str::to_owned), *overlap);
@@ -64,7 +64,7 @@ impl SchedulesInner {
         action.check(&self.services)?;
         let bytes = json!(action).to_string().len();
         if bytes > MAX_ACTION_BYTES {
-            let message = format!("the action has {bytes} bytes, and may have {MAX_ACTION_BYTES}");
+            let message = format!("the action has {bytes} bytes; the limit is {MAX_ACTION_BYTES}");
             return Err(invalid(message).with_hint("keep what is long in a file, and name the file"));
         }
         match action {
@@ -74,12 +74,12 @@ impl SchedulesInner {
             Action::Notification { message: text, .. } | Action::LlmPrompt { prompt: text }
                 if text.trim().is_empty() =>
             {
-                Err(invalid("there is nothing to say: the text is empty".to_owned()))
+                Err(invalid("the text is empty".to_owned()))
             }
             Action::Notification { message, .. } if message.chars().count() > MAX_NOTIFICATION_CHARS => {
                 let chars = message.chars().count();
                 let message =
-                    format!("`message` has {chars} characters, and may have {MAX_NOTIFICATION_CHARS}");
+                    format!("`message` has {chars} characters; the limit is {MAX_NOTIFICATION_CHARS}");
                 Err(invalid(message))
             }
             _ => Ok(()),
@@ -97,10 +97,10 @@ impl SchedulesInner {
         let _change_lock = live.change_lock.lock().await;
         let forgotten = self.table.add(&live, &self.settings)?;
         let forgotten = forgotten.into_iter().map(|id| Change::remove(RecordKind::Schedule, id));
-        let kept = self.save(&live, schedule, forgotten.collect()).await;
+        let saved = self.save(&live, schedule, forgotten.collect()).await;
         self.wake(&live);
         let status = live.status(NEXT_RUNS);
-        Ok(match kept {
+        Ok(match saved {
             Ok(()) if self.services.store.is_durable() => status,
             Ok(()) => status.with_note("it is lost when the program ends: tasks are not stored in a file"),
             Err(error) => {
@@ -120,10 +120,10 @@ impl SchedulesInner {
             return live.status(0).with_note("it had already ended");
         }
         schedule.cancel(now);
-        let kept = if has_lease {
-            let kept = self.save(live, schedule, Vec::new()).await;
+        let saved = if has_lease {
+            let saved = self.save(live, schedule, Vec::new()).await;
             self.release_if_idle(live).await;
-            kept
+            saved
         } else {
             live.set(schedule);
             self.put_cancel_marker(live).await
@@ -138,7 +138,7 @@ impl SchedulesInner {
         // After a timeout the status says that the run is in progress.
         let _ = tokio::time::timeout(CANCEL_WAIT, ended).await;
         let status = live.status(0);
-        match kept {
+        match saved {
             Ok(()) if has_lease => status,
             Ok(()) => status.with_note("another process runs it, and will cancel the run"),
             Err(error) => {

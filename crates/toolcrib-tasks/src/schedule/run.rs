@@ -82,13 +82,13 @@ impl SchedulesInner {
                         format_moment(due, live.time.zone())
                     );
                     // The notification comes first, since a duplicate is better than none.
-                    self.tell(&live.id, &schedule, &what).await;
+                    self.notify(&live.id, &schedule, &what).await;
                     let detail = "the program ended during the run".to_owned();
                     schedule.end(due, now, RunOutcome::OutcomeUnknown, Some(detail));
                 }
             }
         }
-        schedule.settle(now);
+        schedule.complete_if_done(now);
         // `save` logs a failure, which is harmless: these runs may be repeated anyway.
         let _ = self.save(live, schedule, Vec::new()).await;
         self.wake(live);
@@ -108,13 +108,13 @@ impl SchedulesInner {
             }
             return self.release_if_idle(live).await;
         }
-        schedule.settle(now);
+        schedule.complete_if_done(now);
         if schedule != *live.schedule() {
             let is_lost = !schedule.is_active() && schedule.runs == 0 && schedule.missed > 0;
             if is_lost && let ScheduleTime::Once(at) = &live.time {
                 let due = format_moment(at.timestamp(), at.time_zone());
                 let what = format!("was not run: it was due at {due}, and it is too late for it now");
-                self.tell(&live.id, &schedule, &what).await;
+                self.notify(&live.id, &schedule, &what).await;
             }
             let _ = self.save(live, schedule, Vec::new()).await;
         }
@@ -163,7 +163,7 @@ impl SchedulesInner {
         let tracked = phase.clone();
         // A separate task, so that a panic is an error of this run.
         let mut work = tokio::spawn(async move {
-            services.act(&schedule.owner, &schedule.action, &key, &token, &tracked).await
+            services.perform(&schedule.owner, &schedule.action, &key, &token, &tracked).await
         });
         let watched = async {
             tokio::select! {
@@ -245,12 +245,12 @@ impl SchedulesInner {
             _ => None,
         };
         schedule.end(due, now, outcome, detail);
-        schedule.settle(now);
+        schedule.complete_if_done(now);
         // The outcome is persisted before the session is notified. After a failure it is visible in this process.
         let _ = self.save(live, schedule, also).await;
         live.end_run(due);
         if let Some(what) = what {
-            self.tell(&live.id, &live.schedule(), &what).await;
+            self.notify(&live.id, &live.schedule(), &what).await;
         }
         self.release_if_idle(live).await;
         self.wake(live);
@@ -265,18 +265,18 @@ impl SchedulesInner {
     ) -> Result<(), StoreError> {
         let mut changes = vec![schedule.put(&live.id)];
         changes.extend(also);
-        let kept = self.services.store.apply(changes).await;
-        if let Err(error) = &kept {
+        let saved = self.services.store.apply(changes).await;
+        if let Err(error) = &saved {
             tracing::warn!(%error, id = live.id, "a change of a schedule cannot be persisted");
         }
-        live.set_saved(kept.is_ok());
+        live.set_saved(saved.is_ok());
         live.set(schedule);
-        kept
+        saved
     }
 
-    async fn tell(&self, id: &str, schedule: &Schedule, what: &str) {
+    async fn notify(&self, id: &str, schedule: &Schedule, what: &str) {
         let text = notification_text(id, schedule, what);
-        if let Err(error) = self.services.tell(&schedule.owner, None, &text, None).await {
+        if let Err(error) = self.services.notify(&schedule.owner, None, &text, None).await {
             tracing::warn!(%error, %id, "the notification about a schedule cannot be persisted");
         }
     }

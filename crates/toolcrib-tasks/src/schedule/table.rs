@@ -51,9 +51,9 @@ impl LiveSchedule {
         *locked(&self.schedule) = Arc::new(schedule);
     }
 
-    pub(super) fn set_saved(&self, is_kept: bool) {
-        self.is_stored.fetch_or(is_kept, Ordering::AcqRel);
-        self.is_current.store(is_kept, Ordering::Release);
+    pub(super) fn set_saved(&self, is_saved: bool) {
+        self.is_stored.fetch_or(is_saved, Ordering::AcqRel);
+        self.is_current.store(is_saved, Ordering::Release);
     }
 
     pub(super) fn is_stored(&self) -> bool {
@@ -120,7 +120,7 @@ impl ScheduleTable {
             own.iter().filter_map(|own| Some((own.schedule().ended?, own.id.clone()))).collect();
         let active = own.len() - over.len();
         if active >= settings.max_per_session {
-            let message = format!("{active} schedules are active, and no more can be");
+            let message = format!("this session has {active} active schedules, which is the limit");
             return Err(ToolError::new(ErrorKind::LimitReached, message)
                 .with_hint("cancel one with `schedule_cancel`; `schedule_list` lists them"));
         }
@@ -132,14 +132,14 @@ impl ScheduleTable {
             known.lives.values().filter(|other| other.schedule().owner.shares_client_with(owner)).count();
         if of_client.saturating_sub(forgotten.len()) >= settings.max_per_client {
             let message = format!(
-                "this client has {of_client} schedules in all its sessions, and may have {}",
+                "this client has {of_client} schedules in all its sessions; the limit is {}",
                 settings.max_per_client
             );
             return Err(ToolError::new(ErrorKind::LimitReached, message)
                 .with_hint("cancel one with `schedule_cancel`; ended schedules are removed after a day"));
         }
         if known.lives.len() - forgotten.len() >= settings.max_total {
-            let message = format!("there are {} schedules in all, and no more can be", known.lives.len());
+            let message = format!("there are {} schedules in all, which is the limit", known.lives.len());
             return Err(ToolError::new(ErrorKind::LimitReached, message)
                 .with_hint("tell the user to cancel schedules that are not needed"));
         }

@@ -32,7 +32,7 @@ const REMIND: &str =
     "Set a reminder for a later time, or a repeated one; with `action` it runs that action instead";
 
 /// The side effects of the tools that create schedules.
-const MAKES: [&str; 1] = ["makes a schedule"];
+const CREATES_SCHEDULE: [&str; 1] = ["makes a schedule"];
 
 /// The id of the module `scheduler`.
 pub const SCHEDULER: &str = "scheduler";
@@ -140,7 +140,7 @@ impl Scheduler {
         };
         FunctionTool::new(name, description, make)
             .with_output::<ScheduleStatus>()
-            .with_side_effects(MAKES)
+            .with_side_effects(CREATES_SCHEDULE)
             .with_metadata("target", json!({"name": "tool", "within": "action"}))
     }
 

@@ -127,7 +127,7 @@ impl Schedule {
     }
 
     /// Completes the schedule if no runs remain.
-    pub(super) fn settle(&mut self, now: Timestamp) {
+    pub(super) fn complete_if_done(&mut self, now: Timestamp) {
         let is_over = self.next.is_none() && self.queued.is_none() && self.running.is_empty();
         if self.is_active() && is_over {
             self.state = ScheduleState::Completed;

@@ -67,8 +67,8 @@ pub(super) fn parse(text: &str) -> Result<SkillFile, String> {
     Ok(SkillFile {
         name: front.name,
         description,
-        allowed_tools: listed("allowed-tools", front.allowed_tools)?,
-        triggers: listed("triggers", front.triggers)?,
+        allowed_tools: entries("allowed-tools", front.allowed_tools)?,
+        triggers: entries("triggers", front.triggers)?,
         text: rest.trim().to_owned(),
     })
 }
@@ -109,7 +109,7 @@ pub(super) fn check_name(name: &str) -> Result<(), String> {
     ))
 }
 
-fn listed(key: &str, listed: Option<ListOrText>) -> Result<Vec<String>, String> {
+fn entries(key: &str, listed: Option<ListOrText>) -> Result<Vec<String>, String> {
     let items = match listed {
         None => Vec::new(),
         Some(ListOrText::Items(items)) => items,

@@ -120,9 +120,9 @@ async fn load(
         .await
         .map_err(|error| ToolError::new(ErrorKind::Internal, format!("the read was aborted: {error}")))?;
     let SkillFile { allowed_tools, text, .. } = read?;
-    let (tools, tools_not_available) = available(&allowed_tools, &context);
+    let (tools, tools_not_available) = available_tools(&allowed_tools, &context);
     Ok(LoadedSkill {
-        instructions: filled(&text, arguments.as_deref().unwrap_or_default())?,
+        instructions: insert_arguments(&text, arguments.as_deref().unwrap_or_default())?,
         skill: skill.name,
         tools,
         tools_not_available,
@@ -133,10 +133,10 @@ async fn load(
 }
 
 /// Replaces the placeholders for the arguments in a text.
-fn filled(text: &str, arguments: &str) -> Result<String, ToolError> {
+fn insert_arguments(text: &str, arguments: &str) -> Result<String, ToolError> {
     let count = arguments.chars().count();
     if count > MAX_ARGUMENTS_CHARS {
-        let message = format!("`arguments` has {count} characters, and may have {MAX_ARGUMENTS_CHARS}");
+        let message = format!("`arguments` has {count} characters; the limit is {MAX_ARGUMENTS_CHARS}");
         return Err(ToolError::new(ErrorKind::InvalidArgs, message));
     }
     let places = text.matches(ARGUMENTS_PLACE).count();
@@ -149,7 +149,7 @@ fn filled(text: &str, arguments: &str) -> Result<String, ToolError> {
 
 /// Returns the names of the listed tools that the caller may use, and the number of the others. The number does not
 /// reveal if a tool is denied or does not exist.
-fn available(listed: &[String], context: &CallContext) -> (Vec<String>, usize) {
+fn available_tools(listed: &[String], context: &CallContext) -> (Vec<String>, usize) {
     let Some(tool_caller) = &context.caller else { return (Vec::new(), listed.len()) };
     let mut tools: Vec<String> = Vec::new();
     let mut absent = 0;

@@ -41,17 +41,17 @@ pub enum StoreError {
         reason: String,
     },
     /// A newer version of the program has written the file.
-    #[error("`{}` was written by a newer version in format {form}; this version supports formats up to {known}", path.display())]
-    Newer {
+    #[error("`{}` was written by a newer version in format {version}; this version supports formats up to {supported}", path.display())]
+    NewerVersion {
         /// The file.
         path: PathBuf,
         /// The version of its format.
-        form: i64,
+        version: i64,
         /// The newest supported version of the format.
-        known: i64,
+        supported: i64,
     },
     /// A record exceeds the size limit.
-    #[error("{kind} `{id}` has {bytes} bytes, and may have {limit}")]
+    #[error("{kind} `{id}` has {bytes} bytes; the limit is {limit}")]
     TooLarge {
         /// Its kind.
         kind: &'static str,

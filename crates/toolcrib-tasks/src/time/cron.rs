@@ -39,10 +39,10 @@ pub struct Cron {
 impl Cron {
     /// Parses a pattern. A pattern that never matches, such as the 30th of February, is an error.
     pub fn parse(text: &str, zone: &TimeZone) -> Result<Self, Error> {
-        let wrong = |reason: String| Error::InvalidCron { text: shortened(text), reason };
+        let wrong = |reason: String| Error::InvalidCron { text: excerpt(text), reason };
         let chars = text.chars().count();
         if chars > MAX_CRON_CHARS {
-            return Err(wrong(format!("it has {chars} characters, and may have {MAX_CRON_CHARS}")));
+            return Err(wrong(format!("it has {chars} characters; the limit is {MAX_CRON_CHARS}")));
         }
         let parser = CronParser::builder().seconds(Seconds::Optional).year(Year::Disallowed).build();
         let pattern = parser.parse(text.trim()).map_err(|error| wrong(reason(error)))?;
@@ -92,7 +92,7 @@ fn reason(error: CronError) -> String {
 }
 
 /// Returns the start of a text for a quote in an error.
-pub(super) fn shortened(text: &str) -> String {
+pub(super) fn excerpt(text: &str) -> String {
     const QUOTED: usize = 100;
     text.chars().take(QUOTED).collect()
 }

@@ -9,4 +9,4 @@ mod vocabulary;
 mod tests;
 
 pub use cron::{Cron, MAX_CRON_CHARS};
-pub use phrase::{MAX_PHRASE_CHARS, moment};
+pub use phrase::{MAX_PHRASE_CHARS, parse_time};

@@ -3,7 +3,7 @@
 use jiff::civil::{Date, DateTime, Time, Weekday};
 use jiff::{Span, Timestamp, ToSpan as _, Zoned};
 
-use super::cron::shortened;
+use super::cron::excerpt;
 use super::vocabulary::{PhraseToken, Unit, hour, is_filler, month, number, tokens, unit, weekday};
 use crate::Error;
 
@@ -31,14 +31,14 @@ const YEARS: std::ops::RangeInclusive<u32> = 1970..=9998;
 /// use jiff::Zoned;
 ///
 /// let now: Zoned = "2026-02-27T18:00:00+01:00[Europe/Paris]".parse().unwrap();
-/// let moment = toolcrib_tasks::moment("demain à 9h30", &now).unwrap();
+/// let moment = toolcrib_tasks::parse_time("demain à 9h30", &now).unwrap();
 /// assert_eq!(moment.to_string(), "2026-02-28T09:30:00+01:00[Europe/Paris]");
 /// ```
-pub fn moment(text: &str, now: &Zoned) -> Result<Zoned, Error> {
-    let wrong = |reason: String| Error::InvalidMoment { text: shortened(text), reason };
+pub fn parse_time(text: &str, now: &Zoned) -> Result<Zoned, Error> {
+    let wrong = |reason: String| Error::InvalidMoment { text: excerpt(text), reason };
     let chars = text.chars().count();
     if chars > MAX_PHRASE_CHARS {
-        return Err(wrong(format!("it has {chars} characters, and may have {MAX_PHRASE_CHARS}")));
+        return Err(wrong(format!("it has {chars} characters; the limit is {MAX_PHRASE_CHARS}")));
     }
     let text = text.trim();
     let out_of_range = |error: jiff::Error| wrong(error.to_string());
@@ -58,8 +58,7 @@ pub fn moment(text: &str, now: &Zoned) -> Result<Zoned, Error> {
     {
         return now.checked_add(span).map_err(out_of_range);
     }
-    let tokens =
-        tokens(text).ok_or_else(|| wrong("it has signs or numbers that are in no time".to_owned()))?;
+    let tokens = tokens(text).ok_or_else(|| wrong("it has unexpected characters or numbers".to_owned()))?;
     if let Some(span) = distance(&tokens) {
         return now.checked_add(span).map_err(out_of_range);
     }
@@ -161,11 +160,11 @@ impl ParsedPhrase {
             rest = match first {
                 PhraseToken::Number(number) => self.number(*number, behind)?,
                 PhraseToken::Word(word) => self.word(word, behind)?,
-                PhraseToken::Colon => return Err("a `:` stands alone".to_owned()),
+                PhraseToken::Colon => return Err("unexpected `:`".to_owned()),
             };
         }
         if self.day.is_none() && self.time.is_none() && self.part.is_none() {
-            return Err("there is neither a day nor a time in it".to_owned());
+            return Err("it has neither a day nor a time".to_owned());
         }
         Ok(())
     }
@@ -212,10 +211,10 @@ impl ParsedPhrase {
             "day" if followed("after").is_some() => {
                 let after = followed("after").unwrap_or_default();
                 let [PhraseToken::Word(last), rest @ ..] = after else {
-                    return Err("it does not say after what".to_owned());
+                    return Err("it has no day after `after`".to_owned());
                 };
                 if last != "tomorrow" {
-                    return Err("it does not say after what".to_owned());
+                    return Err("it has no day after `after`".to_owned());
                 }
                 self.set_day(Day::In(2))?;
                 return Ok(rest);
@@ -229,7 +228,7 @@ impl ParsedPhrase {
                     self.part = Some(15);
                     return Ok(rest);
                 }
-                return Err("it does not say after what".to_owned());
+                return Err("it has no day after `after`".to_owned());
             }
             "week" | "semaine" => self.set_day(Day::In(7))?,
             "month" | "mois" => self.set_day(Day::InMonths(1))?,
@@ -292,10 +291,10 @@ impl ParsedPhrase {
                 }
             }
             (Some(is_second), 1..12) => number + if is_second { 12 } else { 0 },
-            (Some(_), _) => return Err(format!("no half of a day has an hour {number}")),
+            (Some(_), _) => return Err(format!("{number} is not an hour with `am` or `pm`")),
         };
         if self.time.is_some() {
-            return Err("it says two times".to_owned());
+            return Err("it has two times".to_owned());
         }
         self.time = Some(time(hour, minute, second)?);
         Ok(rest)
@@ -325,7 +324,7 @@ impl ParsedPhrase {
 
     fn set_day(&mut self, day: Day) -> Result<(), String> {
         if self.day.is_some() {
-            return Err("it says two days".to_owned());
+            return Err("it has two days".to_owned());
         }
         self.day = Some(day);
         Ok(())
@@ -351,21 +350,24 @@ impl ParsedPhrase {
         }
         let today = now.date();
         let at = |date: Date| {
-            let date = date.checked_add(i64::from(days_later).days()).map_err(told)?;
-            date.to_datetime(time).to_zoned(now.time_zone().clone()).map_err(told)
+            let date = date.checked_add(i64::from(days_later).days()).map_err(error_message)?;
+            date.to_datetime(time).to_zoned(now.time_zone().clone()).map_err(error_message)
         };
-        let in_days = |days: i32| today.checked_add(i64::from(days).days()).map_err(told).and_then(at);
+        let in_days =
+            |days: i32| today.checked_add(i64::from(days).days()).map_err(error_message).and_then(at);
         match self.day {
             Some(Day::In(days)) => in_days(days),
             Some(Day::InMonths(months)) => {
-                today.checked_add(i64::from(months).months()).map_err(told).and_then(at)
+                today.checked_add(i64::from(months).months()).map_err(error_message).and_then(at)
             }
             Some(Day::Named(weekday, is_next)) => {
                 let until = i32::from(today.weekday().until(weekday));
                 let first = in_days(until)?;
                 if first <= *now || is_next && until == 0 { in_days(until + 7) } else { Ok(first) }
             }
-            Some(Day::Of(day, month, Some(year))) => Date::new(year, month, day).map_err(told).and_then(at),
+            Some(Day::Of(day, month, Some(year))) => {
+                Date::new(year, month, day).map_err(error_message).and_then(at)
+            }
             Some(Day::Of(day, month, None)) => {
                 // The 29th of February may be eight years away.
                 const YEARS_AHEAD: i16 = 8;
@@ -383,12 +385,12 @@ impl ParsedPhrase {
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "it is what `map_err` gives")]
-fn told(error: jiff::Error) -> String {
+fn error_message(error: jiff::Error) -> String {
     error.to_string()
 }
 
 fn time(hour: impl TryInto<i8>, minute: impl TryInto<i8>, second: impl TryInto<i8>) -> Result<Time, String> {
-    let small = || "no clock shows that time".to_owned();
+    let small = || "the time does not exist".to_owned();
     let part = |part: Option<i8>| part.ok_or_else(small);
     let (hour, minute, second) =
         (part(hour.try_into().ok())?, part(minute.try_into().ok())?, part(second.try_into().ok())?);

@@ -16,7 +16,7 @@ pub(super) enum PhraseToken {
 /// Splits a phrase into tokens. Returns `None` if it contains an unexpected character or a number that is too large.
 pub(super) fn tokens(text: &str) -> Option<Vec<PhraseToken>> {
     let mut tokens = Vec::new();
-    let mut characters = text.chars().flat_map(char::to_lowercase).map(plain).peekable();
+    let mut characters = text.chars().flat_map(char::to_lowercase).map(without_accent).peekable();
     while let Some(character) = characters.next() {
         match character {
             '0'..='9' => {
@@ -46,7 +46,7 @@ pub(super) fn tokens(text: &str) -> Option<Vec<PhraseToken>> {
 }
 
 /// Returns a letter without its accent.
-fn plain(character: char) -> char {
+fn without_accent(character: char) -> char {
     match character {
         'à' | 'â' | 'ä' => 'a',
         'é' | 'è' | 'ê' | 'ë' => 'e',

@@ -87,7 +87,7 @@ impl WatchersInner {
             let Some((next, check_key, owner, title)) = next else { return true };
             match next {
                 NextStep::Tell { channel, text } => {
-                    self.tell(&owner, channel.as_deref(), &text, &check_key).await;
+                    self.notify(&owner, channel.as_deref(), &text, &check_key).await;
                     self.change_firing(id, |firing| firing.is_told = true);
                 }
                 NextStep::Act { step, key, was_under_way: true } => {
@@ -96,12 +96,12 @@ impl WatchersInner {
                         "{title} had begun to {what} when the program ended: the outcome is unknown, and it is not \
                         repeated"
                     );
-                    self.tell(&owner, None, &text, &key).await;
+                    self.notify(&owner, None, &text, &key).await;
                     self.change_firing(id, Firing::advance);
                     self.save_or_warn(id).await;
                 }
                 NextStep::Act { step, key, was_under_way: false } => {
-                    if !self.act(id, &owner, &title, &step, &key, cancel).await {
+                    if !self.perform_follow_up(id, &owner, &title, &step, &key, cancel).await {
                         return false;
                     }
                     self.change_firing(id, Firing::advance);
@@ -117,7 +117,7 @@ impl WatchersInner {
     }
 
     /// Performs a follow-up action. Returns false if it was interrupted.
-    async fn act(
+    async fn perform_follow_up(
         &self,
         id: &str,
         owner: &Owner,
@@ -135,14 +135,14 @@ impl WatchersInner {
             if let Err(error) = self.save(id).await {
                 let what = what(&step.action);
                 let text = format!("{title} did not {what}, since its start could not be persisted: {error}");
-                self.tell(owner, None, &text, key).await;
+                self.notify(owner, None, &text, key).await;
                 return true;
             }
         }
         let done = match self.check_follow_up(owner, step) {
             Ok(()) => {
                 let phase = PhaseTracker::new();
-                let acting = self.services.act(owner, &step.action, key, cancel, &phase);
+                let acting = self.services.perform(owner, &step.action, key, cancel, &phase);
                 let acting = tokio::time::timeout(MAX_ACTION_TIME, acting);
                 self.track_approval(id, &phase, acting).await.unwrap_or_else(|_| {
                     let message = format!("it has not ended within {} s", MAX_ACTION_TIME.as_secs());
@@ -151,7 +151,7 @@ impl WatchersInner {
             }
             Err(error) => Err(error),
         };
-        let told = match (&done, &step.action) {
+        let notification = match (&done, &step.action) {
             (Err(_), _) if is_over() => return false,
             (Err(error), action) => Some(format!("{title} was to {}: {}", what(action), error_text(error))),
             (Ok(result), Action::ToolCall { tool, .. }) => Some(format!(
@@ -161,8 +161,8 @@ impl WatchersInner {
             // These actions send their own notifications.
             (Ok(_), Action::Notification { .. } | Action::LlmPrompt { .. }) => None,
         };
-        if let Some(text) = told {
-            self.tell(owner, None, &text, key).await;
+        if let Some(text) = notification {
+            self.notify(owner, None, &text, key).await;
         }
         true
     }
@@ -178,14 +178,14 @@ impl WatchersInner {
     }
 
     /// Sends a notification by a channel, or in the conversation if the channel fails.
-    async fn tell(&self, owner: &Owner, channel: Option<&str>, text: &str, key: &str) {
-        let Err(error) = self.services.tell(owner, channel, text, Some(key)).await else { return };
+    async fn notify(&self, owner: &Owner, channel: Option<&str>, text: &str, key: &str) {
+        let Err(error) = self.services.notify(owner, channel, text, Some(key)).await else { return };
         let Some(channel) = channel else {
             tracing::warn!(%error, %key, "the notification of a watcher cannot be persisted");
             return;
         };
         let text = format!("{text} (the channel `{channel}` did not deliver this: {})", error_text(&error));
-        if let Err(error) = self.services.tell(owner, None, &text, Some(key)).await {
+        if let Err(error) = self.services.notify(owner, None, &text, Some(key)).await {
             tracing::warn!(%error, %key, "the notification of a watcher cannot be persisted");
         }
     }

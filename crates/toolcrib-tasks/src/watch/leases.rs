@@ -7,7 +7,7 @@ use tokio::time::Instant;
 use toolcrib_model::{ErrorKind, ToolError};
 
 use super::watcher::Watcher;
-use super::{WatchersInner, entry};
+use super::{WatchersInner, parse_entry};
 use crate::services::LEASE_TIME;
 use crate::{RecordKind, StoreError};
 
@@ -78,7 +78,7 @@ impl WatchersInner {
     async fn reload(&self, id: &str) -> Result<bool, StoreError> {
         let Some(writing) = self.table.writing(id) else { return Ok(false) };
         let _turn = writing.lock().await;
-        let other = self.services.store.get(RecordKind::Watcher, id).await?.and_then(entry);
+        let other = self.services.store.get(RecordKind::Watcher, id).await?.and_then(parse_entry);
         let is_known = self.table.with(id, |entry| match other {
             _ if entry.unsaved.is_some() => true,
             Some((_, other)) => {
@@ -100,7 +100,7 @@ impl WatchersInner {
             }
         };
         for record in records {
-            let Some((id, other)) = entry(record) else { continue };
+            let Some((id, other)) = parse_entry(record) else { continue };
             match self.table.with(&id, |entry| entry.watcher.state == other.watcher.state || entry.has_turn())
             {
                 None => self.table.insert(&id, other),

@@ -130,7 +130,7 @@ impl Watchers {
     pub async fn open(services: Arc<Services>, settings: WatcherSettings) -> Result<Self, StoreError> {
         let table = WatcherTable::default();
         for record in services.store.load(RecordKind::Watcher).await? {
-            if let Some((id, entry)) = entry(record) {
+            if let Some((id, entry)) = parse_entry(record) {
                 table.insert(&id, entry);
             }
         }
@@ -201,13 +201,13 @@ impl Watchers {
 
     /// Returns the status of a watcher.
     pub async fn status(&self, id: &str, context: &CallContext) -> Result<WatcherStatus, ToolError> {
-        self.inner.forget_old().await;
+        self.inner.remove_expired().await;
         self.inner.status(id, Viewer::Owner(context))
     }
 
     /// Returns the watchers of the caller, in the order in which they were started.
     pub async fn list(&self, context: &CallContext) -> Vec<WatcherStatus> {
-        self.inner.forget_old().await;
+        self.inner.remove_expired().await;
         self.inner.list(Viewer::Owner(context))
     }
 
@@ -219,13 +219,13 @@ impl Watchers {
     /// Returns the watchers of all owners, in the order in which they were started. For operators.
     pub fn all(&self) -> Vec<WithOwner<WatcherStatus>> {
         let statuses = self.inner.list(Viewer::Operator).into_iter();
-        statuses.filter_map(|status| self.inner.owned(status)).collect()
+        statuses.filter_map(|status| self.inner.with_owner(status)).collect()
     }
 
     /// Returns the status of a watcher of any owner. For operators.
     pub fn status_of_any(&self, id: &str) -> Result<WithOwner<WatcherStatus>, ToolError> {
         let status = self.inner.status(id, Viewer::Operator)?;
-        self.inner.owned(status).ok_or_else(|| no_longer_exists(id))
+        self.inner.with_owner(status).ok_or_else(|| no_longer_exists(id))
     }
 
     /// Stops and removes a watcher of any owner. For operators.
@@ -273,7 +273,7 @@ impl Watchers {
 
 impl WatchersInner {
     /// Adds the owner to a status. Returns `None` if the watcher was removed meanwhile.
-    fn owned(&self, status: WatcherStatus) -> Option<WithOwner<WatcherStatus>> {
+    fn with_owner(&self, status: WatcherStatus) -> Option<WithOwner<WatcherStatus>> {
         self.table
             .with(&status.watcher_id, |entry| entry.watcher.owner.clone())
             .map(|owner| owner.attach_to(status))
@@ -297,7 +297,7 @@ impl WatchersInner {
     }
 
     async fn start(&self, entry: Entry) -> Result<WatcherStatus, ToolError> {
-        self.forget_old().await;
+        self.remove_expired().await;
         let id =
             random_id("watch").map_err(|error| ToolError::new(ErrorKind::Internal, error.to_string()))?;
         let id: Arc<str> = id.into();
@@ -382,8 +382,8 @@ impl WatchersInner {
         self.services.store.apply(vec![Change::remove(RecordKind::Watcher, id)]).await
     }
 
-    async fn forget_old(&self) {
-        for id in self.table.old(self.services.clock.now()) {
+    async fn remove_expired(&self) {
+        for id in self.table.expired(self.services.clock.now()) {
             if let Err(error) = self.remove(&id).await {
                 tracing::warn!(%error, %id, "an ended watcher cannot be removed from the store");
             }
@@ -434,7 +434,7 @@ impl Watcher {
 }
 
 /// Parses a stored watcher.
-fn entry(record: Record) -> Option<(Arc<str>, Entry)> {
+fn parse_entry(record: Record) -> Option<(Arc<str>, Entry)> {
     let Record { id, body, .. } = record;
     let read = serde_json::from_value::<Watcher>(body).map_err(|error| error.to_string());
     let read = read.and_then(|watcher| match watcher.request.parsed_condition() {

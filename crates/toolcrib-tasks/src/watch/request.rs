@@ -130,25 +130,25 @@ impl WatchRequest {
     ) -> Result<Option<Condition>, ToolError> {
         if !(MIN_WATCH_INTERVAL..=MAX_WATCH_INTERVAL).contains(&self.interval) {
             let message = format!(
-                "`interval` is {} s, and may be from {MIN_WATCH_INTERVAL} to {MAX_WATCH_INTERVAL}",
+                "`interval` is {} s; expected {MIN_WATCH_INTERVAL} to {MAX_WATCH_INTERVAL}",
                 self.interval
             );
             return Err(invalid(message));
         }
         let label = self.label.as_deref().unwrap_or_default().chars().count();
         if label > MAX_WATCH_LABEL_CHARS {
-            let message = format!("`label` has {label} characters, and may have {MAX_WATCH_LABEL_CHARS}");
+            let message = format!("`label` has {label} characters; the limit is {MAX_WATCH_LABEL_CHARS}");
             return Err(invalid(message));
         }
         if self.actions.len() > MAX_WATCH_ACTIONS {
             let message =
-                format!("{} `actions` are given, and {MAX_WATCH_ACTIONS} may be", self.actions.len());
+                format!("expected at most {MAX_WATCH_ACTIONS} `actions`, found {}", self.actions.len());
             return Err(invalid(message));
         }
         // It was parsed from JSON, so serialization succeeds.
         let bytes = serde_json::to_vec(self).map_or(usize::MAX, |json| json.len());
         if bytes > MAX_WATCH_REQUEST_BYTES {
-            let message = format!("all arguments have {bytes} bytes, and may have {MAX_WATCH_REQUEST_BYTES}");
+            let message = format!("all arguments have {bytes} bytes; the limit is {MAX_WATCH_REQUEST_BYTES}");
             return Err(invalid(message));
         }
         let condition = self.parsed_condition()?;
@@ -208,8 +208,8 @@ pub(super) fn check_takes_values(
     if found.iter().all(|tool| tool.name.namespace() != RUNTIME_NAMESPACE) {
         return Ok(());
     }
-    Err(invalid(format!("`{tool}` is not given parts of results: it may call what they name"))
-        .with_hint("name the tool that is to be called as the `tool` of the action"))
+    Err(invalid(format!("`{tool}` cannot receive parts of results: it may call the tools that they name"))
+        .with_hint("name the tool to call as the `tool` of the action"))
 }
 
 pub(super) fn invalid(message: String) -> ToolError {

@@ -22,7 +22,7 @@ pub const MAX_WATCH_HISTORY: usize = 100;
 const WAITING_NOTE: &str = "it waits for a person to approve a call";
 
 /// The time that a watcher is retained after it has ended by itself.
-const ENDED_AGE: SignedDuration = SignedDuration::from_hours(24);
+const ENDED_RETENTION: SignedDuration = SignedDuration::from_hours(24);
 
 /// A filter of the watchers that count towards a limit.
 type EntryFilter<'a> = &'a dyn Fn(&Entry) -> bool;
@@ -116,7 +116,7 @@ impl Entry {
 /// The watchers of all sessions, by id.
 #[derive(Default)]
 pub(super) struct WatcherTable {
-    kept: Mutex<WatcherIndex>,
+    index: Mutex<WatcherIndex>,
 }
 
 #[derive(Default)]
@@ -152,7 +152,7 @@ impl WatcherIndex {
 
 impl WatcherTable {
     pub(super) fn insert(&self, id: &Arc<str>, entry: Entry) {
-        self.kept().entries.insert(Arc::clone(id), entry);
+        self.index().entries.insert(Arc::clone(id), entry);
     }
 
     /// Adds a watcher, and returns the ids of the ended watchers that are removed to make room for it. Returns an error
@@ -163,7 +163,7 @@ impl WatcherTable {
         entry: Entry,
         settings: &WatcherSettings,
     ) -> Result<Vec<Arc<str>>, ToolError> {
-        let mut kept = self.kept();
+        let mut index = self.index();
         let owner = &entry.watcher.owner;
         let of_session = |other: &Entry| other.watcher.owner.session == owner.session;
         let of_client = |other: &Entry| other.watcher.owner.shares_client_with(owner);
@@ -175,47 +175,47 @@ impl WatcherTable {
         ];
         let mut forgotten = Vec::new();
         for (counts, most, of) in bounds {
-            let count = kept.entries.values().filter(|other| counts(other)).count();
+            let count = index.entries.values().filter(|other| counts(other)).count();
             if count < most {
                 continue;
             }
-            let ended = kept.entries.iter().filter(|(_, other)| counts(other) && !other.has_turn());
+            let ended = index.entries.iter().filter(|(_, other)| counts(other) && !other.has_turn());
             let ended = ended.filter_map(|(id, other)| Some((other.watcher.ended?, Arc::clone(id))));
             let Some((_, oldest)) = ended.min() else {
-                let message = format!("there are {count} watchers{of}, and no more can be");
+                let message = format!("there are {count} watchers{of}, which is the limit");
                 return Err(ToolError::new(ErrorKind::LimitReached, message)
                     .with_hint("stop one with `watch_stop`; `watch_list` lists them"));
             };
-            kept.remove(&oldest);
+            index.remove(&oldest);
             forgotten.push(oldest);
         }
-        kept.entries.insert(Arc::clone(id), entry);
+        index.entries.insert(Arc::clone(id), entry);
         Ok(forgotten)
     }
 
     /// Calls a function with a watcher, if it exists.
     pub(super) fn with<T>(&self, id: &str, change: impl FnOnce(&mut Entry) -> T) -> Option<T> {
-        self.kept().entries.get_mut(id).map(change)
+        self.index().entries.get_mut(id).map(change)
     }
 
     /// Sets the due time of a watcher, and returns true if it is before all others.
     pub(super) fn schedule(&self, id: &Arc<str>, due: Option<Instant>) -> bool {
-        let mut kept = self.kept();
-        kept.schedule(id, due);
-        due.is_some() && kept.due.first().map(|(first, _)| *first) == due
+        let mut index = self.index();
+        index.schedule(id, due);
+        due.is_some() && index.due.first().map(|(first, _)| *first) == due
     }
 
     /// Starts the turns of all due watchers. Returns their ids and cancellation tokens, and the next due time.
     pub(super) fn take_due(&self, now: Instant) -> (Vec<(Arc<str>, CancellationToken)>, Option<Instant>) {
-        let mut kept = self.kept();
+        let mut index = self.index();
         let mut turns = Vec::new();
-        while let Some((due, id)) = kept.due.first().cloned() {
+        while let Some((due, id)) = index.due.first().cloned() {
             if due > now {
                 return (turns, Some(due));
             }
-            kept.schedule(&id, None);
+            index.schedule(&id, None);
             // A watcher in a turn is scheduled again at the end of the turn.
-            if let Some(entry) = kept.entries.get_mut(&id).filter(|entry| !entry.has_turn()) {
+            if let Some(entry) = index.entries.get_mut(&id).filter(|entry| !entry.has_turn()) {
                 let turn = CancellationToken::new();
                 entry.turn = Some(turn.clone());
                 turns.push((id, turn));
@@ -226,12 +226,12 @@ impl WatcherTable {
 
     /// Ends a turn that began at a time, and schedules the next one. Returns true if that is before all others.
     pub(super) fn end_turn(&self, id: &Arc<str>, began: Instant) -> bool {
-        let mut kept = self.kept();
-        let Some(entry) = kept.entries.get_mut(id) else { return false };
+        let mut index = self.index();
+        let Some(entry) = index.entries.get_mut(id) else { return false };
         entry.turn = None;
         let due = (entry.watcher.state == WatcherState::Active).then(|| next_due(&entry.watcher, began));
-        kept.schedule(id, due);
-        due.is_some() && kept.due.first().map(|(first, _)| *first) == due
+        index.schedule(id, due);
+        due.is_some() && index.due.first().map(|(first, _)| *first) == due
     }
 
     /// Returns the lock to hold while a watcher is saved.
@@ -240,7 +240,7 @@ impl WatcherTable {
     }
 
     pub(super) fn remove(&self, id: &str) -> Option<Entry> {
-        self.kept().remove(id)
+        self.index().remove(id)
     }
 
     /// Returns the id of a watcher that the viewer may see.
@@ -250,7 +250,7 @@ impl WatcherTable {
             return Ok(Arc::clone(found));
         }
         let hint = match own.as_slice() {
-            [] => "none is left; `watch_start` starts one".to_owned(),
+            [] => "there are no watchers; start one with `watch_start`".to_owned(),
             own => format!("there are {}", own.join(", ")),
         };
         Err(ToolError::new(ErrorKind::NotFound, format!("there is no watcher `{id}`")).with_hint(hint))
@@ -273,14 +273,14 @@ impl WatcherTable {
     }
 
     /// Returns the ended watchers whose retention time is over.
-    pub(super) fn old(&self, now: Timestamp) -> Vec<Arc<str>> {
-        let oldest = now.checked_sub(ENDED_AGE).unwrap_or(Timestamp::MIN);
+    pub(super) fn expired(&self, now: Timestamp) -> Vec<Arc<str>> {
+        let oldest = now.checked_sub(ENDED_RETENTION).unwrap_or(Timestamp::MIN);
         self.matching(|entry| !entry.has_turn() && entry.watcher.ended.is_some_and(|ended| ended < oldest))
     }
 
     /// Cancels all turns.
     pub(super) fn cancel_turns(&self) {
-        self.kept()
+        self.index()
             .entries
             .values()
             .filter_map(|entry| entry.turn.as_ref())
@@ -288,15 +288,15 @@ impl WatcherTable {
     }
 
     fn matching(&self, wanted: impl Fn(&Entry) -> bool) -> Vec<Arc<str>> {
-        let kept = self.kept();
-        let found = kept.entries.iter().filter(|(_, entry)| wanted(entry));
+        let index = self.index();
+        let found = index.entries.iter().filter(|(_, entry)| wanted(entry));
         let mut found: Vec<_> = found.map(|(id, entry)| (entry.watcher.created, Arc::clone(id))).collect();
         found.sort();
         found.into_iter().map(|(_, id)| id).collect()
     }
 
-    fn kept(&self) -> MutexGuard<'_, WatcherIndex> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    fn index(&self) -> MutexGuard<'_, WatcherIndex> {
+        self.index.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

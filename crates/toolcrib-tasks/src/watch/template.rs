@@ -15,30 +15,30 @@ use crate::condition::Path;
 const MAX_FILLED_BYTES: usize = 4_096;
 
 /// The maximum number of placeholders in an action.
-const MAX_PLACES: usize = 10;
+const MAX_PLACEHOLDERS: usize = 10;
 
 enum Segment {
     Text(String),
-    Place(Path),
+    Placeholder(Path),
 }
 
 /// Returns true if an action has placeholders, or an error that describes an invalid one.
 pub(super) fn check(action: &Action) -> Result<bool, String> {
-    let places = match action {
+    let placeholders = match action {
         Action::Notification { message, channel } => {
-            named("channel", channel.as_deref().unwrap_or_default())?;
-            places_in(message)?
+            check_name("channel", channel.as_deref().unwrap_or_default())?;
+            count_in_text(message)?
         }
         Action::ToolCall { tool, params } => {
-            named("tool", tool)?;
-            params.values().try_fold(0, |sum, value| Ok::<_, String>(sum + places_of(value)?))?
+            check_name("tool", tool)?;
+            params.values().try_fold(0, |sum, value| Ok::<_, String>(sum + count_in_value(value)?))?
         }
-        Action::LlmPrompt { prompt } => places_in(prompt)?,
+        Action::LlmPrompt { prompt } => count_in_text(prompt)?,
     };
-    if places > MAX_PLACES {
-        return Err(format!("it has {places} places to fill in, and may have {MAX_PLACES}"));
+    if placeholders > MAX_PLACEHOLDERS {
+        return Err(format!("it has {placeholders} placeholders; the limit is {MAX_PLACEHOLDERS}"));
     }
-    Ok(places > 0)
+    Ok(placeholders > 0)
 }
 
 /// Replaces the placeholders in an action.
@@ -55,56 +55,60 @@ pub(super) fn fill(action: &Action, value: &Value) -> Action {
     }
 }
 
-fn named(what: &str, name: &str) -> Result<(), String> {
-    if name.contains("{{") { Err(format!("a {what} is named, and not filled in")) } else { Ok(()) }
+fn check_name(what: &str, name: &str) -> Result<(), String> {
+    if name.contains("{{") {
+        Err(format!("the name of a {what} cannot contain placeholders"))
+    } else {
+        Ok(())
+    }
 }
 
-fn places_of(value: &Value) -> Result<usize, String> {
+fn count_in_value(value: &Value) -> Result<usize, String> {
     match value {
-        Value::String(text) => places_in(text),
-        Value::Array(items) => items.iter().try_fold(0, |sum, item| Ok(sum + places_of(item)?)),
-        Value::Object(fields) => fields.values().try_fold(0, |sum, field| Ok(sum + places_of(field)?)),
+        Value::String(text) => count_in_text(text),
+        Value::Array(items) => items.iter().try_fold(0, |sum, item| Ok(sum + count_in_value(item)?)),
+        Value::Object(fields) => fields.values().try_fold(0, |sum, field| Ok(sum + count_in_value(field)?)),
         Value::Null | Value::Bool(_) | Value::Number(_) => Ok(0),
     }
 }
 
-fn places_in(text: &str) -> Result<usize, String> {
-    Ok(pieces(text)?.iter().filter(|piece| matches!(piece, Segment::Place(_))).count())
+fn count_in_text(text: &str) -> Result<usize, String> {
+    Ok(parse_segments(text)?.iter().filter(|segment| matches!(segment, Segment::Placeholder(_))).count())
 }
 
-fn pieces(text: &str) -> Result<Vec<Segment>, String> {
-    let (mut pieces, mut rest) = (Vec::new(), text);
+fn parse_segments(text: &str) -> Result<Vec<Segment>, String> {
+    let (mut segments, mut rest) = (Vec::new(), text);
     while let Some((before, after)) = rest.split_once("{{") {
-        pieces.push(Segment::Text(before.to_owned()));
+        segments.push(Segment::Text(before.to_owned()));
         if let Some(literal) = after.strip_prefix("{{") {
-            pieces.push(Segment::Text("{{".to_owned()));
+            segments.push(Segment::Text("{{".to_owned()));
             rest = literal;
             continue;
         }
-        let (place, after) = after
+        let (placeholder, after) = after
             .split_once("}}")
             .ok_or_else(|| "`{{` has no `}}`; for the signs themselves write `{{{{`".to_owned())?;
-        let path = place.trim().strip_prefix("value").ok_or_else(|| {
+        let path = placeholder.trim().strip_prefix("value").ok_or_else(|| {
             format!(
                 "`{{{{{}}}}}` is not a placeholder; use `{{{{value}}}}` or `{{{{value.path}}}}`",
-                truncate_bytes(place, 40)
+                truncate_bytes(placeholder, 40)
             )
         })?;
         let path = Path::parse(&format!("${path}")).map_err(|error| {
-            format!("`{{{{{}}}}}` has an invalid path: {error}", truncate_bytes(place, 40))
+            format!("`{{{{{}}}}}` has an invalid path: {error}", truncate_bytes(placeholder, 40))
         })?;
-        pieces.push(Segment::Place(path));
+        segments.push(Segment::Placeholder(path));
         rest = after;
     }
-    pieces.push(Segment::Text(rest.to_owned()));
-    pieces.retain(|piece| !matches!(piece, Segment::Text(text) if text.is_empty()));
-    Ok(pieces)
+    segments.push(Segment::Text(rest.to_owned()));
+    segments.retain(|segment| !matches!(segment, Segment::Text(text) if text.is_empty()));
+    Ok(segments)
 }
 
 fn fill_value(param: &Value, value: &Value) -> Value {
     match param {
-        Value::String(text) => match pieces(text).as_deref() {
-            Ok([Segment::Place(path)]) => bounded(path.of(value)),
+        Value::String(text) => match parse_segments(text).as_deref() {
+            Ok([Segment::Placeholder(path)]) => truncate_part(path.of(value)),
             _ => Value::String(fill_text(text, value, false)),
         },
         Value::Array(items) => items.iter().map(|item| fill_value(item, value)).collect(),
@@ -117,10 +121,10 @@ fn fill_value(param: &Value, value: &Value) -> Value {
 
 fn fill_text(text: &str, value: &Value, is_quoted: bool) -> String {
     // The text was validated when the watcher was started.
-    let Ok(pieces) = pieces(text) else { return text.to_owned() };
-    let filled = pieces.into_iter().map(|piece| match piece {
+    let Ok(segments) = parse_segments(text) else { return text.to_owned() };
+    let filled = segments.into_iter().map(|segment| match segment {
         Segment::Text(text) => text,
-        Segment::Place(path) => match bounded(path.of(value)) {
+        Segment::Placeholder(path) => match truncate_part(path.of(value)) {
             Value::String(text) if !is_quoted => text,
             part => part.to_string(),
         },
@@ -129,7 +133,7 @@ fn fill_text(text: &str, value: &Value, is_quoted: bool) -> String {
 }
 
 /// Truncates a part to the size limit. A missing part is null.
-fn bounded(part: Option<&Value>) -> Value {
+fn truncate_part(part: Option<&Value>) -> Value {
     let Some(part) = part else { return Value::Null };
     let json = part.to_string();
     if json.len() <= MAX_FILLED_BYTES {

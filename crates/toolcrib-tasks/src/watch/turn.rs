@@ -56,13 +56,13 @@ impl WatchersInner {
     /// Runs a turn, under a lease if the store is shared.
     async fn turn(&self, id: &str, cancel: &CancellationToken) {
         if self.services.is_shared() {
-            Box::pin(self.shared_turn(id, self.work(id, cancel))).await;
+            Box::pin(self.shared_turn(id, self.check_and_notify(id, cancel))).await;
         } else {
-            self.work(id, cancel).await;
+            self.check_and_notify(id, cancel).await;
         }
     }
 
-    async fn work(&self, id: &str, cancel: &CancellationToken) {
+    async fn check_and_notify(&self, id: &str, cancel: &CancellationToken) {
         // An approval that the last process waited for is requested again.
         self.table.with(id, |entry| entry.watcher.waits_for_person = false);
         // A notification in progress comes first.
@@ -94,7 +94,7 @@ impl WatchersInner {
             Some((watcher.request.call(), watcher.owner.clone(), left))
         })??;
         if let Some(at) = left {
-            let message = format!("the program ended while `{}` was under way", call.name);
+            let message = format!("the program ended while `{}` was running", call.name);
             let error = ToolError::new(ErrorKind::OutcomeUnknown, message);
             let key = Watcher::run_key(id, at);
             return Some(CompletedCheck { result: Err(error), at, took: began.elapsed(), key });

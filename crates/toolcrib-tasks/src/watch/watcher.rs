@@ -213,7 +213,7 @@ impl Watcher {
         if self.request.notify_when == NotifyWhen::Summary
             && (self.tally.checks >= settings.summary_checks || is_over)
         {
-            news = Some(self.digest(condition.is_some()));
+            news = Some(self.summary_text(condition.is_some()));
             self.tally = SummaryCounts::default();
         }
         let fired = news.is_some();
@@ -257,17 +257,17 @@ impl Watcher {
         let holds = condition.is_none_or(|condition| condition.holds(&reading.value, self.baseline.as_ref()));
         let was_held = std::mem::replace(&mut self.is_held, holds);
         self.tally.held += u64::from(holds);
-        let told = reading.told();
+        let shown = reading.notification_value();
         let news = match self.request.notify_when {
             NotifyWhen::OnChange if outcome == CheckOutcome::Changed && holds => {
                 let before = self.seen.as_ref().map_or(Value::Null, |before| before.shown.clone());
-                Some(format!("has seen a change: it was {before}, and is {told}"))
+                Some(format!("has seen a change: it was {before}, and is {shown}"))
             }
             NotifyWhen::OnThreshold if holds && !was_held => {
                 let condition = condition.map(Condition::text).unwrap_or_default();
-                Some(format!("has seen that {condition}: the result is {told}"))
+                Some(format!("has seen that {condition}: the result is {shown}"))
             }
-            NotifyWhen::Always if holds => Some(format!("has seen {told}")),
+            NotifyWhen::Always if holds => Some(format!("has seen {shown}")),
             _ => None,
         };
         self.seen = Some(seen);
@@ -324,7 +324,7 @@ impl Watcher {
         })
     }
 
-    fn digest(&self, has_condition: bool) -> String {
+    fn summary_text(&self, has_condition: bool) -> String {
         let SummaryCounts { checks, changes, errors, held } = &self.tally;
         let held =
             if has_condition { format!(", {held} for which the condition held") } else { String::new() };
@@ -373,7 +373,7 @@ impl BoundedResult {
         if json.len() > most {
             let why = if most == MAX_COMPARED_BYTES { " where its condition says `changed`" } else { "" };
             let message =
-                format!("the result has {} bytes, and one that is watched may have {most}{why}", json.len());
+                format!("the result has {} bytes; the limit for watched results is {most}{why}", json.len());
             return Err(ToolError::new(ErrorKind::LimitReached, message)
                 .with_hint("watch a tool that returns less, or with arguments by which it does"));
         }
@@ -384,7 +384,7 @@ impl BoundedResult {
         self.within(MAX_SHOWN_BYTES)
     }
 
-    fn told(&self) -> String {
+    fn notification_value(&self) -> String {
         truncate_bytes(&self.json, MAX_NOTIFIED_BYTES)
     }
 

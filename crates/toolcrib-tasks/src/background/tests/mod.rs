@@ -214,7 +214,7 @@ async fn a_session_and_an_agent_see_only_their_own() {
 
 #[tokio::test(start_paused = true)]
 async fn no_more_run_at_once_and_no_more_are_kept_than_may_be() {
-    let settings = BackgroundSettings { max_running: 2, max_kept: 3, ..BackgroundSettings::default() };
+    let settings = BackgroundSettings { max_running: 2, max_retained: 3, ..BackgroundSettings::default() };
     let shop = Shop::with(Arc::new(MemoryStore::new()), settings).await;
     let first = shop.launch("shop.machine").await.unwrap().task_id;
     shop.launch("shop.machine").await.unwrap();
@@ -395,7 +395,7 @@ async fn a_client_runs_no_more_in_all_its_sessions_than_it_may() {
         launch(session, None).await.unwrap();
     }
     let refused = launch("serve/ci/4", None).await.unwrap_err();
-    insta::assert_snapshot!(refused, @"limit_reached: 3 calls of this client run in the background in all its sessions, and no more can (wait for one of them, or cancel one)");
+    insta::assert_snapshot!(refused, @"limit_reached: 3 background calls of this client are running in all its sessions, which is the limit (wait for one of them, or cancel one)");
     // Other clients, other people of the same one, and whoever is on this machine have theirs.
     for (session, user) in [("serve/ci2/1", None), ("serve/ci/5", Some("ada")), ("cli", None)] {
         launch(session, user).await.unwrap();

@@ -38,14 +38,14 @@ async fn a_terminal_shows_each_message_as_one_line_that_it_cannot_be_told_by() {
     let screen = Arc::new(Screen::default());
     let services = services("desk", TerminalChannel::new(Some(screen.clone()))).await;
     let told = "Two lamps\r\n\tare back.\u{1b}[2J\u{202e}";
-    services.tell(&owner(), Some("desk"), told, None).await.unwrap();
+    services.notify(&owner(), Some("desk"), told, None).await.unwrap();
     assert_eq!(*screen.0.lock().unwrap(), ["[desk] Two lamps are back.[2J"]);
 }
 
 #[tokio::test]
 async fn a_program_without_a_terminal_says_so() {
     let services = services("desk", TerminalChannel::new(None)).await;
-    let error = services.tell(&owner(), Some("desk"), "Back.", None).await.unwrap_err();
+    let error = services.notify(&owner(), Some("desk"), "Back.", None).await.unwrap_err();
     assert_eq!((error.kind, error.retryable), (ErrorKind::Unavailable, false));
 }
 
@@ -53,9 +53,9 @@ async fn a_program_without_a_terminal_says_so() {
 async fn a_file_gets_a_line_for_each_message() {
     let folder = tempfile::tempdir().unwrap();
     let services = services("log", FileChannel::new(Root::open(folder.path()).unwrap(), "told.jsonl")).await;
-    services.tell(&owner(), Some("log"), "Two lamps\nare back.", Some("run_1")).await.unwrap();
+    services.notify(&owner(), Some("log"), "Two lamps\nare back.", Some("run_1")).await.unwrap();
     let long = "x".repeat(MAX_MESSAGE_CHARS + 1);
-    services.tell(&Owner::of(&CallContext::new("t")), Some("log"), &long, None).await.unwrap();
+    services.notify(&Owner::of(&CallContext::new("t")), Some("log"), &long, None).await.unwrap();
     let text = std::fs::read_to_string(folder.path().join("told.jsonl")).unwrap();
     let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(
@@ -70,7 +70,7 @@ async fn a_file_that_cannot_be_written_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
     let root = Root::open(folder.path()).unwrap();
     let services = services("log", FileChannel::new(root, "missing/told.jsonl")).await;
-    let error = services.tell(&owner(), Some("log"), "Back.", None).await.unwrap_err();
+    let error = services.notify(&owner(), Some("log"), "Back.", None).await.unwrap_err();
     assert_eq!(error.kind, ErrorKind::Unavailable);
     assert!(error.message.starts_with("the channel `log` cannot be written to: "), "{error}");
 }
@@ -100,7 +100,7 @@ async fn a_tool_is_called_in_the_name_of_whoever_the_message_is_from() {
     let executor = executor(module, &json!({"default_policy": "grant"})).await;
     services.set_tool_caller(executor.entrance());
     // What is filled in is not looked at again.
-    services.tell(&owner(), Some("chat"), "{{run_key}}", Some("run_1")).await.unwrap();
+    services.notify(&owner(), Some("chat"), "{{run_key}}", Some("run_1")).await.unwrap();
     let posts = posts.lock().unwrap();
     let [(arguments, context)] = posts.as_slice() else { panic!("{}", posts.len()) };
     assert_eq!(
@@ -122,7 +122,7 @@ async fn a_tool_that_policy_denies_tells_nobody() {
         let services = services("chat", by_tool(&json!({"text": "{{message}}"})).unwrap()).await;
         let executor = executor(module, &rules).await;
         services.set_tool_caller(executor.entrance());
-        let error = services.tell(&owner(), Some("chat"), "Back.", None).await.unwrap_err();
+        let error = services.notify(&owner(), Some("chat"), "Back.", None).await.unwrap_err();
         assert_eq!(error.kind, expected, "{error}");
         assert!(posts.lock().unwrap().is_empty());
     }
@@ -135,7 +135,7 @@ async fn a_tool_is_not_called_any_more_when_the_program_ends() {
     let executor = executor(module, &json!({"default_policy": "grant"})).await;
     services.set_tool_caller(executor.entrance());
     services.stop_intake();
-    let error = services.tell(&owner(), Some("chat"), "Back.", None).await.unwrap_err();
+    let error = services.notify(&owner(), Some("chat"), "Back.", None).await.unwrap_err();
     assert_eq!(error.kind, ErrorKind::Unavailable);
     assert!(posts.lock().unwrap().is_empty());
 }

@@ -43,9 +43,9 @@ where
         let why = match tokio::time::timeout_at(end, attempt(number)).await {
             Ok(Attempt::Delivered) => return Ok(()),
             Ok(Attempt::Refused(why)) => {
-                let message = format!("the channel `{channel}` does not take it: {why}");
+                let message = format!("the channel `{channel}` rejected the message: {why}");
                 return Err(ToolError::new(ErrorKind::ToolFailed, message)
-                    .with_hint("leave it, or tell it by another channel"));
+                    .with_hint("give up, or use another channel"));
             }
             Ok(Attempt::Failed { why, wait }) => {
                 let wait = wait.unwrap_or(pause).max(pause).min(MAX_PAUSE);
@@ -57,10 +57,10 @@ where
                 }
                 why
             }
-            Err(_) => format!("its time of {} s is over", DELIVERY_TIME.as_secs()),
+            Err(_) => format!("the time limit of {} s has passed", DELIVERY_TIME.as_secs()),
         };
         let message = format!("the channel `{channel}` was not reached in {number} attempts: {why}");
         return Err(ToolError::new(ErrorKind::Unavailable, message)
-            .with_hint("it may have arrived all the same; its receiver knows it by its id"));
+            .with_hint("it may have arrived anyway; its receiver recognizes it by its id"));
     }
 }

@@ -22,13 +22,15 @@ impl Key {
         let wrong = |reason| Error::InvalidSecret { reason };
         let text = secret.expose();
         let bytes = match text.strip_prefix(SECRET_PREFIX) {
-            Some(rest) => STANDARD.decode(rest).map_err(|_| wrong("behind `whsec_` it is no Base64"))?,
+            Some(rest) => {
+                STANDARD.decode(rest).map_err(|_| wrong("the part after `whsec_` is not Base64"))?
+            }
             None => text.as_bytes().to_vec(),
         };
         if bytes.is_empty() {
             return Err(wrong("it is empty"));
         }
-        Hmac::new_from_slice(&bytes).map(Self).map_err(|_| wrong("it has a length that no key has"))
+        Hmac::new_from_slice(&bytes).map(Self).map_err(|_| wrong("its length is invalid"))
     }
 
     /// Returns the signature of a body that is sent with an id at a time.

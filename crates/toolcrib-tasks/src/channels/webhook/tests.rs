@@ -117,7 +117,7 @@ async fn a_server_that_stays_down_is_given_up_and_its_address_is_not_told() {
     let error =
         channel(&failing.url("/hooks/key-5f2c"), true).send(&message(Some("run_1"))).await.unwrap_err();
     assert_eq!(failing.hits().len(), MAX_ATTEMPTS as usize);
-    insta::assert_snapshot!(error.to_string(), @"unavailable: the channel `ops` was not reached in 5 attempts: its server answered with status 503 (it may have arrived all the same; its receiver knows it by its id)");
+    insta::assert_snapshot!(error.to_string(), @"unavailable: the channel `ops` was not reached in 5 attempts: its server answered with status 503 (it may have arrived anyway; its receiver recognizes it by its id)");
     let port = server(&[200]).await.port();
     let gone = format!("http://127.0.0.1:{port}/hooks/key-5f2c");
     let error = channel(&gone, true).send(&message(Some("run_1"))).await.unwrap_err();
@@ -181,5 +181,5 @@ async fn all_attempts_together_have_their_time() {
     let never = |_| std::future::pending::<Attempt>();
     let error = deliver("ops", FIRST_PAUSE, never).await.unwrap_err();
     assert_eq!(began.elapsed().as_secs(), DELIVERY_TIME.as_secs());
-    assert!(error.message.ends_with("its time of 120 s is over"), "{error}");
+    assert!(error.message.ends_with("the time limit of 120 s has passed"), "{error}");
 }

@@ -126,7 +126,7 @@ impl World {
     }
 
     async fn once(&self, when: &str, action: Action) -> String {
-        let time = ScheduleTime::Once(crate::moment(when, &self.schedules.now(None)).unwrap());
+        let time = ScheduleTime::Once(crate::parse_time(when, &self.schedules.now(None)).unwrap());
         self.create(ScheduleRequest::new(time, action)).await
     }
 

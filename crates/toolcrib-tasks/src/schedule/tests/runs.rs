@@ -224,7 +224,7 @@ async fn no_more_are_made_than_may_be_and_what_is_over_makes_room() {
     (setup.settings.max_per_session, setup.settings.max_total) = (2, 5);
     let world = setup.start().await;
     let make = async |session: &str| {
-        let time = ScheduleTime::Once(crate::moment("in 5m", &world.schedules.now(None)).unwrap());
+        let time = ScheduleTime::Once(crate::parse_time("in 5m", &world.schedules.now(None)).unwrap());
         let context = CallContext::new(session);
         let made = world.schedules.create(ScheduleRequest::new(time, note("x")), &context).await;
         made.map(|made| made.schedule_id).map_err(|error| error.to_string())
@@ -318,7 +318,7 @@ async fn an_agent_that_is_given_a_prompt_has_its_answer_told_and_is_not_asked_tw
     pass(minutes(2)).await;
     assert_eq!(world.outcome(&slow).await, RunOutcome::OutcomeUnknown);
     let told = world.told().await;
-    assert!(told.len() == 1 && told[0].contains("nobody knows"), "{told:?}");
+    assert!(told.len() == 1 && told[0].contains("is unknown"), "{told:?}");
 }
 
 #[tokio::test(start_paused = true)]
@@ -353,6 +353,6 @@ async fn a_client_has_no_more_schedules_in_all_its_sessions_than_it_may() {
     for session in ["serve/ci/1", "serve/ci/2", "serve/ci/2"] {
         make(session).await.unwrap();
     }
-    insta::assert_snapshot!(make("serve/ci/3").await.unwrap_err(), @"limit_reached: this client has 3 schedules in all its sessions, and may have 3 (cancel one with `schedule_cancel`; ended schedules are removed after a day)");
+    insta::assert_snapshot!(make("serve/ci/3").await.unwrap_err(), @"limit_reached: this client has 3 schedules in all its sessions; the limit is 3 (cancel one with `schedule_cancel`; ended schedules are removed after a day)");
     make("serve/other/1").await.unwrap();
 }

@@ -23,11 +23,11 @@ pub(super) struct ErrorContext<'a> {
 }
 
 impl ErrorContext<'_> {
-    pub(super) fn of(&self, error: &sqlx::Error) -> StoreError {
+    pub(super) fn convert(&self, error: &sqlx::Error) -> StoreError {
         let path = self.path.to_owned();
         let Some(database) = error.as_database_error() else {
             return match error {
-                sqlx::Error::Io(error) => self.of_system(error),
+                sqlx::Error::Io(error) => self.convert_io(error),
                 other => StoreError::Failed { path, reason: other.to_string() },
             };
         };
@@ -42,7 +42,7 @@ impl ErrorContext<'_> {
         }
     }
 
-    pub(super) fn of_system(&self, error: &io::Error) -> StoreError {
+    pub(super) fn convert_io(&self, error: &io::Error) -> StoreError {
         let path = self.path.to_owned();
         match error.kind() {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => StoreError::Full { path },

@@ -22,16 +22,16 @@ pub(super) async fn migrate(
     connection: &mut SqliteConnection,
     error_context: &ErrorContext<'_>,
 ) -> Result<(), StoreError> {
-    let known = i64::try_from(MIGRATIONS.len()).unwrap_or(i64::MAX);
-    let failed = |error: sqlx::Error| error_context.of(&error);
+    let supported = i64::try_from(MIGRATIONS.len()).unwrap_or(i64::MAX);
+    let failed = |error: sqlx::Error| error_context.convert(&error);
     // The write lock prevents two processes that open the file at once from both migrating it.
     sqlx::query("BEGIN IMMEDIATE").execute(&mut *connection).await.map_err(failed)?;
-    let form: i64 =
+    let version: i64 =
         sqlx::query_scalar("PRAGMA user_version").fetch_one(&mut *connection).await.map_err(failed)?;
-    if form > known {
-        return Err(StoreError::Newer { path: error_context.path.to_owned(), form, known });
+    if version > supported {
+        return Err(StoreError::NewerVersion { path: error_context.path.to_owned(), version, supported });
     }
-    for step in MIGRATIONS.iter().skip(usize::try_from(form).unwrap_or_default()) {
+    for step in MIGRATIONS.iter().skip(usize::try_from(version).unwrap_or_default()) {
         for statement in *step {
             sqlx::query(*statement).execute(&mut *connection).await.map_err(failed)?;
         }

@@ -61,7 +61,7 @@ impl SqliteStore {
             }
             opened => opened?,
         };
-        Ok(OpenedStore { store: Self::over(path, connection, Some(lock)), quarantined })
+        Ok(OpenedStore { store: Self::with_connection(path, connection, Some(lock)), quarantined })
     }
 
     /// Opens an existing file without the lock, while another process has it open. This is for operators, who read
@@ -69,10 +69,10 @@ impl SqliteStore {
     pub async fn open_unlocked(path: impl Into<PathBuf>) -> Result<Self, StoreError> {
         let path = path.into();
         let connection = connect(&path).await?;
-        Ok(Self::over(path, connection, None))
+        Ok(Self::with_connection(path, connection, None))
     }
 
-    fn over(path: PathBuf, connection: SqliteConnection, lock: Option<File>) -> Self {
+    fn with_connection(path: PathBuf, connection: SqliteConnection, lock: Option<File>) -> Self {
         let (commands, waiting) = mpsc::channel(MAX_WAITING);
         let writer = tokio::spawn(writer::run(connection, waiting, path.clone()));
         Self { path, commands, writer: Mutex::new(Some(writer)), lock: Mutex::new(lock) }
@@ -86,10 +86,10 @@ impl SqliteStore {
     /// Limits the number of pages of the database, which simulates a full disk.
     #[cfg(test)]
     pub(in crate::store) async fn limit_pages(&self, pages: u32) {
-        self.ask(|answer| Command::Limit { pages, answer }).await.unwrap();
+        self.execute(|answer| Command::Limit { pages, answer }).await.unwrap();
     }
 
-    async fn ask<T>(
+    async fn execute<T>(
         &self,
         command: impl FnOnce(oneshot::Sender<Result<T, StoreError>>) -> Command,
     ) -> Result<T, StoreError> {
@@ -102,32 +102,32 @@ impl SqliteStore {
 #[async_trait]
 impl Store for SqliteStore {
     async fn load(&self, kind: RecordKind) -> Result<Vec<Record>, StoreError> {
-        self.ask(|answer| Command::Load { kind, id: None, answer }).await
+        self.execute(|answer| Command::Load { kind, id: None, answer }).await
     }
 
     async fn get(&self, kind: RecordKind, id: &str) -> Result<Option<Record>, StoreError> {
         let id = Some(id.to_owned());
-        Ok(self.ask(|answer| Command::Load { kind, id, answer }).await?.pop())
+        Ok(self.execute(|answer| Command::Load { kind, id, answer }).await?.pop())
     }
 
     async fn apply(&self, changes: Vec<Change>) -> Result<(), StoreError> {
         let changes = changes.into_iter().map(writer::encode).collect::<Result<Vec<_>, _>>()?;
-        self.ask(|answer| Command::Apply { changes, answer }).await
+        self.execute(|answer| Command::Apply { changes, answer }).await
     }
 
     async fn lease(&self, id: &str, owner: &str, now: Timestamp, time: Duration) -> Result<bool, StoreError> {
         let until = now.checked_add(time).unwrap_or(Timestamp::MAX);
         let lease = Lease { id: id.to_owned(), owner: owner.to_owned(), now: Some(now), until };
-        self.ask(|answer| Command::Lease { lease, answer }).await
+        self.execute(|answer| Command::Lease { lease, answer }).await
     }
 
     async fn release(&self, id: &str, owner: &str) -> Result<(), StoreError> {
         let lease = Lease { id: id.to_owned(), owner: owner.to_owned(), now: None, until: Timestamp::MIN };
-        self.ask(|answer| Command::Lease { lease, answer }).await.map(|_| ())
+        self.execute(|answer| Command::Lease { lease, answer }).await.map(|_| ())
     }
 
     async fn has_changed(&self) -> Result<bool, StoreError> {
-        self.ask(|answer| Command::Changed { answer }).await
+        self.execute(|answer| Command::Changed { answer }).await
     }
 
     fn is_durable(&self) -> bool {
@@ -150,7 +150,7 @@ impl Store for SqliteStore {
 
 /// Creates the folder, and acquires the lock.
 fn prepare(path: &Path, is_shared: bool) -> Result<File, StoreError> {
-    let failed = |error: io::Error| ErrorContext { path }.of_system(&error);
+    let failed = |error: io::Error| ErrorContext { path }.convert_io(&error);
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder).map_err(failed)?;
     }
@@ -178,20 +178,20 @@ fn open_file(path: &Path) -> io::Result<File> {
 
 async fn connect(path: &Path) -> Result<SqliteConnection, StoreError> {
     let error_context = ErrorContext { path };
-    open_file(path).map_err(|error| error_context.of_system(&error))?;
+    open_file(path).map_err(|error| error_context.convert_io(&error))?;
     let options = SqliteConnectOptions::new()
         .filename(path)
         .journal_mode(SqliteJournalMode::Wal)
         .synchronous(SqliteSynchronous::Full)
         .busy_timeout(BUSY_TIMEOUT)
         .disable_statement_logging();
-    let mut connection = options.connect().await.map_err(|error| error_context.of(&error))?;
+    let mut connection = options.connect().await.map_err(|error| error_context.convert(&error))?;
     let found: Result<String, _> =
         sqlx::query_scalar("PRAGMA quick_check(1)").fetch_one(&mut connection).await;
     let prepared = match found {
         Ok(found) if found == "ok" => migrations::migrate(&mut connection, &error_context).await,
         Ok(found) => Err(StoreError::Damaged { path: path.to_owned(), reason: found }),
-        Err(error) => Err(error_context.of(&error)),
+        Err(error) => Err(error_context.convert(&error)),
     };
     match prepared {
         Ok(()) => Ok(connection),
@@ -205,7 +205,7 @@ async fn connect(path: &Path) -> Result<SqliteConnection, StoreError> {
 
 /// Renames a damaged database, so that its content can still be inspected, and returns the new path.
 fn quarantine(path: &Path) -> Result<PathBuf, StoreError> {
-    let failed = |error: io::Error| ErrorContext { path }.of_system(&error);
+    let failed = |error: io::Error| ErrorContext { path }.convert_io(&error);
     let free = (1..=MAX_QUARANTINED).map(|number| with_suffix(path, &format!(".damaged-{number}")));
     let aside = free.into_iter().find(|aside| !aside.exists()).ok_or_else(|| {
         let reason = format!("{MAX_QUARANTINED} damaged copies exist already");

@@ -96,14 +96,14 @@ pub(super) async fn run(
                 let found: Result<i64, _> =
                     sqlx::query_scalar("PRAGMA data_version").fetch_one(&mut connection).await;
                 let changed = found.map(|found| version.replace(found).is_some_and(|before| before != found));
-                let _ = answer.send(changed.map_err(|error| ErrorContext { path: &path }.of(&error)));
+                let _ = answer.send(changed.map_err(|error| ErrorContext { path: &path }.convert(&error)));
             }
             #[cfg(test)]
             Command::Limit { pages, answer } => {
                 let limit = sqlx::AssertSqlSafe(format!("PRAGMA max_page_count = {pages}"));
                 let done = sqlx::query(limit).execute(&mut connection).await;
-                let _ =
-                    answer.send(done.map(|_| ()).map_err(|error| ErrorContext { path: &path }.of(&error)));
+                let _ = answer
+                    .send(done.map(|_| ()).map_err(|error| ErrorContext { path: &path }.convert(&error)));
             }
             Command::Load { kind, id, answer } => {
                 // Here and below, sending fails only if the caller has stopped waiting.
@@ -144,7 +144,7 @@ async fn apply(
     batch: &[EncodedChange],
     path: &Path,
 ) -> Result<(), StoreError> {
-    let failed = |error: sqlx::Error| ErrorContext { path }.of(&error);
+    let failed = |error: sqlx::Error| ErrorContext { path }.convert(&error);
     match write(connection, batch).await {
         Ok(()) => Ok(()),
         Err(error) => {
@@ -188,7 +188,7 @@ async fn load(
     .bind(id)
     .fetch_all(connection)
     .await
-    .map_err(|error| ErrorContext { path }.of(&error))?;
+    .map_err(|error| ErrorContext { path }.convert(&error))?;
     let record = |(id, session, body): (String, String, String)| {
         let body = serde_json::from_str(&body).map_err(|error| StoreError::Damaged {
             path: path.to_owned(),
@@ -213,6 +213,6 @@ async fn lease(connection: &mut SqliteConnection, lease: Lease, path: &Path) -> 
         .bind(now.as_millisecond()),
         None => sqlx::query("DELETE FROM leases WHERE id = ? AND owner = ?").bind(id).bind(owner),
     };
-    let done = statement.execute(connection).await.map_err(|error| ErrorContext { path }.of(&error))?;
+    let done = statement.execute(connection).await.map_err(|error| ErrorContext { path }.convert(&error))?;
     Ok(done.rows_affected() > 0)
 }

@@ -137,7 +137,7 @@ async fn one_that_a_newer_version_has_written_is_left_alone() {
     stranger.execute("PRAGMA user_version = 99").await.unwrap();
     stranger.close().await.unwrap();
     let error = refused(&path, false).await;
-    assert!(matches!(error, StoreError::Newer { form: 99, .. }), "{error}");
+    assert!(matches!(error, StoreError::NewerVersion { version: 99, .. }), "{error}");
 }
 
 #[tokio::test]

@@ -2,14 +2,14 @@
 
 use jiff::Zoned;
 
-use crate::{MAX_PHRASE_CHARS, moment};
+use crate::{MAX_PHRASE_CHARS, parse_time};
 
 /// A Friday.
 const NOW: &str = "2026-02-27T18:00:00+01:00[Europe/Paris]";
 
 fn of(text: &str, now: &str) -> String {
     let now: Zoned = now.parse().unwrap();
-    match moment(text, &now) {
+    match parse_time(text, &now) {
         Ok(moment) => moment.strftime("%a %Y-%m-%d %H:%M:%S %:z").to_string(),
         Err(error) => format!("{error}"),
     }
@@ -57,7 +57,7 @@ fn a_distance_is_counted_from_now() {
         ("une semaine plus tard", "Fri 2026-03-06 18:00:00 +01:00"),
         (
             "d'ici 5 minutes",
-            "`d'ici 5 minutes` says no moment: `ici` is not understood; write `2026-03-01T09:00`, \
+            "`d'ici 5 minutes` is not a valid time: `ici` is not understood; write `2026-03-01T09:00`, \
             `in 5m`, `tomorrow at 9am` or `dans 30 minutes`",
         ),
     ]);

@@ -222,7 +222,7 @@ async fn what_is_too_large_is_an_error_and_not_kept() {
     let id = office.start(json!({"condition": "$.price changed"})).await;
     office.checked(&id, 1).await;
     let error = office.status(&id).await.last_error.unwrap();
-    assert!(error.contains("9002 bytes, and one that is watched may have 8192"), "{error}");
+    assert!(error.contains("9002 bytes; the limit for watched results is 8192"), "{error}");
 }
 
 #[tokio::test(start_paused = true)]
@@ -287,14 +287,14 @@ async fn there_are_no_more_watchers_than_may_be_and_those_that_ended_make_room()
     let refused = office.try_start(json!({})).await.unwrap_err();
     assert_eq!(
         (refused.kind, refused.message.as_str()),
-        (ErrorKind::LimitReached, "there are 3 watchers in this session, and no more can be")
+        (ErrorKind::LimitReached, "there are 3 watchers in this session, which is the limit")
     );
     let start = async |session: &str| {
         let request = WatchRequest::new("plant.gauge", JsonObject::new());
         office.watchers.start(request, &CallContext::new(session)).await
     };
     start("t").await.unwrap();
-    assert_eq!(start("u").await.unwrap_err().message, "there are 4 watchers, and no more can be");
+    assert_eq!(start("u").await.unwrap_err().message, "there are 4 watchers, which is the limit");
     assert_eq!(office.store.load(RecordKind::Watcher).await.unwrap().len(), 4);
 }
 
@@ -321,6 +321,6 @@ async fn a_client_has_no_more_watchers_in_all_its_sessions_than_it_may() {
     for session in ["serve/ci/1", "serve/ci/2"] {
         start(session).await.unwrap();
     }
-    insta::assert_snapshot!(start("serve/ci/3").await.unwrap_err(), @"limit_reached: there are 2 watchers of this client, and no more can be (stop one with `watch_stop`; `watch_list` lists them)");
+    insta::assert_snapshot!(start("serve/ci/3").await.unwrap_err(), @"limit_reached: there are 2 watchers of this client, which is the limit (stop one with `watch_stop`; `watch_list` lists them)");
     start("serve/other/1").await.unwrap();
 }

@@ -109,7 +109,7 @@ async fn what_cannot_be_kept_is_watched_all_the_same_and_says_so_but_nothing_is_
     assert_eq!(office.plant.rings().len(), 1, "only what may be repeated was called");
     insta::assert_snapshot!(office.told().await.join("\n"));
     let stopped = office.watchers.stop(&status.watcher_id, &context()).await.unwrap();
-    assert!(stopped.note.unwrap().contains("comes back"));
+    assert!(stopped.note.unwrap().contains("restarts with the program"));
     assert!(matches!(store.apply(vec![]).await, Err(StoreError::Full { .. })));
 }
 
@@ -150,7 +150,7 @@ async fn at_the_end_checks_have_their_time_and_are_cancelled_then_and_all_is_wri
     assert_eq!(office.plant.calls(), 0);
     let error = office.status(&probe).await.last_error.unwrap();
     assert!(
-        error.starts_with("outcome_unknown: the program ended while `plant.probe` was under way"),
+        error.starts_with("outcome_unknown: the program ended while `plant.probe` was running"),
         "{error}"
     );
     office.checked(&probe, 2).await;
