@@ -14,7 +14,7 @@ use toolcrib_port::{Answer, Approver, ToolLoader as _};
 use toolcrib_registry::ToolRegistry;
 use toolcrib_sdk::Module;
 
-use crate::{Change, Clock, Kind, MemoryStore, Record, Store, StoreError};
+use crate::{Change, Clock, MemoryStore, Record, RecordKind, Store, StoreError};
 
 /// A clock that follows the time of the Tokio runtime, which tests can pause, and that can be set.
 pub(crate) struct TestClock {
@@ -55,10 +55,10 @@ impl YieldingStore {
 
 #[async_trait]
 impl Store for YieldingStore {
-    async fn load(&self, kind: Kind) -> Result<Vec<Record>, StoreError> {
+    async fn load(&self, kind: RecordKind) -> Result<Vec<Record>, StoreError> {
         self.yielding(self.0.load(kind)).await
     }
-    async fn get(&self, kind: Kind, id: &str) -> Result<Option<Record>, StoreError> {
+    async fn get(&self, kind: RecordKind, id: &str) -> Result<Option<Record>, StoreError> {
         self.yielding(self.0.get(kind, id)).await
     }
     async fn apply(&self, changes: Vec<Change>) -> Result<(), StoreError> {

@@ -303,7 +303,7 @@ impl WatchersInner {
         let id: Arc<str> = id.into();
         let mut changes = vec![record(&id, &entry.watcher)];
         let forgotten = self.table.begin(&id, entry, &self.settings)?;
-        changes.extend(forgotten.into_iter().map(|id| Change::remove(Kind::Watcher, &*id)));
+        changes.extend(forgotten.into_iter().map(|id| Change::remove(RecordKind::Watcher, &*id)));
         let kept = self.services.store.apply(changes).await;
         if let Err(error) = &kept {
             tracing::warn!(%error, %id, "a watcher is not kept");

@@ -27,14 +27,14 @@ async fn states(office: &Office, polls: usize) -> Vec<WatcherState> {
     settle().await;
     let known = office.watchers.all();
     let mut states = Vec::new();
-    for Owned { task, .. } in &known {
+    for WithOwner { task, .. } in &known {
         let id = &task.watcher_id;
         let is_free = office.store.lease(id, "other", office.clock.now(), Duration::from_secs(1)).await;
         assert!(is_free.unwrap(), "a lease is left after {polls} polls");
         office.store.release(id, "other").await.unwrap();
         states.push(task.status);
     }
-    let stored = office.store.load(Kind::Watcher).await.unwrap();
+    let stored = office.store.load(RecordKind::Watcher).await.unwrap();
     let stored: Vec<_> = stored.iter().map(|record| record.body["state"].clone()).collect();
     assert_eq!(stored, states.iter().map(|state| json!(state)).collect::<Vec<_>>(), "after {polls} polls");
     states
