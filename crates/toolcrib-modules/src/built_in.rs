@@ -13,8 +13,8 @@ use toolcrib_sdk::Module;
 use crate::memory::Memory;
 use crate::{Error, database, filesystem, hello, http, memory, shell};
 
-/// Gives each built-in module to `table`: its id, and the function that makes it, whose first argument is its
-/// configuration. Another module is one line here.
+/// Registers each built-in module in `table`: its id, and its constructor, whose first argument is its configuration. A
+/// new module is one more line here.
 pub fn built_in(table: &mut impl ModuleTable) {
     table.add(hello::ID, |NoConfig {}, _| Ok(hello::module()));
     table.add(memory::ID, |NoConfig {}, context| Ok(memory::module(&context.memory)));
@@ -24,34 +24,34 @@ pub fn built_in(table: &mut impl ModuleTable) {
     table.add(shell::ID, shell::module);
 }
 
-/// Whatever takes in modules, each with the type of its configuration.
+/// A registry of modules, each with the type of its configuration.
 pub trait ModuleTable {
-    /// Takes in a module. `C` is what an app file may say under `modules.<id>.config`; nothing said is an empty mapping.
+    /// Registers a module. `C` is the type of `modules.<id>.config` in an app file; a missing key is an empty mapping.
     fn add<C>(&mut self, id: &'static str, make: fn(C, &ModuleContext) -> Result<Module, Error>)
     where
         C: DeserializeOwned + JsonSchema + 'static;
 }
 
-/// The configuration of a module that has none.
+/// The configuration of a module that has no settings.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NoConfig {}
 
-/// What a module may need of the app that it is part of.
+/// The environment that an app gives its modules.
 #[derive(Clone, Debug)]
 pub struct ModuleContext {
-    /// The directory that the app works in.
+    /// The working directory of the app.
     pub workspace: PathBuf,
-    /// What the module may reach there and elsewhere.
+    /// The access rules that apply to the module.
     pub access: Access,
-    /// What the module `memory` keeps its notes in.
+    /// The storage of the module `memory`.
     pub memory: Memory,
-    /// The files of the workspace that the app is made of, which no module changes.
+    /// The files that the app consists of, which no module changes.
     pub protected: ProtectedFiles,
 }
 
 impl ModuleContext {
-    /// A module that works in a directory, and may reach whatever it does by itself.
+    /// Creates a context for a directory, with unlimited access and notes that end with the process.
     pub fn new(workspace: impl Into<PathBuf>) -> Self {
         Self {
             workspace: workspace.into(),
@@ -61,13 +61,13 @@ impl ModuleContext {
         }
     }
 
-    /// Sets what the module may reach.
+    /// Sets the access rules of the module.
     pub fn with_access(mut self, access: Access) -> Self {
         self.access = access;
         self
     }
 
-    /// Sets what the module `memory` keeps its notes in; otherwise they are gone with the process.
+    /// Sets the storage of the module `memory`; by default the notes end with the process.
     pub fn with_memory(mut self, memory: Memory) -> Self {
         self.memory = memory;
         self
@@ -79,11 +79,11 @@ impl ModuleContext {
         self
     }
 
-    /// The workspace, opened for a module: no path leads out of it, and what `access` does not name is refused.
+    /// Opens the workspace for a module. No path leads out of it, and paths that `access` does not name are refused.
     ///
     /// # Errors
     ///
-    /// Where it is not there, or cannot be opened.
+    /// Returns an error if the workspace does not exist or cannot be opened.
     pub fn root(&self, module: &'static str) -> Result<Root, Error> {
         let workspace = self.workspace.clone();
         let root = Root::open(&workspace).map_err(|error| match error {
@@ -93,11 +93,11 @@ impl ModuleContext {
         Ok(self.guarded(root, true))
     }
 
-    /// A folder besides the workspace, opened for a module: rules of `access` name what is in it by its full path.
+    /// Opens a folder outside of the workspace for a module. Rules of `access` name its files by their full paths.
     ///
     /// # Errors
     ///
-    /// Where it is not there, or cannot be opened.
+    /// Returns an error if the folder does not exist or cannot be opened.
     pub fn root_beside(&self, folder: &Path, is_writable: bool) -> Result<Root, toolcrib_io::Error> {
         let root = Root::open(folder)?.outside_workspace();
         let root = if is_writable { root } else { root.only_read() };
@@ -112,7 +112,7 @@ impl ModuleContext {
                 Purpose::Read => Mode::Read,
                 Purpose::Write => Mode::Write,
             };
-            // What is not UTF-8 cannot be compared.
+            // A path that is not UTF-8 cannot be compared with the rules.
             path.to_str().is_some_and(|path| {
                 if is_workspace {
                     access.allows_path_below(&folder, path, mode)
@@ -124,7 +124,7 @@ impl ModuleContext {
     }
 }
 
-/// The ids of the built-in modules.
+/// Returns the ids of the built-in modules.
 pub fn names() -> Vec<&'static str> {
     struct Names(Vec<&'static str>);
 
@@ -139,11 +139,11 @@ pub fn names() -> Vec<&'static str> {
     names.0
 }
 
-/// Makes the module with this id as it is when an app file says nothing under `config`.
+/// Creates the module with this id, with its default configuration.
 ///
 /// # Errors
 ///
-/// Where there is no such module, or it cannot be made.
+/// Returns an error if no module has this id, or its constructor fails.
 pub fn build(id: &str, context: &ModuleContext) -> Result<Module, Error> {
     struct Build<'a> {
         id: &'a str,

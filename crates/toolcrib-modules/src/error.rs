@@ -1,26 +1,26 @@
-//! Why a built-in module cannot be had.
+//! The errors of creating a built-in module.
 
 use std::path::PathBuf;
 
-/// Why a built-in module cannot be had. What its tools fail of is a [`ToolError`](toolcrib_model::ToolError).
+/// An error of creating a built-in module. Failures of its tools are [`ToolError`](toolcrib_model::ToolError)s.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// No built-in module has this id.
     #[error("there is no built-in module `{id}`; there are {}", crate::names().join(", "))]
     UnknownModule {
-        /// The id that was asked for.
+        /// The requested id.
         id: String,
     },
-    /// What an app file says under `config` of the module fits its type, and cannot be used all the same.
+    /// The value under `config` of the module has the right type, but cannot be used.
     #[error("module `{module}`: {message}")]
     Config {
         /// The module.
         module: &'static str,
-        /// What is wrong with it, and what to do.
+        /// The problem, and the next step.
         message: String,
     },
-    /// The directory that the module works in is not there.
+    /// The working directory of the module does not exist.
     #[error(
         "module `{module}` works in {}, which does not exist; create it, or set `app.workspace` to a directory that does",
         workspace.display()
@@ -31,14 +31,14 @@ pub enum Error {
         /// The workspace.
         workspace: PathBuf,
     },
-    /// The directory that the module works in is there but cannot be opened, or is no directory.
+    /// The working directory of the module exists, but cannot be opened or is not a directory.
     #[error("module `{module}` cannot work in {}: {source}; set `app.workspace` to a directory that can be read", workspace.display())]
     WorkspaceUnusable {
         /// The module.
         module: &'static str,
         /// The workspace.
         workspace: PathBuf,
-        /// Why not.
+        /// The cause.
         source: toolcrib_io::Error,
     },
 }

@@ -1,4 +1,4 @@
-//! A module that greets: the smallest one that does something.
+//! A module that greets: the smallest useful one.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -8,7 +8,7 @@ use toolcrib_sdk::{Module, module};
 /// The namespace of the tools.
 pub const ID: &str = "hello";
 
-/// How many people one call of `greet_many` greets at most, so that its result stays readable.
+/// The maximum number of people that one call of `greet_many` greets, so that its result stays readable.
 pub const MAX_NAMES: usize = 100;
 
 #[derive(Serialize, JsonSchema)]
@@ -19,7 +19,7 @@ struct Status {
     version: &'static str,
 }
 
-/// The module `hello`: `say_hello`, `greet_many`, `status`.
+/// Returns the module `hello`: `say_hello`, `greet_many`, `status`.
 pub fn module() -> Module {
     Module::from(Hello)
 }
@@ -33,7 +33,7 @@ impl Hello {
     #[tool(risk = "low", aliases = ["greet", "greeting", "bonjour", "dire bonjour", "saluer"])]
     fn say_hello(
         &self,
-        /// Who is greeted.
+        /// The person to greet.
         name: String,
     ) -> String {
         format!("Hello, {name}!")
@@ -43,7 +43,7 @@ impl Hello {
     #[tool(risk = "low", aliases = ["greet everyone", "saluer plusieurs personnes", "dire bonjour à tous"])]
     fn greet_many(
         &self,
-        /// Who is greeted, in this order.
+        /// The people to greet, in this order.
         #[schemars(length(max = MAX_NAMES))]
         names: Vec<String>,
     ) -> Result<Vec<String>, ToolError> {

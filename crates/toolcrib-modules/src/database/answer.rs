@@ -1,4 +1,4 @@
-//! What the tools give.
+//! The results of the tools.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -14,17 +14,17 @@ pub(super) struct Column {
     pub(super) kind: Option<String>,
 }
 
-/// Some rows of a result.
+/// A page of rows of a result.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Page {
     /// The columns, in the order of the values.
     pub(super) columns: Vec<Column>,
-    /// The rows, each a list of values. Bytes are `{"base64": "…"}`; numbers that JSON cannot hold exactly are texts, as are
-    /// dates and decimals.
+    /// The rows, each a list of values. Bytes are `{"base64": "…"}`; numbers that JSON cannot hold exactly are texts,
+    /// as are dates and decimals.
     pub(super) rows: Vec<Vec<Value>>,
-    /// How many rows are here.
+    /// The number of rows in this page.
     pub(super) row_count: usize,
-    /// Whether there are more.
+    /// True if there are more rows.
     pub(super) truncated: bool,
     /// The handle by which `database.fetch_results` gives the next rows.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -34,58 +34,59 @@ pub(super) struct Page {
     pub(super) cut: Vec<Cut>,
 }
 
-/// A value that is not shown as a whole.
+/// A value that is shown in part.
 #[derive(Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub(super) struct Cut {
-    /// The row here, from 0.
+    /// The row in this page, counted from 0.
     pub(super) row: usize,
     /// The column.
     pub(super) column: String,
-    /// How many bytes the whole value has.
+    /// The size of the whole value, in bytes.
     pub(super) bytes: u64,
 }
 
-/// What a statement changed.
+/// The effect of a statement.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Executed {
-    /// How many rows it changed.
+    /// The number of rows that it changed.
     pub(super) rows_affected: u64,
-    /// What it gave by `RETURNING`, or otherwise.
+    /// The rows that it returned, by `RETURNING` or otherwise.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) returned: Option<Page>,
 }
 
-/// What several statements changed together.
+/// The effect of several statements that ran in one transaction.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct BatchExecuted {
-    /// How many rows each statement changed.
+    /// The number of rows that each statement changed.
     pub(super) rows_affected: Vec<u64>,
 }
 
-/// What was inserted or changed.
+/// The effect of an upsert.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Upserted {
-    /// How many rows were given.
+    /// The number of rows in the call.
     pub(super) rows: usize,
-    /// How many rows the database counts as changed. MySQL counts 1 for a new row, and 2 for one that was changed.
+    /// The number of rows that the database counts as changed. MySQL counts 1 for a new row, and 2 for one that was
+    /// changed.
     pub(super) rows_affected: u64,
 }
 
 /// A connection.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Connected {
-    /// The name by which other tools take it.
+    /// The name by which other tools refer to it.
     pub(super) connection: String,
-    /// Which kind of database: `sqlite`, `postgres` or `mysql`.
+    /// The kind of database: `sqlite`, `postgres` or `mysql`.
     pub(super) driver: &'static str,
     /// The file, or the name of the database.
     pub(super) database: String,
     /// The server.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) host: Option<String>,
-    /// Whether data may be changed.
+    /// True if data may be changed.
     pub(super) writable: bool,
-    /// True where the file was missing and was created for this connection.
+    /// True if the file was missing and was created for this connection.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) created: bool,
 }
@@ -93,11 +94,11 @@ pub(super) struct Connected {
 /// The connections.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Connections {
-    /// Those that this session may use.
+    /// The connections that this session may use.
     pub(super) connections: Vec<Connected>,
 }
 
-/// What was closed.
+/// A closed connection.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Disconnected {
     /// The name.
@@ -109,14 +110,14 @@ pub(super) struct Disconnected {
 pub(super) struct Tables {
     /// The tables and views.
     pub(super) tables: Vec<Table>,
-    /// Whether there are more than are listed.
+    /// True if there are more than are listed.
     pub(super) truncated: bool,
 }
 
 /// A table or a view.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Table {
-    /// The schema that it is in, at databases that have such.
+    /// Its schema, in databases that have schemas.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) schema: Option<String>,
     /// Its name.
@@ -125,16 +126,16 @@ pub(super) struct Table {
     pub(super) kind: String,
 }
 
-/// What a table is made of.
+/// The columns, indexes and foreign keys of a table.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Described {
     /// The table.
     pub(super) table: String,
     /// Its columns.
     pub(super) columns: Vec<TableColumn>,
-    /// Its indexes, also those of the primary key and of unique columns.
+    /// Its indexes, including those of the primary key and of unique columns.
     pub(super) indexes: Vec<Index>,
-    /// What it refers to.
+    /// Its references to other tables.
     pub(super) foreign_keys: Vec<ForeignKey>,
 }
 
@@ -146,12 +147,12 @@ pub(super) struct TableColumn {
     /// Its type, as the database names it.
     #[serde(rename = "type")]
     pub(super) kind: String,
-    /// Whether it may be NULL.
+    /// True if it may be NULL.
     pub(super) nullable: bool,
-    /// What it is when nothing is said, as SQL.
+    /// Its default value, as SQL.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) default: Option<String>,
-    /// Whether it is part of the primary key.
+    /// True if it is part of the primary key.
     pub(super) primary_key: bool,
 }
 
@@ -160,7 +161,7 @@ pub(super) struct TableColumn {
 pub(super) struct Index {
     /// Its name.
     pub(super) name: String,
-    /// Whether no two rows have the same values.
+    /// True if no two rows have the same values.
     pub(super) unique: bool,
     /// The columns; an expression is null.
     pub(super) columns: Vec<Option<String>>,

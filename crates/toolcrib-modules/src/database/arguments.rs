@@ -1,4 +1,4 @@
-//! What the tools take.
+//! The arguments of the tools.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -9,39 +9,40 @@ use super::config::{Driver, Location, Tls};
 use super::dialect::TableName;
 use super::failure::invalid;
 
-/// How many rows a page has when nothing is said.
+/// The number of rows of a page by default.
 pub const DEFAULT_ROWS: usize = 100;
 
-/// The most statements of one batch.
+/// The maximum number of statements in one batch.
 pub const MAX_BATCH: usize = 500;
 
-/// The most rows of one upsert.
+/// The maximum number of rows in one upsert.
 pub const MAX_UPSERT_ROWS: usize = 5000;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Connect {
-    /// The name by which other tools take this connection.
+    /// The name by which other tools refer to this connection.
     #[serde(default = "main_name")]
     pub(super) name: String,
-    /// Which kind of database.
+    /// The kind of database.
     driver: Driver,
-    /// The file of SQLite, relative to the workspace; or the name of the database at the server.
+    /// The SQLite file, relative to the workspace; or the name of the database at the server.
     database: String,
     /// The server's name or address; `localhost` by default.
     host: Option<String>,
     /// The server's port; 5432 or 3306 by default.
     port: Option<u16>,
-    /// Who connects.
+    /// The user to connect as.
     user: Option<String>,
     /// The password of that user.
     #[schemars(with = "Option<String>")]
     password: Option<Secret>,
-    /// How the connection to a server is encrypted; by default it is, and its certificate verified, for public addresses.
+    /// The encryption of the connection to a server; by default it is encrypted, and the certificate verified, for
+    /// public addresses.
     tls: Option<Tls>,
-    /// Whether a file of SQLite is made if it is not there; only the operator's `setup` makes one unless this says so.
+    /// True to create a SQLite file that does not exist; by default only the operator's `setup` creates one.
     create: Option<bool>,
-    /// Whether nothing may be changed by this connection.
+    /// True for a connection that only reads.
     #[serde(default)]
     read_only: bool,
 }
@@ -51,8 +52,8 @@ fn main_name() -> String {
 }
 
 impl Connect {
-    /// Returns the name of the connection, and where it leads. A file that is not there is made as `create` says, or else
-    /// for the operator.
+    /// Returns the name of the connection, and its location. A missing file is created if `create` is set; by default,
+    /// if the operator makes the call.
     pub(super) fn split(self, is_setup: bool) -> (String, Location) {
         let location = Location {
             driver: self.driver,
@@ -87,7 +88,7 @@ pub(super) struct Query {
     /// The values of the parameters, in their order. Bytes are `{"base64": "…"}`; decimals, dates and large numbers are texts.
     #[serde(default)]
     pub(super) params: Vec<Value>,
-    /// How many rows to give at most.
+    /// The maximum number of rows to return.
     #[serde(default = "default_rows")]
     #[schemars(range(min = 1))]
     pub(super) max_rows: usize,
@@ -98,7 +99,7 @@ pub(super) struct Query {
 pub(super) struct Fetch {
     /// The handle: `result` of `database.query`.
     pub(super) result: String,
-    /// How many rows to give at most.
+    /// The maximum number of rows to return.
     #[serde(default = "default_rows")]
     #[schemars(range(min = 1))]
     pub(super) max_rows: usize,
@@ -148,9 +149,9 @@ pub(super) struct Upsert {
     pub(super) table: String,
     /// The rows: the value of each column by its name, the same columns in all of them.
     pub(super) rows: Vec<Map<String, Value>>,
-    /// The columns by which a row is known, which have a unique index: `["id"]`.
+    /// The columns that identify a row, which need a unique index: `["id"]`.
     pub(super) conflict_columns: Vec<String>,
-    /// The columns that are changed in a row that is there; all others of the given ones when left out.
+    /// The columns to change in a row that exists; by default all other columns of `rows`.
     pub(super) update_columns: Option<Vec<String>>,
 }
 
@@ -159,9 +160,9 @@ pub(super) struct Upsert {
 pub(super) struct ListTables {
     /// The connection; the only one when left out.
     pub(super) connection: Option<String>,
-    /// Only those of this schema.
+    /// The schema to list; by default all that the database searches.
     pub(super) schema: Option<String>,
-    /// Only those with this text in their names.
+    /// A text that the names have to contain.
     pub(super) name_contains: Option<String>,
 }
 
@@ -179,24 +180,24 @@ pub(super) struct DescribeTable {
 pub(super) struct Explain {
     /// The connection; the only one when left out.
     pub(super) connection: Option<String>,
-    /// One statement, which is not run.
+    /// One statement, which is explained and not run.
     pub(super) sql: String,
     /// The values of the parameters, in their order.
     #[serde(default)]
     pub(super) params: Vec<Value>,
 }
 
-/// A table as a model names it.
+/// Parses the name of a table as a model writes it.
 pub(super) fn table_name(driver: Driver, given: &str) -> Result<TableName, ToolError> {
     let name = match given.split_once('.') {
-        // A name in SQLite may well have a dot in it, and there is but one schema.
+        // A name in SQLite may contain a dot, and SQLite has only one schema.
         Some((schema, name)) if driver != Driver::Sqlite => {
             TableName { schema: Some(schema.to_owned()), name: name.to_owned() }
         }
         _ => TableName { schema: None, name: given.to_owned() },
     };
     if name.name.is_empty() || name.schema.as_ref().is_some_and(String::is_empty) {
-        return Err(invalid(format!("`{given}` names no table")));
+        return Err(invalid(format!("`{given}` is not the name of a table")));
     }
     Ok(name)
 }

@@ -1,4 +1,4 @@
-//! What a database says of its tables: the queries, and how their rows are read.
+//! The queries for the tables of a database, and the parsers of their rows.
 
 use serde_json::Value;
 
@@ -7,16 +7,16 @@ use super::config::Driver;
 use super::dialect::TableName;
 use super::session::Statement;
 
-/// The most tables of one list.
+/// The maximum number of tables in one list.
 pub const MAX_TABLES: usize = 1000;
 
-/// The most columns, parts of indexes and of references of one table.
+/// The maximum number of columns, and of columns of indexes and references, of one table.
 pub const MAX_PARTS: usize = 4000;
 
-/// Gives `schema, name, kind`.
+/// Returns a query for `schema, name, kind`.
 pub(super) fn tables(driver: Driver, schema: Option<&str>, part: Option<&str>) -> Statement {
     let limit = MAX_TABLES + 1;
-    // An empty text is in every name. It is looked for as it is, and not as a pattern.
+    // Every name contains the empty text. The text is compared as it is, not as a pattern.
     let part = Value::from(part.unwrap_or_default());
     match driver {
         Driver::Sqlite => Statement::new(
@@ -53,7 +53,7 @@ pub(super) fn read_tables(rows: &[Vec<Value>]) -> Vec<Table> {
     rows.iter().filter_map(read).collect()
 }
 
-/// Gives `name, type, nullable, default, primary key`.
+/// Returns a query for `name, type, nullable, default, primary key`.
 pub(super) fn columns(driver: Driver, table: &TableName) -> Statement {
     match driver {
         Driver::Sqlite => Statement::new(
@@ -93,10 +93,10 @@ pub(super) fn read_columns(rows: &[Vec<Value>]) -> Vec<TableColumn> {
     rows.iter().filter_map(read).collect()
 }
 
-/// Gives `index, unique, column`, in the order of the columns of each index.
+/// Returns a query for `index, unique, column`, in the order of the columns of each index.
 pub(super) fn indexes(driver: Driver, table: &TableName) -> Statement {
     match driver {
-        // A key that is the row's own number has no index.
+        // A primary key that is the row id has no index.
         Driver::Sqlite => Statement::new(
             "SELECT * FROM (SELECT 'primary key' AS i, 1, name FROM pragma_table_info(?1) WHERE pk > 0 AND NOT EXISTS \
              (SELECT 1 FROM pragma_index_list(?1) WHERE origin = 'pk') ORDER BY pk) UNION ALL \
@@ -133,7 +133,7 @@ pub(super) fn read_indexes(rows: &[Vec<Value>]) -> Vec<Index> {
     indexes
 }
 
-/// Gives `reference, column, table, referenced column`, in the order of the columns of each reference.
+/// Returns a query for `reference, column, table, referenced column`, in the order of the columns of each reference.
 pub(super) fn foreign_keys(driver: Driver, table: &TableName) -> Statement {
     match driver {
         Driver::Sqlite => Statement::new(
@@ -182,7 +182,7 @@ pub(super) fn read_foreign_keys(rows: &[Vec<Value>]) -> Vec<ForeignKey> {
     keys
 }
 
-/// With the table by its name, in its schema or in the first of those that are looked in.
+/// Adds the condition that the table has this name, in its schema or in the first schema of the search path.
 fn of_postgres(start: &str, end: &str, table: &TableName) -> Statement {
     let found = "(SELECT t.oid FROM pg_class t JOIN pg_namespace s ON s.oid = t.relnamespace \
                  WHERE t.relname = $1::text AND t.relkind IN ('r', 'p', 'v', 'm', 'f') AND \

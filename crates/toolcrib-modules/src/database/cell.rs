@@ -6,19 +6,19 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Number, Value, json};
 
-/// The largest number that readers who know only floating point hold without loss.
+/// The largest integer that a double holds without loss.
 const MAX_EXACT: u64 = 1 << 53;
 
-/// The deepest JSON and the deepest array that are read as such; what is deeper stays a text.
+/// The maximum depth of JSON and of arrays that are parsed. Deeper ones stay texts.
 pub(super) const MAX_DEPTH: usize = 32;
 
-/// What one cell takes of a row beside its text: quotes and a comma.
+/// The size of a cell in addition to its text, in bytes: quotes and a comma.
 const CELL_OVERHEAD: usize = 3;
 
-/// A value as a driver gives it.
+/// A value as a driver returns it.
 #[derive(Debug)]
 pub(super) enum Cell<'a> {
-    /// What is small: NULL, booleans, numbers.
+    /// A small value: NULL, a boolean, a number.
     Plain(Value),
     Text(Cow<'a, str>),
     Bytes(Cow<'a, [u8]>),
@@ -40,7 +40,7 @@ impl<'a> Cell<'a> {
         Self::Bytes(Cow::Borrowed(bytes))
     }
 
-    /// Text where it is that, else bytes.
+    /// Returns text if the bytes are UTF-8, and bytes otherwise.
     pub(super) fn text_or_bytes(bytes: &'a [u8]) -> Self {
         std::str::from_utf8(bytes).map_or_else(|_| Self::bytes(bytes), Self::text)
     }
@@ -57,17 +57,17 @@ impl<'a> Cell<'a> {
         Self::Plain(float(number))
     }
 
-    /// The document in a text; the text where it is none, or too deep.
+    /// Parses a document; returns the text if it is not JSON, or too deep.
     pub(super) fn json(text: &'a str) -> Self {
         match serde_json::from_str::<Value>(text) {
-            // What does not come back as it was, is a number that floating point does not hold, or a repeated key.
+            // A value that does not survive the round trip has a number that a double does not hold, or a repeated key.
             Ok(value) if depth(&value) <= MAX_DEPTH && is_exact(&value) => Self::Document { value, text },
             _ => Self::text(text),
         }
     }
 }
 
-/// A whole number, as a text where readers would round it.
+/// Returns an integer, as a text if readers would round it.
 pub(super) fn integer(number: i128) -> Value {
     match i64::try_from(number) {
         Ok(small) if small.unsigned_abs() <= MAX_EXACT => small.into(),
@@ -75,7 +75,7 @@ pub(super) fn integer(number: i128) -> Value {
     }
 }
 
-/// A number; as a text where JSON has none.
+/// Returns a number, as a text if JSON cannot express it.
 pub(super) fn float(number: f64) -> Value {
     match Number::from_f64(number) {
         Some(number) => Value::Number(number),
@@ -85,12 +85,12 @@ pub(super) fn float(number: f64) -> Value {
     }
 }
 
-/// How bytes stand in JSON, in results and in parameters.
+/// Returns the JSON form of bytes, in results and in parameters.
 pub(super) fn bytes(bytes: &[u8]) -> Value {
     json!({"base64": STANDARD.encode(bytes)})
 }
 
-/// The bytes of a parameter that is `{"base64": "…"}`; `None` where it is anything else.
+/// Decodes a parameter of the form `{"base64": "…"}`; returns `None` for any other value.
 pub(super) fn given_bytes(value: &Value) -> Option<Result<Vec<u8>, base64::DecodeError>> {
     let map = value.as_object().filter(|map| map.len() == 1)?;
     map.get("base64")?.as_str().map(|text| STANDARD.decode(text))
@@ -104,14 +104,14 @@ fn depth(value: &Value) -> usize {
     }
 }
 
-/// Whether no number in a document is one that was rounded when it was read, or that readers would round.
+/// Returns true if no number in a document was rounded by the parser, or would be rounded by readers.
 fn is_exact(value: &Value) -> bool {
     match value {
         Value::Array(items) => items.iter().all(is_exact),
         Value::Object(map) => map.values().all(is_exact),
         Value::Number(number) => match (number.as_i64(), number.as_u64(), number.as_f64()) {
             (Some(number), ..) => number.unsigned_abs() <= MAX_EXACT,
-            // Digits beyond these are lost, and then the text is the value.
+            // Further digits are lost, so the text has to be the value.
             (None, None, Some(number)) => number.abs() < 1e15,
             _ => false,
         },
@@ -119,18 +119,18 @@ fn is_exact(value: &Value) -> bool {
     }
 }
 
-/// What is kept of a row.
+/// A row, cut to its bounds.
 #[derive(Debug)]
 pub(super) struct Row {
     pub(super) cells: Vec<Value>,
-    /// About how long it is as JSON.
+    /// Its approximate size as JSON.
     pub(super) bytes: usize,
     /// The columns that were cut, with the size of the whole value.
     pub(super) cut: Vec<(usize, u64)>,
 }
 
 impl Row {
-    /// Cuts what is longer than a cell may be, and the last cells of a row that is longer than a row may be.
+    /// Cuts cells that are longer than `max_cell`, and the last cells of a row that is longer than `max_row`.
     pub(super) fn cut<'a>(
         cells: impl IntoIterator<Item = Cell<'a>>,
         max_cell: usize,
@@ -148,7 +148,7 @@ impl Row {
     }
 }
 
-/// The value, how long it is, and the size of the whole if it was cut.
+/// Returns the value within `room`, its size, and the size of the whole value if it was cut.
 fn kept(cell: Cell<'_>, room: usize) -> (Value, usize, Option<u64>) {
     match cell {
         Cell::Plain(value) => {
@@ -159,7 +159,7 @@ fn kept(cell: Cell<'_>, room: usize) -> (Value, usize, Option<u64>) {
         Cell::Document { value, text } if text.len() <= room => (value, text.len(), None),
         Cell::Document { text, .. } => kept_text(text, room),
         Cell::Bytes(all) => {
-            // Four characters for three bytes.
+            // Base64 has four characters for three bytes.
             let most = room / 4 * 3;
             let part = all.get(..most).unwrap_or(&all);
             let whole = (part.len() < all.len()).then_some(all.len() as u64);

@@ -1,4 +1,4 @@
-//! What an app file may say under `modules.database.config`, and where a database is.
+//! The configuration under `modules.database.config`, and the location of a database.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -10,50 +10,51 @@ use toolcrib_model::Secret;
 
 use crate::Error;
 
-/// The longest that a call may be allowed to take, in seconds.
+/// The maximum of `timeout_seconds`.
 pub const MAX_TIMEOUT_SECONDS: u64 = 3600;
 
-/// The most connections to one database that an app may ask for.
+/// The maximum of `pool_size`.
 pub const MAX_POOL_SIZE: u32 = 64;
 
-/// The most named connections that an app may ask for.
+/// The maximum of `max_connections`.
 pub const MAX_CONNECTIONS: usize = 256;
 
-/// The largest page of rows that an app may ask for, in bytes.
+/// The maximum of `max_page_bytes`.
 pub const MAX_PAGE_BYTES: usize = 16 << 20;
 
-/// The most rows of a page that an app may ask for.
+/// The maximum of `max_rows`.
 pub const MAX_PAGE_ROWS: usize = 100_000;
 
-/// What an app file may say under `modules.database.config`.
+/// The configuration under `modules.database.config`.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Connections that are there from the start, by name. Each is opened by the first call that uses it, and is there
-    /// for all sessions.
+    /// Connections that are available from the start, by name. The first call that uses one opens it. They are
+    /// available to all sessions.
     pub connections: BTreeMap<String, Location>,
-    /// Whether tools may change data. Otherwise every transaction is read-only, which the database itself sees to.
+    /// True if tools may change data. Otherwise the database itself makes every transaction read-only.
     pub allow_writes: bool,
-    /// Whether `database.connect` may reach addresses that are not public, as `localhost`. Those under `connections` may.
+    /// True if `database.connect` may reach addresses that are not public, such as `localhost`. The connections under
+    /// `connections` always may.
     pub allow_private_addresses: bool,
-    /// How long a call may take, in seconds; 30 by default. A statement that takes longer is ended at the server.
+    /// The timeout of a call, in seconds; 30 by default. A statement that takes longer is cancelled at the server.
     pub timeout_seconds: u64,
-    /// How many named connections there may be; 8 by default.
+    /// The maximum number of named connections; 8 by default.
     pub max_connections: usize,
-    /// How many connections to one database are open at most; 4 by default, and at least 2. All but one of them may be
-    /// held by results that were not read to their end.
+    /// The maximum number of open connections to one database; 4 by default, and at least 2. Results with unread rows
+    /// may hold all but one of them.
     pub pool_size: u32,
-    /// After how many seconds without use a connection to a database is closed; 300 by default. It is opened again when
-    /// it is needed.
+    /// The idle time after which a connection to a database is closed, in seconds; 300 by default. The next call opens
+    /// it again.
     pub idle_seconds: u64,
-    /// After how many seconds without `database.fetch_results` a result is closed that was not read to its end; 120 by
+    /// The time without `database.fetch_results` after which a result with unread rows is closed, in seconds; 120 by
     /// default.
     pub result_idle_seconds: u64,
-    /// The most rows of one page; 1000 by default.
+    /// The maximum number of rows in one page; 1000 by default.
     pub max_rows: usize,
-    /// About how many bytes of JSON the rows of one page have at most; 262144 by default.
+    /// The approximate maximum size of the rows of one page as JSON, in bytes; 262144 by default.
     pub max_page_bytes: usize,
-    /// How many bytes of one value are shown; 8192 by default. What is longer is cut, and the result says so.
+    /// The maximum size of one value, in bytes; 8192 by default. Longer values are cut, and the result says so.
     pub max_cell_bytes: usize,
 }
 
@@ -76,13 +77,13 @@ impl Default for Config {
 }
 
 impl Config {
-    /// Refuses what is out of bounds.
+    /// Checks the bounds of the settings.
     pub(super) fn check(&self) -> Result<(), Error> {
         let within = |name: &str, value: u64, least: u64, most: u64| {
             if (least..=most).contains(&value) {
                 return Ok(());
             }
-            let message = format!("`{name}` is {value}, and has to be between {least} and {most}");
+            let message = format!("`{name}` is {value}, expected a number between {least} and {most}");
             Err(Error::Config { module: super::ID, message })
         };
         let count = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
@@ -98,11 +99,11 @@ impl Config {
     }
 }
 
-/// Which kind of database.
+/// The kind of a database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Driver {
-    /// A file of SQLite in the workspace.
+    /// A SQLite file in the workspace.
     Sqlite,
     /// A PostgreSQL server.
     #[serde(alias = "postgresql")]
@@ -113,7 +114,7 @@ pub enum Driver {
 }
 
 impl Driver {
-    /// Its name in YAML and in results.
+    /// Returns its name in YAML and in results.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Sqlite => "sqlite",
@@ -129,27 +130,27 @@ impl fmt::Display for Driver {
     }
 }
 
-/// How the connection to a server is encrypted.
+/// The encryption of the connection to a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Tls {
-    /// Not at all.
+    /// No encryption.
     Disable,
-    /// If the server can, and whoever it is.
+    /// Encryption if the server supports it, without a check of the server's identity.
     Prefer,
-    /// Always, and whoever it is.
+    /// Encryption, without a check of the server's identity.
     Require,
-    /// Always, with a certificate of an authority that is trusted, for the host that is connected to.
+    /// Encryption, with a certificate of a trusted authority for the host of the connection.
     Verify,
 }
 
-/// Where a database is, and who connects to it.
+/// The location of a database, and the credentials for it.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Location {
-    /// Which kind of database it is.
+    /// The kind of the database.
     pub driver: Driver,
-    /// The file of SQLite, relative to the workspace; or the name of the database at the server.
+    /// The SQLite file, relative to the workspace; or the name of the database at the server.
     pub database: String,
     /// The server's name or address; `localhost` by default.
     #[serde(default)]
@@ -157,30 +158,30 @@ pub struct Location {
     /// The server's port; 5432 or 3306 by default.
     #[serde(default)]
     pub port: Option<u16>,
-    /// Who connects.
+    /// The user to connect as.
     #[serde(default)]
     pub user: Option<String>,
     /// The password of that user.
     #[serde(default)]
     #[schemars(with = "Option<String>")]
     pub password: Option<Secret>,
-    /// How the connection is encrypted. By default `verify` for public addresses, and `prefer` for others.
+    /// The encryption of the connection. By default `verify` for public addresses, and `prefer` for others.
     #[serde(default)]
     pub tls: Option<Tls>,
-    /// A file with the certificates of the authorities that are trusted, instead of those of the machine. Only for
-    /// connections of an app file.
+    /// A file with the certificates of the trusted authorities, in place of those of the machine. Only for connections
+    /// of an app file.
     #[serde(default)]
     pub root_certificate: Option<PathBuf>,
-    /// Whether the file of SQLite is made if it is not there. It needs `allow_writes`.
+    /// True to create the SQLite file if it does not exist. It needs `allow_writes`.
     #[serde(default)]
     pub create: bool,
-    /// Whether this connection only reads, even where tools may change data.
+    /// True for a connection that only reads, even if tools may change data.
     #[serde(default)]
     pub read_only: bool,
 }
 
 impl Location {
-    /// A file of SQLite.
+    /// Returns the location of a SQLite file.
     pub fn sqlite(path: impl Into<String>) -> Self {
         Self {
             driver: Driver::Sqlite,
@@ -196,7 +197,7 @@ impl Location {
         }
     }
 
-    /// The host and the port of the server.
+    /// Returns the host and the port of the server.
     pub(super) fn server(&self) -> (&str, u16) {
         let port = match self.driver {
             Driver::Mysql => 3306,
@@ -205,7 +206,7 @@ impl Location {
         (self.host.as_deref().unwrap_or("localhost"), self.port.unwrap_or(port))
     }
 
-    /// Where it is, in words without a secret.
+    /// Describes the location for a message, without secrets.
     pub(super) fn describe(&self) -> String {
         match self.driver {
             Driver::Sqlite => format!("`{}`", self.database),

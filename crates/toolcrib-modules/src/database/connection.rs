@@ -1,4 +1,4 @@
-//! Named connections.
+//! Named connections: their pools, sessions and lifetimes.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -19,20 +19,20 @@ use super::network::{is_plainly_private, reach};
 use super::session::{Pool, Trouble};
 use super::{mysql, postgres, sqlite};
 
-/// How long it may take to open a connection, and to get a free one.
+/// The time limit to open a connection, and to wait for a free one.
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(8);
 
-/// The longest name of a connection, in bytes.
+/// The maximum length of the name of a connection, in bytes.
 pub const MAX_NAME_BYTES: usize = 64;
 
-/// What a pool of connections keeps to.
+/// The limits of a pool of connections.
 pub(super) struct Bounds {
     pub(super) pool_size: u32,
     pub(super) connect_timeout: Duration,
     pub(super) idle: Duration,
 }
 
-/// What a connection may reach.
+/// The access rules and limits of connections.
 pub(super) struct Reach {
     pub(super) root: Root,
     pub(super) access: Access,
@@ -43,18 +43,18 @@ pub(super) struct Reach {
     pub(super) allow_writes: bool,
 }
 
-/// Returns whether the operator makes a call, by an action under `setup`.
+/// Returns true if the operator makes a call, by an action under `setup`.
 pub(super) fn is_setup(context: &CallContext) -> bool {
     context.agent.is_none() && *context.session == *crate::SETUP_SESSION
 }
 
-/// A database under a name.
+/// A database with a name.
 pub(super) struct Connection {
     pub(super) name: String,
     pub(super) location: Location,
-    /// The session that it is for; all when absent.
+    /// The session that it belongs to; `None` if it is available to all.
     session: Option<Arc<str>>,
-    /// Whether it stands in the app file.
+    /// True if the app file defines it.
     is_configured: bool,
     pub(super) is_writable: bool,
     /// Set once its file was created for it.
@@ -83,7 +83,7 @@ impl Connection {
         }
     }
 
-    /// Its pool, which is opened if it is not yet.
+    /// Returns its pool, and opens it on first use.
     pub(super) async fn pool(&self, reach: &Reach) -> Result<Arc<dyn Pool>, Trouble> {
         *self.used.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
         let mut pool = self.pool.lock().await;
@@ -99,7 +99,7 @@ impl Connection {
         let (location, is_writable) = (&self.location, self.is_writable);
         if location.driver == Driver::Sqlite {
             let (root, access) = (reach.root.clone(), reach.access.clone());
-            // The operator may make a file that tools only read.
+            // The operator may create a file that tools only read.
             let may_create = is_writable || (self.session.is_none() && !self.is_configured);
             let (path, create) = (location.database.clone(), location.create && may_create);
             let find = move || sqlite::find(&root, &access, &path, is_writable, create);
@@ -134,7 +134,7 @@ impl Connection {
         }))
     }
 
-    /// Has the next call connect anew, also to where the name of the server leads then.
+    /// Closes the pool for new calls. The next call connects again, and resolves the name of the server again.
     pub(super) async fn reset(&self) {
         *self.pool.lock().await = None;
     }
@@ -142,12 +142,12 @@ impl Connection {
     /// Closes it.
     pub(super) async fn close(&self, limit: Duration) {
         if let Some(pool) = self.pool.lock().await.take() {
-            // A connection that is in use is closed when it is given back.
+            // The pool closes a connection that is in use when it is returned.
             let _closed = tokio::time::timeout(limit, pool.close()).await;
         }
     }
 
-    /// A server may repeat what it was sent.
+    /// Removes the password from an error, since a server may repeat what it received.
     pub(super) fn without_secret(&self, mut trouble: Trouble) -> Trouble {
         if let Some(password) = self.location.password.as_ref().map(Secret::expose)
             && !password.is_empty()
@@ -171,7 +171,7 @@ impl Connection {
         }
     }
 
-    /// Returns whether a caller may close it for good: one of its own session, or any as the operator.
+    /// Returns true if a caller may close it for good: a connection of the caller's session, or any as the operator.
     pub(super) fn may_be_closed_by(&self, context: &CallContext) -> bool {
         !self.is_configured && (self.session.is_some() || is_setup(context))
     }
@@ -185,7 +185,7 @@ impl Connection {
     }
 }
 
-/// Connects once, so that a mistake in where and who is told at once and as what it is.
+/// Connects once, so that a wrong address or wrong credentials are reported immediately and as such.
 pub(super) async fn try_once<C: sqlx::Connection>(
     bounds: &Bounds,
     place: &str,
@@ -194,15 +194,15 @@ pub(super) async fn try_once<C: sqlx::Connection>(
     let of = |error: sqlx::Error| unreachable(&error, place);
     let silent = || sqlx::Error::Io(std::io::Error::new(std::io::ErrorKind::TimedOut, "no answer in time"));
     let connected = tokio::time::timeout(bounds.connect_timeout, connect).await.map_err(|_| of(silent()))?;
-    // It is closed in the background where that takes long.
+    // A slow close continues in the background.
     let _closed = tokio::time::timeout(bounds.connect_timeout, connected.map_err(of)?.close()).await;
     Ok(())
 }
 
-/// How a database is connected to.
+/// The connect options of a database.
 pub(super) type Options<D> = <<D as sqlx::Database>::Connection as sqlx::Connection>::Options;
 
-/// A pool that opens its first connection when it is asked for one.
+/// Returns a pool that opens its first connection on first use.
 pub(super) fn pool<D: sqlx::Database>(options: Options<D>, bounds: &Bounds) -> sqlx::Pool<D> {
     sqlx::pool::PoolOptions::new()
         .max_connections(bounds.pool_size)
@@ -212,7 +212,7 @@ pub(super) fn pool<D: sqlx::Database>(options: Options<D>, bounds: &Bounds) -> s
         .connect_lazy_with(options)
 }
 
-/// A free connection of a pool.
+/// Returns a free connection of a pool.
 pub(super) async fn acquire<D: sqlx::Database>(
     pool: &sqlx::Pool<D>,
     place: &str,
@@ -229,15 +229,15 @@ pub(super) async fn acquire<D: sqlx::Database>(
     Err(unreachable(&error, place))
 }
 
-/// Nothing may be changed by this connection.
+/// Returns the error of a change by a read-only connection.
 pub(super) fn not_writable() -> ToolError {
     ToolError::new(ErrorKind::Denied, "this connection may only read").with_hint(
-        "changing data wants `modules.database.config.allow_writes`, which is the operator's to set, and a connection \
+        "changing data needs `modules.database.config.allow_writes`, which the operator sets, and a connection \
          without `read_only`",
     )
 }
 
-/// All named connections.
+/// The named connections of an app.
 pub(super) struct Connections {
     list: Mutex<Vec<Arc<Connection>>>,
     most: usize,
@@ -245,7 +245,7 @@ pub(super) struct Connections {
 }
 
 impl Connections {
-    /// Those of the app file.
+    /// Creates a registry with the connections of the app file.
     pub(super) fn new(config: &Config, reach: &Reach) -> Self {
         let configured = config
             .connections
@@ -255,7 +255,8 @@ impl Connections {
         Self { list: Mutex::new(configured.collect()), most: config.max_connections, idle }
     }
 
-    /// Adds one. It is for the session of its caller; one that the operator makes when the app starts is for all.
+    /// Adds a connection for the session of the caller, or for all sessions if the operator makes the call when the app
+    /// starts.
     pub(super) fn add(
         &self,
         context: &CallContext,
@@ -268,7 +269,7 @@ impl Connections {
         }
         let mut list = self.lock();
         if let Some(same) = list.iter().find(|known| known.name == name && known.is_for(&context.session)) {
-            // Whether its file may be made says nothing of which it is.
+            // `create` is not part of the identity of a file.
             let is_same = Location { create: location.create, ..same.location.clone() } == location;
             if is_same {
                 return Ok(Arc::clone(same));
@@ -291,7 +292,7 @@ impl Connections {
         Ok(connection)
     }
 
-    /// The one of this name, or the only one there is.
+    /// Returns the connection of this name, or the only one.
     pub(super) fn find(
         &self,
         context: &CallContext,
@@ -323,25 +324,25 @@ impl Connections {
         Err(ToolError::new(kind, message).with_hint(hint))
     }
 
-    /// Takes one out.
+    /// Removes a connection.
     pub(super) fn remove(&self, connection: &Arc<Connection>) {
         self.lock().retain(|known| !Arc::ptr_eq(known, connection));
     }
 
-    /// Closes those of a session, side by side.
+    /// Closes the connections of a session, concurrently.
     pub(super) async fn end_session(&self, session: &str, limit: Duration) {
         let is_its_own = |known: &mut Arc<Connection>| known.session.as_deref() == Some(session);
         let list: Vec<_> = self.lock().extract_if(.., is_its_own).collect();
         futures::future::join_all(list.iter().map(|connection| connection.close(limit))).await;
     }
 
-    /// Closes all of them, side by side.
+    /// Closes all connections, concurrently.
     pub(super) async fn close(&self, limit: Duration) {
         let list: Vec<_> = self.lock().drain(..).collect();
         futures::future::join_all(list.iter().map(|connection| connection.close(limit))).await;
     }
 
-    /// Those that a session may use.
+    /// Lists the connections that a session may use.
     pub(super) fn list(&self, context: &CallContext) -> Vec<Connected> {
         let list = self.lock();
         list.iter().filter(|known| known.is_for(&context.session)).map(|known| known.answer()).collect()

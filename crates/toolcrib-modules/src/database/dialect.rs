@@ -1,4 +1,4 @@
-//! How the databases write names and statements of their own.
+//! The SQL dialects of the databases: quoted names and upserts.
 
 use serde_json::{Map, Value};
 use toolcrib_model::ToolError;
@@ -8,10 +8,10 @@ use super::failure::invalid;
 use super::parameters::MAX_PARAMETERS;
 use super::session::Statement;
 
-/// The longest name of a table or a column, in bytes.
+/// The maximum length of the name of a table or a column, in bytes.
 pub const MAX_IDENTIFIER_BYTES: usize = 256;
 
-/// A name of a table or a column as it stands in a statement, whatever is in it.
+/// Quotes the name of a table or a column for a statement. It may contain any character except NUL.
 pub(super) fn quoted(driver: Driver, name: &str) -> Result<String, ToolError> {
     if name.is_empty() || name.len() > MAX_IDENTIFIER_BYTES || name.contains('\0') {
         return Err(invalid(format!("a name has 1 to {MAX_IDENTIFIER_BYTES} bytes, and no character NUL")));
@@ -22,7 +22,7 @@ pub(super) fn quoted(driver: Driver, name: &str) -> Result<String, ToolError> {
     })
 }
 
-/// A table, in a schema where one is given.
+/// The name of a table, optionally with its schema.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct TableName {
     pub(super) schema: Option<String>,
@@ -39,7 +39,7 @@ impl TableName {
     }
 }
 
-/// The rows to insert, or to change where those of the same `conflict` columns are there.
+/// The rows to insert, or to update if rows with the same `conflict` columns exist.
 pub(super) struct Upsert<'a> {
     pub(super) table: &'a TableName,
     pub(super) columns: &'a [String],
@@ -49,7 +49,7 @@ pub(super) struct Upsert<'a> {
 }
 
 impl Upsert<'_> {
-    /// The statements that do it.
+    /// Returns the statements of the upsert.
     pub(super) fn statements(&self, driver: Driver) -> Result<Vec<Statement>, ToolError> {
         let names = |columns: &[String]| -> Result<String, ToolError> {
             let quoted: Result<Vec<_>, _> = columns.iter().map(|name| quoted(driver, name)).collect();
@@ -78,10 +78,10 @@ impl Upsert<'_> {
         Ok(chunks.collect())
     }
 
-    /// What is to be done with a row that is there.
+    /// Returns the clause for rows that exist.
     fn end(&self, driver: Driver) -> Result<String, ToolError> {
         if driver == Driver::Mysql {
-            // A column that is set to itself changes nothing, and keeps other mistakes from being passed over.
+            // A column that is set to itself changes nothing. `INSERT IGNORE` would also hide other errors.
             let columns = if self.update.is_empty() { self.conflict } else { self.update };
             let set = columns.iter().map(|column| {
                 let name = quoted(driver, column)?;

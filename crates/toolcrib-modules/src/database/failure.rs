@@ -1,4 +1,4 @@
-//! What a failed statement means to a model.
+//! The errors of databases, as models read them.
 
 use std::borrow::Cow;
 
@@ -10,23 +10,23 @@ use toolcrib_model::{ErrorKind, ToolError};
 
 use super::session::Trouble;
 
-/// How many characters of a server's message are passed on.
+/// The maximum length of a server's message that is passed on, in characters.
 const MAX_MESSAGE_CHARS: usize = 600;
 
-/// How many characters of a statement are shown around a mistake.
+/// The number of characters of a statement that are shown after a mistake.
 const MISTAKE_CHARS: usize = 30;
 
-/// The tool did not do it.
+/// Creates the error of a tool that failed.
 pub(super) fn failed(message: impl Into<String>) -> ToolError {
     ToolError::new(ErrorKind::ToolFailed, message)
 }
 
-/// The arguments ask for something that cannot be.
+/// Creates the error of invalid arguments.
 pub(super) fn invalid(message: impl Into<String>) -> ToolError {
     ToolError::new(ErrorKind::InvalidArgs, message)
 }
 
-/// A driver's error, as a model reads it. `sql` is what was run, if a model wrote it.
+/// Converts a driver's error for a model. `sql` is the statement, if a model wrote it.
 pub(super) fn trouble(error: &Error, sql: Option<&str>) -> Trouble {
     match error {
         Error::Database(database) => {
@@ -44,7 +44,7 @@ pub(super) fn trouble(error: &Error, sql: Option<&str>) -> Trouble {
         Error::Io(_) | Error::Tls(_) | Error::Protocol(_) | Error::WorkerCrashed | Error::PoolClosed => {
             let message = format!("the connection to the database broke: {}", shortened(&error.to_string()));
             let error = ToolError::new(ErrorKind::Unavailable, message).with_hint(
-                "try again: it is connected to anew; `database.list_connections` lists what there is",
+                "try again: the next call connects again; `database.list_connections` lists the connections",
             );
             Trouble { error, is_broken: true, missing_table: None }
         }
@@ -54,7 +54,8 @@ pub(super) fn trouble(error: &Error, sql: Option<&str>) -> Trouble {
         )
         .with_hint("wait for other calls to end, or read open results to their end")
         .into(),
-        // A value that a driver cannot make out is a fault of ours, and the connection may be in the middle of a row.
+        // A value that a driver cannot decode is a bug of the driver or of this module, and the connection may be in
+        // the middle of a row.
         error => {
             let error = failed(shortened(&error.to_string()));
             Trouble { error, is_broken: true, missing_table: None }
@@ -62,7 +63,7 @@ pub(super) fn trouble(error: &Error, sql: Option<&str>) -> Trouble {
     }
 }
 
-/// The same while connecting, with where to.
+/// Converts a driver's error while connecting to `place`.
 pub(super) fn unreachable(error: &Error, place: &str) -> Trouble {
     let mut trouble = trouble(error, None);
     let kind = match error {
@@ -85,7 +86,7 @@ pub(super) fn unreachable(error: &Error, place: &str) -> Trouble {
         _ => format!("cannot open {place}: {}", shortened(&reason)),
     };
     trouble.error = ToolError::new(kind, message).with_hint(hint);
-    // All in use is no reason to open others.
+    // A full pool is no reason to open another one.
     trouble.is_broken = !matches!(error, Error::PoolTimedOut);
     trouble
 }
@@ -136,7 +137,7 @@ fn postgres(error: &PgDatabaseError, sql: Option<&str>) -> Trouble {
             (ErrorKind::Unavailable, Some("the server takes no more connections now; try again later"))
         }
         "57P01" | "57P02" | "57P05" | "25P03" => {
-            (ErrorKind::Unavailable, Some("try again: it is connected to anew"))
+            (ErrorKind::Unavailable, Some("try again: the next call connects again"))
         }
         "28P01" | "28000" => (ErrorKind::ToolFailed, Some("check the user and the password")),
         "42501" => (ErrorKind::Denied, Some("the user of this connection may not do that: ask the operator")),
@@ -170,7 +171,9 @@ fn mysql(error: &MySqlDatabaseError) -> Trouble {
         1040 | 1203 | 1226 => {
             (ErrorKind::Unavailable, Some("the server takes no more connections now; try again later"))
         }
-        1053 | 1927 | 2006 | 2013 => (ErrorKind::Unavailable, Some("try again: it is connected to anew")),
+        1053 | 1927 | 2006 | 2013 => {
+            (ErrorKind::Unavailable, Some("try again: the next call connects again"))
+        }
         1045 | 1698 => (ErrorKind::ToolFailed, Some("check the user and the password")),
         1142 | 1143 | 1227 | 1044 | 1370 => {
             (ErrorKind::Denied, Some("the user of this connection may not do that: ask the operator"))
@@ -185,7 +188,7 @@ fn mysql(error: &MySqlDatabaseError) -> Trouble {
 
 fn sqlite(error: &SqliteError, sql: Option<&str>) -> Trouble {
     use sqlx::error::DatabaseError;
-    /// What is above it says more of an error of SQLite.
+    /// The bits of the primary result code; the higher bits are extended codes of SQLite.
     const PRIMARY: i32 = 0xff;
     let code = error.code().and_then(|code| code.parse::<i32>().ok()).unwrap_or(1) & PRIMARY;
     let text = error.message();
@@ -219,7 +222,7 @@ fn sqlite(error: &SqliteError, sql: Option<&str>) -> Trouble {
         26 => (ErrorKind::ToolFailed, Some("give the path of a file that SQLite has written")),
         _ => (ErrorKind::ToolFailed, None),
     };
-    // What SQLite has in memory of a damaged file is better not used again.
+    // SQLite may hold corrupt pages of a damaged file in memory.
     let is_broken = matches!(code, 10 | 11 | 26);
     let place = sql
         .and_then(|sql| place_of_only(sql, text.strip_prefix("near \"")?.strip_suffix("\": syntax error")?));
@@ -228,7 +231,7 @@ fn sqlite(error: &SqliteError, sql: Option<&str>) -> Trouble {
     Trouble { error: told(kind, message, hint), is_broken, missing_table }
 }
 
-/// Where a text stands that stands there once.
+/// Returns the position of a text that occurs exactly once.
 fn place_of_only(sql: &str, part: &str) -> Option<String> {
     let (before, after) = sql.split_once(part)?;
     (!after.contains(part)).then(|| place_of(sql, before.chars().count() + 1)).flatten()
@@ -247,7 +250,7 @@ fn told(kind: ErrorKind, message: String, hint: Option<&str>) -> ToolError {
     }
 }
 
-/// The line and column of a character, which are counted from one, and what stands there.
+/// Describes the position of a character by line and column, counted from 1, and the text at it.
 fn place_of(sql: &str, at: usize) -> Option<String> {
     let before: String = sql.chars().take(at.checked_sub(1)?).collect();
     let line = before.matches('\n').count() + 1;
@@ -261,7 +264,7 @@ fn place_of(sql: &str, at: usize) -> Option<String> {
     })
 }
 
-/// What stands between the first two of this quote.
+/// Returns the text between the first two of this quote.
 fn between(text: &str, quote: char) -> Option<String> {
     text.split(quote).nth(1).map(ToOwned::to_owned)
 }

@@ -1,7 +1,7 @@
-//! One transaction, from its beginning to its end, and what comes of it.
+//! One transaction, which runs on a separate task.
 //!
-//! It runs beside the call that wants it. So a call that is given up, in whatever way, leaves somebody behind who ends the
-//! statement at the server; and rows that nobody asks for yet wait where they are, in the server.
+//! If the call is cancelled or dropped, the task remains to cancel the statement at the server. Rows that no call has
+//! requested yet stay in the server.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -16,19 +16,20 @@ use toolcrib_sdk::CallContext;
 
 use super::session::{Event, Mode, Pool, Rows, Session, Statement, Trouble};
 
-/// How many rows are held here beyond those that were asked for.
+/// The number of rows that are buffered ahead of the requested ones.
 pub const ROWS_AHEAD: usize = 16;
 
-/// How long a statement may take to end once it is told to; then its connection is closed.
+/// The time that a cancelled statement has to end. Then its connection is closed.
 pub const STOP_GRACE: Duration = Duration::from_secs(4);
 
-/// How long before the end of a call its statement is ended, so that the call can still tell what came of it.
+/// The time before the deadline of a call at which its statement is cancelled, so that the call can still report the
+/// outcome.
 pub const ANSWER_MARGIN: Duration = Duration::from_millis(250);
 
-/// The longest that a result may stay open, however often it is read from; the server ends it then by itself.
+/// The maximum lifetime of an open result, however often it is read from. The server itself ends it then.
 pub const MAX_RESULT_LIFETIME: Duration = Duration::from_mins(15);
 
-/// What is to be done.
+/// The statements of a transaction, and the bounds of its rows.
 #[derive(Clone, Debug)]
 pub(super) struct Job {
     pub(super) mode: Mode,
@@ -37,7 +38,7 @@ pub(super) struct Job {
     pub(super) max_row_bytes: usize,
 }
 
-/// A transaction that runs. It is ended when this is dropped.
+/// A handle of a running transaction. Dropping it cancels the transaction.
 pub(super) struct Running {
     events: mpsc::Receiver<Event>,
     mode: Mode,
@@ -46,7 +47,7 @@ pub(super) struct Running {
     given_up: Option<(ToolError, Instant)>,
 }
 
-/// When a call gives up.
+/// The deadline and the cancellation of a call.
 #[derive(Clone)]
 pub(super) struct Until {
     at: Instant,
@@ -55,7 +56,7 @@ pub(super) struct Until {
 }
 
 impl Until {
-    /// At the call's own deadline or after this time, whichever is sooner.
+    /// Returns the deadline of the call, or this timeout if it ends sooner.
     pub(super) fn new(context: &CallContext, limit: Duration) -> Self {
         let now = Instant::now();
         let own = now + limit;
@@ -84,7 +85,7 @@ pub(super) fn cancelled() -> ToolError {
 }
 
 impl Running {
-    /// Begins.
+    /// Starts the transaction.
     pub(super) fn start(pool: Arc<dyn Pool>, job: Job) -> Self {
         let (sender, events) = mpsc::channel(ROWS_AHEAD);
         let (stop, mode) = (CancellationToken::new(), job.mode);
@@ -92,7 +93,7 @@ impl Running {
         Self { events, mode, _guard: stop.clone().drop_guard(), stop, given_up: None }
     }
 
-    /// What comes next. When the time is up the statement is ended, and the event is what came of that.
+    /// Returns the next event. At the deadline, the statement is cancelled, and the event is the outcome of that.
     pub(super) async fn next(&mut self, until: &Until) -> Result<Event, Trouble> {
         loop {
             if let Some((error, last)) = &self.given_up {
@@ -141,7 +142,7 @@ async fn work(pool: Arc<dyn Pool>, job: Job, events: mpsc::Sender<Event>, stop: 
         Ok(session) => run(session, &job, &events, &stop).await,
         Err(trouble) => Err(trouble),
     };
-    // Nobody may be there any more to hear it.
+    // The receiver may have been dropped.
     let _heard = events.send(Event::Done(outcome)).await;
 }
 
@@ -164,7 +165,7 @@ async fn run(
             }
         }
     };
-    // Otherwise all the rows that nobody reads would be sent before the connection is free.
+    // Otherwise the server would send all unread rows before the connection is free.
     if let Some(interrupt) = interrupt.filter(|_| outcome.is_err() && events.is_closed()) {
         interrupt().await;
     }

@@ -1,32 +1,32 @@
-//! A look at the text of a statement: its first word, and whether it is one statement.
+//! The check that a text is one allowed statement, by its tokens.
 //!
-//! It is not what keeps a query from writing: the database does that, by a read-only transaction or connection. It
-//! refuses, in words that a model understands, what would get around that (leaving the transaction, reaching another
-//! file), and it is the only guard where a driver runs all statements of a text, as that of SQLite does. What it cannot
-//! follow exactly, it refuses.
+//! It does not prevent queries from writing: the database does, by a read-only transaction or connection. It refuses
+//! attempts to evade that (leaving the transaction, opening another file) with messages that a model understands. It is
+//! the only guard where a driver runs all statements of a text, as the driver of SQLite does. It refuses a text that it
+//! cannot tokenize exactly.
 
 use toolcrib_model::{ErrorKind, ToolError};
 
 use super::config::Driver;
 use super::failure::invalid;
 
-/// The longest text of a statement, in bytes.
+/// The maximum length of a statement, in bytes.
 pub const MAX_SQL_BYTES: usize = 256 << 10;
 
-/// What a statement is for.
+/// The purpose of a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Purpose {
-    /// It reads.
+    /// Reads.
     Query,
-    /// It is shown how it would be run.
+    /// Shows the query plan of a statement.
     Explain,
-    /// It changes something.
+    /// Changes data or tables.
     Execute,
-    /// It changes something, as one of several that hold together or not at all.
+    /// Changes data, as one of several statements of a transaction.
     Batch,
 }
 
-/// A text that is one statement of those that its purpose allows: the text without what ends it.
+/// Checks that a text is one statement that its purpose allows. Returns the statement without the final semicolon.
 pub(super) fn check(driver: Driver, purpose: Purpose, sql: &str) -> Result<&str, ToolError> {
     if sql.len() > MAX_SQL_BYTES {
         return Err(invalid(format!("the statement has {} bytes, of at most {MAX_SQL_BYTES}", sql.len()))
@@ -39,7 +39,7 @@ pub(super) fn check(driver: Driver, purpose: Purpose, sql: &str) -> Result<&str,
     let Some(word) = &outline.first else {
         return Err(invalid("there is no statement in the text"));
     };
-    // The body of a routine has statements in it. A server takes no text of several, so that is left to it.
+    // The body of a routine contains statements. The servers accept no text of several statements, so they check it.
     let is_routine = driver != Driver::Sqlite && word == "CREATE";
     if outline.is_several && !is_routine {
         return Err(invalid("the text has several statements").with_hint(
@@ -60,7 +60,7 @@ pub(super) fn check(driver: Driver, purpose: Purpose, sql: &str) -> Result<&str,
     Ok(if is_routine { sql } else { sql.get(..outline.end).unwrap_or(sql) })
 }
 
-/// Whether a statement gives rows of a table or changes those, by its first word: what PostgreSQL can prepare.
+/// Returns true if a statement reads or changes rows, by its first word: the kinds that PostgreSQL can prepare.
 pub(super) fn is_preparable(sql: &str) -> bool {
     const WORDS: &[&str] = &["SELECT", "VALUES", "TABLE", "WITH", "INSERT", "UPDATE", "DELETE", "MERGE"];
     let first = Outline::of(Driver::Postgres, sql).ok().and_then(|outline| outline.first);
@@ -69,7 +69,7 @@ pub(super) fn is_preparable(sql: &str) -> bool {
 
 fn allowed(driver: Driver, purpose: Purpose) -> &'static [&'static str] {
     match (purpose, driver) {
-        // MySQL refuses to explain a change in a transaction that only reads.
+        // MySQL does not explain a change in a read-only transaction.
         (Purpose::Query, Driver::Sqlite) | (Purpose::Explain, Driver::Mysql) => &["SELECT", "WITH", "VALUES"],
         (Purpose::Query, Driver::Postgres) => &["SELECT", "WITH", "VALUES", "TABLE", "SHOW"],
         (Purpose::Query, Driver::Mysql) => &["SELECT", "WITH", "VALUES", "TABLE", "SHOW", "DESCRIBE", "DESC"],
@@ -90,7 +90,7 @@ fn allowed(driver: Driver, purpose: Purpose) -> &'static [&'static str] {
             "INSERT", "REPLACE", "UPDATE", "DELETE", "WITH", "CREATE", "ALTER", "DROP", "TRUNCATE", "RENAME",
             "ANALYZE", "OPTIMIZE", "GRANT", "REVOKE", "CALL", "DO",
         ],
-        // All others commit what was done before them.
+        // All others implicitly commit the statements before them.
         (Purpose::Batch, Driver::Mysql) => &["INSERT", "REPLACE", "UPDATE", "DELETE", "WITH"],
     }
 }
@@ -104,7 +104,7 @@ fn refused(driver: Driver, purpose: Purpose, word: &str, allowed: &[&str]) -> To
     };
     let hint = match word {
         "BEGIN" | "START" | "COMMIT" | "END" | "ROLLBACK" | "SAVEPOINT" | "RELEASE" | "ABORT" => {
-            "each call is a transaction of its own; send statements that belong together to `database.batch_execute`".into()
+            "each call is a separate transaction; send statements that belong together to `database.batch_execute`".into()
         }
         "ATTACH" | "DETACH" => "open the other file with `database.connect`, under another name".into(),
         "PRAGMA" => {
@@ -124,14 +124,14 @@ fn refused(driver: Driver, purpose: Purpose, word: &str, allowed: &[&str]) -> To
     ToolError::new(kind, format!("`database.{tool}` does not take a statement {word}")).with_hint(hint)
 }
 
-/// What there is to see from afar.
+/// The properties of a statement that its tokens reveal.
 #[derive(Debug, Default)]
 struct Outline {
-    /// In capitals; empty if the statement begins with something else than a word.
+    /// The first word in capitals; empty if the statement begins with another token.
     first: Option<String>,
-    /// Whether something comes behind the end.
+    /// True if something follows the end of the first statement.
     is_several: bool,
-    /// Where the statement ends.
+    /// The position of the end of the statement.
     end: usize,
     writes_file: bool,
 }
@@ -140,7 +140,7 @@ impl Outline {
     fn of(driver: Driver, sql: &str) -> Result<Self, ToolError> {
         let mut outline = Self { end: sql.len(), ..Self::default() };
         let mut lexer = Lexer { driver, bytes: sql.as_bytes(), at: 0 };
-        // The words at the beginning, to know a trigger, whose body has semicolons.
+        // The first words, to recognize a trigger, whose body contains semicolons.
         let mut words: Vec<String> = Vec::new();
         let mut is_trigger = false;
         let mut previous = [Token::Other, Token::Other];
@@ -206,7 +206,7 @@ impl Lexer<'_> {
         String::from_utf8_lossy(self.bytes.get(start..self.at).unwrap_or_default()).to_ascii_uppercase()
     }
 
-    /// The next token and where it begins.
+    /// Returns the next token and its position.
     fn next(&mut self) -> Result<Option<(Token, usize)>, ToolError> {
         loop {
             let start = self.at;
@@ -216,7 +216,7 @@ impl Lexer<'_> {
             let (byte, then) = (self.peek(0), self.peek(1));
             match byte {
                 b' ' | b'\t' | b'\n' | b'\r' | b'\x0c' => self.at += 1,
-                // The mark of the byte order is white space to SQLite.
+                // SQLite takes the byte order mark for white space.
                 0xef if self.bytes.get(start..start + 3) == Some(b"\xef\xbb\xbf") => self.at += 3,
                 b'-' if then == b'-' && self.begins_comment() => self.skip_line(),
                 b'#' if self.driver == Driver::Mysql => self.skip_line(),
@@ -239,7 +239,7 @@ impl Lexer<'_> {
                     return Ok(Some((Token::Other, start)));
                 }
                 byte if is_word(byte) => {
-                    // A dollar may be in a name, and not begin it.
+                    // A name may contain a dollar sign, but not begin with one.
                     while self.at < self.bytes.len() && (is_word(self.peek(0)) || self.peek(0) == b'$') {
                         self.at += 1;
                     }
@@ -258,7 +258,7 @@ impl Lexer<'_> {
         }
     }
 
-    /// MySQL wants white space behind the dashes.
+    /// Returns true if `--` begins a comment. MySQL requires white space after it.
     fn begins_comment(&self) -> bool {
         self.driver != Driver::Mysql || matches!(self.peek(2), 0 | b' ' | b'\t' | b'\n' | b'\r')
     }
@@ -274,9 +274,9 @@ impl Lexer<'_> {
         {
             return Err(ToolError::new(
                 ErrorKind::Denied,
-                "comments that are run, as `/*! … */`, are not taken",
+                "executable comments, such as `/*! … */`, are not accepted",
             )
-            .with_hint("write what is in it outside of a comment"));
+            .with_hint("write their content outside of a comment"));
         }
         self.at += 2;
         let mut depth = 1;
@@ -286,7 +286,7 @@ impl Lexer<'_> {
                     depth -= 1;
                     self.at += 2;
                 }
-                // Comments nest in PostgreSQL alone.
+                // Only PostgreSQL nests comments.
                 (b'/', b'*') if self.driver == Driver::Postgres => {
                     depth += 1;
                     self.at += 2;
@@ -298,7 +298,7 @@ impl Lexer<'_> {
         Ok(())
     }
 
-    /// A quote that is doubled stands for itself, and so does one behind a backslash in MySQL.
+    /// Skips a quoted text. A doubled quote does not end it, nor does a quote after a backslash in MySQL.
     fn skip_quoted(&mut self, quote: u8) {
         self.at += 1;
         while self.at < self.bytes.len() {
@@ -316,7 +316,7 @@ impl Lexer<'_> {
         self.at = self.at.min(self.bytes.len());
     }
 
-    /// `$1`, or a text between two `$tag$`.
+    /// Skips `$1`, or a text between two `$tag$`.
     fn skip_dollar(&mut self) {
         let rest = self.bytes.get(self.at..).unwrap_or_default();
         let tag = rest.iter().skip(1).position(|byte| !is_word(*byte)).map_or(rest.len(), |at| at + 1);
@@ -331,7 +331,8 @@ impl Lexer<'_> {
         }
     }
 
-    /// `:name`, `@name`, `$name`. Names that go on in brackets may hold anything, also what ends a statement.
+    /// Skips `:name`, `@name` or `$name`. A name that continues in brackets may contain any character, including a
+    /// semicolon, and is refused.
     fn skip_variable(&mut self) -> Result<(), ToolError> {
         self.at += 1;
         while self.at < self.bytes.len()
@@ -341,7 +342,7 @@ impl Lexer<'_> {
         }
         if self.peek(0) == b'(' {
             return Err(
-                invalid("a parameter's name goes on in brackets").with_hint("write parameters as `?`")
+                invalid("the name of a parameter continues in brackets").with_hint("write parameters as `?`")
             );
         }
         Ok(())

@@ -1,16 +1,16 @@
-//! Databases: SQLite files of the workspace, and servers of PostgreSQL and MySQL or MariaDB.
+//! Databases: SQLite files of the workspace, and PostgreSQL, MySQL and MariaDB servers.
 //!
-//! Connections have names. Each call is one transaction on one connection of a bounded pool, and leaves nothing behind in
-//! it. A transaction is read-only, by the word of the database itself, unless a tool that changes data was called and the
-//! configuration allows it. What a user of a server may do there is for whoever runs it to say; on this side no file
-//! outside of the workspace is opened and no host is reached that `access` does not name.
+//! Connections have names. Each call is one transaction on one connection of a bounded pool, and leaves no state in it.
+//! The database itself makes a transaction read-only, unless the tool changes data and the configuration allows it. The
+//! rights of a user at a server are up to its operator; this module opens no file outside of the workspace and reaches
+//! no host that `access` does not name.
 //!
-//! Rows are streamed: a result that is longer than a page stays open at the database, and its next rows are read when
-//! they are asked for. A statement that takes too long, or that nobody waits for any more, is ended at the database:
-//! by an interrupt in SQLite, `pg_cancel_backend` in PostgreSQL, `KILL QUERY` in MySQL. Besides, the servers end by
-//! themselves what runs longer than [`MAX_RESULT_LIFETIME`].
+//! Rows are streamed: a result that is longer than a page stays open at the database, and further rows are read on
+//! request. A statement that exceeds its deadline or whose call was cancelled is cancelled at the database: by an
+//! interrupt in SQLite, `pg_cancel_backend` in PostgreSQL, `KILL QUERY` in MySQL. In addition, the servers themselves
+//! end a transaction after [`MAX_RESULT_LIFETIME`].
 //!
-//! One row is held in memory as a whole before it is cut, so a value takes what the database lets it have.
+//! One row is held in memory as a whole before it is cut, so a value takes as much memory as the database allows it.
 
 mod answer;
 mod arguments;
@@ -61,11 +61,11 @@ pub use sqlite::{BUSY_TIMEOUT, MAX_SQLITE_HEAP_BYTES};
 /// The namespace of the tools.
 pub const ID: &str = "database";
 
-/// The module `database`, which opens files of the context's workspace and servers that its `access` lets be reached.
+/// Returns the module `database`, which opens files of the context's workspace, and servers that its `access` allows.
 ///
 /// # Errors
 ///
-/// Where the configuration is out of bounds, or the workspace cannot be opened.
+/// Returns an error if the configuration is out of bounds, or the workspace cannot be opened.
 pub fn module(config: Config, context: &ModuleContext) -> Result<Module, Error> {
     let database = Database::new(config, context)?;
     let (connections, results) = (Arc::clone(&database.connections), Arc::clone(&database.results));
@@ -81,7 +81,7 @@ pub fn module(config: Config, context: &ModuleContext) -> Result<Module, Error> 
         let writes = matches!(tool, "execute" | "batch_execute" | "upsert");
         match to_check.find(context, named) {
             Ok(connection) if writes && !connection.is_writable => Err(connection::not_writable()),
-            // The call says what else is wrong.
+            // The call itself reports all other errors.
             Ok(_) | Err(_) => Ok(()),
         }
     });
@@ -133,7 +133,7 @@ impl Database {
         self.disconnect(context, arguments).await
     }
 
-    /// Lists the connections to databases that are there.
+    /// Lists the open connections to databases.
     #[tool(
         name = "list_connections",
         risk = "low",
@@ -146,8 +146,8 @@ impl Database {
         Ok(self.list_connections(context))
     }
 
-    /// Reads rows of a database by SQL. It never changes anything. Of a long result it gives the first rows, and a handle for
-    /// `database.fetch_results`.
+    /// Reads rows of a database by SQL. It never changes anything. Of a long result it gives the first rows, and a
+    /// handle for `database.fetch_results`.
     #[tool(
         name = "query",
         risk = "low",
@@ -262,7 +262,7 @@ impl Database {
         self.list_tables(context, arguments).await
     }
 
-    /// Tells the columns, indexes and foreign keys of a table.
+    /// Shows the columns, indexes and foreign keys of a table.
     #[tool(
         name = "describe_table",
         risk = "low",

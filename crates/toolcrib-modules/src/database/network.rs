@@ -1,4 +1,4 @@
-//! Which servers may be reached.
+//! The check and resolution of the addresses of servers.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -11,19 +11,19 @@ use url::Url;
 use super::config::{Location, Tls};
 use super::failure::invalid;
 
-/// The most addresses of one name that are tried.
+/// The maximum number of addresses of one name that are tried.
 const MAX_ADDRESSES: usize = 4;
 
-/// Where a server is, as it was found.
+/// The resolved address of a server.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Reached {
-    /// What to connect to, in this order. These are addresses, so that the name cannot mean another server later; or the
-    /// name, where the server's certificate proves that it is that server.
+    /// The hosts to try, in this order. These are addresses, so that the name cannot mean another server later; or the
+    /// name itself, if the certificate proves the identity of the server.
     pub(super) hosts: Vec<String>,
     pub(super) tls: Tls,
 }
 
-/// Resolves the host of a server, and refuses one that may not be reached.
+/// Resolves the host of a server, and refuses one that the access rules do not allow.
 pub(super) async fn reach(
     location: &Location,
     access: &Access,
@@ -33,7 +33,7 @@ pub(super) async fn reach(
     let (host, port) = location.server();
     let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
     if bare.is_empty() || bare.contains(['/', '@', '?', '#', '\\', ' ']) {
-        return Err(invalid(format!("`{host}` is no name or address of a server")));
+        return Err(invalid(format!("`{host}` is not the name or address of a server")));
     }
     if !access.allows_host(host, port) {
         let message = format!(
@@ -72,7 +72,7 @@ pub(super) async fn reach(
     if hosts.is_empty() { Err(unknown("it has none")) } else { Ok(Reached { hosts, tls }) }
 }
 
-/// Whether a host plainly is this machine or an address that is not public, as an operator has written it.
+/// Returns true if a host is this machine or an address that is not public, as it is written.
 pub(super) fn is_plainly_private(host: &str) -> bool {
     let host =
         if host.contains(':') && !host.starts_with('[') { format!("[{host}]") } else { host.to_owned() };

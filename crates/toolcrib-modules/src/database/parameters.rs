@@ -1,14 +1,14 @@
-//! Parameters of statements.
+//! The parameters of statements.
 
 use serde_json::Value;
 use toolcrib_model::ToolError;
 
 use super::failure::invalid;
 
-/// The most parameters of one statement.
+/// The maximum number of parameters of one statement.
 pub const MAX_PARAMETERS: usize = 1000;
 
-/// Refuses a number of values that is not that of the parameters.
+/// Checks that the number of values is that of the parameters.
 pub(super) fn check_count(wanted: usize, given: &[Value]) -> Result<(), ToolError> {
     if wanted == given.len() {
         return Ok(());
@@ -18,13 +18,13 @@ pub(super) fn check_count(wanted: usize, given: &[Value]) -> Result<(), ToolErro
         .with_hint("write a parameter as `?`, or `$1` in PostgreSQL, and give a value for each"))
 }
 
-/// The parameter of this index is no Base64.
+/// Returns the error of a parameter that is not valid Base64.
 pub(super) fn not_base64(at: usize, error: &base64::DecodeError) -> ToolError {
     invalid(format!("parameter {} is not Base64: {error}", at + 1))
         .with_hint("bytes are given as `{\"base64\": \"…\"}`; a JSON document with that key alone as a text")
 }
 
-/// The parameter of this index cannot be passed.
+/// Returns the error of a parameter that cannot be passed.
 pub(super) fn not_bound(at: usize, reason: &str) -> ToolError {
     invalid(format!("parameter {} cannot be passed: {reason}", at + 1))
 }

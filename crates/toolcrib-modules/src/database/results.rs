@@ -1,4 +1,4 @@
-//! Results that were not read to their end.
+//! Open results, from which further pages can be read.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -9,18 +9,18 @@ use super::connection::Connection;
 use super::job::{Running, Until};
 use super::session::{Event, Trouble};
 
-/// A result, and how far it was read.
+/// An open result, and the position in it.
 pub(super) struct Reading {
     pub(super) connection: Arc<Connection>,
     running: Running,
     columns: Vec<Column>,
     /// A row that did not fit into the last page.
     pending: Option<Row>,
-    /// How many rows the statements changed, in their order.
+    /// The number of rows that each statement changed.
     pub(super) affected: Vec<u64>,
 }
 
-/// How much one page holds.
+/// The limits of one page.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PageSize {
     pub(super) rows: usize,
@@ -32,7 +32,7 @@ impl Reading {
         Self { connection, running, columns: Vec::new(), pending: None, affected: Vec::new() }
     }
 
-    /// The next page, and whether there is more.
+    /// Reads the next page. Returns true with it if there are more rows.
     pub(super) async fn page(&mut self, size: PageSize, until: &Until) -> Result<(Page, bool), Trouble> {
         let mut rows = Vec::new();
         let mut cut = Vec::new();
@@ -43,7 +43,7 @@ impl Reading {
                 None => match self.running.next(until).await? {
                     Event::Row(row) => row,
                     Event::Columns(columns) => {
-                        // Of several statements those of the first that has any.
+                        // Of several statements, the first one with columns determines them.
                         if self.columns.is_empty() {
                             self.columns = columns;
                         }
@@ -59,7 +59,7 @@ impl Reading {
                     }
                 },
             };
-            // One row at least, whatever its size: it was cut to what a page may hold.
+            // A page has at least one row of any size: rows are cut to the size of a page.
             if rows.len() >= size.rows || !rows.is_empty() && bytes + row.bytes > size.bytes {
                 self.pending = Some(row);
                 break true;
@@ -79,7 +79,7 @@ impl Reading {
         Ok((Page { columns, rows, row_count, truncated: has_more, result: None, cut }, has_more))
     }
 
-    /// Lets it run to its end, and leaves out the rows that are still to come.
+    /// Runs the statements to their end, and discards the remaining rows.
     pub(super) async fn finish(&mut self, until: &Until) -> Result<(), Trouble> {
         loop {
             match self.running.next(until).await? {
@@ -91,19 +91,19 @@ impl Reading {
     }
 }
 
-/// The results that are open.
+/// The open results of all sessions.
 pub(super) struct Results {
     kept: Mutex<Kept>,
-    /// The most of one connection.
+    /// The maximum number of one connection.
     most: usize,
-    /// After how long without use one is closed.
+    /// The time without use after which a result is closed.
     idle: Duration,
 }
 
 #[derive(Default)]
 struct Kept {
     results: Vec<Open>,
-    /// Counts the results, and the times that one was put back.
+    /// The number of times that a result was stored.
     count: u64,
 }
 
@@ -119,8 +119,8 @@ impl Results {
         Arc::new(Self { kept: Mutex::default(), most, idle })
     }
 
-    /// Keeps a result for a session, under its old handle if it had one. The one of the same connection that was not
-    /// used for longest is closed if there are too many.
+    /// Stores a result for a session, under its previous handle if it had one. If the connection has too many, the
+    /// least recently used one is closed.
     pub(super) fn keep(self: &Arc<Self>, session: &Arc<str>, reading: Reading, id: Option<String>) -> String {
         let (id, turn) = {
             let mut kept = self.lock();
@@ -145,19 +145,19 @@ impl Results {
         id
     }
 
-    /// Takes a result out, for its next page.
+    /// Removes a result, to read its next page.
     pub(super) fn take(&self, session: &str, id: &str) -> Option<Reading> {
         let mut kept = self.lock();
         let at = kept.results.iter().position(|open| open.id == id && &*open.session == session)?;
         Some(kept.results.remove(at).reading)
     }
 
-    /// Closes all of them.
+    /// Closes all results.
     pub(super) fn close(&self) {
         self.lock().results.clear();
     }
 
-    /// Closes those of a session.
+    /// Closes the results of a session.
     pub(super) fn end_session(&self, session: &str) {
         self.lock().results.retain(|open| *open.session != *session);
     }

@@ -1,4 +1,4 @@
-//! What the databases have in common that are servers.
+//! The functions that PostgreSQL and MySQL share.
 
 use std::time::Duration;
 
@@ -10,10 +10,10 @@ use super::connection::{Options, not_writable};
 use super::failure::trouble;
 use super::session::{Interrupt, Mode, Trouble};
 
-/// How long a server has to end a statement when it is told to.
+/// The time that a server has to cancel a statement.
 const CANCEL_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Runs a text of ours, of which nothing comes back.
+/// Executes SQL of this module that returns no rows.
 pub(super) async fn plain<D: Database>(connection: &mut PoolConnection<D>, sql: String) -> Result<(), Trouble>
 where
     for<'c> &'c mut D::Connection: Executor<'c, Database = D>,
@@ -23,7 +23,7 @@ where
     Ok(())
 }
 
-/// What a transaction may do, as SQL says it.
+/// Returns the access mode of a transaction in SQL.
 pub(super) fn access(mode: Mode, is_writable: bool) -> Result<&'static str, Trouble> {
     match mode {
         Mode::Read => Ok("READ ONLY"),
@@ -32,7 +32,7 @@ pub(super) fn access(mode: Mode, is_writable: bool) -> Result<&'static str, Trou
     }
 }
 
-/// Ends a running statement by this one, which is sent over a connection of its own.
+/// Returns a function that cancels a running statement by `sql`, over a separate connection.
 pub(super) fn interrupt<D: Database>(options: Options<D>, sql: String) -> Interrupt
 where
     for<'c> &'c mut D::Connection: Executor<'c, Database = D>,
@@ -45,7 +45,7 @@ where
     let told = async move {
         match tokio::time::timeout(CANCEL_TIMEOUT, cancel).await {
             Ok(Ok(())) => {}
-            // The statement ends when its connection is closed, or by its own limit.
+            // The statement ends when its connection is closed, or by its own timeout.
             Ok(Err(error)) => tracing::warn!(%error, "a statement could not be cancelled at the server"),
             Err(_) => tracing::warn!("a statement could not be cancelled at the server in time"),
         }

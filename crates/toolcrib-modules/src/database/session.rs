@@ -1,4 +1,4 @@
-//! What the three kinds of database have in common: one connection of a pool, in one transaction.
+//! The interface that the three kinds of database implement: a pool, and one of its connections in one transaction.
 
 use std::time::Duration;
 
@@ -11,39 +11,40 @@ use toolcrib_sdk::ToolError;
 use super::answer::Column;
 use super::cell::{Cell, Row};
 
-/// The connections to one database.
+/// A pool of connections to one database.
 #[async_trait]
 pub(super) trait Pool: Send + Sync {
-    /// One of them, once it is free. It is known to work.
+    /// Returns a working connection, once one is free.
     async fn session(&self) -> Result<Box<dyn Session>, Trouble>;
 
-    /// Closes all of them, those in use once they are given back.
+    /// Closes all connections; those in use, once they are returned.
     async fn close(&self);
 }
 
 /// One connection of a pool, for one transaction.
 #[async_trait]
 pub(super) trait Session: Send {
-    /// What ends a running statement at the server.
+    /// Returns the function that cancels a running statement at the server.
     fn interrupt(&self) -> Interrupt;
 
-    /// Begins the transaction. The server ends by itself what takes longer than `lifetime`, in case this process is gone.
+    /// Begins the transaction. The server itself ends it after `lifetime`, in case this process is gone.
     async fn begin(&mut self, mode: Mode, lifetime: Duration) -> Result<(), Trouble>;
 
-    /// Runs one statement, and hands on what it gives as fast as that is taken.
+    /// Runs one statement, and sends its rows as fast as they are received.
     async fn run(&mut self, statement: &Statement, rows: &mut Rows) -> Result<(), Trouble>;
 
-    /// Makes what the transaction did last.
+    /// Commits the transaction.
     async fn commit(&mut self) -> Result<(), Trouble>;
 
-    /// Takes back what was not committed, and gives the connection back as it was; or closes it if it is broken.
+    /// Rolls back uncommitted changes, and returns the connection to its pool in its initial state; closes it if it is
+    /// broken.
     async fn release(self: Box<Self>, is_broken: bool);
 }
 
-/// Ends a running statement, by another way than its own connection, which is busy.
+/// Cancels a running statement over another connection, since its own is busy.
 pub(super) type Interrupt = Box<dyn FnOnce() -> BoxFuture<'static, ()> + Send>;
 
-/// What a transaction may do. The database sees to it.
+/// The access mode of a transaction, which the database enforces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mode {
     Read,
@@ -55,7 +56,7 @@ pub(super) enum Mode {
 pub(super) struct Statement {
     pub(super) sql: String,
     pub(super) parameters: Vec<Value>,
-    /// Whether to show how it would be run, instead of running it.
+    /// True to show the query plan instead of running the statement.
     pub(super) explain: bool,
 }
 
@@ -65,14 +66,14 @@ impl Statement {
     }
 }
 
-/// Why a statement did not run to its end.
+/// A failure of a statement.
 #[derive(Debug)]
 pub(super) struct Trouble {
-    /// What a model is told.
+    /// The error for the model.
     pub(super) error: ToolError,
-    /// Whether the connection cannot be used again.
+    /// True if the connection cannot be used again.
     pub(super) is_broken: bool,
-    /// The table that is not there, when that is it.
+    /// The missing table, if that is the cause.
     pub(super) missing_table: Option<String>,
 }
 
@@ -82,7 +83,7 @@ impl From<ToolError> for Trouble {
     }
 }
 
-/// What comes of a transaction, in this order.
+/// An event of a transaction, in this order.
 #[derive(Debug)]
 pub(super) enum Event {
     /// The columns of the rows that follow.
@@ -94,17 +95,17 @@ pub(super) enum Event {
     Done(Result<(), Trouble>),
 }
 
-/// Where a session puts its rows. It waits until there is room, which holds up the server too.
+/// The sender of the rows of a transaction. It waits while the channel is full, which slows down the server.
 pub(super) struct Rows {
     events: mpsc::Sender<Event>,
     max_cell_bytes: usize,
     max_row_bytes: usize,
 }
 
-/// How much is shown of the name of a column, in bytes. That of an expression may be as long as the statement.
+/// The maximum length of the name of a column, in bytes. That of an expression may be as long as the statement.
 pub const MAX_COLUMN_NAME_BYTES: usize = 256;
 
-/// Nobody wants the rows any more.
+/// The error message of a transaction whose receiver was dropped.
 const ABANDONED: &str = "the result was given up";
 
 impl Rows {
@@ -121,7 +122,7 @@ impl Rows {
         self.send(Event::Columns(short.collect())).await
     }
 
-    /// What is kept of a row.
+    /// Returns a row, cut to the bounds.
     pub(super) fn cut<'a>(&self, cells: impl IntoIterator<Item = Cell<'a>>) -> Row {
         Row::cut(cells, self.max_cell_bytes, self.max_row_bytes)
     }

@@ -1,4 +1,4 @@
-//! What the tools do.
+//! The implementations of the tools.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,10 +25,10 @@ use super::results::{PageSize, Reading, Results};
 use super::session::{Mode, Statement, Trouble};
 use crate::{Error, ModuleContext};
 
-/// How long a closing connection is waited for.
+/// The time limit to close a connection.
 pub(super) const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// How long may be looked for the tables that a model may have meant.
+/// The time limit to look up the names of similar tables.
 const NEAREST_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The databases of an app.
@@ -55,7 +55,7 @@ impl Database {
             allow_writes: config.allow_writes,
         };
         let connections = Arc::new(Connections::new(&config, &reach));
-        // One connection stays free for what is done besides.
+        // One connection stays free for other calls.
         let most = usize::try_from(config.pool_size.saturating_sub(1)).unwrap_or(1).max(1);
         let results = Results::new(most, Duration::from_secs(config.result_idle_seconds));
         Ok(Self { config, reach, connections, results })
@@ -234,7 +234,7 @@ impl Database {
         Ok(Upserted { rows: count, rows_affected: affected.iter().sum() })
     }
 
-    /// MySQL takes any key for the one that is meant, so there has to be one of these columns.
+    /// Checks that a unique index of exactly these columns exists, since MySQL accepts a conflict of any key.
     async fn check_key(
         &self,
         context: &CallContext,
@@ -312,7 +312,7 @@ impl Database {
         Ok(self.told(context, &connection, page).await?.0)
     }
 
-    /// The rows of a query of ours.
+    /// Returns the rows of a query of this module.
     async fn read(
         &self,
         context: &CallContext,
@@ -328,7 +328,7 @@ impl Database {
         }
     }
 
-    /// Runs statements that hold together; how many rows each changed.
+    /// Runs statements in one transaction. Returns the number of rows that each one changed.
     async fn change(
         &self,
         context: &CallContext,
@@ -347,7 +347,7 @@ impl Database {
         mode: Mode,
         statements: Vec<Statement>,
     ) -> Result<Reading, ToolError> {
-        // Who reads a file of SQLite holds up who writes to it.
+        // An open reader of a SQLite file blocks its writers.
         if mode == Mode::Write && connection.location.driver == Driver::Sqlite {
             self.results.close_of(connection);
         }
@@ -370,7 +370,7 @@ impl Database {
         Until::new(context, Duration::from_secs(self.config.timeout_seconds))
     }
 
-    /// The outcome, with what a model can do about a failure.
+    /// Converts a failure, with a hint for the model.
     async fn told<T>(
         &self,
         context: &CallContext,
@@ -383,7 +383,7 @@ impl Database {
         }
     }
 
-    /// Takes a connection that broke out of use, and its password out of the error.
+    /// Resets a broken connection, and removes its password from the error.
     async fn settled(&self, connection: &Arc<Connection>, trouble: Trouble) -> Trouble {
         if trouble.is_broken {
             connection.reset().await;
@@ -391,7 +391,7 @@ impl Database {
         connection.without_secret(trouble)
     }
 
-    /// Adds the name of the table that may have been meant.
+    /// Converts a failure, and adds the name of a similar table if a table is missing.
     async fn explained(
         &self,
         context: &CallContext,
@@ -419,7 +419,7 @@ impl Database {
     }
 }
 
-/// Refuses more parameters than a statement may have.
+/// Checks the number of parameters.
 fn bounded(parameters: Vec<Value>) -> Result<Vec<Value>, ToolError> {
     if parameters.len() <= MAX_PARAMETERS {
         return Ok(parameters);

@@ -1,4 +1,4 @@
-//! Work on a blocking thread that ends with the call it is for.
+//! Cancellable work on a blocking thread.
 
 use std::panic::resume_unwind;
 
@@ -8,7 +8,7 @@ use toolcrib_model::{ErrorKind, ToolError};
 use toolcrib_policy::Access;
 use toolcrib_sdk::CallContext;
 
-/// Tells blocking work that nobody waits for it any more.
+/// Tells blocking work that its call was cancelled.
 pub(crate) struct Stop(CancellationToken);
 
 impl Stop {
@@ -17,14 +17,14 @@ impl Stop {
         Self(token)
     }
 
-    /// An error once the call has been given up. To be asked between two steps of anything that may take long.
+    /// Returns an error once the call was cancelled. Work that may take long calls it between its steps.
     pub(crate) fn check(&self) -> Result<(), ToolError> {
         if self.0.is_cancelled() { Err(given_up()) } else { Ok(()) }
     }
 }
 
-/// Runs the work on a blocking thread. It is told to stop when the caller cancels and when this future is dropped;
-/// work that has not begun by then does not begin.
+/// Runs the work on a blocking thread. The work is cancelled with the call, and when this future is dropped. Work that
+/// has not begun by then does not begin.
 pub(crate) async fn blocking<T, W>(context: &CallContext, work: W) -> Result<T, ToolError>
 where
     T: Send + 'static,
@@ -39,7 +39,7 @@ where
     }));
     match running.await {
         Ok(result) => result,
-        // A panic goes on here, so that the executor reports it as one of this call.
+        // Resume a panic here, so that the executor reports it for this call.
         Err(error) => match error.try_into_panic() {
             Ok(panic) => resume_unwind(panic),
             Err(_) => Err(given_up()),
@@ -48,5 +48,5 @@ where
 }
 
 fn given_up() -> ToolError {
-    ToolError::new(ErrorKind::Cancelled, "the call was given up before it was done")
+    ToolError::new(ErrorKind::Cancelled, "the call was cancelled before it was done")
 }

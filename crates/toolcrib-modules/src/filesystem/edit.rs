@@ -14,16 +14,16 @@ use super::failure::{failed, failure, invalid};
 use super::walk::relative;
 use super::write::MAX_WRITE_BYTES;
 
-/// The most bytes of the difference that a call of `edit` shows.
+/// The maximum size of the diff in a result, in bytes.
 pub const MAX_DIFF_BYTES: usize = 16 * 1024;
 
-/// How many places are named where a text stands.
+/// The maximum number of lines that an error about an ambiguous text names.
 const MAX_PLACES: usize = 10;
 
-/// How many lines are shown around a change.
+/// The number of context lines around a change.
 const DIFF_CONTEXT: usize = 3;
 
-/// How long a short difference is looked for. After that a longer one is shown, which is as true.
+/// The time limit of the search for a minimal diff. After it, the diff is longer but still correct.
 const MAX_DIFF_TIME: Duration = Duration::from_millis(500);
 
 #[derive(Deserialize, JsonSchema)]
@@ -31,13 +31,13 @@ const MAX_DIFF_TIME: Duration = Duration::from_millis(500);
 pub(super) struct Edit {
     /// The text file, relative to the workspace.
     pub(super) path: String,
-    /// The text to replace, exactly as it stands in the file, with its spaces and line breaks. It has to stand there once;
-    /// add lines around it until it does.
+    /// The text to replace, exactly as it stands in the file, with its spaces and line breaks. It has to occur there
+    /// once; add lines around it until it does.
     #[schemars(length(min = 1))]
     old_text: String,
     /// The text to put in its place; empty to remove it.
     new_text: String,
-    /// Whether to replace it wherever it stands.
+    /// True to replace all occurrences.
     #[serde(default)]
     replace_all: bool,
 }
@@ -46,13 +46,13 @@ pub(super) struct Edit {
 pub(super) struct Edited {
     /// The file, relative to the workspace.
     path: String,
-    /// In how many places the text was replaced.
+    /// The number of replaced occurrences.
     replaced: usize,
-    /// How many bytes the file has now.
+    /// The new size of the file, in bytes.
     bytes: usize,
-    /// What changed, as a unified diff.
+    /// The change, as a unified diff.
     diff: String,
-    /// What was left out.
+    /// Notes on omitted content.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     notes: Vec<String>,
 }
@@ -86,7 +86,7 @@ pub(super) fn edit(root: &Root, edit: &Edit, stop: &Stop) -> Result<Edited, Tool
     Ok(Edited { path, replaced, bytes: after.len(), diff, notes })
 }
 
-/// All of a text file.
+/// Reads a text file as a whole.
 fn text_of(root: &Root, path: &str) -> Result<String, ToolError> {
     let file = root.open_to_read(path).map_err(|error| failure(root, error))?;
     let mut bytes = Vec::new();
@@ -104,13 +104,13 @@ fn text_of(root: &Root, path: &str) -> Result<String, ToolError> {
 }
 
 fn missing(path: &str, text: &str, old_text: &str) -> ToolError {
-    let error = failed(format!("`old_text` does not stand in `{path}`"));
+    let error = failed(format!("`old_text` does not occur in `{path}`"));
     if !old_text.contains('\r') && text.replace("\r\n", "\n").contains(old_text) {
         return error.with_hint(
-            "the lines of this file end with `\\r\\n`: write them so in `old_text` and `new_text`",
+            "the lines of this file end with `\\r\\n`: write them that way in `old_text` and `new_text`",
         );
     }
-    // The first line of it that says something, wherever that stands with other spaces around it.
+    // The first line with content, at its first occurrence regardless of spaces around it.
     let telling = old_text.lines().map(str::trim).find(|line| !line.is_empty());
     let near = telling.and_then(|line| {
         let stands = |shown: &str| shown.trim() == line;
@@ -118,10 +118,10 @@ fn missing(path: &str, text: &str, old_text: &str) -> ToolError {
     });
     match near {
         Some(index) => error.with_hint(format!(
-            "its first line is like line {}: read the file from there, and copy the text exactly",
+            "its first line resembles line {}: read the file from there, and copy the text exactly",
             index + 1
         )),
-        None => error.with_hint("`filesystem.read` shows what stands there"),
+        None => error.with_hint("`filesystem.read` shows the content of the file"),
     }
 }
 
@@ -133,13 +133,11 @@ fn ambiguous(path: &str, text: &str, old_text: &str, found: usize) -> ToolError 
         lines.push(line.to_string());
     }
     let more = if found > MAX_PLACES { ", …" } else { "" };
-    failed(format!("`old_text` stands in `{path}` {found} times, at the lines {}{more}", lines.join(", ")))
-        .with_hint(
-            "add lines around it to `old_text` until it stands there once, or set `replace_all` to true",
-        )
+    failed(format!("`old_text` occurs in `{path}` {found} times, at the lines {}{more}", lines.join(", ")))
+        .with_hint("add lines around it to `old_text` until it occurs once, or set `replace_all` to true")
 }
 
-/// What changed, as much as is shown of it, and what was left out.
+/// Returns the diff, cut to its maximum size, and a note on the omitted lines.
 fn difference(path: &str, before: &str, after: &str) -> (String, Vec<String>) {
     let diff = TextDiff::configure().timeout(MAX_DIFF_TIME).diff_lines(before, after);
     let all = diff.unified_diff().context_radius(DIFF_CONTEXT).header(path, path).to_string();
@@ -154,6 +152,6 @@ fn difference(path: &str, before: &str, after: &str) -> (String, Vec<String>) {
         shown += line.len();
     }
     let left_out = all.get(shown..).map_or(0, |rest| rest.lines().count());
-    let notes = vec![format!("{left_out} lines of the difference are not shown")];
+    let notes = vec![format!("{left_out} lines of the diff are not shown")];
     (all.get(..shown).unwrap_or_default().to_owned(), notes)
 }

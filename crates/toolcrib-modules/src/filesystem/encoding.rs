@@ -1,38 +1,38 @@
-//! Text in the encodings that files have.
+//! The decoding of files to text.
 
 use encoding_rs::{CoderResult, Decoder, Encoding, UTF_8, UTF_16BE, UTF_16LE};
 use toolcrib_model::ToolError;
 
 use super::failure::invalid;
 
-/// The longest name of an encoding that an error repeats, in characters.
+/// The maximum length of the name of an encoding that an error repeats, in characters.
 const MAX_LABEL_CHARS: usize = 40;
 
-/// Makes UTF-8 of the bytes of a file, which come in pieces.
+/// A streaming decoder of the bytes of a file to UTF-8.
 pub(super) enum Text {
-    /// It is UTF-8, or is shown as far as it is.
+    /// UTF-8, or bytes that are passed through.
     AsIs,
-    /// It is something else.
+    /// Another encoding.
     Decoded {
         decoder: Decoder,
         encoding: &'static Encoding,
-        /// Whether something was not in that encoding.
+        /// True if some bytes were invalid in that encoding.
         is_wrong: bool,
     },
 }
 
 impl Text {
-    /// Text in the encoding of this name.
+    /// Returns a decoder of the encoding with this name.
     pub(super) fn named(label: &str) -> Result<Self, ToolError> {
         let encoding = Encoding::for_label(label.as_bytes()).ok_or_else(|| {
             let label: String = label.chars().take(MAX_LABEL_CHARS).collect();
-            invalid(format!("`encoding` is `{label}`, which is no encoding that is known"))
+            invalid(format!("`encoding` is `{label}`, which is not a known encoding"))
                 .with_hint("as in `utf-8`, `utf-16le`, `windows-1252`, `iso-8859-15`, `shift_jis`, `gbk`")
         })?;
         Ok(Self::of(encoding))
     }
 
-    /// Text in the encoding that its first bytes tell by a mark, UTF-8 otherwise.
+    /// Returns a decoder of the encoding of the byte order mark, or of UTF-8.
     pub(super) fn marked(beginning: &[u8]) -> Self {
         match Encoding::for_bom(beginning) {
             Some((encoding, _)) if encoding == UTF_16LE || encoding == UTF_16BE => Self::of(encoding),
@@ -47,7 +47,7 @@ impl Text {
         Self::Decoded { decoder: encoding.new_decoder_with_bom_removal(), encoding, is_wrong: false }
     }
 
-    /// Gives the next piece to `take`, which says whether it takes more.
+    /// Passes the decoded next piece to `take`, which returns false to stop.
     pub(super) fn feed(&mut self, mut bytes: &[u8], is_last: bool, take: &mut dyn FnMut(&[u8]) -> bool) {
         let Self::Decoded { decoder, is_wrong, .. } = self else {
             take(bytes);
@@ -65,12 +65,12 @@ impl Text {
         }
     }
 
-    /// Whether a NUL byte tells that the file is no text: in some encodings every other byte is one.
+    /// Returns true if a NUL byte shows that a file is binary. In UTF-16 every other byte can be one.
     pub(super) fn has_no_nul(&self) -> bool {
         !matches!(self, Self::Decoded { encoding, .. } if *encoding == UTF_16LE || *encoding == UTF_16BE)
     }
 
-    /// What a reader has to know about it.
+    /// Returns the remarks for the reader.
     pub(super) fn notes(&self) -> Vec<String> {
         match self {
             Self::AsIs => Vec::new(),

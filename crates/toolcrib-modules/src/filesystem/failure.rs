@@ -1,4 +1,4 @@
-//! What a failed file operation means to a model.
+//! The errors of file operations, as models read them.
 
 use std::io::ErrorKind as IoKind;
 use std::path::Path;
@@ -7,10 +7,10 @@ use toolcrib_io::Error;
 use toolcrib_io::files::{Kind, Root};
 use toolcrib_model::{ErrorKind, ToolError};
 
-/// How many directories above a missing path are looked at for one that exists.
+/// The maximum number of ancestors of a missing path that are checked for existence.
 const MAX_ANCESTORS: usize = 32;
 
-/// The error that a model reads, with what it can do about it.
+/// Converts an error, with a hint for the model.
 pub(super) fn failure(root: &Root, error: Error) -> ToolError {
     match error {
         Error::NotFound { path } => {
@@ -35,7 +35,7 @@ pub(super) fn failure(root: &Root, error: Error) -> ToolError {
             failed(format!("`{path}` is not a file")).with_hint("`filesystem.ls` lists a directory")
         }
         Error::WrongKind { path, expected } => failed(format!("`{path}` is not a {expected}"))
-            .with_hint("`filesystem.ls` with the path of the directory above it tells what it is"),
+            .with_hint("`filesystem.ls` with the path of the directory above it shows what it is"),
         Error::FileFailed { ref source, .. } if source.kind() == IoKind::PermissionDenied => failed(
             error.to_string(),
         )
@@ -47,12 +47,12 @@ pub(super) fn failure(root: &Root, error: Error) -> ToolError {
     }
 }
 
-/// The tool did not do it.
+/// Creates the error of a tool that failed.
 pub(super) fn failed(message: impl Into<String>) -> ToolError {
     ToolError::new(ErrorKind::ToolFailed, message)
 }
 
-/// The arguments ask for something that cannot be.
+/// Creates the error of invalid arguments.
 pub(super) fn invalid(message: impl Into<String>) -> ToolError {
     ToolError::new(ErrorKind::InvalidArgs, message)
 }

@@ -21,16 +21,16 @@ pub(super) struct Find {
     /// The directory to look in, relative to the workspace; the workspace itself by default.
     #[serde(default = "everywhere")]
     pub(super) path: String,
-    /// Whether to look at what `.gitignore` files leave out too, and into `.git`.
+    /// True to include files that `.gitignore` leaves out, and `.git`.
     #[serde(default)]
     include_ignored: bool,
 }
 
 #[derive(Serialize, JsonSchema)]
 pub(super) struct Paths {
-    /// What was found, relative to the workspace, in the order of names. The path of a directory ends with `/`.
+    /// The matching paths, relative to the workspace, sorted by name. The path of a directory ends with `/`.
     paths: Vec<String>,
-    /// What was left out.
+    /// Notes on omitted content.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     notes: Vec<String>,
 }

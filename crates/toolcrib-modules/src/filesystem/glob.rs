@@ -1,4 +1,4 @@
-//! Patterns that a model writes, compiled within bounds.
+//! The patterns of calls, compiled within bounds.
 
 use globset::GlobBuilder;
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
@@ -7,13 +7,13 @@ use toolcrib_model::ToolError;
 
 use super::failure::invalid;
 
-/// The longest pattern, in bytes. An error about one repeats it.
+/// The maximum length of a pattern, in bytes. An error about a pattern repeats it.
 pub const MAX_PATTERN_BYTES: usize = 1000;
 
-/// The most memory of a compiled pattern, in bytes. It bounds what matching costs for each byte of text.
+/// The maximum memory of a compiled pattern, in bytes. It bounds the cost of matching for each byte of text.
 const MAX_COMPILED_BYTES: usize = 2 * 1024 * 1024;
 
-/// Compiles a regular expression to look for in each line of a text.
+/// Compiles a regular expression that is matched against single lines.
 pub(super) fn compile_regex(pattern: &str, ignore_case: bool) -> Result<RegexMatcher, ToolError> {
     check_length("pattern", pattern)?;
     let mut builder = RegexMatcherBuilder::new();
@@ -24,10 +24,10 @@ pub(super) fn compile_regex(pattern: &str, ignore_case: bool) -> Result<RegexMat
     })
 }
 
-/// A glob that is matched against paths below the directory where the search starts.
+/// A glob that is matched against paths below the directory of the search.
 pub(super) struct Glob {
     matcher: Regex,
-    /// A glob without `/` is about the name alone, at every depth.
+    /// True for a glob without `/`, which is matched against the name at every depth.
     names_only: bool,
 }
 
@@ -44,7 +44,7 @@ impl Glob {
             .literal_separator(true)
             .build()
             .map_err(|error| wrong(error.kind()))?;
-        // Its own matcher panics where the compiled form gets too large.
+        // The matcher of `globset` panics if the compiled form gets too large.
         let matcher = RegexBuilder::new(parsed.regex())
             .dot_matches_new_line(true)
             .size_limit(MAX_COMPILED_BYTES)
@@ -53,7 +53,7 @@ impl Glob {
         Ok(Self { matcher, names_only: !relative.contains('/') })
     }
 
-    /// Whether it fits a path, which is relative to where the search starts.
+    /// Returns true if the glob matches a path, relative to the directory of the search.
     pub(super) fn fits(&self, path: &str) -> bool {
         let subject = if self.names_only { path.rsplit('/').next().unwrap_or(path) } else { path };
         self.matcher.is_match(subject.as_bytes())
@@ -63,7 +63,7 @@ impl Glob {
 fn check_length(argument: &str, pattern: &str) -> Result<(), ToolError> {
     if pattern.len() > MAX_PATTERN_BYTES {
         let message =
-            format!("`{argument}` has {} bytes, at most {MAX_PATTERN_BYTES} are taken", pattern.len());
+            format!("`{argument}` has {} bytes, expected at most {MAX_PATTERN_BYTES}", pattern.len());
         return Err(invalid(message).with_hint("look for a shorter piece of it"));
     }
     Ok(())

@@ -1,40 +1,40 @@
-//! What `.gitignore` files leave out of a walk.
+//! The rules of `.gitignore` files.
 
 use std::io::Read;
 
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use toolcrib_io::files::OpenFile;
 
-/// The name of the files that say what is left out, and of the directory that always is.
+/// The name of the files that contain the rules.
 pub(super) const FILE: &str = ".gitignore";
 
-/// Where git keeps what is its own.
+/// The directory of git's own data, which is always ignored.
 const GIT: &str = ".git";
 
-/// The largest `.gitignore` that is read, in bytes.
+/// The maximum size of a `.gitignore` that is read, in bytes.
 pub const MAX_IGNORE_BYTES: u64 = 64 * 1024;
 
-/// How many of them one walk reads.
+/// The maximum number of `.gitignore` files that one walk reads.
 pub const MAX_IGNORE_FILES: usize = 1000;
 
-/// The rules of the directories that a walk is in.
+/// The rules of the current directories of a walk.
 #[derive(Default)]
 pub(super) struct Ignored {
     /// The outermost first.
     rules: Vec<Rules>,
     read: usize,
-    /// How many files of rules were not understood, or not read for being too large or too many.
+    /// The number of `.gitignore` files that could not be parsed, or were too large or too many.
     pub(super) unread: usize,
 }
 
 struct Rules {
-    /// The directory that they are about, as the paths of results begin; with a `/` at its end, or empty.
+    /// The directory of the rules, as a prefix of the paths of results; it ends with `/`, or is empty.
     base: String,
     matcher: Gitignore,
 }
 
 impl Ignored {
-    /// Takes the rules that stand in a file of a directory.
+    /// Adds the rules in a file of a directory.
     pub(super) fn add(&mut self, directory: &str, file: OpenFile) {
         self.read += 1;
         let rules = if self.read > MAX_IGNORE_FILES { None } else { parsed(file) };
@@ -46,7 +46,7 @@ impl Ignored {
         self.rules.push(Rules { base, matcher });
     }
 
-    /// Forgets the rules of a directory that the walk has left.
+    /// Removes the rules of a directory that the walk has left.
     pub(super) fn leave(&mut self, directory: &str) {
         let is_its = |rules: &Rules| rules.base.strip_suffix('/').unwrap_or("") == directory;
         if self.rules.last().is_some_and(is_its) {
@@ -54,7 +54,7 @@ impl Ignored {
         }
     }
 
-    /// Whether a path is left out. The rules of the innermost directory that say something decide.
+    /// Returns true if a path is ignored. The innermost directory with a matching rule decides.
     pub(super) fn leaves_out(&self, path: &str, is_directory: bool) -> bool {
         for Rules { base, matcher } in self.rules.iter().rev() {
             let Some(below) = path.strip_prefix(base.as_str()) else { continue };
@@ -67,12 +67,12 @@ impl Ignored {
     }
 }
 
-/// Whether it is git's own.
+/// Returns true for the directory of git's own data.
 pub(super) fn is_git(name: &str) -> bool {
     name == GIT
 }
 
-/// The rules in a file; a line that is no rule is passed over.
+/// Parses the rules in a file, and skips invalid lines.
 fn parsed(file: OpenFile) -> Option<Gitignore> {
     let mut bytes = Vec::new();
     file.take(MAX_IGNORE_BYTES + 1).read_to_end(&mut bytes).ok()?;

@@ -1,4 +1,4 @@
-//! Images, which a reader is given as such.
+//! Images, which models receive as such.
 
 use std::io::Read as _;
 
@@ -11,10 +11,11 @@ use toolcrib_model::ToolError;
 
 use super::failure::failed;
 
-/// The largest image that is read, in bytes.
+/// The maximum size of an image that is read, in bytes.
 pub const MAX_IMAGE_BYTES: u64 = 8 * 1024 * 1024;
 
-/// What a file is: text, or an image in the shape that results have for one. The executor keeps its data and tells a handle.
+/// The content of a file: text, or an image in the format of results. The executor stores the data of an image and
+/// creates a handle.
 #[derive(Serialize)]
 #[serde(untagged)]
 pub(super) enum Content {
@@ -44,7 +45,7 @@ impl JsonSchema for Content {
     }
 }
 
-/// The media type of an image that begins so: of those that models see.
+/// Returns the media type of an image by its first bytes, for the formats that models accept.
 pub(super) fn media_type(beginning: &[u8]) -> Option<&'static str> {
     match beginning {
         [0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1a, b'\n', ..] => Some("image/png"),
@@ -55,7 +56,7 @@ pub(super) fn media_type(beginning: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// The image that begins with bytes which have been read.
+/// Reads the rest of an image, of which `bytes` have been read.
 pub(super) fn image(
     path: &str,
     mime_type: &'static str,

@@ -10,7 +10,7 @@ use super::everywhere;
 use super::failure::failure;
 use super::room::Room;
 
-/// How many entries one call of `ls` shows.
+/// The maximum number of entries in a result of `ls`.
 pub const MAX_ENTRIES: usize = 1000;
 
 #[derive(Deserialize, JsonSchema)]
@@ -25,7 +25,7 @@ pub(super) struct Ls {
 pub(super) struct Entries {
     /// The entries, by name.
     entries: Vec<Entry>,
-    /// What was left out.
+    /// Notes on omitted content.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     notes: Vec<String>,
 }

@@ -1,8 +1,8 @@
-//! The files of one directory: read, list, find, search, write, edit, move, copy, delete.
+//! The files of the workspace: read, list, find, search, write, edit, move, copy, delete.
 //!
-//! Paths are relative to the root, and none leads out of it: every one is opened through a
-//! [`Root`]. Everything that a file or a directory decides the size of has a bound, and a result says what the bound
-//! left out. The work happens on a blocking thread, which stops soon after the call has been given up.
+//! Paths are relative to the root, and none leads out of it: all of them are opened through a [`Root`]. Everything
+//! whose size depends on a file or a directory is bounded, and a result says what was omitted. The work runs on a
+//! blocking thread, and stops soon after the call was cancelled.
 
 pub(crate) mod blocking;
 mod failure;
@@ -56,17 +56,17 @@ pub use write::MAX_WRITE_BYTES;
 /// The namespace of the tools.
 pub const ID: &str = "filesystem";
 
-/// The module `filesystem` over a directory.
+/// Returns the module `filesystem` for a directory.
 pub fn module(root: &Root) -> Module {
     over(Roots::of_workspace(root))
 }
 
-/// The module `filesystem` over the workspace of a context, and the folders that a configuration names besides it.
+/// Returns the module `filesystem` for the workspace of a context, and the additional folders of its configuration.
 ///
 /// # Errors
 ///
-/// Where one of them cannot be opened.
-#[expect(clippy::needless_pass_by_value, reason = "all modules are made in one way, and others keep theirs")]
+/// Returns an error if one of them cannot be opened.
+#[expect(clippy::needless_pass_by_value, reason = "the constructors of all modules have the same signature")]
 pub fn module_of(config: Config, context: &ModuleContext) -> Result<Module, Error> {
     let (roots, told) = Roots::open(&config, context)?;
     let module = over(roots);
@@ -82,7 +82,7 @@ fn over(roots: Roots) -> Module {
     Module::from(Filesystem { roots }).with_check(move |tool, arguments, _| check(&checked, tool, arguments))
 }
 
-/// Refuses a path that may not be changed, before anybody is asked about it.
+/// Refuses a change of a path that the access rules do not allow, before approval is requested.
 fn check(roots: &Roots, tool: &str, arguments: &JsonObject) -> Result<(), ToolError> {
     let changed: &[&str] = match tool {
         "write" | "append" | "edit" | "mkdir" | "delete" => &["path"],
@@ -102,7 +102,7 @@ struct Filesystem {
 }
 
 impl Filesystem {
-    /// Does work that blocks.
+    /// Runs a tool on a blocking thread.
     async fn run<A, T>(
         &self,
         context: &CallContext,
@@ -169,7 +169,7 @@ impl Filesystem {
         self.run(context, arguments, tree::tree).await
     }
 
-    /// Tells what is at a path: its kind, size, date and permissions, and where a symlink leads.
+    /// Shows what is at a path: its kind, size, date and permissions, and the target of a symlink.
     #[tool(
         risk = "low",
         aliases = [
@@ -340,7 +340,7 @@ impl Filesystem {
     }
 }
 
-/// Where tools look when a call does not say: the root itself.
+/// Returns the default path of searches: the root itself.
 fn everywhere() -> String {
     ".".into()
 }

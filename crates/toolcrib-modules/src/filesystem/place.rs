@@ -14,10 +14,10 @@ use super::ls::Kind;
 use super::room::were;
 use super::walk::{Walk, join, relative};
 
-/// The most bytes that one call copies, of all files together.
+/// The maximum number of bytes that one call copies, of all files together.
 pub const MAX_COPY_BYTES: u64 = 256 * 1024 * 1024;
 
-/// The most entries that one call copies or removes.
+/// The maximum number of entries that one call copies or removes.
 pub const MAX_CHANGED_ENTRIES: usize = 10_000;
 
 #[derive(Deserialize, JsonSchema)]
@@ -27,7 +27,7 @@ pub(super) struct Move {
     pub(super) from: String,
     /// Its new path, relative to the workspace.
     pub(super) to: String,
-    /// Whether to replace a file that is there.
+    /// True to replace a file that exists.
     #[serde(default)]
     overwrite: bool,
 }
@@ -39,10 +39,10 @@ pub(super) struct Copy {
     pub(super) from: String,
     /// The path of the copy, relative to the workspace.
     pub(super) to: String,
-    /// Whether to replace a file that is there.
+    /// True to replace a file that exists.
     #[serde(default)]
     overwrite: bool,
-    /// Whether to copy a directory with all that is in it.
+    /// True to copy a directory with all that is in it.
     #[serde(default)]
     recursive: bool,
 }
@@ -52,41 +52,41 @@ pub(super) struct Copy {
 pub(super) struct Delete {
     /// The file or symlink, relative to the workspace; a directory only with `recursive`.
     pub(super) path: String,
-    /// Whether to delete a directory with all that is in it.
+    /// True to delete a directory with all that is in it.
     #[serde(default)]
     recursive: bool,
 }
 
 #[derive(Serialize, JsonSchema)]
 pub(super) struct Moved {
-    /// Where it was, relative to the workspace.
+    /// The previous path, relative to the workspace.
     from: String,
-    /// Where it is, relative to the workspace.
+    /// The new path, relative to the workspace.
     to: String,
 }
 
 #[derive(Serialize, JsonSchema)]
 pub(super) struct Copied {
-    /// What was copied, relative to the workspace.
+    /// The path of the original, relative to the workspace.
     from: String,
-    /// Where the copy is, relative to the workspace.
+    /// The path of the copy, relative to the workspace.
     to: String,
-    /// How many files were copied.
+    /// The number of copied files.
     files: usize,
-    /// How many bytes they have.
+    /// Their size, in bytes.
     bytes: u64,
-    /// What was left out.
+    /// Notes on omitted content.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     notes: Vec<String>,
 }
 
 #[derive(Serialize, JsonSchema)]
 pub(super) struct Deleted {
-    /// What was deleted, relative to the workspace.
+    /// The deleted path, relative to the workspace.
     path: String,
-    /// What it was.
+    /// The kind of the deleted entry.
     kind: Kind,
-    /// How many files, directories and symlinks were deleted.
+    /// The number of deleted files, directories and symlinks.
     entries: usize,
 }
 
@@ -151,10 +151,10 @@ impl Copied {
         Ok(())
     }
 
-    /// Copies all that is in a directory. What is no file and no directory is left out.
+    /// Copies a directory with its content. Entries that are not files or directories are omitted.
     fn tree(&mut self, root: &Root, copy: &Copy, stop: &Stop) -> Result<(), ToolError> {
         let failure = |error| failure(root, error);
-        // Counted first, so that what is too much is not copied in part.
+        // Counts the entries first, so that a directory over the maximum is not copied in part.
         let mut walk = Walk::of_all(root, &copy.from, stop)?;
         let mut entries = Vec::new();
         while let Some(found) = walk.next()? {
@@ -187,17 +187,18 @@ fn existing(overwrite: bool) -> Existing {
     if overwrite { Existing::Replace } else { Existing::Keep }
 }
 
-/// The path as results tell it. The workspace itself is none that can be moved, copied or deleted.
+/// Returns a path as results show it. Refuses the workspace itself, which cannot be moved, copied or deleted.
 fn named(root: &Root, argument: &str, path: &str) -> Result<String, ToolError> {
     let named = relative(root, path);
     if named.is_empty() {
-        let message = format!("`{argument}` is the workspace itself, which stays where it is");
-        return Err(invalid(message).with_hint("name something in it"));
+        let message =
+            format!("`{argument}` is the workspace itself, which cannot be moved, copied or deleted");
+        return Err(invalid(message).with_hint("name an entry of it"));
     }
     Ok(named)
 }
 
-/// The error of something that was to be put at a path.
+/// Converts an error of creating an entry at `to`.
 fn at_target(root: &Root, to: &str, overwrite: bool, error: Error) -> ToolError {
     use std::io::ErrorKind::{AlreadyExists, CrossesDevices, InvalidInput};
     match error {
@@ -212,7 +213,7 @@ fn at_target(root: &Root, to: &str, overwrite: bool, error: Error) -> ToolError 
         Error::FileFailed { ref source, .. } if source.kind() == InvalidInput => {
             failed(format!("`{to}` is inside of what was to be moved")).with_hint("use another path")
         }
-        // What is missing is told with the path that was given first, which may not be the one that is.
+        // `NotFound` contains the path that was given first, which may not be the missing one.
         Error::NotFound { ref path } if path == to => match Path::new(to).parent().map(Path::to_string_lossy)
         {
             Some(directory) if !directory.is_empty() => {

@@ -15,19 +15,19 @@ use super::image::{Content, image, media_type};
 use super::room::MAX_RESULT_BYTES;
 use super::window::{End, Window};
 
-/// How many lines a call of `read` returns when it does not say.
+/// The default number of lines that a call of `read` returns.
 pub const DEFAULT_LINES: u64 = 2000;
 
-/// How far into a file `read` looks for the lines it is to return, in bytes.
+/// The maximum number of bytes that `read` scans for the requested lines.
 pub const MAX_SCAN_BYTES: u64 = 256 * 1024 * 1024;
 
-/// How much of a file is read at once, in bytes.
+/// The number of bytes that are read at once.
 const CHUNK_BYTES: u64 = 256 * 1024;
 
-/// How much of the beginning of a file tells whether it is text, in bytes.
+/// The number of bytes at the beginning of a file that decide if it is text.
 const SNIFFED_BYTES: usize = 8 * 1024;
 
-/// What some programs begin a file with that is UTF-8.
+/// The byte order mark with which some programs begin a UTF-8 file.
 const UTF_8_MARK: &[u8] = "\u{FEFF}".as_bytes();
 
 #[derive(Deserialize, JsonSchema)]
@@ -38,7 +38,7 @@ pub(super) struct Read {
     /// The first line to read, counted from 1.
     #[serde(default = "first_line")]
     offset: NonZeroU64,
-    /// How many lines to read at most.
+    /// The maximum number of lines to read.
     #[serde(default = "default_lines")]
     limit: NonZeroU64,
     /// The encoding of the file, as in `windows-1252`; UTF-8 by default, and UTF-16 where the file begins with its mark.
@@ -99,7 +99,7 @@ pub(super) fn read(root: &Root, read: &Read, stop: &Stop) -> Result<Content, Too
     Ok(Content::Text(with_notes(window.into_text(), end, read.offset.get(), text.notes())))
 }
 
-/// The next bytes of a file; none at its end.
+/// Reads the next bytes of a file; returns none at its end.
 fn chunk(file: &mut OpenFile, path: &str) -> Result<Vec<u8>, ToolError> {
     let mut bytes = Vec::new();
     let read = file.take(CHUNK_BYTES).read_to_end(&mut bytes);
@@ -107,7 +107,7 @@ fn chunk(file: &mut OpenFile, path: &str) -> Result<Vec<u8>, ToolError> {
     Ok(bytes)
 }
 
-/// The lines, and behind them in brackets what a reader has to know of them.
+/// Returns the lines, followed by the remarks in brackets.
 fn with_notes(bytes: Vec<u8>, end: Option<End>, first: u64, about: Vec<String>) -> String {
     let (mut text, is_text) = match String::from_utf8(bytes) {
         Ok(text) => (text, true),
@@ -116,10 +116,10 @@ fn with_notes(bytes: Vec<u8>, end: Option<End>, first: u64, about: Vec<String>) 
     let mut notes = Vec::new();
     match end {
         Some(End::Next { line }) => {
-            notes.push(format!("these are the lines {first} to {}; go on with `offset` {line}", line - 1));
+            notes.push(format!("these are the lines {first} to {}; continue with `offset` {line}", line - 1));
         }
         Some(End::LongLine) => notes.push(format!(
-            "line {first} is longer than {MAX_RESULT_BYTES} bytes and was cut; go on with `offset` {}",
+            "line {first} is longer than {MAX_RESULT_BYTES} bytes and was cut; continue with `offset` {}",
             first.saturating_add(1)
         )),
         None => {}
@@ -137,7 +137,7 @@ fn with_notes(bytes: Vec<u8>, end: Option<End>, first: u64, about: Vec<String>) 
     text
 }
 
-/// Whether the beginning of a file has a byte that no text has.
+/// Returns true if the beginning of a file contains a byte that no text contains.
 fn is_binary(bytes: &[u8]) -> bool {
     bytes.iter().take(SNIFFED_BYTES).any(|byte| *byte == 0)
 }

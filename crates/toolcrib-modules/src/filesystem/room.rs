@@ -1,9 +1,9 @@
-//! How large a result gets.
+//! The size limit of results.
 
-/// The most bytes of names and text in one result: about as much as a model can make use of.
+/// The maximum size of the names and texts in one result, in bytes: about as much as a model can use.
 pub const MAX_RESULT_BYTES: usize = 64 * 1024;
 
-/// What is left of [`MAX_RESULT_BYTES`].
+/// The remaining part of [`MAX_RESULT_BYTES`].
 pub(super) struct Room(usize);
 
 impl Room {
@@ -11,7 +11,7 @@ impl Room {
         Self(MAX_RESULT_BYTES)
     }
 
-    /// Takes so many bytes, if there are as many left.
+    /// Takes a number of bytes. Returns false if fewer are left.
     #[must_use]
     pub(super) fn take(&mut self, bytes: usize) -> bool {
         match self.0.checked_sub(bytes) {
@@ -24,7 +24,7 @@ impl Room {
     }
 }
 
-/// `1 file was`, `2 files were`: the beginning of a sentence on what was left out.
+/// Returns `1 file was` or `2 files were`, the beginning of a note on omitted content.
 pub(super) fn were(count: usize, one: &str, many: &str) -> String {
     if count == 1 { format!("1 {one} was") } else { format!("{count} {many} were") }
 }

@@ -1,4 +1,4 @@
-//! The folders that the tools work in.
+//! The folders that the tools may access.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -13,7 +13,7 @@ use super::failure::invalid;
 use super::{ID, edit, find, grep, ls, place, read, stat, tree, write};
 use crate::{Error, ModuleContext};
 
-/// The most folders besides the workspace.
+/// The maximum number of folders in addition to the workspace.
 pub const MAX_ROOTS: usize = 16;
 
 /// The configuration under `modules.filesystem.config`.
@@ -22,7 +22,7 @@ pub const MAX_ROOTS: usize = 16;
 /// modules:
 ///   filesystem:
 ///     config:
-///       # Folders besides the workspace. Their files are named by absolute paths.
+///       # Folders outside of the workspace. Their files are named by absolute paths.
 ///       roots:
 ///         manuals: {path: /usr/share/doc}
 ///         out: {path: /srv/reports, mode: write}
@@ -30,7 +30,7 @@ pub const MAX_ROOTS: usize = 16;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Folders besides the workspace, by a name that models are told; at most 16. Their files are named by absolute paths.
+    /// Folders outside of the workspace, by a name for models; at most 16. Their files are named by absolute paths.
     pub roots: BTreeMap<String, RootConfig>,
 }
 
@@ -38,7 +38,7 @@ pub struct Config {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RootConfig {
-    /// The folder, from the root of the system or relative to the workspace.
+    /// The folder, as an absolute path or relative to the workspace.
     pub path: PathBuf,
     /// `write` lets tools change what is in it; otherwise they only read.
     #[serde(default)]
@@ -56,7 +56,7 @@ pub enum RootMode {
     Write,
 }
 
-/// The workspace, and the folders besides it.
+/// The workspace, and the additional folders.
 #[derive(Clone)]
 pub(super) struct Roots {
     workspace: Root,
@@ -69,11 +69,11 @@ impl Roots {
         Self { workspace: root.clone(), others: Vec::new() }
     }
 
-    /// Opens the folders of a configuration, and says what models are told of them.
+    /// Opens the folders of a configuration. Returns with them their description for models.
     pub(super) fn open(config: &Config, context: &ModuleContext) -> Result<(Self, String), Error> {
         let wrong = |message: String| Error::Config { module: ID, message };
         if config.roots.len() > MAX_ROOTS {
-            let message = format!("there are {} `roots`, at most {MAX_ROOTS} are taken", config.roots.len());
+            let message = format!("there are {} `roots`, expected at most {MAX_ROOTS}", config.roots.len());
             return Err(wrong(message));
         }
         let (mut others, mut told) = (Vec::new(), String::new());
@@ -89,7 +89,7 @@ impl Roots {
         Ok((Self { workspace: context.root(ID)?, others }, told))
     }
 
-    /// Returns the folder that the arguments of a call name files of.
+    /// Returns the folder of the files that the arguments of a call name.
     pub(super) fn of(&self, arguments: &impl NamesFiles) -> Result<&Root, ToolError> {
         let (path, target) = (arguments.path(), arguments.target());
         let root = self.of_path(path);
@@ -102,19 +102,19 @@ impl Roots {
         }
     }
 
-    /// Returns the folder that a path is in; the workspace for all that is in none.
+    /// Returns the folder that contains a path; the workspace for all other paths.
     pub(super) fn of_path(&self, path: &str) -> &Root {
         let others = || self.others.iter().find(|root| root.spells(path));
         if self.workspace.spells(path) { &self.workspace } else { others().unwrap_or(&self.workspace) }
     }
 }
 
-/// The arguments of a tool.
+/// The paths in the arguments of a tool.
 pub(super) trait NamesFiles {
     /// Returns the file or directory.
     fn path(&self) -> &str;
 
-    /// Returns the path that it goes to, if it goes anywhere.
+    /// Returns the target path of a move or a copy.
     fn target(&self) -> Option<&str> {
         None
     }

@@ -12,7 +12,7 @@ use super::failure::failure;
 use super::ls::Kind;
 use super::walk::relative;
 
-/// The end of the year 9999, beyond which no date is told.
+/// The end of the year 9999, the last date that HTTP dates can express.
 const LAST_DATE: Duration = Duration::from_secs(253_402_300_799);
 
 #[derive(Deserialize, JsonSchema)]
@@ -30,16 +30,16 @@ pub(super) struct Status {
     /// The size of a file, in bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     bytes: Option<u64>,
-    /// When it was last written to, in GMT.
+    /// The time of the last change, in GMT.
     #[serde(skip_serializing_if = "Option::is_none")]
     modified: Option<String>,
     /// The permissions, as in `644`.
     #[serde(skip_serializing_if = "Option::is_none")]
     permissions: Option<String>,
-    /// What stands in a symlink.
+    /// The target of a symlink, as it is stored.
     #[serde(skip_serializing_if = "Option::is_none")]
     target: Option<String>,
-    /// What a symlink leads to; absent where that is nothing, or outside of the workspace.
+    /// The kind of the target of a symlink; absent if it does not exist, or is outside of the workspace.
     #[serde(skip_serializing_if = "Option::is_none")]
     target_kind: Option<Kind>,
 }
@@ -64,7 +64,7 @@ pub(super) fn stat(root: &Root, stat: &Stat, _stop: &Stop) -> Result<Status, Too
     })
 }
 
-/// The date, if it can be told: anybody may set that of a file to anything.
+/// Formats a date; returns `None` outside of the valid range. Any user can set the date of a file to any value.
 fn date(time: SystemTime) -> Option<String> {
     let since = time.duration_since(UNIX_EPOCH).ok()?;
     (since <= LAST_DATE).then(|| httpdate::fmt_http_date(time))

@@ -12,10 +12,10 @@ use super::everywhere;
 use super::room::Room;
 use super::walk::{MAX_WALK_DEPTH, Walk};
 
-/// How deep a call of `tree` goes when it does not say.
+/// The default depth of `tree`.
 pub const DEFAULT_TREE_DEPTH: usize = 3;
 
-/// How many entries one call of `tree` shows.
+/// The maximum number of entries in a result of `tree`.
 pub const MAX_TREE_ENTRIES: usize = 1000;
 
 #[derive(Deserialize, JsonSchema)]
@@ -24,11 +24,11 @@ pub(super) struct Tree {
     /// The directory, relative to the workspace; the workspace itself by default.
     #[serde(default = "everywhere")]
     pub(super) path: String,
-    /// How many levels to show.
+    /// The number of levels to show.
     #[serde(default = "default_depth")]
     #[schemars(range(max = MAX_WALK_DEPTH))]
     depth: NonZeroUsize,
-    /// Whether to show what `.gitignore` files leave out too, and `.git`.
+    /// True to include files that `.gitignore` leaves out, and `.git`.
     #[serde(default)]
     include_ignored: bool,
 }
@@ -39,10 +39,9 @@ fn default_depth() -> NonZeroUsize {
 
 #[derive(Serialize, JsonSchema)]
 pub(super) struct Shown {
-    /// One name on each line, further to the right the deeper it is. That of a directory ends with `/`, that of a symlink
-    /// with `@`.
+    /// One name on each line, indented by its depth. The name of a directory ends with `/`, that of a symlink with `@`.
     tree: String,
-    /// What was left out.
+    /// Notes on omitted content.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     notes: Vec<String>,
 }

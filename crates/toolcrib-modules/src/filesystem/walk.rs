@@ -1,4 +1,4 @@
-//! Everything below a directory, one entry at a time.
+//! The recursive walk of a directory.
 
 use std::path::{Component, Path};
 use std::sync::Arc;
@@ -12,23 +12,23 @@ use super::failure::failure;
 use super::ignored::{self, Ignored, is_git};
 use super::room::were;
 
-/// How many entries one call looks at: enough for a large repository, in a few seconds.
+/// The maximum number of entries that one call visits: enough for a large repository, in a few seconds.
 pub const MAX_WALK_ENTRIES: usize = 200_000;
 
-/// How deep a walk goes: the entries of the directory itself are at depth 1.
+/// The maximum depth of a walk. The entries of the directory itself are at depth 1.
 pub const MAX_WALK_DEPTH: usize = 64;
 
-/// A walk that its caller can end at every entry. A directory comes before what is in it, siblings come by name.
-/// Symlinks are entries and are not followed. Each directory is opened from the handle of the one above it.
+/// A walk that its caller can end at every entry. A directory precedes its content, siblings are sorted by name.
+/// Symlinks are entries and are not followed. Each directory is opened from the handle of its parent.
 pub(super) struct Walk<'a> {
     stop: &'a Stop,
-    /// Where it starts, as the paths of results begin.
+    /// The start, as a prefix of the paths of results.
     start: String,
     /// The directories that are being walked, the deepest last.
     levels: Vec<Level>,
-    /// The rules on what is left out, unless all is wanted.
+    /// The rules of `.gitignore`; `None` to include all entries.
     ignored: Option<Ignored>,
-    /// How deep it goes.
+    /// The maximum depth.
     depth: usize,
     seen: usize,
     left_out: usize,
@@ -38,19 +38,19 @@ pub(super) struct Walk<'a> {
 
 struct Level {
     folder: Arc<Folder>,
-    /// Relative to the start; empty for the start itself.
+    /// The path relative to the start; empty for the start itself.
     below: String,
     entries: std::vec::IntoIter<Name>,
 }
 
-/// An entry that a walk came by.
+/// An entry of a walk.
 pub(super) struct Found {
-    /// Its path as other tools take it.
+    /// The path in the form that other tools accept.
     pub(super) path: String,
-    /// Its path relative to where the walk started.
+    /// The path relative to the start of the walk.
     pub(super) below: String,
     pub(super) kind: Kind,
-    /// How far below the start it is; 1 for what is directly in it.
+    /// The depth below the start; 1 for its direct entries.
     pub(super) depth: usize,
     folder: Arc<Folder>,
     name: String,
@@ -64,12 +64,12 @@ impl Found {
 }
 
 impl<'a> Walk<'a> {
-    /// A walk that leaves out what `.gitignore` files say, in the directories from the root down, and `.git`.
+    /// Returns a walk that omits `.git` and the entries that the `.gitignore` files from the root down ignore.
     pub(super) fn new(root: &Root, path: &str, stop: &'a Stop) -> Result<Self, ToolError> {
         let mut walk = Self::of_all(root, path, stop)?;
         let mut ignored = Ignored::default();
         for above in above(&walk.start) {
-            // What cannot be read has no rules.
+            // An unreadable file has no rules.
             if let Ok(file) = root.open_to_read(join(above, ignored::FILE)) {
                 ignored.add(above, file);
             }
@@ -81,7 +81,7 @@ impl<'a> Walk<'a> {
         Ok(walk)
     }
 
-    /// A walk that leaves out nothing.
+    /// Returns a walk that omits nothing.
     pub(super) fn of_all(root: &Root, path: &str, stop: &'a Stop) -> Result<Self, ToolError> {
         let failure = |error| failure(root, error);
         let folder = root.folder(path).map_err(failure)?;
@@ -101,23 +101,23 @@ impl<'a> Walk<'a> {
         })
     }
 
-    /// A walk that leaves out nothing, if that is `wanted`.
+    /// Returns a walk that omits nothing if `include_ignored` is true, or the ignored entries otherwise.
     pub(super) fn with_ignored(
         root: &Root,
         path: &str,
         stop: &'a Stop,
-        wanted: bool,
+        include_ignored: bool,
     ) -> Result<Self, ToolError> {
-        if wanted { Self::of_all(root, path, stop) } else { Self::new(root, path, stop) }
+        if include_ignored { Self::of_all(root, path, stop) } else { Self::new(root, path, stop) }
     }
 
-    /// Goes no deeper than that, which is then no bound that notes tell of.
+    /// Limits the depth. Notes do not mention this limit.
     pub(super) fn within_depth(mut self, depth: usize) -> Self {
         self.depth = depth.min(MAX_WALK_DEPTH);
         self
     }
 
-    /// The next entry; an error once the call has been given up.
+    /// Returns the next entry; an error once the call was cancelled.
     pub(super) fn next(&mut self) -> Result<Option<Found>, ToolError> {
         loop {
             self.stop.check()?;
@@ -177,7 +177,7 @@ impl<'a> Walk<'a> {
         self.levels.push(level);
     }
 
-    /// What was left out so far, in sentences.
+    /// Returns notes on the entries that were omitted so far.
     pub(super) fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
         if self.truncated {
@@ -206,7 +206,7 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// The rules of a directory, which are in one of its files.
+/// Adds the rules of a directory, if it contains a file of rules.
 fn add_rules(ignored: &mut Ignored, path: &str, level: &mut Level) {
     let is_rules = |name: &Name| name.name == ignored::FILE && name.kind == Kind::File;
     if level.entries.as_slice().iter().any(is_rules)
@@ -216,17 +216,17 @@ fn add_rules(ignored: &mut Ignored, path: &str, level: &mut Level) {
     }
 }
 
-/// The directories above a path, the root first; none for the root, and for what is not told from the root.
+/// Returns the directories above a path, the root first; none for the root itself and for absolute paths.
 fn above(path: &str) -> impl Iterator<Item = &str> {
     let is_below = !path.is_empty() && !path.starts_with('/');
     let root = is_below.then_some("").into_iter();
     root.chain(path.match_indices('/').filter(move |_| is_below).filter_map(|(at, _)| path.get(..at)))
 }
 
-/// The path in the form that results have: relative where that can be told, without `.` steps; empty for the root.
+/// Returns a path in the form of results: relative if possible, without `.` components; empty for the root.
 pub(super) fn relative(root: &Root, path: &str) -> String {
     let path = Path::new(path);
-    // Only paths of the workspace are told relative to it.
+    // Only paths of the workspace are shown relative to it.
     let path =
         if root.is_outside_workspace() { path } else { path.strip_prefix(root.path()).unwrap_or(path) };
     if path.is_absolute() {

@@ -1,27 +1,27 @@
-//! Some lines out of a file that comes in pieces.
+//! The selection of lines from a file that is read in pieces.
 
 use super::room::MAX_RESULT_BYTES;
 
-/// The lines that were asked for, as far as they have come by.
+/// The selected lines, so far.
 pub(super) struct Window {
     first: u64,
     last: u64,
-    /// The number of the line that the next byte belongs to.
+    /// The number of the line that contains the next byte.
     line: u64,
-    /// Whether some of that line has come by.
+    /// True if a part of that line has been fed.
     is_inside_line: bool,
     text: Vec<u8>,
-    /// How much of the text are lines to their end.
+    /// The length of the complete lines in the text.
     whole: usize,
     end: Option<End>,
 }
 
-/// Why a window takes no more, although the file goes on.
+/// The reason why a window ended before the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum End {
-    /// All lines are there, or no further line fits into a result.
+    /// All selected lines have been read, or no further line fits into a result.
     Next {
-        /// The first line that is not there.
+        /// The first line that is not included.
         line: u64,
     },
     /// The only line is longer than a result.
@@ -29,7 +29,7 @@ pub(super) enum End {
 }
 
 impl Window {
-    /// Up to `count` lines from the line `first` on, counted from 1.
+    /// Selects up to `count` lines, beginning with the line `first`, counted from 1.
     pub(super) fn new(first: u64, count: u64) -> Self {
         Self {
             first,
@@ -42,7 +42,7 @@ impl Window {
         }
     }
 
-    /// Takes the next piece of the file. What comes after the end of the window is not looked at.
+    /// Feeds the next piece of the file. Bytes after the end of the window are ignored.
     pub(super) fn feed(&mut self, bytes: &[u8]) {
         for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
             if self.end.is_some() {
@@ -77,17 +77,17 @@ impl Window {
         None
     }
 
-    /// Why it takes no more; `None` while it takes more.
+    /// Returns the reason why the window has ended; `None` while it has not.
     pub(super) fn end(&self) -> Option<End> {
         self.end
     }
 
-    /// How many lines have come by.
+    /// Returns the number of lines that have been fed.
     pub(super) fn lines(&self) -> u64 {
         self.line - 1 + u64::from(self.is_inside_line)
     }
 
-    /// The text of the lines.
+    /// Returns the text of the lines.
     pub(super) fn into_text(self) -> Vec<u8> {
         self.text
     }

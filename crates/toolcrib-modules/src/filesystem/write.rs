@@ -12,7 +12,7 @@ use super::blocking::Stop;
 use super::failure::{failed, failure, invalid};
 use super::walk::relative;
 
-/// The most bytes that one call writes.
+/// The maximum size of the content that one call writes, in bytes.
 pub const MAX_WRITE_BYTES: usize = 4 * 1024 * 1024;
 
 #[derive(Deserialize, JsonSchema)]
@@ -20,9 +20,9 @@ pub const MAX_WRITE_BYTES: usize = 4 * 1024 * 1024;
 pub(super) struct Write {
     /// The file, relative to the workspace.
     pub(super) path: String,
-    /// All that is to be in the file.
+    /// The whole content of the file.
     content: String,
-    /// Whether to create the directories above it that are missing.
+    /// True to create missing parent directories.
     #[serde(default)]
     create_parents: bool,
 }
@@ -31,9 +31,9 @@ pub(super) struct Write {
 pub(super) struct Written {
     /// The file, relative to the workspace.
     path: String,
-    /// How many bytes it has now.
+    /// Its new size, in bytes.
     bytes: u64,
-    /// Whether there was no such file before.
+    /// True if the file did not exist before.
     created: bool,
 }
 
@@ -42,9 +42,9 @@ pub(super) struct Written {
 pub(super) struct Append {
     /// The file, relative to the workspace.
     pub(super) path: String,
-    /// What is to stand behind what is in the file; a line break before it is not added.
+    /// The text to append; no line break is added before it.
     content: String,
-    /// Whether to create the directories above it that are missing.
+    /// True to create missing parent directories.
     #[serde(default)]
     create_parents: bool,
 }
@@ -60,7 +60,7 @@ pub(super) struct Mkdir {
 pub(super) struct Made {
     /// The directory, relative to the workspace.
     path: String,
-    /// Whether there was no such directory before.
+    /// True if the directory did not exist before.
     created: bool,
 }
 
@@ -76,7 +76,7 @@ pub(super) fn append(root: &Root, append: &Append, _stop: &Stop) -> Result<Writt
     put(root, path, content, *create_parents, || root.append(path, content.as_bytes()))
 }
 
-/// Does what is to be done with a file, which may have to be made with its directories.
+/// Writes a file by `act`, and first creates its parent directories if requested.
 fn put(
     root: &Root,
     path: &str,

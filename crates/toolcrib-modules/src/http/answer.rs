@@ -1,4 +1,4 @@
-//! What a call is told of an answer.
+//! The results of requests.
 
 use std::collections::BTreeMap;
 
@@ -17,43 +17,43 @@ use super::client::Received;
 use super::failure::{failed, refused};
 use super::text::{decoded, essence, is_json};
 
-/// The media type of bytes that nobody knows.
+/// The media type of bytes of an unknown type.
 const UNKNOWN: &str = "application/octet-stream";
 
-/// The longest media type that is told, in bytes.
+/// The maximum length of a media type in a result, in characters.
 const MAX_MEDIA_TYPE_BYTES: usize = 100;
 
-/// The answer of a server, whatever its status.
+/// The response of a server, with any status.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct Answer {
     /// The status.
     status: u16,
-    /// Whether the status is one of success, 200 to 299.
+    /// True if the status is 200 to 299.
     ok: bool,
-    /// Where the answer came from, after redirects.
+    /// The URL of the response, after redirects.
     #[serde(skip_serializing_if = "Option::is_none")]
     redirected_to: Option<String>,
-    /// What the server says that the body is.
+    /// The content type, as the server declares it.
     #[serde(skip_serializing_if = "Option::is_none")]
     content_type: Option<String>,
-    /// The headers that say something of the content; all of them where there is only a head.
+    /// The headers that describe the content; all of them for `HEAD`.
     headers: BTreeMap<String, String>,
-    /// JSON as it is, else the text; of an image or other data its type, size and `handle`. Null where there is none.
+    /// JSON as a value, else the text; of an image or other data its type, size and `handle`. Null if there is no body.
     body: Value,
-    /// What there is to know of it besides.
+    /// Further remarks.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(default)]
     notes: Vec<String>,
 }
 
-/// The data of an answer of success.
+/// The data of a successful response.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct ApiAnswer {
     /// The status.
     status: u16,
-    /// The headers that say how to go on: pages, limits, versions.
+    /// The headers about pages, limits and versions.
     headers: BTreeMap<String, String>,
-    /// What the server answered. Null where it is nothing.
+    /// The data of the response. Null if it is empty.
     data: Value,
 }
 
@@ -91,8 +91,8 @@ pub(super) fn data(method: &Method, received: &Received) -> Result<ApiAnswer, To
     let body = response.body.strip_prefix("\u{FEFF}".as_bytes()).unwrap_or(&response.body);
     let no_json = |error| {
         let said = header_text(&response.headers, CONTENT_TYPE).map_or("no type".into(), shortened);
-        failed(format!("the answer of {shown}, of {said}, is no JSON: {error}"))
-            .with_hint("`http.get` shows an answer as it is, `http.fetch_page` the text of a page")
+        failed(format!("the response of {shown}, of {said}, is not JSON: {error}"))
+            .with_hint("`http.get` shows a response as it is, `http.fetch_page` the text of a page")
     };
     let data = if body.is_empty() { Value::Null } else { serde_json::from_slice(body).map_err(no_json)? };
     Ok(ApiAnswer {
@@ -102,7 +102,7 @@ pub(super) fn data(method: &Method, received: &Received) -> Result<ApiAnswer, To
     })
 }
 
-/// The body as a value: what a server says of it is a hint, and the bytes decide.
+/// Returns the body as a value. The declared content type is a hint; the bytes decide.
 fn body(response: &Response, notes: &mut Vec<String>) -> Value {
     let body = &response.body;
     if body.is_empty() {
@@ -126,7 +126,7 @@ fn body(response: &Response, notes: &mut Vec<String>) -> Value {
         if decoded.is_wrong {
             notes.push(format!("bytes that are not {} are shown as \u{FFFD}", decoded.encoding.name()));
         }
-        // Servers that say nothing mostly send JSON.
+        // Servers that declare no content type mostly send JSON.
         if kind.as_deref().is_none_or(is_json) && !is_cut {
             match serde_json::from_str(&decoded.text) {
                 Ok(value) => return value,
@@ -151,7 +151,7 @@ fn body(response: &Response, notes: &mut Vec<String>) -> Value {
     blob(body, content_type.unwrap_or(UNKNOWN))
 }
 
-/// Data in the shape that results have for it. The executor keeps it and tells a handle.
+/// Returns data in the format of binary results, for which the executor stores the data and creates a handle.
 fn blob(body: &[u8], media_type: &str) -> Value {
     let (media_type, data) = (shortened(media_type), STANDARD.encode(body));
     if essence(&media_type).starts_with("image/") {
@@ -161,7 +161,7 @@ fn blob(body: &[u8], media_type: &str) -> Value {
     }
 }
 
-/// How a body is compressed, which the client does not ask for and does not undo.
+/// Returns the compression of a body, which the client neither asks for nor undoes.
 pub(super) fn encoded(response: &Response) -> Option<String> {
     let encoding = header_text(&response.headers, CONTENT_ENCODING)?.trim();
     (!encoding.is_empty() && !encoding.eq_ignore_ascii_case("identity")).then(|| shortened(encoding))

@@ -1,4 +1,4 @@
-//! Requests on their way: to whom, with what, and where a redirect may lead them.
+//! The clients that send requests, and the redirects that they follow.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -16,26 +16,26 @@ use super::failure::{invalid, no_answer};
 use super::{Config, ID, headers};
 use crate::Error;
 
-/// How many redirects a request follows that changes nothing. Others follow none.
+/// The maximum number of redirects that a safe request follows. Others follow none.
 pub const MAX_REDIRECTS: usize = 5;
 
-/// The longest URL that a call may name, in bytes.
+/// The maximum length of a URL in a call, in bytes.
 pub const MAX_URL_BYTES: usize = 8 * 1024;
 
-/// Why the last redirect of many is not followed.
-const TOO_MANY: &str = "the server redirects again and again, and no more than 5 redirects are followed";
+/// The note about a redirect beyond [`MAX_REDIRECTS`].
+const TOO_MANY: &str = "the server redirects more than 5 times";
 
-/// The clients, and what requests are given on their way.
+/// The HTTP clients, and the headers that they add.
 pub(super) struct Clients {
     general: HttpClient,
-    /// For the origins of the private network that the operator named.
+    /// The client for the private origins that the operator allows.
     private: HttpClient,
     private_origins: Vec<Origin>,
     defaults: Vec<(Origin, HeaderMap)>,
     timeout: Duration,
 }
 
-/// A request as a call wants it.
+/// A request that a call describes.
 pub(super) struct Wanted {
     pub(super) method: Method,
     pub(super) url: Url,
@@ -43,28 +43,28 @@ pub(super) struct Wanted {
     pub(super) body: Option<Bytes>,
 }
 
-/// An answer, and who gave it.
+/// A response, and its origin.
 pub(super) struct Received {
     pub(super) response: Response,
-    /// Where it came from, after redirects.
+    /// The URL of the response, after redirects.
     pub(super) url: Url,
-    /// Whether redirects led there.
+    /// True if the request was redirected.
     pub(super) was_redirected: bool,
-    /// Why its redirect was not followed, when it is one.
+    /// The reason why a redirect response was not followed.
     pub(super) not_followed: Option<String>,
 }
 
-/// Where a request has got to.
+/// The state of a request that follows redirects.
 struct Way {
     url: Url,
-    /// Whether it has been sent to another origin than the one that was named. It then carries nothing that tells who asks,
-    /// wherever it comes to.
+    /// True once the request was redirected to another origin. From then on it carries no headers that identify the
+    /// caller, at any origin.
     has_left: bool,
     hops: usize,
 }
 
 impl Received {
-    /// The URL without what often holds keys.
+    /// Returns the URL without its query and fragment, which often hold keys.
     pub(super) fn shown(&self) -> String {
         format!("{}{}", self.url.origin().ascii_serialization(), self.url.path())
     }
@@ -96,7 +96,7 @@ impl Clients {
         })
     }
 
-    /// Sends a request, follows its redirects as far as they may be followed, and reads the answer.
+    /// Sends a request, follows its redirects, and reads the response.
     pub(super) async fn send(&self, wanted: Wanted) -> Result<Received, ToolError> {
         let method = wanted.method.clone();
         let url = format!("{}{}", wanted.url.origin().ascii_serialization(), wanted.url.path());
@@ -122,7 +122,7 @@ impl Clients {
         .map_err(|error| no_answer(&method, &error))
     }
 
-    /// The same, without the body, which is read piece by piece.
+    /// Sends a request and follows its redirects, without reading the body.
     pub(super) async fn open(&self, wanted: &Wanted) -> Result<(Incoming, Url), ToolError> {
         let mut way = Way::new(wanted);
         loop {
@@ -135,7 +135,7 @@ impl Clients {
         }
     }
 
-    /// The next request of a way, and who sends it.
+    /// Returns the next request of a chain of redirects, and the client that sends it.
     fn next(&self, wanted: &Wanted, way: &Way) -> (&HttpClient, Request) {
         let origin = way.url.origin();
         let mut headers =
@@ -154,10 +154,10 @@ impl Clients {
     }
 }
 
-/// Whether a request goes on.
+/// The decision about a response.
 enum Followed {
     On,
-    /// No; and why, where there is a redirect to follow.
+    /// Returns the response, with the reason if it is a redirect.
     Not(Option<String>),
 }
 
@@ -166,7 +166,7 @@ impl Way {
         Self { url: wanted.url.clone(), has_left: false, hops: 0 }
     }
 
-    /// Goes where an answer redirects to, if it does and may.
+    /// Follows the redirect of a response, if it is one and may be followed.
     fn follow(&mut self, method: &Method, status: u16, headers: &HeaderMap) -> Followed {
         if !matches!(status, 301 | 302 | 303 | 307 | 308) {
             return Followed::Not(None);
@@ -189,9 +189,9 @@ impl Way {
                 "redirects from https to anything else are not followed; if it is meant, call its target",
             );
         }
-        // The client would make an `Authorization` header of these.
+        // The client would turn these into an `Authorization` header.
         if to.set_username("").and_then(|()| to.set_password(None)).is_err() {
-            return not("the redirect leads to no host");
+            return not("the redirect has no host");
         }
         self.has_left |= to.origin() != self.url.origin();
         self.hops += 1;
@@ -200,14 +200,14 @@ impl Way {
     }
 }
 
-/// The URL that a call names.
+/// Parses the URL of a call.
 pub(super) fn url(written: &str) -> Result<Url, ToolError> {
     if written.len() > MAX_URL_BYTES {
         let message = format!("`url` has {} bytes, at most {MAX_URL_BYTES} are sent", written.len());
         return Err(invalid(message).with_hint("send what is long in a body"));
     }
     let url = Url::parse(written).map_err(|error| {
-        invalid(format!("`url` is none: {error}"))
+        invalid(format!("`url` is not a URL: {error}"))
             .with_hint("write it as `https://host/path`, with its scheme")
     })?;
     if !matches!(url.scheme(), "http" | "https") {
@@ -221,6 +221,7 @@ pub(super) fn url(written: &str) -> Result<Url, ToolError> {
     Ok(url)
 }
 
+/// Parses an origin in the configuration.
 fn origin(key: &str, written: &str) -> Result<Origin, Error> {
     parse_origin(key, written).map_err(|message| Error::Config { module: ID, message })
 }

@@ -1,4 +1,4 @@
-//! What a request that failed means to a model.
+//! The errors of requests, as models read them.
 
 use http::{Method, StatusCode};
 use toolcrib_io::Error;
@@ -8,20 +8,21 @@ use toolcrib_model::{ErrorKind, ToolError};
 use super::client::Received;
 use super::text::decoded;
 
-/// How much of the body of a failure is told, in bytes.
+/// The maximum size of the body that an error repeats, in bytes.
 const MAX_SAID_BYTES: usize = 2048;
 
-/// The tool did not do it.
+/// Creates the error of a tool that failed.
 pub(super) fn failed(message: impl Into<String>) -> ToolError {
     ToolError::new(ErrorKind::ToolFailed, message)
 }
 
-/// The arguments ask for something that cannot be.
+/// Creates the error of invalid arguments.
 pub(super) fn invalid(message: impl Into<String>) -> ToolError {
     ToolError::new(ErrorKind::InvalidArgs, message)
 }
 
-/// A request that has no answer. When it may have arrived and is not harmless to repeat, that is what is said.
+/// Converts the error of a request without a response. If the request may have arrived and is not safe to repeat, the
+/// outcome is unknown.
 pub(super) fn no_answer(method: &Method, error: &Error) -> ToolError {
     let (kind, hint) = match error {
         Error::ConnectFailed { .. } => (ErrorKind::Unavailable, "check the host and the port of `url`"),
@@ -52,7 +53,8 @@ pub(super) fn no_answer(method: &Method, error: &Error) -> ToolError {
     ToolError::new(kind, error.to_string()).with_hint(hint)
 }
 
-/// A status other than 2xx where the call promises what only 2xx brings: the status, and the beginning of the body.
+/// Creates the error of a status other than 2xx, for tools that promise the content: the status, and the beginning of
+/// the body.
 pub(super) fn refused(method: &Method, received: &Received) -> ToolError {
     let response = &received.response;
     let status = response.status;

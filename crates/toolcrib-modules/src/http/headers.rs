@@ -1,4 +1,4 @@
-//! Which headers a call may send.
+//! The headers that a call may send.
 
 use std::collections::BTreeMap;
 
@@ -7,16 +7,16 @@ use toolcrib_model::ToolError;
 
 use super::failure::invalid;
 
-/// How many headers a call may bring.
+/// The maximum number of headers in a call.
 pub const MAX_HEADERS: usize = 32;
 
-/// How long the value of a header may be that a call brings, in bytes.
+/// The maximum length of the value of a header, in bytes.
 pub const MAX_HEADER_BYTES: usize = 4 * 1024;
 
-/// How much of a wrong name an error repeats, in characters.
+/// The maximum length of an invalid name that an error repeats, in characters.
 const MAX_NAMED_CHARS: usize = 40;
 
-/// What a call may not set: how the message goes over the wire is ours to say.
+/// The headers of the transport, which the client sets.
 const OF_THE_CONNECTION: [&str; 12] = [
     "connection",
     "content-length",
@@ -32,14 +32,14 @@ const OF_THE_CONNECTION: [&str; 12] = [
     "upgrade",
 ];
 
-/// What a call may not set either: who we are is for the operator to say.
+/// The headers with credentials, which only the operator sets.
 const CREDENTIALS: [&str; 4] = ["authorization", "cookie", "proxy-authorization", "set-cookie"];
 
-/// What says nothing of who asks, and so goes along when a redirect leads to another origin.
+/// The headers that do not identify the caller, and are sent along when a redirect leads to another origin.
 const PORTABLE: [&str; 7] =
     ["accept", "accept-language", "if-modified-since", "if-none-match", "if-range", "range", "user-agent"];
 
-/// The headers that a call brings, if it may.
+/// Checks and converts the headers of a call.
 pub(super) fn of_call(given: &BTreeMap<String, String>) -> Result<HeaderMap, ToolError> {
     if given.len() > MAX_HEADERS {
         let message = format!("`headers` has {} entries, at most {MAX_HEADERS} are sent", given.len());
@@ -57,8 +57,8 @@ pub(super) fn of_call(given: &BTreeMap<String, String>) -> Result<HeaderMap, Too
         let is_of = |list: &[&str]| list.contains(&parsed.as_str());
         if is_of(&CREDENTIALS) {
             let hint = "the operator sets credentials for an origin under `modules.http.config.headers`, and they are \
-                        sent by themselves: leave it out, or ask the user";
-            return Err(wrong("is not for a call to set".into()).with_hint(hint));
+                        sent automatically: leave it out, or ask the user";
+            return Err(wrong("cannot be set by a call".into()).with_hint(hint));
         }
         if is_of(&OF_THE_CONNECTION) || parsed.as_str().starts_with("proxy-") {
             return Err(wrong("is set by the client itself".into()).with_hint("leave it out"));
@@ -75,7 +75,7 @@ pub(super) fn of_call(given: &BTreeMap<String, String>) -> Result<HeaderMap, Too
     Ok(headers)
 }
 
-/// What of them may be sent to an origin that the call did not name.
+/// Returns the headers that may be sent to an origin that the call did not name.
 pub(super) fn portable(headers: &HeaderMap) -> HeaderMap {
     let kept = headers.iter().filter(|(name, _)| PORTABLE.contains(&name.as_str()));
     kept.map(|(name, value)| (name.clone(), value.clone())).collect()

@@ -1,16 +1,15 @@
-//! Requests to servers: pages, files, interfaces.
+//! Requests to web servers: pages, files, APIs.
 //!
-//! Everything goes through the guarded client of `toolcrib-io`: no address of the private network is asked unless the
-//! operator named its origin, no host that `access.network` does not name, and nothing is read beyond its bounds. A
-//! request that changes nothing follows up to [`MAX_REDIRECTS`] redirects, each checked like a request of its own; once
-//! one has led to another origin, it carries no header that tells who asks. A request that changes something follows none.
+//! All requests use the guarded client of `toolcrib-io`. It connects to no address of a private network unless the
+//! operator named its origin, and to no host that `access.network` does not name. Everything that it reads is bounded.
+//! A safe request follows up to [`MAX_REDIRECTS`] redirects, each checked like a separate request; once one has led to
+//! another origin, it carries no header that identifies the caller. A request that changes something follows none.
 //!
-//! Credentials are for the operator to set, under [`Config::headers`]. A call that brings its own is refused: they would
+//! The operator sets credentials, under [`HttpConfig::headers`]. A call with its own credentials is refused: they would
 //! have come from the conversation, and would stay in it.
 //!
-//! A status other than 2xx is a result of `get`, `post` and the others that name a method, with `ok: false`; for what to
-//! do next stands in its body. Of `json_api`, `fetch_page` and `download` it is an error, since what they promise is not
-//! there.
+//! A status other than 2xx is a result of `get`, `post` and the other methods, with `ok: false`, since the body says
+//! what to do next. For `json_api`, `fetch_page` and `download` it is an error, since they promise the content.
 
 mod client;
 mod config;
@@ -51,12 +50,12 @@ pub use request::{MAX_FIELDS, MAX_SENT_BYTES};
 /// The namespace of the tools.
 pub const ID: &str = "http";
 
-/// The module `http`.
+/// Returns the module `http`.
 ///
 /// # Errors
 ///
-/// Where the configuration names an origin or a header that is none, or the workspace is not there.
-#[expect(clippy::needless_pass_by_value, reason = "all modules are made in one way, and others keep theirs")]
+/// Returns an error if the configuration contains an invalid origin or header, or the workspace does not exist.
+#[expect(clippy::needless_pass_by_value, reason = "the constructors of all modules have the same signature")]
 pub fn module(config: Config, context: &ModuleContext) -> Result<Module, Error> {
     let clients = Clients::new(&config, &context.access)?;
     let root = context.root(ID)?;
@@ -66,7 +65,7 @@ pub fn module(config: Config, context: &ModuleContext) -> Result<Module, Error> 
     Ok(module.with_check(move |tool, arguments, _| check(&access, &root, tool, arguments)))
 }
 
-/// Refuses a host that may not be reached, and a file that may not be written, before anybody is asked about it.
+/// Refuses a host or a file that the access rules do not allow, before approval is requested.
 fn check(access: &Access, root: &Root, tool: &str, arguments: &JsonObject) -> Result<(), ToolError> {
     let text = |name: &str| arguments.get(name).and_then(serde_json::Value::as_str);
     if let Some(url) = text("url") {
@@ -133,7 +132,7 @@ impl Http {
     /// Sends data to a URL.
     #[tool(
         risk = "medium",
-        side_effects = ["does on the server whatever it does with the data, again with each call"],
+        side_effects = ["sends the data to the server, which acts on it with each call"],
         aliases = [
             "http post", "send data", "submit form", "call webhook", "requête post", "envoyer des données",
             "soumettre un formulaire", "appeler un webhook",
@@ -183,10 +182,10 @@ impl Http {
         self.send_as(Method::DELETE, arguments).await
     }
 
-    /// Calls an interface that speaks JSON, and gives its data. A status other than 2xx is an error.
+    /// Calls an API that speaks JSON, and gives its data. A status other than 2xx is an error.
     #[tool(
         risk = "medium",
-        side_effects = ["does on the server what the method says; nothing, when it is GET"],
+        side_effects = ["changes data on the server as the method says; nothing for GET"],
         aliases = [
             "rest api", "call api", "json request", "appeler une api", "interroger une api", "requête json",
         ],
@@ -216,11 +215,11 @@ impl Http {
         page::fetch(&self.clients, context, arguments).await
     }
 
-    /// Downloads a file into the workspace. A download that broke off goes on where it was when it is called again.
+    /// Downloads a file into the workspace. A download that broke off continues when it is called again.
     #[tool(
         risk = "medium",
         idempotent,
-        side_effects = ["creates the file, or replaces it when asked to", "keeps what came of a download that broke off beside it"],
+        side_effects = ["creates the file, or replaces it when asked to", "keeps the part of a download that broke off"],
         aliases = [
             "download file", "save url to file", "wget", "télécharger un fichier", "enregistrer un fichier distant",
             "récupérer un fichier",

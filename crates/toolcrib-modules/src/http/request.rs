@@ -1,4 +1,4 @@
-//! What calls say of a request.
+//! The arguments of requests.
 
 use std::collections::BTreeMap;
 
@@ -16,10 +16,10 @@ use super::client::{MAX_URL_BYTES, Wanted, url};
 use super::failure::invalid;
 use super::headers;
 
-/// The largest body that a call may send, in bytes.
+/// The maximum size of the body that a call may send, in bytes.
 pub const MAX_SENT_BYTES: usize = 4 * 1024 * 1024;
 
-/// How many fields a query or a form may have.
+/// The maximum number of fields of a query or a form.
 pub const MAX_FIELDS: usize = 200;
 
 /// The media type of JSON.
@@ -30,10 +30,10 @@ const JSON: &str = "application/json";
 #[serde(transparent)]
 pub(super) struct Fields(#[schemars(with = "BTreeMap<String, Field>")] serde_json::Map<String, Value>);
 
-/// What a field may be; the value is checked by hand, for an error that can be repaired.
+/// The type of a field. The value is checked by hand, for an error that can be repaired.
 #[derive(JsonSchema)]
 #[schemars(untagged)]
-#[expect(dead_code, reason = "it stands for its schema")]
+#[expect(dead_code, reason = "only its schema is used")]
 enum Field {
     Text(String),
     Number(f64),
@@ -47,7 +47,7 @@ pub(super) struct Get {
     url: String,
     /// Fields to add to its query.
     query: Option<Fields>,
-    /// Headers to send. Credentials of the operator are added by themselves.
+    /// Headers to send. Credentials of the operator are added automatically.
     #[serde(default)]
     headers: BTreeMap<String, String>,
 }
@@ -59,7 +59,7 @@ pub(super) struct Send {
     url: String,
     /// Fields to add to its query.
     query: Option<Fields>,
-    /// Headers to send. Credentials of the operator are added by themselves.
+    /// Headers to send. Credentials of the operator are added automatically.
     #[serde(default)]
     headers: BTreeMap<String, String>,
     /// A body to send as JSON.
@@ -91,7 +91,7 @@ pub(super) struct JsonApi {
     method: Verb,
     /// Fields to add to its query.
     query: Option<Fields>,
-    /// Headers to send. Credentials of the operator are added by themselves.
+    /// Headers to send. Credentials of the operator are added automatically.
     #[serde(default)]
     headers: BTreeMap<String, String>,
     /// The body to send.
@@ -178,7 +178,7 @@ fn with_query(mut url: Url, query: Option<&Fields>) -> Result<Url, ToolError> {
 }
 
 impl Fields {
-    /// The fields as they stand in a query.
+    /// Encodes the fields for a query.
     fn encoded(&self, argument: &str) -> Result<String, ToolError> {
         if self.0.len() > MAX_FIELDS {
             let message = format!("`{argument}` has {} fields, at most {MAX_FIELDS} are sent", self.0.len());
@@ -190,8 +190,10 @@ impl Fields {
                 Value::String(text) => fields.append_pair(name, text),
                 Value::Number(_) | Value::Bool(_) => fields.append_pair(name, &value.to_string()),
                 Value::Null | Value::Array(_) | Value::Object(_) => {
-                    let message = format!("the field `{name}` of `{argument}` is no text, number or boolean");
-                    return Err(invalid(message).with_hint("write it as the server wants it, as a text"));
+                    let message =
+                        format!("the field `{name}` of `{argument}` is not a text, number or boolean");
+                    return Err(invalid(message)
+                        .with_hint("write it as a text, in the format that the server expects"));
                 }
             };
         }

@@ -1,4 +1,4 @@
-//! What the tools take and give.
+//! The arguments and results of the tools.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,7 +9,7 @@ use super::recall::MAX_RECALLED;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct SetGoal {
-    /// What is to be reached; empty when it has been.
+    /// The goal of this session; empty once it has been reached.
     #[schemars(length(max = MAX_GOAL_CHARS))]
     pub(super) goal: String,
 }
@@ -17,7 +17,7 @@ pub(super) struct SetGoal {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct SetTasks {
-    /// All tasks, in the order in which they will be done. They take the place of those that are there.
+    /// All tasks, in the order in which they will be done. They replace the previous list.
     #[schemars(length(max = MAX_TASKS))]
     pub(super) tasks: Vec<NewTask>,
 }
@@ -25,10 +25,10 @@ pub(super) struct SetTasks {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct NewTask {
-    /// What is to be done.
+    /// The work to do.
     #[schemars(length(min = 1, max = MAX_TEXT_CHARS))]
     pub(super) title: String,
-    /// How far it is.
+    /// The progress of the task.
     #[serde(default)]
     pub(super) status: Status,
 }
@@ -38,14 +38,14 @@ pub(super) struct NewTask {
 pub(super) struct UpdateTask {
     /// The number of the task.
     pub(super) id: u64,
-    /// How far it is now.
+    /// The new progress of the task.
     pub(super) status: Status,
 }
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Remember {
-    /// The fact, so that it can be understood by itself later.
+    /// The fact, in words that can be understood without this conversation.
     #[schemars(length(min = 1, max = MAX_TEXT_CHARS))]
     pub(super) text: String,
 }
@@ -53,15 +53,15 @@ pub(super) struct Remember {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Recall {
-    /// Words of the facts that are looked for; leave it out for the latest ones.
+    /// Words of the wanted facts; leave it out for the latest ones.
     pub(super) query: Option<String>,
-    /// How many facts to return at most.
+    /// The maximum number of facts to return.
     #[serde(default = "default_limit")]
     #[schemars(range(min = 1, max = MAX_RECALLED))]
     pub(super) limit: usize,
 }
 
-/// How many facts are returned where nothing is said.
+/// Returns the default of [`Recall::limit`].
 fn default_limit() -> usize {
     10
 }
@@ -75,26 +75,26 @@ pub(super) struct Forget {
 
 #[derive(Serialize, JsonSchema)]
 pub(super) struct Goal {
-    /// The goal as it is now; absent where there is none.
+    /// The current goal; absent if no goal is set.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) goal: Option<String>,
 }
 
 #[derive(Serialize, JsonSchema)]
 pub(super) struct Tasks {
-    /// The tasks as they are now.
+    /// The current tasks.
     pub(super) tasks: Vec<Task>,
 }
 
 #[derive(Serialize, JsonSchema)]
 pub(super) struct Recalled {
-    /// The goal; absent where there is none.
+    /// The goal; absent if no goal is set.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) goal: Option<String>,
     /// The tasks.
     pub(super) tasks: Vec<Task>,
-    /// The facts that fit, the best first.
+    /// The facts that match, the best first.
     pub(super) facts: Vec<Fact>,
-    /// How many facts there are in all.
+    /// The number of facts in all.
     pub(super) total: usize,
 }

@@ -1,11 +1,11 @@
-//! A module by which an agent keeps its goal, its tasks, and facts for later.
+//! A module that stores the goal and the tasks of an agent, and facts for later sessions.
 //!
-//! The goal and the tasks belong to one agent in one session. Facts belong to the user, and are there in later sessions.
-//! A [`Memory`] holds them, in a file where it is given one, and [`Memory::snapshot`] is what an agent is shown of it when
-//! a run starts.
+//! The goal and the tasks belong to one agent in one session. Facts belong to the user, and are available in later
+//! sessions. A [`Memory`] holds them, optionally in a file. [`Memory::snapshot`] is the text that an agent receives
+//! when a run starts.
 //!
-//! What is remembered was written by a model, perhaps after it read something that a stranger wrote. Whoever shows a
-//! snapshot to a model has to show it as notes, not as instructions.
+//! A model wrote these notes, perhaps after it read text from an untrusted source. A caller that shows a snapshot to a
+//! model has to present it as notes, not as instructions.
 
 mod arguments;
 mod notebook;
@@ -23,11 +23,11 @@ pub use snapshot::MAX_SNAPSHOT_CHARS;
 pub use store::{MAX_MEMORY_BYTES, Memory};
 pub use tools::module;
 
-/// What an agent is told of its memory beside its [snapshot](Memory::snapshot).
+/// The text for an agent about its memory, in addition to its [snapshot](Memory::snapshot).
 const INSTRUCTIONS: &str = "Keep the goal and the tasks up to date as you work. Remember facts that will matter in later \
                             sessions, one at a time, and forget those that are no longer true.";
 
-/// Returns what an agent is told of its memory, which stands below these notes in its prompt.
+/// Returns the text for an agent about its memory, which follows these notes in its prompt.
 pub fn instructions(notes: &str) -> String {
     if notes.trim().is_empty() {
         return INSTRUCTIONS.to_owned();

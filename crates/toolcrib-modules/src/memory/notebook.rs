@@ -1,37 +1,37 @@
-//! What is remembered, and how it changes. No file is touched here.
+//! The stored notes and their changes. This module does no I/O.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toolcrib_model::{ErrorKind, ToolError};
 
-/// How many facts one user may have, so that a model can look through them.
+/// The maximum number of facts of one user, so that a model can look through them.
 pub const MAX_FACTS: usize = 200;
 
-/// How long a fact or the title of a task may be, in characters.
+/// The maximum length of a fact or of the title of a task, in characters.
 pub const MAX_TEXT_CHARS: usize = 500;
 
-/// How long a goal may be, in characters.
+/// The maximum length of a goal, in characters.
 pub const MAX_GOAL_CHARS: usize = 1_000;
 
-/// How many tasks an agent may have in a session.
+/// The maximum number of tasks of an agent in a session.
 pub const MAX_TASKS: usize = 50;
 
-/// Of how many agents in sessions, and of how many users, something is kept. Beyond that, the one whose notes were changed
-/// longest ago is forgotten.
+/// The maximum number of plans (one for each agent in a session), and of users with facts. Beyond it, the least
+/// recently changed one is dropped.
 pub const MAX_OWNERS: usize = 100;
 
-/// All that is remembered.
+/// All notes of an app.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Notebook {
-    /// The form of the file; see [`Notebook::FORMAT`].
+    /// The version of the file format; see [`Notebook::FORMAT`].
     pub(super) format: u32,
-    /// Those whose notes were changed last stand last.
+    /// The least recently changed one first.
     plans: Vec<Plan>,
     shelves: Vec<Shelf>,
 }
 
-/// What one agent is at in one session.
+/// The goal and the tasks of one agent in one session.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Plan {
@@ -46,23 +46,23 @@ pub(super) struct Plan {
 #[serde(deny_unknown_fields)]
 pub(super) struct Shelf {
     user: Option<String>,
-    /// The number of the latest fact. Numbers are not used again, so that an old one cannot mean a new fact.
+    /// The number of the latest fact. Numbers are not reused, so that an old one cannot mean a new fact.
     last: u64,
     pub(super) facts: Vec<Fact>,
 }
 
-/// Something to be done.
+/// A task.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub(super) struct Task {
     /// Its number.
     pub(super) id: u64,
-    /// What is to be done.
+    /// The work to do.
     pub(super) title: String,
-    /// How far it is.
+    /// Its progress.
     pub(super) status: Status,
 }
 
-/// How far a task is.
+/// The progress of a task.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Status {
@@ -77,16 +77,16 @@ pub(super) enum Status {
     Cancelled,
 }
 
-/// Something worth knowing later.
+/// A fact to remember.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub(super) struct Fact {
     /// Its number.
     pub(super) id: u64,
-    /// What it says.
+    /// Its text.
     pub(super) text: String,
 }
 
-/// Whose notes are meant.
+/// The owner of notes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Owner<'a> {
     pub(super) session: &'a str,
@@ -95,19 +95,19 @@ pub(super) struct Owner<'a> {
 }
 
 impl Notebook {
-    /// The form in which this version writes.
+    /// The version of the file format that this release writes.
     pub(super) const FORMAT: u32 = 1;
 
     pub(super) fn new() -> Self {
         Self { format: Self::FORMAT, ..Self::default() }
     }
 
-    /// The plan of an agent in a session.
+    /// Returns the plan of an agent in a session.
     pub(super) fn plan(&self, owner: Owner<'_>) -> Option<&Plan> {
         self.plans.iter().find(|plan| plan.is_of(owner))
     }
 
-    /// The facts of a user, in the order in which they came.
+    /// Returns the facts of a user, the oldest first.
     pub(super) fn facts(&self, owner: Owner<'_>) -> &[Fact] {
         self.shelves
             .iter()
@@ -158,7 +158,7 @@ impl Notebook {
         Ok(())
     }
 
-    /// Keeps a fact; one that is there already keeps its number.
+    /// Stores a fact. One that is already stored keeps its number.
     pub(super) fn remember(&mut self, owner: Owner<'_>, text: &str) -> Result<Fact, ToolError> {
         let text = within("text", text, MAX_TEXT_CHARS)?;
         if text.is_empty() {
@@ -188,7 +188,7 @@ impl Notebook {
         Ok(shelf.facts.remove(position))
     }
 
-    /// Forgets what all agents of a session are at, and says whether there was anything.
+    /// Forgets the plans of all agents of a session. Returns true if there were any.
     pub(super) fn end_session(&mut self, session: &str) -> bool {
         let before = self.plans.len();
         self.plans.retain(|plan| plan.session != session);
@@ -216,7 +216,8 @@ impl Plan {
     }
 }
 
-/// What fits, moved to the end, or a new one there. Of too many, the first goes.
+/// Returns the first item that fits, or a new one, and moves it to the end. If the list is full, its first item is
+/// dropped.
 fn last_or_new<T>(list: &mut Vec<T>, fits: impl FnMut(&T) -> bool, new: impl FnOnce() -> T) -> &mut T {
     let item = match list.iter().position(fits) {
         Some(position) => list.remove(position),
@@ -228,11 +229,11 @@ fn last_or_new<T>(list: &mut Vec<T>, fits: impl FnMut(&T) -> bool, new: impl FnO
     list.push_mut(item)
 }
 
-fn within<'a>(what: &str, text: &'a str, limit: usize) -> Result<&'a str, ToolError> {
+fn within<'a>(argument: &str, text: &'a str, limit: usize) -> Result<&'a str, ToolError> {
     let text = text.trim();
     let count = text.chars().count();
     if count > limit {
-        return Err(invalid(format!("`{what}` has {count} characters, and may have {limit}"))
+        return Err(invalid(format!("`{argument}` has {count} characters, and may have {limit}"))
             .with_hint("say it in fewer words; a long text belongs into a file"));
     }
     Ok(text)

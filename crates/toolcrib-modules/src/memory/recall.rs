@@ -1,14 +1,16 @@
-//! Which facts a query is about.
+//! The ranking of facts by a query.
 
 use super::notebook::Fact;
 
-/// How many facts one call returns at most.
+/// The maximum number of facts that one call returns.
 pub const MAX_RECALLED: usize = 50;
 
-/// The facts that fit a query, the best first, the latest first among equals; all of them, the latest first, without one.
+/// Returns the facts that match a query, the best first, and the latest first among equals. Without a query, returns
+/// all of them, the latest first.
 ///
-/// A fact is as good as the number of words of the query that one of its words begins with, or that begin with one of its
-/// words, whatever their case. A query that stands in a fact as it is, as one without spaces does, beats them.
+/// The score of a fact is the number of words of the query that are a prefix of one of its words, or the other way
+/// round, regardless of case. A fact that contains the whole query as it is scores highest, which also serves languages
+/// without spaces.
 pub(super) fn recall<'a>(facts: &'a [Fact], query: Option<&str>, limit: usize) -> Vec<&'a Fact> {
     let limit = limit.clamp(1, MAX_RECALLED);
     let Some(query) = query.map(str::trim).filter(|query| !query.is_empty()) else {
@@ -34,12 +36,12 @@ fn score(fact: &str, query: &str, asked: &[&str]) -> usize {
     asked.iter().filter(fits).count()
 }
 
-/// Whether a word begins with another one of some length: `invoices` with `invoice`, but nothing with `a`.
+/// Returns true if a word begins with another one of some length: `invoices` with `invoice`, but nothing with `a`.
 fn begins(word: &str, with: &str) -> bool {
     word == with || with.chars().count() >= MIN_STEM_CHARS && word.starts_with(with)
 }
 
-/// How long the beginning of a word has to be to stand for it.
+/// The minimum length of a prefix that matches a longer word, in characters.
 const MIN_STEM_CHARS: usize = 3;
 
 fn words(text: &str) -> impl Iterator<Item = &str> {

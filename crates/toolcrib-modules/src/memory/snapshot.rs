@@ -1,14 +1,14 @@
-//! What an agent is shown of its memory.
+//! The text that an agent receives of its memory.
 
 use std::fmt::Write as _;
 
 use super::notebook::{Notebook, Owner, Status};
 
-/// How long a snapshot may be, in characters: about 1,000 tokens. What does not fit is counted instead.
+/// The maximum length of a snapshot, in characters: about 1,000 tokens. The rest is counted instead.
 pub const MAX_SNAPSHOT_CHARS: usize = 4_000;
 
-/// The goal, the tasks and the facts as text, the latest facts where there are too many; empty where there is nothing. The
-/// same notes give the same text.
+/// Returns the goal, the tasks and the facts as text; the latest facts if there are too many. The text is empty if
+/// there are no notes. The same notes give the same text.
 pub(super) fn snapshot(notebook: &Notebook, owner: Owner<'_>) -> String {
     let mut text = String::new();
     if let Some(plan) = notebook.plan(owner) {
@@ -39,14 +39,14 @@ pub(super) fn snapshot(notebook: &Notebook, owner: Owner<'_>) -> String {
     text
 }
 
-/// Which entries stay where not all can.
+/// The entries to keep if not all of them fit.
 #[derive(Clone, Copy, PartialEq)]
 enum Keep {
     First,
     Last,
 }
 
-/// Adds as many of the lines as fit below `limit` characters of the whole text, and says how many did not.
+/// Appends as many of the lines as fit into `limit` characters of the whole text, and a line that counts the rest.
 fn list(text: &mut String, lines: &[String], limit: usize, keep: Keep) {
     let mut room = limit.saturating_sub(text.chars().count() + REST_CHARS);
     let mut fits = |line: &&String| {
@@ -71,10 +71,10 @@ fn list(text: &mut String, lines: &[String], limit: usize, keep: Keep) {
     }
 }
 
-/// What the line that counts the rest takes at most.
+/// The maximum length of the line that counts the rest.
 const REST_CHARS: usize = 40;
 
-/// A text on one line, so that none can look like another entry.
+/// Puts a text on one line, so that it cannot look like another entry.
 fn line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

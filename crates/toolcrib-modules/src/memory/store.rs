@@ -1,4 +1,4 @@
-//! Where the notes are kept.
+//! The storage of the notes.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,7 +10,7 @@ use toolcrib_sdk::CallContext;
 use super::notebook::{Notebook, Owner};
 use super::snapshot;
 
-/// How large the file may be. All notes at their bounds take some 20 MB in the worst case; what people keep is a few
+/// The maximum size of the file. All notes at their bounds take about 20 MB in the worst case; typical files have a few
 /// kilobytes.
 pub const MAX_MEMORY_BYTES: u64 = 32 * 1024 * 1024;
 
@@ -22,29 +22,30 @@ pub struct Memory {
 
 #[derive(Debug)]
 enum Place {
-    /// Gone with the process.
+    /// Lost when the process ends.
     Process(Mutex<Notebook>),
     File(PathBuf),
 }
 
 impl Memory {
-    /// Notes that are gone with the process.
+    /// Creates a memory whose notes are lost when the process ends.
     pub fn in_process() -> Self {
         Self { place: Arc::new(Place::Process(Mutex::new(Notebook::new()))) }
     }
 
-    /// Notes in a file, which several processes may use at the same time. It is made when something is first kept, so that
-    /// only its owner may read it.
+    /// Creates a memory in a file, which several processes may use at the same time. The file is created with the first
+    /// note, readable by its owner only.
     pub fn in_file(path: impl Into<PathBuf>) -> Self {
         Self { place: Arc::new(Place::File(path.into())) }
     }
 
-    /// What an agent is shown when a run starts: its goal and tasks in a session, and the facts of the user; empty where
-    /// there is nothing. It has no more than [`MAX_SNAPSHOT_CHARS`](super::MAX_SNAPSHOT_CHARS) characters. It blocks.
+    /// Returns the text that an agent receives when a run starts: its goal and tasks in a session, and the facts of the
+    /// user. It is empty if there are no notes, and has at most [`MAX_SNAPSHOT_CHARS`](super::MAX_SNAPSHOT_CHARS)
+    /// characters. The call blocks.
     ///
     /// # Errors
     ///
-    /// Where the file cannot be read, or was not written by this module.
+    /// Returns an error if the file cannot be read, or was not written by this module.
     pub fn snapshot(
         &self,
         session: &str,
@@ -60,18 +61,18 @@ impl Memory {
         }
     }
 
-    /// Forgets the goals and tasks of a session: nobody will go on with it. Facts stay. It blocks.
+    /// Forgets the goals and tasks of a session that will not continue. Facts stay. The call blocks.
     ///
     /// # Errors
     ///
-    /// Where the file cannot be read or written, or was not written by this module.
+    /// Returns an error if the file cannot be read or written, or was not written by this module.
     pub fn end_session(&self, session: &str) -> Result<(), ToolError> {
         match self.place.as_ref() {
             Place::Process(notebook) => {
                 notebook.lock().unwrap_or_else(PoisonError::into_inner).end_session(session);
                 Ok(())
             }
-            // Most sessions have none, and then there is nothing to be written or locked.
+            // Most sessions have no plans. Then there is nothing to write or to lock.
             Place::File(path) if !read(path)?.end_session(session) => Ok(()),
             Place::File(path) => change_file(path, |notebook| {
                 notebook.end_session(session);
@@ -80,7 +81,7 @@ impl Memory {
         }
     }
 
-    /// Looks something up.
+    /// Reads from the notes.
     pub(super) async fn look<T: Send + 'static>(
         &self,
         context: CallContext,
@@ -98,7 +99,7 @@ impl Memory {
         .await
     }
 
-    /// Changes something, or nothing where that fails.
+    /// Changes the notes; leaves them as they are if `change` fails.
     pub(super) async fn change<T: Send + 'static>(
         &self,
         context: CallContext,
@@ -130,7 +131,7 @@ impl Memory {
     }
 }
 
-/// What goes wrong with the file, or with the change.
+/// An error of the file, or of the change.
 struct Failure(ToolError);
 
 impl From<toolcrib_io::Error> for Failure {
@@ -166,7 +167,7 @@ fn change_file<T>(
     .map_err(|error: Failure| error.0)
 }
 
-/// Takes from others the right to read the file, which versions before this one left to them.
+/// Removes the permission of others to read the file, which earlier versions granted.
 fn protect(path: &Path) {
     if let Err(error) = make_private(path) {
         tracing::warn!(path = %path.display(), %error, "others may read the memory of this app");
@@ -193,9 +194,9 @@ fn parse(path: &Path, bytes: &[u8]) -> Result<Notebook, ToolError> {
     Ok(notebook)
 }
 
-/// The model is not told the path, which is of no use to it; the operator finds it in the log.
+/// Returns an error without the path, which is of no use to a model, and logs the path for the operator.
 fn failed(path: &Path, message: &str) -> ToolError {
-    tracing::warn!(path = %path.display(), %message, "the memory cannot be read; move the file away to begin anew");
+    tracing::warn!(path = %path.display(), %message, "the memory cannot be read; move the file to start again");
     let text =
         "the memory of this app cannot be read; go on without it, and tell the user that its file is damaged";
     ToolError::new(ErrorKind::ToolFailed, text)

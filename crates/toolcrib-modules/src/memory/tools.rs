@@ -1,4 +1,4 @@
-//! The tools over the notes.
+//! The tools of the module.
 
 use toolcrib_model::Risk;
 use toolcrib_sdk::{CallContext, FunctionTool, Module};
@@ -9,7 +9,7 @@ use super::notebook::{Fact, Notebook, Owner};
 use super::recall::recall;
 use super::store::Memory;
 
-/// The module `memory`: `set_goal`, `set_tasks`, `update_task`, `remember`, `recall`, `forget`.
+/// Returns the module `memory`: `set_goal`, `set_tasks`, `update_task`, `remember`, `recall`, `forget`.
 pub fn module(memory: &Memory) -> Module {
     Module::new(ID, "Keeps the goal, the tasks, and facts for later.")
         .with_tool(goal(memory.clone()))
@@ -31,7 +31,7 @@ fn goal(memory: Memory) -> FunctionTool {
             memory.change(context, change).await
         }
     };
-    own(FunctionTool::new("set_goal", "Keeps what is to be reached in this session.", function))
+    own(FunctionTool::new("set_goal", "Sets the goal of this session.", function))
         .with_output::<Goal>()
         .with_side_effects(["sets the goal of the session"])
         .with_aliases(["goal", "objective", "définir l'objectif", "but"])
@@ -49,7 +49,7 @@ fn tasks(memory: Memory) -> FunctionTool {
             memory.change(context, change).await
         }
     };
-    let description = "Keeps the list of what is to be done in this session, in place of the one before.";
+    let description = "Sets the list of tasks of this session, and replaces the previous one.";
     own(FunctionTool::new("set_tasks", description, function))
         .with_output::<Tasks>()
         .with_side_effects(["replaces the tasks of the session"])
@@ -67,7 +67,7 @@ fn task(memory: Memory) -> FunctionTool {
             memory.change(context, change).await
         }
     };
-    own(FunctionTool::new("update_task", "Sets how far one task is.", function))
+    own(FunctionTool::new("update_task", "Sets the progress of one task.", function))
         .with_output::<Tasks>()
         .with_side_effects(["changes a task of the session"])
         .with_aliases(["complete task", "tick off", "terminer une tâche", "cocher"])
@@ -124,7 +124,7 @@ fn forget(memory: Memory) -> FunctionTool {
             memory.change(context, change).await
         }
     };
-    own(FunctionTool::new("forget", "Removes a fact, and returns what it said.", function))
+    own(FunctionTool::new("forget", "Removes a fact, and returns its text.", function))
         .with_output::<Fact>()
         .with_side_effects(["removes a fact for good"])
         .with_aliases(["delete note", "oublier", "effacer un souvenir"])
@@ -134,7 +134,7 @@ fn all_tasks(notebook: &Notebook, owner: Owner<'_>) -> Tasks {
     Tasks { tasks: notebook.plan(owner).map(|plan| plan.tasks.clone()).unwrap_or_default() }
 }
 
-/// An agent is always shown the tools of its own memory: it should not have to look for them.
+/// Marks a tool as essential, so that an agent always sees the tools of its memory and need not search for them.
 fn own(tool: FunctionTool) -> FunctionTool {
     tool.with_risk(Risk::Low).with_metadata("operational", true).with_metadata("presence", "essential")
 }

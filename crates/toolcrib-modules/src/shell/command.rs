@@ -1,4 +1,4 @@
-//! From the arguments of a call to a command that can be started.
+//! The commands of calls, checked against the configuration and the access rules.
 
 use std::path::Path;
 
@@ -12,29 +12,29 @@ use super::failure::{failure, invalid};
 use super::{Config, ID};
 use crate::Error;
 
-/// How many words a command may have.
+/// The maximum number of words of a command.
 pub const MAX_WORDS: usize = 1000;
 
-/// How long the words of a command may be together, in bytes.
+/// The maximum length of all words of a command, in bytes.
 pub const MAX_COMMAND_BYTES: usize = 128 * 1024;
 
-/// How much text a program may be given to read, in bytes.
+/// The maximum size of the text for standard input, in bytes.
 pub const MAX_STDIN_BYTES: usize = 4 * 1024 * 1024;
 
-/// How long a script may be, in bytes: systems take no longer word.
+/// The maximum length of a script, in bytes: operating systems accept no longer argument.
 pub const MAX_SCRIPT_BYTES: usize = 96 * 1024;
 
-/// Programs whose business is to run whatever text they are given.
+/// The programs that run any text that they are given.
 const SHELLS: [&str; 15] = [
     "ash", "bash", "csh", "dash", "fish", "ksh", "ksh93", "lksh", "mksh", "pwsh", "rbash", "sh", "tcsh",
     "yash", "zsh",
 ];
 
-/// What is set unless the operator sets something else: nobody looks at colours here, and no pager waits for a key.
+/// Variables that are set unless the operator sets them: output without colours, and no pager that waits for a key.
 const PLAIN: [(&str, &str); 4] =
     [("NO_COLOR", "1"), ("TERM", "dumb"), ("PAGER", "cat"), ("GIT_PAGER", "cat")];
 
-/// The interpreters that are known, and the words between them and a script.
+/// The supported interpreters, and the arguments between them and a script.
 const INTERPRETERS: [(&str, &[&str]); 9] = [
     ("sh", &["-c", "--"]),
     ("bash", &["-c", "--"]),
@@ -47,7 +47,7 @@ const INTERPRETERS: [(&str, &[&str]); 9] = [
     ("ruby", &["-e"]),
 ];
 
-/// How commands are made.
+/// Builds commands.
 pub(super) struct Commands {
     root: Root,
     access: Access,
@@ -74,7 +74,7 @@ impl Commands {
             let known = INTERPRETERS.iter().find(|(known, _)| known == name).map(|(_, words)| *words);
             let words = known.ok_or_else(|| {
                 let names = INTERPRETERS.map(|(name, _)| name).join(", ");
-                wrong(format!("`{name}` under `interpreters` is none that is known; there are {names}"))
+                wrong(format!("`{name}` under `interpreters` is not supported; expected one of {names}"))
             })?;
             Ok((name.clone(), words))
         });
@@ -92,34 +92,34 @@ impl Commands {
         self.allow_scripts
     }
 
-    /// A command of these words, which is known to exist and to be allowed.
+    /// Creates a command of these words, which exists and is allowed.
     pub(super) fn of_words(&self, argv: Vec<String>, cwd: Option<&str>) -> Result<Command, ToolError> {
         if argv.len() > MAX_WORDS {
-            let message = format!("`argv` has {} words, at most {MAX_WORDS} are taken", argv.len());
-            return Err(invalid(message).with_hint("write what is many to a file, or to `stdin`"));
+            let message = format!("`argv` has {} words, expected at most {MAX_WORDS}", argv.len());
+            return Err(invalid(message).with_hint("write a long list to a file, or to `stdin`"));
         }
         let bytes: usize = argv.iter().map(String::len).sum();
         if bytes > MAX_COMMAND_BYTES {
-            let message = format!("`argv` has {bytes} bytes, at most {MAX_COMMAND_BYTES} are taken");
-            return Err(invalid(message).with_hint("write what is long to a file, or to `stdin`"));
+            let message = format!("`argv` has {bytes} bytes, expected at most {MAX_COMMAND_BYTES}");
+            return Err(invalid(message).with_hint("write long text to a file, or to `stdin`"));
         }
         let command = self.bare(argv);
         if command.program().chars().any(char::is_whitespace) && command.argv.len() == 1 {
-            let message = "`argv` is one word with blanks in it, and no shell takes it apart";
+            let message = "`argv` is one word with spaces in it, and no shell splits it";
             return Err(invalid(message).with_hint("give each argument as a word: [\"ls\", \"-l\"]"));
         }
         if !self.allow_scripts && is_shell(Path::new(command.program())) {
             return Err(no_shell(command.program()));
         }
         let command = self.placed(command, cwd)?;
-        // A link of another name may lead to a shell.
+        // A link with another name may lead to a shell.
         if !self.allow_scripts && find_program(&command).is_ok_and(|found| leads_to_shell(&found)) {
             return Err(no_shell(command.program()));
         }
         Ok(command)
     }
 
-    /// A command that runs a script.
+    /// Creates a command that runs a script.
     pub(super) fn of_script(
         &self,
         interpreter: &str,
@@ -128,37 +128,36 @@ impl Commands {
         cwd: Option<&str>,
     ) -> Result<Command, ToolError> {
         if !self.allow_scripts {
-            return Err(ToolError::new(ErrorKind::Denied, "scripts are not run here").with_hint(
+            return Err(ToolError::new(ErrorKind::Denied, "scripts are not enabled").with_hint(
                 "use `shell.run` with the program and its arguments; the operator sets \
-                 `modules.shell.config.allow_scripts: true` if scripts are meant to run",
+                 `modules.shell.config.allow_scripts: true` to enable scripts",
             ));
         }
         let Some((name, words)) = self.interpreters.iter().find(|(name, _)| name == interpreter) else {
             let names: Vec<_> = self.interpreters.iter().map(|(name, _)| name.as_str()).collect();
             let interpreter: String = interpreter.chars().take(40).collect();
-            let message = format!("`interpreter` is `{interpreter}`, which runs no scripts here");
+            let message = format!("`interpreter` is `{interpreter}`, which is not enabled");
             return Err(invalid(message).with_hint(format!("there are {}", names.join(", "))));
         };
         if script.len() > MAX_SCRIPT_BYTES {
-            let message =
-                format!("`script` has {} bytes, at most {MAX_SCRIPT_BYTES} are taken", script.len());
+            let message = format!("`script` has {} bytes, expected at most {MAX_SCRIPT_BYTES}", script.len());
             return Err(invalid(message).with_hint("write it to a file, and run that"));
         }
         let is_shell = SHELLS.contains(&name.as_str());
         let mut argv = vec![name.clone()];
         argv.extend(words.iter().map(ToString::to_string));
         argv.push(script);
-        // What a shell takes for the name of the script.
+        // The next argument of a shell is the name of the script.
         argv.extend(is_shell.then(|| name.clone()));
         argv.extend(arguments);
         if argv.len() > MAX_WORDS || argv.iter().map(String::len).sum::<usize>() > MAX_COMMAND_BYTES {
-            let message = "`script` and `arguments` are longer together than what is taken";
-            return Err(invalid(message).with_hint("write what is long to a file, or to `stdin`"));
+            let message = "`script` and `arguments` together are too long";
+            return Err(invalid(message).with_hint("write long text to a file, or to `stdin`"));
         }
         self.placed(self.bare(argv), cwd)
     }
 
-    /// A command of these words that is for looking, and perhaps not allowed.
+    /// Creates a command for lookups, without checking that it exists and is allowed.
     pub(super) fn bare(&self, argv: Vec<String>) -> Command {
         let access = self.access.clone();
         let command = Command::new(argv).with_cwd(self.root.path());
@@ -169,7 +168,7 @@ impl Commands {
         command.with_guard(move |program| access.allows_program(program))
     }
 
-    /// The command in its directory.
+    /// Sets the working directory of a command, and checks that its program exists.
     fn placed(&self, command: Command, cwd: Option<&str>) -> Result<Command, ToolError> {
         let command = match cwd {
             None | Some("" | ".") => command,
@@ -183,12 +182,13 @@ impl Commands {
     }
 }
 
-/// Returns whether a path has the name of a shell.
+/// Returns true if a path has the name of a shell.
 fn is_shell(path: &Path) -> bool {
     path.file_name().and_then(|name| name.to_str()).is_some_and(|name| SHELLS.contains(&name))
 }
 
-/// Returns whether a program is a shell: by the name of the file that its links lead to, or because it is the same file.
+/// Returns true if a program is a shell: by the name of its file after links are resolved, or because it is the same
+/// file.
 fn leads_to_shell(program: &Path) -> bool {
     let is_same =
         |shell: &str| find_program(&Command::new([shell])).is_ok_and(|shell| is_same_file(&shell, program));
@@ -196,23 +196,23 @@ fn leads_to_shell(program: &Path) -> bool {
 }
 
 fn no_shell(program: &str) -> ToolError {
-    let message = format!("`{program}` is a shell, and those are not started here");
+    let message = format!("`{program}` is a shell, and shells are not enabled");
     ToolError::new(ErrorKind::Denied, message)
         .with_hint("give the program that it would run, and its arguments, as `argv`")
 }
 
-/// What a program is given to read.
+/// Converts the text for standard input.
 pub(super) fn stdin(text: Option<String>) -> Result<Option<Bytes>, ToolError> {
     match text {
         Some(text) if text.len() > MAX_STDIN_BYTES => {
-            let message = format!("`stdin` has {} bytes, at most {MAX_STDIN_BYTES} are taken", text.len());
+            let message = format!("`stdin` has {} bytes, expected at most {MAX_STDIN_BYTES}", text.len());
             Err(invalid(message).with_hint("write it to a file, and let the program read that"))
         }
         text => Ok(text.map(Bytes::from)),
     }
 }
 
-/// Refuses what cannot be the name of a variable.
+/// Refuses text that cannot be the name of a variable.
 fn check_variable(name: &str) -> Result<(), String> {
     let is_name = !name.is_empty() && !name.contains(['=', '\0']) && name != MARK_VARIABLE;
     if is_name { Ok(()) } else { Err(format!("`{name}` cannot be set as a variable of the environment")) }

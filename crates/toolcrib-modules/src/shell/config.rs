@@ -1,4 +1,4 @@
-//! What an operator may say of the module.
+//! The configuration of the module.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
@@ -7,22 +7,22 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use toolcrib_model::Secret;
 
-/// How long a program may run by default, in seconds.
+/// The default of `timeout_seconds`.
 pub const DEFAULT_TIMEOUT_SECONDS: u32 = 60;
 
-/// How much of each stream of a program is told by default, in bytes.
+/// The default of `max_output_bytes`.
 pub const DEFAULT_MAX_OUTPUT_BYTES: u32 = 32 * 1024;
 
-/// How many lines of each stream of a program are told by default.
+/// The default of `max_output_lines`.
 pub const DEFAULT_MAX_OUTPUT_LINES: u32 = 1000;
 
-/// How many tasks of a session run side by side by default.
+/// The default of `max_tasks`.
 pub const DEFAULT_MAX_TASKS: u32 = 8;
 
-/// How long a task may run by default, in seconds.
+/// The default of `max_task_seconds`.
 pub const DEFAULT_MAX_TASK_SECONDS: u32 = 60 * 60;
 
-/// What stands under `modules.shell.config`.
+/// The configuration under `modules.shell.config`.
 ///
 /// ```yaml
 /// modules:
@@ -30,33 +30,36 @@ pub const DEFAULT_MAX_TASK_SECONDS: u32 = 60 * 60;
 ///     config:
 ///       allow_scripts: true
 ///       interpreters: [sh, python3]
-///       # Variables of our own environment that programs find, beside the usual ones.
+///       # Variables of Toolcrib's own environment that programs inherit, in addition to the usual ones.
 ///       pass_environment: [CARGO_HOME]
-///       # Variables that are set for them. The tool `env` tells their names, and nothing of their values.
+///       # Variables that are set for programs. The tool `env` shows their names, and no values.
 ///       environment: {REGISTRY_TOKEN: "{{secret.REGISTRY_TOKEN}}"}
 /// ```
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Whether scripts may be run, and shells be started; not by default.
+    /// True to allow scripts and shells; false by default.
     pub allow_scripts: bool,
-    /// The interpreters that scripts may be for, of those that are known: `sh`, `bash`, `dash`, `zsh`, `python3`,
-    /// `python`, `node`, `perl`, `ruby`. By default `sh`, `bash` and `python3`.
+    /// The interpreters for scripts, any of `sh`, `bash`, `dash`, `zsh`, `python3`, `python`, `node`, `perl`, `ruby`.
+    /// By default `sh`, `bash` and `python3`.
     pub interpreters: Vec<String>,
-    /// Names of variables of our own environment that programs find, beside the usual ones that are no secrets.
+    /// Names of variables of Toolcrib's own environment that programs inherit, in addition to the usual ones that
+    /// contain no secrets.
     pub pass_environment: Vec<String>,
     /// Variables that are set for programs.
     #[schemars(with = "BTreeMap<String, String>")]
     pub environment: BTreeMap<String, Secret>,
-    /// How long a program may run unless its call says, in seconds; 60 by default.
+    /// The default time limit of a program, in seconds; 60 by default.
     pub timeout_seconds: NonZeroU32,
-    /// How much of each stream of a program is told, in bytes; 32 KiB by default: its beginning and its end.
+    /// The maximum size of each output stream in a result, in bytes; 32 KiB by default. The result has its beginning
+    /// and its end.
     pub max_output_bytes: NonZeroU32,
-    /// How many lines of each stream of a program are told; 1000 by default: the first and the last.
+    /// The maximum number of lines of each output stream in a result; 1000 by default. The result has the first and the
+    /// last ones.
     pub max_output_lines: NonZeroU32,
-    /// How many tasks of a session run side by side; 8 by default.
+    /// The maximum number of running tasks of a session; 8 by default.
     pub max_tasks: NonZeroU32,
-    /// How long a task may run, in seconds; an hour by default.
+    /// The maximum run time of a task, in seconds; an hour by default.
     pub max_task_seconds: NonZeroU32,
 }
 

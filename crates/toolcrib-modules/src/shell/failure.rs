@@ -1,26 +1,26 @@
-//! What a program that does not start means to a model.
+//! The errors of programs, as models read them.
 
 use toolcrib_io::Error;
 use toolcrib_model::{ErrorKind, ToolError};
 
-/// The tool did not do it.
+/// Creates the error of a tool that failed.
 pub(super) fn failed(message: impl Into<String>) -> ToolError {
     ToolError::new(ErrorKind::ToolFailed, message)
 }
 
-/// The arguments ask for something that cannot be.
+/// Creates the error of invalid arguments.
 pub(super) fn invalid(message: impl Into<String>) -> ToolError {
     ToolError::new(ErrorKind::InvalidArgs, message)
 }
 
-/// The error that a model reads, with what it can do about it.
+/// Converts an error, with a hint for the model.
 pub(super) fn failure(error: &Error) -> ToolError {
     let message = error.to_string();
     match error {
         Error::ProgramNotAllowed { .. } => ToolError::new(ErrorKind::Denied, message)
             .with_hint("use a program that is allowed, or ask the user for this one"),
         Error::ProgramNotFound { .. } => failed(message).with_hint(
-            "`shell.which` tells whether a program is there; use another one, or ask the user to install it",
+            "`shell.which` shows whether a program is installed; use another one, or ask the user to install it",
         ),
         Error::ProgramNotExecutable { .. } => failed(message)
             .with_hint("give its interpreter as the first word, as `python3`, and the file as the second"),
@@ -38,7 +38,7 @@ pub(super) fn failure(error: &Error) -> ToolError {
         Error::NotFound { path } => failed(format!("the directory `{path}` does not exist"))
             .with_hint("`filesystem.ls` lists what is there"),
         Error::WrongKind { path, .. } => {
-            failed(format!("`{path}` is no directory")).with_hint("give the directory that it is in")
+            failed(format!("`{path}` is not a directory")).with_hint("give the directory that it is in")
         }
         Error::StatusLost { .. } | Error::PipeFailed { .. } => {
             ToolError::new(ErrorKind::OutcomeUnknown, message)

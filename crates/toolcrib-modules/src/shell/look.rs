@@ -1,4 +1,4 @@
-//! `shell.which` and `shell.env`: what programs there are, and what they find.
+//! `shell.which` and `shell.env`: the available programs, and their environment.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,7 +9,7 @@ use toolcrib_model::ToolError;
 use super::command::Commands;
 use super::failure::{failure, invalid};
 
-/// The longest name that is looked up, in bytes.
+/// The maximum length of a name that is looked up, in bytes.
 const MAX_NAME_BYTES: usize = 4096;
 
 #[derive(Deserialize, JsonSchema)]
@@ -25,12 +25,12 @@ pub(super) struct NoArguments {}
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Located {
-    /// Whether it is there and may be started.
+    /// True if the program exists and may be started.
     found: bool,
     /// Its file.
     #[serde(skip_serializing_if = "Option::is_none")]
     path: Option<String>,
-    /// Why it cannot be started.
+    /// The reason why it cannot be started.
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
 }
@@ -43,7 +43,9 @@ pub(super) struct Variables {
 
 pub(super) fn which(commands: &Commands, which: Which) -> Result<Located, ToolError> {
     if which.program.len() > MAX_NAME_BYTES {
-        return Err(invalid("`program` is too long to be one").with_hint("give its name, as `git`"));
+        return Err(
+            invalid("`program` is too long for the name of a program").with_hint("give its name, as `git`")
+        );
     }
     match find_program(&commands.bare(vec![which.program])) {
         Ok(path) => Ok(Located { found: true, path: Some(path.display().to_string()), reason: None }),

@@ -1,18 +1,18 @@
-//! Programs: run to their end, or on in the background.
+//! Programs, which run in the foreground or in the background.
 //!
-//! A command is a list of words that no shell reads, started in a directory of the workspace, with the variables that are
-//! [known to be harmless](toolcrib_io::process::INHERITED_ENVIRONMENT) and those of the [`Config`]. Only programs that
-//! `access.system` names are started. Scripts and shells are off unless [`Config::allow_scripts`] says otherwise; that
-//! keeps a model from them which has no need, and is no wall: a program that starts others may well start a shell.
-//! What may not run at all is for `access.system` to leave out.
+//! A command is a list of words that no shell interprets. It runs in a directory of the workspace, with the variables
+//! that are [known to be harmless](toolcrib_io::process::INHERITED_ENVIRONMENT) and those of the [`ShellConfig`]. Only
+//! programs that `access.system` names are started. Scripts and shells are off unless [`ShellConfig::allow_scripts`] is
+//! set. That keeps a model from using them without need, but is not a security boundary: a program that starts others
+//! may also start a shell. Leave programs that must not run out of `access.system`.
 //!
-//! An exit code other than 0 is a result. A program whose time is over is sent `SIGTERM`, and `SIGKILL` after
-//! [`TERM_GRACE`], with its whole process group, and what it has written by then is told; a call that is given up kills it
-//! at once. Descendants that have left the group are found and killed, too, where there is `/proc`.
+//! An exit code other than 0 is a result. A program that exceeds its time limit is sent `SIGTERM`, and `SIGKILL` after
+//! [`TERM_GRACE`], with its whole process group, and the result has the output so far. Cancelling a call kills its
+//! program immediately. Where `/proc` exists, descendants that have left the group are found and killed, too.
 //!
-//! Tasks belong to the session that began them, and no other can name them. They end with it, by
-//! [`Shell::end_session`], with [`Shell::close`], and when the module is dropped. They are no sandbox: a program may do
-//! whatever its user may do.
+//! Tasks belong to the session that started them, and no other session can access them. They end with it, by
+//! [`Shell::end_session`], with [`Shell::close`], and when the module is dropped. They are not a sandbox: a program has
+//! all rights of its user.
 
 mod command;
 mod config;
@@ -52,17 +52,18 @@ pub use tasks::{MAX_ALL_TASKS, MAX_ENDED_TASKS, MAX_LOG_BYTES, MAX_PAGE_BYTES, M
 /// The namespace of the tools.
 pub const ID: &str = "shell";
 
-/// The module `shell`.
+/// Returns the module `shell`.
 ///
 /// # Errors
 ///
-/// Where the configuration names an interpreter that is not known or a variable that cannot be set, or the workspace is
-/// not there.
+/// Returns an error if the configuration names an unsupported interpreter or an invalid variable, or the workspace does
+/// not exist.
 pub fn module(config: Config, context: &ModuleContext) -> Result<Module, Error> {
     Ok(wired(Shell::new(config, context)?))
 }
 
-/// The module, which ends its tasks with their sessions and with itself. Where scripts are off, it has no tool for them.
+/// Creates the module, which ends its tasks with their sessions and with itself. If scripts are off, it has no tool for
+/// them.
 fn wired(shell: Shell) -> Module {
     let (closing, ending, checking) = (shell.clone(), shell.clone(), shell.clone());
     let allows_scripts = shell.commands.allows_scripts();
@@ -78,10 +79,10 @@ fn wired(shell: Shell) -> Module {
     if allows_scripts { module } else { module.without_tool(SCRIPT) }
 }
 
-/// The tool that runs scripts.
+/// The name of the tool that runs scripts.
 const SCRIPT: &str = "script";
 
-/// What the tools of the module share. Clones share the tasks.
+/// The shared state of the tools of the module. Clones share the tasks.
 #[derive(Clone)]
 pub struct Shell {
     commands: Arc<Commands>,
@@ -90,14 +91,14 @@ pub struct Shell {
 }
 
 impl Shell {
-    /// What [`module()`] is made of, for those who keep a hand on its tasks.
+    /// Creates the state of [`module()`], for callers that control its tasks.
     ///
     /// # Errors
     ///
-    /// As [`module()`].
+    /// Returns an error in the same cases as [`module()`].
     #[expect(
         clippy::needless_pass_by_value,
-        reason = "all modules are made in one way, and others keep theirs"
+        reason = "the constructors of all modules have the same signature"
     )]
     pub fn new(config: Config, context: &ModuleContext) -> Result<Self, Error> {
         let count = |count: std::num::NonZeroU32| usize::try_from(count.get()).unwrap_or(usize::MAX);
@@ -111,9 +112,9 @@ impl Shell {
         Ok(Self { commands: Arc::new(commands), limits: Arc::new(limits), tasks: Arc::new(tasks) })
     }
 
-    /// Refuses a command that cannot be started, before anybody is asked about it.
+    /// Refuses a command that cannot be started, before approval is requested.
     fn check(&self, tool: &str, arguments: &JsonObject) -> Result<(), ToolError> {
-        // What does not fit is reported by the call.
+        // The call itself reports invalid arguments.
         let Ok(StartedCommand { argv, cwd }) = serde_json::from_value(Value::Object(arguments.clone()))
         else {
             return Ok(());
@@ -124,18 +125,18 @@ impl Shell {
         }
     }
 
-    /// Ends the tasks of a session. When this returns, none of their processes is left.
+    /// Ends the tasks of a session. All of their processes have ended when this returns.
     pub async fn end_session(&self, session: &str) {
         self.tasks.end_session(session).await;
     }
 
-    /// Ends all tasks. When this returns, none of their processes is left.
+    /// Ends all tasks. All of their processes have ended when this returns.
     pub async fn close(&self) {
         self.tasks.close().await;
     }
 }
 
-/// The arguments that say what is started, among others.
+/// The arguments that determine the program to start.
 #[derive(Deserialize)]
 struct StartedCommand {
     argv: Vec<String>,
@@ -146,11 +147,11 @@ struct StartedCommand {
 /// Runs programs in the workspace.
 #[module(id = "shell", title = "Shell")]
 impl Shell {
-    /// Runs a program to its end, and gives its exit code and what it wrote. The words of `argv` reach it as they stand.
+    /// Runs a program to its end, and gives its exit code and its output. The words of `argv` reach it unchanged.
     #[tool(
         risk = "high",
         timeout = 600,
-        side_effects = ["does whatever the program does"],
+        side_effects = ["has the effects of the program"],
         aliases = [
             "run command", "execute program", "terminal", "command line", "exécuter une commande", "lancer un programme",
             "ligne de commande",
@@ -169,7 +170,7 @@ impl Shell {
         risk = "high",
         confirmation_required,
         timeout = 600,
-        side_effects = ["does whatever the script does"],
+        side_effects = ["has the effects of the script"],
         aliases = [
             "run script", "bash script", "python script", "shell script", "exécuter un script", "lancer un script",
             "script shell",
@@ -187,7 +188,7 @@ impl Shell {
         run::run(&command, stdin, timeout_seconds, &self.limits, context).await
     }
 
-    /// Tells where a program is, or why it cannot be started.
+    /// Shows the path of a program, or why it cannot be started.
     #[tool(
         risk = "low",
         aliases = [
@@ -199,7 +200,7 @@ impl Shell {
         look::which(&self.commands, arguments)
     }
 
-    /// Tells the names of the variables that programs find in their environment, and no values.
+    /// Lists the names of the environment variables of programs, without values.
     #[tool(
         risk = "low",
         aliases = [
@@ -210,10 +211,10 @@ impl Shell {
         look::env(&self.commands)
     }
 
-    /// Starts a program that runs on in the background, and names the task. `task_status` tells what it writes.
+    /// Starts a program in the background, and names the task. `task_status` shows its output.
     #[tool(
         risk = "high",
-        side_effects = ["does whatever the program does", "runs on until it ends, is stopped, or its session ends"],
+        side_effects = ["has the effects of the program", "runs on until it ends, is stopped, or its session ends"],
         aliases = [
             "run in background", "start server", "long running command", "exécuter en arrière-plan",
             "lancer en tâche de fond", "démarrer un serveur",
@@ -232,7 +233,7 @@ impl Shell {
         Ok(Begun { task })
     }
 
-    /// Tells what a task in the background is at, and a page of what it has written. It can wait for the end of the task.
+    /// Shows the state of a task in the background, and a page of its output. It can wait for the end of the task.
     #[tool(
         risk = "low",
         timeout = 330,

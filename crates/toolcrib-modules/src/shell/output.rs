@@ -1,21 +1,21 @@
-//! What a program writes, as far as it is kept.
+//! The stored parts of the output of programs.
 
 use std::collections::VecDeque;
 
-/// How much of a line is told while a program runs, in characters.
+/// The maximum length of a line in a progress report, in characters.
 const MAX_TOLD_CHARS: usize = 200;
 
 /// The beginning and the end of a stream.
 pub(super) struct Ends {
     head: Vec<u8>,
     tail: VecDeque<u8>,
-    /// How large each may be.
+    /// The maximum size of each of them, in bytes.
     half: usize,
     bytes: u64,
 }
 
 impl Ends {
-    /// Of a stream of which so many bytes are kept.
+    /// Creates a buffer that stores up to `limit` bytes.
     pub(super) fn new(limit: usize) -> Self {
         Self { head: Vec::new(), tail: VecDeque::new(), half: limit / 2, bytes: 0 }
     }
@@ -24,7 +24,7 @@ impl Ends {
         self.bytes += bytes.len() as u64;
         let (head, rest) = bytes.split_at(bytes.len().min(self.half - self.head.len()));
         self.head.extend_from_slice(head);
-        // Of a long piece, only its end can stay.
+        // Only the end of a long piece can stay.
         let rest = rest.get(rest.len().saturating_sub(self.half)..).unwrap_or_default();
         let excess = (self.tail.len() + rest.len()).saturating_sub(self.half);
         self.tail.drain(..excess);
@@ -35,7 +35,7 @@ impl Ends {
         self.bytes
     }
 
-    /// The text, of so many lines, with a line about what was left out where it was.
+    /// Returns up to `max_lines` lines of text, with a note at the position of omitted text.
     pub(super) fn text(mut self, max_lines: usize) -> String {
         let kept = (self.head.len() + self.tail.len()) as u64;
         let tail = self.tail.make_contiguous();
@@ -54,7 +54,7 @@ impl Ends {
     }
 }
 
-/// The first lines and the last ones.
+/// Returns the first and the last lines.
 fn fewer_lines(text: &str, max_lines: usize) -> String {
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
     let left_out = lines.len().saturating_sub(max_lines);
@@ -67,19 +67,19 @@ fn fewer_lines(text: &str, max_lines: usize) -> String {
     format!("{}[{left_out} lines were left out here]\n{}", first.concat(), last.concat())
 }
 
-/// The last line of what a program has just written, for those who watch it.
+/// Returns the last line of a piece of output, for progress reports.
 pub(super) fn last_line(bytes: &[u8]) -> Option<String> {
     let text = String::from_utf8_lossy(bytes);
     let line = text.lines().rev().find(|line| !line.trim().is_empty())?;
-    // Control characters would reach the terminal of whoever watches.
+    // Control characters could affect the terminal of a viewer.
     Some(line.chars().map(|c| if c.is_control() { ' ' } else { c }).take(MAX_TOLD_CHARS).collect())
 }
 
-/// The end of a stream, by the place of its bytes in all of it.
+/// The end of a stream, addressed by byte offsets in the whole stream.
 pub(super) struct Log {
     kept: VecDeque<u8>,
     limit: usize,
-    /// How many bytes came before those that are kept.
+    /// The number of bytes before the stored ones.
     gone: u64,
 }
 
@@ -87,11 +87,11 @@ pub(super) struct Log {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Slice {
     pub(super) text: String,
-    /// Where it begins; later than was asked for when what was there is gone.
+    /// Its start; later than requested if the requested bytes are no longer stored.
     pub(super) offset: u64,
-    /// Where to go on.
+    /// The offset at which to continue.
     pub(super) next: u64,
-    /// How many bytes there are.
+    /// The size of the whole stream.
     pub(super) end: u64,
 }
 
@@ -112,8 +112,8 @@ impl Log {
         self.gone + self.kept.len() as u64
     }
 
-    /// Up to `limit` bytes from `offset` on; the last ones without. What may be the beginning of a character stays for the
-    /// next one, unless nothing `follows`.
+    /// Returns up to `limit` bytes from `offset`; the last ones if it is `None`. Bytes that may be the beginning of a
+    /// character are left for the next slice, unless nothing `follows`.
     pub(super) fn slice(&self, offset: Option<u64>, limit: usize, follows: bool) -> Slice {
         let end = self.end();
         let from = offset.unwrap_or_else(|| end.saturating_sub(limit as u64)).clamp(self.gone, end);
@@ -121,7 +121,7 @@ impl Log {
         let mut bytes: Vec<u8> = self.kept.iter().skip(skipped).take(limit).copied().collect();
         let mut start = from;
         if offset != Some(from) {
-            // Here somebody else's choice begins the slice, and perhaps in the midst of a character.
+            // The caller did not choose this start, so it may be inside of a character.
             let inside = bytes.iter().take(3).take_while(|byte| **byte & 0xC0 == 0x80).count();
             bytes.drain(..inside);
             start += inside as u64;

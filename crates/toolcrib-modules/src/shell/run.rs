@@ -1,4 +1,4 @@
-//! `shell.run` and `shell.script`: a program to its end.
+//! `shell.run` and `shell.script`: run a program to its end.
 
 use std::num::NonZeroU32;
 use std::process::ExitStatus;
@@ -15,30 +15,30 @@ use toolcrib_sdk::CallContext;
 use super::failure::failure;
 use super::output::{Ends, last_line};
 
-/// The longest that a call may let a program run, in seconds: no call may take longer. Tasks may.
+/// The maximum time limit of a program in a call, in seconds: the limit of any call. Tasks may run longer.
 pub const MAX_TIMEOUT_SECONDS: u32 = 590;
 
-/// How long a program may take to end that is asked to, before it is killed.
+/// The time between asking a program to end and killing it.
 pub const TERM_GRACE: Duration = Duration::from_secs(2);
 
-/// How long before the deadline of its call a program is asked to end, so that what it wrote can be told.
+/// The time before the deadline of its call at which a program is asked to end, so that the call can return its output.
 const BEFORE_DEADLINE: Duration = Duration::from_secs(4);
 
-/// How often those are told who watch a program.
+/// The minimum interval of progress reports.
 const TELL_INTERVAL: Duration = Duration::from_millis(250);
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Run {
-    /// The program, then each of its arguments as a word of its own. No shell reads them: `*`, `|`, `>` and `$` mean
+    /// The program, then each of its arguments as a separate word. No shell reads them: `*`, `|`, `>` and `$` mean
     /// nothing.
     #[schemars(length(min = 1))]
     pub(super) argv: Vec<String>,
     /// The directory to run in, relative to the workspace; the workspace by default.
     pub(super) cwd: Option<String>,
-    /// Text for the program to read.
+    /// The text for standard input.
     pub(super) stdin: Option<String>,
-    /// How long it may run, in seconds.
+    /// The time limit, in seconds.
     #[schemars(range(max = MAX_TIMEOUT_SECONDS))]
     pub(super) timeout_seconds: Option<NonZeroU32>,
 }
@@ -46,7 +46,7 @@ pub(super) struct Run {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RunScript {
-    /// What runs the script, as `sh` or `python3`.
+    /// The interpreter of the script, such as `sh` or `python3`.
     pub(super) interpreter: String,
     /// The text of the script.
     pub(super) script: String,
@@ -55,25 +55,25 @@ pub(super) struct RunScript {
     pub(super) arguments: Vec<String>,
     /// The directory to run in, relative to the workspace; the workspace by default.
     pub(super) cwd: Option<String>,
-    /// Text for the script to read.
+    /// The text for standard input.
     pub(super) stdin: Option<String>,
-    /// How long it may run, in seconds.
+    /// The time limit, in seconds.
     #[schemars(range(max = MAX_TIMEOUT_SECONDS))]
     pub(super) timeout_seconds: Option<NonZeroU32>,
 }
 
-/// How a program ended, and what it wrote.
+/// The exit of a program, and its output.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Ran {
     #[serde(flatten)]
     pub(super) end: End,
-    /// What it wrote to its standard output.
+    /// Its standard output.
     pub(super) stdout: String,
-    /// What it wrote to its standard error.
+    /// Its standard error.
     pub(super) stderr: String,
 }
 
-/// How a program ended.
+/// The exit of a program.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(super) struct End {
     /// Its exit code: 0 is success. Null when a signal ended it.
@@ -81,15 +81,15 @@ pub(super) struct End {
     /// The signal that ended it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) signal: Option<String>,
-    /// Whether it was ended because its time was over.
+    /// True if it was ended because of its time limit.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     #[schemars(default)]
     pub(super) timed_out: bool,
-    /// How long it ran.
+    /// Its run time.
     pub(super) seconds: f64,
 }
 
-/// How much of a program is told, and how long it may run.
+/// The limits of a program and its output.
 pub(super) struct Limits {
     pub(super) bytes: usize,
     pub(super) lines: usize,
@@ -97,19 +97,19 @@ pub(super) struct Limits {
 }
 
 impl Limits {
-    /// How long a program may run that its call gives so much time.
+    /// Returns the time limit of a program, for the limit that its call requests.
     fn timeout(&self, wanted: Option<NonZeroU32>, context: &CallContext) -> Duration {
         let wanted = wanted.map(|wanted| Duration::from_secs(wanted.get().min(MAX_TIMEOUT_SECONDS).into()));
         let wanted = wanted.unwrap_or(self.default_timeout);
         let left =
             context.deadline.map(|deadline| deadline.saturating_duration_since(tokio::time::Instant::now()));
-        // Of a short time, half is for the program.
+        // Of a short time, the program gets half.
         let left = left.map(|left| left.saturating_sub(BEFORE_DEADLINE).max(left / 2));
         left.map_or(wanted, |left| left.min(wanted))
     }
 }
 
-/// Runs a command to its end, or to that of its time.
+/// Runs a command to its end, or to its time limit.
 pub(super) async fn run(
     command: &Command,
     stdin: Option<Bytes>,
@@ -147,7 +147,7 @@ impl End {
     }
 }
 
-/// Tells whoever watches a call what its program writes, now and then.
+/// Reports the output of a program as progress of its call, at most once per [`TELL_INTERVAL`].
 struct Watched<'a> {
     context: &'a CallContext,
     told: Option<Instant>,
@@ -158,7 +158,7 @@ impl<'a> Watched<'a> {
         Self { context, told: None }
     }
 
-    #[expect(clippy::cast_precision_loss, reason = "a sign of life is no more exact than that")]
+    #[expect(clippy::cast_precision_loss, reason = "progress need not be exact")]
     fn tell(&mut self, bytes: u64, last: &[u8]) {
         let Some(listener) = &self.context.progress else { return };
         if self.told.is_some_and(|told| told.elapsed() < TELL_INTERVAL) {
@@ -169,7 +169,7 @@ impl<'a> Watched<'a> {
     }
 }
 
-/// The name of the signal that ended a program.
+/// Returns the name of the signal that ended a program.
 #[cfg(unix)]
 fn signal(status: ExitStatus) -> Option<String> {
     use std::os::unix::process::ExitStatusExt as _;

@@ -1,6 +1,6 @@
 //! MySQL and MariaDB.
 //!
-//! Every statement of a model is prepared at the server, which takes no text of several statements then.
+//! Every statement of a model is prepared at the server, which then accepts only one statement.
 
 mod values;
 
@@ -33,7 +33,7 @@ pub(super) struct Server {
 }
 
 impl Server {
-    /// Connects, once, to see that it can be. `host` is where to, as it was found.
+    /// Connects once to check the credentials, and creates the pool. `host` is the resolved host.
     pub(super) async fn open(
         location: &Location,
         host: &str,
@@ -49,7 +49,7 @@ impl Server {
             .password(location.password.as_ref().map_or("", Secret::expose))
             .database(&location.database)
             .statement_cache_capacity(0)
-            // Otherwise `||` would mean something else than it says in MySQL's own documentation.
+            // Otherwise `||` would concatenate, contrary to the documentation of MySQL.
             .pipes_as_concat(false)
             .ssl_mode(match tls {
                 Tls::Disable => MySqlSslMode::Disabled,
@@ -94,7 +94,7 @@ impl Pool for Server {
 struct ServerSession {
     connection: PoolConnection<MySql>,
     options: MySqlConnectOptions,
-    /// The number of the connection at the server.
+    /// The id of the connection at the server.
     thread: u64,
     is_mariadb: bool,
     is_writable: bool,
@@ -128,8 +128,8 @@ impl Session for ServerSession {
         } else {
             format!("max_execution_time = {}", seconds * 1000)
         };
-        // The session is of the same mode, for a routine that ends the transaction. A result that is read bit by bit
-        // must not be taken for a dead connection.
+        // The session has the same mode, in case a routine ends the transaction. The write timeout keeps the server
+        // from taking a slowly read result for a dead connection.
         self.plain(format!(
             "SET SESSION {limit}, net_write_timeout = {seconds}; SET SESSION TRANSACTION {access}; \
              START TRANSACTION {access}"
@@ -146,7 +146,7 @@ impl Session for ServerSession {
         let count = prepared.parameters().map_or(0, |known| known.map_left(<[_]>::len).into_inner());
         check_count(count, &statement.parameters)?;
         let columns = columns(prepared.columns());
-        // MariaDB tells those of `RETURNING` with the rows only.
+        // MariaDB reports the columns of `RETURNING` only with the rows.
         let mut has_columns = !columns.is_empty();
         drop(prepared);
         let arguments = values::arguments(&statement.parameters)?;
@@ -171,7 +171,7 @@ impl Session for ServerSession {
                 }
             }
         }
-        // Rows that come back are not counted at the server as rows that changed.
+        // The server does not count returned rows as changed rows.
         rows.end(if affected == 0 && is_preparable(&statement.sql) { count } else { affected }).await
     }
 

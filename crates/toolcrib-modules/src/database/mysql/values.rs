@@ -1,4 +1,4 @@
-//! Values of MySQL and MariaDB, from the binary form in which prepared statements give them.
+//! The values of MySQL and MariaDB, in the binary format of prepared statements.
 
 use serde_json::Value;
 use sqlx::mysql::{MySqlArguments, MySqlRow, MySqlTypeInfo};
@@ -8,7 +8,7 @@ use toolcrib_model::ToolError;
 use crate::database::cell::{Cell, given_bytes};
 use crate::database::parameters::{not_base64, not_bound};
 
-/// The name of a type. The driver takes a text that is compared byte by byte for bytes.
+/// Returns the name of a type. The driver takes a text with a binary collation for bytes.
 pub(super) fn type_name(info: &MySqlTypeInfo) -> String {
     let name = info.name().to_lowercase();
     if !<str as Type<MySql>>::compatible(info) {
@@ -21,10 +21,10 @@ pub(super) fn type_name(info: &MySqlTypeInfo) -> String {
     }
 }
 
-/// A value of a row.
+/// Converts a value of a row.
 pub(super) fn cell(row: &MySqlRow, at: usize) -> Cell<'_> {
     let (Ok(value), Ok(column)) = (row.try_get_raw(at), row.try_column(at)) else { return Cell::NULL };
-    // NULL is the only value that has no bytes. The driver takes a date of zeros for one, which it is not.
+    // Only NULL has no bytes. The driver takes a date of zeros for NULL, which it is not.
     let Ok(bytes) = <&[u8] as Decode<MySql>>::decode(value) else { return Cell::NULL };
     let kind = column.type_info().name();
     let known = match kind {
@@ -55,7 +55,7 @@ fn text<'a>(text: String) -> Cell<'a> {
     Cell::Text(text.into())
 }
 
-/// The shortest number that is this one, and not what it is with double precision.
+/// Returns the shortest number that reads as this one, not its expansion in double precision.
 fn single(number: f32) -> Value {
     crate::database::cell::float(number.to_string().parse().unwrap_or_else(|_| f64::from(number)))
 }
@@ -75,7 +75,7 @@ fn signed(bytes: &[u8]) -> Option<i64> {
     }
 }
 
-/// The length stands before the parts, of which the last are left out where they are zero.
+/// Decodes a date. Its length precedes the parts, of which trailing zeros are omitted.
 fn date(bytes: &[u8]) -> Option<String> {
     match bytes {
         [0] => Some("0000-00-00".into()),
@@ -114,7 +114,7 @@ fn fraction_text(bytes: &[u8]) -> String {
     bytes.try_into().map_or(String::new(), |bytes| format!(".{:06}", u32::from_le_bytes(bytes)))
 }
 
-/// The parameters, in their order. The server turns texts into what a column holds.
+/// Converts the parameters, in their order. The server converts texts to the types of columns.
 pub(super) fn arguments(parameters: &[Value]) -> Result<MySqlArguments, ToolError> {
     let mut arguments = MySqlArguments::default();
     for (at, parameter) in parameters.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Arrays as PostgreSQL writes them: `{1,NULL,"a \"text\""}`.
+//! Arrays in PostgreSQL's text format: `{1,NULL,"a \"text\""}`.
 
 use std::iter::Peekable;
 use std::str::Chars;
@@ -11,7 +11,7 @@ use super::values;
 use crate::database::cell::MAX_DEPTH;
 use crate::database::parameters::not_bound;
 
-/// The array in a text; `None` where it is none of these, as one whose indexes do not begin with one.
+/// Parses an array; returns `None` for other texts, such as an array whose indexes do not begin with 1.
 pub(super) fn parse(text: &str, element: &PgTypeInfo) -> Option<Value> {
     let mut rest = text.chars().peekable();
     let array = items(&mut rest, element, 1)?;
@@ -64,7 +64,7 @@ fn plain(rest: &mut Peekable<Chars<'_>>) -> String {
     text
 }
 
-/// The text of an array.
+/// Writes an array in the text format.
 pub(super) fn write(items: &[Value], at: usize, is_bytes: bool) -> Result<String, ToolError> {
     let mut text = String::new();
     write_to(&mut text, items, at, is_bytes, 1)?;
@@ -79,7 +79,7 @@ fn write_to(
     depth: usize,
 ) -> Result<(), ToolError> {
     if depth > MAX_DEPTH {
-        return Err(not_bound(at, "its arrays are too deep"));
+        return Err(not_bound(at, "its arrays are nested too deeply"));
     }
     text.push('{');
     for (index, item) in items.iter().enumerate() {

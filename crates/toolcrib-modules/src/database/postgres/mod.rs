@@ -1,9 +1,9 @@
 //! PostgreSQL.
 //!
-//! Results come as text, which every type has, so that no type is unknown and nothing is lost. A statement without
-//! parameters is sent as it is, once the server has found it to be one statement. Parameters are sent as texts too: the
-//! statement is prepared at the server, the values are put into settings of the transaction, and it is executed with
-//! those, each turned into the type that the statement wants.
+//! Results have the text format, which every type supports, so that no type is unknown and nothing is lost. A statement
+//! without parameters is sent as it is, once the server has confirmed that it is one statement. Parameters are sent as
+//! texts too: the statement is prepared at the server, the values are stored in settings of the transaction, and the
+//! statement is executed with these, each cast to the type of its parameter.
 
 mod array;
 mod values;
@@ -37,7 +37,7 @@ pub(super) struct Server {
 }
 
 impl Server {
-    /// Connects, once, to see that it can be. `host` is where to, as it was found.
+    /// Connects once to check the credentials, and creates the pool. `host` is the resolved host.
     pub(super) async fn open(
         location: &Location,
         host: &str,
@@ -50,7 +50,7 @@ impl Server {
             .host(host)
             .port(location.server().1)
             .username(location.user.as_deref().unwrap_or("postgres"))
-            // Always set: a driver would take what is missing from the environment, and send it anywhere.
+            // Always set: the driver would take a missing password from the environment, and send it to any server.
             .password(location.password.as_ref().map_or("", Secret::expose))
             .database(&location.database)
             .application_name("toolcrib")
@@ -97,9 +97,9 @@ impl Pool for Server {
 struct ServerSession {
     connection: PoolConnection<Postgres>,
     options: PgConnectOptions,
-    /// The number of the server's process.
+    /// The id of the server's process.
     process: i32,
-    /// How many statements were prepared.
+    /// The number of prepared statements.
     statements: u64,
     is_writable: bool,
 }
@@ -109,7 +109,7 @@ impl ServerSession {
         server::plain(&mut self.connection, sql).await
     }
 
-    /// Prepares a statement at the server and hands it its parameters; the text that executes it.
+    /// Prepares a statement at the server and stores its parameters. Returns the text that executes it.
     async fn bound(&mut self, statement: &Statement) -> Result<String, Trouble> {
         self.statements += 1;
         let name = format!("toolcrib_{}", self.statements);
@@ -146,14 +146,14 @@ impl ServerSession {
     }
 }
 
-/// The types of the parameters of a prepared statement: as they can be written, whether they are arrays, their names.
+/// The types of the parameters of a prepared statement: qualified name, array or not, plain name.
 const PARAMETER_TYPES: &str = "\
     SELECT quote_ident(n.nspname) || '.' || quote_ident(t.typname), t.typcategory = 'A', t.typname::text \
     FROM pg_prepared_statements p, unnest(p.parameter_types) WITH ORDINALITY AS u(kind, at) \
     JOIN pg_type t ON t.oid = u.kind::oid JOIN pg_namespace n ON n.oid = t.typnamespace \
     WHERE p.name = $1 ORDER BY u.at";
 
-/// Settings that end with the transaction.
+/// Stores the parameters in settings that end with the transaction.
 const SET_PARAMETERS: &str = "\
     SELECT count(set_config('toolcrib.p' || u.at, u.value, true)) \
     FROM unnest($1::text[]) WITH ORDINALITY AS u(value, at)";
@@ -180,7 +180,7 @@ impl Session for ServerSession {
     async fn run(&mut self, statement: &Statement, rows: &mut Rows) -> Result<(), Trouble> {
         let sql = &statement.sql;
         let of = |error: sqlx::Error| trouble(&error, Some(sql));
-        // Here the server refuses a text that is several statements.
+        // The server refuses a text of several statements here.
         let text = AssertSqlSafe(sql.clone()).into_sql_str();
         let prepared = (&mut *self.connection).prepare(text).await.map_err(of)?;
         let count = prepared.parameters().map_or(0, |known| known.map_left(<[_]>::len).into_inner());
@@ -221,7 +221,7 @@ impl Session for ServerSession {
     }
 
     async fn release(mut self: Box<Self>, is_broken: bool) {
-        // Nothing that a statement did to the connection is there for the next one.
+        // No state of a statement remains for the next one.
         let is_clean = !is_broken
             && self.plain("ROLLBACK".into()).await.is_ok()
             && self.plain("DISCARD ALL".into()).await.is_ok();

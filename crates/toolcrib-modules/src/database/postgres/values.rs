@@ -1,4 +1,4 @@
-//! Values of PostgreSQL, all of them texts.
+//! The values of PostgreSQL, in the text format.
 
 use serde_json::Value;
 use sqlx::postgres::{PgRow, PgTypeInfo, PgTypeKind};
@@ -9,7 +9,7 @@ use super::array;
 use crate::database::cell::{self, Cell, given_bytes};
 use crate::database::parameters::{not_base64, not_bound};
 
-/// A value of a type.
+/// Converts a value of a row.
 pub(super) fn cell<'a>(row: &'a PgRow, at: usize, kind: Option<&PgTypeInfo>) -> Cell<'a> {
     let Ok(value) = row.try_get_raw(at) else { return Cell::NULL };
     if value.is_null() {
@@ -45,7 +45,7 @@ fn of_type<'a>(text: &'a str, kind: &PgTypeInfo) -> Cell<'a> {
     }
 }
 
-/// A value that is no array, also as it stands in one.
+/// Converts a value that is not an array, or an element of one.
 pub(super) fn scalar(text: &str, kind: &PgTypeInfo) -> Value {
     let kind = match kind.kind() {
         PgTypeKind::Domain(base) => base,
@@ -80,7 +80,7 @@ fn hex(bytes: &[u8]) -> String {
     text
 }
 
-/// A parameter as PostgreSQL reads it for its type; `None` for NULL.
+/// Writes a parameter in PostgreSQL's text format; returns `None` for NULL.
 pub(super) fn text(
     value: &Value,
     at: usize,

@@ -1,8 +1,8 @@
-//! Rollback journals that SQLite must not be given.
+//! The check of rollback journals, some of which must not reach SQLite.
 //!
-//! A connection that may write rolls back the journal beside its database, if there is one that nobody holds. A journal can
-//! name a second file, the super-journal of a transaction over several databases, and SQLite deletes that file afterwards,
-//! wherever it is. Transactions of this module never span several databases, so such a journal was made by somebody else.
+//! A connection that may write rolls back a hot journal of its database. A journal can name a second file, the
+//! super-journal of a transaction over several databases, and SQLite deletes that file afterwards, wherever it is.
+//! Transactions of this module never span several databases, so another program made such a journal.
 
 use std::path::{Path, PathBuf};
 
@@ -12,28 +12,28 @@ use toolcrib_model::{ErrorKind, ToolError};
 
 use crate::database::failure::failed;
 
-/// The bytes that begin every journal, and end one that names a super-journal.
+/// The magic bytes that begin every journal, and end one that names a super-journal.
 const MAGIC: [u8; 8] = [0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7];
 
-/// The ending that SQLite adds to the name of a database for its journal.
+/// The suffix that SQLite appends to the name of a database for its journal.
 const SUFFIX: &str = "-journal";
 
 /// The journal of a database.
 pub(super) struct Journal {
     folder: Root,
     name: PathBuf,
-    /// The path as models know it.
+    /// The path for messages.
     shown: String,
-    /// Keeps tools from putting a journal there between a look at it and its use.
+    /// Prevents tools from creating a journal between its check and its use.
     _guard: ProtectionGuard,
 }
 
 impl Journal {
-    /// Returns the journal of the database at this absolute path, which no tool writes from now on.
+    /// Returns the journal of the database at this absolute path. From now on, no tool writes it.
     pub(super) fn of(database: &Path, given: &str, protected: &ProtectedFiles) -> Result<Self, ToolError> {
         let cannot = |error: Error| failed(format!("cannot look for the journal of `{given}`: {error}"));
         let (Some(folder), Some(name)) = (database.parent(), database.file_name()) else {
-            return Err(failed(format!("`{given}` is no file")));
+            return Err(failed(format!("`{given}` is not a file")));
         };
         let mut name = name.to_owned();
         name.push(SUFFIX);
@@ -45,7 +45,7 @@ impl Journal {
         Ok(Self { folder, name: name.into(), shown: format!("`{given}{SUFFIX}`"), _guard: guard })
     }
 
-    /// Refuses a journal that names a super-journal, and whatever else cannot be told to be a plain one. It reads the disk.
+    /// Refuses a journal that names a super-journal, or cannot be read. It reads the disk.
     pub(super) fn check(&self) -> Result<(), ToolError> {
         let cannot = |error: Error| failed(format!("cannot read the journal {}: {error}", self.shown));
         let bytes = match self.folder.metadata(&self.name) {

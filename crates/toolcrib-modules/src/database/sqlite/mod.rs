@@ -30,35 +30,35 @@ pub(super) use place::{Place, find};
 
 use journal::Journal;
 
-/// How long a statement waits for another program that writes to the file.
+/// The time that a statement waits for another program that writes to the file.
 pub const BUSY_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// How much memory SQLite takes in this process, all files together. What would need more, as sorting much without an
-/// index, fails; nothing is put on the disk for it. The allocator takes about twice as much for the small pieces that a
-/// sort consists of, and keeps what is freed for the thread that freed it.
+/// The memory limit of SQLite in this process, for all files together, in bytes. A statement that needs more, such as a
+/// large sort without an index, fails; SQLite writes no temporary files for it. The allocator takes about twice as much
+/// for the small chunks of a sort, and caches freed memory for the thread that freed it.
 pub const MAX_SQLITE_HEAP_BYTES: u64 = 128 << 20;
 
-/// The longest that a connection may be in use and be used again. One that was longer is closed, so that its thread ends
-/// and the next one takes over the memory that the allocator keeps for it.
+/// The maximum time in use after which a connection is reused. One that was in use longer is closed, so that its thread
+/// ends and the next thread takes over the memory that the allocator cached for it.
 const MAX_REUSED_AFTER: Duration = Duration::from_millis(50);
 
-/// After how many steps of SQLite's machine it is asked whether the call was given up.
+/// The number of instructions of SQLite's virtual machine between two checks for cancellation.
 const PROGRESS_STEPS: i32 = 1000;
 
-/// How many rows are read ahead.
+/// The number of rows that the driver reads ahead.
 const ROWS_AHEAD: usize = 16;
 
 pub(super) struct Files {
     pool: SqlitePool,
     place: String,
-    /// The path that was looked at.
+    /// The path that was checked.
     real: PathBuf,
     /// The journal, on connections that may write.
     journal: Option<Arc<Journal>>,
 }
 
 impl Files {
-    /// Opens the file, once, to see that it can be; for writing where its journal can be protected.
+    /// Opens the file once to check it, and creates the pool. The connections may write if `protected` is given.
     pub(super) async fn open(
         place: &Place,
         bounds: &Bounds,
@@ -72,7 +72,7 @@ impl Files {
             .read_only(!is_writable)
             .busy_timeout(BUSY_TIMEOUT)
             .row_buffer_size(ROWS_AHEAD)
-            // What stands in a file is not to be trusted: not its views, triggers and defaults, not its pages.
+            // The content of a file is not trusted: views, triggers, defaults and pages.
             .pragma("trusted_schema", "OFF")
             .pragma("cell_size_check", "ON")
             .pragma("mmap_size", "0")
@@ -84,11 +84,11 @@ impl Files {
         let files = Self { pool, place: shown, real: place.real.clone(), journal };
         let mut session = files.acquire().await?;
         session.check_journal().await?;
-        // Opening reads nothing yet.
+        // Opening alone reads nothing.
         let looked = (&mut *session.connection).execute("SELECT count(*) FROM sqlite_schema").await;
         looked.map_err(|error| unreachable(&error, &files.place))?;
         if place.is_new && is_writable {
-            // The setting has this value already; writing it makes the file one that others take for a database.
+            // The setting already has this value. Writing it creates the header that identifies the file as a database.
             session.plain("PRAGMA user_version = 0").await?;
         }
         Ok(files)
@@ -96,7 +96,7 @@ impl Files {
 
     async fn acquire(&self) -> Result<FileSession, Trouble> {
         let mut connection = acquire(&self.pool, &self.place).await?;
-        // Between the look at the path and the opening somebody may have put a symlink there.
+        // A symlink may have replaced the file between the check of the path and the opening.
         let (_, _, opened): (i64, String, String) = sqlx::query_as("PRAGMA database_list")
             .fetch_one(&mut *connection)
             .await
@@ -130,7 +130,7 @@ impl Pool for Files {
 struct FileSession {
     connection: PoolConnection<Sqlite>,
     stop: Arc<AtomicBool>,
-    /// None where nothing may be written.
+    /// `None` if nothing may be written.
     journal: Option<Arc<Journal>>,
     began: Instant,
 }
@@ -165,7 +165,7 @@ impl Session for FileSession {
                     return Ok(());
                 }
                 self.check_journal().await?;
-                // Takes the lock at once. While it is held, no journal is rolled back.
+                // Takes the lock now. While it is held, no journal is rolled back.
                 self.plain("SELECT 1 FROM sqlite_schema LIMIT 1").await
             }
             Mode::Write if self.journal.is_some() => {
@@ -212,7 +212,7 @@ impl Session for FileSession {
                 }
             }
         }
-        // It counts what the last statement changed that changes rows.
+        // SQLite reports the count of the last statement that changed rows, even after others.
         rows.end(if super::lex::is_preparable(&statement.sql) || is_replace(&statement.sql) {
             affected
         } else {
@@ -227,7 +227,7 @@ impl Session for FileSession {
 
     async fn release(mut self: Box<Self>, is_broken: bool) {
         self.stop.store(false, Ordering::Relaxed);
-        // Fails where there is no transaction, as when SQLite has taken it back already.
+        // Fails if SQLite has already rolled back.
         let _ended = self.plain("ROLLBACK").await;
         let is_idle = match self.connection.lock_handle().await {
             Ok(mut handle) => {
@@ -237,7 +237,7 @@ impl Session for FileSession {
             Err(_) => false,
         };
         if is_broken || !is_idle || self.began.elapsed() >= MAX_REUSED_AFTER {
-            // It closes in the background where that takes long; nothing can be done about one that does not.
+            // A slow close continues in the background; one that hangs is given up.
             let _closed = tokio::time::timeout(BUSY_TIMEOUT, self.connection.close()).await;
         }
     }

@@ -1,4 +1,4 @@
-//! Which file of the workspace.
+//! The lookup of a database file in the workspace.
 
 use std::path::{Path, PathBuf};
 
@@ -9,18 +9,18 @@ use toolcrib_policy::{Access, Mode};
 
 use crate::database::failure::{failed, invalid};
 
-/// A file of the workspace.
+/// A database file of the workspace.
 pub(in crate::database) struct Place {
-    /// The path as it was given.
+    /// The path in the call.
     pub(in crate::database) given: String,
     /// The absolute path without symlinks.
     pub(in crate::database) real: PathBuf,
-    /// Set where it was created just now.
+    /// True if it was created just now.
     pub(in crate::database) is_new: bool,
 }
 
-/// Returns the file at a path, which is made if it is not there and `create` says so. It may be reached for reading, and for
-/// writing if `is_writable` says that it will be written to.
+/// Returns the file at a path, and creates it if it does not exist and `create` is set. The access rules have to allow
+/// reading it, or writing if `is_writable`.
 pub(in crate::database) fn find(
     root: &Root,
     access: &Access,
@@ -29,8 +29,8 @@ pub(in crate::database) fn find(
     create: bool,
 ) -> Result<Place, ToolError> {
     if given.is_empty() || given.starts_with(':') {
-        return Err(invalid("`database` names no file")
-            .with_hint("give a path relative to the workspace, as `data.db`"));
+        return Err(invalid("`database` is not the path of a file")
+            .with_hint("give a path relative to the workspace, such as `data.db`"));
     }
     if is_writable && let Err(error @ Error::FileProtected { .. }) = root.check_write(given) {
         return Err(refused(&error, given));
@@ -38,7 +38,7 @@ pub(in crate::database) fn find(
     let mut is_new = false;
     match root.metadata(given) {
         Ok(found) if found.kind == Kind::File => {}
-        Ok(_) => return Err(failed(format!("`{given}` is no file"))),
+        Ok(_) => return Err(failed(format!("`{given}` is not a file"))),
         Err(Error::NotFound { .. }) if create => {
             // An empty file is an empty database.
             root.append(given, b"").map_err(|error| refused(&error, given))?;

@@ -1,4 +1,4 @@
-//! Values of SQLite.
+//! The values of SQLite.
 
 use serde_json::Value;
 use sqlx::sqlite::{SqliteArguments, SqliteColumn, SqliteRow};
@@ -8,13 +8,13 @@ use toolcrib_model::ToolError;
 use crate::database::cell::{Cell, given_bytes};
 use crate::database::parameters::{not_base64, not_bound};
 
-/// The declared type of a column; expressions have none.
+/// Returns the declared type of a column; `None` for an expression.
 pub(super) fn type_name(column: &SqliteColumn) -> Option<String> {
     let info = column.type_info();
     (!info.is_null()).then(|| info.name().to_lowercase())
 }
 
-/// A value as it is stored, whatever its column is declared as.
+/// Converts a value by its stored type, regardless of the declared type of its column.
 pub(super) fn cell(row: &SqliteRow, at: usize) -> Cell<'_> {
     let Ok(value) = row.try_get_raw(at) else { return Cell::NULL };
     if value.is_null() {
@@ -32,7 +32,7 @@ pub(super) fn cell(row: &SqliteRow, at: usize) -> Cell<'_> {
     }
 }
 
-/// The parameters, in their order.
+/// Converts the parameters, in their order.
 pub(super) fn arguments(parameters: &[Value]) -> Result<SqliteArguments, ToolError> {
     let mut arguments = SqliteArguments::default();
     for (at, parameter) in parameters.iter().enumerate() {

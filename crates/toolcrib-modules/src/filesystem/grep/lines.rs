@@ -1,28 +1,28 @@
-//! A file as it is searched: within bounds, until the call is given up.
+//! A bounded and cancellable reader of a file that is searched.
 
 use std::io::{self, Read};
 
 use super::super::blocking::Stop;
 
-/// How much of one line is searched, in bytes. It bounds the time between two looks at whether to go on.
+/// The maximum length of a line that is searched, in bytes. It bounds the time between two checks for cancellation.
 pub(super) const MAX_LINE_BYTES: usize = 64 * 1024;
 
-/// Passes a file on, without what is behind its bound, and without what is behind the bound of each line.
+/// A reader that cuts a file at its maximum size, and each line at its maximum length.
 pub(super) struct Lines<'a, R> {
     inner: R,
     stop: &'a Stop,
-    /// How large the file was when it was opened; 0 where its text may be made while it is read. What is added meanwhile is
-    /// not searched, and so nobody has to ask for the end of it, which takes as long as reading a small file.
+    /// The size of the file when it was opened; 0 if it may be generated while it is read. Later additions are not
+    /// searched. This saves the read that detects the end, which takes as long as reading a small file.
     size: u64,
-    /// How much more of the file is passed on.
+    /// The number of bytes of the file that may still be passed on.
     left: u64,
-    /// How much of the line has come by that the next byte belongs to.
+    /// The number of bytes of the current line so far.
     line: usize,
-    /// How much was read.
+    /// The number of bytes read.
     pub(super) read: u64,
-    /// Whether there is more of the file.
+    /// True if the file continues after its maximum size.
     pub(super) is_cut: bool,
-    /// How many lines were cut.
+    /// The number of lines that were cut.
     pub(super) shortened: usize,
 }
 
@@ -31,7 +31,7 @@ impl<'a, R: Read> Lines<'a, R> {
         Self { inner, stop, size, left: limit, line: 0, read: 0, is_cut: false, shortened: 0 }
     }
 
-    /// Takes out what is behind the bound of a line, and says how much remains.
+    /// Removes the bytes after the maximum length of a line. Returns the number of remaining bytes.
     fn squeeze(&mut self, bytes: &mut [u8]) -> usize {
         if self.line + bytes.len() <= MAX_LINE_BYTES {
             self.line = match bytes.iter().rposition(|byte| *byte == b'\n') {
@@ -62,13 +62,13 @@ impl<R: Read> Read for Lines<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         loop {
             if self.stop.check().is_err() {
-                return Err(io::Error::other("the call was given up"));
+                return Err(io::Error::other("the call was cancelled"));
             }
             if self.size > 0 && self.read >= self.size {
                 return Ok(0);
             }
             if self.left == 0 {
-                // One byte more tells whether there is more.
+                // One more byte shows if the file continues.
                 self.is_cut = self.is_cut || self.inner.read(&mut [0])? > 0;
                 return Ok(0);
             }

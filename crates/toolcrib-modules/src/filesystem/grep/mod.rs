@@ -19,16 +19,16 @@ use super::walk::{Walk, relative};
 use search::Query;
 use tally::Tally;
 
-/// How many matching lines one call returns.
+/// The maximum number of matching lines in a result.
 pub const MAX_MATCHES: usize = 200;
 
-/// How many lines before and behind a match a call may ask for.
+/// The maximum number of context lines before and after a match.
 pub const MAX_CONTEXT_LINES: usize = 10;
 
-/// How much of one file is searched, in bytes.
+/// The maximum size of one file that is searched, in bytes.
 pub const MAX_GREP_FILE_BYTES: u64 = 8 * 1024 * 1024;
 
-/// How much is searched in one call, in bytes.
+/// The maximum number of bytes that one call searches.
 pub const MAX_GREP_BYTES: u64 = 512 * 1024 * 1024;
 
 #[derive(Deserialize, JsonSchema)]
@@ -44,14 +44,14 @@ pub(super) struct Grep {
     /// `path`.
     #[schemars(length(min = 1, max = MAX_PATTERN_BYTES))]
     glob: Option<String>,
-    /// Whether `a` is to match `A` too.
+    /// True to ignore case.
     #[serde(default)]
     ignore_case: bool,
-    /// How many lines before and behind each match to return.
+    /// The number of context lines before and after each match.
     #[serde(default)]
     #[schemars(range(max = MAX_CONTEXT_LINES))]
     context: usize,
-    /// Whether to search what `.gitignore` files leave out too, and in `.git`.
+    /// True to include files that `.gitignore` leaves out, and `.git`.
     #[serde(default)]
     include_ignored: bool,
 }
@@ -60,7 +60,7 @@ pub(super) struct Grep {
 pub(super) struct Matches {
     /// The lines that match, by path and line.
     matches: Vec<Match>,
-    /// What was left out.
+    /// Notes on omitted content.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     notes: Vec<String>,
 }
@@ -71,12 +71,12 @@ struct Match {
     path: String,
     /// The number of the line, counted from 1.
     line: u64,
-    /// The line; around the match, if it is long.
+    /// The line; only the part around the match, if it is long.
     text: String,
     /// The lines before it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     before: Vec<String>,
-    /// The lines behind it.
+    /// The lines after it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     after: Vec<String>,
 }
@@ -107,7 +107,7 @@ pub(super) fn grep(root: &Root, grep: &Grep, stop: &Stop) -> Result<Matches, Too
         if glob.as_ref().is_none_or(|glob| glob.fits(name)) {
             tally.add(query.file(&mut query.searcher(), &path, file)?);
         } else {
-            notes.push(format!("`glob` does not fit the name of `{path}`, which was not searched"));
+            notes.push(format!("`glob` does not match the name of `{path}`, which was not searched"));
         }
     }
     notes.extend(tally.notes());

@@ -1,4 +1,4 @@
-//! The search through one file, by the crates of ripgrep.
+//! The search of one file, with the crates of ripgrep.
 
 use std::collections::VecDeque;
 use std::io;
@@ -14,26 +14,27 @@ use super::super::room::MAX_RESULT_BYTES;
 use super::lines::Lines;
 use super::{MAX_GREP_FILE_BYTES, MAX_MATCHES, Match};
 
-/// How much of one line is shown, in bytes.
+/// The maximum length of a line in a result, in bytes.
 const MAX_SHOWN_BYTES: usize = 400;
 
-/// How much of a long line is shown before the match, in bytes.
+/// The number of bytes of a long line that are shown before the match.
 const SHOWN_BEFORE_BYTES: usize = 100;
 
-/// How much is kept of the matches of one file, in bytes: more than a result has room for, so that those which it takes
-/// have all the lines around them.
+/// The maximum size of the stored matches of one file, in bytes: more than fits into a result, so that the matches in
+/// the result have all context lines.
 const MAX_KEPT_BYTES: usize = 3 * MAX_RESULT_BYTES;
 
-/// What is looked for. Each thread has its own: threads that share a matcher wait for its memory.
+/// The pattern and options of a search. Each thread has its own clone: threads that share a matcher contend for its
+/// memory.
 #[derive(Clone)]
 pub(super) struct Query<'a> {
     pub(super) matcher: RegexMatcher,
-    /// How many lines are wanted around a match.
+    /// The number of context lines around a match.
     pub(super) context: usize,
     pub(super) stop: &'a Stop,
 }
 
-/// What came of a file.
+/// The result of searching one file.
 #[derive(Default)]
 pub(super) struct Outcome {
     pub(super) matches: Vec<Match>,
@@ -49,7 +50,7 @@ impl Outcome {
         Self { is_unreadable: true, ..Self::default() }
     }
 
-    /// Whether there is anything to tell of it.
+    /// Returns true if a result has to mention this file.
     pub(super) fn tells(&self) -> bool {
         !self.matches.is_empty()
             || self.is_binary
@@ -60,7 +61,7 @@ impl Outcome {
 }
 
 impl Query<'_> {
-    /// What searches one file after the other, with the same memory.
+    /// Creates a searcher that reuses its buffers for all files.
     pub(super) fn searcher(&self) -> Searcher {
         SearcherBuilder::new()
             .line_terminator(LineTerminator::crlf())
@@ -71,7 +72,7 @@ impl Query<'_> {
             .build()
     }
 
-    /// Searches a file; an error once the call has been given up.
+    /// Searches a file. Returns an error once the call was cancelled.
     pub(super) fn file(
         &self,
         searcher: &mut Searcher,
@@ -98,18 +99,18 @@ impl Query<'_> {
     }
 }
 
-/// Collects what the searcher finds in one file.
+/// Collects the matches in one file.
 struct Found<'a> {
     query: &'a Query<'a>,
     path: &'a str,
-    /// The lines that came by last, with their numbers.
+    /// The latest lines, with their numbers.
     recent: VecDeque<(u64, String)>,
     bytes: usize,
     outcome: Outcome,
 }
 
 impl Found<'_> {
-    /// Takes a line that may be wanted around a match.
+    /// Adds a line that may be the context of a match.
     fn line(&mut self, number: u64, line: &[u8]) {
         let context = self.query.context;
         if context == 0 {
@@ -154,7 +155,7 @@ impl Sink for Found<'_> {
             before,
             after: Vec::new(),
         });
-        // A few more than are returned, so that those have all the lines behind them.
+        // A few more than are returned, so that those have all context lines.
         let most = MAX_MATCHES + self.query.context;
         Ok(self.outcome.matches.len() <= most && self.bytes <= MAX_KEPT_BYTES)
     }
@@ -175,7 +176,7 @@ fn without_end(line: &[u8]) -> &[u8] {
     line.strip_suffix(b"\r").unwrap_or(line)
 }
 
-/// A line, or what is around a position in it if it is long.
+/// Returns a line, or the part around a position if it is long.
 fn excerpt(line: &[u8], at: usize) -> String {
     if line.len() <= MAX_SHOWN_BYTES {
         return String::from_utf8_lossy(line).into_owned();
@@ -187,11 +188,11 @@ fn excerpt(line: &[u8], at: usize) -> String {
     format!("{before}{shown}{behind}")
 }
 
-/// The position, or one shortly before it, where a character begins.
+/// Returns the position, or the closest one before it, at which a character begins.
 fn character_start(line: &[u8], mut at: usize) -> usize {
     const CONTINUATION_BYTES: usize = 3;
     for _ in 0..CONTINUATION_BYTES {
-        // `10xxxxxx` stands inside of a character of UTF-8.
+        // `10xxxxxx` is a continuation byte of UTF-8.
         if line.get(at).is_some_and(|byte| byte & 0b1100_0000 == 0b1000_0000) {
             at = at.saturating_sub(1);
         }

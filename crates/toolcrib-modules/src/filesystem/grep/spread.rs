@@ -1,4 +1,4 @@
-//! The search through many files, by several threads.
+//! The parallel search of many files.
 
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -14,24 +14,24 @@ use super::search::{Outcome, Query};
 use super::tally::Tally;
 use super::{MAX_GREP_BYTES, MAX_MATCHES};
 
-/// How many threads search at most.
+/// The maximum number of threads.
 const MAX_THREADS: usize = 8;
 
-/// How many files one thread takes at a time.
+/// The number of files that a thread takes at a time.
 const BATCH: usize = 16;
 
-/// How many files are searched before other threads are asked for help.
+/// The number of files that are searched before further threads are started.
 const ALONE: usize = 64;
 
-/// What was found below a directory.
+/// The results of searching a directory.
 pub(super) struct Searched {
     pub(super) tally: Tally,
-    /// What the walk left out.
+    /// The notes of the walk.
     pub(super) notes: Vec<String>,
 }
 
-/// Searches all files that a walk comes by and the glob fits. The matches come in the order of the walk, and are the same
-/// however the threads run.
+/// Searches all files of a walk that match the glob. The matches have the order of the walk, and do not depend on the
+/// scheduling of the threads.
 pub(super) fn search(query: &Query<'_>, walk: Walk<'_>, glob: Option<&Glob>) -> Result<Searched, ToolError> {
     let shared = Shared {
         query,
@@ -72,19 +72,18 @@ pub(super) fn search(query: &Query<'_>, walk: Walk<'_>, glob: Option<&Glob>) -> 
 struct Shared<'a> {
     query: &'a Query<'a>,
     glob: Option<&'a Glob>,
-    /// The walk, and how many files have been taken from it.
+    /// The walk, and the number of files that have been taken from it.
     walk: Mutex<(Walk<'a>, usize)>,
-    /// Whether there are no more files to take.
+    /// True if there are no more files to take.
     is_done: AtomicBool,
-    /// How many matches there are in the files that were searched.
+    /// The number of matches in the searched files.
     matches: AtomicUsize,
-    /// How many bytes were searched.
+    /// The number of searched bytes.
     bytes: AtomicU64,
 }
 
 impl Shared<'_> {
-    /// Searches files as long as there are any, and no more than `most` of them. Those that there is something to tell of
-    /// come with their numbers.
+    /// Searches up to `most` files. Returns the results that have to be mentioned, with the numbers of their files.
     fn search(&self, most: usize) -> Result<Vec<(usize, Outcome)>, ToolError> {
         let query = self.query.clone();
         let mut searcher = query.searcher();
@@ -110,8 +109,8 @@ impl Shared<'_> {
         Ok(told)
     }
 
-    /// Takes the next files of the walk. Once there are matches enough no more are taken: what has been taken is searched
-    /// to its end, so that the first of all matches are among them.
+    /// Takes the next files of the walk, unless there are enough matches. Files that have been taken are searched to
+    /// the end, so that the results contain the first of all matches.
     fn take(&self) -> Result<Vec<(usize, Found)>, ToolError> {
         let mut walk = self.walk.lock().unwrap_or_else(PoisonError::into_inner);
         let (walk, taken) = &mut *walk;

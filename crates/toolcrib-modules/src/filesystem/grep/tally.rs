@@ -1,15 +1,15 @@
-//! What a search has found, within the bounds of a result.
+//! The collection of matches, within the bounds of a result.
 
 use super::super::room::{Room, were};
 use super::lines::MAX_LINE_BYTES;
 use super::search::Outcome;
 use super::{MAX_GREP_FILE_BYTES, MAX_MATCHES, Match};
 
-/// What has been found, and what has to be told of the rest.
+/// The collected matches, and the counters for the notes.
 pub(super) struct Tally {
     matches: Vec<Match>,
     room: Room,
-    /// Why the search ended before all was searched.
+    /// The reason why the search ended early.
     pub(super) over: Option<&'static str>,
     binary: usize,
     unreadable: usize,
@@ -30,7 +30,7 @@ impl Tally {
         }
     }
 
-    /// Adds what came of a file. Once there is no room for a match, those of later files are not taken either.
+    /// Adds the result of a file. Once a match does not fit, the matches of later files are ignored too.
     pub(super) fn add(&mut self, outcome: Outcome) {
         if self.over.is_some() {
             return;
@@ -50,7 +50,7 @@ impl Tally {
         }
     }
 
-    /// What was left out, in sentences.
+    /// Returns notes on omitted content.
     pub(super) fn notes(&self) -> Vec<String> {
         let counted = [
             (self.binary, "file", "files", "skipped: binary".to_owned()),

@@ -36,7 +36,7 @@ async fn a_text_that_stands_there_several_times_is_left_unless_all_are_meant() {
     let place = Place::new();
     place.put("x.txt", "a b\na\n\nb a\n");
     let error = place.error("edit", edit("a", "c")).await;
-    assert_eq!(error.message, "`old_text` stands in `x.txt` 3 times, at the lines 1, 2, 4");
+    assert_eq!(error.message, "`old_text` occurs in `x.txt` 3 times, at the lines 1, 2, 4");
     assert!(error.hint.is_some_and(|hint| hint.contains("`replace_all`")));
     assert_eq!(text(&place), "a b\na\n\nb a\n");
     let mut all = edit("a", "c");
@@ -55,12 +55,12 @@ async fn a_text_that_is_not_there_is_answered_with_what_is_like_it() {
     for (old, hint) in [
         (
             "  b();\n  c();",
-            "its first line is like line 2: read the file from there, and copy the text exactly",
+            "its first line resembles line 2: read the file from there, and copy the text exactly",
         ),
-        ("nowhere", "`filesystem.read` shows what stands there"),
+        ("nowhere", "`filesystem.read` shows the content of the file"),
     ] {
         let error = place.error("edit", edit(old, "x")).await;
-        assert_eq!(error.message, "`old_text` does not stand in `x.txt`");
+        assert_eq!(error.message, "`old_text` does not occur in `x.txt`");
         assert_eq!(error.hint.as_deref(), Some(hint));
     }
     place.put("x.txt", "a\r\nb\r\n");
@@ -108,5 +108,5 @@ async fn a_long_difference_is_cut_between_lines_and_says_so() {
     let diff = edited["diff"].as_str().unwrap();
     assert!(diff.len() <= MAX_DIFF_BYTES && diff.ends_with('\n'));
     let shown = diff.lines().count();
-    assert_eq!(edited["notes"], json!([format!("{} lines of the difference are not shown", 40_003 - shown)]));
+    assert_eq!(edited["notes"], json!([format!("{} lines of the diff are not shown", 40_003 - shown)]));
 }

@@ -66,7 +66,7 @@ async fn a_wrong_glob_is_an_error_that_says_what_is_wrong() {
     assert!(error.message.starts_with("`pattern` is not a glob: unclosed alternate group"), "{error}");
     let long = "?".repeat(MAX_PATTERN_BYTES + 1);
     let error = place.error("find", json!({"pattern": long})).await;
-    assert_eq!(error.message, "`pattern` has 1001 bytes, at most 1000 are taken");
+    assert_eq!(error.message, "`pattern` has 1001 bytes, expected at most 1000");
     let nested = "{a,".repeat(MAX_PATTERN_BYTES / 4) + &"}".repeat(MAX_PATTERN_BYTES / 4);
     let error = place.error("find", json!({"pattern": nested})).await;
     assert!(error.message.contains("nest"), "{error}");

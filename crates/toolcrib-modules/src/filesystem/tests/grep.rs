@@ -44,7 +44,10 @@ async fn a_glob_or_a_file_narrows_the_search() {
     );
     assert_eq!(lines(&place, json!({"pattern": "milk", "path": "./todo.txt"})).await, ["todo.txt:1: milk"]);
     let found = place.ok("grep", json!({"pattern": "milk", "path": "todo.txt", "glob": "*.md"})).await;
-    assert_eq!(found["notes"], json!(["`glob` does not fit the name of `todo.txt`, which was not searched"]));
+    assert_eq!(
+        found["notes"],
+        json!(["`glob` does not match the name of `todo.txt`, which was not searched"])
+    );
 }
 
 #[tokio::test]

@@ -35,7 +35,7 @@ async fn the_lines_asked_for_are_returned_with_where_to_go_on() {
             .unwrap()
             .to_owned()
     };
-    assert_eq!(read(3, 2).await, "line 3\nline 4\n[these are the lines 3 to 4; go on with `offset` 5]");
+    assert_eq!(read(3, 2).await, "line 3\nline 4\n[these are the lines 3 to 4; continue with `offset` 5]");
     assert_eq!(read(9, 2).await, "line 9\nline 10\n");
     assert_eq!(read(10, 5).await, "line 10\n");
     let error = place.error("read", json!({"path": "x.txt", "offset": 11})).await;
@@ -77,7 +77,7 @@ async fn a_line_longer_than_a_result_is_cut_between_characters() {
     let cut = place.ok("read", json!({"path": "x.txt"})).await.as_str().unwrap().to_owned();
     let (text, note) = cut.split_once('\n').unwrap();
     assert_eq!(text, format!("a{}", "é".repeat(MAX_RESULT_BYTES / 2 - 1)));
-    assert_eq!(note, "[line 1 is longer than 65536 bytes and was cut; go on with `offset` 2]");
+    assert_eq!(note, "[line 1 is longer than 65536 bytes and was cut; continue with `offset` 2]");
     assert_eq!(place.ok("read", json!({"path": "x.txt", "offset": 2})).await, "next\n");
 }
 
@@ -121,7 +121,10 @@ async fn text_is_read_in_the_encoding_that_is_named_or_marked() {
     }
     let error = place.error("read", json!({"path": "le.txt", "encoding": "klingon"})).await;
     assert_eq!(error.kind, ErrorKind::InvalidArgs);
-    assert!(error.message.contains("`klingon`, which is no encoding") && error.hint.is_some(), "{error}");
+    assert!(
+        error.message.contains("`klingon`, which is not a known encoding") && error.hint.is_some(),
+        "{error}"
+    );
     let found = place.ok("grep", json!({"pattern": "^th.$", "path": "le.txt"})).await;
     assert_eq!(found, json!({"matches": [{"path": "le.txt", "line": 2, "text": "thé"}]}));
 }

@@ -1,4 +1,4 @@
-//! A file on its way.
+//! The transfer of a file from a server.
 
 use std::time::Duration;
 
@@ -14,37 +14,37 @@ use super::partial::Partial;
 use crate::http::client::{Clients, Received, Wanted};
 use crate::http::failure::{failed, no_answer, refused};
 
-/// How much is received before it is written, in bytes.
+/// The number of bytes that are buffered before they are written.
 const WRITE_BYTES: usize = 512 * 1024;
 
-/// How often it is told that bytes come, however few they are. The shortest deadline of a call is longer.
+/// The interval of progress reports while bytes arrive. The shortest deadline of a call is longer.
 const SIGN_OF_LIFE: Duration = Duration::from_millis(250);
 
-/// How much of the body of a refusal is read, in bytes.
+/// The maximum size of the body of an error that is read, in bytes.
 const MAX_REFUSAL_BYTES: usize = 4 * 1024;
 
-/// The longest text by which a version is told, in bytes.
+/// The maximum length of a validator, in bytes.
 const MAX_VALIDATOR_BYTES: usize = 1000;
 
-/// What a server says of a file that it sends.
+/// A server's description of a file that it sends.
 pub(super) struct Source {
-    /// Where in the file the body begins.
+    /// The offset in the file at which the body begins.
     pub(super) offset: u64,
-    /// How large the whole file is.
+    /// The size of the whole file.
     pub(super) total: Option<u64>,
-    /// By what this version is told from others, where it can be.
+    /// The identifier of this version of the file, if the server sends one.
     pub(super) validator: Option<String>,
     pub(super) content_type: Option<String>,
 }
 
-/// What a server answers to a request for a file.
+/// The response of a server to a request for a file.
 pub(super) enum Answered {
     File(Box<Incoming>, Source),
-    /// It has nothing behind the part that is there.
+    /// The server has no more bytes after the requested offset.
     NoSuchRange,
 }
 
-/// Asks for a file, of which so many bytes are there.
+/// Requests a file, of which `begun` bytes have been received before.
 pub(super) async fn answered(clients: &Clients, wanted: &Wanted, begun: u64) -> Result<Answered, ToolError> {
     let (mut incoming, url) = clients.open(wanted).await?;
     let head = &incoming.headers;
@@ -97,24 +97,24 @@ pub(super) async fn answered(clients: &Clients, wanted: &Wanted, begun: u64) -> 
     Err(refused(&wanted.method, &received))
 }
 
-/// By what the server tells this version from others: an entity tag that is not weak, or else a date.
+/// Returns the identifier of this version: a strong entity tag, or else the date.
 fn validator(headers: &HeaderMap) -> Option<String> {
     let tag = header_text(headers, ETAG).filter(|tag| !tag.starts_with("W/"));
     let validator = tag.or_else(|| header_text(headers, LAST_MODIFIED))?;
     (validator.len() <= MAX_VALIDATOR_BYTES).then(|| validator.to_owned())
 }
 
-/// Where a part begins, and how large the whole is.
+/// Parses a `Content-Range` into the start of the part and the size of the whole.
 fn range(text: &str) -> Option<(u64, Option<u64>)> {
     let (range, total) = text.strip_prefix("bytes ")?.split_once('/')?;
     let (start, _) = range.split_once('-')?;
     Some((start.trim().parse().ok()?, total.trim().parse().ok()))
 }
 
-/// Counts what comes, tells it, and ends what is too much.
+/// Counts the received bytes, reports progress, and enforces the maximum.
 pub(super) struct Meter<'a> {
     done: u64,
-    /// What was told last, and when.
+    /// The last reported count, and its time.
     told: Option<(u64, Instant)>,
     total: Option<u64>,
     max: u64,
@@ -144,7 +144,7 @@ impl<'a> Meter<'a> {
         if self.done > self.max { Err(self.too_large()) } else { Ok(()) }
     }
 
-    /// Tells how far it is, unless it has done so just now and little has come since.
+    /// Reports progress, unless it has done so just now and little has arrived since.
     fn tell(&mut self) {
         let now = Instant::now();
         let is_news = self.told.is_none_or(|(done, at)| {
@@ -156,14 +156,14 @@ impl<'a> Meter<'a> {
         }
     }
 
-    /// Tells the end.
+    /// Reports the final count.
     fn tell_end(&mut self) {
         if self.told.is_none_or(|(done, _)| done < self.done) {
             self.report();
         }
     }
 
-    #[expect(clippy::cast_precision_loss, reason = "a bar is no more exact than that")]
+    #[expect(clippy::cast_precision_loss, reason = "progress need not be exact")]
     fn report(&self) {
         if let Some(listener) = &self.context.progress {
             let total = self.total.map(|total| total as f64);
@@ -215,7 +215,7 @@ pub(super) async fn receive(
     }
     match meter.total {
         Some(total) if total != meter.done => {
-            let message = format!("{} bytes came of a file that has {total}", meter.done);
+            let message = format!("received {} bytes of a file that has {total}", meter.done);
             Err(failed(message).with_retryable(true))
         }
         _ => Ok(()),

@@ -1,11 +1,11 @@
-//! `http.download`: a file of a server into the workspace.
+//! `http.download`: downloads a file into the workspace.
 //!
-//! What has come stands in `PATH.part` until all of it is there, and then takes its place at once. Where the server says
-//! which version it is (`ETag`, `Last-Modified`), that is kept beside it in `PATH.part.json`, and a later call asks for the
-//! rest of that version only (`Range`, `If-Range`). Those two paths must be allowed under `access.filesystem` too.
+//! Received bytes are written to `PATH.part`, which is renamed once the file is complete. If the server identifies the
+//! version (`ETag`, `Last-Modified`), that is stored in `PATH.part.json`, and a later call requests only the rest of
+//! that version (`Range`, `If-Range`). Both paths must be allowed under `access.filesystem` too.
 //!
-//! Each piece that comes gives the call its deadline anew, up to [`MAX_DOWNLOAD_SECONDS`]: a slow server is waited for, and
-//! one that has stopped is not.
+//! Each received piece renews the deadline of the call, up to [`MAX_DOWNLOAD_SECONDS`]. So the call waits for a slow
+//! server, but not for one that has stopped.
 
 mod incoming;
 mod partial;
@@ -32,11 +32,11 @@ use crate::filesystem::blocking::blocking;
 use incoming::{Answered, Meter, answered, receive};
 use partial::Partial;
 
-/// How many files are downloaded side by side.
+/// The maximum number of concurrent downloads.
 pub const MAX_DOWNLOADS: usize = 8;
 
-/// How long one call downloads at most, in seconds, however much comes. What has come by then is there for the next one. It
-/// is less than the longest that any call may take, so that the error says how to go on.
+/// The maximum duration of one call, in seconds. The bytes received by then are available to the next call. It is less
+/// than the maximum duration of any call, so that the error can say how to continue.
 pub const MAX_DOWNLOAD_SECONDS: u64 = 590;
 
 #[derive(Deserialize, JsonSchema)]
@@ -44,41 +44,41 @@ pub const MAX_DOWNLOAD_SECONDS: u64 = 590;
 pub(super) struct Download {
     /// The URL of the file, with `http://` or `https://`.
     url: String,
-    /// Where the file is to be, relative to the workspace.
+    /// The path of the file, relative to the workspace.
     path: String,
-    /// Whether to replace a file that is there.
+    /// True to replace a file that exists.
     #[serde(default)]
     overwrite: bool,
-    /// Whether to create the directories above it that are missing.
+    /// True to create missing parent directories.
     #[serde(default)]
     create_parents: bool,
-    /// Headers to send. Credentials of the operator are added by themselves.
+    /// Headers to send. Credentials of the operator are added automatically.
     #[serde(default)]
     headers: BTreeMap<String, String>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Downloaded {
-    /// Where the file is, relative to the workspace.
+    /// The path of the file, relative to the workspace.
     path: String,
-    /// How many bytes it has.
+    /// Its size, in bytes.
     bytes: u64,
-    /// What the server says that it is.
+    /// Its content type, as the server declares it.
     #[serde(skip_serializing_if = "Option::is_none")]
     content_type: Option<String>,
-    /// How many of its bytes were there from an earlier call.
+    /// The number of bytes that an earlier call had downloaded.
     #[serde(skip_serializing_if = "Option::is_none")]
     resumed_from: Option<u64>,
 }
 
-/// The files that are being downloaded, and where they go.
+/// The running downloads.
 pub(super) struct Downloads {
     root: Root,
     max_bytes: u64,
     busy: Mutex<BTreeSet<PathBuf>>,
 }
 
-/// The right to write one file, until it is dropped.
+/// The exclusive right to write one file, until it is dropped.
 struct Turn<'a> {
     downloads: &'a Downloads,
     path: PathBuf,
@@ -106,7 +106,7 @@ impl Downloads {
         let done = tokio::time::timeout(limit, self.fetch(clients, context, arguments)).await;
         done.unwrap_or_else(|_| {
             let message = format!("`{path}` was not all there after {MAX_DOWNLOAD_SECONDS} s");
-            let hint = "call it again to go on, where the server lets it";
+            let hint = "call it again to continue, if the server supports that";
             Err(ToolError::new(ErrorKind::Timeout, message).with_hint(hint))
         })
     }
@@ -119,7 +119,7 @@ impl Downloads {
     ) -> Result<Downloaded, ToolError> {
         let Download { url: written, path, overwrite, create_parents, headers } = arguments;
         let mut headers = headers::of_call(&headers)?;
-        // Compressed on the way, a file would have another length.
+        // With compression, the file would have another length.
         headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
         headers.remove(RANGE);
         headers.remove(IF_RANGE);
@@ -134,7 +134,7 @@ impl Downloads {
         let begun = partial.ask_for_rest(&mut wanted.headers);
         let mut answer = answered(clients, &wanted, begun).await?;
         if begun > 0 && matches!(answer, Answered::NoSuchRange) {
-            // What is there is not of the file that the server has now.
+            // The partial file belongs to another version than the server has now.
             wanted.headers.remove(RANGE);
             wanted.headers.remove(IF_RANGE);
             answer = answered(clients, &wanted, 0).await?;
@@ -148,7 +148,7 @@ impl Downloads {
         let partial = partial.begin(context, resumed_from, &source).await?;
         if let Err(error) = receive(&mut incoming, &partial, &mut meter, context).await {
             let is_kept = partial.settle(context, error.kind).await;
-            let hint = if is_kept { "call it again to go on" } else { "call it again to begin anew" };
+            let hint = if is_kept { "call it again to continue" } else { "call it again to start over" };
             return Err(if error.hint.is_none() { error.with_hint(hint) } else { error });
         }
         let existing = if overwrite { Existing::Replace } else { Existing::Keep };
@@ -162,7 +162,7 @@ impl Downloads {
         })
     }
 
-    /// Makes sure that nobody else writes the same file, and that they are not too many.
+    /// Claims a path, so that no other call writes it. Limits the number of downloads.
     fn turn(&self, path: &str) -> Result<Turn<'_>, ToolError> {
         let path = Path::new(path);
         let below = path.strip_prefix(self.root.path()).unwrap_or(path);
@@ -181,21 +181,20 @@ impl Downloads {
     }
 }
 
-/// Refuses a path that cannot be written in the end, before anything is fetched.
+/// Refuses a path that cannot be written, before anything is requested.
 fn ready(root: &Root, path: &str, overwrite: bool, create_parents: bool) -> Result<(), ToolError> {
     if path.is_empty() || path.ends_with('/') {
-        return Err(
-            invalid(format!("`path` is `{path}`, and no file")).with_hint("give it the name of a file")
-        );
+        return Err(invalid(format!("`path` is `{path}`, expected the path of a file"))
+            .with_hint("give it the name of a file"));
     }
     let directory = Path::new(path).parent().filter(|directory| !directory.as_os_str().is_empty());
     root.check_write(path).map_err(unwritten)?;
     match root.metadata(path) {
         Ok(found) if found.kind != toolcrib_io::files::Kind::File => {
-            return Err(failed(format!("`{path}` is there, and no file")).with_hint("use another path"));
+            return Err(failed(format!("`{path}` exists, and is not a file")).with_hint("use another path"));
         }
         Ok(_) if !overwrite => {
-            let message = format!("`{path}` is there already");
+            let message = format!("`{path}` already exists");
             return Err(
                 failed(message).with_hint("set `overwrite` to true to replace it, or use another path")
             );
@@ -214,7 +213,7 @@ fn ready(root: &Root, path: &str, overwrite: bool, create_parents: bool) -> Resu
     Err(failed(message).with_hint("set `create_parents` to true to create it"))
 }
 
-/// Why a file cannot be written.
+/// Converts the error of a file that cannot be written.
 pub(super) fn unwritten(error: IoError) -> ToolError {
     match error {
         IoError::OutsideRoot { path, reason } => {

@@ -1,4 +1,4 @@
-//! What has come of a file, and of which version of it.
+//! The partial file of a download, and its version.
 
 use http::header::{IF_RANGE, RANGE};
 use http::{HeaderMap, HeaderValue};
@@ -12,30 +12,30 @@ use super::incoming::Source;
 use super::unwritten;
 use crate::filesystem::blocking::blocking;
 
-/// How much of the file beside a part is read, in bytes.
+/// The maximum size of the version file, in bytes.
 const MAX_VERSION_BYTES: usize = 32 * 1024;
 
-/// What a part is a part of.
+/// The version of a partial file.
 #[derive(Deserialize, Serialize)]
 struct Version {
     url: String,
-    /// By what the server tells this version from others.
+    /// The identifier of this version at the server.
     validator: String,
 }
 
-/// What has come of a file.
+/// A partial file.
 #[derive(Clone)]
 pub(super) struct Partial {
     root: Root,
     path: String,
     url: String,
-    /// How much is there of which version.
+    /// The size of the existing part, and the identifier of its version.
     found: Option<(u64, String)>,
     can_resume: bool,
 }
 
 impl Partial {
-    /// What an earlier call left of the file at this URL.
+    /// Finds the partial file that an earlier call left for this URL.
     pub(super) fn find(root: &Root, path: &str, url: &str) -> Result<Self, ToolError> {
         let mut partial =
             Self { root: root.clone(), path: path.into(), url: url.into(), found: None, can_resume: false };
@@ -44,7 +44,7 @@ impl Partial {
             Err(IoError::NotFound { .. }) => return Ok(partial),
             Err(error) => return Err(unwritten(error)),
         };
-        // What cannot be read is of no use, and begun anew.
+        // An unreadable version file is ignored, and the download starts over.
         if let Ok(beside) = root.read(partial.beside(), 0, MAX_VERSION_BYTES)
             && let Ok(version) = serde_json::from_slice::<Version>(&beside.bytes)
             && version.url == url
@@ -55,19 +55,19 @@ impl Partial {
         Ok(partial)
     }
 
-    /// Asks for what is missing, if the version has not changed. Says how much is there.
+    /// Requests the missing bytes, if the version has not changed. Returns the size of the existing part.
     pub(super) fn ask_for_rest(&self, headers: &mut HeaderMap) -> u64 {
         let Some((bytes, validator)) = &self.found else { return 0 };
         let Ok(validator) = HeaderValue::from_str(validator) else { return 0 };
         headers.insert(IF_RANGE, validator);
-        // Digits are always a value.
+        // Digits are always a valid value.
         if let Ok(range) = HeaderValue::from_str(&format!("bytes={bytes}-")) {
             headers.insert(RANGE, range);
         }
         *bytes
     }
 
-    /// Goes on behind what is there, or begins anew.
+    /// Prepares to continue at `offset`, or to start over at 0.
     pub(super) async fn begin(
         mut self,
         context: &CallContext,
@@ -94,20 +94,20 @@ impl Partial {
         Ok(self)
     }
 
-    /// Adds what has come.
+    /// Appends received bytes.
     pub(super) async fn append(&self, context: &CallContext, bytes: Vec<u8>) -> Result<(), ToolError> {
         let partial = self.clone();
         blocking(context, move |_| partial.root.append(partial.part(), &bytes).map(drop).map_err(unwritten))
             .await
     }
 
-    /// Keeps what is there for a later call, if that can go on with it. Says whether it can.
+    /// Keeps the partial file for a later call, if that can continue it. Returns true if it can.
     pub(super) async fn settle(&self, context: &CallContext, failed_of: ErrorKind) -> bool {
         if self.can_resume && failed_of != ErrorKind::LimitReached {
             return true;
         }
         let partial = self.clone();
-        // The call fails already, of something that is more to the point.
+        // The call fails already, with a more useful error.
         let _ = blocking(context, move |_| {
             let removed = partial.root.remove(partial.part()).map_err(unwritten);
             partial.forget().and(removed)
@@ -116,7 +116,7 @@ impl Partial {
         false
     }
 
-    /// Gives the file its place.
+    /// Renames the complete file to its path.
     pub(super) async fn put_in_place(
         &self,
         context: &CallContext,
@@ -130,7 +130,7 @@ impl Partial {
         .await
     }
 
-    /// Removes what says of which version the part is.
+    /// Removes the version file.
     fn forget(&self) -> Result<(), ToolError> {
         match self.root.remove(self.beside()) {
             Ok(()) | Err(IoError::NotFound { .. }) => Ok(()),

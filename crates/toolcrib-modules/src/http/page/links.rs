@@ -1,4 +1,4 @@
-//! Where a page links to.
+//! The links of a page.
 
 use std::ops::Range;
 
@@ -8,22 +8,22 @@ use url::Url;
 
 use super::one_line;
 
-/// How many links of a page are told.
+/// The maximum number of links in a result.
 pub const MAX_LINKS: usize = 100;
 
-/// How many links are kept until it is known which of them belong to the main content.
+/// The maximum number of links that are stored until the main content is known.
 const MAX_KEPT: usize = 2000;
 
-/// How long the text of a link may be that is told, in characters.
+/// The maximum length of the text of a link, in characters.
 const MAX_LABEL_CHARS: usize = 120;
 
-/// The longest URL of a link, in bytes.
+/// The maximum length of the URL of a link, in bytes.
 const MAX_TARGET_BYTES: usize = 2000;
 
-/// Where a page links to.
+/// A link of a page.
 #[derive(Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub(in crate::http) struct Link {
-    /// What the link reads.
+    /// The text of the link.
     text: String,
     url: String,
 }
@@ -33,14 +33,14 @@ pub(in crate::http) struct Link {
 pub(super) struct Links {
     kept: Vec<Kept>,
     open: Option<Kept>,
-    /// What relative links start from, where the page says so.
+    /// The base of relative links, if the page declares one.
     pub(super) base: Option<String>,
 }
 
 struct Kept {
     target: String,
     label: String,
-    /// Where in the outline it stands.
+    /// The offset in the outline.
     at: usize,
 }
 
@@ -68,7 +68,7 @@ impl Links {
         }
     }
 
-    /// Those that stand in a part of the outline, each once, and whether there are more.
+    /// Returns the links in a range of the outline, without duplicates. Returns true with them if there are more.
     pub(super) fn of(&self, part: &Range<usize>, page: &Url) -> (Vec<Link>, bool) {
         let base = self.base.as_deref().and_then(|base| page.join(base).ok());
         let base = base.as_ref().unwrap_or(page);

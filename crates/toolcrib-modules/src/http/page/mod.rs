@@ -27,10 +27,10 @@ use links::Link;
 pub use links::MAX_LINKS;
 pub use render::MAX_TEXT_BYTES;
 
-/// What is asked for: pages first, and whatever else is text.
+/// The `Accept` header: pages first, then any other text.
 const WANTED: &str = "text/html, application/xhtml+xml, text/*;q=0.9, application/json;q=0.8, */*;q=0.1";
 
-/// How long a title or a description may be that is told, in characters.
+/// The maximum length of a title or a description, in characters.
 const MAX_TITLE_CHARS: usize = 500;
 
 #[derive(Deserialize, JsonSchema)]
@@ -38,10 +38,10 @@ const MAX_TITLE_CHARS: usize = 500;
 pub(super) struct FetchPage {
     /// The URL of the page, with `http://` or `https://`.
     url: String,
-    /// Headers to send, as `Accept-Language`.
+    /// Headers to send, such as `Accept-Language`.
     #[serde(default)]
     headers: BTreeMap<String, String>,
-    /// Whether to list where the page links to.
+    /// True to list the links of the page.
     #[serde(default = "yes")]
     links: bool,
 }
@@ -50,26 +50,26 @@ fn yes() -> bool {
     true
 }
 
-/// What a reader has of a page.
+/// The content of a page for a reader.
 #[derive(Debug, Default, Serialize, JsonSchema)]
 pub(super) struct Page {
-    /// Where it came from, after redirects.
+    /// The URL of the page, after redirects.
     pub(super) url: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) title: Option<String>,
-    /// What the page says of itself in a sentence.
+    /// The description of the page by its author.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) description: Option<String>,
     /// Its language, as in `en` or `fr-CA`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) language: Option<String>,
-    /// Its main content, as text: `#` begins a heading, `*` an item of a list, and `|` stands between the cells of a table.
+    /// Its main content, as text: `#` begins a heading, `*` an item of a list, and `|` separates the cells of a table.
     pub(super) text: String,
-    /// Where its main content links to.
+    /// The links of its main content.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(default)]
     pub(super) links: Vec<Link>,
-    /// What there is to know of it besides.
+    /// Further remarks.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(default)]
     pub(super) notes: Vec<String>,
@@ -89,7 +89,7 @@ pub(super) async fn fetch(
         return Err(refused(&method, &received));
     }
     let with_links = arguments.links;
-    // A page can be long, and made to be hard.
+    // Parsing a page can take long, since pages can be large or hostile.
     let mut page = blocking(context, move |stop| {
         let Received { response, url, .. } = received;
         read(&response, &url, &|| stop.check())
@@ -101,7 +101,7 @@ pub(super) async fn fetch(
     Ok(page)
 }
 
-/// Reads an answer. Between two steps it is asked whether to `go_on`.
+/// Extracts the content of a response. `go_on` is called between steps, and ends the work by an error.
 fn read(
     response: &Response,
     url: &Url,
@@ -120,7 +120,7 @@ fn read(
     if !(is_page || is_text) || is_binary {
         let kind = content_type
             .map_or_else(|| "unknown data".into(), |kind| kind.chars().take(100).collect::<String>());
-        let message = format!("what is there is {kind}, and no page");
+        let message = format!("the content is {kind}, not a page");
         return Err(failed(message).with_hint("`http.get` shows images, `http.download` fetches any file"));
     }
     let decoded = decoded_page(&response.body, content_type, response.truncated);
@@ -134,23 +134,20 @@ fn read(
         *field = field.take().map(|text| one_line(&text)).filter(|text| !text.is_empty());
     }
     if response.truncated {
-        page.notes.push(format!(
-            "the page is longer than {} bytes, of which the rest was not read",
-            response.body.len()
-        ));
+        page.notes
+            .push(format!("the page is longer than {} bytes; the rest was not read", response.body.len()));
     }
     if decoded.is_wrong {
         page.notes.push(format!("bytes that are not {} are shown as \u{FFFD}", decoded.encoding.name()));
     }
     if page.text.is_empty() {
-        page.notes
-            .push("there is no text on the page; perhaps a program of its own makes it in a browser".into());
+        page.notes.push("there is no text on the page; perhaps a script creates it in a browser".into());
     }
     render::shorten(&mut page);
     Ok(page)
 }
 
-/// The words of a text, one blank apart, as far as they are told.
+/// Joins the words of a text by single spaces, up to [`MAX_TITLE_CHARS`].
 fn one_line(text: &str) -> String {
     let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
     words.chars().take(MAX_TITLE_CHARS).collect()

@@ -1,8 +1,8 @@
-//! What is left of a page without what nobody reads: a plain outline of it, in a handful of elements.
+//! The extraction of the content of a page as an outline: HTML of a few elements, without menus and scripts.
 //!
-//! A page may be made to be hard: a tree of it can be as deep as the page is long, and its size the square of that, since
-//! the rules of HTML repeat elements that were not closed. So no tree is made of the page itself. Its tags are taken one
-//! by one, and what is written down nests no deeper than [`MAX_NESTING`].
+//! Pages can be hostile: the tree of a page can be as deep as the page is long, and its size the square of that, since
+//! the rules of HTML reopen elements that were not closed. So this module builds no tree. It processes the tags one by
+//! one, and its output nests no deeper than [`MAX_NESTING`].
 
 use std::cell::RefCell;
 use std::ops::Range;
@@ -17,34 +17,35 @@ use toolcrib_model::ToolError;
 
 use super::links::Links;
 
-/// How deep lists, quotes and the like nest in an outline. What is deeper stands beside what is above it.
+/// The maximum nesting of lists, quotes and the like in an outline. Deeper elements become siblings of their parents.
 const MAX_NESTING: usize = 16;
 
-/// How large an outline gets, in bytes.
+/// The maximum size of an outline, in bytes.
 pub(super) const MAX_OUTLINE_BYTES: usize = 1024 * 1024;
 
-/// How much of a page is taken at once, in bytes.
+/// The number of bytes of a page that are processed between two checks for cancellation.
 const STEP_BYTES: usize = 4 * 1024;
 
-/// How long a single tag or comment may be, in bytes. The time that a tag takes grows with the square of its length.
+/// The maximum length of a single tag or comment, in bytes. The time to parse a tag grows with the square of its
+/// length.
 const MAX_TAG_BYTES: usize = 128 * 1024;
 
-/// How much of a title or a description is kept, in bytes.
+/// The maximum length of a title or a description, in bytes.
 const MAX_META_BYTES: usize = 4 * 1024;
 
-/// What is never text.
+/// The elements that never contain text.
 const NO_TEXT: &[&str] = &[
     "audio", "canvas", "datalist", "iframe", "map", "math", "noembed", "noframes", "object", "script",
     "select", "style", "svg", "template", "textarea", "video",
 ];
 
-/// What stands around the content of a page, on every one of its site.
+/// The elements around the content of a page, which repeat on all pages of a site.
 const AROUND: &[&str] = &["aside", "button", "dialog", "footer", "nav"];
 
-/// The same, by what an element says of its role.
+/// The `role` attributes of such elements.
 const ROLES_AROUND: &[&str] = &["banner", "contentinfo", "dialog", "menu", "navigation", "search"];
 
-/// What keeps its meaning in the outline.
+/// The elements that the outline retains.
 const KEPT: &[&str] = &[
     "blockquote",
     "code",
@@ -64,7 +65,7 @@ const KEPT: &[&str] = &[
     "ul",
 ];
 
-/// What begins a line of its own.
+/// The elements that begin a new line.
 const BLOCKS: &[&str] = &[
     "address",
     "article",
@@ -89,7 +90,7 @@ const BLOCKS: &[&str] = &[
     "tr",
 ];
 
-/// What elements have no end.
+/// The elements without an end tag.
 const VOID: &[&str] = &[
     "area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track",
     "wbr",
@@ -98,40 +99,40 @@ const VOID: &[&str] = &[
 /// The outline of a page.
 #[derive(Default)]
 pub(super) struct Outline {
-    /// Plain HTML of a few elements.
+    /// HTML of a few elements, without attributes.
     pub(super) html: String,
-    /// How much text is in it, in bytes.
+    /// The size of its text, in bytes.
     pub(super) text_bytes: usize,
     pub(super) title: Option<String>,
     pub(super) description: Option<String>,
     pub(super) language: Option<String>,
     pub(super) links: Links,
-    /// The main content, where the page says which part of it is that.
+    /// The main content, if the page marks it.
     main: Option<Part>,
-    /// From its first article to the end of its last one.
+    /// The range from the first article to the end of the last one.
     articles: Option<Part>,
-    /// Whether the page goes on behind what was looked at.
+    /// True if the page continues after the processed part.
     pub(super) is_cut: bool,
 }
 
-/// A part of an outline.
+/// A range of an outline.
 #[derive(Clone)]
 struct Part {
     html: Range<usize>,
     text: Range<usize>,
 }
 
-/// How much is left out.
+/// The amount of content that the outline leaves out.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Care {
-    /// Whatever stands around the content.
+    /// Leaves out everything around the content.
     Strict,
-    /// Only what is no text: of a page whose elements are not closed, the former may leave out too much.
+    /// Leaves out only what is not text. In a page with unclosed elements, the strict level may leave out too much.
     Lenient,
 }
 
 impl Outline {
-    /// Takes a page in. Between two steps it is asked whether to `go_on`.
+    /// Creates the outline of a page. `go_on` is called between steps, and ends the work by an error.
     pub(super) fn of(
         page: &str,
         care: Care,
@@ -145,7 +146,7 @@ impl Outline {
             let (step, behind) = rest.split_at(rest.floor_char_boundary(STEP_BYTES.min(rest.len())));
             rest = behind;
             input.push_back(StrTendril::from(step));
-            // Nothing here halts at a script, so that all of it is taken.
+            // The sink never stops at a script, so that the tokenizer consumes all input.
             let _ = tokenizer.feed(&input);
             let mut taking = tokenizer.sink.0.borrow_mut();
             silent = if taking.tokens == seen { silent + step.len() } else { 0 };
@@ -164,7 +165,7 @@ impl Outline {
         Ok(taking.outline)
     }
 
-    /// Where in the outline its content is: the part that the page names, unless there is hardly any text in it.
+    /// Returns the range of the content: the part that the page marks, unless that contains hardly any text.
     pub(super) fn content(&self) -> Range<usize> {
         let is_worth = |part: &&Part| {
             let bytes = part.text.len();
@@ -175,10 +176,10 @@ impl Outline {
     }
 }
 
-/// How much text makes a part of a page its content, in bytes.
+/// The minimum size of the text of a content section, in bytes.
 pub(super) const MIN_CONTENT_BYTES: usize = 200;
 
-/// Hands tokens on to what can change with each.
+/// Passes tokens on to the builder, which needs mutable access.
 struct Sink(RefCell<Taking>);
 
 impl TokenSink for Sink {
@@ -202,21 +203,21 @@ impl TokenSink for Sink {
     }
 }
 
-/// A page that is being taken in.
+/// Builds an outline from tokens.
 struct Taking {
     care: Care,
     outline: Outline,
     tokens: usize,
-    /// The elements of the outline that are open.
+    /// The open elements of the outline.
     open: Vec<LocalName>,
-    /// The element that is left out with all that is in it, and how many of its name are open in it.
+    /// The element that is being skipped with its content, and the number of open elements of its name in it.
     skipped: Option<(LocalName, usize)>,
     is_title: bool,
-    /// How many cells the row of a table has so far.
+    /// The number of cells in the current row of a table.
     cells: usize,
-    /// Whether the last thing is a line break.
+    /// True if the outline ends with a line break.
     is_at_break: bool,
-    /// The part that is open: whether it is the main one, and where it began.
+    /// The open section: true for the main one, and the offsets at which it began.
     part: Option<(bool, usize, usize)>,
 }
 
@@ -336,7 +337,7 @@ impl Taking {
         }
     }
 
-    /// Whether an element is left out with all that is in it.
+    /// Returns true if an element is left out with its content.
     fn is_left_out(&self, tag: &Tag) -> bool {
         let name = &*tag.name;
         if NO_TEXT.contains(&name) {
@@ -349,7 +350,7 @@ impl Taking {
             || attribute(tag, "aria-hidden") == Some("true")
             || attribute(tag, "style").is_some_and(hides)
             || attribute(tag, "role").is_some_and(|role| ROLES_AROUND.contains(&role));
-        // The header of an article is its heading; that of a page is its menu.
+        // The header of an article is its heading; the header of a page is its menu.
         is_hidden || AROUND.contains(&name) || name == "header" && self.part.is_none()
     }
 
@@ -390,7 +391,7 @@ impl Taking {
         self.is_at_break = true;
     }
 
-    /// Closes the innermost element of this name, with all that is open in it.
+    /// Closes the innermost element of this name, with all open elements in it.
     fn close(&mut self, name: &LocalName) {
         let Some(at) = self.open.iter().rposition(|open| open == name) else { return };
         for open in self.open.drain(at..).rev() {
@@ -432,7 +433,7 @@ fn attribute<'a>(tag: &'a Tag, name: &str) -> Option<&'a str> {
     tag.attrs.iter().find(|attribute| &*attribute.name.local == name).map(|attribute| &*attribute.value)
 }
 
-/// Whether a style hides its element.
+/// Returns true if a style hides its element.
 fn hides(style: &str) -> bool {
     let plain: String =
         style.chars().filter(|character| !character.is_whitespace()).take(MAX_META_BYTES).collect();

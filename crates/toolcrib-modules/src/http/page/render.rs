@@ -1,4 +1,4 @@
-//! From an outline to text.
+//! The conversion of an outline to text.
 
 use html2text::config;
 use toolcrib_model::ToolError;
@@ -8,13 +8,13 @@ use super::Page;
 use super::outline::{Care, MIN_CONTENT_BYTES, Outline};
 use crate::http::failure::failed;
 
-/// The most text of a page that is told, in bytes.
+/// The maximum size of the text of a page in a result, in bytes.
 pub const MAX_TEXT_BYTES: usize = 256 * 1024;
 
-/// Where lines are broken, in characters: nowhere that a reader would notice.
+/// The line width, in characters: so large that lines are not wrapped in practice.
 const LINE_CHARS: usize = 10_000;
 
-/// The readable text of a page.
+/// Returns the readable text of a page.
 pub(super) fn page(
     html: &str,
     url: &Url,
@@ -38,7 +38,7 @@ pub(super) fn page(
         notes.push(format!("there are more than {} links", links.len()));
     }
     if outline.is_cut {
-        notes.push("the page is too long or not made to be read, and was looked at only in part".into());
+        notes.push("the page is too long or malformed, and only a part of it was read".into());
     }
     Ok(Page {
         url: String::new(),
@@ -51,7 +51,7 @@ pub(super) fn page(
     })
 }
 
-/// Lines without blanks at their ends, and no more than one empty one between them. A blank that may not be broken is one.
+/// Removes spaces at the ends of lines and repeated empty lines. Non-breaking spaces become spaces.
 fn tidied(text: &str) -> String {
     let text = text.replace('\u{a0}', " ");
     let mut tidied = String::with_capacity(text.len());
@@ -66,7 +66,7 @@ fn tidied(text: &str) -> String {
     tidied
 }
 
-/// Leaves out what is beyond [`MAX_TEXT_BYTES`].
+/// Cuts the text to [`MAX_TEXT_BYTES`].
 pub(super) fn shorten(page: &mut Page) {
     if page.text.len() > MAX_TEXT_BYTES {
         page.text.truncate(page.text.floor_char_boundary(MAX_TEXT_BYTES));

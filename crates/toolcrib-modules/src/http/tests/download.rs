@@ -86,7 +86,10 @@ async fn a_download_that_broke_off_goes_on_where_it_was() {
     let place = Place::with(&[broken.origin()]);
     let arguments = json!({"url": format!("{}/f", broken.origin()), "path": "f"});
     let error = place.error("download", arguments.clone()).await;
-    assert_eq!((error.kind, error.hint.as_deref()), (ErrorKind::Unavailable, Some("call it again to go on")));
+    assert_eq!(
+        (error.kind, error.hint.as_deref()),
+        (ErrorKind::Unavailable, Some("call it again to continue"))
+    );
     assert_eq!(names(&place), ["f.part", "f.part.json"]);
     assert_eq!(std::fs::metadata(place.folder.path().join("f.part")).unwrap().len(), 600_000);
 
@@ -123,7 +126,7 @@ async fn of_a_file_without_a_version_nothing_is_kept() {
         let broken = breaking_off(&content, 600, headers).await;
         let place = Place::with(&[broken.origin()]);
         let error = place.error("download", json!({"url": broken.origin(), "path": "f"})).await;
-        assert_eq!(error.hint.as_deref(), Some("call it again to begin anew"));
+        assert_eq!(error.hint.as_deref(), Some("call it again to start over"));
         assert_eq!(names(&place), Vec::<String>::new());
     }
 }

@@ -148,7 +148,7 @@ async fn a_download_that_goes_on_without_end_ends_at_the_maximum_and_can_be_gone
     let (result, took, place) = slow.end().await;
     let error = result.error.unwrap();
     assert_eq!(error.message, format!("`f` was not all there after {MAX_DOWNLOAD_SECONDS} s"));
-    assert_eq!(error.hint.as_deref(), Some("call it again to go on, where the server lets it"));
+    assert_eq!(error.hint.as_deref(), Some("call it again to continue, if the server supports that"));
     assert!((MAX_DOWNLOAD_SECONDS..=MAX_DOWNLOAD_SECONDS + 5).contains(&took.as_secs()), "{took:?}");
     assert!(place.folder.path().join("f.part").exists());
     assert_eq!(Value::Null, result.result);

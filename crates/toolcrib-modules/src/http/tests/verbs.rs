@@ -141,7 +141,7 @@ async fn an_interface_gives_its_data() {
     );
     assert_eq!(place.ok("json_api", json!({"url": server.url("/none")})).await["data"], Value::Null);
     let error = place.error("json_api", json!({"url": server.url("/text")})).await;
-    assert!(error.message.contains("of text/plain, is no JSON"), "{error}");
+    assert!(error.message.contains("of text/plain, is not JSON"), "{error}");
     assert!(error.hint.unwrap().contains("`http.fetch_page`"));
 }
 

@@ -1,4 +1,4 @@
-//! Programs that run on while their calls are over: `shell.background_run` and what is asked of them later.
+//! Background tasks: programs that outlive the calls that started them.
 
 mod registry;
 mod task;
@@ -18,23 +18,23 @@ pub use registry::{MAX_ALL_TASKS, MAX_ENDED_TASKS};
 pub use task::MAX_LOG_BYTES;
 use task::Task;
 
-/// How much of what a task has written one call tells, in bytes.
+/// The maximum size of the output in one result, in bytes.
 pub const MAX_PAGE_BYTES: usize = 16 * 1024;
 
-/// How long a call may wait for the end of a task, in seconds.
+/// The maximum time that a call waits for the end of a task, in seconds.
 pub const MAX_WAIT_SECONDS: u32 = 300;
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct BackgroundRun {
-    /// The program, then each of its arguments as a word of its own. No shell reads them.
+    /// The program, then each of its arguments as a separate word. No shell reads them.
     #[schemars(length(min = 1))]
     pub(super) argv: Vec<String>,
     /// The directory to run in, relative to the workspace; the workspace by default.
     pub(super) cwd: Option<String>,
-    /// Text for the program to read.
+    /// The text for standard input.
     pub(super) stdin: Option<String>,
-    /// How long it may run, in seconds; as long as the operator lets it by default.
+    /// The time limit, in seconds; by default the maximum that the operator allows.
     pub(super) timeout_seconds: Option<NonZeroU32>,
 }
 
@@ -43,9 +43,10 @@ pub(super) struct BackgroundRun {
 pub(super) struct TaskStatus {
     /// The task, as `background_run` named it.
     task: String,
-    /// Where to begin in what it has written, in bytes: the `next_offset` of an earlier call, or 0. Its last page by default.
+    /// The offset in its output to begin at, in bytes: the `next_offset` of an earlier call, or 0. Its last page by
+    /// default.
     offset: Option<u64>,
-    /// How long to wait for its end, in seconds.
+    /// The time to wait for its end, in seconds.
     #[serde(default)]
     #[schemars(range(max = MAX_WAIT_SECONDS))]
     wait_seconds: u32,
@@ -58,45 +59,45 @@ pub(super) struct TaskStop {
     task: String,
 }
 
-/// A task that was begun.
+/// A started task.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Begun {
-    /// By what it is named from now on.
+    /// The name by which other tools refer to it.
     pub(super) task: String,
 }
 
-/// What a task is at.
+/// The state of a task.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Status {
     task: String,
     /// The program and its first arguments.
     command: String,
-    /// Whether it still runs.
+    /// True if it is running.
     running: bool,
-    /// How it ended.
+    /// Its exit.
     #[serde(skip_serializing_if = "Option::is_none")]
     ended: Option<End>,
-    /// Why it did not run to its end.
+    /// The reason why it did not run to its end.
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<String>,
-    /// How long it has run, or ran.
+    /// Its run time so far.
     seconds: f64,
 }
 
-/// The same, with what it wrote.
+/// The state of a task, with a part of its output.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct StatusWithOutput {
     #[serde(flatten)]
     status: Status,
-    /// A part of what it has written, to both of its streams.
+    /// A part of its output, of both streams.
     output: String,
-    /// Where the part begins, in bytes.
+    /// The offset of the part, in bytes.
     offset: u64,
-    /// Where to go on.
+    /// The offset at which to continue.
     next_offset: u64,
-    /// How much it has written so far, in bytes.
+    /// The size of its output so far, in bytes.
     total_bytes: u64,
-    /// What there is to know of it besides.
+    /// Further remarks.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(default)]
     notes: Vec<String>,
@@ -117,7 +118,7 @@ pub(super) async fn status(
     let task = tasks.find(&asked.task, &context.session)?;
     let wait = Duration::from_secs(asked.wait_seconds.min(MAX_WAIT_SECONDS).into());
     if !wait.is_zero() {
-        // Where it does not end, it is told of as it is.
+        // On a timeout, the result is the current state.
         let _ = tokio::time::timeout(wait, task.ended()).await;
     }
     let (status, slice) = (told(&task), task.slice(asked.offset, MAX_PAGE_BYTES));

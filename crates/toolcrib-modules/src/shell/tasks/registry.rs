@@ -12,16 +12,16 @@ use toolcrib_model::{ErrorKind, ToolError};
 
 use super::task::Task;
 
-/// How many tasks run side by side, of all sessions together.
+/// The maximum number of running tasks, of all sessions together.
 pub const MAX_ALL_TASKS: usize = 64;
 
-/// How many tasks of a session are remembered that have ended. Of more, the oldest is forgotten.
+/// The maximum number of ended tasks of a session that are remembered. Beyond it, the oldest one is dropped.
 pub const MAX_ENDED_TASKS: usize = 16;
 
-/// How many random bytes name a task, so that nobody guesses the name of another's.
+/// The number of random bytes in the id of a task, so that other sessions cannot guess it.
 const ID_BYTES: usize = 12;
 
-/// The longest name of a task that an error repeats, in characters.
+/// The maximum length of an id that an error repeats, in characters.
 const MAX_NAMED_CHARS: usize = 40;
 
 /// The tasks of all sessions. Dropping it ends all of them.
@@ -40,7 +40,7 @@ impl Tasks {
         }
     }
 
-    /// Starts a task of a session, and names it.
+    /// Starts a task of a session, and returns its id.
     pub(in crate::shell) fn begin(
         &self,
         session: &Arc<str>,
@@ -67,7 +67,8 @@ impl Tasks {
         Ok(id)
     }
 
-    /// The task of this name, if it is one of the session. Of others it is not even told that they are there.
+    /// Returns the task with this id, if it belongs to the session. The error does not reveal the tasks of other
+    /// sessions.
     pub(in crate::shell) fn find(&self, id: &str, session: &str) -> Result<Arc<Task>, ToolError> {
         let found = self.lock().get(id).filter(|task| task.session() == session).cloned();
         found.ok_or_else(|| {
@@ -77,7 +78,7 @@ impl Tasks {
         })
     }
 
-    /// The tasks of a session, the latest last.
+    /// Returns the tasks of a session, the latest last.
     pub(in crate::shell) fn of_session(&self, session: &str) -> Vec<Arc<Task>> {
         let mut tasks: Vec<_> =
             self.lock().values().filter(|task| task.session() == session).cloned().collect();
@@ -85,7 +86,7 @@ impl Tasks {
         tasks
     }
 
-    /// Ends the tasks of a session, and forgets them. When this returns, none of their processes is left.
+    /// Ends the tasks of a session, and removes them. All of their processes have ended when this returns.
     pub(in crate::shell) async fn end_session(&self, session: &str) {
         let ended = {
             let mut all = self.lock();
@@ -97,7 +98,7 @@ impl Tasks {
         end(ended.into_values()).await;
     }
 
-    /// Ends all tasks, and forgets them.
+    /// Ends all tasks, and removes them.
     pub(in crate::shell) async fn close(&self) {
         let all = std::mem::take(&mut *self.lock());
         end(all.into_values()).await;
@@ -108,7 +109,7 @@ impl Tasks {
     }
 }
 
-/// Ends tasks, side by side.
+/// Ends tasks, concurrently.
 async fn end(tasks: impl Iterator<Item = Arc<Task>>) {
     let tasks: Vec<_> = tasks.collect();
     for task in &tasks {
@@ -119,7 +120,7 @@ async fn end(tasks: impl Iterator<Item = Arc<Task>>) {
     }
 }
 
-/// Forgets the oldest task of a session that has ended, if they are too many.
+/// Removes the oldest ended task of a session, if there are too many.
 fn forget_oldest(all: &mut BTreeMap<String, Arc<Task>>, session: &str) {
     let ended = all.values().filter(|task| task.session() == session && !task.is_running());
     let mut ended: Vec<_> = ended.map(|task| (task.began(), task.id().to_owned())).collect();

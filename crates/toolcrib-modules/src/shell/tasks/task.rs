@@ -1,4 +1,4 @@
-//! One program that runs on.
+//! One background task.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -12,16 +12,16 @@ use toolcrib_io::process::{Command, follow};
 use super::super::output::{Log, Slice};
 use super::super::run::{End, TERM_GRACE};
 
-/// How much of what a task writes is kept, in bytes: its end.
+/// The maximum size of the stored output of a task, in bytes: its end.
 pub const MAX_LOG_BYTES: usize = 1024 * 1024;
 
-/// How much of a command is told, in characters.
+/// The maximum length of a command in results, in characters.
 const MAX_COMMAND_CHARS: usize = 200;
 
-/// How a task ended, or why it did not run to its end.
+/// The exit of a task, or the reason why it did not run to its end.
 type Outcome = Result<End, String>;
 
-/// A program that runs on, or did. Dropping it kills the program with all that it has started.
+/// A background task. Dropping it kills the program with all processes that it has started.
 pub(in crate::shell) struct Task {
     id: String,
     session: Arc<str>,
@@ -35,13 +35,13 @@ pub(in crate::shell) struct Task {
 
 impl Drop for Task {
     fn drop(&mut self) {
-        // Its future goes, and the process group with it.
+        // Dropping its future ends the process group.
         self.running.abort();
     }
 }
 
 impl Task {
-    /// Starts a command that may run so long.
+    /// Starts a command with a time limit.
     pub(super) fn start(
         id: String,
         session: Arc<str>,
@@ -91,7 +91,7 @@ impl Task {
         self.began.elapsed().as_secs_f64().round()
     }
 
-    /// How it ended, if it has.
+    /// Returns the outcome, if the task has ended.
     pub(super) fn outcome(&self) -> Option<Outcome> {
         self.outcome.borrow().clone()
     }
@@ -100,14 +100,14 @@ impl Task {
         self.outcome.borrow().is_none() && !self.running.is_finished()
     }
 
-    /// Asks it to end; it is killed where it does not.
+    /// Asks the program to end, and kills it after [`TERM_GRACE`].
     pub(super) fn stop(&self) {
         self.stop.cancel();
     }
 
-    /// Waits for its end, whatever that is.
+    /// Waits until the task has ended, for any reason.
     pub(super) async fn ended(&self) {
-        // A sender that is gone without an outcome was dropped with the runtime, and the program with it.
+        // A sender that is dropped without an outcome ended with the runtime, and the program with it.
         let _ = self.outcome.clone().wait_for(Option::is_some).await;
     }
 

@@ -83,7 +83,7 @@ async fn what_cannot_be_started_is_told_with_what_to_do() {
     for (argv, kind, said) in [
         (json!(["no-such-program"]), ErrorKind::ToolFailed, "not found"),
         (json!(["./tool.py"]), ErrorKind::ToolFailed, "not executable"),
-        (json!(["ls -l"]), ErrorKind::InvalidArgs, "no shell takes it apart"),
+        (json!(["ls -l"]), ErrorKind::InvalidArgs, "no shell splits it"),
         (json!([]), ErrorKind::InvalidArgs, "empty"),
         (json!(["echo", "a\0b"]), ErrorKind::InvalidArgs, "NUL"),
         (json!(vec!["x"; 1001]), ErrorKind::InvalidArgs, "1001 words"),

@@ -66,7 +66,7 @@ async fn an_interpreter_is_one_that_is_known_and_named_and_allowed() {
     assert_eq!(place.error("script", long).await.kind, ErrorKind::InvalidArgs);
     let wrong: Config = serde_json::from_value(json!({"interpreters": ["awk"]})).unwrap();
     let error = Shell::new(wrong, &ModuleContext::new(place.path())).err().unwrap().to_string();
-    assert!(error.contains("`awk` under `interpreters` is none that is known"), "{error}");
+    assert!(error.contains("`awk` under `interpreters` is not supported"), "{error}");
 }
 
 #[tokio::test]
